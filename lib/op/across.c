@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by collectives over devices: see across.h. */
+/* Shared code of collectives over devices: see across.h. */
 #include "op/across.h"
 
 #include "op/cells.h"

@@ -25,11 +25,13 @@
  * names. */
 typedef struct dt_across_attr {
     dt_mesh mesh;
-    dt_mesh_axes axes; /* devices whose coordinates differ in these axes only form a group */
-    int32_t kind;      /* dt_reduce_kind */
-    int32_t dim, to;   /* dimensions */
-    int32_t unused;    /* 0, so that attributes can be compared byte by byte */
-    int64_t low, high; /* collective_permute: elements from the neighbours on both sides */
+    dt_mesh_axes axes; /* devices whose coordinates differ only in these axes form a group */
+    int32_t kind;      /* a dt_reduce_kind */
+    /* Numbers of dimensions; in some ops `to` is a device or a count, as the op's file says. */
+    int32_t dim, to;
+    int32_t unused; /* 0, so that attributes can be compared byte by byte */
+    /* collective_permute: the number of elements from lower and from higher neighbours. */
+    int64_t low, high;
     /* how many elements further on each device's range begins than that of the previous device */
     int64_t drift;
     double fill; /* the value of elements before the first and after the last device */
@@ -48,8 +50,8 @@ typedef struct dt_plain_call {
     int device;
 } dt_plain_call;
 
-/* The kind of exchange, for tables of prices and of compilers' names. XLA has no collectives for
- * the kinds after DT_ACROSS_KINDS. */
+/* The kind of exchange, which selects rows in tables of costs and of compilers' names. XLA has no
+ * collectives for the kinds after DT_ACROSS_KINDS. */
 typedef enum dt_across_kind {
     DT_ACROSS_ALL_REDUCE,
     DT_ACROSS_ALL_GATHER,
@@ -65,7 +67,7 @@ typedef enum dt_across_kind {
 struct dt_across_row {
     dt_across_kind kind;
     dt_value (*plain)(const dt_plain_call *c);
-    /* Bytes that a device receives, of an input of the concrete type `in`. */
+    /* The bytes that a device receives if its input has the concrete type `in`. */
     double (*bytes)(const dt_across_attr *a, const dt_type *in);
 };
 
@@ -85,29 +87,31 @@ dt_value dt_across(dt_value x, const dt_op *op, const dt_across_attr *attr);
 
 /* ---- for op/across ---- */
 
-/* The rank of `device` in its group of devices along the axes, and the device of that group with a
- * given rank. */
+/* The rank of `device` in its group of devices along the axes; and the device with a given rank in
+ * the group of `device`. */
 int dt_across_rank(const dt_across_attr *a, int device);
 int dt_across_peer(const dt_across_attr *a, int device, int rank);
-/* Copies `size` cells per dimension: out[at ..] = in[from ..]. */
+/* A block of cells, described for each dimension: dt_copy_block copies `size` cells, out[at ..] =
+ * in[from ..]. */
 typedef struct dt_block {
     int64_t at[DT_MAX_RANK], from[DT_MAX_RANK], size[DT_MAX_RANK];
 } dt_block;
 void dt_copy_block(const dt_view *out, const dt_view *in, const dt_block *b);
 /* The block that is all of x. */
 dt_block dt_whole_block(const dt_type *x);
-/* Combines y's cells with x's, which begin at cell index `from`: y = kind(y, x). */
+/* Combines the cells of x, beginning at cell index `from`, with those of y: y = kind(y, x). */
 void dt_join_block(const dt_view *out, const dt_view *in, const dt_block *b, int kind);
-/* Prints the axes; or the axes and `dim`. */
+/* Print the attributes' axes, and the axes with `dim`. */
 void dt_across_print(const void *attr, dt_str *out);
 void dt_across_print_dim(const void *attr, dt_str *out);
-/* The result is a device's part of the input along `dim`. */
+/* For `infer`: the result is one device's part of the input along `dim`. */
 dt_status *dt_across_infer_part(dt_infer *q) DT_MUST_USE;
-/* `bytes` of ops that receive the parts of all other devices, and of ops that receive nothing. */
+/* Functions for `bytes`: of ops that receive the parts of all other devices, and of ops that
+ * receive nothing. */
 double dt_across_bytes_of_others(const dt_across_attr *a, const dt_type *in);
 double dt_across_bytes_none(const dt_across_attr *a, const dt_type *in);
 
-/* Part `part` of `parts` equal ones of dimension `dim`, which may be the batch. */
+/* Part number `part` of `parts` equal parts of x along dimension `dim`, which may be the batch. */
 dt_value dt_part_of(dt_value x, int dim, int part, int parts);
 /* Concatenates n values along `dim`, which may be the batch. */
 dt_value dt_join_parts(const dt_value *x, int n, int dim);

@@ -3,8 +3,8 @@
  * all_reduce: y = the sum or the mean of the replicas' x, the same on all of them. Floats are added
  * in double, in replica order; integers wrap. The mean divides by the number of replicas.
  *
- * (C1) x has no batch dimension: replicas differ in its size.
- * (C2) x is of numbers, of floats for the mean.
+ * (C1) x has no batch dimension: its size may differ between replicas.
+ * (C2) x holds numbers; for the mean, floats.
  *
  * call: dt_value dt_all_reduce(dt_reduce_op op, dt_value x)
  * computes: The sum or the mean of the replicas' values, the same on all of them. Floats are added

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * argmax: y = the index of the largest element along `axis`, which is removed: the first of equals,
- * the first NaN if there is one, 0 along an empty axis.
+ * argmax: y = the index of the largest element along `axis`, which is removed: the first of equal
+ * elements, the first NaN if there is one, or 0 along an empty axis.
  *
  * (C1) axis is a dimension of x.
- * (C2) x is of numbers.
+ * (C2) x holds numbers.
  *
  * call: dt_value dt_argmax(dt_value x, int axis)
  * shape: int32 of the shape of x without the axis
@@ -73,8 +73,8 @@ static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, 3 * (double)dt_type_elements(&c->in[0].type));
 }
 
-/* ---- over devices: each names its best, those whose best is the best of all stay, the first of
- * them wins ---- */
+/* ---- over devices: each finds the largest of its elements; of the devices whose element is the
+ * largest of all, the one with the lowest index gives the result ---- */
 
 static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     const dt_axis_attr *a = attr;
@@ -82,7 +82,8 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
     r->in[0][a->axis] = (int8_t)a->axis;
 }
 
-/* NaN equals nothing, so a device whose largest value is NaN keeps its index. */
+/* Since NaN compares unequal to itself, a device whose largest element is NaN is selected by a test
+ * for NaN. */
 static dt_value is_best(const dt_partition_call *c, dt_value own, dt_mesh_axes axes) {
     dt_value all = dt_partition_reduce(c, own, DT_REDUCE_MAX, axes),
              is_nan = dt_compare(own, own, DT_NE);
@@ -108,7 +109,7 @@ static dt_value emit_split(dt_partition_call *c) {
 
 static const dt_partition_row over_devices = {.rule = rule_over_devices, .emit = emit_split};
 
-/* ---- in other ops: the least number among those whose element is the maximum ---- */
+/* ---- decomposition: the lowest index whose element equals the maximum ---- */
 
 static dt_value decompose(dt_partition_call *c) {
     int axis = (int)((const dt_axis_attr *)c->node->attr)->axis;

@@ -16,7 +16,7 @@
  * If it is causal, a query at position p attends to keys s <= p only; with a window (0: none) to
  * keys with |s - p| < window only. A query that may attend to no key gives 0.
  *
- * (C1) Query, key and value are of one dtype of floats, position is of integers.
+ * (C1) Query, key and value hold floats of one dtype, position holds integers.
  * (C2) Their dimensions agree as above; B can only be among the leading ones.
  * (C3) There is at least one key.
  *
@@ -48,7 +48,8 @@ static bool leads(const dt_type *query, const dt_type *t, int rest) {
     return t->rank == lead + rest && memcmp(query->dim, t->dim, (size_t)lead * sizeof *t->dim) == 0;
 }
 
-/* Whether query heads can be divided into groups that share key heads; not without heads. */
+/* Whether queries' heads can be divided into groups that share a head of keys. False if there are
+ * no heads. */
 static bool are_groups(int64_t heads, int64_t key_heads) {
     return heads == key_heads || (key_heads > 0 && heads % key_heads == 0);
 }
@@ -204,9 +205,9 @@ static void eval(const dt_call *c) {
             for (int64_t n = 0; n < a.heads; n++) eval_query(c, &a, i, t, n, p);
 }
 
-/* Pairs of a query and a key, of all heads, that a kernel computes which works in blocks of BLOCK
- * queries and keys and skips blocks in which no query attends to any key. Without positions, query
- * i is at position i. */
+/* The number of pairs of a query and a key, over all heads, that a blocked kernel computes. It
+ * works in blocks of BLOCK queries and keys, and skips blocks in which no query attends to any key.
+ * Without positions, query i is at position i. */
 static double pairs_of(const dt_attending *a) {
     /* rows and columns of a score block: "block_q", "block_kv" of jax's splash attention */
     enum { BLOCK = 512 };
@@ -233,8 +234,8 @@ dt_cost dt_attention_cost(const dt_call *c, int position, dt_attention_work work
     return cost;
 }
 
-/* For a kernel that works in blocks and never writes their scores: two products, and for each pair
- * scale, mask, maximum, difference, exponential, sum. */
+/* The cost of a kernel that works in blocks and never stores the scores: two products, and for each
+ * pair scale, mask, maximum, difference, exponential and sum. */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_attention_cost(
         c, 3, (dt_attention_work){.scores = 1, .taken = 1, .vector = 6, .exponentials = 1});

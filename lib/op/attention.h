@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by attention and its gradients. */
+/* Shared by the files of attention and its gradients. */
 #ifndef DT_OP_ATTENTION_H
 #define DT_OP_ATTENTION_H
 
@@ -12,21 +12,21 @@ typedef struct dt_attending {
     int64_t examples, queries, keys, heads, key_heads, key_size, value_size;
 } dt_attending;
 
-/* Checks constraints (C1) to (C3) of attention; `position` is the number of that input. *out is
- * the type of the result. */
+/* Checks constraints (C1) to (C3) of attention. `position` is the number of the input that holds
+ * positions. *out is the type of the result. */
 dt_status *dt_attention_check(const dt_infer *q, int position, dt_type *out) DT_MUST_USE;
-/* Fills in the factors of all inputs and not of `out`. The first factors are the leading
- * dimensions; then come queries, heads, features of values. */
+/* Fills in the factors of all inputs, but not those of `out`. The first factors are the leading
+ * dimensions; then come queries, heads, and features of values. */
 void dt_attention_rule_inputs(const dt_type *in, int position, dt_rule *rule);
 void dt_attention_print(const void *attr, dt_str *out);
 
 dt_attending dt_attention_of(const dt_call *c, int position);
-/* The offset of a query's (row: a query), key's or value's (row: a key) first feature, for a head
- * of queries. */
+/* The offset of the first feature of a row, for a head of queries. `row` is the number of a query
+ * or of a key, depending on the view v. */
 int64_t dt_attention_at(const dt_attending *a, const dt_view *v, int64_t example, int64_t row,
                         int64_t head);
-/* An attention weight, or the gradient of a score, as it enters a product: rounded to bfloat16 if
- * the attributes ask for it. */
+/* x rounded to bfloat16 if the attributes ask for that. x is an attention weight, or the gradient
+ * of a score, that enters a product. */
 double dt_attention_multiplied(const dt_attending *a, double x);
 /* p[keys]: the attention weights of a query; all 0 if it may attend to no key. */
 void dt_attention_shares(const dt_attending *a, int64_t example, int64_t query, int64_t head,
@@ -38,7 +38,7 @@ typedef struct dt_attention_work {
     double scores, taken, vector, exponentials;
 } dt_attention_work;
 dt_cost dt_attention_cost(const dt_call *c, int position, dt_attention_work work);
-/* Attention as products and softmax (attention_decompose.c). */
+/* Attention in terms of products and softmax (attention_decompose.c). */
 dt_value dt_attention_decompose(dt_partition_call *c);
 dt_value dt_attention_grad_decompose(dt_partition_call *c);
 

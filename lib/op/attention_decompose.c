@@ -5,15 +5,15 @@
  */
 #include "op/attention.h"
 
-/* Leading dimensions are 0 .. lead - 1 everywhere; the scores have heads, queries, keys behind
- * them. Query heads that share a head of keys are consecutive: where several do, queries are (B..,
- * T, K, groups, H), and the scores (B.., K, T, groups, S). Repeating the keys instead would copy
- * them, in compiled code once for every piece of the queries. */
+/* In all values the leading dimensions are 0 .. lead - 1; in the scores heads, queries and keys
+ * follow. Query heads that share a head of keys are consecutive: where several do, queries are
+ * (B.., T, K, groups, H), and the scores (B.., K, T, groups, S). Repeating the keys instead would
+ * copy them, in compiled code once for every part of the queries. */
 typedef struct parts {
     const dt_attention_attr *attr;
     int lead;
     int64_t groups; /* query heads per head of keys */
-    int last;       /* the dimension behind: features of queries, keys of scores */
+    int last;       /* the dimension that follows: features of queries, keys of scores */
     dt_value query, key, value, position;
 } parts;
 
@@ -66,8 +66,8 @@ static dt_dot_attr in_step(const parts *p, int heads) {
     return d;
 }
 
-/* The product of queries (or their gradients) with keys or values over features; the result is like
- * the scores. */
+/* The product of queries (or their gradients) with keys or values, summed over features. The result
+ * has the shape of the scores. */
 static dt_value by_feature(const parts *p, dt_value queries, dt_value keys) {
     dt_dot_attr d = in_step(p, p->lead + 1);
     d.lhs_contract[0] = (int8_t)p->last;
@@ -75,7 +75,8 @@ static dt_value by_feature(const parts *p, dt_value queries, dt_value keys) {
     return dt_dot_general(queries, keys, &d);
 }
 
-/* The product of the scores' kind with keys or values over keys: (B.., T, N, H). */
+/* The product of scores (or values of their shape) with keys or values, summed over keys: (B.., T,
+ * N, H). */
 static dt_value by_key(const parts *p, dt_value scores, dt_value keys) {
     dt_dot_attr d = in_step(p, p->lead);
     d.lhs_contract[0] = (int8_t)p->last;
@@ -83,8 +84,8 @@ static dt_value by_key(const parts *p, dt_value scores, dt_value keys) {
     return ungrouped(p, heads_inside(p, dt_dot_general(scores, keys, &d)));
 }
 
-/* The product of the scores' kind with queries over queries and over the heads that share keys:
- * (B.., S, K, H). */
+/* The product of scores (or values of their shape) with queries, summed over queries and over the
+ * heads that share keys: (B.., S, K, H). */
 static dt_value by_query(const parts *p, dt_value scores, dt_value queries) {
     dt_dot_attr d = in_step(p, p->lead);
     d.n_contract = p->groups == 1 ? 1 : 2;
@@ -94,7 +95,7 @@ static dt_value by_query(const parts *p, dt_value scores, dt_value queries) {
     return heads_inside(p, dt_dot_general(scores, queries, &d));
 }
 
-/* Which queries attend to which keys: bools of the scores' shape. */
+/* Which queries may attend to which keys, as bools of the scores' shape. */
 static dt_value looks(const parts *p, dt_value scores) {
     dt_type t = dt_type_of_value(scores), at = dt_type_of_value(p->position);
     int8_t dims[DT_MAX_RANK] = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * attention_grad: the gradient of attention with respect to input `of`: 0 query, 1 key, 2 value.
- * With p as there, and dy like y:
+ * With p as defined in attention.c, and dy of the type of y:
  *
  *     dp[t, s] = sum over v of dy[t, v] value[s, v]
  *     ds[t, s] = p[t, s] (dp[t, s] - sum over s' of p[t, s'] dp[t, s'])
@@ -13,7 +13,7 @@
  * dkey and dvalue are summed over all query heads that share the head of keys.
  *
  * (C1), (C2), (C3) of attention.
- * (C4) dy has the type of what attention gives; `of` is 0, 1 or 2.
+ * (C4) dy has the type of attention's result; `of` is 0, 1 or 2.
  *
  * Inputs are query, key, value, dy, position. Three nodes with the same inputs need the same p and
  * ds: a back end may compute all three at once.
@@ -54,10 +54,11 @@ typedef struct gradients {
     const dt_call *c;
     dt_attending a;
     double *p, *ds; /* [keys] of one query */
-    double *sum;    /* sums for one head of keys: of rows of keys or values; or of one query */
+    /* [features] sums for one head of keys, of rows of keys or values; or for one query. */
+    double *sum;
 } gradients;
 
-/* ds, from p and dy of one query. */
+/* Computes ds from p and dy of one query. */
 static void find_ds(const gradients *g, int64_t example, int64_t query, int64_t head) {
     const dt_attending *a = &g->a;
     int64_t dy = dt_attention_at(a, &g->c->in[DY], example, query, head);
@@ -138,7 +139,7 @@ static void eval(const dt_call *c) {
 }
 
 /* A kernel computes the three gradients at once, in blocks: scores and weights again, dp, ds, then
- * the three products. The common work is counted for the query's gradient. */
+ * the three products. Work that they share is counted for the gradient of the query. */
 static void cost(const dt_call *c, dt_cost *cost) {
     const dt_attention_attr *a = c->node->attr;
     dt_attention_work own = {.taken = 1},

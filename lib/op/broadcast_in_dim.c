@@ -53,13 +53,14 @@ static void grad(dt_grad *g) {
         if (!stretches(&x, &a->type, d, a->dims[d])) kept |= 1u << a->dims[d];
     int perm[DT_MAX_RANK], n = 0;
     for (int d = 0; d < x.rank; d++)
-        if (kept >> a->dims[d] & 1) /* kept dimensions of y before this one */
+        if (kept >> a->dims[d] & 1) /* its number among the kept dimensions of y */
             perm[n++] = __builtin_popcount(kept & dt_all_dims(a->dims[d]));
     dt_value sum = dt_reduce(g->dout, DT_REDUCE_SUM, dt_all_dims(a->type.rank) & ~kept);
     g->din[0] = dt_reshape(dt_transpose(sum, perm), x.rank, x.dim);
 }
 
-/* x's factors are y's; a stretched dimension of x has one element and cannot be split. */
+/* A dimension of x has the factor of the dimension of y that it becomes. A stretched dimension of x
+ * has one element and cannot be split. */
 static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     const dt_broadcast_attr *a = attr;
     dt_rule_whole(rule);

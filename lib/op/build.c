@@ -183,7 +183,8 @@ static dt_status *cannot_join(const char *op, const dt_type *a, const dt_type *b
 static dt_value broadcast2(const dt_op *op, dt_value a, dt_value b, const void *attr) {
     dt_type left = dt_type_of_value(a), right = dt_type_of_value(b), type;
     if (!a.trace || !b.trace || a.trace != b.trace)
-        return emit2(op, a, b, attr); /* emitting the op reports the error */
+        /* Emitting the op with inputs that do not fit reports the error. */
+        return emit2(op, a, b, attr);
     if (left.dtype != right.dtype || !join_shapes(&left, &right, &type))
         return fail(a.trace, cannot_join(op->name, &left, &right));
     return emit2(op, dt_broadcast_to(a, &type), dt_broadcast_to(b, &type), attr);
@@ -209,7 +210,8 @@ dt_value dt_select(dt_value pred, dt_value a, dt_value b) {
     if (pred.trace == t && a.trace == t && b.trace == t && join_shapes(&left, &right, &joined) &&
         join_shapes(&joined, &p, &type))
         for (int i = 0; i < 3; i++) in[i] = dt_broadcast_to(in[i], &type);
-    return dt_emit(t, &dt_op_select, in, 3, NULL); /* emitting the op reports the error */
+    /* Emitting the op with inputs that do not fit reports the error. */
+    return dt_emit(t, &dt_op_select, in, 3, NULL);
 }
 
 dt_value dt_clamp(dt_value x, double low, double high) {
@@ -228,7 +230,7 @@ static dt_status *cannot_multiply(const dt_type *a, const dt_type *b) {
 }
 
 dt_value dt_matmul(dt_value a, dt_value b) {
-    dt_type left = dt_type_of_value(a), right = dt_type_of_value(b); /* (..., m, k), (k, n) */
+    dt_type left = dt_type_of_value(a), right = dt_type_of_value(b); /* (..., m, k) and (k, n) */
     if (a.trace && b.trace &&
         (left.rank < 2 || right.rank != 2 || left.dim[left.rank - 1] != right.dim[0]))
         return fail(a.trace, cannot_multiply(&left, &right));
@@ -319,7 +321,8 @@ dt_value dt_one_hot(dt_value index, int64_t depth, dt_dtype dtype) {
     memcpy(dim, type.dim, sizeof type.dim);
     dim[type.rank] = 1;
     const dt_type line = dt_type_of(type.dtype, 1, &depth);
-    const dt_value column = dt_reshape(index, type.rank + 1, dim); /* (..., 1) against (depth) */
+    /* The index (..., 1) is compared with the numbers (depth). */
+    const dt_value column = dt_reshape(index, type.rank + 1, dim);
     return dt_convert(dt_compare(column, dt_iota(index.trace, &line, 0), DT_EQ), dtype);
 }
 

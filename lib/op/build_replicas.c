@@ -78,7 +78,7 @@ dt_value dt_all_reduce_named(const char *op, dt_value x) {
 
 /* ---- joining ---- */
 
-/* x with dimension `axis` in front, or back where it was. */
+/* Moves dimension `axis` of x to the front, or, with `back`, from the front to its place. */
 static dt_value rotate(dt_value x, int axis, bool back) {
     dt_type type = dt_type_of_value(x);
     int perm[DT_MAX_RANK];
@@ -88,7 +88,8 @@ static dt_value rotate(dt_value x, int axis, bool back) {
     return dt_transpose(x, perm);
 }
 
-/* The sizes of all replicas for the current gather, where each replica is traced by itself. */
+/* The sizes of all replicas for the current gather, when each replica is traced by itself. Notes
+ * this replica's size. */
 static const int64_t *sizes_of_each(dt_trace *t, int64_t own) {
     dt_each *e = t->each;
     const int at = e->gathers++ * t->replicas;
@@ -102,8 +103,8 @@ static const int64_t *sizes_of_each(dt_trace *t, int64_t own) {
     return e->size + at;
 }
 
-/* Sizes that are not known yet are assumed to be this replica's, and the replicas are traced
- * again. */
+/* The numbers of the result's rows where this replica's rows go. Unknown sizes of other replicas
+ * are assumed to be this replica's; then all replicas are traced again. */
 static dt_value places_of_each(dt_value x, int64_t own, int64_t *rows) {
     dt_trace *t = x.trace;
     const dt_type index = dt_type_of(DT_INT32, 1, &own);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builders of ops that move elements or use windows: see op.h. Like those of build.c they accept
- * results of failed calls. */
+ * the results of failed calls. */
 #include <string.h>
 
 #include "op/op.h"
@@ -28,7 +28,8 @@ dt_value dt_slice_axis(dt_value x, int axis, int64_t start, int64_t size, int64_
     return dt_emit(x.trace, &dt_op_slice, &x, 1, &a);
 }
 
-/* Joins by halves, so that each value is copied log2(n) times instead of n times. */
+/* Concatenates n values by halves, so that each value is copied log2(n) times instead of n
+ * times. */
 static dt_value join(const dt_value *x, int n, int axis) {
     dt_axis_attr a = {axis};
     if (n == 1) return x[0];

@@ -81,7 +81,7 @@ int64_t dt_int_subtract(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (
 int64_t dt_int_multiply(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 
 static bool is_unsigned(dt_dtype d) {
-    /* uint64 counts as int64 here */
+    /* uint64 is treated as int64 here, so it is not listed */
     return d == DT_BOOL || d == DT_UINT8 || d == DT_UINT16 || d == DT_UINT32;
 }
 

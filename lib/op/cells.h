@@ -21,28 +21,28 @@
 double dt_cell_double(const dt_view *v, int64_t i);
 int64_t dt_cell_int(const dt_view *v, int64_t i);
 void dt_cell_set_double(const dt_view *v, int64_t i, double x);
-/* a float cell is set to the nearest float */
+/* of a float dtype: sets the cell to the float nearest to x */
 void dt_cell_set_int(const dt_view *v, int64_t i, int64_t x);
 /* to[i] = from[j]; both have the same dtype. */
 void dt_cell_copy(const dt_view *to, int64_t i, const dt_view *from, int64_t j);
-/* `eval` of ops whose result has the first input's elements in the same order. */
+/* `eval` of ops whose result has the elements of the first input in the same order. */
 void dt_eval_copy(const dt_call *c);
 
 /* Integer arithmetic that wraps instead of overflowing. */
 int64_t dt_int_add(int64_t a, int64_t b);
 int64_t dt_int_subtract(int64_t a, int64_t b);
 int64_t dt_int_multiply(int64_t a, int64_t b);
-/* The ends of an integer dtype; of bool 0 and 1. */
+/* The lowest and the highest value of an integer dtype; 0 and 1 for bool. */
 int64_t dt_int_lowest(dt_dtype d);
 int64_t dt_int_highest(dt_dtype d);
 
-/* maximum and minimum of IEEE 754-2019: NaN if either is, -0 < +0. */
+/* maximum and minimum of IEEE 754-2019: NaN if either operand is NaN, and -0 < +0. */
 double dt_double_max(double a, double b);
 double dt_double_min(double a, double b);
 
-/* Rows from .. from + n of dimension 0. */
+/* A view of the n rows from `from` on, along dimension 0. */
 dt_view dt_view_rows(const dt_view *v, int64_t from, int64_t n);
-/* Entry i of dimension 0; the result lacks that dimension. */
+/* A view of entry i of dimension 0, without that dimension. */
 dt_view dt_view_entry(const dt_view *v, int64_t i);
 
 /* stride[i]: the number of cells between neighbours along dimension i of a concrete type. */

@@ -12,8 +12,8 @@
  * gradient: none
  *
  * call: dt_value dt_one_hot(dt_value index, int64_t depth, dt_dtype dtype)
- * computes: 1 where the last axis, which is new, has the number that index holds, 0 elsewhere; only
- * 0 for a number outside of 0 .. depth - 1.
+ * computes: Adds a last axis of `depth` elements: 1 at the position that index holds, 0 elsewhere.
+ * All are 0 if index is outside of 0 .. depth - 1.
  * shape: (i..) to (i.., depth), of `dtype`
  * expects: index holds integers and has fewer than 8 dimensions; 1 <= depth < 2^31; dtype exists
  * gradient: none

@@ -7,7 +7,7 @@
  * (C2) a and b are of one dtype and rank, and of equal sizes but for the axis.
  *
  * call: dt_value dt_concatenate(const dt_value *x, int n, int axis)
- * computes: The n values one behind the other along `axis`.
+ * computes: The n values, one after the other along `axis`.
  * shape: that of x[0], with the sum of their sizes along the axis
  * expects: (C1) axis exists and is not the batch; (C2) the values have one dtype, and equal sizes
  * but for the axis; n >= 1
@@ -54,7 +54,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
         if (d != a->axis) rule->in[0][d] = rule->in[1][d] = rule->out[d] = (int8_t)d;
 }
 
-/* Bytes that are contiguous along the axis and the dimensions after it. */
+/* The number of bytes that are contiguous along the axis and the dimensions after it. */
 static size_t run_of(const dt_type *t, int axis) {
     size_t bytes = dt_dtype_size(t->dtype);
     for (int d = axis; d < t->rank; d++) bytes *= (size_t)t->dim[d];

@@ -26,7 +26,7 @@
 
 static bool fits(double value, dt_dtype d) {
     if (dt_dtype_is_float(d)) return true;
-    /* highest + 1 is a power of two and exact as a double; highest itself is not for int64 */
+    /* the highest int64 is not exact as a double, but highest + 1 is, since it is a power of two */
     return value == trunc(value) && value >= (double)dt_int_lowest(d) &&
            value < (double)((uint64_t)dt_int_highest(d) + 1);
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * convert: y = x in another dtype; x itself if it has that dtype. To a float: the nearest one. From
- * a float to an integer: towards zero; what is out of range becomes the nearest end of it, NaN
- * becomes 0. Between integers: wraps. To bool: whether x is not 0. From bool: 0 or 1.
+ * a float to an integer: towards zero; a number out of range becomes the nearest number of the
+ * range, and NaN becomes 0. Between integers: wraps. To bool: whether x is not 0. From bool: 0 or
+ * 1.
  *
  * (C1) The dtype exists.
  *
  * call: dt_value dt_convert(dt_value x, dt_dtype dtype)
  * gradient: dx = dy between floats, otherwise none
  *
- * A gradient flows between floats only. The op is not marked linear, because it is so between
- * floats only, and not exactly.
+ * A gradient flows between floats only. The op is not marked linear, because only conversion
+ * between floats is linear, and only up to rounding.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

@@ -6,18 +6,19 @@
  *     y[b, p.., o] =
  *         sum over k.., i of lhs[b, p * stride - low + k * dilation.., i] * rhs[k.., i, o]
  *
- * Every operand may have its dimensions in any order: the attribute says which is the batch, which
- * the feature, which the spatial ones. So gradients are convolutions, too; for the kernel's,
- * features and batch change roles. Before the window goes over it, lhs may be stretched
- * (base_dilation - 1 holes between neighbours) and padded; padding counts as zero.
+ * Every operand may have its dimensions in any order: the attribute says which dimension is the
+ * batch, which is the feature, and which are spatial. So gradients are convolutions, too: for the
+ * gradient of the kernel, features and batch exchange their roles. Before the window moves over
+ * lhs, lhs may be stretched (base_dilation - 1 holes between neighbours) and padded; padding counts
+ * as zero.
  *
  * Groups: with feature_groups = G, features of lhs and of y fall into G groups, and group g of y
- * sees group g of lhs alone. With batch_groups = G the batch of lhs falls into G groups instead,
- * and group g of y's features sees group g of it.
+ * depends only on group g of lhs. With batch_groups = G the batch of lhs falls into G groups
+ * instead, and group g of y's features depends only on group g of the batch.
  *
- * (C1) lhs and rhs are of floats of one dtype, with one to three spatial dimensions.
+ * (C1) lhs and rhs hold floats of one dtype, with one to three spatial dimensions.
  * (C2) The dimensions of each operand are numbered, each once.
- * (C3) Groups divide what they group: one of the two counts is 1, lhs has feature_groups times the
+ * (C3) Groups are of equal size, and one of the two counts is 1; lhs has feature_groups times the
  *      features that rhs takes.
  * (C4) Windows have strides and dilations of at least 1, and there is at least one.
  * (C5) B is dimension 0 of the result; spatial and grouped dimensions are numbers.
@@ -48,15 +49,16 @@
  *     of rhs   dy moves as a window over lhs, with features and batch in exchanged roles: the sum
  *              runs over examples and places. Strides and dilations of the window are exchanged
  *
- * If lhs is dilated, as in a transposed convolution, the second moves lhs over dy instead and
- * yields the gradient of the reversed kernel. This avoids products with the zeros between elements.
+ * If lhs is dilated, as in a transposed convolution, the gradient of rhs moves lhs over dy instead
+ * and yields the gradient of the reversed kernel. This avoids products with the zeros between
+ * elements.
  *
- * Groups of features become groups of the batch in the second, and the other way round. In the
- * first, the kernel's groups move from its outputs to its inputs.
+ * In the gradient of rhs, groups of features become groups of the batch, and vice versa. In the
+ * gradient of lhs, the kernel's groups move from its outputs to its inputs.
  */
 
-/* Dimension `from` of x, (G, n), loses its major part G to dimension `into`, which becomes (G,
- * m). */
+/* Moves the major part of dimension `from` of x, the G of (G, n), to dimension `into`, which
+ * becomes (G, m). */
 static dt_value move_groups(dt_value x, int64_t groups, int from, int into) {
     dt_type t = dt_type_of_value(x), split = t, merged = t;
     int perm[DT_MAX_RANK], n = 0;
@@ -152,8 +154,9 @@ static dt_value grad_rhs(const dt_grad *g, const dt_convolution_attr *a) {
     return dt_convolution(g->in[0], g->dout, &b);
 }
 
-/* Whether lhs is dilated, and moves over dy as a window without strides. False for a kernel with
- * the batch in its shape, which must stay first: the gradient's dimensions are exchanged. */
+/* Whether the gradient of rhs moves lhs over dy: lhs is dilated, and the window has no strides.
+ * False for a kernel with the batch in its shape: the batch must stay first, and this way exchanges
+ * the gradient's dimensions. */
 static bool moves_lhs(const dt_grad *g, const dt_convolution_attr *a) {
     const dt_type w = dt_type_of_value(g->in[1]);
     bool dilated = false, strides = dt_type_has_batch(&w);
@@ -296,7 +299,8 @@ typedef struct geometry {
     int64_t lhs_step[DT_MAX_SPATIAL], rhs_step[DT_MAX_SPATIAL], out_step[DT_MAX_SPATIAL];
     /* sizes: batch of out, features of one group of lhs, features of one group of out */
     int64_t batch, features, outputs;
-    int64_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature; /* distances */
+    /* Distances between neighbours, in elements. */
+    int64_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature;
 } geometry;
 
 static void lay_out_space(geometry *g, const int64_t *lhs, const int64_t *rhs, const int64_t *out) {
@@ -336,8 +340,8 @@ static geometry lay_out(const dt_convolution_attr *a, const dt_view *lhs, const 
 
 enum { BLOCK = 32 };
 
-/* Adds to sum[n] the products of the features of lhs, beginning at `at`, with those of rhs,
- * beginning at `from`. */
+/* Adds to sum[n] the products of the features of lhs from offset `at` on with those of rhs from
+ * offset `from` on. */
 static void add_features(const geometry *g, int64_t at, int64_t from, int n, double *sum) {
     for (int64_t i = 0; i < g->features; i++, at += g->lhs_feature, from += g->rhs_in) {
         if (g->out->type.dtype == DT_FLOAT32) {
@@ -352,8 +356,8 @@ static void add_features(const geometry *g, int64_t at, int64_t from, int n, dou
     }
 }
 
-/* Adds to sum[n] the products of the window at position p. `at` and `from` are the beginning of the
- * group in lhs and rhs. */
+/* Adds to sum[n] the products of the window at position p. `at` and `from` are the offsets at which
+ * the group begins in lhs and rhs. */
 static void add_window(const geometry *g, const int64_t p[DT_MAX_SPATIAL], int64_t at, int64_t from,
                        int n, double *sum) {
     int64_t i[DT_MAX_SPATIAL], k[DT_MAX_SPATIAL];

@@ -7,14 +7,14 @@
 #include "op/stablehlo.h"
 
 void dt_convolution_rule(const dt_type *in, const dt_convolution_attr *a, dt_rule *rule);
-/* The definition of convolution; views are concrete. */
+/* Evaluates a convolution by its definition. All views are concrete. */
 void dt_convolution_eval(const dt_convolution_attr *a, const dt_view *lhs, const dt_view *rhs,
                          const dt_view *out);
 
 /* ---- over devices (convolution_split.c) ---- */
 
 extern const dt_partition_row dt_convolution_over_devices;
-/* The rule of a convolution whose result has the type `out`, for ops that contain one. */
+/* The rule of a convolution whose result has the type `out`, for ops that contain a convolution. */
 void dt_convolution_rule_over_devices(const dt_type *in, const dt_type *out,
                                       const dt_convolution_attr *a, dt_rule *rule);
 bool dt_convolution_can_split(const dt_partition_call *c, const dt_convolution_attr *a,

@@ -2,10 +2,11 @@
 /*
  * Ways to split a convolution over devices that its rule does not have.
  *
- *     space    a spatial dimension of lhs is cut together with the places of the window, which are
- *              the result's; in the kernel's gradient, where dy is taken for the kernel, its
- *              elements are taken for places, and the sum over them is partial. Either way a device
- *              needs what lies under its places: the borders of its neighbours (op/halo.h)
+ *     space    a spatial dimension of lhs is divided together with the positions of the window,
+ *              which are the result's. In the gradient of the kernel, dy takes the place of the
+ *              kernel: its elements are the positions, and the sum over them is partial. In both
+ *              cases a device needs the elements under its positions, including the borders of its
+ *              neighbours' parts (op/halo.h)
  *     groups   each device has some of the groups, of features or of the batch
  */
 #include "op/convolution.h"
@@ -15,8 +16,9 @@
 
 enum { SPACE = 3, GROUPS = SPACE + DT_MAX_SPATIAL };
 
-/* Which of kernel and result has the places: the one whose dimensions include the examples, unless
- * it has a single place; without a batch, the larger one. */
+/* Whether the positions of the window along spatial dimension i are the elements of the kernel, as
+ * in a kernel's gradient, rather than those of the result: they belong to the operand that has the
+ * batch, unless its size there is 1; without a batch, to the larger one. */
 static bool sums_over_places(const dt_type *rhs, const dt_type *out, const dt_convolution_attr *a,
                              int i) {
     int64_t size = rhs->dim[a->rhs_spatial[i]], places = out->dim[a->out_spatial[i]];
@@ -39,7 +41,8 @@ void dt_convolution_rule_over_devices(const dt_type *in, const dt_type *out,
         rule->in[0][a->lhs_batch] = rule->in[1][a->rhs_out] = rule->out[a->out_feature] = GROUPS;
 }
 
-/* Where positions are the kernel's elements, strides and dilations are exchanged. */
+/* The window with stride and dilation exchanged, for a convolution whose positions are the kernel's
+ * elements. */
 static dt_window exchanged(dt_window w) {
     int64_t stride = w.stride;
     w.stride = w.dilation;

@@ -5,14 +5,15 @@
  *
  *     y[batch.., free of a.., free of b..] = sum over k.. of a[batch, free, k] * b[batch, free, k]
  *
- * With `in_order` the result keeps the order of a: its dimensions but contracted ones, then free
- * ones of b. So rows of a batch stay in front when experts are the batch dimension: (B, C, E, D),
+ * With `in_order` the result keeps the order of a: first the dimensions of a that are not
+ * contracted, then the free ones of b. So the rows of the data's batch stay in front even if
+ * another dimension, such as that of experts, is the batch dimension of the product: (B, C, E, D),
  * (E, D, F) -> (B, C, E, F).
  *
  * A matrix product contracts dimension 1 of a with dimension 0 of b: (m, k), (k, n) -> (m, n).
  * ("Batch dimension" of a product is StableHLO's term; the batch of the data is B.)
  *
- * (C1) a and b are of one dtype of numbers.
+ * (C1) a and b hold numbers of one dtype.
  * (C2) Batch and contracted dimensions exist, and none is listed twice.
  * (C3) Paired dimensions have equal sizes: B with B.
  * (C4) The result has at most 8 dimensions, and B can only be its dimension 0.
@@ -45,13 +46,13 @@
  *     y[batch, free x, free o] = sum over k of x[batch, free x, k] * o[batch, free o, k]
  *     dx = dy . o contracted over free o: [batch, free x, k], put into x's order by a transpose
  *
- * B must be dimension 0 of every value, intermediate ones included, so two cases differ. Where x's
- * dimension 0 is B and contracted, or where that spares the transpose, the factors change places:
- * [batch, k, free x]. If there are batch dimensions, too, no product has B in front; dx is then
- * formed by broadcasting both factors over all dimensions, multiplying and summing.
+ * B must be dimension 0 of every value, intermediate ones included, so two cases differ. If x's
+ * dimension 0 is B and contracted, or if it saves the transpose, the factors are exchanged: [batch,
+ * k, free x]. If there are batch dimensions, too, no product has B in front; then dx is formed by
+ * broadcasting both factors over all dimensions, multiplying and summing.
  */
 
-/* A product seen from one operand, x; o is the other operand. */
+/* A product seen from one operand, x; o is the other one. */
 typedef struct side {
     dt_value dy, o;
     dt_type x, o_type;
@@ -95,8 +96,8 @@ static int contract_place(const side *s, int i) {
     return before;
 }
 
-/* perm[dimension of x] = dimension of the product, where x's free ones begin at `free_at`,
- * contracted ones at `k_at`. */
+/* perm[d] = the dimension of the product that is dimension d of x, if x's free dimensions begin at
+ * `free_at` and contracted ones at `k_at`. */
 static void back_to_x(const side *s, int free_at, int k_at, int perm[DT_MAX_RANK]) {
     for (int i = 0; i < s->n_batch; i++) perm[s->x_batch[i]] = i;
     for (int i = 0; i < s->n_x_free; i++) perm[s->x_free[i]] = free_at + i;
@@ -165,15 +166,15 @@ static dt_value grad_of(const dt_grad *g, bool is_rhs) {
 
 /* ---- the gradient of a product in order ---- */
 
-/* How many of the n dimensions are before dimension d. */
+/* The number of the n dimensions in `dims` that are less than d. */
 static int before(const int8_t *dims, int n, int8_t d) {
     int less = 0;
     for (int i = 0; i < n; i++) less += dims[i] < d;
     return less;
 }
 
-/* da = dy . b over free dimensions of b, again in order: dimensions of a that are in y, then
- * contracted ones. */
+/* da = dy . b over the free dimensions of b, again in order: the dimensions of a that are in y,
+ * then the contracted ones. */
 static dt_value lhs_in_order(const dt_grad *g, const dt_type *a, const dt_type *b) {
     const dt_dot_attr *d = g->node->attr;
     const dt_dot_places at = dt_dot_places_of(a, b, d);
@@ -193,7 +194,8 @@ static dt_value lhs_in_order(const dt_grad *g, const dt_type *a, const dt_type *
     return dt_transpose(dt_dot_general(g->dout, g->in[1], &r), perm);
 }
 
-/* db = a . dy over free dimensions of a: batch dimensions, contracted ones, free ones of b. */
+/* db = a . dy over the free dimensions of a: batch dimensions, contracted ones, then free ones of
+ * b. */
 static dt_value rhs_in_order(const dt_grad *g, const dt_type *a, const dt_type *b) {
     const dt_dot_attr *d = g->node->attr;
     const dt_dot_places at = dt_dot_places_of(a, b, d);
@@ -398,7 +400,8 @@ static dot_sum make_sum(const dt_dot_attr *d, const dt_view *a, const dt_view *b
     return s;
 }
 
-/* y in row-major order, with the offsets in a and b where each element's sum begins. */
+/* A walk over y in row-major order, with the offsets in a and b where the sum of each element
+ * begins. */
 static dt_walk walk_result(const dt_dot_attr *d, const dt_type *a, const dt_type *b,
                            const dt_type *y) {
     dt_walk w = {0};

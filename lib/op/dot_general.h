@@ -9,16 +9,17 @@
 /* The StableHLO form of dot_general (dot_stablehlo.c). */
 dt_hlo_value dt_dot_stablehlo(const dt_hlo_call *c);
 
-/* The dimensions of an operand that are neither batch nor contracted, in order; their count. */
+/* Lists the dimensions of an operand that are neither batch nor contracted, in order; returns their
+ * number. */
 int dt_dot_free(const dt_type *t, const dt_dot_attr *d, bool is_rhs, int8_t list[DT_MAX_RANK]);
 
-/* Dimensions of the result, by dimension of each operand; -1: contracted. */
+/* The dimension of the result that each dimension of an operand becomes; -1: it is contracted. */
 typedef struct dt_dot_places {
     int8_t lhs[DT_MAX_RANK], rhs[DT_MAX_RANK];
 } dt_dot_places;
 dt_dot_places dt_dot_places_of(const dt_type *a, const dt_type *b, const dt_dot_attr *d);
-/* With in_order: the type of the result in StableHLO's order. perm[i]: the dimension there that is
- * dimension i of the result, whose type is `out`. */
+/* The type of the result of an op with in_order, but in StableHLO's order. perm[i] is the dimension
+ * of that type which becomes dimension i of the op's result, of type `out`. */
 dt_type dt_dot_plain(const dt_type *a, const dt_type *b, const dt_dot_attr *d, const dt_type *out,
                      int8_t perm[DT_MAX_RANK]);
 

@@ -16,10 +16,10 @@
 /* numbers: all but bool */
 typedef enum dt_wanted { DT_WANT_ANY, DT_WANT_NUMBERS, DT_WANT_FLOATS } dt_wanted;
 
-/* Checks constraint `c`: input i has a dtype of that class. */
+/* Checks constraint number c: the dtype of input i belongs to a class of dtypes. */
 dt_status *dt_want_dtype(const dt_infer *q, int i, int c, dt_wanted wanted) DT_MUST_USE;
-/* For `infer` of rows, one for each class of dtypes: checks (C1) and (C2); the result has the type
- * of the inputs. */
+/* For `infer` of rows, one function for each class of dtypes: they check (C1) and (C2), and give
+ * the result the type of the inputs. */
 dt_status *dt_infer_any(dt_infer *q) DT_MUST_USE;
 dt_status *dt_infer_numbers(dt_infer *q) DT_MUST_USE;
 dt_status *dt_infer_floats(dt_infer *q) DT_MUST_USE;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather: rows of a table by their numbers: y[i.., d..] = table[index[i..], d..]. A number that the
- * table has no row for gives NaN, or 0 of integers, and is reported to the caller that runs the
+ * gather: rows of a table by their numbers: y[i.., d..] = table[index[i..], d..]. A number without
+ * a row in the table yields NaN (0 for integers), and is reported to the caller that runs the
  * graph: see dt_refusal.
  *
- * (C1) index is of integers.
- * (C2) The table has rows, whose number is no batch.
+ * (C1) index holds integers.
+ * (C2) The table has a fixed number of rows, not B.
  * (C3) The result has at most 8 dimensions, and B can only be its dimension 0.
  *
  * call: dt_value dt_gather(dt_value table, dt_value index)
  * computes: Rows of a table by their numbers. A number outside of 0 .. V - 1 is an error when the
- * step runs, which names it, its place and the layer.
+ * step runs; the message names the number, its position and the layer.
  * shape: (V, d..) and (i..) to (i.., d..)
  * expects: (C1) index holds integers; (C2) the number of rows V is not the batch; (C3) at most 8
  * dimensions, and only the first may be the batch
  * gradient: dtable = dy, added to the rows that were read
  *
  * Splitting: along the dimensions of the index, and along those of the table's rows. In one memory
- * space the table must be whole. Over devices each may have some of its rows: it returns those and
- * zeros for the others, and the sum over devices is the result.
+ * space the table must be whole. Over devices, each may hold some rows of the table: it yields
+ * zeros for the rows of others, and the sum over devices is the result.
  */
 #include "op/gather.h"
 
@@ -52,7 +52,7 @@ static dt_status *infer(dt_infer *q) {
     return dt_check_result(q, 3);
 }
 
-/* Every row of dy goes to the row of the table that it came from. */
+/* Every row of dy is added to the row of the table that was read for it. */
 static void grad(dt_grad *g) {
     dt_type table = dt_type_of_value(g->in[0]);
     if (g->wants[0]) g->din[0] = dt_scatter_add(g->dout, g->in[1], table.dim[0]);
@@ -106,10 +106,9 @@ void dt_gather_eval(const dt_call *c, int64_t first, int64_t rows) {
 static void eval(const dt_call *c) { dt_gather_eval(c, 0, c->in[0].type.dim[0]); }
 
 void dt_gather_cost(const dt_call *c, dt_cost *cost) {
+    /* Of the table, only the rows that the index names are read. */
     double out = (double)dt_type_bytes(&c->out.type);
-    *cost = (dt_cost){.bytes = 2 * out +
-                               (double)dt_type_bytes(
-                                   &c->in[1].type)}; /* reads only the rows that the index names */
+    *cost = (dt_cost){.bytes = 2 * out + (double)dt_type_bytes(&c->in[1].type)};
 }
 
 /* ---- over devices ---- */

@@ -3,12 +3,11 @@
  * gelu: y = x times P(x), the probability that a standard normal number is below x:
  *
  *     y = x (1 + erf(x / sqrt(2))) / 2
- *     y = x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3))        approximate:
- *                                                             x (1 + tanh z) / 2 with half that z
+ *     y = x sigmoid(z), z = 2 sqrt(2 / pi) (x + 0.044715 x^3)      with `approximate`
  *
- * The sigmoid keeps its digits where 1 + tanh is nearly 0.
+ * sigmoid(z) equals (1 + tanh(z / 2)) / 2, but keeps its digits where 1 + tanh is nearly 0.
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
  *
  * A composite of element-wise ops, kept as one op so that intermediate values are never stored. D.
  * Hendrycks, K. Gimpel, Gaussian Error Linear Units (2016).
@@ -40,7 +39,7 @@ static void print(const void *attr, dt_str *out) {
 
 static int loop(const void *attr) { return ((const dt_gelu_attr *)attr)->approximate ? 1 : 0; }
 
-/* Counted: the polynomial or the quotient, a sum and two products around it. */
+/* Operations are counted: the polynomial or the quotient, one sum and two products around it. */
 static void cost(const dt_call *c, dt_cost *cost) {
     double share = ((const dt_gelu_attr *)c->node->attr)->approximate
                        ? 5 + dt_op_logistic.operations
@@ -91,7 +90,7 @@ static double slope_by_erf(double x, double dy) {
     return dy * (0.5 * erfc(-x / M_SQRT2) + x * exp(-0.5 * x * x) / sqrt(2 * M_PI));
 }
 
-/* Where s (1 - s) is 0, x squared may be infinite, so the product is not computed. */
+/* Where s (1 - s) is 0, x squared may be infinite, so their product is not computed. */
 static double slope_by_tanh(double x, double dy) {
     double scale = 2 * sqrt(2 / M_PI), s = 1 / (1 + exp(-scale * (x + 0.044715 * x * x * x))),
            slope = s * (1 - s);
@@ -103,7 +102,7 @@ static void eval_grad(const dt_call *c) {
         c, ((const dt_gelu_attr *)c->node->attr)->approximate ? slope_by_tanh : slope_by_erf, NULL);
 }
 
-/* Counted: the share, its derivative, two products and a sum. */
+/* Operations are counted: the probability P(x), its derivative, two products and a sum. */
 static void cost_grad(const dt_call *c, dt_cost *cost) {
     bool approximate = ((const dt_gelu_attr *)c->node->attr)->approximate != 0;
     double share = approximate ? 12 + dt_op_logistic.operations

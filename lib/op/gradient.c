@@ -19,11 +19,12 @@
 
 typedef struct sweep {
     dt_trace *trace;
-    int n_order;     /* nodes that the loss needs */
-    int *order;      /* [n_order] inputs first; the loss is the last */
-    int n;           /* nodes of the trace when the sweep began */
-    bool *needed;    /* [n] depends on an x by differentiable ops */
-    dt_value *total; /* [n]: d loss / d node so far; trace NULL: none */
+    int n_order;  /* nodes that the loss needs */
+    int *order;   /* [n_order] inputs first; the loss is the last */
+    int n;        /* nodes of the trace when the sweep began */
+    bool *needed; /* [n] the node depends on an x through differentiable ops */
+    /* [n]: the terms of d loss / d node that were added so far; trace NULL: none. */
+    dt_value *total;
 } sweep;
 
 static void mark(sweep *s, const dt_value *x, int n_x) {
@@ -86,7 +87,7 @@ void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out) {
     if (!dt_trace_is_live(loss.trace) || dt_trace_error(loss.trace) ||
         !dt_trace_owns(loss.trace, loss, "a gradient") || !check(loss, x, n))
         return;
-    loss = dt_reduce_sum(loss, DT_NO_AXIS); /* itself when it is a scalar */
+    loss = dt_reduce_sum(loss, DT_NO_AXIS); /* returns the loss itself if it is a scalar */
     sweep s = {.trace = loss.trace, .n = dt_trace_count(loss.trace)};
     s.order = dt_alloc((size_t)s.n * sizeof *s.order);
     s.needed = dt_alloc((size_t)s.n * sizeof *s.needed);

@@ -3,17 +3,17 @@
  * Halos: the elements that a device needs from its neighbours if the input of a window op is
  * divided among devices.
  *
- * A dimension of x is cut in parts, and so are the places of a window that goes over it: every
- * device has the same count of either. The input under a device's places is a range that begins
- * `low` elements before its own part of x (from the second device on `drift` elements further
- * each), and ends `high` behind it: collective_permute brings it, and then `window` goes over what
- * has come.
+ * A dimension of x is cut into equal parts, and so are the positions of the window that moves over
+ * it. The elements under a device's positions form a range. The range begins `low` elements before
+ * the device's own part of x and ends `high` elements behind it; with a `drift`, it moves by that
+ * many elements more from each device to the next. collective_permute brings the range, and then
+ * `window` moves over it.
  *
- *     3 taps, padding SAME, 8 elements and places on 2 devices   0123|4567   ->   -01234, 34567-
+ *     3 taps, padding SAME, 8 elements and positions on 2 devices   0123|4567   ->   -01234, 34567-
  *
- * The range is shorter than low and high of the window say where the window skips elements. The
- * range includes the padding, so the window over it has none, except where holes leave some at its
- * ends.
+ * Where the window skips elements, the range is shorter than low and high of the window would
+ * suggest. The range includes the padding, so the window over it has none, except where holes leave
+ * some at its ends.
  */
 #ifndef DT_OP_HALO_H
 #define DT_OP_HALO_H
@@ -25,7 +25,8 @@ typedef struct dt_halo {
     dt_window window;
 } dt_halo;
 
-/* One dimension: `places` windows of `taps` elements over `in` elements. */
+/* A window along one dimension: it has `places` positions, covers `taps` elements at each, and
+ * moves over `in` elements. */
 typedef struct dt_window_sweep {
     dt_window window;
     int64_t taps, places, in;
@@ -33,10 +34,11 @@ typedef struct dt_window_sweep {
 
 /* The rule over devices of ops whose dimensions are those of their first input. */
 void dt_halo_rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
-/* False: the ranges of devices are not at equal distances, or a size is not divisible. */
+/* Computes the halo of each device. False: the ranges of devices are not at equal distances, or a
+ * size is not divisible by `parts`. */
 bool dt_halo_find(const dt_window_sweep *s, int parts, dt_halo *out);
-/* Exchanges neighbours' elements. x is the part of a device, cut along `dim` by `axes`; the
- * result is the range that the device needs. */
+/* Brings the elements of neighbours. x is a device's part, cut along `dim` by `axes`; the result is
+ * the range that the device needs. */
 dt_value dt_halo_exchange(const dt_partition_call *c, dt_value x, int dim, dt_mesh_axes axes,
                           const dt_halo *r, double fill);
 

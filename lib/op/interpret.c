@@ -4,9 +4,9 @@
  * every value, frees it after its last use, and is deliberately slow and simple: passes, kernels
  * and back ends are tested against it.
  *
- * Replicas run one after the other up to their next collective, which finds the inputs of all of
- * them ready. Each has a graph, as a rule the same. Arguments and variables are lent; everything
- * else is owned.
+ * Replicas run one after the other up to their next collective, which runs when all of them have
+ * reached it. Each replica has a graph; usually it is the same one. Arguments and variables are
+ * lent; everything else is owned.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,12 +27,13 @@ typedef struct lane {
     const dt_graph *graph;
     dt_env env;
     value *value; /* [nodes] */
-    int *uses;    /* [nodes] still to come */
+    int *uses;    /* [nodes] the number of uses that are still to come */
     int at;       /* the node to run next */
 } lane;
 
 typedef struct machine {
-    /* the graph of replica 0, whose arguments, results and variables all replicas share */
+    /* the graph of replica 0; arguments, results and variables are the same in the graphs of all
+     * replicas */
     const dt_graph *graph;
     int replicas;
     lane *lane;      /* [replicas] */
@@ -125,8 +126,8 @@ static dt_status *share_inputs(machine *m) {
 /* ---- float16 and bfloat16 ---- */
 
 /*
- * An op on 16-bit floats is the op on float32 with its result rounded, so the eval of rows need
- * not support them. convert is evaluated directly, since it changes one dtype into another.
+ * An op on 16-bit floats is the op on float32 with its result rounded, so the eval of rows need not
+ * support them. The op convert is evaluated directly, since it changes one dtype into another.
  * Operands of products inside an op on bfloat16, such as attention weights, are rounded to
  * bfloat16, too, as in matrix units.
  */
@@ -234,8 +235,8 @@ static void release_value(value *v) {
     *v = (value){0};
 }
 
-/* Counts the uses of the inputs of the node that has run, and frees those whose last use this
- * was. */
+/* Counts down the uses left of the inputs of the node that has run, and frees the inputs without
+ * further uses. */
 static void step_on(lane *l) {
     const dt_node *n = next_of(l);
     for (int k = 0; k < n->n_in; k++)
@@ -290,8 +291,8 @@ static dt_status *collect_each(const machine *m, const dt_state *s, dt_view *out
     return NULL;
 }
 
-/* Compares the updates of all replicas. A size is a constant in each graph, so analysing one
- * graph does not show that it differs in another. */
+/* Whether replicas assign different values to a variable. A size is a constant in each graph, so an
+ * analysis of one graph cannot show that it differs in another. */
 static bool updates_differ(const machine *m, int state) {
     const dt_view *first = &value_at(m, m->graph->state[state].update, 0)->view;
     bool differ = false;

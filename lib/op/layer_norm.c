@@ -7,7 +7,7 @@
  *
  * with the mean of the row's features, and the mean of their squared differences from it.
  *
- * (C1) x is of floats and has at least one feature, in the last dimension, which is not the batch.
+ * (C1) x holds floats and has at least one feature, in the last dimension, which is not the batch.
  * (C2) gamma and beta are of x's dtype and have one number for each feature.
  *
  * A composite of reduce, rsqrt and element-wise ops, kept as one op so that a back end can read x
@@ -92,7 +92,7 @@ static void eval(const dt_call *c) {
     }
 }
 
-/* ---- folded: entries have a gamma and a beta of their own ---- */
+/* ---- folded: each entry has its own gamma and beta ---- */
 
 dt_value dt_norm_plain(dt_value x, double epsilon) {
     dt_type t = dt_type_of_value(x),
@@ -109,7 +109,7 @@ static dt_value stack(const dt_fold_call *c) {
                   dt_broadcast_in_dim(c->in[2], &t, dims));
 }
 
-/* counted: sum; difference, square, sum; difference, product, product, sum */
+/* counted operations: sum; difference, square, sum; difference, product, product, sum */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, 8 * (double)dt_type_elements(&c->out.type));
 }

@@ -5,26 +5,26 @@
 
 #include "op/partition.h"
 
-/* Constraints (C1) and (C2): x has rows of a fixed number of features, and input `vector` (-1:
- * none) has one number for each. */
+/* Checks constraints (C1) and (C2): x has rows of a fixed number of features, and input number
+ * `vector` (-1: none) has one number for each feature. */
 dt_status *dt_norm_check(const dt_infer *q, int vector) DT_MUST_USE;
-/* One factor for each dimension of x but the last; x is input 0. */
+/* Sets one factor for each dimension of x, which is input 0, except the last. */
 void dt_norm_rule_rows(const dt_type *x, int8_t *factors);
 void dt_norm_print(const void *attr, dt_str *out);
 
 /* The statistics of a row of x that gradients need. */
 typedef struct dt_norm_row {
-    int64_t at, n;        /* its first cell and its number of cells */
+    int64_t at, n;        /* the row's first cell and its number of cells */
     double mean, inverse; /* 1 / sqrt(variance + epsilon) */
 } dt_norm_row;
 dt_norm_row dt_norm_row_of(const dt_view *x, int64_t row, double epsilon);
 /* Feature i of the row, normalized to mean 0 and deviation 1. */
 double dt_norm_cell(const dt_view *x, const dt_norm_row *r, int64_t i);
 
-/* layer_norm(x, 1, 0) */
+/* The value of layer_norm(x, 1, 0). */
 dt_value dt_norm_plain(dt_value x, double epsilon);
 
-/* Rows for dividing them over devices (layer_norm_split.c). */
+/* Rows for dividing the ops over devices (layer_norm_split.c). */
 extern const dt_partition_row dt_norm_over_devices, dt_norm_grad_over_devices,
     dt_norm_scale_grad_over_devices;
 dt_value dt_norm_decompose(dt_partition_call *c);

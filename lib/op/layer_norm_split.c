@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layer_norm and its gradients over devices that split the features: sums over a row are added
- * over devices, those of squares once the mean is known. The ops are expressed in the ops that
- * they are composites of; the gradients reuse the nodes of the statistics.
+ * layer_norm and its gradients over devices that split the features: sums over a row are added over
+ * devices, first those for the mean and then, with the mean, those of squares. The ops are
+ * expressed in the ops that they are composites of; the gradients reuse the nodes of the
+ * statistics.
  */
 #include "op/elementwise.h"
 #include "op/layer_norm.h"
 #include "op/shapes.h"
 
-/* ---- factors: one for each dimension of x, the last one for all vectors of features too ---- */
+/* ---- factors: one for each dimension of x; the last one is also that of all vectors of features
+ * ---- */
 
 static void rule_forward(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     int features = in[0].rank - 1;
@@ -36,7 +38,7 @@ typedef struct rows {
     dt_mesh_axes axes; /* axes that split the features */
     dt_type type;
     dt_value inverse; /* 1 / sqrt(variance + epsilon), of each row, at every feature */
-    dt_value z;       /* at mean 0 and deviation 1 */
+    dt_value z;       /* x normalized to mean 0 and deviation 1 */
 } rows;
 
 /* The mean over all features, repeated for every feature. */

@@ -10,16 +10,16 @@
  *     mesh [2, 4], f32[8,12] with axes {0} on dimension 1:   devices 0..3 hold [:, 0:6],
  *                                                            devices 4..7 hold [:, 6:12]
  *
- * A value is PARTIAL over axes when the devices along them hold terms of it: it is their sum (or
- * their maximum).
+ * A value is PARTIAL over axes when the devices along them hold terms of it: the value is the sum
+ * (or the maximum) of these terms.
  *
  * MICRO-BATCHES are one more axis, the first: it cuts the batch in time instead of over devices. A
  * device computes one part after the other; a sum along this axis is an accumulation, and nothing
  * is sent.
  *
- * The batch: while a program is cut over devices, "-k" in a type counts k * B / parts rows, parts
- * being the most pieces that any value's batch is cut into, so that every part of the batch has a
- * size. The whole batch is then -k * parts.
+ * The batch: while a program is divided over devices, a size -k in a type stands for k * B / parts
+ * rows. `parts` is the largest number of parts into which the batch of any value is cut, so that
+ * every part of the batch can be expressed. The whole batch is then -k * parts.
  */
 #ifndef DT_OP_MESH_H
 #define DT_OP_MESH_H
@@ -40,13 +40,14 @@ typedef struct dt_mesh {
     dt_mesh_axes time; /* the axis of micro-batches, if there is more than one */
 } dt_mesh;
 
-int dt_mesh_devices(const dt_mesh *m); /* each micro-batch counts as a device of its own */
-int dt_mesh_logical(const dt_mesh *m); /* devices of a replica */
+/* The number of devices, with each micro-batch counted as a device. */
+int dt_mesh_devices(const dt_mesh *m);
+int dt_mesh_logical(const dt_mesh *m); /* the number of devices of a replica */
 /* The number of parts that these axes make: the product of their sizes. */
 int dt_mesh_parts(const dt_mesh *m, dt_mesh_axes axes);
-/* Number of the device among those that differ from it in `axes` only. */
+/* The rank of the device among those that differ from it in `axes` only. */
 int dt_mesh_rank(const dt_mesh *m, int device, dt_mesh_axes axes);
-/* The device of the same group whose rank is `rank`. */
+/* The device with rank `rank` among those that differ from `device` in `axes` only. */
 int dt_mesh_peer(const dt_mesh *m, int device, dt_mesh_axes axes, int rank);
 /* "{0,2}" */
 void dt_mesh_print_axes(dt_mesh_axes axes, dt_str *out);
@@ -55,15 +56,16 @@ typedef struct dt_layout {
     dt_mesh_axes axes[DT_MAX_RANK];
     dt_mesh_axes partial;
     int32_t kind; /* dt_reduce_kind that completes a partial value */
-    int32_t on;   /* 1 + the only logical device that has it; 0: all devices have it */
+    int32_t on;   /* 1 + the only logical device that holds the value; 0: all devices hold it */
 } dt_layout;
 
 bool dt_layout_equal(const dt_layout *a, const dt_layout *b);
-/* All axes that cut a dimension. */
+/* The axes that cut any dimension. */
 dt_mesh_axes dt_layout_axes(const dt_layout *l);
-/* The type of a device's part of a value of type `whole`; parts as above. */
+/* The type of a device's part of a value of type `whole`. `parts` is explained above. */
 dt_type dt_layout_type(const dt_type *whole, const dt_layout *l, const dt_mesh *m, int64_t parts);
-/* "[-, {0}, {1,2}]", " partial sum over {0}"; "whole" where nothing is cut. */
+/* Prints "[-, {0}, {1,2}]", with " partial sum over {0}" where that applies; "whole" if nothing is
+ * cut. */
 void dt_layout_print(const dt_layout *l, int rank, dt_str *out);
 
 #endif

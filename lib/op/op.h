@@ -5,8 +5,8 @@
  * plain C that defines it.
  * Everything else (passes, kernels, back ends) is tested against `eval`.
  *
- * This header has what builds nodes. The public ones (dt_add, dt_matmul, ...) stand in dtrain.h;
- * those here broadcast nothing unless they say so.
+ * This header has what builds nodes. The public functions (dt_add, dt_matmul, ...) are declared in
+ * dtrain.h. The ones in this header do not broadcast unless their comments say so.
  */
 #ifndef DT_OP_OP_H
 #define DT_OP_OP_H
@@ -23,17 +23,17 @@ dt_cost dt_cost_of(const dt_call *c);
 
 /* ---- attributes ---- */
 
-/* all elements are equal; type may contain B */
+/* all elements have one value; type may contain B */
 typedef struct dt_constant_attr {
     dt_type type;
     double value;
 } dt_constant_attr;
-/* 0, 1, ... along axis */
+/* 0, 1, ... along the axis */
 typedef struct dt_iota_attr {
     dt_type type;
     int64_t axis;
 } dt_iota_attr;
-/* parameter, variable */
+/* for parameter and variable: the type, and the number among the graph's arguments or states */
 typedef struct dt_index_attr {
     dt_type type;
     int64_t index;
@@ -41,7 +41,7 @@ typedef struct dt_index_attr {
 typedef struct dt_convert_attr {
     int64_t dtype;
 } dt_convert_attr;
-/* exponent_bits 0: as many as the dtype has */
+/* exponent_bits 0: as many as the dtype of the value has */
 typedef struct dt_precision_attr {
     int64_t mantissa_bits, exponent_bits;
 } dt_precision_attr;
@@ -58,22 +58,24 @@ typedef struct dt_transpose_attr {
     int8_t perm[DT_MAX_RANK];
 } dt_transpose_attr;
 typedef enum dt_reduce_kind { DT_REDUCE_SUM, DT_REDUCE_MAX, DT_REDUCE_MIN } dt_reduce_kind;
-/* dims: bit i: dimension i is reduced and removed */
+/* dims: if bit i is set, dimension i is reduced and removed */
 typedef struct dt_reduce_attr {
     int32_t kind;
     uint32_t dims;
 } dt_reduce_attr;
-typedef struct dt_dot_attr { /* as StableHLO's dot_dimension_numbers */
+/* Like StableHLO's dot_dimension_numbers. The result has the batch dimensions, then the free ones
+ * of lhs, then the free ones of rhs. With in_order it has all dimensions of lhs except contracted
+ * ones, in the order of lhs, then the free ones of rhs. */
+typedef struct dt_dot_attr {
     int8_t n_batch, n_contract;
     int8_t lhs_batch[DT_MAX_RANK], rhs_batch[DT_MAX_RANK];
     int8_t lhs_contract[DT_MAX_RANK], rhs_contract[DT_MAX_RANK];
-    int8_t in_order; /* bool: see the result */
-} dt_dot_attr; /* result: batch dims, free dims of lhs, free dims of rhs; with in_order those of lhs
-                * without contracted ones, in lhs' order, then free dims of rhs */
+    int8_t in_order; /* bool: the order of the result's dimensions */
+} dt_dot_attr;
 typedef struct dt_compare_attr {
     int64_t direction;
 } dt_compare_attr;
-/* argmax, get_dimension_size, concatenate */
+/* for argmax, get_dimension_size and concatenate */
 typedef struct dt_axis_attr {
     int64_t axis;
 } dt_axis_attr;
@@ -86,12 +88,12 @@ typedef struct dt_window {
 /* a window of a single element, which changes nothing */
 #define DT_WINDOW_ONE ((dt_window){.stride = 1, .base_dilation = 1, .dilation = 1})
 enum { DT_MAX_SPATIAL = 3 };
-/* as StableHLO's conv: b01f x 01io -> b01f is Keras' order */
+/* as in StableHLO's convolution; Keras' order of dimensions is b01f x 01io -> b01f */
 typedef struct dt_convolution_attr {
     int8_t n_spatial;
     int8_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature;
     int8_t lhs_spatial[DT_MAX_SPATIAL], rhs_spatial[DT_MAX_SPATIAL], out_spatial[DT_MAX_SPATIAL];
-    int32_t feature_groups, batch_groups; /* 1: none; at most one of them is larger */
+    int32_t feature_groups, batch_groups; /* 1: no groups; at most one of the two is larger */
     dt_window window[DT_MAX_SPATIAL];     /* their sizes are those of rhs; unused ones are zero */
 } dt_convolution_attr;
 typedef struct
@@ -103,7 +105,7 @@ typedef struct dt_pad_attr {
     double value;
     struct {
         int64_t low, high, interior;
-    } dim[DT_MAX_RANK]; /* negative low or high: cuts off that many elements */
+    } dim[DT_MAX_RANK]; /* a negative low or high removes that many elements */
 } dt_pad_attr;
 /* size: that of the result; the batch cannot be sliced */
 typedef struct dt_slice_attr {
@@ -137,47 +139,48 @@ typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_TILES } dt_cut;
  */
 typedef struct dt_segment_attr {
     int32_t cut, count;
-    dt_reduce_attr reduce;           /* segment_reduce, segment_deviations */
-    dt_dot_attr dot;                 /* segment_dot_general */
-    dt_convolution_attr convolution; /* segment_convolution */
-    dt_type type;                    /* segment_broadcast */
+    dt_reduce_attr reduce;           /* for segment_reduce and segment_deviations */
+    dt_dot_attr dot;                 /* for segment_dot_general */
+    dt_convolution_attr convolution; /* for segment_convolution */
+    dt_type type;                    /* for segment_broadcast */
 } dt_segment_attr;
 typedef struct dt_rows_attr {
     int64_t rows;
-} dt_rows_attr; /* scatter_add */
+} dt_rows_attr; /* for scatter_add: the number of rows of the result */
 typedef enum dt_random_kind { DT_RANDOM_UNIFORM, DT_RANDOM_NORMAL } dt_random_kind;
-/* dt_random_kind */
+/* kind: a dt_random_kind */
 typedef struct dt_random_attr {
     dt_type type;
     int64_t kind;
     uint64_t key;
 } dt_random_attr;
-/* dt_reduce_op; merged: in a dt_merge_call, one value for all; call: its number where each replica
- * has a graph of its own, else 0 */
+/* op: a dt_reduce_op. merged: the op is in a function called by dt_merge_call, where all replicas
+ * have one value. call: the number of the call if each replica has a graph of its own, else 0 */
 typedef struct dt_all_reduce_attr {
     int32_t op, merged, call;
 } dt_all_reduce_attr;
 
-typedef struct dt_attention_attr { /* `of`: for attention_grad, the input whose gradient it is */
+/* rounded: attention weights are multiplied as bfloat16 (pass/chip.c). `of`: in attention_grad, the
+ * number of the input whose gradient is computed. */
+typedef struct dt_attention_attr {
     double scale;
-    int64_t window,
-        rounded; /* rounded: attention weights are multiplied as bfloat16 (pass/chip.c) */
+    int64_t window, rounded;
     int32_t causal, of;
 } dt_attention_attr;
 typedef struct dt_norm_attr {
     double epsilon;
-} dt_norm_attr; /* layer_norm, its gradients */
+} dt_norm_attr; /* for layer_norm and its gradients */
 typedef struct dt_gelu_attr {
     int64_t approximate;
-} dt_gelu_attr; /* by_tanh: the approximation */
+} dt_gelu_attr; /* approximate: by tanh */
 
-/* custom_call @Sharding: parts by dimension for OTHER, the device for MAXIMAL; members that a kind
- * does not use are 0. The gradient of a value has the layout of the value. With `opposite`, the
- * gradient of a divided value (OTHER) is whole, and that of a whole value (REPLICATED) is divided
- * into `parts`. */
+/* custom_call @Sharding. Kind OTHER has the number of parts for each dimension, MAXIMAL has the
+ * device; members that a kind does not use are 0. The gradient of a value has the layout of the
+ * value. With `opposite`, the gradient of a divided value (OTHER) is whole, and that of a whole
+ * value (REPLICATED) is divided into `parts`. */
 typedef struct dt_sharding_attr {
     int32_t kind; /* dt_sharding_kind */
-    int32_t rank; /* OTHER, or opposite: numbers in parts */
+    int32_t rank; /* for OTHER, or with `opposite`: the number of entries in `parts` */
     int64_t parts[DT_MAX_RANK];
     int64_t device;
     int64_t opposite;
@@ -198,40 +201,44 @@ int dt_reduce_kind_of(const dt_node *n);
 
 /* ---- builders ---- */
 
-/* The axis counted from the front, or -1 when x has none of that number and its trace has
+/* The axis counted from the front, or -1 when x does not have that axis; then the trace has
  * failed. */
 int dt_value_axis(dt_value x, int axis);
 dt_value dt_splat(dt_trace *t, const dt_type *type, double value);
 dt_value dt_like(dt_value x, double value); /* a constant of x's type */
 dt_value dt_iota(dt_trace *t, const dt_type *type, int axis);
 dt_value dt_broadcast_in_dim(dt_value x, const dt_type *type, const int8_t *dims);
-/* NumPy's rule: aligned at the last dimension; sizes 1 stretch */
+/* Broadcasts by NumPy's rule: dimensions are aligned at the last one, and sizes of 1 are
+ * stretched. */
 dt_value dt_broadcast_to(dt_value x, const dt_type *type);
-/* aligned at the first dimension: (B) to (B, 10) */
+/* Broadcasts with dimensions aligned at the first one: (B) to (B, 10). */
 dt_value dt_broadcast_rows(dt_value x, const dt_type *type);
 dt_value dt_reduce(dt_value x, dt_reduce_kind kind, uint32_t dims);
 dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr);
 /* MEAN divides without truncation: integers are converted to the float type that TensorFlow's
  * reductions over replicas use. */
 dt_value dt_as_float(dt_value x);
-/* all_reduce; works in a function called by dt_merge_call, too */
+/* all_reduce. Works in a function called by dt_merge_call, too. */
 dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged);
-/* Where dt_all_gather puts x's rows along axis 0: (rows of x) of int32; *rows: how many rows its
- * result has, which is more than replicas have if a step is compiled for the largest batch. */
+/* The numbers of the rows of dt_all_gather's result that come from x, along axis 0: int32, one for
+ * each row of x. *rows: the number of rows of the result. If a step is compiled for the largest
+ * batch, this is more than the replicas have. */
 dt_value dt_gather_places(dt_value x, int64_t *rows);
-/* adds x, (i..., ...), to the rows of zeros (rows, ...) that index, (i...), names */
+/* Adds the rows of x, (i..., ...), to a value of zeros, (rows, ...): row j of x is added to row
+ * index[j]. index is (i...). */
 dt_value dt_scatter_add(dt_value x, dt_value index, int64_t rows);
 dt_value dt_example_id(dt_trace *t); /* (B) of int32: the examples' numbers in the global batch */
-/* Floats (B, ...) that do not depend on the division of the batch: see op/random.c. step: int64
- * scalar; attr->type is the type of the result. */
+/* Random floats (B, ...) that do not depend on how the batch is divided: see op/random.c. step is
+ * an int64 scalar; attr->type is the type of the result. */
 dt_value dt_random_numbers(dt_value step, const dt_random_attr *attr);
-/* (B, C) logits; target (B) of an integer dtype, or (B, C) of the logits' dtype: one loss per row
- * (B), -sum of y log softmax(z). */
+/* One loss for each row of the logits (B, C): (B), -sum of y log softmax(z). The target is (B) of
+ * an integer dtype, or (B, C) of the logits' dtype. */
 dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
 
 /* ---- builders of composites (build_composite.c) ---- */
 
-/* The positions of the queries (.., T, N, H) if none are given, 0, 1, ...: (.., T) of int32. */
+/* The positions of queries (.., T, N, H) if the caller gives none: 0, 1, ..., as (.., T) of
+ * int32. */
 dt_value dt_positions(dt_value query);
 typedef struct dt_attention_how {
     double scale;   /* factor of the scores, usually 1 / sqrt(H) */
@@ -240,10 +247,10 @@ typedef struct dt_attention_how {
     /* (.., T) of integers: positions of queries among the keys; no value: dt_positions */
     dt_value position;
 } dt_attention_how;
-/* query (.., T, N, H), key (.., S, K, H), value (.., S, K, V): (.., T, N, V), K divides N; see
- * op/attention.c. */
+/* Attention of query (.., T, N, H), key (.., S, K, H) and value (.., S, K, V), where K divides N:
+ * (.., T, N, V). See op/attention.c. */
 dt_value dt_attention(dt_value query, dt_value key, dt_value value, const dt_attention_how *how);
-/* over the last dimension */
+/* Normalizes over the last dimension. */
 dt_value dt_layer_norm(dt_value x, dt_value gamma, dt_value beta, double epsilon);
 dt_value dt_gelu(dt_value x, bool approximate);
 
@@ -262,14 +269,15 @@ dt_value dt_reduce_window(dt_value x, const dt_reduce_window_attr *attr);
 dt_reduce_window_attr dt_windows_of_one(dt_reduce_kind kind, int rank);
 
 dt_value dt_annotate(dt_value x, const dt_sharding_attr *attr);
-/* Annotates a variable. From now on, steps whose replicas have as many logical devices as attr
- * divides over (REPLICATED: any number) read the variable through that annotation; NULL removes
- * it. */
+/* Annotates a variable. From now on, steps read the variable through that annotation if their
+ * replicas have as many logical devices as attr names (any number for REPLICATED). NULL removes the
+ * annotation. */
 void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr);
 
-/* The gradient of `loss` (of its sum, if it has a shape) with respect to n values: out[i], trace
- * NULL where it does not depend on x[i]. Emits into the trace of loss. Declared here with the
- * gradient rules; the pass that lowers whole jobs calls it. */
+/* The gradient of `loss` with respect to n values; of the sum of its elements if it is not a
+ * scalar. out[i] belongs to x[i]; its trace is NULL if the loss does not depend on x[i]. Emits into
+ * the trace of loss. Declared here with the gradient rules; the pass that lowers whole jobs calls
+ * it. */
 void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out);
 
 /* ---- the reference interpreter ---- */
@@ -280,20 +288,20 @@ void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out);
 typedef struct dt_interpretation {
     int replicas;
     dt_view *result; /* [replicas][n_results] */
-    /* [n_states] of replica 0, all replicas' (R, ...) where the variable has a stack; data NULL
-     * where unchanged */
+    /* [n_states] the values that replica 0 assigns; for a variable with a stack those of all
+     * replicas, (R, ...). data NULL: unchanged */
     dt_view *update;
     int n_results, n_states;
-    /* for dt_interpret_each: a state without a stack to which replicas assign different values;
-     * -1: none */
+    /* from dt_interpret_each: the number of a state without a stack to which replicas assign
+     * different values; -1: none */
     int differs;
 } dt_interpretation;
 
 /*
  * Runs g with each op's eval, node by node, replicas one after the other (all_reduce sums in
- * replica order). batch[r]: rows of replica r. Variables are read, not written: updates come back.
- * env carries offsets and shards for folded graphs (replicas = 1 then). The oracle for every pass
- * and back end.
+ * replica order). batch[r]: rows of replica r. Variables are read, not written: their new values
+ * are in `update`. For folded graphs, replicas is 1, and env has offsets and shards. Every pass and
+ * back end is tested against this function.
  */
 dt_status *dt_interpret(const dt_graph *g, const dt_env *env, int replicas, const int64_t *batch,
                         const dt_view *arg, dt_interpretation *out) DT_MUST_USE;
@@ -304,7 +312,7 @@ dt_status *dt_interpret_each(const dt_graph *const *g, const dt_env *env, int re
                              const int64_t *batch, const dt_view *arg,
                              dt_interpretation *out) DT_MUST_USE;
 void dt_interpretation_release(dt_interpretation *r);
-/* Changes attr, a copy of the attributes of a node with 16-bit floats, to the attributes of the op
+/* Replaces the attributes of a node on 16-bit floats, of which attr is a copy, with those of the op
  * on float32 that defines it. */
 void dt_op_widen(const dt_node *n, void *attr);
 

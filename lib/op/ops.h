@@ -37,7 +37,7 @@
 #define DT_WHOLE_VARIANT(name, y)
 #endif
 
-/* An op and its loop are on one line. */
+/* An op and its loop are kept on one line. */
 /* clang-format off */
 /* ---- numbers ---- */
 DT_OP(parameter) DT_OP(variable) DT_OP(constant) DT_OP(iota)

@@ -3,11 +3,12 @@
  * optimization_barrier: y = x, computed only after `after`. StableHLO's takes any number of values
  * and returns them all; this one returns the first.
  *
- * An op on y is not the same node as that op on x, because value numbering and simplify compare
- * nodes. So a value can be computed a second time, later (pass/remat.c). Nothing is copied: y is
- * another name for x, in a separate segment (pass/partition.c).
+ * Since y is another node than x, passes that merge equal nodes do not merge an op on y with the
+ * same op on x. So a value can be computed a second time, later (pass/remat.c). Nothing is copied:
+ * y is another name for x, in a separate segment (pass/partition.c).
  *
- * x and `after` may differ in dtype and shape; where both have rows, they are of the same examples.
+ * x and `after` may differ in dtype and shape; where both have rows, these belong to the same
+ * examples.
  */
 #include "op/cells.h"
 #include "op/partition.h"
@@ -30,12 +31,12 @@ static void grad(dt_grad *g) {
     if (g->wants[1]) g->din[1] = dt_like(g->in[1], 0);
 }
 
-/* Stacks both inputs in any layout. */
+/* Stacks both inputs; any layout is correct. */
 static dt_value stack(const dt_fold_call *c) {
     return dt_emit(c->trace, c->node->op, c->in, 2, NULL);
 }
 
-/* ---- over devices: `after` comes as it is, and leaves nothing to be summed ---- */
+/* ---- over devices: `after` may have any layout, and its partial sums are not completed ---- */
 
 static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     rule(in, out, attr, r);

@@ -5,9 +5,9 @@
  *
  *     1 2 3   low 2, high 1, interior 1   ->   v v 1 v 2 v 3 v
  *
- * A negative low or high cuts elements off (after the interior ones were put in).
+ * A negative low or high cuts elements off (after the interior ones were inserted).
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
  * (C2) The batch, B, is not padded.
  * (C3) interior >= 0, and no dimension becomes smaller than 0, or too large to count.
  */
@@ -21,7 +21,7 @@ static bool is_padded(const dt_pad_attr *a, int d) {
     return a->dim[d].low || a->dim[d].high || a->dim[d].interior;
 }
 
-/* Elements of dimension d of y: x's and those between, then the ends. */
+/* Computes the size of dimension d of y: elements of x and those between them, then the ends. */
 static bool padded_size(const dt_pad_attr *a, int d, int64_t n, int64_t *out) {
     int64_t holes = 0;
     bool fits = a->dim[d].interior >= 0 &&
@@ -77,7 +77,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
         if (!is_padded(a, d)) rule->in[0][d] = rule->out[d] = (int8_t)d;
 }
 
-/* The element of x that y's element at w->index is; -1: none. */
+/* The element of x at index w->index of y; -1: y has padding there. */
 static int64_t source_of(const dt_pad_attr *a, const dt_type *x, const int64_t *stride,
                          const dt_walk *w) {
     int64_t at = 0;
@@ -123,7 +123,8 @@ static void print(const void *attr, dt_str *out) {
     dt_str_puts(out, first ? " dims=[]" : "]");
 }
 
-/* ---- over devices: padding is a window of one element over the stretched dimension ---- */
+/* ---- over devices: padding is a window of one element that moves over the stretched dimension
+ * ---- */
 
 static bool find_reach(const dt_partition_call *c, int d, dt_halo *r) {
     const dt_pad_attr *a = c->node->attr;

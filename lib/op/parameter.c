@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parameter: an argument of the step, fed each time it runs. Its attribute is its type and its
- * number among the graph's arguments; there is nothing to evaluate.
+ * parameter: an argument of the step, which the caller supplies for each run. Its attribute has its
+ * type and its number among the graph's arguments. Its value needs no computation.
  *
  * (C1) Only dimension 0 of the type may be the batch.
  */

@@ -2,8 +2,9 @@
 /*
  * How an op is split over the devices of a mesh. For most ops `rule` is enough: a factor is cut by
  * the same axes wherever a dimension names it, each device applies the op to its parts, and a
- * factor that the result lacks leaves partial sums. Other ops have a dt_partition_row: windows
- * that reach into a neighbour's part, sums over split classes, parts of a table.
+ * factor that the result lacks leaves partial sums. Other ops have a dt_partition_row, such as
+ * windows that reach into a neighbour's part, softmax over classes that are divided, and gather
+ * from a divided table.
  */
 #ifndef DT_OP_PARTITION_H
 #define DT_OP_PARTITION_H
@@ -17,14 +18,15 @@ typedef struct dt_partition_call {
     dt_trace *trace;
     const dt_node *node; /* the node in the whole graph */
     const dt_mesh *mesh;
-    int64_t batch, parts;    /* B of the whole; -k in local types is k * B / parts */
+    /* Batch: B of the whole program; a size -k in local types stands for k * B / parts. */
+    int64_t batch, parts;
     dt_type type[DT_MAX_IN]; /* types of the whole inputs, as in the graph before partitioning */
     /* the parts of a device, with the layouts in_layout, which agree with the factors */
     dt_value in[DT_MAX_IN];
     dt_layout in_layout[DT_MAX_IN];
     dt_mesh_axes factor[DT_MAX_FACTORS]; /* axes that cut each factor of the rule */
-    /* layout of the result as its factors give it, partial over the factors that it lacks. emit may
-     * change it, for example if it sums over devices itself. */
+    /* layout of the result as its factors give it, partial over the factors that the result lacks.
+     * emit may change this layout, for example if it sums over devices itself. */
     dt_layout out;
 } dt_partition_call;
 
@@ -34,29 +36,30 @@ typedef struct dt_partition_row {
     /* Whether the factors can be cut this way (sizes are known and divisible). Called with in[]
      * unset and concrete types. NULL: always. */
     bool (*can)(const dt_partition_call *c);
-    /* Emits the computation of each device; NULL: the op itself. */
+    /* Emits the computation of each device. NULL: emit the op itself on the parts. */
     dt_value (*emit)(dt_partition_call *c);
 } dt_partition_row;
 
-/* The rule to split by, over devices. */
+/* The rule for splitting a node over devices. */
 void dt_partition_rule(const dt_node *n, const dt_type *in, dt_rule *rule);
-/* Emits the op itself on the parts, with the result type in its attributes made local. */
+/* Emits the op itself on a device's parts. The result type in its attributes becomes that of the
+ * part. */
 dt_value dt_partition_same(dt_partition_call *c);
 /* The type of a device's part of the result. */
 dt_type dt_partition_type(const dt_partition_call *c);
-/* An attribute for a collective over `axes`. */
+/* Attributes for a collective over `axes`, with the mesh set. */
 dt_across_attr dt_partition_across(const dt_partition_call *c, dt_mesh_axes axes);
-/* all_reduce over `axes`. */
+/* Emits an all_reduce over `axes`. */
 dt_value dt_partition_reduce(const dt_partition_call *c, dt_value x, dt_reduce_kind kind,
                              dt_mesh_axes axes);
-/* Reduces x (.., n) over its last dimension, which `axes` cut: (..). */
+/* Reduces x, (.., n), over its last dimension, which is divided by `axes`. The result is (..). */
 dt_value dt_partition_reduce_last(const dt_partition_call *c, dt_value x, dt_reduce_kind kind,
                                   dt_mesh_axes axes);
 /* The index at which a device's part of a dimension begins, as an int64; each part has `own`
  * elements. */
 dt_value dt_partition_start(const dt_partition_call *c, int64_t own, dt_mesh_axes axes);
-/* iota along dimension `axis` of the local type, which `axes` cut; counts as in the whole value;
- * int64. */
+/* iota of int64 along dimension `axis` of a device's part, which `axes` divide. It counts as in the
+ * whole value. */
 dt_value dt_partition_iota(const dt_partition_call *c, const dt_type *type, int axis,
                            dt_mesh_axes axes);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random: numbers that are a pure function of (key, step, example, place): a row gets the same
- * numbers whichever device computes it, and whatever rows are next to it.
+ * random: numbers that are a pure function of (key, step, example, place): the numbers of a row do
+ * not depend on the device that computes it, nor on the rows next to it.
  *
  *     step      int64 scalar     counts the draws of one generator
  *     example   (B) of integers  see example_id
@@ -11,7 +11,7 @@
  * flows.
  *
  * (C1) step is one int64, example of integers (B).
- * (C2) y is of floats; its dimension 0 is B.
+ * (C2) y holds floats; its dimension 0 is B.
  *
  * call: dt_value dt_stateless_uniform(dt_value x, dt_value counter, uint64_t seed)
  * computes: Floats in [0, 1) that depend on the seed, the counter, the example's number in the
@@ -24,7 +24,7 @@
  * stablehlo: integer ops (Philox)
  *
  * call: dt_value dt_stateless_normal(dt_value x, dt_value counter, uint64_t seed)
- * computes: The same, normally distributed: mean 0, standard deviation 1.
+ * computes: Like dt_stateless_uniform, but normally distributed: mean 0, standard deviation 1.
  * shape: that of x, and its dtype
  * expects: as dt_stateless_uniform
  * gradient: none
@@ -54,7 +54,8 @@ typedef struct words {
     dt_type type; /* type of each word: uint32, with the result's shape */
     dt_hlo_value word[4];
     uint64_t key;
-    dt_hlo_value half[2]; /* the key's low and high words, where it is a value of the program */
+    /* The low and high words of the key, if the key is a value of the program. */
+    dt_hlo_value half[2];
     bool is_value;
 } words;
 
@@ -62,7 +63,7 @@ static dt_hlo_value shifted(dt_hlo *h, dt_hlo_value x, uint64_t by) {
     return dt_hlo_binary(h, "shift_right_logical", x, dt_hlo_word(h, &x.type, by));
 }
 
-/* Both halves of the product with a constant. */
+/* Emits both halves of the product of a word and a constant. */
 static dt_hlo_value multiplied(const words *w, dt_hlo_value x, uint64_t by, dt_hlo_value *high) {
     dt_hlo_value wide = dt_hlo_convert(w->h, x, DT_UINT64);
     wide = dt_hlo_binary(w->h, "multiply", wide, dt_hlo_word(w->h, &wide.type, by));
@@ -119,7 +120,8 @@ static words draw_words(const dt_hlo_call *c) {
     return w;
 }
 
-/* bits of a word, from the highest on, and `half` of the next one, as a number from 0 to 1. */
+/* A number from 0 to 1 whose digits are the highest bits of `word`, followed by half a unit of the
+ * last one. */
 static dt_hlo_value fraction(const words *w, dt_hlo_value word, int bits, double half,
                              dt_dtype dtype) {
     dt_hlo_value x = dt_hlo_convert(w->h, shifted(w->h, word, (uint64_t)(32 - bits)), dtype);
@@ -204,9 +206,9 @@ static void eval(const dt_call *c) {
                                draw(a, (uint64_t)k, step + (uint64_t)dt_cell_int(&c->in[1], i)));
 }
 
-/* The cost of a TPU core's own generator, not of `eval`'s: one instruction fills a register with
- * random bits (jax's pltpu.prng_random_bits; XLA's RngBitGenerator by its default algorithm). Three
- * more make floats of them. */
+/* The cost of the generator in a TPU core, not of `eval`'s algorithm: one instruction fills a
+ * register with random bits (jax's pltpu.prng_random_bits; XLA's RngBitGenerator by its default
+ * algorithm). Three more instructions convert them to floats. */
 static void cost(const dt_call *c, dt_cost *cost) {
     const dt_random_attr *a = c->node->attr;
     double bits = 1 + 3,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce: y = the sum, the maximum or the minimum of x over the dimensions in `dims`, which go; the
- * others keep their order.
+ * reduce: y = the sum, the maximum or the minimum of x over the dimensions in `dims`, which are
+ * removed; the others keep their order.
  *
- * (C1) x is of numbers.
+ * (C1) x holds numbers.
  * (C2) The kind is one of the three, and dims are dimensions of x.
  *
  * call: dt_value dt_reduce_sum(dt_value x, int axis)
@@ -37,8 +37,8 @@
  * Floats are added in double, in row-major order. An empty sum is 0, an empty maximum is the lowest
  * value of the dtype (-inf), an empty minimum the highest. NaN wins every maximum and minimum.
  *
- * Splitting: a part of a kept dimension is a part of y; a part of a reduced one gives a y that is
- * to be reduced further.
+ * Splitting: a part of a kept dimension yields a part of y; a part of a reduced dimension yields a
+ * y that is still to be reduced.
  */
 #include <math.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reduce_precision: y = x rounded to floats of fewer digits, ties to even, and kept in its dtype.
- * StableHLO's op, with the exponent of the dtype: of float32, mantissa_bits = 7 makes it the
- * numbers of bfloat16. A number too large for that format becomes infinity; NaN stays NaN. With
- * exponent_bits = 5 and mantissa_bits = 10 they are those of float16, denormals included, which
- * StableHLO's op would make 0: only programs that run here use that (pass/upcast.c). They are not
- * written as StableHLO.
+ * This is StableHLO's op with the exponent of the dtype: with mantissa_bits = 7, a float32 is
+ * rounded to a bfloat16. A number too large for that format becomes infinity; NaN stays NaN. With
+ * exponent_bits = 5 and mantissa_bits = 10, numbers are rounded to float16 including its denormals,
+ * which StableHLO's op would replace by 0. Only programs that run on this machine use that
+ * (pass/upcast.c); it is not written as StableHLO.
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
  * (C2) mantissa_bits is in [1, 23].
  * (C3) exponent_bits is 0, the dtype's own, or 5 where mantissa_bits is 10.
  *
@@ -41,7 +41,7 @@ static double rounded(double x, int digits) {
 
 static void eval(const dt_call *c) {
     const dt_precision_attr *a = c->node->attr;
-    bool single = c->out.type.dtype == DT_FLOAT32; /* a float32 denormal has fewer digits */
+    bool single = c->out.type.dtype == DT_FLOAT32; /* a denormal float32 has fewer digits */
     for (int64_t i = 0, n = dt_type_elements(&c->out.type); i < n; i++) {
         double x = dt_cell_double(&c->in[0], i);
         if (a->exponent_bits) x = dt_half_to_double(dt_half_of(x));

@@ -13,10 +13,10 @@
 
 #include <string.h>
 
-/* Neighbouring dimensions that are reduced: first .. end - 1. */
+/* A run of neighbouring dimensions that are reduced: first .. end - 1. */
 typedef struct run {
     int first, end;
-    int64_t n; /* elements of them all */
+    int64_t n; /* the number of elements of these dimensions */
 } run;
 
 static bool is_reduced(unsigned dims, int d) { return dims >> d & 1; }
@@ -49,8 +49,8 @@ static run longest_run(const dt_type *t, unsigned dims) {
     return longest;
 }
 
-/* The largest divisor that is not longer than a chain. If that is short, blocks are as long as a
- * chain, and zeros fill the last one. */
+/* The size of blocks for a sum of n values: the largest divisor of n that is not longer than a
+ * chain. If the divisor is short, blocks are as long as a chain, and zeros fill the last one. */
 static int64_t block_of(int64_t n, int64_t chain) {
     for (int64_t block = chain; block >= chain / 4; block--)
         if (n % block == 0) return block;
@@ -71,7 +71,8 @@ static dt_hlo_value with_zeros_behind(dt_hlo *h, dt_hlo_value x, int d, int64_t 
                      dt_hlo_array64(none, t.rank).s);
 }
 
-/* (.., n, ..) as (.., blocks, block, ..) in dimensions r.first and r.first + 1. */
+/* Reshapes (.., n, ..) to (.., blocks, block, ..), where the blocks are dimensions r.first and
+ * r.first + 1. */
 static dt_hlo_value in_blocks(dt_hlo *h, dt_hlo_value x, const run *r, int64_t block) {
     const int behind = x.type.rank - r->end;
     const int64_t blocks = (r->n + block - 1) / block;

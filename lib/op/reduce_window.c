@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reduce_window: y = the sum, the maximum or the minimum of the elements under a window, for each
- * place of it. A window has a size in every dimension: 1 in those that are not pooled.
+ * position of the window. A window has a size in every dimension: 1 in dimensions that are not
+ * pooled.
  *
- * (C1) x is of floats, and the kind is one of the three.
+ * (C1) x holds floats, and the kind is one of the three.
  * (C2) Windows have sizes, strides and dilations of at least 1, and there is at least one.
- * (C3) Over the batch they have one element.
+ * (C3) Along the batch they have one element.
  *
- * Padding is no element: the sum of nothing is 0, the maximum -inf, the minimum inf. Sums are
- * formed in double.
+ * Padding does not count as elements: the sum of nothing is 0, the maximum -inf, the minimum inf.
+ * Sums are formed in double.
  */
 #include "op/reduce_window.h"
 
@@ -91,7 +92,8 @@ static dt_value stack(const dt_fold_call *c) {
 
 static void print(const void *attr, dt_str *out) { dt_windows_print(attr, out); }
 
-/* ---- over devices: windows over a dimension that is cut reach into the neighbours' parts ---- */
+/* ---- over devices: windows over a dimension that is divided reach into the parts of neighbours
+ * ---- */
 
 static bool find_reach(const dt_partition_call *c, int d, dt_halo *r) {
     const dt_reduce_window_attr *a = c->node->attr;

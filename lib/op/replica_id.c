@@ -3,7 +3,8 @@
  * replica_id: y = the number of the replica that computes it, an int32 scalar, from 0.
  *
  * call: dt_value dt_replica_id(dt_trace *t)
- * computes: The number of the replica that computes it, from 0: replica_id_in_sync_group.
+ * computes: The number of the replica that computes the value, from 0; tf.distribute's
+ * replica_id_in_sync_group.
  * shape: an int32 scalar
  * expects: nothing
  * gradient: none

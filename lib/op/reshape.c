@@ -4,7 +4,7 @@
  * (B, 4, 8) and (B*4, 8) are reshapes of each other.
  *
  * (C1) y has x's dtype, and only its dimension 0 may be the batch.
- * (C2) x and y have equally many elements, for every B.
+ * (C2) x and y have the same number of elements for every B.
  *
  * call: dt_value dt_reshape(dt_value x, int rank, const int64_t *dim)
  * computes: The same elements, in row-major order, in the shape dim[rank]. A size of -k stands for

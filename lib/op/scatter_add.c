@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scatter_add: the gradient of gather: y[v, d..] = the sum of x[i.., d..] over all i.. where
- * index[i..] = v. Numbers that y has no row for add nothing. Floats are added in double, in the
- * order of i.., and rounded once; integers wrap.
+ * index[i..] = v. Numbers without a row in y add nothing. Floats are added in double, in the order
+ * of i.., and rounded once; integers wrap.
  *
- * (C1) index is of integers. (C2) x begins with the dimensions of the index. (C3) y has at least
+ * (C1) index holds integers. (C2) x begins with the dimensions of the index. (C3) y has at least
  * one row; the result has no batch dimension: the batch of x is indexed by `index`.
  *
  * Splitting: along the dimensions of the index, which leaves partial sums, and along those of the
- * rows. Over devices along y's rows too: each counts from where its own begin, and has no row for
- * the others'.
+ * rows. Over devices, y's rows can be split, too: each device subtracts the number of its first row
+ * from the index, so that row numbers of other devices are out of range and add nothing.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
@@ -53,7 +53,8 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
 
 /* ---- the definition ---- */
 
-/* The positions that name each row, as lists in their order: next[i] after first[row]. */
+/* The positions in the index of each row number, as linked lists in order: first[row], then
+ * next[i]. */
 typedef struct lists {
     int64_t *first, *next;
 } lists;
@@ -94,7 +95,7 @@ static void eval(const dt_call *c) {
     free(l.next);
 }
 
-/* ---- folded: a sum for each segment is one over all rows into as many tables ---- */
+/* ---- folded: the sums of all segments are one scatter into a table of tables ---- */
 
 static dt_value segment(const dt_fold_call *c) {
     const dt_rows_attr *a = c->node->attr;
@@ -103,9 +104,11 @@ static dt_value segment(const dt_fold_call *c) {
     dt_segment_attr to_rows = dt_segment_attr_of(c);
     to_rows.type = dt_type_of(DT_INT64, 1, index.dim);
     index.dtype = DT_INT64;
-    dt_value first = dt_iota(c->trace, &number, 0); /* (S): the first row of each segment's table */
+    /* (S): the number of the first row of each segment's table. */
+    dt_value first = dt_iota(c->trace, &number, 0);
     first = dt_multiply(first, dt_like(first, (double)a->rows));
-    first = dt_emit(c->trace, &dt_op_segment_broadcast, &first, 1, &to_rows); /* (B) */
+    /* (B): the same for each example. */
+    first = dt_emit(c->trace, &dt_op_segment_broadcast, &first, 1, &to_rows);
     dt_value apart = dt_add(dt_convert(c->in[1], DT_INT64), dt_broadcast_rows(first, &index));
     dt_value sums = dt_scatter_add(c->in[0], apart, a->rows * c->segments);
     dt_type stacked = dt_stack_type(c->segments, &out);
@@ -159,7 +162,8 @@ static dt_hlo_value scatter(dt_hlo *h, dt_hlo_value x, dt_hlo_value index, const
 }
 
 /* Row numbers for `tables` tables of `rows` rows each, one after the other: consecutive numbers of
- * `index` use the same table. A number out of range becomes rows * tables, which no table has. */
+ * `index` use the same table. A number out of range becomes rows * tables, a row that does not
+ * exist. */
 static dt_hlo_value rows_of_tables(dt_hlo *h, dt_hlo_value index, int64_t rows, int64_t tables) {
     const int64_t n = dt_type_elements(&index.type), of_each = (n + tables - 1) / tables;
     const dt_type numbers = dt_type_of(DT_INT64, 1, &n);
@@ -176,8 +180,8 @@ static dt_hlo_value rows_of_tables(dt_hlo *h, dt_hlo_value index, int64_t rows, 
 
 /* XLA on the CPU adds all terms of a row one after the other. Where chains are limited, each chain
  * of consecutive numbers is added into a table of its own, and then the tables are added. Together
- * they have at most twice as many rows as there are numbers, so that a large table is used once and
- * its chains are not limited. */
+ * the tables have at most twice as many rows as there are numbers. So for a large table there is
+ * only one copy, and its chains are not limited. */
 static dt_hlo_value scatter_in_tables(dt_hlo *h, dt_hlo_value x, dt_hlo_value index,
                                       const dt_type *type) {
     const int64_t n = dt_type_elements(&index.type), chains = (n + h->chain - 1) / h->chain,

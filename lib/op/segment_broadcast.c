@@ -73,7 +73,7 @@ static dt_hlo_value apart(const dt_hlo_call *c) {
     return dt_hlo_concatenate(c->hlo, rows, a->count, 0);
 }
 
-/* For segments with equal numbers of rows. */
+/* StableHLO for segments with equal numbers of rows. */
 static dt_hlo_value together(const dt_hlo_call *c) {
     const dt_segment_attr *a = c->node->attr;
     dt_type wide = {.dtype = c->type.dtype,

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * segment_deviations: y[s, ...] = the sum of squares of what the rows of segment s differ from
- * their mean by: (B, ...) -> (S, ...); 0 without rows. A variance can be computed from it and the
+ * segment_deviations: y[s, ...] = the sum of the squared differences between the rows of segment s
+ * and their mean: (B, ...) -> (S, ...); 0 without rows. A variance can be computed from it and the
  * segments' means, before the mean of all rows is known (pass/tiles.c).
  *
- * (C1) As of reduce: the dimensions are x's.
- * (C2) x has floats, and the reduce is a sum.
+ * (C1) As in reduce: dims are dimensions of x.
+ * (C2) x holds floats, and the kind is a sum.
  * (C3) The cut is one of the three, and has at least one segment.
  * (C4) Dimension 0 of x is the batch, and among the dimensions reduced.
  *
- * Splitting: along the dimensions that stay. Those reduced are whole: parts have other means.
+ * Splitting: along the dimensions that stay. Reduced dimensions stay whole, since parts have other
+ * means.
  */
 #include "op/cells.h"
 #include "op/segment.h"

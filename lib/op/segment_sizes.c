@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * segment_sizes: y[s] = the examples in segment s, int32.
+ * segment_sizes: y[s] = the number of examples in segment s, int32.
  *
  * (C1) The cut is one of the three, and has at least one segment.
  */

@@ -10,7 +10,8 @@
  *   (C4)    (C6)         (C7)         Dimension 0 of the inputs is the batch, and summed over.
  *           (C4)         (C5)         The result has at most 8 dimensions.
  *
- * Splitting: as the op, but dimension 0 is whole: its borders are the segments'.
+ * Splitting: like the op, but dimension 0 stays whole, because it is cut at the borders of
+ * segments.
  */
 #include <stddef.h>
 #include <string.h>
@@ -24,13 +25,13 @@
 /* The op that is applied to the rows of a segment. */
 typedef struct base {
     const dt_op *op;
-    size_t attr;                         /* offset of its attributes in dt_segment_attr */
+    size_t attr;                         /* offset of the op's attributes in dt_segment_attr */
     bool (*sums_rows)(const void *attr); /* whether the attributes sum over dimension 0 */
     /* for messages: what the op does to a dimension that it sums over */
     const char *verb;
     struct {
         int cut, rows, result;
-    } constraint; /* numbers of the segment op's constraints: n of (Cn) */
+    } constraint; /* numbers n of the segment op's constraints (Cn) */
 } base;
 
 static const void *attr_of(const base *b, const void *attr) { return (const char *)attr + b->attr; }
@@ -95,7 +96,8 @@ static void print(const void *attr, const base *b, dt_str *out) {
 
 /* ---- in StableHLO ---- */
 
-/* The value for a segment. A product without rows is 0; a reduce defines the value itself. */
+/* The value of one segment. A product without rows is 0; a reduce itself defines its value for no
+ * rows. */
 static dt_hlo_value entry(const dt_hlo_call *c, const dt_node *inner, int s) {
     const dt_type type = entry_type(&c->type);
     dt_hlo_call one = {.hlo = c->hlo, .node = inner, .type = type};
@@ -122,7 +124,7 @@ static dt_hlo_value apart(const dt_hlo_call *c, const base *b) {
     return dt_hlo_concatenate(c->hlo, of, count, 0);
 }
 
-/* For segments with equal numbers of rows: (B, ...) becomes (S, B / S, ...). */
+/* StableHLO for segments with equal numbers of rows: (B, ...) becomes (S, B / S, ...). */
 static dt_hlo_value together(const dt_hlo_call *c) {
     const dt_segment_attr *a = c->node->attr;
     const dt_type *x = &c->in[0].type;
@@ -137,7 +139,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c, const base *b) {
     return can ? together(c) : apart(c, b);
 }
 
-/* ---- over devices: a convolution is split as by itself ---- */
+/* ---- over devices: the convolution of a segment is split like a convolution ---- */
 
 static void convolution_rule_over_devices(const dt_type *in, const dt_type *out, const void *attr,
                                           dt_rule *r) {

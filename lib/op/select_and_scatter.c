@@ -7,7 +7,8 @@
  * (C1) to (C3) of reduce_window, over x; the kind is no sum.
  * (C4) dy has the type of the reduced windows.
  *
- * It is constant in x almost everywhere; no second derivative is taken through it.
+ * The result is constant in x almost everywhere, so no second derivative is computed through the
+ * op.
  */
 #include <math.h>
 #include <string.h>
@@ -76,11 +77,11 @@ static void print(const void *attr, dt_str *out) { dt_windows_print(attr, out); 
 /*
  * ---- over devices ----
  *
- * dx of an element is in the windows that lie over it: a device takes all windows that touch its
- * part of x, with their dy, and all elements that lie under those; what it gives to elements of
- * others it drops, they find it themselves. Beyond the ends dy is 0, and x is what no element is
- * chosen
- * for: -inf. (So where x itself is -inf under a whole window at the border, dy is lost.)
+ * dx of an element depends on all windows that cover it. So a device takes all windows that touch
+ * its part of x, with their dy, and all elements under these windows. It drops the dx of elements
+ * of other devices, which compute it themselves. Beyond the ends of x, dy is 0 and x is -inf, so
+ * that no element there is selected. (If all elements under a window at the border are -inf, its dy
+ * is lost.)
  */
 
 typedef struct touch {
@@ -97,7 +98,7 @@ static bool find_touch(const dt_partition_call *c, int d, touch *t) {
     int64_t own = c->type[0].dim[d] / parts, places = c->type[1].dim[d] / parts,
             span = (a->size[d] - 1) * w->dilation;
     if (w->base_dilation > 1 || own < 1 || places < 1 || own % w->stride) return false;
-    /* relative to a device's own part, windows at stride * its rank */
+    /* relative to a device's own part; the windows' positions begin at stride * rank */
     int64_t first = -floor_divide(span - w->low, w->stride),
             last = floor_divide(own - 1 + w->low, w->stride);
     int64_t start = first * w->stride - w->low, end = last * w->stride - w->low + span;
@@ -153,7 +154,7 @@ static dt_value emit_split(dt_partition_call *c) {
 
 static const dt_partition_row over_devices = {rule_over_devices, can_split, emit_split};
 
-/* StableHLO's op has no dilation. Like ours it selects the first of equal elements. */
+/* StableHLO's op has no dilation. Like the op here, it selects the first of equal elements. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_reduce_window_attr *a = c->node->attr;
     dt_type scalar = dt_scalar_type(c->type.dtype);

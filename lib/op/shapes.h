@@ -5,27 +5,27 @@
 
 #include "op/op.h"
 
-/* Checks what holds for every result, whatever the op, as constraint `c` of q->op: at most
- * DT_MAX_RANK dimensions, and B only at dimension 0. (dt_emit refuses sizes that are too large to
- * count.) */
+/* Checks the rules for all results, as constraint `c` of q->op: at most DT_MAX_RANK dimensions, and
+ * B only as dimension 0. (dt_emit refuses sizes that are too large to count.) */
 dt_status *dt_check_result(const dt_infer *q, int c) DT_MUST_USE;
 
 /* Whether dimension i of t is a multiple of B. */
 bool dt_is_batch(const dt_type *t, int i);
 /* The type of `count` stacked values of type `entry`: (count, ...). */
 dt_type dt_stack_type(int count, const dt_type *entry);
-uint32_t dt_all_dims(int rank); /* the bits of dimensions 0 .. rank - 1 */
+uint32_t dt_all_dims(int rank); /* a set with the bits of dimensions 0 .. rank - 1 */
 
-/* The result has the type of the first input. */
+/* For `infer`: the result has the type of the first input. */
 dt_status *dt_infer_same(dt_infer *q) DT_MUST_USE;
 
-/* The op cannot be divided. */
+/* For `rule`: the op cannot be divided. */
 void dt_rule_none(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
-/* One factor for each dimension of the first input but the last, shared by all inputs and the
- * output. */
+/* For `rule`: one factor for each dimension of the first input but the last, shared by all inputs
+ * and the output. */
 void dt_rule_rows(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
 
-/* A `stack` for ops that accept any leading dimensions: the same node over the stacked inputs. */
+/* For `stack` of ops that accept any leading dimensions: emits the same node over the stacked
+ * inputs. */
 dt_value dt_stack_same(const dt_fold_call *c);
 
 /* The cost of ops that move no data, or that exist only while compiling. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom_call @Sharding: y = x, annotated with its placement on the logical devices of a replica,
- * in the words of XLA's OpSharding.
+ * custom_call @Sharding: y = x, annotated with its placement on the logical devices of a replica.
+ * Kinds are those of XLA's OpSharding.
  *
  *     {devices=[1,2,4,1]0,1,2,3,4,5,6,7}   cut into tiles, one for each device, the last dimension
  *                                          fastest
@@ -9,7 +9,7 @@
  *     {replicated}                         whole, on each device
  *
  * (C1) Tiles are cut along every dimension of x, each into at least one part.
- * (C2) The device has a number of at least 0.
+ * (C2) The number of the device is at least 0.
  *
  * The gradient gets the same layout, or the opposite one (dt_sharding_attr.opposite), or goes back
  * to the device that x is on. Nothing is computed: back ends that run one device per replica read

@@ -2,15 +2,15 @@
 /*
  * slice: y = elements start, start + stride, ... of every dimension of x, `size` of each.
  * (StableHLO names the end in place of the size.) A dimension that is the batch stays whole: start
- * 0, stride 1, and its size is B as x's is.
+ * 0, stride 1, and its size is B, as in x.
  *
- * (C1) stride >= 1, and the first and last element that are named exist.
+ * (C1) stride >= 1, and the first and the last selected element exist.
  * (C2) The batch stays whole.
  *
  * call: dt_value dt_slice_axis(dt_value x, int axis, int64_t start, int64_t size, int64_t stride)
  * computes: `size` elements along one axis: `start`, `start + stride`, ...
  * shape: that of x, with `size` along the axis
- * expects: (C1) axis exists, stride >= 1, and the first and the last element that are named exist;
+ * expects: (C1) axis exists, stride >= 1, and the first and the last selected element exist;
  * (C2) axis is not the batch
  * gradient: dx = dy at these elements, 0 elsewhere
  */
@@ -110,8 +110,8 @@ static void print(const void *attr, dt_str *out) {
     dt_str_putc(out, ']');
 }
 
-/* ---- over devices: what is taken whole is what a device holds; else each gets what its part of
- * the result is taken from ---- */
+/* ---- over devices: a dimension that is sliced as a whole needs no exchange; otherwise each device
+ * gets the elements from which its part of the result is taken ---- */
 
 static bool find_reach(const dt_partition_call *c, int d, dt_halo *r) {
     const dt_slice_attr *a = c->node->attr;

@@ -2,16 +2,16 @@
 /*
  * softmax_cross_entropy: one loss for each row of logits z, - sum over classes j of y_j * log
  * softmax(z)_j, computed as sum of y_j * (log(sum of e^(z - m)) - (z_j - m)) with m the row's
- * maximum: nothing overflows, and no logarithm meets a 0.
+ * maximum, so that nothing overflows and no logarithm of 0 is taken.
  *
  * The target holds probabilities y, or the number of the class whose probability is 1. A class
- * number outside [0, C) makes that row's loss NaN; data is checked before, when it is read.
- * Classes with y_j = 0 do not count, whatever their logit.
+ * number outside [0, C) makes that row's loss NaN; class numbers in data are checked when the data
+ * is read. Classes with y_j = 0 do not count, whatever their logit.
  *
- * (C1) Logits are of floats.
+ * (C1) Logits hold floats.
  * (C2) Logits have a last dimension, the C classes, with at least one element, which is not the
  *      batch.
- * (C3) The target has the type of the logits, or it is of integers and has the shape of the logits
+ * (C3) The target has the type of the logits, or it holds integers and has the shape of the logits
  *      without the classes.
  *
  * A gradient flows to the logits only: targets are not trained.
@@ -82,7 +82,8 @@ static void eval(const dt_call *c) {
     }
 }
 
-/* maximum, difference, exponential, sum; difference, product and sum with the target */
+/* operations for each class: maximum, difference, exponential, sum; difference, product and sum
+ * with the target */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (6 + dt_op_exponential.operations) *
                                   (double)dt_type_elements(&c->in[0].type));

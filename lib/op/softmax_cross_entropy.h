@@ -5,21 +5,22 @@
 
 #include "op/partition.h"
 
-/* Constraints (C1) to (C3); *row is the type of one number for each row of logits. */
+/* Checks constraints (C1) to (C3); *row is the type of a value with one number for each row of
+ * logits. */
 dt_status *dt_xent_infer(const dt_infer *q, dt_type *row) DT_MUST_USE;
 
 /* One row of logits, with the numbers that both ops need. */
 typedef struct dt_xent_row {
     const dt_view *logits;
-    int64_t at, classes; /* its first cell and its number of cells */
+    int64_t at, classes; /* the row's first cell and its number of cells */
     double max, sum;     /* maximum of the logits; sum of e^(z - max) */
 } dt_xent_row;
 dt_xent_row dt_xent_row_at(const dt_view *logits, int64_t row);
-/* The target's y for class j of row `row`. An integer target counts as one-hot; NaN for all j if
- * it is not a class. */
+/* The target's y for class j of row `row`. An integer target is treated as one-hot. If it is not a
+ * class, the result is NaN for all j. */
 double dt_xent_target(const dt_view *target, const dt_xent_row *r, int64_t row, int64_t j);
 
-/* Rows for dividing them over devices (softmax_cross_entropy_split.c). */
+/* Rows for dividing the ops over devices (softmax_cross_entropy_split.c). */
 extern const dt_partition_row dt_xent_over_devices, dt_xent_grad_over_devices;
 dt_value dt_xent_decompose(dt_partition_call *c);
 dt_value dt_xent_grad_decompose(dt_partition_call *c);

@@ -4,7 +4,8 @@
  *
  *     dz_j = dy * (softmax(z)_j * sum of y - y_j)
  *
- * for logits z and target y as there, and dy, one number for each row. For probabilities the sum is
+ * for the logits z and the target y of softmax_cross_entropy; dy has one number for each row. For
+ * probabilities the sum is
  * 1. A class number outside [0, C) makes the row NaN.
  *
  * (C1), (C2), (C3) of softmax_cross_entropy.
@@ -41,8 +42,8 @@ static void eval(const dt_call *c) {
     for (int64_t i = 0, n = dt_type_elements(&c->in[2].type); i < n; i++) eval_row(c, i);
 }
 
-/* maximum, difference, exponential, sum, quotient; sum of the target, product, difference,
- * product */
+/* operations for each class: maximum, difference, exponential, sum, quotient; sum of the target,
+ * product, difference, product */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (8 + dt_op_exponential.operations) *
                                   (double)dt_type_elements(&c->out.type));

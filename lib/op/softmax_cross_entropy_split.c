@@ -24,15 +24,15 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
     if (out->rank == in[0].rank) rule->out[classes] = (int8_t)classes;
 }
 
-/* The parts on a device: its classes of all rows, (.., C / parts), unless noted as (..). */
+/* Values on one device. They cover its classes of all rows, (.., C / parts), unless marked (..). */
 typedef struct split {
     dt_partition_call *c;
     dt_mesh_axes axes; /* axes that split the classes */
     dt_type type, rows;
-    dt_value z;          /* logits less the maximum */
-    dt_value power, sum; /* e^z, (..) of all classes */
+    dt_value z;          /* the logits minus the maximum */
+    dt_value power, sum; /* e^z; sum: its sum over the classes of all devices, (..) */
     bool is_number;      /* the target is a class number */
-    dt_value hit;        /* y != 0 */
+    dt_value hit;        /* whether y != 0 */
 } split;
 
 static dt_value spread(const split *s, dt_value rows) {
@@ -61,7 +61,7 @@ static split split_of(dt_partition_call *c) {
     return s;
 }
 
-/* x (..), NaN where the target is not a class. */
+/* x, (..), with NaN in rows whose target is not a class. */
 static dt_value where_class(const split *s, dt_value x) {
     dt_value number = s->c->in[1],
              classes = dt_like(number, (double)s->c->type[0].dim[s->type.rank - 1]),

@@ -175,8 +175,9 @@ dt_hlo_value dt_hlo_chosen(dt_hlo *h, const char *direction, const dt_hlo_value 
     return y;
 }
 
-/* The region of dt_hlo_argmax: of two pairs (value, number), that with the larger value, then with
- * the lower number. NaN is larger than all numbers, and equal to NaN. */
+/* The region of dt_hlo_argmax: of two pairs (value, number) it returns the one with the larger
+ * value, or, if these are equal, the one with the lower number. NaN is larger than all numbers, and
+ * equal to NaN. */
 static void put_larger_pair(dt_hlo *h, const char *t) {
     static const struct {
         const char *result, *direction, *left, *right;
@@ -424,8 +425,8 @@ dt_hlo_value dt_hlo_device(dt_hlo *h) {
     return dt_hlo_convert(h, dt_hlo_op(h, "replica_id", NULL, 0, &t, "%s", ""), DT_INT64);
 }
 
-/* The device's number is its coordinates written in the mesh's sizes, the last axis fastest; its
- * rank is some of them. */
+/* The number of a device is its coordinates written as digits, in the mixed base of the mesh's
+ * sizes, with the last axis fastest. The rank uses some of these digits. */
 dt_hlo_value dt_hlo_rank(dt_hlo *h, const dt_mesh *m, dt_mesh_axes axes) {
     dt_hlo_value rest = dt_hlo_device(h), rank = dt_hlo_like(h, rest, 0);
     int64_t step = 1;

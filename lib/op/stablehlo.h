@@ -9,9 +9,9 @@
  *
  * A row with both uses `decompose` for formats that lack the op.
  *
- * The text keeps to the generic form ("stablehlo.add"(%1, %2) : (T, T) -> T), which parsers of all
- * versions read. Values are numbered as they come: %0, %1, ... A whole function is written by the
- * room stablehlo.
+ * The text uses only the generic form ("stablehlo.add"(%1, %2) : (T, T) -> T), which parsers of all
+ * versions read. Values are numbered in the order of their statements: %0, %1, ... A whole function
+ * is written by the room stablehlo.
  */
 #ifndef DT_OP_STABLEHLO_H
 #define DT_OP_STABLEHLO_H
@@ -28,19 +28,20 @@ typedef struct dt_hlo_value {
 } dt_hlo_value;
 
 typedef struct dt_hlo {
-    dt_str *out;   /* the text so far, a statement on each line */
-    int values;    /* values so far */
+    dt_str *out;   /* the text so far, one statement on each line */
+    int values;    /* number of values so far */
     int64_t batch; /* size of the batch on a device; dimension -k is k * batch */
     /* devices that run the function, numbered as in the mesh; each is a replica for XLA */
     int devices;
-    int channels;           /* collectives so far, which number their channels */
+    /* Number of collectives so far, from which their channels are numbered. */
+    int channels;
     const int32_t *offsets; /* [segments + 1] first rows of segments; NULL: all have equally many */
-    const char
-        *precision; /* of products' operands: "HIGHEST", "HIGH"; NULL: the compiler's default */
-    /* the most values that are added one by one, in float32, also if they have 16 bits; 0: any
-     * number */
+    /* precision of products' operands: "HIGHEST", "HIGH"; NULL: the compiler's default */
+    const char *precision;
+    /* the most values that are added one after the other, in float32 even if they have 16 bits; 0:
+     * no limit */
     int64_t chain;
-    bool names_layers; /* statements end in a comment: */
+    bool names_layers; /* statements end with a comment that names their layer */
     const char *layer; /* path of the layer that is being written; NULL: none */
 } dt_hlo;
 
@@ -53,13 +54,13 @@ typedef struct dt_hlo_call {
     const dt_hlo_value *number;
 } dt_hlo_call;
 
-/* "stablehlo.<name of the op>" of the inputs. */
+/* Writes "stablehlo.<name of the op>" with the inputs of the call. */
 dt_hlo_value dt_hlo_same(const dt_hlo_call *c);
 
 /* ---- statements ---- */
 
-/* One operation: `name` without its dialect. The format makes its attributes, "" for none:
- * dt_hlo_op(h, "iota", NULL, 0, &t, "iota_dimension = 0 : i64"). */
+/* Writes one operation. `name` lacks the dialect's prefix. The format yields its attributes; "":
+ * none. Example: dt_hlo_op(h, "iota", NULL, 0, &t, "iota_dimension = 0 : i64"). */
 dt_hlo_value dt_hlo_op(dt_hlo *h, const char *name, const dt_hlo_value *in, int n,
                        const dt_type *type, const char *attributes, ...) DT_PRINTF(6, 7);
 /* dt_hlo_op with a region that combines two scalars of the result's dtype: add, maximum or minimum,
@@ -84,22 +85,22 @@ dt_hlo_value dt_hlo_concatenate(dt_hlo *h, const dt_hlo_value *x, int n, int d);
 /* `size` elements of dimension d, beginning at `from`, an int64 that may differ between devices. */
 dt_hlo_value dt_hlo_dynamic_slice(dt_hlo *h, dt_hlo_value x, int d, dt_hlo_value from,
                                   int64_t size);
-/* The result of a reduction of no elements: 0, the lowest or the highest value. */
+/* The result of reducing no elements: 0, the lowest or the highest value. */
 dt_hlo_value dt_hlo_nothing(dt_hlo *h, int kind, dt_dtype dtype);
 
 /* Reduces x over the dimensions whose bits are set in `dims`; sums in steps of float32, where
  * h->chain limits them. */
 dt_hlo_value dt_hlo_reduce(dt_hlo *h, int kind, dt_hlo_value x, unsigned dims);
 
-/* The number along `axis` of the largest element, of the first among equals: a reduction of pairs,
- * which reads x once. A comparison of x with its maximum is wrong where the compiler computes x
- * twice and rounds it differently. */
+/* The index along `axis` of the largest element, or of the first of equal ones. It is a reduction
+ * of pairs, which reads x once. Comparing x with its maximum instead would be wrong if the compiler
+ * computed x twice and rounded it differently. */
 dt_hlo_value dt_hlo_argmax(dt_hlo *h, dt_hlo_value x, int axis, const dt_type *type);
 
 /* Rows of a table by their numbers. A number out of range selects the nearest row. */
 dt_hlo_value dt_hlo_gather(dt_hlo *h, dt_hlo_value table, dt_hlo_value index, const dt_type *type);
-/* select_and_scatter of {x, dy, zero}: selects the first element e of a window for which `e
- * direction other` holds for every other element. */
+/* Writes select_and_scatter of {x, dy, zero}. It selects the first element e of a window for which
+ * `e direction other` holds for all other elements. */
 dt_hlo_value dt_hlo_chosen(dt_hlo *h, const char *direction, const dt_hlo_value in[3],
                            const dt_type *type, const char *attributes, ...) DT_PRINTF(5, 6);
 /* optimization_barrier: x, available only after `after`. */
@@ -129,10 +130,10 @@ void dt_hlo_print_type(const dt_type *t, dt_str *out); /* "tensor<2x3xf32>" */
 
 /* The number of the device that runs the function: an int64. */
 dt_hlo_value dt_hlo_device(dt_hlo *h);
-/* The rank of that device among those that differ from it in `axes` only. */
+/* The rank of this device among those that differ from it in `axes` only. */
 dt_hlo_value dt_hlo_rank(dt_hlo *h, const dt_mesh *m, dt_mesh_axes axes);
-/* "dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>": the groups of devices that take part together, by
- * rank. The caller frees it. axes 0: each device by itself. */
+/* "dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>": the groups of devices that exchange values, in the
+ * order of ranks. The caller frees it. axes 0: each device by itself. */
 char *dt_hlo_groups(const dt_mesh *m, dt_mesh_axes axes);
 
 #endif

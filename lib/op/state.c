@@ -90,7 +90,8 @@ static dt_trace_state *state_of(dt_trace *t, dt_variable *v) {
     dt_hash_index_add(&t->states_at, hash);
     DT_GROW(t->state, t->cap_states, t->n_states + 1);
     t->state[t->n_states] = (dt_trace_state){v, start.node, start.node};
-    v->refs++; /* a step function may release variables that it created */
+    /* The trace holds a reference, since a step function may release variables that it created. */
+    v->refs++;
     return &t->state[t->n_states++];
 }
 
@@ -102,7 +103,7 @@ void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr) {
     v->revision++;
 }
 
-/* Whether an annotation applies to replicas of that many devices. */
+/* Whether an annotation applies to replicas of `logical` devices. */
 static bool speaks_of(const dt_sharding_attr *a, int logical) {
     int64_t parts = 1;
     for (int d = 0; d < a->rank; d++) parts *= a->parts[d];
@@ -110,7 +111,7 @@ static bool speaks_of(const dt_sharding_attr *a, int logical) {
 }
 
 /* The value of a variable at the start of the step: its node, or an annotation of it. Traces of
- * passes have no number of logical devices: their graphs contain the annotations already. */
+ * passes have no number of logical devices, since their graphs already contain the annotations. */
 static dt_value start_of(dt_trace *t, const dt_trace_state *s) {
     const dt_value own = dt_value_of(t, s->node);
     const dt_sharding_attr *sharding = s->variable->sharding;

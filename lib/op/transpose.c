@@ -67,7 +67,8 @@ static dt_value stack(const dt_fold_call *c) {
     return dt_transpose(c->in[0], perm);
 }
 
-/* The rank is not stored: entries beyond it are all 0, and exactly one within it is. */
+/* The rank is not stored. It follows from perm: entries beyond the rank are 0, and exactly one
+ * entry within it is 0. */
 static void print(const void *attr, dt_str *out) {
     const dt_transpose_attr *a = attr;
     int rank = 1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree_part: of tree_sum's tree over V shards, the largest nodes whose shards all lie in a given
- * range: see op/workers.h.
+ * tree_part: the values of the largest nodes in tree_sum's tree over V shards whose shards all lie
+ * in a given range: see op/workers.h.
  *
  *     x   (count, m, rest...)     y   (m, nodes * rest)        x   (count)     y   (nodes)
  *
- * Row i of y has row i of each node, so that rows are cut as those of tree_sum are.
+ * Row i of y contains row i of each node, so that the op can be divided by rows like tree_sum.
  */
 #include <stdlib.h>
 
@@ -115,7 +115,7 @@ static void print(const void *attr, dt_str *out) {
 
 /* ---- StableHLO ---- */
 
-/* Entries [from, from + n) of dimension 0, added as tree_sum adds them. */
+/* The sum of entries [from, from + n) of dimension 0, added in the order of tree_sum. */
 static dt_hlo_value sum_of(const dt_hlo_call *c, int64_t from, int64_t n) {
     const dt_hlo_value x = c->in[0];
     if (n == 1)

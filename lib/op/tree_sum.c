@@ -14,7 +14,7 @@
  * Adding complete subtrees first, and their sums later, gives the same bits: so sums over shards
  * do not depend on where the shards are computed.
  *
- * (C1) x is of numbers.
+ * (C1) x holds numbers.
  * (C2) x has a dimension 0 with at least one entry, which is not the batch.
  *
  * Splitting: along all dimensions but dimension 0.

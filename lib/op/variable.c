@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * variable: the value of a variable at the start of the step. Its attribute is its type and its
- * number among the graph's states; there is nothing to evaluate.
+ * variable: the value of a variable at the start of the step. Its attribute has its type and
+ * its number among the graph's states. Its value needs no computation.
  *
  * (C1) The type has no batch dimension: a variable outlives every batch.
  */

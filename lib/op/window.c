@@ -2,8 +2,8 @@
 /* Windows along one dimension: see window.h. */
 #include "op/window.h"
 
-/* The largest number that a window may have; sums and products of two such numbers do not
- * overflow. */
+/* The largest size, stride, dilation or padding of a window. Sums and products of two such numbers
+ * do not overflow. */
 static const int64_t MOST = (int64_t)1 << 30;
 
 static bool is_sane(const dt_window *w) {
@@ -20,8 +20,7 @@ bool dt_window_count(const dt_window *w, int64_t size, int64_t in, int64_t *out)
     return true;
 }
 
-/* The windows whose element k is in [0, in), without dilation of the base: from the first at or
- * after 0 to the last before `in`. */
+/* The number of windows whose element k is in [0, in), if the base is not dilated. */
 static int64_t windows_inside(const dt_window *w, int64_t k, int64_t in, int64_t windows) {
     int64_t from = w->low - k * w->dilation,
             first = from > 0 ? (from + w->stride - 1) / w->stride : 0;

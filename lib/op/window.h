@@ -6,17 +6,17 @@
 
 #include "op/op.h"
 
-/* The number of windows of `size` elements over a dimension of `in`; false if strides, dilations or
- * sizes are below 1, or too large to count. */
+/* Computes the number of windows of `size` elements over a dimension of `in` elements. False:
+ * strides, dilations or sizes are below 1, or too large to count. */
 bool dt_window_count(const dt_window *w, int64_t size, int64_t in, int64_t *out);
-/* The elements and padding under windows along a dimension, without the holes of dilation. */
+/* The number of elements under all windows along a dimension, without the holes of dilation. */
 typedef struct dt_window_taps {
     int64_t windows;
-    double all, real; /* real: without padding */
+    double all, real; /* all: padding included; real: without padding */
 } dt_window_taps;
 dt_window_taps dt_window_count_taps(const dt_window *w, int64_t size, int64_t in);
 
-/* Whether windows and elements correspond one to one, so that the op changes nothing. */
+/* Whether each window covers one element, in order, so that the op changes nothing. */
 bool dt_window_is_one(const dt_window *w, int64_t size);
 
 /* The element under element k of window o; -1: padding or a hole. */
@@ -26,7 +26,8 @@ static inline int64_t dt_window_at(const dt_window *w, int64_t o, int64_t k, int
     return i >= 0 && i < in ? i : -1;
 }
 
-/* Elements with the holes between them: (n - 1) * dilation + 1, 0 for none. */
+/* The size of n elements with the holes of dilation between them: (n - 1) * dilation + 1; 0 for n =
+ * 0. */
 static inline int64_t dt_dilated(int64_t n, int64_t dilation) {
     return n > 0 ? (n - 1) * dilation + 1 : 0;
 }

@@ -79,7 +79,7 @@ void dt_windows_next(dt_windows *w) {
     }
 }
 
-/* The element of x under element k of the window, -1 for padding. */
+/* The offset of the element of x under element k of the window; -1: padding. */
 static int64_t element(const dt_windows *w) {
     int64_t at = w->base;
     for (int i = 0; i < w->n_wide; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * worker_rows: the rows of a value, of which each worker has some, concatenated: see op/workers.h.
- * Workers exchange them when a program runs (exec); `eval` is for a worker that has all of them.
+ * worker_rows: each worker has some rows of a value, and y is all of them, concatenated: see
+ * op/workers.h. Workers exchange them when a program runs (exec); `eval` is for a worker that has
+ * all of them.
  *
  *     x   (own, rest...)     y   (rows, rest...)
  *     worker r of w holds rows [r * rows / w, (r + 1) * rows / w)

@@ -21,24 +21,24 @@
 typedef struct dt_shard_range {
     int32_t shards, first, count, unused;
 } dt_shard_range;
-/* tree_part(x): (count, ...) -> the tree nodes whose shards all lie in the range, by rows: (m,
- * nodes * rest) of (m, rest...), (nodes) of a scalar. */
-extern const dt_op dt_op_tree_part; /* dt_shard_range */
+/* tree_part(x), with x of (count, ...): the values of the largest tree nodes whose shards all lie
+ * in the range. Entries of shape (m, rest...) yield (m, nodes * rest), scalars yield (nodes). */
+extern const dt_op dt_op_tree_part; /* attributes: dt_shard_range */
 
 typedef struct dt_tree_join_attr {
     dt_type type;
     int32_t shards, nodes;
 } dt_tree_join_attr;
-/* tree_join(x): the sum of the tree_part of all workers; the same bits on each. eval: for a
- * worker that has all shards. */
-extern const dt_op dt_op_tree_join; /* dt_tree_join_attr */
+/* tree_join(x): the sum of the tree_part results of all workers, with the same bits on each. `eval`
+ * is for a worker that has all shards. */
+extern const dt_op dt_op_tree_join; /* attributes: dt_tree_join_attr */
 
 /* A node of the tree: number `index` of its level, over shards from index << level on. */
 typedef struct dt_tree_node {
     int32_t level, index;
 } dt_tree_node;
 enum { DT_TREE_NODES = 64 }; /* the largest number of nodes of a range */
-/* Finds the nodes whose shards all lie in the range, in order; returns their number. */
+/* Finds the largest nodes whose shards all lie in the range, in order. Returns their number. */
 int dt_tree_nodes(const dt_shard_range *r, dt_tree_node out[DT_TREE_NODES]);
 /* The shards [*from, *to) under a node. */
 void dt_tree_leaves(int32_t shards, dt_tree_node n, int32_t *from, int32_t *to);
@@ -47,20 +47,20 @@ void dt_tree_leaves(int32_t shards, dt_tree_node n, int32_t *from, int32_t *to);
 int64_t dt_tree_left(int64_t n);
 /* Range of worker `rank` of `workers`. */
 dt_shard_range dt_shards_of_worker(int32_t shards, int workers, int rank);
-/* The number of tree nodes that a graph node computes by adding shards (1 for tree_sum); 0: it is
- * another op. */
+/* The number of tree nodes that a node of a graph computes by adding shards (1 for tree_sum); 0: it
+ * is another op. */
 int dt_tree_results(const dt_node *n);
 /* The shards of a tree_part; NULL: it is another op. */
 const dt_shard_range *dt_shard_range_of(const dt_node *n);
 bool dt_is_tree_join(const dt_node *n);
 
 /* A value that is divided over workers: worker `rank` of `workers` has some rows of dimension 0.
- * worker_rows(x): the rows of all workers, in order; the same on each. */
+ * worker_rows(x) is the rows of all workers in order, on each worker. */
 typedef struct dt_worker_rows_attr {
     dt_type type;
     int32_t workers, rank;
 } dt_worker_rows_attr;
-extern const dt_op dt_op_worker_rows; /* dt_worker_rows_attr */
+extern const dt_op dt_op_worker_rows; /* attributes: dt_worker_rows_attr */
 /* The first row of a worker; for rank = workers: the number of rows. */
 int64_t dt_worker_rows_begin(int64_t rows, int workers, int rank);
 dt_type dt_worker_rows_type(const dt_type *whole, int workers, int rank);

@@ -8,9 +8,9 @@
  *     9 elements on 3 devices, low 1, high 2     012|345|678  ->  -01234  234567  56789-
  *     (- is fill)
  *
- * With a drift the range of every device begins that much further on than the range of the device
- * before it moved by what a device holds: windows that are
- * fewer than elements fall behind, drift -1 makes that  -01234  123456  345678.
+ * Without a drift, the range of each device begins as many elements after the range of the previous
+ * device as a device holds. The drift is added to that distance; it is negative where there are
+ * fewer windows than elements. Drift -1 changes the example to  -01234  123456  345678.
  *
  * (C1) The result has at least one element.
  */
@@ -51,7 +51,7 @@ static range held_of(range wanted, int rank, int64_t own) {
 
 static int64_t count(range r) { return r.to > r.from ? r.to - r.from : 0; }
 
-/* ---- the definition, the op as other ops, and its bytes ---- */
+/* ---- the definition, the same in other ops, and the bytes received ---- */
 
 static void eval(const dt_call *c) {
     const dt_across_attr *a = c->node->attr;
@@ -103,7 +103,7 @@ static dt_value plain(const dt_plain_call *c) {
     return dt_join_parts(piece, n, a->dim);
 }
 
-/* Bytes received by the device that receives most. */
+/* Bytes received by the device that receives the most. */
 static double bytes(const dt_across_attr *a, const dt_type *in) {
     int64_t own = in->dim[a->dim], most = 0;
     int parts = dt_mesh_parts(&a->mesh, a->axes);
@@ -128,15 +128,15 @@ static void print(const void *attr, dt_str *out) {
 static const struct dt_across_row row = {DT_ACROSS_COLLECTIVE_PERMUTE, plain, bytes};
 
 /*
- * StableHLO form: from every neighbour within reach a permute brings the elements next to this
- * device's; where ranges drift, each device then slices its own range. Before the first and behind
- * the last device comes `fill`, since a permute gives zeros there.
+ * The StableHLO form: a permute for each neighbour within reach brings the elements next to this
+ * device's part. If ranges drift, each device then slices its own range. `fill` is put before the
+ * first and after the last device, since a permute yields zeros there.
  */
 typedef struct halo {
     const dt_hlo_call *c;
     dt_hlo_value rank;
-    /* in elements: a device's part, and the most that any device needs from lower and from
-     * higher ranks */
+    /* numbers of elements: of a device's part, and the most that any device needs from lower and
+     * from higher ranks */
     int64_t own, low, high;
 } halo;
 
@@ -166,8 +166,8 @@ static dt_hlo_value filled(const halo *h, dt_hlo_value y, int away) {
                                         dt_hlo_like(hlo, y, a->fill));
 }
 
-/* The `size` elements next to this device that the device `away` ranks before it has (after it,
- * if `away` is negative). */
+/* The `size` elements next to this device's part that come from the device `away` ranks before it
+ * (after it, if `away` is negative). */
 static dt_hlo_value from_neighbour(const halo *h, int away, int64_t size) {
     const dt_across_attr *a = h->c->node->attr;
     dt_hlo_value part =
@@ -190,7 +190,7 @@ static halo halo_of(const dt_hlo_call *c) {
     return h;
 }
 
-/* How many of the `want` elements on one side the neighbour number `away` has. */
+/* How many of the `want` elements on one side belong to the neighbour `away` ranks away. */
 static int64_t wanted_of(const halo *h, int64_t want, int64_t away) {
     int64_t left = want - (away - 1) * h->own;
     return left > h->own ? h->own : left;

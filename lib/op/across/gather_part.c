@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather from a part of a table: inputs are rows `first` .. of a table of `low` rows, row numbers
- * in the whole table, and `first`, an int64. Row numbers of other parts give 0, so that the sum
- * over all parts is the gather from the whole table; row numbers beyond the whole table give what
- * gather gives for them.
+ * gather from a part of a table: the inputs are the part (the rows from number `first` on, of a
+ * table of `low` rows), row numbers in the whole table, and `first`, an int64. A row number of
+ * another part yields 0, so that the sum over all parts is the gather from the whole table. A
+ * number that is not in the whole table yields the same as in gather.
  */
 #include "op/across.h"
 
@@ -21,7 +21,7 @@ static void print(const void *attr, dt_str *out) {
     dt_str_printf(out, "of %lld rows", (long long)((const dt_across_attr *)attr)->low);
 }
 
-/* Rows of the part, and zeros where the number is another part's. */
+/* Yields rows of the part, and zeros where a row number belongs to another part. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     dt_hlo *h = c->hlo;
     dt_hlo_value index = dt_hlo_convert(h, c->in[1], DT_INT64),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dynamic_slice at the device's rank: each device keeps its part along `dim` of a value that all
- * devices along `axes` have. Nothing is sent. */
+/* dynamic_slice at the device's rank: all devices along `axes` have the same value, and each keeps
+ * its own part of it along `dim`. Nothing is sent. */
 #include "op/across.h"
 #include "op/stablehlo.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a device's own part begins: its rank among those along `axes` times the `low` elements
- * that each holds; one int64. In StableHLO it is partition_id and a product. Nothing is sent.
+ * The index at which a device's part begins, one int64: its rank among the devices along `axes`
+ * times `low`, the number of elements that each holds. In StableHLO it is partition_id and a
+ * product. Nothing is sent.
  */
 #include "op/across.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * transfer: what the logical device `dim` holds comes to the device `to`, or to all (-1): a
- * collective_permute of one pair, or a broadcast. On all other devices the result has no meaning;
- * the interpreter gives it to them, too.
+ * transfer: sends the value of logical device `dim` to the device `to` (as a collective_permute of
+ * one pair), or to all devices if `to` is -1 (as a broadcast). On other devices the result is
+ * undefined; the interpreter yields the value there, too.
  */
 #include "op/across.h"
 
