@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Applying activations: by name in `activation:` fields, and as a traced call with arguments. Their
- * formulas are in lib/model/activation, by family.
- *
- * The derivatives at the corners are Keras': maximum and minimum give the gradient of a tie to
- * their second input, so that the order of inputs decides which one gets it: relu'(0) = 0, but
- * clipping to [-1, 1] lets it pass at -1 and 1.
+ * Applies activations: by name in `activation:` fields, and as a traced call with arguments. Their
+ * formulas are in lib/model/activation, by family. Derivatives at corners are those of Keras.
+ * maximum and minimum pass the gradient of a tie to their second input, so the order of inputs
+ * matters: relu'(0) is 0, but a clip to [-1, 1] passes the gradient at -1 and 1.
  */
 
 #include "model/model.h"
@@ -25,8 +23,8 @@ static const dt_activation *row_at(int i) {
     return rows[i];
 }
 
-/* Activations take floats; those along axes need at least one axis. Other errors are reported by
- * the builders. */
+/* Checks that x holds floats, and has an axis if the activation works along axes. Other errors are
+ * reported by the builders. */
 static dt_value call_named(dt_value x, const dt_named *named) {
     dt_type type = dt_type_of_value(x);
     if (dt_dtype_is_float(type.dtype))
@@ -58,8 +56,9 @@ dt_yield dt_activation_yields(int activation, const dt_type *out) {
     return (dt_yield){.range = one ? DT_RANGE_ONE_SHARE : row->range, .by = row->kind.name};
 }
 
-/* Functions such as relu and leaky_relu keep numbers from 0 to 1 in that range. For an input
- * with limits, nothing is known about the output of a function without limits. */
+/* The range of an activation's output, given the range of its input. Functions such as relu and
+ * leaky_relu keep numbers from 0 to 1 in that range. For an input with limits, nothing is known
+ * about the output of a function without limits. */
 dt_yield dt_yields_activated(dt_yield of_any, dt_yield in) {
     const bool is_unit = in.range == DT_RANGE_UNIT || in.range == DT_RANGE_SHARES;
     const bool is_real = of_any.range == DT_RANGE_REAL;
@@ -120,7 +119,7 @@ dt_value dt_swap_last(dt_value x, int axis) {
     return dt_transpose(x, perm);
 }
 
-/* The dimensions that stay, in order, then those of `dims`. */
+/* Lists the dimensions that are not in `dims`, then those that are, both in order. */
 static void find_order(uint32_t dims, int rank, int *order) {
     for (int d = 0; d < rank; d++)
         if (!(dims >> d & 1)) *order++ = d;

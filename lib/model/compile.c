@@ -113,7 +113,7 @@ static dt_status *read_precision(const dt_tree *t, dt_compile_spec *out) {
     return unknown_precision(t, word);
 }
 
-/* Sets a constant scale, which is the optimizer's own loss_scale_factor. */
+/* Sets a constant scale, which is the optimizer's argument loss_scale_factor. */
 static dt_status *set_fixed_scale(const struct compile *c, dt_optimizer_head *head) {
     if (!head) return NULL;
     if (head->has_scale)
@@ -150,7 +150,8 @@ static bool is_in_model(const dt_model_spec *m, const char *word) {
     return is;
 }
 
-/* Reports words that match no weight, since they would have no effect. */
+/* Reports words in exclude_from_weight_decay that match no weight, since they would have no
+ * effect. */
 static dt_status *check_excluded(const dt_compile_spec *c, const dt_model_spec *m) {
     const dt_optimizer_head *head = c->optimizer.args;
     const dt_tree *list = dt_tree_get(c->optimizer.tree, "exclude_from_weight_decay");

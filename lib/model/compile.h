@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internal declarations for reading `compile`: its keys (compile.c), settings per output
+/* Reading of `compile`, in three files: its keys (compile.c), settings per output
  * (compile_outputs.c), metrics (compile_metrics.c). */
 #ifndef DT_MODEL_COMPILE_H
 #define DT_MODEL_COMPILE_H
@@ -13,11 +13,12 @@ typedef struct dt_outputs {
     const dt_output_spec *v;
 } dt_outputs;
 
-/* Whether t is a mapping by outputs and not {KIND: {...}}: it has several keys or none, or its key
- * is the name of an output, or is not a KIND. */
+/* Whether t maps outputs to settings, and is not a single kind with its arguments, {KIND: {...}}. t
+ * is a mapping by output if it does not have exactly one key, or if its key is the name of an
+ * output or not the name of a kind. */
 bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const *rows, int n);
-/* Splits a mapping by outputs, or a list with an entry for each output, into of[o->n]; NULL
- * where an output has no entry. Returns all errors, located at the names. */
+/* Splits a mapping by outputs, or a list with an entry for each output, into of[o->n]; of[i] is
+ * NULL if output i has no entry. Returns all errors, located at the names. */
 dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
                         const dt_tree **of) DT_MUST_USE;
 
@@ -34,14 +35,17 @@ dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, co
 dt_status *dt_compile_read_metrics(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o,
                                    dt_compile_spec *out) DT_MUST_USE;
 
-/* The kinds that such a word selects by the shapes of predictions and targets, as in Keras. */
+/* A short word, such as `accuracy`, and the kinds from which the shapes of predictions and targets
+ * select, as in Keras. */
 typedef struct dt_fitting {
     dt_status *(*read)(dt_arena *arena, const dt_tree *t, dt_named *out);
-    const char *binary;               /* name to use for predictions of one number */
-    const char *categorical, *sparse; /* otherwise: for one-hot targets, for class numbers */
+    const char *binary; /* kind for predictions of one number */
+    /* Kinds for other predictions: with one-hot targets, and with class numbers. */
+    const char *categorical, *sparse;
 } dt_fitting;
-/* Reads the kind that fits the output into *named, with its arguments' defaults. *if_sparse: the
- * kind for targets that are class numbers, NULL: the same. output NULL: the model is faulty. */
+/* Reads the kind that fits the type of the output into *named, with its default arguments.
+ * *if_sparse: the kind to use if targets are class numbers; NULL: the same. output NULL: the model
+ * has errors. */
 dt_status *dt_read_fitting(dt_arena *arena, const dt_fitting *fitting, const dt_type *output,
                            dt_named *named, const dt_named **if_sparse) DT_MUST_USE;
 

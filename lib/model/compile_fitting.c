@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Short words whose meaning depends on shapes: the metric `accuracy` and the loss `crossentropy`.
- * Keras' rule: predictions of one number are binary; of several, targets with a dimension less, or
- * with 1 in the place of the classes, are class numbers; else they are one-hot vectors. The model
- * says the first, and the data, opened later, the rest.
+ * Keras' rule: predictions of one number are binary. For predictions of several numbers, targets
+ * are class numbers if they have one dimension less, or size 1 in place of the classes; otherwise
+ * they are one-hot vectors. The model decides whether predictions are binary. The data, which is
+ * opened later, decides the rest.
  */
 #include "model/compile.h"
 

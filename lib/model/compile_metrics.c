@@ -41,11 +41,11 @@ static dt_status *check_row(const dt_named *named) {
     return NULL;
 }
 
-/* The output whose metrics are read, and settings of `compile` that they depend on. */
+/* The output whose metrics are read, and settings of `compile` that affect them. */
 typedef struct owner {
     int output;
     const dt_type *type; /* type of the output; NULL: unknown */
-    const char *prefix;  /* "kind_"; "": there is one output */
+    const char *prefix;  /* prefix of keys, such as "kind_"; "": there is one output */
     bool from_logits, weighted;
 } owner;
 
@@ -106,7 +106,7 @@ static bool is_loss_key(const dt_compile_spec *c, const char *key) {
     return is;
 }
 
-/* The first of those metrics that has the key; -1: none. */
+/* The index of the first of n metrics that has the key; -1: none. */
 static int find_key(const dt_metric_use *use, int n, const char *key) {
     for (int i = 0; i < n; i++)
         for (int k = 0; k < use[i].n; k++)
@@ -114,8 +114,8 @@ static int find_key(const dt_metric_use *use, int n, const char *key) {
     return -1;
 }
 
-/* A weighted metric that would have the name of an unweighted one is called "weighted_accuracy",
- * as in Keras. */
+/* As in Keras, a weighted metric is called "weighted_accuracy" if an unweighted one has its
+ * name. */
 static void name_weighted(dt_arena *arena, const owner *w, dt_metric_use *use, int i) {
     bool taken = false;
     for (int k = 0; k < i; k++) taken |= strcmp(use[k].key, use[i].key) == 0;
@@ -134,7 +134,8 @@ static void name_again(dt_arena *arena, dt_metric_use *use, int i) {
     }
 }
 
-/* Refuses names with blanks or signs, by which logs and --expect separate names from numbers. */
+/* Refuses names with blanks or signs, because logs and --expect separate names from numbers by
+ * these. */
 static dt_status *check_word(dt_arena *arena, const dt_metric_use *use, const char *key) {
     size_t bad = strcspn(key, " \t\r\n,<>=!");
     if (!key[bad]) return NULL;
@@ -147,9 +148,9 @@ static dt_status *check_word(dt_arena *arena, const dt_metric_use *use, const ch
 }
 
 /*
- * Names that other members of a run's lines have, which metrics must not: those of history.jsonl,
- * --json and record.jsonl; of the first column of CSVLogger; and those that callbacks add to logs
- * or use in file names.
+ * Names that metrics must not have, because other members of a run's lines have them: members of
+ * history.jsonl, --json and record.jsonl, the first column of CSVLogger, and values that callbacks
+ * add to logs or use in file names.
  */
 static const char *const fields_of_lines[] = {
     "epoch",

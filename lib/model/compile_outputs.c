@@ -7,8 +7,8 @@
  *
  *     loss: {kind: SparseCategoricalCrossentropy, age: {Huber: {delta: 2}}}
  *     loss_weights: {age: 0.1}
- *     target: {kind: label}                   age's is the element `age`
- *     sample_weight: {kind: certainty}        what examples count in the losses
+ *     target: {kind: label}                   the target of age is the element `age`
+ *     sample_weight: {kind: certainty}        sample weights for the loss of kind
  */
 #include <string.h>
 #include <strings.h>
@@ -81,8 +81,8 @@ dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
 
 /* ---- losses ---- */
 
-/* Refuses losses that are not sums over examples divided by their number, because fit computes such
- * quotients only; they can be used in custom loops. */
+/* Refuses losses with another reduction than the mean over examples, because fit supports only
+ * that. They can be used in custom loops. */
 static dt_status *check_loss(const dt_named *loss) {
     int reduction = ((const dt_loss_head *)loss->args)->reduction;
     if (reduction == DT_REDUCTION_SUM || reduction == DT_REDUCTION_NONE)
@@ -106,7 +106,7 @@ static bool is_fitting(const dt_tree *t) {
     return is;
 }
 
-/* type: of the output; NULL: the model has errors. */
+/* type: type of the output; NULL: the model has errors. */
 static dt_status *read_loss(dt_arena *arena, const dt_tree *t, const dt_type *type,
                             dt_output_use *out) {
     out->loss = (dt_named){.at = t->at};
@@ -174,7 +174,7 @@ static void name_losses(dt_arena *arena, const dt_outputs *o, dt_compile_spec *o
             out->output[i].loss_key = dt_arena_printf(arena, "%s_loss", o->v[i].name);
 }
 
-/* ---- what a loss counts ---- */
+/* ---- weights of losses ---- */
 
 static dt_status *read_loss_weight(const dt_tree *t, dt_output_use *out) {
     DT_TRY(dt_tree_real(t, "loss_weights", &out->loss_weight));

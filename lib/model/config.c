@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Configurations: the arguments of a row as JSON, in Keras' words. What was read by a field table
- * is written by the same table; an argument that is left out and has no default is null.
+ * Configurations: the arguments of a row as JSON, in Keras' words. Arguments are written by the
+ * field table that reads them; an argument that is left out and has no default is null.
  */
 #include "model/model.h"
 
@@ -41,7 +41,7 @@ void dt_config_field(const dt_field *f, const void *args, dt_json *j) {
     case DT_FIELD_ENUM: dt_json_string(j, f->name, f->choices[*(const int *)p]); break;
     case DT_FIELD_INTS: print_ints(j, f->name, p); break;
     case DT_FIELD_REALS: print_reals(j, f->name, p); break;
-    default: break; /* read and written by other files */
+    default: break; /* other files read and write such values */
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constraints: applied to a weight after each update to keep it within limits. As in Keras they
- * come last, after a moving average has overwritten the weights; initial values and weights that
- * are not trained are left alone.
+ * Constraints: applied to a weight after each update to keep it within limits. As in Keras,
+ * constraints are applied last, after a moving average has overwritten the weights; initial values
+ * and weights that are not trained are left alone.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ dt_status *dt_constraint_read(dt_arena *arena, const dt_layer_head *head, dt_wei
 
 /* ---- variables ---- */
 
-/* The constraint that a variable owns. */
+/* A constraint with its arguments, which the variable owns. */
 struct dt_weight_constraint {
     const dt_constraint *row;
     _Alignas(max_align_t) char args[];

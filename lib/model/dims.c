@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resolves a key `axis` to dimensions of a layer's input or of a weight. */
+/* Finds the dimensions of a layer's input or of a weight that a key `axis` selects. */
 #include "model/layer.h"
 
 static dt_status *refuse(const dt_dims_of *of, int64_t axis, const char *why) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emits a model's forward pass, its loss and gradients as graph. Nothing runs here. */
+/* Emits a model's forward pass, its loss and its gradients as graph nodes. Nothing is computed
+ * here. */
 #include "model/model.h"
 
 /* ---- documents ---- */
@@ -10,8 +11,8 @@ static dt_value earlier(dt_trace *t, int64_t steps, dt_dtype dtype) {
     return dt_convert(dt_compare(dt_iota(t, &square, 0), dt_iota(t, &square, 1), DT_LT), dtype);
 }
 
-/* (B, L) the number of each token's document, which is the number of ends before the token. It is
- * computed as a product of zeros and ones, which is exact. */
+/* The number of each token's document, (B, L), which is the number of document ends before the
+ * token. It is computed as a product of zeros and ones, which is exact. */
 static dt_value number_documents(const dt_model *m, const dt_value *input) {
     const dt_documents *d = &m->spec.documents;
     const dt_dot_attr sum = {.n_contract = 1, .lhs_contract = {1}};
@@ -26,7 +27,7 @@ static dt_value number_documents(const dt_model *m, const dt_value *input) {
     return (dt_value){0};
 }
 
-/* Repeats (B, L) as (B, L, L), along the last dimension or the one before. */
+/* Repeats (B, L) to (B, L, L), along the last dimension or the one before it. */
 static dt_value squared(dt_value x, int8_t along) {
     const dt_type t = dt_type_of_value(x),
                   all = dt_type_of(t.dtype, 3, (int64_t[]){t.dim[0], t.dim[1], t.dim[1]});
@@ -116,8 +117,8 @@ static dt_given_value emit_layer(const dt_model *m, int i, const dt_layer_call *
     return given;
 }
 
-/* Sets x and masks to the inputs of layer i: outputs of earlier layers, or the next input of the
- * model. Returns their number. */
+/* Sets x and the masks to the inputs of layer i: outputs of earlier layers, or the next input of
+ * the model. Returns the number of inputs. */
 static int take_inputs(const dt_layer_spec *layer, const dt_given_value *done,
                        const dt_value **input, dt_value *x, dt_value *masks) {
     if (layer->n_in == 0) {
@@ -207,8 +208,8 @@ void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_value *out)
                                  : "no values were passed"));
 }
 
-/* A loss that was computed before an update of the variable depends on its first value in the
- * step, so gradients are taken of that. */
+/* Gradients are taken with respect to the first value of the variable in the step, because the loss
+ * depends on it if it was computed before the variable was updated. */
 static void gradients_of_variables(dt_value loss, const dt_variables *v, dt_value *g) {
     dt_arena *arena = dt_trace_arena(loss.trace);
     dt_value *x = dt_arena_array(arena, dt_value, 2 * (size_t)v->n),

@@ -29,7 +29,7 @@ const dt_field dt_init_from_fields[] = {
             .help = "regular expressions; layers whose name matches get `trainable: false`"),
     DT_END};
 
-enum { MOST_EXPRESSIONS = 1024 }; /* each is matched against each name */
+enum { MOST_EXPRESSIONS = 1024 }; /* limited, since each expression is matched against each name */
 
 static dt_status *check_number(const dt_tree *list, const char *what) {
     if (!list || list->n <= MOST_EXPRESSIONS) return NULL;
@@ -97,7 +97,8 @@ static void freeze_with_owner(const char *const *name, const dt_named *named, in
 dt_status *dt_init_from_freeze(const dt_init_from *from, const char *const *name,
                                const dt_named *named, int n) {
     dt_status *faults = NULL;
-    if (from->freeze && from->freeze->n > MOST_EXPRESSIONS) return NULL; /* see check_number */
+    /* check_number reports it. */
+    if (from->freeze && from->freeze->n > MOST_EXPRESSIONS) return NULL;
     for (int i = 0; from->freeze && i < from->freeze->n; i++)
         if (from->freeze->item[i]->kind == DT_TREE_SCALAR)
             dt_status_append(&faults, freeze(from->freeze->item[i], name, named, n));

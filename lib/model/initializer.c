@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Initialisers at work. Element i of a variable is drawn from a stream of its own, keyed by (seed,
- * path, i): adding a layer, or drawing in another order or on another thread, changes no other
- * weight. Values are drawn in double and rounded once to the variable's dtype.
+ * Runs initialisers. Element i of a variable is drawn from its own random stream, with the key
+ * (seed, path, i). So adding a layer, or drawing in another order or on another thread, changes no
+ * other weight. Values are drawn in double and rounded once to the variable's dtype.
  */
 #include <string.h>
 
@@ -33,8 +33,9 @@ static double product(const dt_type *type, int first, int end) {
     return n;
 }
 
-/* Kernels are (inputs ..., outputs ...) where `n_inputs` says how many of each, else (receptive
- * field ..., inputs, outputs); a vector has as many inputs as outputs. */
+/* Counts inputs and outputs of a kernel. If n_inputs is set, the first n_inputs dimensions are
+ * inputs and the others outputs. Otherwise the kernel is (receptive field ..., inputs, outputs). A
+ * vector has as many inputs as outputs. */
 static void find_fans(dt_draw *d, int n_inputs) {
     const dt_type *type = &d->type;
     int rank = type->rank;
@@ -69,7 +70,7 @@ static dt_random make_stream(uint64_t seed, const char *path) {
     return dt_random_stream(seed, dt_str_text(&purpose), 0);
 }
 
-/* An initializer with a seed of its own draws the same numbers for all weights. */
+/* With an own seed, an initializer draws the same numbers for all weights. */
 static dt_random stream_of(const dt_named *initializer, uint64_t seed, const char *path) {
     const dt_seed_head *head =
         ((const dt_initializer *)initializer->kind)->draws ? initializer->args : NULL;
@@ -90,7 +91,7 @@ void dt_initialize(const dt_named *initializer, uint64_t seed, int n_inputs, dt_
     enum { CHUNK = 1024 };
     const dt_initializer *row = (const dt_initializer *)initializer->kind;
     void *data = dt_host_edit(v);
-    if (!dt_dtype_is_float(v->type.dtype)) { /* a counter */
+    if (!dt_dtype_is_float(v->type.dtype)) { /* integers are counters, which begin with 0 */
         memset(data, 0, (size_t)dt_type_bytes(&v->type));
         return;
     }

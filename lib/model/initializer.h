@@ -35,7 +35,7 @@ typedef struct dt_initializer dt_initializer;
 typedef struct dt_draw {
     const dt_initializer *row;
     dt_type type;           /* type of the whole variable */
-    double fan_in, fan_out; /* computed as in Keras */
+    double fan_in, fan_out; /* numbers of inputs and outputs, counted as in Keras */
     dt_random stream;       /* keyed by seed and path: see dt_draw_at */
     int64_t first, n;
 } dt_draw;
@@ -57,12 +57,12 @@ typedef struct dt_seed_head {
 struct dt_initializer {
     dt_kind kind;
     void (*fill)(const void *args, const dt_draw *d, double *out); /* out[k] is element first + k */
-    const void *preset; /* constants of the row, which let rows share a fill */
+    const void *preset; /* numbers for `fill` that differ between rows which share it */
     bool whole;         /* fill computes all elements at once, since they depend on each other */
-    bool draws;         /* its args begin with a dt_seed_head */
+    bool draws;         /* fill draws random numbers; args then begin with a dt_seed_head */
     /* MODEL_SHAPE if a variable of this type cannot be initialized; NULL: all can */
     dt_status *(*check)(const dt_type *type);
-    /* adds entries that describe the distribution; NULL: the arguments are enough */
+    /* adds entries that describe the distribution to JSON; NULL: the arguments are enough */
     void (*facts)(const void *args, const dt_draw *d, dt_json *j);
 };
 const dt_kind *const *dt_initializers(int *n);
@@ -76,15 +76,16 @@ const dt_kind *const *dt_initializers(int *n);
 /* A name of something in the model, or a list of names. */
 #define DT_NAME_OR_NAMES DT_FORMS(DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS))
 #define DT_LAYER_LIST DT_FORMS(DT_LIST_OF(DT_NAMED("layer"), DT_NAMED("repeat")))
-/* Reads `kernel_initializer: he_normal`; t NULL or null: the one named `preset`. */
+/* Reads an initializer, such as `kernel_initializer: he_normal`. If t is NULL or null, the one
+ * named `preset` is used. */
 dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset,
                                dt_named *out) DT_MUST_USE;
 /* Checks whether a variable of that type can be initialized, by the row's check. */
 dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type) DT_MUST_USE;
-/* MODEL_SHAPE: "Identity needs exactly 2 dimensions; shape (3) has 1", for checks. */
+/* The MODEL_SHAPE error of checks: "Identity needs exactly 2 dimensions; shape (3) has 1". */
 dt_status *dt_initializer_refuse(const char *makes, const dt_type *type) DT_MUST_USE;
-/* Adds fans by the rule of convolutions, and limits or deviations of the distribution, as
- * entries of JSON. */
+/* Adds the numbers of inputs and outputs, counted as for convolutions, and limits or deviations of
+ * the distribution, to JSON. */
 void dt_initializer_describe(const dt_named *initializer, const dt_type *type, dt_json *j);
 /* Initializes a variable; integers become 0. The first `n_inputs` dimensions are inputs, the
  * others outputs; 0: as for the kernel of a convolution. */

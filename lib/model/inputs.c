@@ -8,7 +8,7 @@
  *     - Add:    {name: sum, inputs: [image, a]}                            from two
  *     - LSTM:   {units: 8, inputs: [answer, encoder/state_h, encoder/state_c]}
  *
- * A name with '/' is an output besides a layer's first one; see layer_output.c.
+ * A name with '/' denotes a further output of a layer; see layer_output.c.
  */
 #include <string.h>
 
@@ -33,8 +33,8 @@ static bool has_name(const dt_model_reader *r, int i, const char *name) {
     return given && given->kind == DT_TREE_SCALAR && strcmp(given->text, name) == 0;
 }
 
-/* The error if layer i names an input that is not an earlier layer. Of the first ones it says which
- * layer may be meant: later ones are only counted. */
+/* The error if layer i names an input that is not an earlier layer. The first such errors suggest a
+ * layer; later ones are only counted. */
 static dt_status *no_layer(dt_model_reader *r, int i, const dt_tree *t) {
     if (strcmp(r->name[i], t->text) == 0)
         return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' cannot be its own input", t->text);
@@ -54,18 +54,18 @@ static dt_status *no_layer(dt_model_reader *r, int i, const dt_tree *t) {
     return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
 }
 
-/* ---- outputs besides the first one ---- */
+/* ---- further outputs of layers ---- */
 
 typedef struct adding {
     dt_arena *arena;
     int n, n_added;
     dt_tree **item;
     int *turn;
-    const char **added; /* names */
+    const char **added; /* names of outputs that were added */
     dt_hash_index names;
 } adding;
 
-/* Item k of the inputs as written; a single name counts as a list. */
+/* Item k of the inputs as written. A single name is treated as a list of one. */
 static const dt_tree *written(const dt_tree *t, int k) {
     return t->kind == DT_TREE_LIST ? t->item[k] : t;
 }

@@ -15,8 +15,8 @@ static dt_status *check_size(const dt_layer_build *b, const dt_weight_request *w
                    b->name, w->name, dt_text_of_shape(type).s, dt_text_of_bytes(bytes).s);
 }
 
-/* The target that a weight's last word selects: "kernel" in "query/kernel" and
- * "lstm_cell/recurrent_kernel". */
+/* The target, such as a kernel or a bias, that a weight's last word selects: "kernel" in
+ * "query/kernel" and "lstm_cell/recurrent_kernel". */
 int dt_layer_role(const char *weight) {
     static const char *const roles[DT_ON_WEIGHTS] = {
         [DT_ON_KERNEL] = "kernel",
@@ -60,7 +60,7 @@ void dt_layer_further(dt_layer_build *b, const char *name, const dt_type *type) 
     b->further[b->n_further++] = (dt_further_output){name, *type};
 }
 
-/* ---- weights of others ---- */
+/* ---- weights of other layers ---- */
 
 /* Whether `wanted` is the weight's path or its beginning, such as a layer's name. The caller
  * refuses the word if it means several weights. */

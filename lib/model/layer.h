@@ -13,7 +13,7 @@ typedef enum dt_range {
     DT_RANGE_UNKNOWN,
     DT_RANGE_REAL, /* any real number */
     DT_RANGE_BOTH, /* limited values of both signs */
-    DT_RANGE_BENT, /* positive, or not far below 0: elu, gelu */
+    DT_RANGE_BENT, /* positive, or slightly below 0: elu, gelu */
     DT_RANGE_NONNEGATIVE,
     DT_RANGE_POSITIVE,
     DT_RANGE_NEGATIVE,
@@ -25,7 +25,7 @@ typedef enum dt_range {
 } dt_range;
 typedef struct dt_yield {
     dt_range range;
-    const char *by; /* the activation or the kind of layer that causes the range */
+    const char *by; /* name of the activation or the kind of layer that causes the range */
     bool scaled;    /* a layer other than an activation has scaled the values */
 } dt_yield;
 
@@ -41,16 +41,16 @@ typedef struct dt_weight_spec {
     dt_type type;
     bool trainable;
     dt_named initializer;
-    int n_inputs;         /* see dt_initialize */
+    int n_inputs;         /* number of dimensions that count as inputs: see dt_initialize */
     dt_named regularizer; /* kind NULL: none */
     dt_named constraint;  /* kind NULL: none */
 } dt_weight_spec;
 
-/* The value whose dimensions a key `axis` selects. */
+/* A value, and what messages need to say about it, in which a key `axis` selects dimensions. */
 typedef struct dt_dims_of {
     const dt_type *type;
     const char *weight; /* path of the weight; NULL: an input, whose first dimension is the batch */
-    const char *who;    /* owner of the key, for messages; NULL: the message's location is enough */
+    const char *who;    /* owner of the key, for messages; NULL: the location is enough */
     const dt_location *at;
 } dt_dims_of;
 /* Sets *dims to the dimensions that `axis` names; negative numbers count from the end. Fails
@@ -73,7 +73,7 @@ enum {
     DT_ON_ACTIVITY = DT_ON_WEIGHTS,
     DT_ON_ANY
 };
-/* The target that a weight's name selects; negative: none. */
+/* The target that a weight's name selects; negative: it selects none. */
 int dt_layer_role(const char *weight);
 /* The field of a layer for a regularizer. */
 #define DT_REGULARIZER(type, what, key)                                                            \
@@ -90,11 +90,12 @@ int dt_layer_role(const char *weight);
 /* The head of every layer's args: a layer's struct begins with `dt_layer_head head`, its table with
  * DT_LAYER_FIELDS. */
 typedef struct dt_layer_head {
-    const char *name; /* NULL: Keras' name for an unnamed layer */
+    const char *name; /* NULL: the layer gets the name that Keras would give it */
     bool trainable;
-    const dt_tree *inputs;     /* inputs as written; NULL: the layer before */
+    const dt_tree *inputs;     /* inputs as written; NULL: the previous layer */
     const dt_tree *weights_of; /* the layer whose weights it uses; NULL: it has its own */
-    int dtype;                 /* dt_policy if has_dtype is set; else the model's policy applies */
+    /* A dt_policy if has_dtype is set; otherwise the model's policy applies. */
+    int dtype;
     bool has_dtype;
     const dt_tree *regularizer[DT_ON_ANY]; /* regularizers as written; NULL: none */
     const dt_tree *constraint[DT_ON_WEIGHTS];
@@ -126,7 +127,7 @@ dt_dtype dt_policy_dtype(int policy);
             ENUM, type, dtype, .choices = dt_policies, .set = 1 + offsetof(type, head.has_dtype),  \
             .help = "dtype policy of this layer, such as float32 in a mixed-precision model")
 
-/* An output of a layer besides its first one. */
+/* An output of a layer other than its first one. */
 typedef struct dt_further_output {
     const char *name; /* "state_h" */
     dt_type type;
@@ -144,25 +145,26 @@ typedef struct dt_layer_build {
     dt_named within;  /* the layer that it wraps, read; kind NULL: it wraps none */
     const char *within_name;
     dt_location at;          /* location of the layer in the job file */
-    dt_type in;              /* (B, ...): of the first input */
-    int n_in;                /* 0: an Input */
+    dt_type in;              /* (B, ...): the type of the first input */
+    int n_in;                /* number of inputs; 0: an Input */
     const dt_type *ins;      /* [n_in] */
-    const char *const *from; /* [n_in] the layers' names */
-    const bool *masks;       /* [n_in] which come with a mask: see dt_layer */
+    const char *const *from; /* [n_in] the names of the layers that the inputs come from */
+    const bool *masks;       /* [n_in] whether the input has a mask: see dt_layer */
     dt_type out;             /* set by build */
     /* whether the output has a mask. Before build: whether the first input has one and the row
      * supports masking */
     bool out_mask;
-    int n_weights; /* counts weights; dt_layer_weight adds one */
+    int n_weights; /* number of weights so far; dt_layer_weight adds one */
     dt_weight_spec weight[DT_MAX_WEIGHTS];
-    int n_earlier; /* layers before this one */
+    int n_earlier; /* number of layers before this one */
     const struct dt_layer_spec *earlier;
-    int n_borrowed;                /* counts borrowed weights; dt_layer_borrow adds one */
-    int borrowed[DT_MAX_BORROWED]; /* numbers of weights, counted through the model */
+    int n_borrowed;                /* number of borrowed weights so far; dt_layer_borrow adds one */
+    int borrowed[DT_MAX_BORROWED]; /* indexes of weights among all weights of the model */
     const void *made; /* build may set it to data that call needs besides args, in `arena` */
-    int n_further;    /* counts further outputs; dt_layer_further adds one */
+    int n_further;    /* number of further outputs so far; dt_layer_further adds one */
     dt_further_output further[DT_MAX_FURTHER];
-    int taken; /* LayerOutput: the number of the output that it gives, as in dt_layer_spec */
+    /* For a LayerOutput: the number of the output that it selects, as in dt_layer_spec. */
+    int taken;
 } dt_layer_build;
 
 typedef struct dt_weight_request {
@@ -179,21 +181,21 @@ typedef struct dt_weight_request {
 /* Adds a weight; MODEL_SIZE when it is larger than DT_MAX_WEIGHT_BYTES. */
 dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) DT_MUST_USE;
 /*
- * Shares a weight of an earlier layer, which comes after the layer's own weights. `path` is that
- * of the weight, or of a layer or part that has no other weight. WEIGHT at the path when there is
- * no such weight.
+ * Shares a weight of an earlier layer. Shared weights come after the layer's own. `path` is the
+ * path of the weight, or of a layer or part that has no other weight. WEIGHT at the path when there
+ * is no such weight.
  */
 dt_status *dt_layer_borrow(dt_layer_build *b, const dt_tree *path, dt_type *type) DT_MUST_USE;
 /* Adds an output after `out`. Other layers read it through a LayerOutput. */
 void dt_layer_further(dt_layer_build *b, const char *name, const dt_type *type);
-/* MODEL_SHAPE at the layer unless `in` is of floats and has at least `rank` dimensions, B
- * included. */
+/* MODEL_SHAPE at the layer unless `in` holds floats and has at least `rank` dimensions, including
+ * B. */
 dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank) DT_MUST_USE;
 /* Requires exactly `rank` dimensions, which `shape` names in the message. */
 dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int rank,
                                   const char *shape) DT_MUST_USE;
 
-/* MODEL_SHAPE with the names and types of inputs i and k. */
+/* The MODEL_SHAPE error that inputs i and k do not fit together, with their names and types. */
 dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i,
                                 int k) DT_MUST_USE;
 
@@ -201,8 +203,9 @@ typedef struct dt_layer_call {
     dt_trace *trace;
     const void *args, *made; /* args and made as build has set them */
     dt_value x;              /* the first input */
-    const dt_value *xs;      /* [n_in] all of them */
-    const dt_value *masks;   /* [n_in] see dt_layer; no value: no step is masked */
+    const dt_value *xs;      /* [n_in] all inputs */
+    /* [n_in] masks of the inputs: see dt_layer; no value: no step is masked. */
+    const dt_value *masks;
     int n_in;
     const char *name;
     const dt_value *weight; /* weights in the order of build, the borrowed ones last */
@@ -210,18 +213,18 @@ typedef struct dt_layer_call {
      * all replicas */
     dt_variable *const *variable;
     const dt_type *out; /* set by build */
-    uint64_t seed;      /* the model's */
+    uint64_t seed;      /* the seed of the model */
     bool training;
     dt_dtype compute; /* the policy's compute dtype; float32: nothing is converted */
     const struct dt_model *model;
-    /* (B, L) the number of each input token's document, as float32; no value: the text is one
+    /* (B, L) for each input token the number of its document, as float32; no value: the text is one
      * document */
     dt_value document;
-    dt_value *loss;    /* the sum of dt_layer_add_loss; no value: it was not called */
+    dt_value *loss;    /* the sum of what dt_layer_add_loss added; no value: it was not called */
     dt_value *further; /* [DT_MAX_FURTHER] set by call, in the order of build */
 } dt_layer_call;
-/* For use in `call`: adds a number for each example, (B), to the loss of training, as Keras'
- * add_loss: their mean over the examples of the global batch counts. */
+/* For use in `call`: adds a number for each example, (B), to the loss of training, like Keras'
+ * add_loss. The loss contains their mean over the examples of the global batch. */
 void dt_layer_add_loss(const dt_layer_call *c, dt_value rows);
 /* For use in `call`: bools (B, L, L), whether two steps belong to the same document. Fails the
  * trace unless there are L queries and L keys. */
@@ -262,7 +265,9 @@ typedef struct dt_layer {
     dt_kind kind;
     dt_layer_precision precision;
     int least, most; /* least and largest number of inputs; both 0: one */
-    int sides;       /* for layers over space: 1 for steps, 2 for images, 3 for volumes */
+    /* For layers over space: the number of spatial dimensions (1 for steps, 2 for images, 3 for
+     * volumes). */
+    int sides;
     dt_status *(*build)(dt_layer_build *b);
     dt_value (*call)(const dt_layer_call *c);
     bool supports_masking;
@@ -272,22 +277,22 @@ typedef struct dt_layer {
     dt_status *(*within)(dt_arena *arena, const void *args, dt_named *out);
     /* the mask of the output, where build set out_mask; NULL: the first input's mask */
     dt_value (*mask)(const dt_layer_call *c);
-    /* the range of the output; above: ranges of all layers before it, by number. REAL holds if
-     * the layer's weights are trained without constraint. NULL: unknown. */
+    /* the range of the output. above: the ranges of all earlier layers, by number. REAL is true
+     * only if the layer's weights are trained without constraint. NULL: the range is unknown. */
     dt_yield (*yields)(const struct dt_layer_spec *l, const dt_yield *above);
     /* whether the output in training depends on the division of the batch over replicas; NULL:
      * never */
     bool (*by_replica)(const void *args);
 } dt_layer;
-/* `yields` of four kinds of layers, whose outputs are: the inputs' values in another shape or
- * order; values between those of the inputs, such as a mean; sums; products. */
+/* Functions for `yields`: of layers whose outputs are the inputs' values in another shape or order;
+ * values between those of the inputs, such as a mean; sums; and products. */
 dt_yield dt_yields_inputs(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_between(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_sum(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_product(const struct dt_layer_spec *l, const dt_yield *above);
-/* Any number, such as of a layer that scales by trained weights. */
+/* For `yields`: any real number, as of a layer that scales by trained weights. */
 dt_yield dt_yields_real(const struct dt_layer_spec *l, const dt_yield *above);
-/* The range of values that are divided by their norm. */
+/* For `yields`: the range of values that are divided by their norm. */
 dt_yield dt_yields_of_norm(const struct dt_layer_spec *l, const dt_yield *above);
 /* The range of value * scale + offset. */
 dt_range dt_range_scaled(dt_range r, double scale, double offset);
@@ -300,11 +305,11 @@ dt_yield dt_yields_activated(dt_yield of_any, dt_yield in);
 /* Computes the mask of the layer's output; only for layers whose output has one. */
 dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c);
 dt_value dt_mask_along(dt_value mask,
-                       dt_value x); /* the mask, repeated over the last dimension of x */
+                       dt_value x); /* the mask, repeated along the last dimension of x */
 /* true where any input's mask is true; all have one shape */
 dt_value dt_masks_joined(const dt_layer_call *c);
-/* Call b->row->build and row->call; for layers with data_format: channels_first they transpose
- * values before and after. */
+/* These call b->row->build and row->call. For layers with data_format: channels_first they
+ * transpose values before and after the call. */
 extern const char *const dt_data_formats[]; /* channels_last, channels_first */
 #define DT_DATA_FORMAT(type)                                                                       \
     DT_ENUM(type, data_format, dt_data_formats,                                                    \
@@ -321,8 +326,8 @@ const dt_kind *const *dt_layers(int *n);
 /* The kinds of repeats, which lists of layers may contain. */
 const dt_kind *const *dt_repeats(int *n);
 
-/* Activations apply to floats. `activation:` fields take their names (index 0 is "linear") and
- * apply them with default arguments; dt_activation_call also takes arguments. */
+/* Activations apply to floats. Fields `activation:` contain an activation's name (index 0 is
+ * "linear") and apply it with default arguments; dt_activation_call also accepts arguments. */
 typedef struct dt_activation {
     dt_kind kind;
     dt_value (*call)(const void *args, dt_value x);
@@ -344,7 +349,7 @@ int dt_axis_of(dt_value x, int64_t axis);
 /* the dimensions that axes name; false, and the trace has failed, if there are none, one is named
  * twice, or one does not exist */
 bool dt_axes_of(dt_value x, const dt_ints *axes, uint32_t *dims);
-/* x with the axis and the last one exchanged; its own inverse */
+/* x with that axis and the last one exchanged; calling it twice restores x */
 dt_value dt_swap_last(dt_value x, int axis);
 /* x with the axis moved to the end and the others in order */
 dt_value dt_move_last(dt_value x, int axis);
@@ -357,16 +362,16 @@ void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail);
 
 /* ---- regularisers ---- */
 
-/* A term of the loss: for each element, or for all as a scalar. */
+/* A term of the loss: either for each element of a weight, or a scalar for all of it. */
 typedef struct dt_regularizer {
     dt_kind kind;
-    /* MODEL_SHAPE where such a weight cannot have it; NULL: all can */
+    /* MODEL_SHAPE if a weight of this type cannot be regularized; NULL: all can */
     dt_status *(*check)(const dt_type *type);
     dt_value (*each)(const void *args, dt_value x); /* NULL: see whole */
     dt_value (*whole)(const void *args, dt_value x);
 } dt_regularizer;
 const dt_kind *const *dt_regularizers(int *n);
-/* Reads the regularizer of a weight from the layer's head, by the weight's name, or that of the
+/* Reads the regularizer that the layer's head has for a weight, by the weight's name, or for the
  * layer's output. */
 dt_status *dt_regularizer_read(dt_arena *arena, const dt_layer_head *head,
                                dt_weight_spec *weight) DT_MUST_USE;
@@ -376,7 +381,7 @@ dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named
 
 /* The first member of every constraint's args. */
 typedef struct dt_constraint_head {
-    dt_ints axis;  /* n 0: the constraint is element-wise */
+    dt_ints axis;  /* n 0: the constraint is applied to each element */
     uint32_t dims; /* the dimensions that `axis` selects in the weight at hand, one bit each */
 } dt_constraint_head;
 
@@ -391,7 +396,7 @@ dt_status *dt_constraint_read(dt_arena *arena, const dt_layer_head *head,
                               dt_weight_spec *weight) DT_MUST_USE;
 /* Attaches a copy of the constraint to the variable; optimizers apply it after each update. */
 void dt_constrain(dt_variable *v, const dt_named *constraint);
-/* Applies v's constraint to w; w if there is none. */
+/* Applies the constraint of v to w. Returns w if v has none. */
 dt_value dt_constrained(const dt_variable *v, dt_value w);
 
 #define DT_LAYER_ROW(name) extern const dt_layer dt_layer_##name;

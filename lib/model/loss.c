@@ -26,7 +26,7 @@ dt_value dt_targets_like(dt_value target, dt_value prediction) {
     return dt_reshape(dt_convert(target, like.dtype), like.rank, like.dim);
 }
 
-/* over the last dimension, which is not the batch */
+/* over the last dimension, unless that is the batch */
 dt_value dt_sum_last(dt_value x) {
     int rank = dt_type_of_value(x).rank;
     return rank > 1 ? dt_reduce(x, DT_REDUCE_SUM, 1u << (rank - 1)) : x;
@@ -41,14 +41,15 @@ dt_value dt_mean_last(dt_value x) {
 
 dt_value dt_mean_per_example(dt_value x) {
     dt_type type = dt_type_of_value(x);
-    uint32_t dims = (1u << type.rank) - 2; /* all but the first */
+    uint32_t dims = (1u << type.rank) - 2; /* all dimensions but the first */
     double count = 1;
     for (int i = 1; i < type.rank; i++) count *= (double)type.dim[i];
     dt_value sum = dt_reduce(x, DT_REDUCE_SUM, dims);
     return count == 1 ? sum : dt_divide(sum, dt_like(sum, count));
 }
 
-/* maximum and minimum give the gradient of a tie to their second input. */
+/* maximum and minimum pass the gradient of a tie to their second input, so the operand order makes
+ * the gradient pass at the limits. */
 dt_value dt_clip_between(dt_value x, double low, double high) {
     return dt_minimum(dt_like(x, high), dt_maximum(dt_like(x, low), x));
 }
@@ -81,7 +82,8 @@ static dt_status *check_classes(const dt_type *target, const dt_type *prediction
                   NULL);
 }
 
-/* The shape of the predictions without the classes, or with 1 in their place. */
+/* Whether targets are class numbers: they have the shape of the predictions without the classes, or
+ * with size 1 in place of the classes. */
 static bool are_numbers(const dt_type *target, const dt_type *prediction) {
     bool same = target->rank == prediction->rank - 1 ||
                 (target->rank == prediction->rank && target->dim[target->rank - 1] == 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Losses and metrics: both are graph over targets and predictions; a loss is also a metric of its
- * name. */
+/* Losses and metrics. Both are graph nodes computed from targets and predictions. Each loss is also
+ * a metric of the same name. */
 #ifndef DT_MODEL_LOSS_H
 #define DT_MODEL_LOSS_H
 
@@ -43,27 +43,27 @@ typedef struct dt_loss_call_args {
         prediction; /* (B, ..., C); if its node is a softmax, the logits are that node's input */
 } dt_loss_call_args;
 
-/* LABELS if a loss cannot take targets and predictions of these types, (B, ...); else NULL. */
+/* NULL, or LABELS if a loss cannot use targets and predictions of these types, (B, ...). */
 typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt_type *prediction);
 
-/* Numbers that targets or predictions may be; low == high: any. */
+/* The limits of numbers in targets or predictions; low == high: any number. */
 typedef struct dt_loss_limits {
     double low, high;
 } dt_loss_limits;
 
-/* A set of dt_range. */
+/* The bit of a dt_range in a set of ranges. */
 #define DT_RANGES(range) (1u << DT_RANGE_##range)
 enum {
     DT_PROBABILITIES = DT_RANGES(UNIT) | DT_RANGES(SHARES) | DT_RANGES(ONE_SHARE),
     DT_NO_LESS_THAN_0 = DT_PROBABILITIES | DT_RANGES(NONNEGATIVE) | DT_RANGES(POSITIVE),
-    /* logits of a softmax: only their differences count */
+    /* ranges for logits of a softmax, of which only differences matter */
     DT_SCORES = DT_RANGES(REAL) | DT_RANGES(BOTH) | DT_RANGES(BENT) | DT_RANGES(LOG_SHARES),
 };
 /* The ranges that a loss expects of its predictions. */
 typedef struct dt_expects {
-    unsigned ranges, logits; /* sets, without and with from_logits; 0: any */
-    const char *what;        /* "probabilities" */
-    const char *activation;  /* an activation whose output has such a range */
+    unsigned ranges, logits; /* sets of ranges: without and with from_logits; 0: any range */
+    const char *what;        /* name of the predictions, such as "probabilities" */
+    const char *activation;  /* an activation whose output is in such a range */
 } dt_expects;
 
 #define DT_LOSS_PARTS 4
@@ -76,13 +76,14 @@ typedef struct dt_loss_row {
     dt_expects expects;
     dt_check_fn *check;
     dt_value (*rows)(const dt_loss_call_args *c); /* float (B, ...): one loss per sample */
-    /* bool (B, ...): samples that count; no value, or NULL: all */
+    /* bool (B, ...): whether samples count; no value, or NULL: all do */
     dt_value (*mask)(const dt_loss_call_args *c);
     /* the label of ignored examples; NULL: there is none */
     const int64_t *(*ignored)(const void *args);
-    /* For a loss that is a function of sums; all NULL otherwise. If the batch's dimension is
-     * summed, too, the loss is one number for the batch. */
-    uint32_t (*summed)(const void *args, const dt_type *prediction); /* the dimensions */
+    /* The next three members belong to losses that are functions of sums; otherwise they are NULL.
+     * If the dimension of the batch is summed, too, the loss is one number for the batch. */
+    /* The dimensions to be summed, one bit each. */
+    uint32_t (*summed)(const void *args, const dt_type *prediction);
     /* the values to be summed, in the shape of the predictions; returns their number */
     int (*parts)(const dt_loss_call_args *c, dt_value part[DT_LOSS_PARTS]);
     /* the loss, given the sums; if there are several sums, their losses are averaged */
@@ -96,19 +97,19 @@ bool dt_loss_is_whole(const dt_named *named, const dt_type *prediction);
 bool dt_loss_takes_logits(const dt_named *named);
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 
-/* Shared by rows of losses and metrics. */
-/* the input of that node; trace NULL: the prediction is another node */
+/* Functions that rows of losses and metrics share. */
+/* the input of the prediction's node if that is of the given op; trace NULL: it is another op */
 dt_value dt_logits_of(dt_value prediction, const dt_op *activation);
-dt_value dt_class_numbers(dt_value target); /* (B) of (B) or (B, 1) */
-/* converted, and reshaped between (B) and (B, 1) */
+dt_value dt_class_numbers(dt_value target); /* (B) from (B) or (B, 1) */
+/* converts targets to the dtype of the prediction, and reshapes between (B) and (B, 1) */
 dt_value dt_targets_like(dt_value target, dt_value prediction);
-dt_value dt_sum_last(dt_value x); /* (B, ...) of (B, ..., C); (B) stays */
+dt_value dt_sum_last(dt_value x); /* (B, ..., C) becomes (B, ...); (B) is returned unchanged */
 dt_value dt_mean_last(dt_value x);
-dt_value dt_mean_per_example(dt_value x); /* (B) of (B, ...) */
-/* passes the gradient at both limits */
+dt_value dt_mean_per_example(dt_value x); /* (B, ...) becomes (B) */
+/* limits x; at both limits the gradient passes */
 dt_value dt_clip_between(dt_value x, double low, double high);
-/* -log p of the labelled class, (B, ...) of scores or probabilities (B, ..., classes); straight
- * after a softmax by its input. */
+/* -log p of the labelled class, (B, ...) of scores or probabilities (B, ..., classes); if the
+ * prediction is a softmax, its input is used. */
 dt_value dt_sparse_crossentropy(dt_value target, dt_value prediction, bool from_logits);
 dt_value dt_clip_probability(dt_value p); /* limits p to [1e-7, 1 - 1e-7], Keras' epsilon */
 /* target * (1 - smoothing) + smoothing / classes */
@@ -120,7 +121,7 @@ dt_value dt_weights_like(dt_value weight, dt_value values);
  * 0, of the values' dtype and shape). Weights and mask may be no value, which means all 1. Returns
  * no value if every sample contributes 1. */
 dt_value dt_divisor_rows(int reduction, dt_value weight, dt_value mask);
-/* a mask of the values' shape; bools are not converted */
+/* broadcasts a mask to the shape of the values; bools are not converted */
 dt_value dt_mask_like(dt_value mask, dt_value values);
 dt_check_fn dt_check_sparse, dt_check_one_hot, dt_check_same_shape;
 
@@ -138,16 +139,17 @@ struct dt_loss { /* the public handle */
 typedef struct dt_metric_parts {
     const void *args;
     dt_value target, prediction;
-    /* weights of examples, (B) or more dimensions; no value: all 1 */
+    /* weights of examples, (B) or with more dimensions; no value: all are 1 */
     dt_value weight;
-    dt_value part[DT_METRIC_PARTS]; /* set by the row */
+    dt_value part[DT_METRIC_PARTS]; /* parts, which the row sets */
     int n;
 } dt_metric_parts;
 
 /*
- * Metrics are sums over examples, added up over batches and replicas in double, and a function of
- * the sums: exact however batches divide. Most are means: `update` gives a value per example (or
- * per output, of which the mean counts). The others have `parts` and `results`.
+ * A metric is a function of sums over examples. The sums are added over batches and replicas in
+ * double, so that the result does not depend on how batches are divided. Most metrics are means:
+ * `update` yields a value for each example (or for each output, which are averaged). The others
+ * have `parts` and `results`.
  */
 typedef enum dt_better { DT_BETTER_UNKNOWN, DT_BETTER_MORE, DT_BETTER_LESS } dt_better;
 
@@ -155,25 +157,29 @@ typedef struct dt_metric_row {
     dt_kind kind;
     /* default key in the history; NULL: the class name in snake case, as usual in Keras */
     const char *label;
-    dt_better better; /* direction that is better, for callbacks that watch it; as in Keras */
-    bool by_class;    /* each of several numbers belongs to a class */
-    /* 1 for a mean. 0: `accuracy`, which is replaced by another row at compile, and metrics with
-     * parts */
+    /* The direction in which the metric improves, for callbacks that watch it; as in Keras. */
+    dt_better better;
+    bool by_class; /* the metric has a number for each class */
+    /* number of sums of a mean: 1. 0: `accuracy`, which compile replaces by another row, and
+     * metrics with parts */
     int sums;
-    bool alone; /* for values without targets, which are passed as predictions */
+    bool alone; /* the metric has no targets; its values are passed as predictions */
     /* the targets that it accepts; for a metric named after a loss see dt_metric_targets */
     dt_loss_limits targets;
     bool unmasked; /* a mean that ignores masks, as in Keras */
     dt_check_fn *check;
-    /* copies the setting of the loss beside it, unless the metric sets it; NULL: nothing */
+    /* sets from_logits to that of the loss for the same output, unless the metric has the argument;
+     * NULL: the metric has no such argument */
     void (*follow)(void *args, bool from_logits);
-    dt_value (*update)(const dt_loss_call_args *c); /* float (B, ...) */
-    /* bool (B, ...): values that weights count; no value, or NULL: all */
+    /* Float (B, ...): the values whose mean is taken. */
+    dt_value (*update)(const dt_loss_call_args *c);
+    /* bool (B, ...): whether values count; no value, or NULL: all do */
     dt_value (*mask)(const dt_loss_call_args *c);
-    /* examples: or the sum of their weights; 0: the result is 0 */
+    /* examples: their number, or the sum of their weights; 0: the result is 0 */
     double (*result)(const void *args, const double *sum, double examples);
     void (*parts)(dt_metric_parts *m);
-    int (*n_sums)(const void *args); /* numbers in all parts; NULL: as many as the parts have */
+    /* Number of sums in all parts; NULL: that of the parts that were traced. */
+    int (*n_sums)(const void *args);
     /* Computes results from the sums of all parts, one after the other; returns their number, at
      * most n. */
     int (*results)(const void *args, const double *sum, int n, double *out);
@@ -181,16 +187,16 @@ typedef struct dt_metric_row {
     dt_status *(*fault)(const void *args, const double *sum, int n);
 } dt_metric_row;
 const dt_kind *const *dt_metrics(int *n);
-/* For a metric that is a mean with sample weights: computes the rows, and the contribution of each
- * to the divisor; (B) each, or of rank 0. Keras' rule: values are averaged down to the dimensions
- * of the weights, the weights repeated to the shape of the values, and both averaged down to the
- * example. No weight: no divisor. */
+/* For a metric that is a mean with sample weights: computes the weighted value of each example, and
+ * its contribution to the divisor; both are (B) or scalars. As in Keras, values are averaged over
+ * the dimensions that the weights lack, weights are repeated to the shape of the values, and both
+ * are averaged over the dimensions of an example. Without a weight there is no divisor. */
 void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight,
                     dt_value *rows, dt_value *divisor);
 /* The number of results for targets and predictions of these types; 0: they do not fit. */
 int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target,
                     const dt_type *prediction);
-/* The limits of targets of the row, or of the loss of that name. */
+/* The limits of targets for the row; for a metric named after a loss, those of the loss. */
 dt_loss_limits dt_metric_targets(const dt_metric_row *row);
 /* sum / examples, 0 without examples: the `result` of most rows. */
 double dt_mean_of_sum(const void *args, const double *sum, double examples);

@@ -11,8 +11,9 @@
  *     none                         w l, sample by sample
  *
  * In replica context the number that a mean is divided by is that of all replicas, so that the sum
- * of their losses is the mean over the global batch however its rows are cut. By DT_REPLICA_AVERAGE
- * it is the replica's own, times num_replicas, as in Keras; equal parts give the same.
+ * of their losses is the mean over the global batch for any division of its rows. With
+ * DT_REPLICA_AVERAGE the divisor is the replica's own number, times num_replicas, as in Keras; if
+ * replicas have equal numbers of rows, the result is the same.
  */
 #include "model/model.h"
 
@@ -30,8 +31,8 @@ static dt_status *misfit(const dt_type *weight, const dt_type *values) {
                    dt_text_of_shape(weight).s, dt_text_of_shape(values).s);
 }
 
-/* Removes dimensions of size 1 that weights have in excess of values: the last ones first, then the
- * first ones. */
+/* The type of weights without dimensions of size 1 beyond `rank`; the last ones are removed first,
+ * then the first ones. */
 static dt_type without_ones(dt_type w, int rank) {
     int before = 0;
     while (w.rank > rank && w.dim[w.rank - 1] == 1) w.rank--;
@@ -39,8 +40,8 @@ static dt_type without_ones(dt_type w, int rank) {
     return dt_type_of(w.dtype, w.rank - before, w.dim + before);
 }
 
-/* Dimensions must agree, from the first one on, or have size 1. Missing ones are added at the
- * end and repeated. */
+/* Broadcasts a mask to the shape of the values. Dimensions must agree, from the first one on, or
+ * have size 1. Missing ones are added at the end. */
 dt_value dt_mask_like(dt_value mask, dt_value values) {
     dt_type type = dt_type_of_value(values), given = dt_type_of_value(mask);
     if (!mask.trace || !values.trace) return (dt_value){0};
@@ -72,7 +73,8 @@ dt_value dt_divisor_rows(int reduction, dt_value weight, dt_value mask) {
 static dt_value total(dt_value x) { return dt_reduce_sum(x, DT_NO_AXIS); }
 
 /* A loss to be reduced: its row, the losses of samples, and the weights as given. counts: 1 for
- * each sample that counts, of the values' shape. Without weights or counts all are 1. */
+ * samples that count and 0 for others, in the shape of the values. Without weights or counts all
+ * are 1. */
 typedef struct weighting {
     const dt_named *named;
     dt_loss_average average;
@@ -83,7 +85,7 @@ static int reduction_of(const weighting *x) {
     return ((const dt_loss_head *)x->named->args)->reduction;
 }
 
-/* The divisor of a mean over all replicas; this replica contributes `count`. */
+/* The divisor of a mean, summed over all replicas. `count` is this replica's contribution. */
 static dt_value divisor_of(const weighting *x, dt_value count) {
     return count.trace && dt_trace_replicas(count.trace) > 1 && x->average == DT_GLOBAL_AVERAGE
                ? dt_all_reduce(DT_SUM, count)
@@ -101,8 +103,8 @@ static dt_value divide(const weighting *x, dt_value sum, dt_value count) {
     return share_of(x, divide_no_nan(sum, divisor_of(x, count)));
 }
 
-/* The mean of rows (B) without weights. A replica without examples counts as having one, which
- * avoids a division by 0. */
+/* The mean of rows (B) without weights. A replica without examples is treated as if it had one,
+ * which avoids a division by 0. */
 static dt_value mean_over_batch(const weighting *x) {
     dt_value rows = dt_mean_per_example(x->values);
     dt_value count = dt_convert(divisor_of(x, dt_dim_value(rows, 0)), dt_type_of_value(rows).dtype);
@@ -112,7 +114,8 @@ static dt_value mean_over_batch(const weighting *x) {
 static dt_value reduce_weighted(const weighting *x) {
     if (reduction_of(x) == DT_REDUCTION_NONE) return x->values;
     if (reduction_of(x) == DT_REDUCTION_SUM) return total(x->values);
-    /* One number for all samples counts as one sample, whatever its weight, as in Keras. */
+    /* a loss that is one number for all samples is treated as one sample, without its weight, as in
+     * Keras */
     bool is_one = dt_type_of_value(x->values).rank == 0;
     dt_value counted = is_one ? (dt_value){0} : dt_divisor_rows(reduction_of(x), x->w, x->counts);
     return divide(x, total(x->values), total(counted.trace ? counted : dt_like(x->values, 1)));
@@ -140,7 +143,7 @@ static dt_value shaped_like(dt_value values, dt_value weight) {
     return column ? dt_reshape(values, 2, (int64_t[]){v.dim[0], 1}) : values;
 }
 
-/* A loss of sums over the batch is computed from the sums of all replicas. */
+/* Computes a loss that is a function of sums over the batch, from the sums of all replicas. */
 static dt_value join_replicas(const dt_loss_row *row, const dt_loss_call_args *c, uint32_t summed) {
     dt_value part[DT_LOSS_PARTS];
     int n = row->parts(c, part);
@@ -190,7 +193,7 @@ static dt_value emit(const dt_loss *l, dt_value target, dt_value prediction, dt_
     return loss;
 }
 
-/* Whether a loss was given; if not, the prediction's trace fails. */
+/* Checks that a loss was given. If not, the prediction's trace fails. */
 static bool is_there(const dt_loss *l, dt_value prediction) {
     if (!l && prediction.trace) dt_trace_fail(prediction.trace, dt_want(l, "dt_loss_call", "loss"));
     return l != NULL;

@@ -7,7 +7,7 @@
 
 /* ---- means ---- */
 
-/* If one is (B) and the other (B, 1), both get the larger rank, as in Keras. */
+/* If one of the two is (B) and the other (B, 1), reshapes it to the larger rank, as Keras does. */
 static dt_value same_rank(dt_value x, dt_value as) {
     dt_type is = dt_type_of_value(x), ought = dt_type_of_value(as);
     if (is.rank + 1 != ought.rank || ought.dim[ought.rank - 1] != 1) return x;
@@ -23,7 +23,7 @@ static dt_value mean_behind(dt_value x, int rank) {
     return dt_divide(sum, dt_convert(dt_dim_value(x, 0), dt_type_of_value(sum).dtype));
 }
 
-/* mask: 1 or 0 for each of the values; no value: all 1. */
+/* Multiplies values and weights by a mask. mask: 1 or 0 for each value; no value: all 1. */
 static void weigh(dt_value *x, dt_value *w, dt_value mask) {
     *w = dt_divisor_rows(DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT,
                          dt_convert(*w, dt_type_of_value(*x).dtype), mask);
@@ -64,7 +64,7 @@ static int count_sums(const dt_graph *g) {
     return n;
 }
 
-/* Traces the parts, which gives the number of sums, from which the number of results follows. */
+/* Traces the parts to find the number of sums, from which the number of results follows. */
 static int count_results(const dt_metric_row *row, const void *args, const dt_graph *g) {
     int n = count_sums(g);
     double *sum = dt_alloc(dt_size_mul((size_t)n + 1, sizeof *sum)),
@@ -79,7 +79,7 @@ int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *t
                     const dt_type *prediction) {
     if (!row->parts) return 1;
     dt_status *s = row->check ? row->check(args, target, prediction) : NULL;
-    if (s) { /* the parts require it */
+    if (s) { /* parts can be traced only for types that fit */
         dt_status_free(s);
         return 0;
     }

@@ -27,20 +27,23 @@ typedef struct dt_layer_spec {
     const char *name;
     dt_location at;
     int n_in;
-    const int *from; /* [n_in] numbers of layers above */
+    const int *from; /* [n_in] numbers of the layers that are its inputs */
     dt_type in, out;
     bool out_mask; /* the output has a mask */
     int n_weights, n_borrowed;
     const dt_weight_spec *weight;
-    int first_weight; /* number of its first weight among those of the model */
-    int owner;        /* index of the layer whose weights it uses; if another's, n_weights is 0 */
-    const int *borrowed; /* numbers of earlier layers' weights in the model */
+    int first_weight; /* index of its first weight among all weights of the model */
+    /* Index of the layer whose weights it uses; if that is another layer, n_weights is 0. */
+    int owner;
+    const int *borrowed; /* indexes of weights of earlier layers, among all weights of the model */
     const void *made;
     int n_further;
     const dt_further_output *further; /* [n_further] */
-    int taken; /* a LayerOutput: 1 + index of its input's further output; 0: another layer */
+    /* For a LayerOutput: 1 + index of the further output of its input; 0: another layer. */
+    int taken;
     dt_named activity; /* penalty on its output; kind NULL: none */
-    /* number of the Repeat's turn that contains it, counted over the model from 1; 0: none */
+    /* number of the Repeat's turn that contains the layer, counted over the model from 1; 0:
+     * none */
     int turn;
 } dt_layer_spec;
 
@@ -52,13 +55,13 @@ typedef struct dt_input_spec {
 
 typedef struct dt_output_spec {
     int layer;        /* number of its layer */
-    const char *name; /* the layer's */
+    const char *name; /* the name of its layer */
     dt_type type;
 } dt_output_spec;
 
 /* Values of a block that a policy of rematerialization keeps, as a set of bits. */
 typedef enum dt_remat_value {
-    DT_REMAT_LAYER_INPUT = 1 << 0, /* what a block reads, which is always kept */
+    DT_REMAT_LAYER_INPUT = 1 << 0, /* the input of a block, which is always kept */
     DT_REMAT_QUERY = 1 << 1,       /* results of products, before activations */
     DT_REMAT_KEY = 1 << 2,
     DT_REMAT_VALUE = 1 << 3,
@@ -71,34 +74,38 @@ typedef enum dt_remat_value {
 
 /* The values that are stored for the gradient; all others are recomputed. */
 typedef struct dt_rematerialize {
-    const char *name; /* the policy's; "custom": lists of values */
+    const char *name; /* name of the policy; "custom": the job lists values */
     bool on;          /* false: all values are stored */
     unsigned save;    /* dt_remat_value bits: kept on the device */
     unsigned offload; /* dt_remat_value bits: kept in the host's memory */
 } dt_rematerialize;
-extern const char *const dt_rematerialize_names[]; /* policies; "none" and "full" come first */
+/* Names of policies; "none" and "full" come first. */
+extern const char *const dt_rematerialize_names[];
 
-extern const char *const dt_remat_value_names[]; /* names of values; some are several */
+/* Names of values; some stand for several values. */
+extern const char *const dt_remat_value_names[];
 /* dt_remat_value bits of such a name; 0: there is none. */
 unsigned dt_remat_values_of(const char *name);
 
-/* The products of KerasHub's blocks, by the layer whose kernel they read; those of experts have
- * the names of one feed-forward network, as in MaxText. */
+/* The products of KerasHub's blocks, by the layer whose kernel they multiply. Products of experts
+ * have the same names as those of a single feed-forward network, as in MaxText. */
 typedef struct dt_remat_product {
     dt_remat_value value;
     const char *layer; /* "query" */
 } dt_remat_product;
 enum { DT_REMAT_PRODUCTS = 10 };
 extern const dt_remat_product dt_remat_products[DT_REMAT_PRODUCTS];
-/* Whether a weight's path is LAYER, or "LAYER/kernel", or ends with one of these behind a "/". */
+/* Whether a weight's path is LAYER or "LAYER/kernel", or ends with "/LAYER" or "/LAYER/kernel". */
 bool dt_is_kernel_of(const char *path, const char *layer);
 
-/* A policy that a job gives as lists of values' names; `given` false: a policy by name. */
+/* A policy that a job gives as lists of values' names. given false: the job names a policy
+ * instead. */
 typedef struct dt_remat_lists {
     bool given;
     const struct dt_tree *save, *offload;
 } dt_remat_lists;
-/* policy: index of dt_rematerialize_names. UNKNOWN_NAME at the item. */
+/* Reads a policy. policy: index in dt_rematerialize_names. UNKNOWN_NAME at an item that is not a
+ * value's name. */
 dt_status *dt_rematerialize_read(const dt_remat_lists *lists, int policy,
                                  dt_rematerialize *out) DT_MUST_USE;
 
@@ -131,7 +138,9 @@ typedef struct dt_model_spec {
     dt_init_from init_from;
     int n_inputs;               /* 1 to DT_MAX_INPUTS */
     const dt_input_spec *input; /* inputs in the order of the file */
-    int n_layers; /* in the order of the file, including Inputs; a layer reads layers before it */
+    /* Number of layers, which are in the order of the file, including Inputs; a layer's inputs are
+     * earlier layers. */
+    int n_layers;
     const dt_layer_spec *layer;
     int n_outputs;                /* 1 to DT_MAX_OUTPUTS */
     const dt_output_spec *output; /* outputs in the order of the job's `outputs` */
@@ -139,21 +148,22 @@ typedef struct dt_model_spec {
     const dt_weight_spec *const *weight;
     int64_t parameters;
     dt_rematerialize rematerialize;
-    int vocabulary_tiling;   /* pieces in which a slice computes the last layer's output */
-    bool no_flash_attention; /* scores of attention are stored */
+    /* Number of parts in which a slice computes the output of the last layer. */
+    int vocabulary_tiling;
+    bool no_flash_attention; /* the scores of attention are stored */
     bool scan_layers;        /* a plan counts the blocks of a Repeat as loops */
-    dt_documents documents;  /* how the data set's texts are divided into documents */
+    dt_documents documents;  /* how texts of the data set are divided into documents */
 } dt_model_spec;
 
-/* Writes out every Repeat in the list of layers. turns[i]: the turn of a Repeat that contains
- * layer i, counted from 1; 0: none. Returns all errors. */
+/* Replaces every Repeat in the list of layers by its copies. turns[i]: the turn of a Repeat that
+ * contains layer i, counted from 1; 0: none. Returns all errors. */
 dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out,
                             const int **turns) DT_MUST_USE;
-/* Reads a job's `model`, or the list of layers alone, which is a sequential model. All faults that
- * can be told apart are returned; they name layer, shape and line. */
+/* Reads a job's `model`, or the list of layers alone, which is a sequential model. Returns all
+ * independent errors; they name layer, shape and line. */
 dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_location *at,
                          dt_model_spec *out) DT_MUST_USE;
-/* The range of each layer's output, [n_layers]. */
+/* Computes the range of each layer's output, [n_layers]. */
 void dt_model_yields(const dt_model_spec *m, dt_yield *out);
 /* The Input of that name; NULL: there is none. */
 const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *name);
@@ -161,17 +171,17 @@ const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *nam
 /* ---- compile ---- */
 
 #define DT_MAX_METRICS 64
-#define DT_MAX_NUMBERS 256 /* results of all metrics together */
+#define DT_MAX_NUMBERS 256 /* limit of the results of all metrics together */
 typedef struct dt_metric_use {
     const dt_metric_row *row;
     const void *args;
     /* for `accuracy`: the metric that replaces it if targets are class numbers; NULL: none */
     const dt_named *if_sparse;
-    /* "accuracy" for the short form, else `name` or the snake-case class name; "kind_accuracy"
-     * of one of several outputs */
+    /* "accuracy" for the short form, else `name` or the class name in snake case; with several
+     * outputs "kind_accuracy" */
     const char *key;
     int n; /* number of results */
-    /* [n] in the history: key; of several numbers "f1_score_0", "f1_score_1", ... */
+    /* [n] keys in the history: `key`, or for several results "f1_score_0", "f1_score_1", ... */
     const char *const *keys;
     dt_location at;
     int output;    /* index of the model's output */
@@ -183,15 +193,16 @@ typedef struct dt_metric_use {
 
 /* The training of one output. */
 typedef struct dt_output_use {
-    const char *name; /* the output's; NULL: the model is faulty */
+    const char *name; /* name of the output; NULL: the model has errors */
     dt_named loss;    /* kind NULL: none */
     /* for `crossentropy`: the loss that replaces it if targets are class numbers; NULL: none */
     const dt_named *if_sparse;
     double loss_weight;   /* factor of this loss in the total loss */
     const char *loss_key; /* "kind_loss"; NULL: this is the model's only loss */
-    const char *target;   /* element name; NULL: see dt_match_names */
+    const char *target;   /* name of the element with the targets; NULL: see dt_match_names */
     dt_location target_at;
-    const char *sample_weight; /* element with the weights; NULL: all examples count 1 */
+    /* Name of the element with the sample weights; NULL: all weights are 1. */
+    const char *sample_weight;
     dt_location sample_weight_at;
 } dt_output_use;
 
@@ -205,7 +216,7 @@ extern const char *const dt_quantizations[];
 
 typedef struct dt_compile_spec {
     dt_named optimizer;
-    int n_outputs;         /* the model's; 1 where that is faulty */
+    int n_outputs;         /* number of the model's outputs; 1 if the model has errors */
     dt_output_use *output; /* uses of the outputs, in the order of outputs */
     dt_location loss_at;
     int n_metrics;
@@ -214,20 +225,21 @@ typedef struct dt_compile_spec {
     dt_location precision_at;
     dt_quantization quantization;
     dt_location quantization_at;
-    dt_loss_scale scaling; /* under mixed_float16, unless the job sets it */
+    /* The dynamic loss scale under mixed_float16, unless the job sets a scale. */
+    dt_loss_scale scaling;
     /* compute metrics and predictions in the units in which the data set stores the target */
     bool original_units;
 } dt_compile_spec;
-/* Reads `compile`. model: NULL if it is faulty. precision is one of dt_policies. `accuracy` and
- * `crossentropy` are what fits one-hot targets, or one unit, until dt_compile_see_targets. */
+/* Reads `compile`. model: NULL if it has errors. Until dt_compile_see_targets, `accuracy` and
+ * `crossentropy` stand for the kinds that fit one-hot targets, or a single unit. */
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
                            const dt_model_spec *model, dt_compile_spec *out) DT_MUST_USE;
 /* Replaces `accuracy` and `crossentropy` of the output by the kinds for targets of that type,
  * permanently. */
 void dt_compile_see_targets(const dt_compile_spec *c, int output, const dt_type *target,
                             const dt_type *prediction);
-/* Reports pairs of an output and its loss that cannot be meant, as sentences in the arena: a
- * softmax before from_logits: true, for example. Only certain mistakes are reported. */
+/* Reports pairs of an output and its loss that are certainly a mistake, for example a softmax
+ * before from_logits: true. The reports are sentences in the arena. */
 void dt_output_warnings(const dt_model_spec *m, const dt_compile_spec *c, dt_arena *arena,
                         dt_texts *out);
 /* The keys of the history, without those of validation: "loss", losses of single outputs, metrics.
@@ -246,52 +258,56 @@ dt_optimizer *dt_optimizer_compiled(const dt_compile_spec *c);
 struct dt_model {
     int refs;
     dt_arena *arena;
-    const dt_tree *tree; /* as written, see dt_model_read; NULL: created from a job's spec */
+    /* The model as written, see dt_model_read; NULL: it was created from a job's spec. */
+    const dt_tree *tree;
     dt_model_spec spec;
     int n_weights;
     dt_variable **weight; /* weights in the order of creation */
     dt_variables trainable;
     uint64_t seed;
-    dt_policy precision;          /* compute dtype of layers */
-    struct dt_strategy *strategy; /* the captured scope; counted by train */
+    dt_policy precision; /* compute dtype of layers */
+    /* The strategy in whose scope the model was created; room train counts the reference. */
+    struct dt_strategy *strategy;
     bool compiled;
     const dt_tree *compile_tree; /* `compile` as written */
     dt_compile_spec compile;
     dt_optimizer *optimizer;
-    void *runner; /* data of room train for this model */
+    void *runner; /* data that room train keeps for this model */
     /* Replaces the value of an input, a layer's output or a value within a layer, by name; NULL:
      * no change. */
     dt_value (*annotate)(const void *user, const char *name, dt_value x);
     /* Replaces an input of a layer, by the layer's name; NULL: no change. */
     dt_value (*enter)(const void *user, const char *name, dt_value x);
     const void *annotate_user;
-    dt_digest *digest; /* destination of dt_model_weights_sha256 */
+    dt_digest *digest; /* destination of dt_model_weights_sha256's result */
 };
-/* The weight of that path; an error that names the nearest. */
+/* Finds the weight of that path. Otherwise the error suggests the nearest path. */
 dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable **out) DT_MUST_USE;
-/* The forward pass; emits into the inputs' trace. There is one value per Input of the model, in
- * their order; each is converted to the Input's dtype. Results go to output[spec.n_outputs]; if the
- * inputs do not fit, they are empty values and the trace has failed. */
+/* Emits the forward pass into the trace of the inputs. There is one value per Input of the model,
+ * in their order; each is converted to the Input's dtype. Results go to output[spec.n_outputs]; if
+ * the inputs do not fit, they are empty values and the trace has failed. */
 void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training,
                            dt_value *output);
-/* The output of a layer. mask: see dt_layer; no value: nothing is masked. loss: (B), what the layer
- * adds to the loss of training; no value: nothing. */
+/* The output of a layer. mask: see dt_layer; no value: nothing is masked. loss: (B), the loss that
+ * the layer adds in training; no value: it adds none. */
 typedef struct dt_given_value {
     dt_value y, mask, loss;
     dt_value further[DT_MAX_FURTHER];
 } dt_given_value;
-/* The outputs of all layers, in order; NULL if inputs do not fit, and the trace has failed. */
+/* Emits all layers. Returns their outputs in order; NULL if inputs do not fit, and then the trace
+ * has failed. */
 const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n,
                                            bool training);
-/* The penalty of trained weights, a scalar that is the same on all replicas; no value: none. */
+/* The sum of the penalties on trained weights, a scalar that is the same on all replicas; no value:
+ * there are none. */
 dt_value dt_model_penalty(const dt_model *m, dt_trace *t);
-/* The penalties of layers' outputs and the losses that layers add, (B), a number for each example;
- * no value: none. */
+/* The sum of penalties on layers' outputs and of losses that layers add, (B), a number for each
+ * example; no value: there are none. */
 dt_value dt_model_activity(const dt_model *m, const dt_given_value *done);
 /* The name of an output among the results of traces: "prediction", or "prediction/kind" if there
  * are several; in `arena`. */
 const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i);
-/* The forward pass of a model of one output; MODEL_SHAPE where it has more. */
+/* Emits the forward pass of a model with one output; MODEL_SHAPE if it has several. */
 dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training);
 
 #endif

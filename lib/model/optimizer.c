@@ -178,13 +178,13 @@ struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_vari
 
 static void fill(dt_variable *v, double value) {
     void *data = dt_host_edit(v);
-    /* the memory is zeroed already */
+    /* the memory is already zero */
     for (int64_t i = 0, n = value == 0 ? 0 : dt_type_elements(&v->type); i < n; i++)
         if (v->type.dtype == DT_FLOAT64) ((double *)data)[i] = value;
         else ((float *)data)[i] = (float)value;
 }
 
-/* The slot of a variable without memory has none, either. */
+/* Creates a slot. A variable without memory gets a slot without memory. */
 static dt_status *create_slot(dt_variable **out, const char *path, const dt_slot_spec *spec,
                               bool outline) {
     if (outline) *out = dt_variable_declare(path, &spec->type, false);
@@ -195,7 +195,7 @@ static dt_status *create_slot(dt_variable **out, const char *path, const dt_slot
     return NULL;
 }
 
-/* Lists the row's slots, and those that options common to all optimizers need. */
+/* Lists the slots of the row, and those that options common to all optimizers need. */
 static int list_slots(const dt_optimizer *o, const dt_variable *of, int *own, dt_slot_spec *slot) {
     const dt_optimizer_head *head = o->named.args;
     const dt_optimizer_row *row = row_of(o);
@@ -252,7 +252,7 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v) {
     return NULL;
 }
 
-/* Checks that slots which do not exist yet fit into memory; slots of outlines need none. */
+/* Checks that the slots that are to be created fit into memory. Slots of outlines need none. */
 static dt_status *check_room(const dt_optimizer *o, const dt_variables *v) {
     dt_slot_spec spec[DT_ALL_SLOTS];
     int64_t all = 0;
@@ -340,7 +340,7 @@ dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int
     return all;
 }
 
-/* Copies the mean to every copy of v. */
+/* Copies the running mean to all replicas' copies of v. */
 static void copy_average(dt_variable *v, const dt_variable *average) {
     size_t bytes = (size_t)dt_type_bytes(&v->type);
     char *copies = dt_host_edit(v);

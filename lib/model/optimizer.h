@@ -12,7 +12,7 @@ typedef struct dt_rate {
     dt_kind kind;
     /* checks that no field can express; NULL: none */
     dt_status *(*check)(const void *args, const dt_location *where);
-    /* step: int64 scalar; the rate: float32 scalar */
+    /* emits the rate, a float32 scalar; step: an int64 scalar */
     dt_value (*at)(const void *args, dt_value step);
 } dt_rate;
 const dt_kind *const *dt_rates(int *n);
@@ -29,16 +29,19 @@ dt_value dt_rate_floor(dt_value x);   /* x >= 0 rounded down */
  * with DT_OPTIMIZER_FIELDS. */
 typedef struct dt_optimizer_head {
     const dt_tree *learning_rate;
-    double rate;         /* learning_rate, or else the row's default */
-    dt_named schedule;   /* kind NULL: the rate is constant */
-    double weight_decay; /* decoupled: w -= w * weight_decay * rate before the step; 0: none */
-    /* limits of gradients summed over replicas; at most one is given, and it clips if above 0 */
+    double rate;       /* the argument learning_rate, or the row's default */
+    dt_named schedule; /* kind NULL: the rate does not change */
+    /* Decoupled weight decay: w -= w * weight_decay * rate before the step; 0: none. */
+    double weight_decay;
+    /* limits of gradients after their sum over replicas; at most one is given, and it applies if it
+     * is above 0 */
     double clipvalue, clipnorm, global_clipnorm;
-    double ema_momentum, loss_scale_factor;                       /* loss_scale_factor 0: none */
-    int64_t ema_overwrite_frequency, gradient_accumulation_steps; /* 0: none */
+    /* loss_scale_factor 0: no scale. */
+    double ema_momentum, loss_scale_factor;
+    int64_t ema_overwrite_frequency, gradient_accumulation_steps; /* 0: the option is off */
     dt_texts exclude_from_weight_decay;
     bool use_ema;
-    /* whether the key is given */
+    /* whether the argument was given */
     bool has_decay, has_clipvalue, has_clipnorm, has_global_clipnorm, has_frequency, has_scale,
         has_accumulation;
 } dt_optimizer_head;
@@ -74,28 +77,29 @@ typedef struct dt_optimizer_head {
                       .help = "number of steps whose gradients are averaged per update"),          \
         DT_INSTEAD("lr", "write 'learning_rate'"), DT_NOT_YET("name")
 
-/* A state of a variable: filled with one number, and of the variable's type unless the row sets
- * another. */
+/* A slot of a variable. It is filled with one number, and has the variable's type unless the row
+ * sets another. */
 typedef struct dt_slot_spec {
-    const char *name; /* "momentum" for optimizer/dense/kernel/momentum */
+    const char *name; /* last part of its path: "momentum" in optimizer/dense/kernel/momentum */
     dt_type type;
     double initial;
-    /* 1 + the dimension of the variable that it is a mean over, so that it is divided as the
-     * other dimensions are; 0: it has the variable's shape */
+    /* 1 + the dimension of the variable over which the slot is a mean, and which it lacks, so that
+     * it can be divided like the other dimensions; 0: it has the variable's shape */
     int lacks;
 } dt_slot_spec;
 
 #define DT_MAX_SLOTS 4
-/* the row's slots, the mean of the weights, and the sum of gradients */
+/* the slots of the row, the mean of the weights, and the sum of gradients */
 #define DT_ALL_SLOTS (DT_MAX_SLOTS + 2)
-/* The update of one variable: reads w, g and slots; sets the new values. All have the variable's
- * dtype. */
+/* The update of one variable. The row's function reads w, g and slots, and sets the new values. All
+ * have the variable's dtype. */
 typedef struct dt_update {
     dt_trace *trace;
     const void *args;
     const dt_variable *of;
-    dt_value stored;             /* the variable before weight decay */
-    dt_value w, g;               /* w in: after weight decay; out: after */
+    dt_value stored; /* the variable's value before weight decay */
+    /* W: on entry the value after weight decay, on return the new value; g: the gradient. */
+    dt_value w, g;
     dt_value slot[DT_MAX_SLOTS]; /* slots: before the step on entry, after it on return */
     dt_value rate;               /* learning rate, scalar */
     dt_value t;                  /* iteration + 1, scalar of the variable's dtype */
@@ -103,11 +107,11 @@ typedef struct dt_update {
 
 typedef struct dt_optimizer_row {
     dt_kind kind;
-    double rate; /* the learning rate unless the job has one */
+    double rate; /* default of the learning rate */
     /* checks that no field can express; NULL: none */
     dt_status *(*check)(const void *args, const dt_location *where);
-    /* Returns the number of slots and fills slot[], whose types are preset to the variable's.
-     * NULL: no slots. */
+    /* Fills slot[] and returns the number of slots. Their types are preset to the variable's. NULL:
+     * no slots. */
     int (*slots)(const void *args, const dt_variable *of, dt_slot_spec *slot);
     void (*apply)(dt_update *u);
 } dt_optimizer_row;
@@ -121,42 +125,48 @@ dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out) D
  */
 typedef struct dt_loss_scale {
     double initial;
-    int64_t growth; /* 0: no loss scale */
+    int64_t growth; /* number of good updates before the scale doubles; 0: no loss scale */
 } dt_loss_scale;
 
 struct dt_optimizer { /* the public handle */
     int refs;
     dt_arena *arena;
     dt_named named;
-    /* gradients are accumulated over steps by a separate step: dt_optimizer_add_sums */
+    /* gradients are accumulated over several steps by a separate step program:
+     * dt_optimizer_add_sums */
     bool accumulates;
-    /* float32 scalar, "optimizer/accumulated_examples"; NULL: gradients are not accumulated */
+    /* number of accumulated examples, the float32 scalar "optimizer/accumulated_examples"; NULL:
+     * gradients are not accumulated */
     dt_variable *examples;
     dt_loss_scale scaling;
     /* float32 and int64 scalars, "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL:
      * not scaled */
     dt_variable *scale, *good_steps;
-    dt_variable *iteration; /* int64 scalar, "optimizer/iteration"; created with the first slot */
-    /* float32 scalar that callbacks change; NULL: the learning rate of the job applies */
+    /* Number of updates, the int64 scalar "optimizer/iteration"; created with the first slot. */
+    dt_variable *iteration;
+    /* learning rate that callbacks change, a float32 scalar; NULL: the learning rate of the job
+     * applies */
     dt_variable *rate;
     int n, cap;
     struct dt_optimizer_slot {
         const dt_variable *of;
         int n, own; /* number of all slots; number of those of the row, which come first */
         dt_variable *slot[DT_ALL_SLOTS];
-        dt_variable *average, *sum; /* elements of `slot`; NULL: none */
-    } * slot;                       /* per trainable variable */
-    dt_hash_index slots_at;         /* by address of the variable */
+        /* Two of the elements of `slot`: the mean of the weights, the sum of gradients; NULL: the
+         * variable has none. */
+        dt_variable *average, *sum;
+    } * slot;               /* an entry for each trainable variable */
+    dt_hash_index slots_at; /* index of `slot` by the address of the variable */
     int n_all, cap_all;
     /* slots of all variables, owned by `slot`, in order of creation */
     const dt_variable **all;
-    dt_hash_index all_at; /* by path */
+    dt_hash_index all_at; /* index of `all` by path */
 };
-/* Whether weight_decay excludes the weight of that path. */
+/* Whether the arguments exclude the weight of that path from weight decay. */
 bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path);
-/* stored - stored * weight_decay * rate; `stored` if decay excludes the variable */
+/* stored - stored * weight_decay * rate; `stored` if the variable is excluded from weight decay */
 dt_value dt_optimizer_decayed(const dt_update *u, double weight_decay);
-/* The state of one variable; NULL: it has none yet. */
+/* The slots of one variable; NULL: they were not created yet. */
 struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v);
 /* Turns the learning rate into a variable with the job's value. Steps that were traced before keep
  * the constant. */
@@ -166,10 +176,12 @@ dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_
 /* Resets all state to its first values. */
 void dt_optimizer_reset(dt_optimizer *o);
 /* Emits the update of every variable from its gradient, which is already summed over replicas;
- * variables without one are left alone. Iteration + 1. All must be prepared. */
+ * variables without a gradient do not change. Increases `iteration` by 1. All variables must be
+ * prepared. */
 void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v,
                        const dt_value *gradient);
-/* The loss to take gradients of: multiplied by loss_scale_factor, or by the current loss scale. */
+/* The loss whose gradients are computed: the loss multiplied by loss_scale_factor, or by the
+ * current loss scale. */
 dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss);
 /* For an optimizer that accumulates. add: adds gradients, summed over a batch and replicas, and the
  * number of its examples, to the stored sums. take: replaces the gradients by the stored sums,
@@ -183,7 +195,8 @@ dt_status *dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables 
                                       bool *any) DT_MUST_USE;
 /* With use_ema, exchanges variables and their running means. */
 dt_status *dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
-/* All slots and iteration, for checkpoints: in a fixed order; *n of them, lent array in arena. */
+/* Lists all slots and `iteration` in a fixed order, for checkpoints. *n is their number; the array,
+ * in the arena, has lent variables. */
 dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int *n);
 
 #define DT_RATE_ROW(name) extern const dt_rate dt_rate_##name;

@@ -5,13 +5,14 @@
  *     gradients ──▶ all_reduce SUM ──▶ / loss scale ──▶ accumulate ──▶ clip ──▶ weight decay
  *               ──▶ the row's step ──▶ mean of weights ──▶ constraint
  *
- * and iteration + 1. The callers, train/step.c and dt_optimizer_apply, make the sum. With a dynamic
- * loss scale, a step whose gradients are not finite changes none of these. Keras clips before the
- * sum, so that its results depend on the number of replicas; here they do not.
+ * and iteration + 1. The callers, train/step.c and dt_optimizer_apply, compute the sum. With a
+ * dynamic loss scale, a step whose gradients are not finite changes neither weights nor slots.
+ * Keras clips before the sum, so that its results depend on the number of replicas; here they do
+ * not.
  *
- * With gradient accumulation, every k-th step updates, by the mean of k gradients. The update is
- * computed in each step and taken in one: a step is one program, whatever its number. Schedules
- * count steps, all other formulas count updates.
+ * With gradient accumulation, every k-th step updates, by the mean of k gradients. Since all steps
+ * run the same program, the update is computed in each step but assigned only in every k-th.
+ * Schedules count steps; all other formulas count updates.
  */
 #include "model/model.h"
 
@@ -23,7 +24,7 @@
  *     clipvalue        g cut to [-c, c], element by element
  *     clipnorm         g c / max(|g|, c), each gradient by its own norm
  *     global_clipnorm  the same by the norm of all gradients together; a norm that is not finite
- *                      makes all gradients NaN, so that it is seen
+ *                      makes all gradients NaN, so that the error is not hidden
  */
 
 static dt_value sum_of_squares(dt_value g) { return dt_reduce_sum(dt_multiply(g, g), DT_NO_AXIS); }
@@ -71,16 +72,16 @@ static void clip_gradients(const dt_optimizer_head *head, dt_value *gradient, in
     }
 }
 
-/* Shared by the variables of one step. */
+/* Values that the updates of all variables in a step share. */
 typedef struct step {
     const dt_optimizer *o;
     const dt_optimizer_head *head;
     dt_trace *trace;
-    dt_value before;  /* int64: steps done */
-    dt_value done;    /* int64: updates done */
-    dt_value t;       /* int64: updates done, and this one */
-    dt_value updates; /* bool: this step updates; no trace: every step does */
-    dt_value rate;    /* float32; no trace: constant */
+    dt_value before;  /* int64: number of steps done */
+    dt_value done;    /* int64: number of updates done */
+    dt_value t;       /* int64: number of updates done, including this one */
+    dt_value updates; /* bool: whether this step updates; no trace: every step does */
+    dt_value rate;    /* float32: the learning rate; no trace: it is constant */
     dt_value finite;  /* a bool: all gradients are finite; no trace: not checked */
 } step;
 
@@ -98,7 +99,7 @@ static dt_value choose(dt_value scalar, dt_value a, dt_value b) {
     return scalar.trace ? dt_select(dt_broadcast_to(scalar, &type), a, b) : a;
 }
 
-/* Assigns the value to v, or its old value where gradients are not finite. */
+/* Assigns the value to v; if gradients are not finite, v keeps its old value. */
 static void keep(const step *s, dt_variable *v, dt_value value) {
     dt_assign(s->trace, v,
               s->finite.trace ? choose(s->finite, value, dt_read(s->trace, v)) : value);
@@ -119,9 +120,10 @@ static step begin(const dt_optimizer *o, dt_trace *t) {
     return s;
 }
 
-/* ---- a scale that moves ---- */
+/* ---- the dynamic loss scale ---- */
 
-/* g - g is 0 where g is finite, else NaN, and so is the sum over elements. */
+/* Whether all gradients are finite. g - g is 0 where g is finite, else NaN, and then the sum over
+ * elements is NaN, too. */
 static dt_value all_finite(const dt_value *g, int n) {
     dt_value sum = {0};
     for (int i = 0; i < n; i++) {
@@ -242,7 +244,8 @@ static void update_variable(const step *s, dt_variable *v, dt_value gradient) {
     keep(s, v, choose(s->updates, u.w, w));
 }
 
-/* mean = m mean + (1 - m) w, with m 0 for the first update; every so often w becomes the mean. */
+/* mean = m mean + (1 - m) w, with m 0 for the first update; at a fixed interval w is set to the
+ * mean. */
 static void update_average(const step *s, dt_variable *v) {
     dt_variable *average = dt_optimizer_find(s->o, v)->average;
     dt_value w = dt_read(s->trace, v), mean = dt_read(s->trace, average);
@@ -283,7 +286,7 @@ static dt_trace *trace_of(const dt_gradients *g) {
     return NULL;
 }
 
-/* As in Keras, the first call sets the variables. */
+/* As in Keras, the first call determines the variables. */
 static dt_status *check_variables(const dt_optimizer *o, const dt_variables *v) {
     for (int i = 0; o->n > 0 && i < v->n; i++)
         if (!dt_optimizer_find(o, v->v[i]))
@@ -300,7 +303,7 @@ void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients) {
     const dt_variables *v = gradients.variables;
     if (!v || (gradients.trace &&
                (!dt_trace_is_live(gradients.trace) || dt_trace_error(gradients.trace))))
-        return; /* the error was reported already */
+        return; /* the error has been reported */
     dt_trace *t = gradients.value ? trace_of(&gradients) : NULL;
     if (!o) {
         dt_trace_fail(t ? t : gradients.trace, dt_want(o, "dt_optimizer_apply", "optimizer"));

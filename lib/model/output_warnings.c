@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Outputs and losses that do not belong together: a job that runs, and learns nothing or less than
- * it could. Rows of losses have the range of values that they expect, rows of layers and
- * activations the range of their outputs (range.c). There is no warning unless the mistake is
+ * Warns of outputs and losses that do not fit each other, with which a job runs but learns nothing,
+ * or less than it could. Rows of losses have the range of values that they expect, rows of layers
+ * and activations the range of their outputs (range.c). There is no warning unless the mistake is
  * certain.
  */
 #include <string.h>
@@ -18,7 +18,7 @@ typedef struct looker {
 
 static bool has(unsigned ranges, dt_range r) { return ranges >> r & 1; }
 
-/* Words for a range, to complete "gives". */
+/* Words for a range that complete a sentence with "gives". */
 static const char *words_of(dt_range r) {
     static const char *const words[] = {
         [DT_RANGE_REAL] = "any number",
@@ -76,7 +76,7 @@ static void look_at_output(const looker *k, const dt_output_spec *o, const dt_na
     const dt_yield y = k->yields[o->layer];
     const bool logits = dt_loss_takes_logits(loss);
     const unsigned ranges = logits ? row->expects.logits : row->expects.ranges;
-    if (y.range == DT_RANGE_ONE_SHARE) return; /* a warning about the layer was given before */
+    if (y.range == DT_RANGE_ONE_SHARE) return; /* an earlier warning is about this layer */
     if (row->of == DT_OUTPUT_CLASSES && o->type.rank > 1 && o->type.dim[o->type.rank - 1] == 1) {
         k->out->v[k->out->n++] =
             dt_arena_printf(k->arena,

@@ -2,8 +2,8 @@
 /*
  * Mixed precision, as Keras' policies have it: variables are float32, layers compute in 16 bits.
  * Every layer converts its inputs and weights, so gradients of weights pass that conversion and
- * become float32. Outputs keep 16 bits until a layer, loss or metric needs float32. All
- * conversions are nodes of the graph, so that they run and are priced.
+ * become float32. Outputs keep 16 bits until a layer, loss or metric needs float32. All conversions
+ * are nodes of the graph, so that plans include their cost.
  */
 #include "model/model.h"
 

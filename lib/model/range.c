@@ -13,9 +13,9 @@ dt_yield dt_yields_real(const dt_layer_spec *l, const dt_yield *above) {
     return (dt_yield){.range = DT_RANGE_REAL, .by = l->row->kind.name};
 }
 
-/* ---- layers that move values, or stay between them ---- */
+/* ---- layers that move values, or whose values lie between those of inputs ---- */
 
-/* Ranges with one limit only become unknown. */
+/* A range with a limit on one side only becomes unknown. */
 dt_range dt_range_between(dt_range r) {
     switch (r) {
     case DT_RANGE_REAL:
@@ -73,7 +73,7 @@ dt_yield dt_yields_of_norm(const dt_layer_spec *l, const dt_yield *above) {
                       .scaled = true};
 }
 
-/* The least and the greatest value of a range; false: a limit is unknown. */
+/* The least and the greatest value of a range. False: it has no such limits. */
 static bool limits_of(dt_range r, double *low, double *high) {
     static const double limits[][2] = {
         [DT_RANGE_REAL] = {-INFINITY, INFINITY},
@@ -106,8 +106,9 @@ dt_range dt_range_scaled(dt_range r, double scale, double offset) {
 
 /* ---- models ---- */
 
-/* A layer that is frozen, or has a constraint on a weight, may have been made to turn probabilities
- * into probabilities. State, such as the means of BatchNormalization, follows the data. */
+/* A layer that is frozen, or has a constraint on a weight, may have been constructed so that
+ * probabilities stay probabilities, so its range is unknown. State, such as the means of
+ * BatchNormalization, does not count: it follows the data. */
 static bool is_trained_freely(const dt_layer_spec *l) {
     bool is = l->n_weights == 0 || ((const dt_layer_head *)l->args)->trainable;
     for (int i = 0; i < l->n_weights; i++) is &= !l->weight[i].constraint.kind;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Learning-rate schedules: a rate as a function of the step, emitted where the optimizer reads it,
- * so that it follows the step counter; and computed alone, to be printed. Rates are computed in
- * float32, as in Keras.
+ * Learning-rate schedules: a rate as a function of the step, emitted as graph nodes that depend on
+ * the step counter, and computed as a number for printing. Rates are computed in float32, as in
+ * Keras.
  */
 
 #include "model/model.h"

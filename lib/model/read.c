@@ -22,7 +22,7 @@ static const dt_location *name_place(const dt_model_reader *r, int i) {
     return name ? &name->at : &r->named[i].at;
 }
 
-/* Keras names layers after their classes, two of which it exports under other names. */
+/* Keras names layers after their classes. Two classes have another name in exports. */
 static const char *class_of(const dt_kind *kind) {
     return kind == &dt_layer_input.kind                   ? "InputLayer"
            : kind == &dt_layer_group_query_attention.kind ? "GroupedQueryAttention"
@@ -39,8 +39,8 @@ static const char *next_name(dt_model_reader *r, const dt_kind *kind) {
     return number ? dt_arena_printf(r->arena, "%s_%d", base, number) : base;
 }
 
-/* The given name of layer i, or else a generated one. A layer that is wrapped by another is counted
- * with others of its class, as in Keras. */
+/* The given name of layer i, or else a generated one. A wrapped layer counts as one of its class in
+ * generated names, as in Keras. */
 static const char *name_of(dt_model_reader *r, const dt_named *n) {
     const char *given = ((const dt_layer_head *)n->args)->name;
     return given ? given : next_name(r, n->kind);
@@ -52,7 +52,7 @@ static bool has_control(const char *name) {
     return false;
 }
 
-/* Names become parts of weight paths. */
+/* Checks a name, since names become parts of the paths of weights. */
 static dt_status *check_text(const char *name, int i, const dt_location *at) {
     if (!*name) return dt_fail(DT_E_LAYER_NAME, at, "the name of layers[%d] is empty", i);
     if (has_control(name))
@@ -117,7 +117,8 @@ static dt_status *read_item(dt_model_reader *r, int i) {
     return s;
 }
 
-/* Has an entry for each layer; those without a name of their own cannot be found. */
+/* Adds layer i to the index of names. Every layer has an entry; one without a name cannot be
+ * found. */
 static void index_name(dt_model_reader *r, int i) {
     const char *name = r->name[i];
     const bool is_new = name && dt_reader_find(r, name, i) < 0;
@@ -144,7 +145,7 @@ static dt_status *note_layer(dt_status *s, const dt_layer_build *b) {
     return dt_note(s, "in layer '%s'%s", b->name, dt_str_text(&in));
 }
 
-/* Sets the inputs of layer i, from layers that are built. */
+/* Sets the inputs of layer i to the outputs of layers that were built before. */
 static void give_inputs(const dt_model_reader *r, int i, dt_layer_build *b) {
     const dt_sources *source = &r->source[i];
     dt_type *ins = dt_arena_array(r->arena, dt_type, source->n + 1);
@@ -159,7 +160,7 @@ static void give_inputs(const dt_model_reader *r, int i, dt_layer_build *b) {
     b->ins = ins;
     b->from = from;
     b->masks = masks;
-    b->in = ins[0]; /* an Input has no inputs, so the type is a scalar */
+    b->in = ins[0]; /* an Input has no inputs; its type is a scalar */
 }
 
 /* Whether two layers have the same weights, apart from the layers' names. */
@@ -177,8 +178,8 @@ static bool same_rule(const dt_named *a, const dt_named *b) {
            (a->tree && b->tree ? dt_tree_same(a->tree, b->tree) : a->tree == b->tree);
 }
 
-/* A layer that uses another one's weights may repeat their regularizers and constraints, which
- * apply once; others would be ignored. */
+/* Checks the rules of a layer that uses the weights of another. It may repeat their regularizers
+ * and constraints, which then apply once; different ones would be ignored and are refused. */
 static dt_status *check_rules(const dt_layer_build *b, const dt_layer_spec *other) {
     for (int k = 0; k < b->n_weights; k++) {
         const dt_weight_spec *w = &b->weight[k], *of = &other->weight[k];
@@ -264,8 +265,8 @@ static dt_status *build_layer(dt_model_reader *r, int i) {
     return NULL;
 }
 
-/* Whether the inputs of layer i were read without errors; otherwise the error was reported
- * there. */
+/* Whether layer i can be built because its inputs have no errors. If it cannot, the error was
+ * reported at the inputs. */
 static bool can_build(const dt_model_reader *r, int i) {
     bool can = r->named[i].kind &&
                (dt_reader_is_input(r, i) ? i == 0 || r->functional : r->source[i].n > 0);
@@ -290,7 +291,7 @@ static void list_weights(const dt_model_reader *r, dt_model_spec *out) {
     for (int i = 0; i < out->n_layers; i++)
         for (int k = 0; k < out->layer[i].n_weights; k++) {
             *weight++ = &out->layer[i].weight[k];
-            /* otherwise the weight counts steps */
+            /* weights that are not floats count steps */
             if (dt_dtype_is_float(out->layer[i].weight[k].type.dtype))
                 out->parameters += dt_type_elements(&out->layer[i].weight[k].type);
         }
@@ -343,7 +344,8 @@ struct model {
     bool flash_attention, scan_layers;
     dt_remat_lists kept;
     const dt_tree *layers, *outputs;
-    const char *keras_config; /* cannot happen in a file: its keras_config was replaced before */
+    /* Does not occur in a file, since its keras_config was replaced before. */
+    const char *keras_config;
     dt_init_from init_from;
 };
 static const char *const types[] = {"sequential", "functional", NULL};

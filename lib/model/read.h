@@ -8,7 +8,7 @@
 #include "model/model.h"
 
 typedef struct dt_sources {
-    int n;           /* 0: an Input, or unknown because of a fault */
+    int n;           /* number of inputs; 0: an Input, or unknown because of an error */
     const int *from; /* indices of earlier layers */
 } dt_sources;
 
@@ -17,15 +17,16 @@ typedef struct dt_model_reader {
     const dt_tree *list;
     const int *turn; /* [n] the turn of a Repeat that contains layer i; 0: none */
     bool functional;
-    const dt_tree *outputs;   /* outputs as written; NULL: the last layer */
-    dt_named *named;          /* [n] kind NULL: faulty */
-    const char **name;        /* [n] NULL: faulty */
-    dt_hash_index names;      /* names of layers that were read; of equal names the first */
-    int missing;              /* inputs that were not found so far */
+    const dt_tree *outputs; /* outputs as written; NULL: the last layer */
+    dt_named *named;        /* [n] the layers; kind NULL: the layer has errors */
+    const char **name;      /* [n] their names; NULL: the name has errors */
+    /* Index of the names of layers that were read; of equal names it finds the first. */
+    dt_hash_index names;
+    int missing;              /* number of inputs that were not found so far */
     bool is_one_faulty;       /* a layer could not be read, so that its name is unknown */
-    dt_named *within;         /* [n] the layer that it wraps; kind NULL: none */
+    dt_named *within;         /* [n] the layer that layer i wraps; kind NULL: none */
     const char **within_name; /* [n] */
-    /* [rows]: the number of layers of each kind that were named automatically so far */
+    /* [rows]: for each kind, the number of layers that were named automatically so far */
     int *unnamed;
     dt_sources *source;   /* [n] */
     dt_layer_spec *layer; /* [n] */
@@ -42,10 +43,10 @@ static inline bool dt_reader_is_input(const dt_model_reader *r, int i) {
 }
 
 /* Adds a LayerOutput for each "LAYER/OUTPUT" that layers or the model's outputs name: before the
- * first layer that reads it, or at the end. turn: see dt_layers_expand. */
+ * first layer that reads it, or at the end. turn: as in dt_layers_expand. */
 void dt_layers_add_outputs(dt_arena *arena, const dt_tree *outputs, const dt_tree **layers,
                            const int **turn);
-/* Sets r->source[i]; layers up to i must be named. */
+/* Sets r->source[i]. All layers up to i must have names. */
 dt_status *dt_read_inputs(dt_model_reader *r, int i) DT_MUST_USE;
 /* Finds the layers that are outputs, and checks that every layer is used. All layers must be
  * read. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Penalties, which are added to the loss. A penalty of weights is one number, whatever the batch;
- * a penalty of a layer's output is a number for each example, of which the mean counts. So are
- * losses that layers add themselves. As in
- * Keras, only weights that are trained have a penalty.
+ * Penalties, which are added to the loss. A penalty on weights is one number, independent of the
+ * batch. A penalty on a layer's output, or a loss that a layer adds, is a number for each example,
+ * and the loss contains their mean. As in Keras, only weights that are trained have a penalty.
  */
 #include "model/model.h"
 
@@ -53,7 +52,7 @@ dt_value dt_model_penalty(const dt_model *m, dt_trace *t) {
     return sum;
 }
 
-/* (B) of (B, ...). */
+/* Sums all values of an example: (B, ...) to (B). */
 static dt_value sum_of_example(dt_value x) {
     int rank = dt_type_of_value(x).rank;
     return rank > 1 ? dt_reduce(x, DT_REDUCE_SUM, (1u << rank) - 2) : x;

@@ -26,7 +26,8 @@ typedef struct rule {
     const char *layer; /* the layer's kind must begin with this; NULL: any kind */
     /* end: the weight's path must end with this; torch: the end of the tensor's name */
     const char *end, *torch;
-    /* number of dimensions of a kernel for inputs and outputs; both 0: same order of values */
+    /* number of a kernel's dimensions for inputs and for outputs; both 0: the order of values is
+     * the same */
     int ins, outs;
     bool flat; /* the tensor has a single dimension */
     /* the weight is part number `part` of the tensor; parts 0: it is the whole tensor */
@@ -39,7 +40,8 @@ typedef struct rule {
 } rule;
 
 enum { GATES = 3 };
-/* dtrain's gates are update, reset, candidate; PyTorch's are reset, update, new */
+/* for dtrain's gates update, reset and candidate, the index in PyTorch's order reset, update,
+ * new */
 static const int gru[GATES] = {1, 0, 2};
 
 #define KEPT(end_, torch_) .end = (end_), .torch = (torch_)
@@ -68,7 +70,7 @@ static const rule rules[] = {
     {KEPT("attention_output/kernel", "out_proj.weight"), .ins = 2, .outs = 1},
     {KEPT("attention_output/bias", "out_proj.bias")},
     {.layer = "Depthwise", KEPT("kernel", "weight"), .ins = 0, .outs = 2},
-    {KERNEL("kernel", "weight")}, /* Dense, and all other convolutions */
+    {KERNEL("kernel", "weight")}, /* Dense, and convolutions without a row above */
     {KEPT("bias", "bias")},
     {KEPT("gamma", "weight")},
     {KEPT("beta", "bias")},
@@ -151,7 +153,8 @@ static bool has_values(const dt_layer_spec *l) {
     return l->n_weights > 0 && dt_dtype_is_float(l->weight[0].type.dtype);
 }
 
-/* Whether the layer has vectors with a value for each feature, and treats all features alike. */
+/* Whether the layer has vectors with a value for each feature, and treats all features in the same
+ * way. */
 static bool scales_features(const dt_layer_spec *l) {
     static const dt_layer *const of[] = {&dt_layer_batch_normalization,
                                          &dt_layer_layer_normalization, &dt_layer_rms_normalization,
@@ -163,14 +166,15 @@ static bool scales_features(const dt_layer_spec *l) {
 
 /* The features of a layer's output, (B, features). */
 typedef struct features {
-    /* of the flattened image that they come from, whose order PyTorch does not have; else 1 */
+    /* number of channels of the flattened image that the features come from, whose order differs
+     * from PyTorch's; else 1 */
     int64_t channels;
     const dt_layer_spec *mixed; /* the layer that joined or grouped its values; NULL: none */
 } features;
 
-/* The channels of the image that a Flatten reads. Values with one spatial dimension are sequences,
- * whose steps come first in PyTorch as well, unless a layer over space (such as a convolution) made
- * them. */
+/* The number of channels of the image that a Flatten reads. Values with one spatial dimension are
+ * sequences, unless a layer over space, such as a convolution, computed them. In PyTorch, too,
+ * steps come first in sequences, so they do not count as images. */
 static int64_t image_channels(const dt_model_spec *m, const dt_layer_spec *l) {
     const dt_type flat = l->in;
     const int64_t channels = flat.dim[flat.rank - 1];
@@ -183,7 +187,7 @@ static int64_t image_channels(const dt_model_spec *m, const dt_layer_spec *l) {
     return space && count(&flat, 1, flat.rank) > channels ? channels : 1;
 }
 
-/* The features of layer i. from: [i] those of earlier layers. */
+/* The features of layer i. from: those of earlier layers, by number. */
 static features features_of(const dt_model_spec *m, int i, const features *from) {
     const dt_layer_spec *l = &m->layer[i];
     const bool groups = l->row == &dt_layer_group_normalization;
@@ -221,13 +225,14 @@ static dt_status *find_channels(const dt_model_spec *m, int i, const features *a
 
 /* ---- copying ---- */
 
-/* Returns the index in the weight of element (place, input, output), in the row of the rule. */
+/* The index in the weight, or in its row that the rule selects, of the element (place, input,
+ * output). */
 static int64_t own_index(const move *m, int64_t s, int64_t i, int64_t o) {
     const int64_t row = m->rule && m->rule->rows ? m->rule->row * m->out : 0;
     return row + (s * m->in + i) * m->out + o;
 }
 
-/* Returns where channels first have element k of n, which has the channels last. */
+/* The index with channels first of element k of n, which is an index with channels last. */
 static int64_t channels_first(const move *m, int64_t k, int64_t n) {
     return k % m->channels * (n / m->channels) + k / m->channels;
 }

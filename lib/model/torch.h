@@ -13,7 +13,8 @@
 /* The tensors of a model, and how weights are copied to and from them. Its memory is in the
  * arena. */
 typedef struct dt_torch {
-    dt_arrays tensors; /* in PyTorch's shapes; data is NULL if the weights have none */
+    /* The tensors in PyTorch's shapes; data is NULL if the weights have no memory. */
+    dt_arrays tensors;
     int n;
     struct dt_torch_move *move; /* [n] */
 } dt_torch;
@@ -24,7 +25,8 @@ typedef struct dt_torch {
  * does not have. */
 dt_status *dt_torch_open(dt_torch *out, const dt_model_spec *m, const dt_arrays *weights,
                          dt_arena *arena) DT_MUST_USE;
-/* dt_torch_put copies the weights to the tensors, dt_torch_take back. */
+/* dt_torch_put copies the weights to the tensors; dt_torch_take copies the tensors to the
+ * weights. */
 void dt_torch_put(const dt_torch *t);
 void dt_torch_take(const dt_torch *t);
 

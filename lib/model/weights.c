@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads and writes weights by name, outside of step functions and within. */
+/* Reads and writes weights by name, both outside and inside of step functions. */
 #include <stdlib.h>
 #include <string.h>
 

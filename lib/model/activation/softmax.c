@@ -46,16 +46,16 @@ const dt_activation dt_activation_log_softmax = {
 
 /* ---- sparsemax ---- */
 
-/* The x_i in the support: 1 + n x_i > sum of the n values that are at least x_i. Values are
- * compared pair by pair, (..., C, C). */
+/* Selects the x_i that are in the support, by the condition 1 + n x_i > the sum of the n values
+ * that are at least x_i. Values are compared pair by pair, (..., C, C). */
 static dt_value support(dt_value x) {
     dt_type type = dt_type_of_value(x), pairs = type;
     int8_t dims[DT_MAX_RANK];
     pairs.dim[pairs.rank++] = type.dim[type.rank - 1];
     for (int i = 0; i < type.rank; i++) dims[i] = (int8_t)i;
-    dt_value own = dt_broadcast_in_dim(x, &pairs, dims); /* [i][j] = x_i */
+    dt_value own = dt_broadcast_in_dim(x, &pairs, dims); /* element [i][j] is x_i */
     dims[type.rank - 1] = (int8_t)type.rank;
-    dt_value other = dt_broadcast_in_dim(x, &pairs, dims); /* [i][j] = x_j */
+    dt_value other = dt_broadcast_in_dim(x, &pairs, dims); /* element [i][j] is x_j */
     dt_value at_least = dt_convert(dt_compare(other, own, DT_GE), type.dtype);
     uint32_t last = 1u << type.rank;
     dt_value n = dt_reduce(at_least, DT_REDUCE_SUM, last);
@@ -63,8 +63,8 @@ static dt_value support(dt_value x) {
     return dt_compare(dt_add(dt_like(x, 1), dt_multiply(n, x)), sum, DT_GT);
 }
 
-/* max(x - tau, 0) with tau such that the outputs sum to 1: A. Martins, R. Astudillo, From Softmax
- * to Sparsemax (2016). */
+/* max(x - tau, 0), where tau is chosen so that the outputs sum to 1: A. Martins, R. Astudillo, From
+ * Softmax to Sparsemax (2016). */
 static dt_value sparse_over_last(dt_value x) {
     dt_type type = dt_type_of_value(x);
     if (type.rank >= DT_MAX_RANK) {

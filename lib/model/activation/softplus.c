@@ -69,7 +69,7 @@ const dt_activation dt_activation_squareplus = {
     .range = DT_RANGE_POSITIVE,
 };
 
-/* 0 up to -1, x from 1 on, (x + 1)^2 / 4 between */
+/* 0 for x up to -1, x from 1 on, and (x + 1)^2 / 4 between */
 static dt_value sparse_plus(const void *args, dt_value x) {
     (void)args;
     dt_value one = dt_like(x, 1), minus = dt_like(x, -1), zero = dt_like(x, 0), up = dt_add(x, one);

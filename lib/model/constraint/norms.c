@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constraints of lengths (L2): of a Dense layer's kernel, (inputs, units), axis 0 takes the length
- * of each unit's weights; of a Conv2D's, axis [0, 1, 2] that of each filter's. In Keras' formulas,
- * 1e-7 keeps a length of 0 from dividing:
+ * Constraints on lengths (L2 norms). For a Dense layer's kernel, (inputs, units), axis 0 selects
+ * the length of each unit's weights; for a Conv2D's, axis [0, 1, 2] that of each filter's weights.
+ * 1e-7, as in Keras' formulas, avoids a division by 0.
  *
  *     MaxNorm      w min(|w|, max_value) / (1e-7 + |w|)
  *     UnitNorm     w / (1e-7 + |w|)
@@ -32,14 +32,14 @@ static const dt_field min_max_fields[] = {
             .help = "rate at which the norm is enforced: 1 is fully at each update"),
     AXIS, DT_END};
 
-/* |w| over the dimensions, which are removed. */
+/* The lengths |w| over the dimensions of the constraint, which are removed. */
 static dt_value length_of(const struct norm *n, dt_value w) {
     return dt_sqrt(dt_reduce(dt_multiply(w, w), DT_REDUCE_SUM, n->head.dims));
 }
 
 static dt_value guarded(dt_value length) { return dt_add(length, dt_like(length, 1e-7)); }
 
-/* x of each length, as large as w. */
+/* Repeats x, a number for each length, to the shape of w. */
 static dt_value along(const struct norm *n, dt_value x, dt_value w) {
     dt_type type = dt_type_of_value(w);
     return dt_along(x, &type, dt_all_dims(type.rank) & ~n->head.dims);

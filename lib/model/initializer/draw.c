@@ -19,7 +19,7 @@ void dt_draw_normal(const dt_draw *d, double mean, double deviation, double *out
     for (int64_t i = 0; i < d->n; i++) out[i] = mean + deviation * out[i];
 }
 
-/* About one value in 22 is outside and drawn again. */
+/* About one value in 22 is outside the limits and drawn again. */
 static double draw_inside(const dt_draw *d, int64_t i) {
     dt_random r = dt_draw_at(d, i);
     double z;

@@ -7,8 +7,8 @@
 
 void dt_draw_uniform(const dt_draw *d, double low, double high, double *out);
 void dt_draw_normal(const dt_draw *d, double mean, double deviation, double *out);
-/* A normal distribution whose values beyond 2 deviations are drawn again; `deviation` is that
- * before the cut. */
+/* Draws from a normal distribution; values beyond 2 deviations are drawn again. `deviation` is that
+ * of the distribution before this cut. */
 void dt_draw_truncated(const dt_draw *d, double mean, double deviation, double *out);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Orthogonal: rows or columns, whichever are fewer, are of length `gain` and at right angles. A.
- * M. Saxe et al., Exact Solutions to the Nonlinear Dynamics of Learning in Deep Linear Networks
- * (2014). All dimensions but the last are joined as rows.
+ * Orthogonal: makes the rows or the columns of a matrix, whichever are fewer, orthogonal and of
+ * length `gain`. A. M. Saxe et al., Exact Solutions to the Nonlinear Dynamics of Learning in Deep
+ * Linear Networks (2014). All dimensions but the last are joined as rows.
  *
- * Vectors of normal numbers are made orthogonal one after the other (Gram-Schmidt), each twice,
- * because rounding errors of the first pass are as large as the parts that it removes. Every
+ * Vectors of normal random numbers are made orthogonal one after the other (Gram-Schmidt), each in
+ * two passes, because rounding errors of the first pass can be as large as its result. Every
  * orthogonal matrix is equally likely.
  */
 
@@ -56,7 +56,7 @@ static dt_status *check(const dt_type *type) {
 static void fill(const void *args, const dt_draw *d, double *out) {
     double gain = ((const struct orthogonal *)args)->gain;
     int64_t columns = d->type.dim[d->type.rank - 1], rows = columns ? d->n / columns : 0;
-    bool tall = rows >= columns; /* the columns are the vectors */
+    bool tall = rows >= columns; /* whether the vectors are the columns */
     int64_t count = tall ? columns : rows, n = tall ? rows : columns;
     DT_LOCAL double *vectors = dt_alloc((size_t)(d->n + 1) * sizeof *vectors);
     make_vectors(d, count, n, vectors);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Variance scaling: the variance of the values is scale / fan, so that signals keep their size from
- * layer to layer. fan is the number of inputs, of outputs, or the mean of both. The named ones are
- * presets:
+ * layer to layer. fan is the number of inputs, of outputs, or the mean of both. Named initialisers
+ * are presets of it:
  *
  *     glorot  1 / mean   X. Glorot, Y. Bengio, Understanding the difficulty of training deep
  *                        feedforward neural networks (2010)
@@ -35,8 +35,8 @@ static const dt_field scaling_fields[] = {
     DT_NOT_YET("output_axes"),
     DT_END};
 
-/* The deviation of a normal distribution that is truncated at 2 deviations, relative to the full
- * one. */
+/* The deviation of a normal distribution after it is truncated at 2 deviations, relative to the
+ * deviation before. */
 static const double cut_deviation = 0.87962566103423978;
 
 static double variance_of(const dt_draw *d, const struct scaling *s) {

@@ -8,11 +8,12 @@
  *     ──▶     layers: [Input: {name: image}, Conv2D, ...]
  *             map: {image: [rescale: {...}, random_flip: {mode: horizontal}]}
  *
- * They and Rescaling are moved as long as no other layer reads the same values. Rescaling after
- * the last of them stays. Such layers elsewhere are refused later, by name. The Input gets the
- * shape and the dtype of what the steps give. A text is a single value here, and an array of one
- * text in Keras: the last layer that is moved becomes a Reshape then. The steps make a row of 0
- * and 1 of a single value only; if there are more, it becomes a CategoryEncoding.
+ * Such layers, and Rescaling between them, are moved as long as no other layer reads the same
+ * values. A Rescaling after the last of them stays. Layers that prepare data elsewhere in the model
+ * are refused later, by name. The Input gets the shape and the dtype of the steps' result. A text
+ * is a single value here, and an array of one text in Keras: the last layer that is moved becomes a
+ * Reshape then. The steps can encode only a single value as a row of 0 and 1. For several values,
+ * the layer becomes a CategoryEncoding.
  */
 #include <string.h>
 
@@ -25,12 +26,13 @@ static const dt_entry *layer_at(const dt_tree *layers, int i) {
                : NULL;
 }
 
-/* What the values of a layer are, as far as they differ from those that it reads. */
+/* What a layer makes of the values that it reads. */
 typedef enum makes { THE_SAME, AN_IMAGE, NUMBERS, A_SEQUENCE } makes;
 
 static const struct {
     const char *layer;
-    makes makes; /* NUMBERS: as many integers, or a row of `vocabulary_size` or `num_bins` values */
+    /* NUMBERS: the same number of integers, or rows of `vocabulary_size` or `num_bins` values. */
+    makes makes;
 } rows[] = {{"RandomFlip", THE_SAME},         {"RandomRotation", THE_SAME},
             {"RandomZoom", THE_SAME},         {"RandomTranslation", THE_SAME},
             {"RandomShear", THE_SAME},        {"RandomHue", THE_SAME},
@@ -58,7 +60,7 @@ static const char *text_of(const dt_tree *t) {
     return t && t->kind == DT_TREE_SCALAR ? t->text : "";
 }
 
-/* How often a tree, which is a name or a list of names and lists, contains the name. */
+/* How often `name` occurs in a tree, which is a name or a nested list of names. */
 static int count_name(const dt_tree *t, const char *name) {
     int n = t && t->kind == DT_TREE_SCALAR && strcmp(t->text, name) == 0;
     for (int i = 0; t && t->kind == DT_TREE_LIST && i < t->n; i++)
@@ -66,7 +68,8 @@ static int count_name(const dt_tree *t, const char *name) {
     return n;
 }
 
-/* The only layer that reads layer i; -1: several do, or it has other inputs, too. */
+/* The only layer that reads layer i. -1: several layers read it, or the reader has other inputs,
+ * too. */
 static int only_reader(const dt_tree *model, const dt_tree *layers, int i, const char *name) {
     int reader = -1, readers = count_name(dt_tree_get(model, "outputs"), name);
     if (strcmp(text_of(dt_tree_get(model, "type")), "functional") != 0)
@@ -154,7 +157,7 @@ static dt_tree *step_of(dt_arena *arena, const dt_entry *layer) {
     return step;
 }
 
-/* ---- what the steps give ---- */
+/* ---- the results of steps ---- */
 
 /* The number of values of a row that a layer gives for a word; NULL: it gives integers. */
 static const dt_tree *width_of(const dt_tree *arguments) {
@@ -205,7 +208,7 @@ static dt_tree *behind_of(dt_arena *arena, const dt_entry *layer, const char *in
     return item;
 }
 
-/* [1] of [] */
+/* A Reshape of a single value, [], to [1]. */
 static dt_tree *reshape_of(dt_arena *arena, const dt_entry *layer, const char *input) {
     dt_tree *item = behind_of(arena, layer, input, "Reshape"),
             *shape = list_of(arena, &layer->key_at, 1);
@@ -214,7 +217,7 @@ static dt_tree *reshape_of(dt_arena *arena, const dt_entry *layer, const char *i
     return item;
 }
 
-/* Lets the layer itself give integers. */
+/* A CategoryEncoding with the layer's output_mode. The layer itself yields integers then. */
 static dt_tree *encoding_of(dt_arena *arena, const dt_entry *layer, const char *input) {
     dt_tree *item = behind_of(arena, layer, input, "CategoryEncoding");
     const dt_tree *width = width_of(layer->value);
@@ -227,7 +230,8 @@ static dt_tree *encoding_of(dt_arena *arena, const dt_entry *layer, const char *
     return item;
 }
 
-/* Whether a layer counts several integers or texts, each by its number. */
+/* Whether a layer's output has a place for each number, in which it counts several integers or
+ * texts. */
 static bool counts_several(const dt_tree *input, const dt_entry *layer) {
     const char *mode = text_of(dt_tree_get(layer->value, "output_mode"));
     const dt_tree *shape = dt_tree_get(input, "shape");
@@ -236,8 +240,8 @@ static bool counts_several(const dt_tree *input, const dt_entry *layer) {
            shape->n == 1 && strcmp(text_of(shape->item[0]), "1") != 0;
 }
 
-/* Sets the shape and the dtype of the Input to those of a layer's values. Returns what takes the
- * place of the layer; NULL: nothing. */
+/* Sets the shape and the dtype of the Input to those of a layer's values. Returns the layer that
+ * replaces it; NULL: none is needed. */
 static dt_tree *put_values(dt_arena *arena, dt_tree *input, const dt_entry *layer) {
     const dt_tree *shape = dt_tree_get(input, "shape"), *width;
     const int row = find_row(layer->key);

@@ -94,7 +94,7 @@ static bool is_input(const char *key) {
     return false;
 }
 
-/* The number of the input whose mask the argument is; -1: it is another argument. */
+/* The number of the input whose mask this argument is; -1: it is another argument. */
 static int masked_input(const char *key) {
     static const char *const names[] = {"query_mask", "value_mask", "key_mask"};
     for (int i = 0; i < 3; i++)
@@ -102,8 +102,8 @@ static int masked_input(const char *key) {
     return -1;
 }
 
-/* Whether the argument has the only value that dtrain supports, so that it may be given. Whether a
- * layer trains is decided by the step, not by the model. */
+/* Whether the argument has the only value that dtrain supports. For `training` that is the default,
+ * since the step decides whether layers train, not the model. */
 static bool is_so(const dt_tree *call_argument, const char *key) {
     static const char *const so_when_false[] = {"training", "return_attention_scores"};
     if (call_argument->kind == DT_TREE_NULL) return true;
@@ -125,7 +125,7 @@ typedef struct call {
     const dt_keras_model *m;
     dt_keras_layer *layer;
     dt_keras_tensors from;
-    /* masks of all inputs, and of single ones; NULL: not given */
+    /* masks of all inputs, and of input 0, 1 and 2; NULL: not given */
     const dt_tree *mask, *input_mask[3];
 } call;
 
@@ -208,8 +208,8 @@ static dt_tree *name_of(const call *c, int k) {
     return dt_arena_copy(c->m->arena, name, sizeof *name);
 }
 
-/* Takes the first of the layer's two inputs if the layer only adds it to its output, which an Add
- * behind the layer does. NULL: the layer does not. */
+/* Removes and returns the first of the layer's two inputs if the layer only adds it to its output.
+ * An Add after the layer does that instead. NULL: the layer does not add it. */
 static dt_tree *take_summand(call *c) {
     const dt_tree *behind = c->layer->behind;
     if (!behind || strcmp(behind->entry[0].key, "Add") != 0 || c->from.n != 2) return NULL;
@@ -226,8 +226,8 @@ static dt_tree *list_of(const call *c, const dt_location *at, int n) {
     return list;
 }
 
-/* A layer that needs a single input, and is called with it as query, value and key, attends to
- * itself. */
+/* Sets the inputs. A layer that needs a single input for self-attention may be called with the same
+ * value as query, value and key. */
 static void put_inputs(call *c) {
     const dt_layer *row = c->layer->row;
     dt_keras_tensors *from = &c->from;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the file. A .keras archive is a ZIP whose member config.json has the output of to_json().
- * jansson reads the text within limits (file/json_read.h). Its values become a tree like that of a
- * YAML file, in which every value has its path as its location. Paths take memory, so their total
- * size is limited: values beyond the limit have the location of the value that contains them.
+ * jansson reads the text within limits (file/json_read.h). They become a tree like that of a YAML
+ * file, in which the location of a value is its path. Paths need memory, so their total size is
+ * limited. Beyond the limit, a value has the location of the value that contains it.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 enum {
     MOST_BYTES = 16 << 20,
     MOST_VALUES = 100000,
-    MOST_WORDS = 16 << 20, /* bytes of places */
+    MOST_WORDS = 16 << 20, /* limit of the bytes of all paths */
     LONGEST_KEY = 80,
 };
 static const char member[] = "config.json";
@@ -106,7 +106,7 @@ static void convert_array(conversion *c, const json_t *v, dt_tree *t) {
         t->item[t->n++] = convert_child(c, json_array_get(v, i), &t->at, NULL, i);
 }
 
-/* Recursion is limited by the depth of the JSON; beyond the limit of values nothing is
+/* Converts a value. Recursion is limited by the depth of the JSON. Values beyond the limit are not
  * converted. */
 static dt_tree *convert(conversion *c, const json_t *v, const dt_location *around) {
     dt_tree *t = dt_arena_new(c->arena, dt_tree);

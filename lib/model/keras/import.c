@@ -6,9 +6,8 @@
  *     ──▶    {type: sequential, layers: [Input: {...}, Dense: {...}], rematerialize: full}
  *
  * The file's settings for training (compile_config) and the shapes that its layers were built for
- * are ignored: the job has the former, and dtrain computes the latter. Mixed precision goes
- * with each layer; where all of them are float32 none is written, so that `compile.precision` can
- * say more.
+ * are ignored: the job has the former, and dtrain computes the latter. Each layer has its dtype
+ * policy. If all are float32, no policy is written, so that `compile.precision` can set one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -104,8 +103,8 @@ static bool is_history(const dt_tree *t) {
            t->item[1]->kind == DT_TREE_SCALAR;
 }
 
-/* Adds one output, a list, or a mapping, whose names only Keras uses. Recursion is limited by
- * the depth of the file. */
+/* Adds one output, a list of outputs, or a mapping of names to outputs; only Keras uses the names.
+ * Recursion is limited by the depth of the file. */
 static dt_status *add_outputs(const dt_keras_model *m, const dt_tree *t, dt_tree *list) {
     const dt_tree *name;
     dt_status *faults = NULL;
@@ -194,8 +193,8 @@ static dt_status *check_alone(const dt_tree *model) {
     return faults;
 }
 
-/* Replaces the key by the entries of `by`. Entries of these names beside the key are removed; they
- * are null. */
+/* Replaces the key by the entries of `by`. Existing entries with these names, which are null, are
+ * removed. */
 void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by) {
     dt_entry *all = dt_arena_array(arena, dt_entry, model->n + DEFINED);
     int n = 0;

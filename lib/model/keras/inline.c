@@ -21,7 +21,7 @@ enum { MOST_CALLS = 4000, MOST_SCOPES = 1000, MOST_DEPTH = 16, MOST_STEPS = 5000
 /* A call of a model. */
 typedef struct scope {
     const struct scope *parent; /* NULL: the whole model */
-    int layer, call; /* the model's index in the parent's layers; the index of the call */
+    int layer, call; /* the model's index among the layers of the parent; the number of the call */
     int depth;
     const dt_tree *config, *layers;
     bool functional, frozen;
@@ -38,17 +38,17 @@ typedef struct source {
 typedef struct item {
     source of;
     const char *name;
-    dt_tree *layer; /* NULL: its inputs are being written */
+    dt_tree *layer; /* the layer as it is written; NULL: its inputs are being written */
 } item;
 
 typedef struct inlining {
     dt_arena *arena;
-    int n_scopes, n, steps; /* steps: into and out of models so far, for all values */
+    int n_scopes, n, steps; /* steps: how often values were followed into or out of models */
     scope *scope[MOST_SCOPES];
     item *item;         /* [n] */
     const item *needed; /* [n_needed]: the calls that the outputs need */
     int n_needed;
-    dt_tree *list; /* the layers, in their order */
+    dt_tree *list; /* the layers that are written, in order */
 } inlining;
 
 /* ---- layers as Keras writes them ---- */
@@ -94,8 +94,8 @@ static dt_status *find_layer(const scope *s, const dt_tree *name, int *out) {
     return dt_fail(DT_E_KERAS_MODEL, &name->at, "the model has no layer '%.80s'", name->text);
 }
 
-/* Reads [LAYER, CALL, OUTPUT]. end: it is in `input_layers` or `output_layers`, where CALL counts
- * from 1 if the layer is a functional model. */
+/* Reads [LAYER, CALL, OUTPUT]. end: the value is in `input_layers` or `output_layers`, where CALL
+ * counts from 1 if the layer is a functional model. */
 static dt_status *read_history(const scope *s, const dt_tree *t, bool end, source *out) {
     *out = (source){.in = s};
     if (t->kind != DT_TREE_LIST || t->n != 3 || t->item[0]->kind != DT_TREE_SCALAR ||
@@ -124,8 +124,8 @@ static int by_key(const void *a, const void *b) {
     return strcmp(x->key, y->key);
 }
 
-/* Returns the number of histories in t, and sets *found to history k. Those in a dictionary are in
- * the order of its keys, as in Keras. Recursion is limited by the depth of the file. */
+/* Returns the number of histories in t, and sets *found to history k. Histories in a dictionary are
+ * in the order of its keys, as in Keras. Recursion is limited by the depth of the file. */
 static int find_history(const dt_tree *t, int k, const dt_tree **found) {
     const dt_tree *history = dt_keras_history(t);
     const size_t size = (size_t)t->n * sizeof *t->entry;
@@ -173,8 +173,8 @@ static bool has_layer(const scope *s, const char *name) {
     return false;
 }
 
-/* The name of a call: the layer's name, with a number from the second call on. Keras
- * numbers layers in the same way, so if a layer has that name, the call is dense_call_1. */
+/* The name of a call: the layer's name, with a number from the second call on. Since Keras numbers
+ * layers in the same way, a call is named dense_call_1 if a layer has the name dense_1. */
 static const char *call_name(inlining *x, const scope *in, const char *name, int call) {
     if (call) {
         const char *numbered = dt_arena_printf(x->arena, "%s_%d", name, call);
@@ -203,7 +203,7 @@ static dt_status *find_scope(inlining *x, const source *s, const scope **out) {
 /* ---- where values come from ---- */
 
 /* Input k of a scope among the arguments of its call; NULL: not given. If the model has a list of
- * inputs, a dictionary gives them by their names. */
+ * inputs, a dictionary of arguments is read by their names. */
 static const dt_tree *find_argument(const scope *in, const dt_tree *args, int k) {
     const dt_tree *inputs = dt_tree_get(in->config, "input_layers"), *history = NULL, *input = NULL;
     if (!args) return NULL;
@@ -315,7 +315,8 @@ static dt_tree *make_tensor(inlining *x, dt_tree *history) {
     return t;
 }
 
-/* Copies arguments or outputs; each source of a value becomes the layer in the resulting model. */
+/* Copies arguments or outputs, and replaces each source of a value by the layer in the resulting
+ * model. */
 static dt_status *write_values(inlining *x, const scope *in, const dt_tree *t, dt_tree **out) {
     const dt_tree *tensor = dt_keras_history(t);
     dt_status *faults = NULL;
@@ -369,7 +370,7 @@ static dt_status *write_inputs(inlining *x, const source *of, dt_tree *layer) {
     return NULL;
 }
 
-/* Sets *of to the first call of the same layer. *other: *of was a later call. */
+/* Sets *of to the first call of the same layer. *other: whether *of was a later call. */
 static dt_status *first_call(inlining *x, source *of, bool *other) {
     const scope *chain[MOST_DEPTH + 1];
     int n = 0;
@@ -481,7 +482,7 @@ static dt_status *write_outputs(inlining *x, dt_tree *config) {
         DT_TRY(write_history(x, (source){.in = all, .layer = all->layers->n - 1}, &all->layers->at,
                              &outputs));
     else if (written) DT_TRY(write_values(x, all, written, &outputs));
-    else return NULL; /* the reader of outputs reports it */
+    else return NULL; /* an error that the reader of outputs reports */
     dt_keras_put(config, "output_layers", &outputs->at, outputs);
     return NULL;
 }
@@ -495,11 +496,11 @@ dt_status *dt_keras_inline(dt_arena *arena, const dt_tree **root) {
     x->list = make_list(x, &layers->at, MOST_CALLS);
     DT_TRY(open_scope(x, *root, (scope){.prefix = ""}));
     dt_tree *config = dt_keras_map(arena, &(*root)->at, 2), *out = dt_tree_copy(arena, *root);
-    DT_TRY(write_outputs(x, config)); /* finds what the outputs need */
+    DT_TRY(write_outputs(x, config)); /* determines the calls that the outputs need */
     x->needed = x->item;
     x->n_needed = x->n;
     x->item = dt_arena_array(arena, item, MOST_CALLS + 1);
-    x->n = x->list->n = 0; /* written again, in the order of the file */
+    x->n = x->list->n = 0; /* the calls are written again, in the order of the file */
     DT_TRY(write_scope(x, x->scope[0]));
     dt_keras_put(config, "layers", &layers->at, x->list);
     for (int i = 0; i < out->n; i++) {

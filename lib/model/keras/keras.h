@@ -2,7 +2,7 @@
 /*
  * Models that Keras wrote: the text of `model.to_json()`, or the archive of
  * `model.save("model.keras")`. Such a file is converted to the `type`, `layers` and `outputs` of a
- * job file, so that the tables of layers read and check it; nothing here knows single layers.
+ * job file, so that the tables of layers read and check it; no code here is specific to one layer.
  * Locations of values are the file and their path: "model.json: config.layers[3].config.units".
  *
  *     file.c     the file, as a tree with locations
@@ -25,19 +25,19 @@
 #include "format/format.h"
 #include "model/model.h"
 
-/* The key of `model`. */
+/* The key of `model` that names the file. */
 #define DT_KERAS_KEY "keras_config"
 
 /* Replaces `keras_config` by the type, layers and outputs of the file that it names. Relative paths
- * begin in `directory`. Nothing happens where `model` has no such key. A file that is missing:
- * NO_INPUT at the value; other faults at places in the file, all that can be told apart. */
+ * begin in `directory`. Does nothing if `model` has no such key. NO_INPUT at the value if the file
+ * is missing; other errors are located in the file, and all independent ones are returned. */
 dt_status *dt_keras_import(dt_arena *arena, const char *directory, dt_tree *model) DT_MUST_USE;
 /* Replaces the model's type, layers and outputs by those of another model. */
 void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by);
 
 /* Writes a .keras archive that keras.saving.load_model reads: the model without its training, with
- * these values of all its weights, in their order. KERAS_MODEL at each layer that Keras does not
- * have. */
+ * the given values of all its weights, in their order. KERAS_MODEL for each layer that Keras does
+ * not have. */
 dt_status *dt_keras_save(const dt_model *m, const dt_arrays *weights, const char *name,
                          const char *path) DT_MUST_USE;
 /* Writes only the model.weights.h5 of that archive, for Keras' load_weights. */
@@ -45,8 +45,8 @@ dt_status *dt_keras_save_weights(const dt_model *m, const dt_arrays *weights,
                                  const char *path) DT_MUST_USE;
 
 /* Removes layers that prepare data, such as RandomFlip, from an imported model, if they directly
- * follow an Input. Returns them as steps of dataset.map, {INPUT: [random_flip: {...}]}; empty:
- * none. */
+ * follow an Input. Returns them as steps of dataset.map, {INPUT: [random_flip: {...}]}; an empty
+ * mapping: there are none. */
 dt_tree *dt_keras_take_steps(dt_arena *arena, dt_tree *model);
 
 #endif

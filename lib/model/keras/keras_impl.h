@@ -8,7 +8,7 @@
 
 /* ---- file.c ---- */
 
-/* Reads the object of the model; its values have locations. */
+/* Reads the object that describes the model; its values have locations. */
 dt_status *dt_keras_file_read(dt_arena *arena, const char *path, dt_tree **out) DT_MUST_USE;
 
 /* ---- value.c ---- */
@@ -28,12 +28,12 @@ dt_status *dt_keras_arguments(dt_arena *arena, const dt_field *fields, const dt_
                               dt_tree **out) DT_MUST_USE;
 /* The row of that name; NULL: there is none. */
 const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *name);
-/* The name of a policy, which may be an object; NULL: none. */
+/* The name of a dtype policy, which may be an object; NULL: none. */
 const dt_tree *dt_keras_policy(const dt_tree *config);
 
 /* Constructors of trees. */
 dt_tree *dt_keras_scalar(dt_arena *arena, const dt_location *at, const char *text);
-/* with capacity for `most` entries, and for those that layers add */
+/* The map has capacity for `most` entries, and for those that are added to layers. */
 dt_tree *dt_keras_map(dt_arena *arena, const dt_location *at, int most);
 void dt_keras_put(dt_tree *map, const char *key, const dt_location *key_at, dt_tree *value);
 void dt_keras_drop(dt_tree *map, const char *key);
@@ -53,9 +53,9 @@ typedef struct dt_keras_layer {
     const dt_tree *class_name;
     const dt_layer *row;   /* NULL: dtrain has no such layer */
     const dt_tree *policy; /* dtype policy; NULL: not given */
-    dt_tree *arguments;    /* a map */
-    /* its activation, if it must be a separate layer, {LeakyReLU: {name: dense_activation}}, or an
-     * Add of its first input and the rest; NULL: none */
+    dt_tree *arguments;    /* a map of the layer's arguments */
+    /* a layer that must follow this one: its activation, {LeakyReLU: {name: dense_activation}}, or
+     * an Add of its first input and its result; NULL: none */
     dt_tree *behind;
     const char *mask; /* mask of its output as canonical text (see mask.c); NULL: none */
     /* why the output has no mask in Keras although it has one in dtrain; NULL: it has the same */
@@ -81,8 +81,8 @@ const dt_tree *dt_keras_layer_output(const dt_keras_layer *l, const dt_tree *nam
 
 /* ---- operation.c ---- */
 
-/* Sets the row and the arguments of an operation of keras.ops, and its call to one with tensors
- * only. KERAS_MODEL if no layer computes the same. */
+/* Sets the row and the arguments of an operation of keras.ops, and replaces its call by one with
+ * tensors only. KERAS_MODEL if no layer computes the same. */
 dt_status *dt_keras_operation_read(dt_arena *arena, dt_keras_layer *l,
                                    const dt_tree *config) DT_MUST_USE;
 
@@ -97,10 +97,11 @@ typedef struct dt_keras_model {
 typedef struct dt_keras_tensors {
     dt_arena *arena;
     int n, cap;
-    const dt_tree **name; /* lent; the caller frees it */
+    const dt_tree **name; /* the names, lent; the caller frees the array */
 } dt_keras_tensors;
 
-/* The layer among the first n that has the name, or the output "NAME/1"; NULL: there is none. */
+/* The layer with that name among the first n, or the layer that has the output "NAME/1"; NULL:
+ * there is none. */
 dt_keras_layer *dt_keras_find(const dt_keras_model *m, int n, const char *name);
 /* Sets *name to the NAME of [NAME, 0, TENSOR], or to "NAME/1" for a layer's second output. Fails
  * for another node, which would be a later call of the layer. */
@@ -108,15 +109,17 @@ dt_status *dt_keras_tensor_name(dt_arena *arena, const dt_tree *history,
                                 const dt_tree **name) DT_MUST_USE;
 /* The history of a tensor among arguments; NULL: the value is not a tensor. */
 const dt_tree *dt_keras_history(const dt_tree *value);
-/* Adds the inputs and call arguments of layer i to its arguments. */
+/* Adds the inputs and the arguments of the call of layer i to the layer's arguments. */
 dt_status *dt_keras_call_read(const dt_keras_model *m, int i) DT_MUST_USE;
 
-/* Whether the layer reads the masks of its inputs when Keras runs the model, not as arguments. */
+/* Whether the layer uses the masks of its inputs while Keras runs the model, instead of as
+ * arguments. */
 bool dt_keras_reads_masks(const dt_layer *row);
 /* Whether the operation computes a mask; if so, sets l->mask to its canonical text. */
 dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) DT_MUST_USE;
-/* KERAS_MODEL if one of the inputs has a mask and layer i is an operation, whose output has no mask
- * in Keras, or reads masks and sees none in Keras. given: the mask is an argument of the call. */
+/* KERAS_MODEL if one of the inputs has a mask that is lost in Keras: if layer i is an operation,
+ * whose output has no mask in Keras, or if it uses masks and does not get one in Keras. given: the
+ * mask is an argument of the call. */
 dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_tensors *from,
                               bool given) DT_MUST_USE;
 /* Sets the mask of layer i's output from the masks of its inputs, as dtrain derives it. */
@@ -127,14 +130,15 @@ dt_status *dt_keras_mask_check(const dt_keras_model *m, int i, const dt_tree *ma
 
 /* ---- write_config.c, write_weights.c ---- */
 
-/* Whether Keras' Sequential can be the model: each layer takes the output of the one before. */
+/* Whether Keras' Sequential can represent the model: each layer uses only the output of the
+ * previous one. */
 bool dt_keras_is_sequential(const dt_model_spec *m);
 /* Whether the layer is called with query, value and key, not with a list. */
 bool dt_keras_has_heads(const dt_layer *row);
-/* config.json. KERAS_MODEL at each layer that Keras does not have. */
+/* Prints config.json. KERAS_MODEL for each layer that Keras does not have. */
 dt_status *dt_keras_config_print(dt_arena *arena, const dt_model *model, const char *name,
                                  dt_str *out) DT_MUST_USE;
-/* The groups and arrays of model.weights.h5, in the arena; the arrays are lent. */
+/* Lists the groups and arrays of model.weights.h5, in the arena. The arrays are lent. */
 dt_status *dt_keras_weights_list(dt_arena *arena, const dt_model_spec *m, const dt_arrays *weights,
                                  dt_hdf5_item **item, int *n) DT_MUST_USE;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts one layer: its class and its configuration become `Dense: {units: 10, name: logits}`.
- * The tables below list entries that Keras' classes write besides their arguments, and those whose
- * names differ from the arguments'.
+ * The tables below list entries that Keras' classes write in addition to their arguments, and
+ * entries whose names differ from those of the arguments.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 /* ---- arguments that Keras writes in another form ---- */
 
-/* Shapes that a layer was built for. */
+/* Entries for the shapes that a layer was built for. */
 static const struct {
     const char *layer, *key;
 } built_for[] = {
@@ -86,8 +86,8 @@ static dt_tree *direction(dt_arena *arena, dt_tree *layer, const char *prefix) {
     return arguments;
 }
 
-/* Both directions are in the file; they must be one layer and its mirror image, unless a program
- * gave two layers. */
+/* The file describes both directions. They must be the same layer, one of them reversed, unless a
+ * program gave two layers. */
 static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l) {
     dt_tree *forward = dt_tree_get(l->arguments, "layer"),
             *backward = dt_tree_get(l->arguments, "backward_layer");
@@ -110,8 +110,8 @@ static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l) {
 
 /* ---- RNN ---- */
 
-/* RNN(LSTMCell(8)) is LSTM(8): the arguments of the cell, and those of RNN. Their weights have the
- * same paths. Other cells are left as they are, and refused by name later. */
+/* RNN(LSTMCell(8)) becomes LSTM(8), with the arguments of the cell and those of RNN. Their weights
+ * have the same paths. Other cells are left as they are, and refused by name later. */
 static const dt_tree *join_cell(dt_arena *arena, const dt_tree *raw) {
     static const char *const own[] = {"cell", "name", "trainable", "dtype"};
     const dt_tree *class_name = dt_tree_get(raw, "class_name"),
@@ -150,7 +150,7 @@ static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l) {
     dt_tree *t = dt_tree_get(l->arguments, "activation");
     if (!t || t->kind != DT_TREE_MAP || t->n != 1 || t->entry[0].value->kind != DT_TREE_MAP ||
         !l->row)
-        return NULL; /* the table refuses a value that is not a name */
+        return NULL; /* the field table refuses a value that is not a name */
     if (!ends_with_activation(l))
         return dt_fail(DT_E_KERAS_MODEL, &t->at,
                        "the activation of %.80s is a layer; expected the name of an activation",
@@ -170,7 +170,7 @@ static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l) {
 
 /* ---- layers of keras.applications ---- */
 
-/* LayerScale of ConvNeXt: x * gamma, a number for each channel. */
+/* LayerScale of ConvNeXt is x * gamma, with one number for each channel. */
 static void fix_layer_scale(dt_arena *arena, dt_keras_layer *l) {
     const dt_location *at = &l->class_name->at;
     dt_tree *first = dt_tree_get(l->arguments, "init_values"),
@@ -188,8 +188,8 @@ static void fix_layer_scale(dt_arena *arena, dt_keras_layer *l) {
     dt_keras_put(l->arguments, "kernel_initializer", at, initializer);
 }
 
-/* CustomScaleLayer of InceptionResNetV2, x + y * scale: the product is the layer, and the sum is
- * behind it. */
+/* CustomScaleLayer of InceptionResNetV2 is x + y * scale. It becomes a layer for the product and an
+ * Add after it. */
 static void fix_custom_scale(dt_arena *arena, dt_keras_layer *l) {
     const dt_location *at = &l->class_name->at;
     dt_tree *sum = dt_keras_map(arena, at, 2);
@@ -201,7 +201,7 @@ static void fix_custom_scale(dt_arena *arena, dt_keras_layer *l) {
 
 static const struct {
     const char *class_name;
-    const dt_layer *row; /* the layer that computes the same */
+    const dt_layer *row; /* the layer of dtrain that computes the same */
     void (*fix)(dt_arena *arena, dt_keras_layer *l);
 } of_applications[] = {
     {"LayerScale", &dt_layer_einsum_dense, fix_layer_scale},
@@ -274,10 +274,10 @@ static dt_status *read_arguments(dt_arena *arena, dt_keras_layer *l, const dt_tr
     return l->row == &dt_layer_bidirectional ? fix_bidirectional(arena, l) : NULL;
 }
 
-/* Refuses a layer whose words were learned: they are not in the configuration, and other words
- * would give them other numbers. */
+/* Refuses a layer whose words were learned: the configuration lacks them, and other words would get
+ * other numbers. */
 static dt_status *check_adapted(const dt_keras_layer *l, const dt_tree *config) {
-    enum { RESERVED = 2 }; /* numbers of padding and of unknown words */
+    enum { RESERVED = 2 }; /* number of numbers reserved for padding and unknown words */
     const dt_tree *words = dt_tree_get(config, "vocabulary"),
                   *size = dt_tree_get(config, "vocabulary_size");
     int64_t n = 0;
@@ -292,7 +292,8 @@ static dt_status *check_adapted(const dt_keras_layer *l, const dt_tree *config) 
                       l->class_name->text, l->name);
 }
 
-/* In Keras' TextVectorization null leaves a text as it is; in a step it would be the default. */
+/* Writes null as `none`: in Keras' TextVectorization null leaves a text unchanged, but in a step it
+ * would mean the default. */
 static void put_none(dt_arena *arena, const dt_tree *config, dt_keras_layer *l) {
     static const char *const keys[] = {"standardize", "split"};
     if (strcmp(l->class_name->text, "TextVectorization") != 0) return;
@@ -320,7 +321,7 @@ dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_lay
         put_none(arena, config, out);
         return NULL;
     }
-    /* a name that is not known is refused later, with what to write instead */
+    /* a name that is not known is refused later, with a suggestion */
     if (!out->row) return read_of_applications(arena, out, config);
     return read_arguments(arena, out, config);
 }

@@ -29,7 +29,7 @@ static bool is_class(const dt_keras_layer *l, const char *name) {
 
 /* ---- texts ---- */
 
-/* A text that is too long counts as an unknown mask. */
+/* A mask whose text would be too long becomes an unknown mask. */
 static const char *bounded(const char *text) {
     return text && strlen(text) <= LONGEST ? text : NULL;
 }
@@ -120,7 +120,8 @@ static const char *mask_of_masking(const dt_keras_model *m, const dt_keras_layer
     return any_of(m->arena, unlike(m->arena, input, value ? value : &zero));
 }
 
-/* Unlike any that an operation computes, so that it is refused as an argument. */
+/* The text of this mask differs from the text of every operation, so that the mask is refused as an
+ * argument. */
 static const char *mask_of_concatenate(const dt_keras_model *m, int i,
                                        const dt_keras_tensors *from) {
     for (int k = 0; k < from->n; k++)
@@ -175,8 +176,8 @@ dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_ten
     return NULL;
 }
 
-/* Follows masks that MultiHeadAttention removes: from its inputs, and so from what is computed of
- * them afterwards. */
+/* Marks masks that MultiHeadAttention removes: from its inputs, and so from all values that are
+ * computed from them afterwards. */
 static void follow_removed(const dt_keras_model *m, int i, const dt_keras_tensors *from) {
     dt_keras_layer *l = &m->layer[i];
     for (int k = 0; k < from->n; k++) {
@@ -206,7 +207,8 @@ void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *
     if (!given) follow_removed(m, i, from);
 }
 
-/* Whether the mask argument is the mask of the inputs: one mask, or one for each input. */
+/* Whether the mask argument is the mask that the inputs have: a single mask, or one for each
+ * input. */
 static bool is_as_passed(const dt_keras_model *m, int i, const dt_tree *mask,
                          const dt_tree *input) {
     const char *own = mask_at(m, i, input),

@@ -55,7 +55,7 @@ static bool is_number(dt_arena *arena, const dt_tree *t, double *out) {
     return is;
 }
 
-/* The layer with its first call replaced by a call with these tensors. */
+/* A copy of the layer whose first call is replaced by a call with these tensors. */
 static dt_tree *called_with(dt_arena *arena, const dt_tree *raw, dt_tree *const *tensor, int n) {
     dt_tree *layer = dt_tree_copy(arena, raw), *nodes = dt_tree_get(layer, "inbound_nodes"),
             *node = dt_keras_map(arena, &nodes->at, 2), *args = dt_arena_new(arena, dt_tree);
@@ -75,7 +75,8 @@ typedef struct affine {
     double scale, offset;
 } affine;
 
-/* Whether the operation with the number c is x * scale + offset. first: c is the first operand. */
+/* Whether the operation on a tensor and the number c is x * scale + offset. first: c is the first
+ * operand. */
 static bool find_affine(const char *name, double c, bool first, affine *out) {
     const bool divides = strcmp(name, "Divide") == 0 || strcmp(name, "TrueDivide") == 0;
     *out = (affine){1, 0};
@@ -141,7 +142,7 @@ static dt_status *find_activation(dt_arena *arena, dt_keras_layer *l, const dt_t
     if (!*is) return NULL;
     DT_TRY(dt_keras_arguments(arena, row->fields, config, &more));
     dt_keras_drop(more, "name");
-    dt_keras_drop(more, "weights_of"); /* a later call; there are no weights */
+    dt_keras_drop(more, "weights_of"); /* entries of a later call; there are no weights to share */
     if (more->n > 0)
         return dt_fail(DT_E_KERAS_MODEL, &more->entry[0].key_at,
                        "operation '%.80s' with %.80s has no equivalent layer", l->class_name->text,

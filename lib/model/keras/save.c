@@ -15,10 +15,10 @@ static const char metadata[] = "{\"keras_version\": \"3.15.1\", \"date_saved\": 
 typedef struct member {
     uint32_t crc;
     int64_t bytes;
-    dt_archive *to; /* NULL: bytes are only counted */
+    dt_archive *to; /* NULL: the bytes are only counted */
 } member;
 
-/* crc32 takes 32 bits of a length at a time. */
+/* crc32 accepts lengths of 32 bits, so bytes are processed in parts. */
 static dt_status *put(void *user, const void *bytes, size_t n) {
     member *m = user;
     m->bytes += (int64_t)n;
@@ -29,7 +29,7 @@ static dt_status *put(void *user, const void *bytes, size_t n) {
     return NULL;
 }
 
-/* A stored member's checksum comes before its bytes, so the file is made twice. */
+/* The checksum of a stored member precedes its bytes, so the file is generated twice. */
 static dt_status *put_weights(dt_archive *a, const dt_hdf5_item *item, int n) {
     member m = {0};
     DT_TRY(dt_hdf5_write(item, n, &(dt_hdf5_sink){put, &m}));

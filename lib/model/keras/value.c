@@ -22,8 +22,8 @@ dt_tree *dt_keras_scalar(dt_arena *arena, const dt_location *at, const char *tex
     return t;
 }
 
-/* Layers get entries that Keras writes elsewhere, or not at all: name, dtype, inputs,
- * use_causal_mask, ... */
+/* spare entries of a map, for entries of layers that Keras writes elsewhere or not at all: name,
+ * dtype, inputs, use_causal_mask, ... */
 enum { SPARE = 8 };
 
 dt_tree *dt_keras_map(dt_arena *arena, const dt_location *at, int most) {
@@ -64,7 +64,7 @@ static bool begins(const dt_tree *text, const char *with) {
     return text && text->kind == DT_TREE_SCALAR && strncmp(text->text, with, strlen(with)) == 0;
 }
 
-/* Whether the module is Keras' or, under its present names, KerasHub's. */
+/* Whether the module belongs to Keras or to KerasHub, under its present name. */
 static bool is_of_keras(const dt_tree *module) {
     return begins(module, "keras.") || begins(module, "keras_hub.") ||
            begins(module, "keras_nlp.") || (begins(module, "keras") && !module->text[5]);
@@ -137,7 +137,7 @@ static dt_status *convert_map(dt_arena *arena, const dt_tree *map, dt_tree **out
     return NULL;
 }
 
-/* Converts a class with its configuration. The policy of an inner object is that of its layer. */
+/* Converts a class with its configuration. An inner object has the dtype policy of its layer. */
 static dt_status *convert_thing(dt_arena *arena, const dt_tree *thing, dt_tree **out) {
     const dt_tree *name;
     dt_tree *config, *arguments;
@@ -228,8 +228,8 @@ static bool is_default(const dt_field *f, const dt_tree *value) {
     return strcmp(dt_str_text(&printed), dt_str_text(&wanted)) == 0;
 }
 
-/* Whether null is not the default here: null axes of a constraint are all axes in Keras, and a null
- * initialiser is that of add_weight. */
+/* Whether null has another meaning than the default here: null axes of a constraint mean all axes
+ * in Keras, and a null initialiser means that of add_weight. */
 static bool null_means_other(const dt_field *f, const char *key) {
     const char *end = strrchr(key, '_');
     return f && ((f->preset && strcmp(f->preset, "null") != 0) ||

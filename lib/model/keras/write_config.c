@@ -55,7 +55,7 @@ static dt_status *check_layer(const dt_layer_spec *l) {
 typedef struct writing {
     dt_arena *arena;
     const dt_model *model;
-    const dt_layer_spec *layer; /* whose arguments are written */
+    const dt_layer_spec *layer; /* the layer whose arguments are written */
     dt_json j;
 } writing;
 
@@ -78,11 +78,11 @@ static void put_head(writing *w, const dt_layer_head *head, const char *name) {
         dt_json_string(&w->j, "dtype", "float64");
 }
 
-/* Bidirectional has its layer twice. Keras would derive the second one from the first, but may then
- * take another layer of the file for it, where memory was used again. */
+/* Bidirectional writes its layer for both directions. Keras would derive the backward layer from
+ * the forward one, but might then take another layer of the file for it if memory was reused. */
 static const char backward[] = "backward_layer";
 
-/* The layer within another has the name that the paths of weights have. */
+/* The name of a layer within another: the one in the paths of its weights. */
 static void name_within(writing *w, bool backwards, const dt_named *named) {
     const dt_layer_spec *l = w->layer;
     const bool both = l->row == &dt_layer_bidirectional;
@@ -95,7 +95,7 @@ static void name_within(writing *w, bool backwards, const dt_named *named) {
         if (strcmp(f->name, "go_backwards") == 0) *(bool *)((char *)named->args + f->offset) ^= 1;
 }
 
-/* An argument that is an object: its table, and Keras' module. */
+/* Writes an argument that is an object. `noun` selects its table and Keras' module. */
 static dt_status *put_object(writing *w, const char *key, const char *noun, const dt_tree *t) {
     static const struct {
         const char *noun, *module;
@@ -132,8 +132,8 @@ static dt_status *put_tree(writing *w, const dt_field *f, const dt_tree *t) {
     return NULL;
 }
 
-/* EinsumDense's output_shape, with sizes in place of null: Keras knows too little of null to make
- * weights that depend on it. */
+/* Writes EinsumDense's output_shape with sizes instead of null, because Keras cannot make weights
+ * that depend on null. */
 static void put_sizes(writing *w, const char *equation, const dt_tree *t) {
     const dt_type *out = &w->layer->out;
     const int n = t->kind == DT_TREE_LIST ? t->n : 1;
@@ -144,13 +144,13 @@ static void put_sizes(writing *w, const char *equation, const dt_tree *t) {
     dt_json_close(&w->j, ']');
 }
 
-/* Arguments that Keras' from_config() wants, though they have a default. */
+/* Whether Keras' from_config() requires the argument although it has a default. */
 static bool is_wanted(const dt_kind *kind, const char *key) {
     return (kind == &dt_layer_rescaling.kind && strcmp(key, "offset") == 0) ||
            (strcmp(kind->name, "Constant") == 0 && strcmp(key, "value") == 0);
 }
 
-/* Whether the value is the default: of numbers, only zeros are compared. */
+/* Whether the value is the default. Of numbers, only zeros are compared. */
 static bool is_default(const dt_field *f, const void *args) {
     const void *p = (const char *)args + f->offset;
     if (f->set) return !*(const bool *)((const char *)args + f->set - 1);
@@ -168,7 +168,8 @@ static bool is_default(const dt_field *f, const void *args) {
     }
 }
 
-/* A single number stays one where Keras takes either; a shape is a list. */
+/* Writes a value. A single number is written as a number if Keras accepts both; a shape is always a
+ * list. */
 static void put_value(writing *w, const dt_field *f, const void *args) {
     const dt_ints *list = (const void *)((const char *)args + f->offset);
     if (f->kind == DT_FIELD_INTS && list->lone && strcmp(f->name, "target_shape") != 0)
@@ -191,7 +192,7 @@ static bool is_elsewhere(const char *key) {
 }
 
 static dt_status *put_arguments(writing *w, const dt_named *named) {
-    const char *equation = NULL; /* EinsumDense's, which comes before its shape */
+    const char *equation = NULL; /* equation of EinsumDense, which precedes the output shape */
     for (const dt_field *f = named->kind->fields; f && f->kind != DT_FIELD_END; f++) {
         const void *p = (const char *)named->args + f->offset;
         if (is_elsewhere(f->name) || (f->kind != DT_FIELD_TREE && is_default(f, named->args) &&
@@ -275,8 +276,9 @@ static void put_states(writing *w, const dt_layer_spec *l, int first) {
     dt_json_close(&w->j, ']');
 }
 
-/* A layer of several inputs takes one list of them; attention with heads takes query, value and
- * key as arguments, recurrent layers their states. Self-attention takes its input twice. */
+/* Writes the arguments of a call. A layer of several inputs has one list of them. Attention with
+ * heads has query, value and key as arguments, and recurrent layers have their states.
+ * Self-attention gets its input twice. */
 static void put_call(writing *w, const dt_layer_spec *l) {
     const bool heads = dt_keras_has_heads(l->row), masked = flag(l, "use_attention_mask"),
                attends =
@@ -344,7 +346,7 @@ static dt_status *put_layer(writing *w, int i, bool functional) {
 
 /* ---- the model ---- */
 
-/* A list, unless there is only one. */
+/* Writes a list of histories, or a single one without a list. */
 static void put_histories(writing *w, const char *key, const int *layer, int n) {
     if (n > 1) dt_json_open(&w->j, key, '[');
     for (int i = 0; i < n; i++) put_history(w, n > 1 ? NULL : key, layer[i]);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where Keras looks for weights in model.weights.h5. A layer is found by its class, counted in the
- * order of the model's layers, and within it by the names of attributes:
+ * Writes weights where Keras expects them in model.weights.h5. A layer is found by its class,
+ * counted in the order of the model's layers, and within it by the names of attributes:
  *
  *     fc/kernel                               layers/dense_1/vars/0
  *     both/forward_lstm/lstm_cell/kernel      layers/bidirectional/forward_layer/cell/vars/0
  *
- * A functional model's layers are in Keras' order, not the file's: by their distance from the
- * outputs, and at the same distance in the order in which a walk from the outputs meets them. The
- * operations that compute masks count as layers of that graph.
+ * The layers of a functional model are in Keras' order, not in that of the job file: by their
+ * distance from the outputs, and at equal distance in the order in which a walk from the outputs
+ * reaches them. The operations that compute masks count as layers of that graph.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,9 +38,13 @@ bool dt_keras_is_sequential(const dt_model_spec *m) {
 
 typedef struct place {
     int layer;
-    int depth;      /* length of the longest way from the layer to an output */
-    int mask_depth; /* of the operation that computes the mask of its output; 0: it is not read */
-    int met;        /* when the walk met the layer, from 1; 0: it is not part of the model */
+    int depth; /* length of the longest path from the layer to an output */
+    /* Depth of the operation that computes the mask of the layer's output; 0: the mask is not
+     * used. */
+    int mask_depth;
+    /* The layer's number in the order in which the walk reached the layers, from 1; 0: it is not
+     * part of the model. */
+    int met;
 } place;
 
 static void walk(const dt_model_spec *m, int i, place *all, int *n) {
@@ -70,8 +74,8 @@ static void reach(int *depth, int at_least) {
     if (*depth < at_least) *depth = at_least;
 }
 
-/* The operations behind the mask of layer i, which is read: they add to the depth of what they
- * read. */
+/* Counts the operations that compute the mask of layer i, which is used: they add to the depth of
+ * the layers from which they compute it. */
 static void reach_mask(const dt_model_spec *m, int i, place *all) {
     const dt_layer_spec *l = &m->layer[i];
     const int depth = all[i].mask_depth;
@@ -123,14 +127,16 @@ static int list_places(const dt_model_spec *m, place *all) {
 
 /* ---- masks that MultiHeadAttention removes: see mask.c ---- */
 
-/* Layers of a depth run in an order that is not known here, so that of the first is seen by all. */
+/* Removes the masks of the inputs of a MultiHeadAttention for all layers at its depth, because the
+ * order in which these run is unknown here. */
 static void remove_masks(const dt_model_spec *m, const place *p, const dt_layer_spec **remover) {
     const dt_layer_spec *l = &m->layer[p->layer];
     for (int k = 0; k < l->n_in && l->row == &dt_layer_multi_head_attention; k++)
         if (m->layer[l->from[k]].out_mask && !remover[l->from[k]]) remover[l->from[k]] = l;
 }
 
-/* What is computed of a layer that has lost its mask has none either. */
+/* Checks that no layer needs a removed mask. Values that are computed from a layer without a mask
+ * have no mask either. */
 static dt_status *check_masks(const dt_model_spec *m, int i, const dt_layer_spec **remover) {
     const dt_layer_spec *l = &m->layer[i];
     const bool makes = l->row == &dt_layer_embedding || l->row == &dt_layer_masking;
@@ -175,7 +181,7 @@ static const char *class_key(dt_arena *arena, const dt_layer *row) {
     return dt_snake_case(arena, row->kind.name);
 }
 
-/* The attribute that holds a part of a layer; NULL: unknown. */
+/* The attribute in Keras that holds a part of a layer; NULL: unknown. */
 static const char *attribute_of(const dt_layer *row, const char *part, size_t n) {
     static const struct {
         const dt_layer *row;
@@ -211,13 +217,13 @@ static void add_group(listing *l, int first, const char *path, const char *name)
     if (find_item(l, first, path) < 0) l->item[l->n++] = (dt_hdf5_item){.path = path, .name = name};
 }
 
-/* Adds a weight whose path within its layer is `rest`, and the groups in which it is. */
+/* Adds a weight, whose path within its layer is `rest`, and the groups that contain it. */
 static dt_status *add_weight(listing *l, const dt_layer_spec *spec, int first, const char *rest,
                              const dt_named_view *array) {
     const char *group =
         dt_arena_printf(l->arena, "%.*s", (int)(strlen(l->item[first].path) - strlen("/vars")),
                         l->item[first].path);
-    const dt_layer *row = spec->row; /* NULL: a layer inside it */
+    const dt_layer *row = spec->row; /* NULL: a layer inside of this one */
     size_t n;
     for (; rest[n = strcspn(rest, "/")]; rest += n + 1) {
         const char *attribute = attribute_of(row, rest, n);
@@ -238,7 +244,7 @@ static dt_status *add_weight(listing *l, const dt_layer_spec *spec, int first, c
     }
 }
 
-/* Normalization's third variable: the number of examples that it was adapted to. */
+/* Adds the third variable of Normalization: the number of examples that it was adapted to. */
 static void add_count(listing *l, int first) {
     dt_named_view *count = dt_arena_new(l->arena, dt_named_view);
     *count =
@@ -247,7 +253,7 @@ static void add_count(listing *l, int first) {
                                      .array = count};
 }
 
-/* Adds SpectralNormalization's first variable, a copy of its layer's kernel. */
+/* Adds the first variable of SpectralNormalization: a copy of the kernel of its layer. */
 static void add_kernel_again(listing *l, const dt_layer_spec *spec, int first) {
     int k = 0;
     while (strcmp(spec->weight[k].name, "kernel") != 0) k++;
@@ -255,7 +261,7 @@ static void add_kernel_again(listing *l, const dt_layer_spec *spec, int first) {
                                      .array = &l->weights->array[spec->first_weight + k]};
 }
 
-/* Counters of random numbers are not saved by Keras. */
+/* Adds the weights of a layer, without counters of random numbers, which Keras does not save. */
 static dt_status *add_layer(listing *l, const dt_layer_spec *spec, const char *key) {
     const int first = l->n;
     add_group(l, first, dt_arena_printf(l->arena, "layers/%s/vars", key), spec->name);
@@ -278,7 +284,7 @@ static int count_class(const dt_model_spec *m, const place *all, int k) {
 
 dt_status *dt_keras_weights_list(dt_arena *arena, const dt_model_spec *m, const dt_arrays *weights,
                                  dt_hdf5_item **item, int *n) {
-    enum { PARTS = 4 }; /* groups that a weight may add */
+    enum { PARTS = 4 }; /* number of groups that a weight may add */
     place *all = dt_arena_array(arena, place, m->n_layers + 1);
     listing l = {.arena = arena,
                  .weights = weights,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * AdaptiveAveragePooling and AdaptiveMaxPooling: pool every spatial dimension to `output_size`
- * places. Place i of n sees the elements from floor(i * size / n) to ceil((i + 1) * size / n), so
- * windows may overlap and differ by an element.
+ * positions. Position i of n covers the elements from floor(i * size / n) to ceil((i + 1) * size /
+ * n), so windows may overlap and may differ in size by one element.
  *
  *     (B, ..., channels) to (B, output_size, channels)
  *
- * The gradient of a maximum is shared equally by equals; Keras on TensorFlow gives it to the first.
+ * Equal maxima share the gradient equally; Keras on TensorFlow gives it to the first one.
  */
 #include "model/layer/spatial.h"
 
@@ -34,7 +34,7 @@ static dt_status *build(dt_layer_build *b, const char *kind, int n) {
 
 /* ---- graph ---- */
 
-/* (out, in) of int64: i * size / n, of the rows i + more, rounded up by `up` */
+/* (out, in) of int64: for each row r, r' * size / n with r' = r + more, rounded up if `up` */
 static dt_value edge(dt_trace *t, const dt_type *type, int64_t more, int64_t up) {
     dt_value i = dt_iota(t, type, 0);
     dt_value at =
@@ -43,7 +43,9 @@ static dt_value edge(dt_trace *t, const dt_type *type, int64_t more, int64_t up)
 }
 
 typedef struct windows {
-    dt_value sees, size; /* (out, in): bools, and int64 */
+    /* Two values (out, in): whether a window covers an element, as bools, and the window's size, as
+     * int64. */
+    dt_value sees, size;
 } windows;
 
 static windows windows_of(dt_trace *t, int64_t out, int64_t in) {
@@ -54,7 +56,7 @@ static windows windows_of(dt_trace *t, int64_t out, int64_t in) {
                      dt_subtract(end, begin)};
 }
 
-/* The mean over dimension d: a product with the elements' shares. */
+/* The mean over dimension d, as a product with the weights of the elements. */
 static dt_value average(dt_value x, int d, int64_t out) {
     const dt_type t = dt_type_of_value(x);
     const windows w = windows_of(x.trace, out, t.dim[d]);
@@ -77,8 +79,8 @@ static dt_value even_maximum(dt_value x, int d, int64_t out) {
     return dt_reduce(dt_reshape(x, two.rank, two.dim), DT_REDUCE_MAX, 1u << (d + 1));
 }
 
-/* The maximum over windows of dimension d. If windows differ in size, x is repeated for each of
- * them, and elements outside of a window count as minus infinity. */
+/* The maximum over windows of dimension d. If windows differ in size, x is repeated for each
+ * window, and elements outside of the window are replaced by minus infinity. */
 static dt_value maximum(dt_value x, int d, int64_t out) {
     const dt_type t = dt_type_of_value(x);
     if (t.dim[d] % out == 0) return even_maximum(x, d, out);

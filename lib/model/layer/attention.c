@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention and AdditiveAttention: every step of the query takes a mean of the values, weighted by
+ * Attention and AdditiveAttention: every step of the query yields a mean of the values, weighted by
  * the softmax of scores over the steps of the keys. `inputs` are [query, value] or [query, value,
  * key]; without a key the value is the key.
  *
@@ -10,10 +10,11 @@
  *     Attention, concat     weight * sum over d of tanh(scale * (q + k))
  *     AdditiveAttention     sum over d of scale[d] * tanh(q + k)
  *
- * With return_attention_scores the shares, (B, T, S), are a further output, attention_scores.
+ * With return_attention_scores the weights of the means, (B, T, S), are a further output,
+ * attention_scores.
  *
- * scale and weight are trained. The value's mask hides steps; where the query is masked the output
- * is 0.
+ * scale and weight are trained. Masked steps of the value get no weight; where the query is masked
+ * the output is 0.
  *
  * M.-T. Luong et al. (2015); D. Bahdanau et al. (2014).
  */
@@ -55,7 +56,7 @@ static const dt_field additive_fields[] = {
 
 enum { QUERY, VALUE };
 
-/* The number of the input that is the key. */
+/* The number of the input that holds the keys. */
 static int key_of(int n_in) { return n_in > 2 ? 2 : VALUE; }
 
 static dt_status *check_inputs(const dt_layer_build *b) {
@@ -77,7 +78,8 @@ static dt_status *add_number(dt_layer_build *b, const char *name) {
         b, &(dt_weight_request){.name = name, .dtype = b->in.dtype, .preset = "ones"});
 }
 
-/* What both layers have: shapes, and the counter of dropout as the last weight. */
+/* The part of `build` that both layers have: shapes, and the counter of dropout as the last
+ * weight. */
 static dt_status *build_rest(dt_layer_build *b) {
     const struct attention *a = b->args;
     int *counter = dt_arena_array(b->arena, int, 1);
@@ -120,7 +122,7 @@ static dt_value dot_scores(const dt_layer_call *c) {
     return a->use_scale ? dt_multiply(scores, c->weight[0]) : scores;
 }
 
-/* query + key, (B, T, S, D) */
+/* query + key for all pairs of steps, (B, T, S, D) */
 static dt_value pairs(const dt_layer_call *c) {
     const dt_value key = c->xs[key_of(c->n_in)];
     const dt_type q = dt_type_of_value(c->x), k = dt_type_of_value(key);
@@ -142,8 +144,8 @@ static dt_value additive_scores(const dt_layer_call *c) {
     return dt_reduce(a->use_scale ? dt_multiply(x, c->weight[0]) : x, DT_REDUCE_SUM, 1u << 3);
 }
 
-/* The scores of hidden steps, lowered as in Keras: a step whose keys are all hidden attends to them
- * equally. */
+/* Lowers the scores of masked steps, as Keras does: a step whose keys are all masked attends to
+ * them equally. */
 static dt_value hide(const dt_layer_call *c, dt_value scores) {
     const struct attention *a = c->args;
     dt_type bools = dt_type_of_value(scores), one = dt_type_of(DT_INT32, 2, bools.dim + 1);

@@ -3,14 +3,14 @@
  * BatchNormalization: normalizes each channel to mean 0 and deviation 1 over the batch and all
  * positions, then scales by gamma and adds beta. S. Ioffe, C. Szegedy, Batch Normalization (2015).
  *
- *     training     mean and (population) variance of the current batch: of a replica's own
- *                  examples, or with `synchronized` of all
- *     otherwise    the moving ones, which every training step updates from the batch's:
- *                  moving * momentum + batch * (1 - momentum)
+ *     training     uses the mean and the (population) variance of the current batch: of the
+ *                  replica's own examples, or with `synchronized` of all replicas' examples
+ *     otherwise    uses moving statistics, which every training step updates from those of the
+ *                  batch: moving * momentum + batch * (1 - momentum)
  *
- * The moving statistics are the same on all replicas: they move towards the mean of the replicas'
- * statistics, weighted by the replicas' numbers of examples. A layer that is not trainable always
- * uses the moving statistics. Masked steps are not counted.
+ * The moving statistics are the same on all replicas: they move towards the mean of all replicas'
+ * statistics, weighted by their numbers of examples. A layer that is not trainable always uses the
+ * moving statistics. Masked steps are not counted.
  */
 #include "model/layer/axes.h"
 
@@ -95,7 +95,7 @@ static dt_status *build(dt_layer_build *b) {
     return add_weights(b, 1u << axis);
 }
 
-/* ---- statistics ---- */
+/* ---- mean and variance ---- */
 
 typedef struct statistics {
     dt_value mean, variance; /* (channels) */
@@ -106,8 +106,8 @@ static dt_value masked(const dt_layer_call *c, dt_value x) {
     return c->masks[0].trace ? dt_select(dt_mask_along(c->masks[0], x), x, dt_like(x, 0)) : x;
 }
 
-/* The number of elements of each channel where the mask is set, plus Keras' epsilon, which
- * avoids a division by 0. */
+/* The number of elements of each channel where the mask is set, plus Keras' epsilon, which avoids a
+ * division by 0. */
 static dt_value count_of_masked(const dt_layer_call *c, uint32_t dims) {
     dt_value counts =
         dt_reduce(dt_convert(dt_mask_along(c->masks[0], c->x), dt_type_of_value(c->x).dtype),
@@ -129,8 +129,8 @@ static dt_value count_of_all(dt_value x, uint32_t dims) {
     return dt_multiply(examples, dt_count_over(x, dims & ~1u));
 }
 
-/* x - mean, with the mean as a constant. The gradient of the sum of squares is the same, since
- * centred values add up to 0. */
+/* x - mean, where the mean is treated as a constant. The gradient of the sum of squares is the
+ * same, since centred values add up to 0. */
 static dt_value centre(dt_value x, dt_value mean, uint32_t channels) {
     dt_type t = dt_type_of_value(x);
     return dt_subtract(x, dt_along(dt_stop_gradient(mean), &t, channels));
@@ -154,8 +154,8 @@ static statistics common_statistics(dt_value x, uint32_t channels, uint32_t dims
     return (statistics){mean, dt_divide(sum_of_all(squares(x, mean, channels), dims), count)};
 }
 
-/* The statistics of examples where the mask is set: this replica's, or with `synchronized` those of
- * all replicas. */
+/* The statistics of examples where the mask is set: of this replica's examples, or with
+ * `synchronized` of all replicas'. */
 static statistics masked_statistics(const dt_layer_call *c, uint32_t channels, uint32_t dims) {
     const struct batch_normalization *n = c->args;
     dt_value (*sum)(dt_value x, uint32_t dims) = n->synchronized ? sum_of_all : sum_of_own;
@@ -197,9 +197,9 @@ static statistics batch_statistics(const dt_layer_call *c, uint32_t channels, in
 }
 
 /*
- * (x - mean) factor + offset, with two numbers for each channel. The gradient of the mean goes
- * through the offset, which contains (mean - itself) * factor, a zero. So the backward pass needs
- * two sums over the batch, of dy and of dy (x - mean), and not a third.
+ * (x - mean) factor + offset, with two numbers for each channel. The gradient of the mean flows
+ * through the offset, to which (mean - constant copy of the mean) * factor, a zero, is added. So
+ * the backward pass needs only two sums over the batch: of dy and of dy (x - mean).
  */
 static dt_value normalize(const dt_layer_call *c, const statistics *s, uint32_t channels) {
     const struct batch_normalization *n = c->args;

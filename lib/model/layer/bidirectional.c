@@ -135,7 +135,7 @@ static dt_value call(const dt_layer_call *c) {
     return join((merge)b->merge_mode, forward, backward);
 }
 
-/* The range of both directions' outputs side by side, or of their product, mean or sum. */
+/* The range of the merged output: both directions side by side, or their product, mean or sum. */
 static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
     const struct bidirectional *b = l->args;
     const direction *d = l->made;

@@ -4,10 +4,10 @@
  * number, as a whole number or as such a vector.
  *
  *     one_hot      (B, ..., n) to (B, ..., n, num_tokens), and (B, ..., 1) to (B, ..., num_tokens)
- *     multi_hot    (B, n) to (B, num_tokens): 1 for each number that is there
- *     count        the same, with how often it is there
+ *     multi_hot    (B, n) to (B, num_tokens): 1 for each number that occurs
+ *     count        the same, but with the number of occurrences in place of 1
  *
- * A number that is negative, or not below num_tokens, gives zeros; Keras refuses it. Neither layer
+ * A number that is negative or at least num_tokens yields zeros; Keras refuses it. Neither layer
  * has a gradient.
  */
 #include "model/model.h"
@@ -48,7 +48,8 @@ static const dt_field discretization_fields[] = {
 
 /* ---- vectors ---- */
 
-/* Without the last dimension: it has one number, or the numbers are joined into one vector. */
+/* Whether the result lacks the last dimension of the input: that has a single number, or its
+ * numbers are joined into one vector. */
 static bool joins(const dt_type *in, int mode) {
     return mode != ONE_HOT || (in->rank > 1 && in->dim[in->rank - 1] == 1);
 }
@@ -132,7 +133,7 @@ static dt_status *build_discretization(dt_layer_build *b) {
     return NULL;
 }
 
-/* How many boundaries are not above the number. */
+/* The number of boundaries that are at most the input's number. */
 static dt_value call_discretization(const dt_layer_call *c) {
     const struct discretization *d = c->args;
     const dt_dtype given = dt_type_of_value(c->x).dtype,

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conv1DTranspose, Conv2DTranspose, Conv3DTranspose: the gradient of a convolution used as a
- * layer: each element of x adds the window, multiplied by it, to the output. W is (window ...,
- * filters, channels), as in Keras.
+ * Conv1DTranspose, Conv2DTranspose, Conv3DTranspose: the gradient of a convolution used as a layer:
+ * each element of x adds the kernel, multiplied by the element, to a window of the output. W is
+ * (window ..., filters, channels), as in Keras.
  *
- * The output has a size from which a convolution with the same arguments would give the input's
- * size. With strides there are several:
+ * The size of the output is one for which a convolution with the same arguments would give the
+ * input's size. With strides there are several such sizes:
  *
- *     valid   (in - 1) stride + window + output_padding, by default as much as lets windows not
- *             overlap: max(stride - window, 0)
- *     same    in * stride, or (in - 1) stride + window % 2 + output_padding where output_padding is
- *             given
+ *     valid   (in - 1) stride + window + output_padding, which is max(stride - window, 0) by
+ *             default
+ *     same    in * stride; with output_padding (in - 1) stride + window % 2 + output_padding
  *
- * window counting its holes: (size - 1) dilation_rate + 1.
+ * Here the size of the window includes its holes: (size - 1) dilation_rate + 1.
  */
 #include "model/layer/spatial.h"
 #include "op/window.h"
@@ -33,7 +32,7 @@ static int64_t output_size(const dt_conv_layer *c, const dt_space *s, int i, int
     return given ? (in - 1) * stride + window % 2 + extra : in * stride;
 }
 
-/* The window of the convolution from the output back to `in`: x is dilated and padded for it. */
+/* The window of the convolution that computes `in` from the output. It dilates and pads x. */
 static dt_window turned_window(const dt_conv_layer *c, const dt_space *s, int i, int64_t in) {
     int64_t out = output_size(c, s, i, in), window = dt_dilated(s->size[i], s->dilation[i]);
     dt_window forward = dt_space_window(s, i, out);
@@ -95,7 +94,8 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* (window ..., filters, channels) reversed, as (window ..., channels, filters) */
+/* The kernel (window ..., filters, channels), reversed along the window, as (window ..., channels,
+ * filters). */
 static dt_value turn_round(dt_value kernel, int n) {
     int perm[DT_MAX_RANK];
     for (int d = 0; d < n + 2; d++) perm[d] = d == n ? n + 1 : d == n + 1 ? n : d;

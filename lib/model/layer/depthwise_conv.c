@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DepthwiseConv1D, DepthwiseConv2D: every channel has depth_multiplier windows of its own. W is
- * (window ..., channels, depth_multiplier), as in Keras; output channel c * depth_multiplier + m
- * is of input channel c.
+ * DepthwiseConv1D, DepthwiseConv2D: every channel has its own depth_multiplier kernels. W is
+ * (window ..., channels, depth_multiplier), as in Keras; output channel c * depth_multiplier + m is
+ * computed from input channel c.
  *
- * SeparableConv1D, SeparableConv2D: the same without bias, and then a product with (1 ..., channels
- * * depth_multiplier, filters) at each place: two small kernels for one large one.
+ * SeparableConv1D, SeparableConv2D: the same without bias, followed by a convolution with a kernel
+ * (1 ..., channels * depth_multiplier, filters): two small kernels instead of a large one.
  */
 #include "model/layer/spatial.h"
 
@@ -22,7 +22,7 @@ static const dt_field separable_fields[] = {
     DT_CONSTRAINT(dt_conv_layer, POINTWISE, "pointwise_constraint"),
     DT_END};
 
-/* Adds the first weight; *outputs is the number of channels of its result. */
+/* Adds the first weight; *outputs is the number of channels that it produces. */
 static dt_status *build_depthwise(dt_layer_build *b, const char *weight, int64_t *outputs) {
     const char *kind = b->row->kind.name;
     const int n = b->row->sides;

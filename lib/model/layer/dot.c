@@ -45,7 +45,8 @@ static dt_status *check_types(const dt_layer_build *b, const int *axis) {
     return dt_layer_wants(b, "Dot", 2);
 }
 
-/* The shape of the result: the batch, then the dimensions of both inputs but the joined axes. */
+/* The shape of the result: the batch, then the dimensions of both inputs without the contracted
+ * axes. */
 static dt_status *join_shapes(dt_layer_build *b, const int *axis) {
     int64_t dim[2 * DT_MAX_RANK] = {b->in.dim[0]};
     int rank = 1;
@@ -75,7 +76,7 @@ static dt_status *build(dt_layer_build *b) {
 
 /* ---- graph ---- */
 
-/* x / its length along the axis; lengths below 1e-7, Keras' epsilon, count as that. */
+/* x / its length along the axis. A length below 1e-7, Keras' epsilon, is replaced by 1e-7. */
 static dt_value normalize(dt_value x, int axis) {
     dt_type t = dt_type_of_value(x);
     dt_value square = dt_reduce(dt_multiply(x, x), DT_REDUCE_SUM, 1u << axis);
@@ -98,7 +99,7 @@ static dt_value call(const dt_layer_call *c) {
 static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
     if (((const struct dot *)l->args)->normalize) return dt_yields_of_norm(l, above);
     dt_yield y = dt_yields_product(l, above);
-    if (y.range != DT_RANGE_REAL) y.range = DT_RANGE_UNKNOWN; /* a sum of products */
+    if (y.range != DT_RANGE_REAL) y.range = DT_RANGE_UNKNOWN; /* the result is a sum of products */
     return y;
 }
 

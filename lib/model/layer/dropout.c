@@ -2,11 +2,11 @@
 /*
  * Dropout: only during training. A fraction `rate` of the elements becomes 0, the others are
  * divided by 1 - rate. N. Srivastava et al., Dropout (2014). The spatial forms drop whole channels,
- * the same at every place.
+ * at all positions together.
  *
- * AlphaDropout, for activations by selu, sets them to the least value of selu instead of 0, and
- * then scales and shifts all so that mean 0 and deviation 1 stay. G. Klambauer et al.,
- * Self-Normalizing Neural Networks (2017).
+ * AlphaDropout, for selu activations, sets elements to the least value of selu instead of 0, and
+ * then scales and shifts all elements so that mean 0 and deviation 1 are preserved. G. Klambauer et
+ * al., Self-Normalizing Neural Networks (2017).
  */
 #include "model/layer/noise.h"
 
@@ -63,7 +63,7 @@ static dt_status *read_mask(const dt_layer_build *b, const dt_tree *shape, dt_ty
     return NULL;
 }
 
-/* The rest of build, given the shape of the mask, which is the same for all forms. */
+/* The part of `build` that is the same for all forms, given the shape of the random mask. */
 static dt_status *finish(dt_layer_build *b, const dt_type *mask) {
     const struct dropout *d = b->args;
     b->out = b->in;

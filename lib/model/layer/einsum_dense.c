@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * EinsumDense: y = activation(einsum(equation, x, W) + b). Letters of the equation are dimensions
- * of x, W and y. Letters that y lacks are summed; letters that x and W share are multiplied.
+ * of x, W and y. The result is summed over letters that y lacks.
  *
  *     EinsumDense: {equation: 'abc,cd->abd', output_shape: [null, 64], bias_axes: d}
  *     EinsumDense: {equation: '...x,xy->...y', output_shape: 64, bias_axes: y}
  *
  * A letter that W and y have and x lacks takes its size from output_shape, which lists the
- * dimensions of y behind the batch; `...` stands for dimensions that stay.
+ * dimensions of y behind the batch; `...` stands for dimensions that are kept.
  */
 #include <ctype.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static const dt_field fields[] = {
     DT_NOT_YET("quantization_config"),
     DT_END};
 
-/* The dimensions of one value, by letter; those of '...' are digits. */
+/* The dimensions of one value, as letters; those of '...' are written as digits. */
 typedef struct letters {
     int n;
     char of[DT_MAX_RANK + 1];
@@ -54,7 +54,7 @@ typedef struct letters {
 
 typedef struct einsum {
     letters x, w, y;
-    int64_t size[128]; /* by letter; 0: unknown */
+    int64_t size[128]; /* the size of each letter's dimension; 0: unknown */
 } einsum;
 
 /* ---- the equation ---- */
@@ -77,7 +77,8 @@ static bool add_letter(letters *l, char letter) {
     return true;
 }
 
-/* Reads up to `end`, with `elided` digits in place of '...', first or last; -1: there is none. */
+/* Reads letters up to the character `end`. '...', which must be first or last, becomes `elided`
+ * digits. elided -1: there is no '...'. */
 static bool read_letters(const char **text, char end, int elided, letters *out) {
     const char *p = *text;
     bool fits = true;
@@ -97,7 +98,7 @@ static dt_status *read_equation(const dt_layer_build *b, einsum *out) {
     const bool elides = dots && comma && dots < comma;
     const int letters_of_x = comma ? (int)(comma - p) - (elides ? 3 : 0) : 0;
     const int elided = elides ? b->in.rank - letters_of_x : 0;
-    const int of_y = elides ? elided : -1; /* x and y have '...', or neither */
+    const int of_y = elides ? elided : -1; /* x and y must both have '...', or neither */
     if (elided < 0) return refuse(b, "x has fewer dimensions than letters");
     if (!read_letters(&p, ',', of_y, &out->x) || !read_letters(&p, '-', -1, &out->w) ||
         *p++ != '>' || (elides && !strstr(p, "...")) || !read_letters(&p, '\0', of_y, &out->y))
@@ -111,7 +112,7 @@ static dt_status *read_equation(const dt_layer_build *b, einsum *out) {
 
 /* ---- sizes ---- */
 
-/* Size i of output_shape, 0 where it is null; *n: how many there are. */
+/* Size i of output_shape; 0 if it is null. *n: the number of sizes. */
 static dt_status *output_size(const dt_tree *t, int i, int *n, int64_t *size) {
     const dt_tree *item = t->kind == DT_TREE_LIST ? i < t->n ? t->item[i] : NULL : t;
     *n = t->kind == DT_TREE_LIST ? t->n : 1;
@@ -162,7 +163,7 @@ static dt_type type_of(const einsum *e, const letters *l, dt_dtype dtype) {
     return dt_type_of(dtype, l->n, dim);
 }
 
-/* The number of leading dimensions of W that are summed, if no other one is; else 0. */
+/* The number of leading dimensions of W that are summed, if only leading dimensions are; else 0. */
 static int summed_first(const einsum *e) {
     int n = 0;
     while (n < e->w.n && position(&e->y, e->w.of[n]) < 0) n++;
@@ -184,7 +185,8 @@ static dt_status *add_kernel(dt_layer_build *b, const einsum *e) {
     return dt_layer_weight(b, &w);
 }
 
-/* The bias has y's dimensions from the first that it has on, 1 where it has none. */
+/* Adds the bias. It has y's dimensions from the first of bias_axes on, with size 1 for those that
+ * are not in bias_axes. */
 static dt_status *add_bias(dt_layer_build *b, const einsum *e) {
     const struct einsum_dense *d = b->args;
     dt_weight_request w = {.name = "bias",
@@ -219,7 +221,8 @@ static dt_status *build(dt_layer_build *b) {
 
 /* ---- graph ---- */
 
-/* x with its dimensions, which `from` names, in the order of `to`, a subset; others are summed. */
+/* x with its dimensions, which `from` names, put in the order of `to`. Dimensions that `to` lacks
+ * are summed. */
 static dt_value arranged(dt_value x, const letters *from, const letters *to) {
     uint32_t summed = 0;
     int perm[DT_MAX_RANK] = {0};
@@ -233,7 +236,8 @@ static dt_value arranged(dt_value x, const letters *from, const letters *to) {
     return memcmp(left.of, to->of, (size_t)to->n) == 0 ? x : dt_transpose(x, perm);
 }
 
-/* One product of matrices: no letter stands in x, W and y. *out: the letters of the result. */
+/* The product of x and W as one product of matrices; no letter occurs in all of x, W and y. *out:
+ * the letters of the result. */
 static dt_value product(const einsum *e, dt_value x, dt_value w, letters *out) {
     dt_dot_attr dot;
     memset(&dot, 0, sizeof dot);
@@ -251,7 +255,8 @@ static dt_value product(const einsum *e, dt_value x, dt_value w, letters *out) {
     return dt_dot_general(x, w, &dot);
 }
 
-/* x * W over the dimensions of both, for letters in x, W and y. */
+/* The product x * W over the dimensions of both, for equations in which letters occur in x, W and
+ * y. */
 static dt_value spread(const einsum *e, dt_value x, dt_value w, letters *out) {
     letters of_w = {0};
     int8_t dims_x[DT_MAX_RANK], dims_w[DT_MAX_RANK];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Embedding: looks up rows of a table: (B, ...) of integers to (B, ..., output_dim). Floats are
- * truncated to integers; negative numbers count from the last row, as in the original. */
+ * truncated to integers; negative numbers count from the last row, as in Keras. */
 #include "model/model.h"
 
 struct embedding {

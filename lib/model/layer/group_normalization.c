@@ -7,8 +7,8 @@
  *                   ->  standardised over all but B and groups
  *                   ->  (B, h, w, c), times gamma, plus beta
  *
- * Y. Wu, K. He, Group Normalization (2018). One group is layer normalisation over everything, as
- * many groups as channels instance normalisation.
+ * Y. Wu, K. He, Group Normalization (2018). With one group it is layer normalisation over all
+ * dimensions; with as many groups as channels it is instance normalisation.
  */
 #include "model/layer/axes.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GroupQueryAttention over itself: MultiHeadAttention in which num_query_heads /
- * num_key_value_heads heads that are neighbours share keys and values, so that there are fewer of
- * these to compute and to keep. See heads.h.
+ * GroupQueryAttention of a sequence to itself: MultiHeadAttention in which num_query_heads /
+ * num_key_value_heads neighbouring heads share keys and values, so that fewer of these are computed
+ * and stored. See heads.h.
  *
  * J. Ainslie et al., GQA: Training Generalized Multi-Query Transformer Models from Multi-Head
  * Checkpoints (2023).

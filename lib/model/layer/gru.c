@@ -4,9 +4,9 @@
  *
  *     h' = z h + (1 - z) activation(candidate)
  *
- * The reset gate multiplies the state's contribution to the candidate: after the product of state
- * and kernel (reset_after, which has a separate bias for that product), or the state before the
- * product, as in K. Cho et al., Learning Phrase Representations (2014).
+ * With reset_after, the reset gate multiplies the product of state and kernel, which has a separate
+ * bias. Otherwise it multiplies the state before the product, as in K. Cho et al., Learning Phrase
+ * Representations (2014).
  */
 #include "model/layer/recurrent.h"
 

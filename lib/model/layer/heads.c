@@ -7,7 +7,7 @@
 
 enum { QUERY, VALUE, KEY }; /* the order of the inputs */
 
-/* The number of the input that gives queries, values or keys. */
+/* The number of the input that provides queries, values or keys. */
 static int source(const dt_heads *h, int n_in, int what) {
     int n = n_in - h->takes_mask;
     return what < n ? what : n > 1 ? VALUE : QUERY;
@@ -48,8 +48,8 @@ static dt_status *check_sources(const dt_layer_build *b, const dt_heads *h) {
 
 /* ---- weights ---- */
 
-/* A projection: its kernel, which sums over the dimensions before `first_out`, and a bias with
- * the dimensions from there on. */
+/* A projection: its kernel, which is contracted over the dimensions before `first_out`, and a bias
+ * with the remaining dimensions. */
 typedef struct projection {
     const char *kernel, *bias;
     dt_type type;
@@ -88,7 +88,7 @@ static dt_status *add_heads(dt_layer_build *b, const dt_heads *h, const to_heads
         b, h, &(projection){p->kernel, p->bias, dt_type_of(b->in.dtype, 3, dim), 1}, h->use_bias);
 }
 
-/* Adds the projection from heads to a step, which gives the layer's result. */
+/* Adds the projection from the heads to a step of the layer's result. */
 static dt_status *add_output(dt_layer_build *b, const dt_heads *h) {
     projection p = {"attention_output/kernel", "attention_output/bias",
                     dt_type_of(b->in.dtype, 2, (int64_t[]){h->query_heads, h->value_dim}), 2};
@@ -124,7 +124,7 @@ dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
     DT_TRY(add_output(b, h));
     dt_heads *made = dt_arena_copy(b->arena, h, sizeof *h);
     const int64_t steps = b->in.dim[1], keys = source_type(b, h, KEY)->dim[1];
-    if (h->window >= dt_max(steps, keys)) made->window = 0; /* it holds all keys */
+    if (h->window >= dt_max(steps, keys)) made->window = 0; /* such a window contains all keys */
     b->made = made;
     const dt_type scores = dt_type_of(b->in.dtype, 4, (int64_t[]){b->in.dim[0], n, steps, keys});
     if (h->returns_scores) dt_layer_further(b, "attention_scores", &scores);
@@ -133,8 +133,8 @@ dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
 
 /* ---- graph ---- */
 
-/* x times the next kernel, plus its bias; advances *weight. The last `contract` dimensions of x
- * are contracted with the first ones of the kernel. */
+/* x times the next kernel, plus its bias. The last `contract` dimensions of x are contracted with
+ * the first ones of the kernel. *weight advances past both. */
 static dt_value project(const dt_heads *h, dt_value x, int contract, const dt_value **weight) {
     int rank = dt_type_of_value(x).rank;
     dt_dot_attr dot = {.n_contract = (int8_t)contract};
@@ -143,7 +143,8 @@ static dt_value project(const dt_heads *h, dt_value x, int contract, const dt_va
         dot.rhs_contract[i] = (int8_t)i;
     }
     dt_value y = dt_dot_general(x, *(*weight)++, &dot);
-    const bool biased = contract == 2 ? h->use_output_bias : h->use_bias; /* 2: of the output */
+    /* Contract is 2 for the output projection. */
+    const bool biased = contract == 2 ? h->use_output_bias : h->use_bias;
     return biased ? dt_add(y, *(*weight)++) : y;
 }
 
@@ -156,13 +157,13 @@ static dt_value project_input(const dt_layer_call *c, const char *name, int what
 
 /* ---- with a mask ---- */
 
-/* Combines two masks: a key may be attended to if both allow it. An absent mask allows all. */
+/* Combines two masks: both must allow a key. A mask without a value allows all keys. */
 static dt_value both(dt_value a, dt_value b) {
     return !a.trace ? b : !b.trace ? a : dt_minimum(a, b);
 }
 
-/* The keys that the mask of input i allows. The mask has bools over T or S; `along` is the number
- * of that dimension in the scores. */
+/* The keys that the mask of input i allows. The mask is bools over T or S; `along` is the number of
+ * that dimension in the scores. */
 static dt_value allowed_by_mask(const dt_layer_call *c, int i, const dt_type *bools, int along) {
     if (!c->masks[i].trace) return (dt_value){0};
     return dt_broadcast_in_dim(c->masks[i], bools, (int8_t[]){0, (int8_t)along});
@@ -176,7 +177,7 @@ static dt_value allowed_by_input(dt_value mask, const dt_type *bools) {
     return dt_broadcast_in_dim(dt_broadcast_to(mask, &one), bools, (int8_t[]){0, 2, 3});
 }
 
-/* The keys that the order of the steps allows: causal attention, and a window. */
+/* The keys that the order of steps allows, by causal attention and by a window. */
 static dt_value allowed_by_order(const dt_heads *h, dt_trace *t, const dt_type *bools) {
     dt_type one = dt_type_of(DT_INT32, 2, bools->dim + 2); /* (T, S) */
     dt_value asks = dt_iota(t, &one, 0), asked = dt_iota(t, &one, 1), may = {0};
@@ -187,7 +188,7 @@ static dt_value allowed_by_order(const dt_heads *h, dt_trace *t, const dt_type *
                 dt_broadcast_to(dt_compare(apart, dt_like(asks, (double)h->window), DT_LT), bools));
 }
 
-/* Whether the last steps of the query have no keys in their window. */
+/* Whether the last steps of the query have no keys in their windows. */
 static bool is_beyond(const dt_layer_call *c) {
     const dt_heads *h = c->made;
     const dt_type query = dt_type_of_value(c->x),
@@ -199,7 +200,8 @@ static bool masks_documents(const dt_layer_call *c) {
     return c->document.trace && c->model->spec.documents.masked;
 }
 
-/* Whether a mask, or an input that is one, hides steps; or all keys of a step are out of reach. */
+/* Whether some step may not attend to some key because of a mask, or whether a step may have no
+ * keys in its window. */
 static bool is_masked(const dt_layer_call *c) {
     const dt_heads *h = c->made;
     bool masked = h->takes_mask || is_beyond(c) || masks_documents(c);
@@ -224,7 +226,7 @@ static dt_value allowed(const dt_layer_call *c, const dt_type *scores) {
     return both(may, allowed_by_order(h, c->trace, &bools));
 }
 
-/* (B, N, T, S) of queries (B, T, N, k) and keys (B, S, N, k) */
+/* The scores (B, N, T, S) of queries (B, T, N, k) and keys (B, S, N, k) */
 static dt_value scores_of(const dt_heads *h, dt_value query, dt_value key) {
     static const dt_dot_attr by_head = {.n_batch = 2,
                                         .lhs_batch = {0, 2},
@@ -254,7 +256,7 @@ static dt_value mask_scores(const dt_heads *h, dt_value scores) {
     return masked;
 }
 
-/* (B, T, N, v) of scores (B, N, T, S) and values (B, S, N, v) */
+/* (B, T, N, v): the means of values (B, S, N, v) with weights (B, N, T, S) */
 static dt_value take_values(dt_value scores, dt_value value) {
     static const dt_dot_attr by_head = {.n_batch = 2,
                                         .lhs_batch = {0, 1},
@@ -265,7 +267,7 @@ static dt_value take_values(dt_value scores, dt_value value) {
     return dt_transpose(dt_dot_general(scores, value, &by_head), (const int[]){0, 2, 1, 3});
 }
 
-/* (B, S, K, k) to (B, S, N, k): repeats each head for its group of queries. */
+/* Repeats each head of (B, S, K, k) for its group of queries: (B, S, N, k). */
 static dt_value repeat_heads(const dt_heads *h, dt_value x) {
     dt_type t = dt_type_of_value(x), wide = t;
     if (h->key_heads == h->query_heads || t.rank != 4) return x;
@@ -276,8 +278,8 @@ static dt_value repeat_heads(const dt_heads *h, dt_value x) {
     return dt_reshape(dt_broadcast_in_dim(x, &wide, (int8_t[]){0, 1, 2, 4}), 4, t.dim);
 }
 
-/* Applies dropout, whose counter is the weight after the output's projection; `weight` is that
- * projection's kernel. */
+/* Applies dropout, whose counter is the weight after the output projection. `weight` is the kernel
+ * of that projection. */
 static dt_value drop(const dt_layer_call *c, dt_value x, const dt_value *weight) {
     const dt_heads *h = c->made;
     dt_type type = dt_type_of_value(x);
@@ -286,7 +288,7 @@ static dt_value drop(const dt_layer_call *c, dt_value x, const dt_value *weight)
     return dt_noise_drop(c, &noise, x, h->dropout, &type);
 }
 
-/* The means of the values, weighted by the shares. */
+/* The means of the values, weighted by the attention weights. */
 static dt_value take_shares(const dt_layer_call *c, dt_value shares, dt_value value,
                             const dt_value *dropped_by) {
     const dt_heads *h = c->made;

@@ -24,25 +24,26 @@
 
 typedef struct dt_heads {
     int64_t query_heads, key_heads, key_dim, value_dim;
-    dt_ints output; /* dimensions of the output of a step; empty: D */
-    /* rate at which attention weights, or with drops_taken the values taken, are set to 0 in
-     * training */
+    dt_ints output; /* dimensions of the output for one step; empty: D */
+    /* rate at which attention weights are set to 0 in training; with drops_taken, the means of
+     * values instead */
     double dropout;
     bool drops_taken, use_gate, causal;
-    /* biases of projections to heads; of the projection from them */
+    /* use_bias: projections to heads have biases; use_output_bias: the output projection has one */
     bool use_bias, use_output_bias;
-    /* a mask excludes steps as keys but not as queries */
+    /* a mask excludes steps as keys, but not as queries */
     bool masks_keys_alone;
     bool takes_mask, returns_scores;
-    int64_t window;              /* 0: none */
+    /* Queries attend only to keys at a smaller distance; 0: no limit. */
+    int64_t window;
     const dt_rotation *rotation; /* rotation of queries and keys; NULL: none */
     dt_noise noise;
     const dt_tree *kernel_initializer, *bias_initializer;
 } dt_heads;
 
-/* Adds the weights query, key, (gate,) value and attention_output; b->made becomes a copy of h. */
+/* Adds the weights query, key, (gate,) value and attention_output. Sets b->made to a copy of h. */
 dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) DT_MUST_USE;
-/* Computes y. */
+/* Computes y, the output of the layer. */
 dt_value dt_heads_call(const dt_layer_call *c);
 
 /* KerasHub's attention of decoders: a part of TransformerDecoder. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Input: names an input of the model and gives its shape. Values are converted to its dtype, as
- * Keras does with uint8 images. */
+/* Input: an input of the model, with its name and shape. Values are converted to its dtype, as
+ * Keras converts uint8 images. */
 #include <string.h>
 
 #include "model/model.h"

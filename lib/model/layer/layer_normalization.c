@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LayerNormalization: every example on its own: y = (x - mean) / sqrt(variance + epsilon) * gamma
- * + beta, over `axis`. J. L. Ba et al., Layer Normalization (2016). With rms_scaling, a form that
- * Keras keeps for old models, the mean is not subtracted, and there is no beta.
+ * LayerNormalization: normalizes each example independently of others: y = (x - mean) /
+ * sqrt(variance + epsilon) * gamma + beta, over `axis`. J. L. Ba et al., Layer Normalization
+ * (2016). With rms_scaling, a form that Keras keeps for old models, the mean is not subtracted, and
+ * there is no beta.
  */
 #include "model/layer/axes.h"
 
@@ -53,7 +54,7 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* Normalization over the last dimension, as one node. */
+/* Normalization over the last dimension, as one op. */
 static dt_value norm_rows(const dt_layer_call *c) {
     const struct layer_normalization *l = c->args;
     dt_type features = dt_type_of(c->out->dtype, 1, &c->out->dim[c->out->rank - 1]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LayerOutput: an output of a layer that has several, such as the last states of an LSTM. Layers
- * name it LAYER/OUTPUT, and it is added to the model where it is first read; it computes nothing.
+ * name it LAYER/OUTPUT among their inputs, and it is added to the model before the first of them.
+ * It computes nothing.
  *
  *     - LSTM: {name: encoder, units: 8, return_state: true}
  *     - LSTM: {units: 8, inputs: [answer, encoder/state_h, encoder/state_c]}
@@ -23,7 +24,7 @@ static const dt_field fields[] = {
             .help = "the output's name, or its number; the first one after the layer's own is 1"),
     DT_LAYER_FIELDS(struct layer_output), DT_END};
 
-/* The layer that is the input; it is built already. */
+/* The layer whose output is selected. It is built already. */
 static const dt_layer_spec *layer_of(const dt_layer_build *b) {
     const dt_layer_spec *l = b->earlier;
     while (!l->name || strcmp(l->name, b->from[0]) != 0) l++;

@@ -4,7 +4,7 @@
  *
  *     x = x + drop(attend(norm(x)))                          rotary queries and keys; groups of
  *                                                            heads share keys
- *     x = x + narrow(f(norm(x) gate) * (norm(x) widen))      each step by itself: D to
+ *     x = x + narrow(f(norm(x) gate) * (norm(x) widen))      for each step: D to
  *                                                            intermediate_dim and back
  *
  * With `num_experts` the second line is a MixtureOfExperts instead, as in KerasHub's
@@ -79,7 +79,7 @@ static dt_status *check_waves(const dt_layer_build *b, const dt_rotation *r) {
     return NULL;
 }
 
-/* The length of a head. */
+/* The number of features of a head. */
 static dt_status *find_head_dim(const dt_layer_build *b, int64_t given, int64_t heads,
                                 int64_t *out) {
     *out = given ? given : b->in.dim[2] / heads;
@@ -127,7 +127,7 @@ struct decoder {
     dt_layer_head head;
     dt_rotation rope;
     int64_t intermediate_dim, num_query_heads, num_key_value_heads, head_dim, sliding_window;
-    int64_t num_experts, top_k; /* num_experts 0: one feed-forward part for all steps */
+    int64_t num_experts, top_k; /* num_experts 0: one feed-forward network for all steps */
     double dropout, layer_norm_epsilon, capacity_factor, router_aux_loss_coef;
     int activation;
     bool gated;
@@ -217,7 +217,7 @@ static dt_status *build_dropout(dt_layer_build *b, dt_layer_part *out) {
                          out);
 }
 
-/* `is_active`: the activation is applied to this product. */
+/* Builds a Dense part. is_active: the activation is applied to its product. */
 static dt_status *build_dense(dt_layer_build *b, const char *name, const dt_type *in,
                               bool is_active, dt_layer_part *out) {
     const struct decoder *d = b->args;
@@ -268,7 +268,7 @@ static dt_status *build_feed_forward(dt_layer_build *b, parts *p) {
     return build_norm(b, "feedforward_layernorm", &p->norm);
 }
 
-/* Weights have KerasHub's order. */
+/* Weights are created in KerasHub's order. */
 static dt_status *build(dt_layer_build *b) {
     parts *p = dt_arena_new(b->arena, parts);
     DT_TRY(dt_layer_wants_exactly(b, "LlamaTransformerDecoder", 3, "(B, steps, features)"));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LSTM: a state c that gates write to, forget and read. Gates in Keras' order: input, forget,
- * candidate, output.
+ * LSTM: a recurrent layer with a state c. Gates decide what is written to the state, forgotten and
+ * read. Gates in Keras' order: input, forget, candidate, output.
  *
  *     i, f, o = recurrent_activation(gate)
  *     c' = f c + i activation(candidate)       y = o activation(c')
  *
- * ConvLSTM1D, 2D, 3D convolve instead of multiplying, so steps and states are images:
+ * ConvLSTM1D, 2D, 3D convolve instead of multiplying, so that steps and states are images:
  *
  *     (B, T, height, width, C)  ──▶  (B, height', width', filters), or with T
  *
@@ -37,7 +37,7 @@ static void step(dt_cell_step *s) {
 
 static const dt_cell cell = {.name = "lstm_cell", .gates = 4, .states = 2, .step = step};
 
-/* ---- the bias: whatever the initialiser says, but ones for the forget gate ---- */
+/* ---- the bias: ones for the forget gate, and the initialiser's values for the others ---- */
 
 struct forget_bias {
     dt_named others;

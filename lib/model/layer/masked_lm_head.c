@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MaskedLMHead: scores of words for the masked steps of a sequence, KerasHub's:
+ * MaskedLMHead: scores of words for the masked steps of a sequence; KerasHub's layer:
  *
- *     encoded    (B, T, D)    what the encoder gives
- *     positions  (B, M)       which steps were masked
+ *     encoded    (B, T, D)    the output of the encoder
+ *     positions  (B, M)       the positions of the masked steps
  *     y          (B, M, V)    f(encoded[positions] W), normalised, times the table, plus a bias
  *
- * The table is the `token_embedding` of an earlier layer, as in Tied, or a kernel of its own with
- * `vocabulary_size`. Steps are selected by a product with one-hot vectors of their numbers, which
- * is fast on matrix units and can be divided in every layout; a position beyond the sequence gives
- * zeros.
+ * The table is the `token_embedding` of an earlier layer, as in Tied; with `vocabulary_size` the
+ * layer has its own kernel instead. Steps are selected by a product with one-hot vectors of their
+ * numbers, which is fast on matrix units and can be divided over devices in any layout. A position
+ * beyond the sequence yields zeros.
  *
  *     - MaskedLMHead: {inputs: [encoder_23, mask_positions], token_embedding: token_embedding,
  *                      intermediate_activation: gelu}
@@ -134,7 +134,7 @@ static dt_status *build(dt_layer_build *b) {
 
 /* ---- graph ---- */
 
-/* (B, M, D): the steps (B, T, D) at positions (B, M). */
+/* Selects steps of x (B, T, D) at positions (B, M): (B, M, D). */
 static dt_value take_steps(dt_value x, dt_value positions) {
     static const dt_dot_attr by_example = {.n_batch = 1,
                                            .lhs_batch = {0},

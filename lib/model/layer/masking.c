@@ -24,7 +24,8 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* x has the layer's compute dtype, so values that rounding makes equal count as equal. */
+/* Values are compared in the compute dtype, so values that become equal by rounding are equal to
+ * mask_value. */
 static dt_value mask(const dt_layer_call *c) {
     const struct masking *m = c->args;
     dt_type type = dt_type_of_value(c->x);

@@ -6,8 +6,8 @@
  *     Add: {inputs: [a, b]}             (B, 32, 32, 16) and (B, 32, 32, 16)
  *     Multiply: {inputs: [a, gate]}     (B, 32, 32, 16) and (B, 16): every channel times its gate
  *
- * Where all inputs have masks, the output is unmasked where at least one of them is. Products,
- * maxima and minima then skip masked inputs.
+ * If all inputs have masks, a step of the output is masked where it is masked in all of them.
+ * Products, maxima and minima then skip masked inputs.
  */
 #include "model/model.h"
 
@@ -19,7 +19,7 @@ static const dt_field fields[] = {DT_LAYER_FIELDS(struct merge), DT_END};
 
 /* ---- shapes ---- */
 
-/* Size of dimension d of t, seen with `rank` dimensions. */
+/* The size of dimension d if t is extended to `rank` dimensions. */
 static int64_t size_at(const dt_type *t, int rank, int d) {
     int added = rank - t->rank;
     return d == 0 ? t->dim[0] : d <= added ? 1 : t->dim[d - added];
@@ -68,7 +68,7 @@ static dt_status *build(dt_layer_build *b, const char *kind) {
 
 /* ---- graph ---- */
 
-/* x in the shape of the result. */
+/* x broadcast to the shape of the result. */
 static dt_value stretch(dt_value x, const dt_type *out) {
     dt_type t = dt_type_of_value(x);
     int64_t dim[DT_MAX_RANK];
@@ -82,8 +82,8 @@ static dt_value join(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value)
     return y;
 }
 
-/* An input where its mask is not set is replaced by the identity of the operation, or by the
- * other inputs. */
+/* Where the mask of an input is not set, the input is replaced by the identity of the operation, or
+ * by the other inputs. */
 static dt_value multiply(const dt_layer_call *c) {
     dt_value y = {0};
     bool all = true;
@@ -96,7 +96,8 @@ static dt_value multiply(const dt_layer_call *c) {
     return all ? dt_select(dt_mask_along(dt_masks_joined(c), y), y, dt_like(y, 0)) : y;
 }
 
-/* seen: where any operand of y has its mask set; no value: everywhere, or unknown. */
+/* The maximum or minimum of all inputs. seen: where at least one operand of y has its mask set; no
+ * value: everywhere, or unknown. */
 static dt_value extreme(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value)) {
     dt_value y = stretch(c->xs[0], c->out), seen = c->masks[0];
     for (int k = 1; k < c->n_in; k++) {
@@ -104,7 +105,7 @@ static dt_value extreme(const dt_layer_call *c, dt_value (*two)(dt_value, dt_val
         if (mask.trace) x = dt_select(dt_mask_along(mask, x), x, y);
         if (seen.trace) y = dt_select(dt_mask_along(seen, y), y, x);
         seen = mask.trace && seen.trace ? dt_maximum(mask, seen) : (dt_value){0};
-        /* of equal operands the earlier one gets the gradient, as in Keras on TensorFlow: see
+        /* the earlier of equal operands gets the gradient, as in Keras on TensorFlow: see
          * dt_op_maximum */
         y = two(x, y);
     }

@@ -11,10 +11,10 @@
  *
  *     all         every expert computes every step, and gates of 0 remove what is not used. No
  *                 step is dropped, but the work is num_experts / top_k times as much.
- *     capacity    each expert has a number of slots for an example's steps: steps * top_k /
+ *     capacity    each expert has a number of slots for the steps of an example: steps * top_k /
  *                 num_experts * capacity_factor, as in MaxText. A step goes to the next free slot
  *                 of its experts; if there is none, it is dropped there. Slots are filled for each
- *                 example alone, so results do not depend on how the batch is divided.
+ *                 example separately, so results do not depend on how the batch is divided.
  *
  * In training the layer adds a loss that grows if experts are used unevenly: router_aux_loss_coef *
  * num_experts * sum over e of share[e] * mean(p[e]), where share[e] is e's share of the choices. W.
@@ -101,7 +101,8 @@ static int64_t steps_of(const dt_type *t) {
     return steps;
 }
 
-/* The largest value within the layer: of slots, (T, C, E), or of hidden layers, (T, E, F). */
+/* Limits the largest value within the layer: that of slots, (T, C, E), or that of hidden layers,
+ * (T, E, F). */
 static dt_status *check_size(const dt_layer_build *b) {
     const struct mixture *m = b->args;
     const int64_t steps = steps_of(&b->in),
@@ -135,7 +136,7 @@ static dt_value weight(const dt_layer_call *c, int which) {
 
 /* ---- the router ---- */
 
-/* 1 for the k largest of the last dimension of p (B, T, E), 0 elsewhere. */
+/* 1 for the k largest elements of the last dimension of p (B, T, E), 0 for the others. */
 static dt_value choose(dt_value p, int64_t k) {
     const int64_t n = dt_type_of_value(p).dim[2];
     dt_value chosen = {0}, left = p;
@@ -163,14 +164,14 @@ static dt_value sum_of_all(dt_value x, uint32_t dims) {
     return dt_all_reduce(DT_SUM, dt_reduce(x, DT_REDUCE_SUM, dims));
 }
 
-/* p and chosen where the mask (B, T) is set, else 0. */
+/* p and chosen, set to 0 where the mask (B, T) is not set. */
 static dt_value masked(dt_value mask, dt_value x) {
     dt_type type = dt_type_of_value(x);
     return mask.trace ? dt_multiply(x, along(dt_convert(mask, type.dtype), &type)) : x;
 }
 
-/* Adds the loss that balances experts. It is a sum over all examples; each example's term is
- * multiplied by the number of examples, because losses are divided by it later. */
+/* Adds the loss that balances experts. The loss is a sum over all examples. Each term is multiplied
+ * by the number of examples, because losses are divided by that number later. */
 static void add_balance(const dt_layer_call *c, dt_value mask, dt_value p, dt_value chosen) {
     const struct mixture *m = c->args;
     dt_type type = dt_type_of_value(p);
@@ -189,7 +190,8 @@ static void add_balance(const dt_layer_call *c, dt_value mask, dt_value p, dt_va
 
 /* ---- every expert computes every step ---- */
 
-/* x (B, T, D) by all kernels (E, D, F): (B, T, E, F), since softmax is over an expert's own F. */
+/* x (B, T, D) times the kernels of all experts (E, D, F): (B, T, E, F), since each expert has its
+ * own F features. */
 static dt_value widen(dt_value x, dt_value kernel) {
     static const int inputs_first[] = {1, 0, 2};
     const dt_type k = dt_type_of_value(kernel), in = dt_type_of_value(x);
@@ -214,7 +216,7 @@ static dt_value by_all(const dt_layer_call *c, dt_value x, dt_value gates) {
 
 /* ---- slots ---- */
 
-/* x (B, T, E), moved by `steps` along T; the first steps become 0. */
+/* x (B, T, E) shifted by `steps` along T. The first steps become 0. */
 static dt_value moved(dt_value x, int64_t steps) {
     dt_pad_attr a;
     memset(&a, 0, sizeof a);
@@ -223,8 +225,8 @@ static dt_value moved(dt_value x, int64_t steps) {
     return dt_pad(x, &a);
 }
 
-/* The sum over all earlier steps of x (B, T, E), in log2(T) additions. The sums are whole numbers,
- * which float32 holds exactly. */
+/* For each step the sum of x (B, T, E) over all earlier steps, in log2(T) additions. The sums are
+ * integers, which float32 represents exactly. */
 static dt_value sum_before(dt_value x) {
     const int64_t steps = dt_type_of_value(x).dim[1];
     dt_value sum = moved(x, 1);
@@ -245,7 +247,7 @@ static dt_value slots_of(dt_value chosen, int64_t capacity) {
                        dt_broadcast_in_dim(chosen, &type, dims));
 }
 
-/* x (B, C, E, n) by kernels (E, n, k), each expert by itself: (B, C, E, k). */
+/* x (B, C, E, n) times kernels (E, n, k), each expert with its own kernel: (B, C, E, k). */
 static dt_value by_expert(dt_value x, dt_value kernel) {
     static const dt_dot_attr each = {.in_order = 1,
                                      .n_batch = 1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MultiHeadAttention: in each head, every step of the query takes a mean of the values of all steps
- * (with `use_causal_mask` of those up to itself), weighted by how well their keys match its query.
- * Each head has separate keys and values. See heads.h.
+ * MultiHeadAttention: in each head, every step of the query yields a mean of the values of all
+ * steps (with `use_causal_mask` of those up to itself), weighted by how well their keys match its
+ * query. Each head has separate keys and values. See heads.h.
  *
  *     inputs: x                                      self-attention
  *     inputs: [query, value]                         cross attention; the value is also the key
@@ -104,7 +104,7 @@ const dt_layer dt_layer_multi_head_attention = {
     .yields = dt_yields_real,
 };
 
-/* KerasHub's, within its decoders: no layer of a job. */
+/* KerasHub's layer within its decoders, which a job cannot name. */
 const dt_layer dt_layer_cached_multi_head_attention = {
     .kind = {"CachedMultiHeadAttention",
              "MultiHeadAttention whose mask hides steps from others alone", fields,

@@ -2,7 +2,8 @@
 /*
  * Random numbers in layers. A layer that uses random numbers has a counter among its weights,
  * NAME/seed_generator/step, which advances with every use; the numbers are a function of (seed,
- * layer, counter, example), so that neither the number of replicas nor a resumed run changes it.
+ * layer, counter, example), so that they depend neither on the number of replicas nor on whether a
+ * run was resumed.
  */
 #ifndef DT_MODEL_LAYER_NOISE_H
 #define DT_MODEL_LAYER_NOISE_H
@@ -19,15 +20,16 @@ typedef struct dt_noise {
            .help = "seed of this layer's random numbers; default: from the job's seed and the "    \
                    "layer's name")
 
-/* Adds the counter as the next weight. within: the part of the layer that has the counter, or
- * NULL. */
+/* Adds the counter as the next weight. within: the name of the layer's part that has the counter;
+ * NULL: the layer itself. */
 dt_status *dt_noise_weight(dt_layer_build *b, const char *within) DT_MUST_USE;
-/* Random floats of `type`, (B, ...), with the distribution dt_random_kind; advances the counter. */
+/* Draws random floats of `type`, (B, ...), with the distribution dt_random_kind, and advances the
+ * counter. */
 dt_value dt_noise_draw(const dt_layer_call *c, const dt_noise *n, dt_random_kind kind,
                        const dt_type *type);
-/* Sets a fraction `rate` of x to 0 and scales the rest so that the expected value stays. `mask`
- * is the type of the random mask, which is repeated along its sizes of 1. Draws nothing if rate
- * is 0. */
+/* Sets a fraction `rate` of x to 0 and scales the rest so that the expected value is unchanged.
+ * `mask` is the type of the random mask, which is repeated along its sizes of 1. Draws nothing if
+ * rate is 0. */
 dt_value dt_noise_drop(const dt_layer_call *c, const dt_noise *n, dt_value x, double rate,
                        const dt_type *mask);
 

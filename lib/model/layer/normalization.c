@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Normalization: (x - mean) / max(sqrt(variance), 1e-7), with numbers that are given or, without
- * them, with weights that are not trained and come from a file (init_from): those that Keras'
- * adapt() computed. The step `normalize` of dataset.map learns them from the data.
+ * Normalization: (x - mean) / max(sqrt(variance), 1e-7), with the given numbers. Without them, mean
+ * and variance are weights that are not trained. They come from a file (init_from), where Keras'
+ * adapt() stored them. The step `normalize` of dataset.map learns them from the data.
  */
 #include <math.h>
 
@@ -38,7 +38,7 @@ static dt_status *find_axes(const dt_layer_build *b, uint32_t *dims) {
     return axis.n ? dt_axes_find(b, &axis, dims) : NULL;
 }
 
-/* The numbers of one list fit the axis. */
+/* Checks that the numbers of one list fit the axis. */
 static dt_status *check_given(const dt_layer_build *b, const dt_reals *list, uint32_t dims) {
     int64_t size = 1;
     for (int i = 1; i < b->in.rank; i++) size *= dims >> i & 1 ? b->in.dim[i] : 1;
@@ -79,7 +79,7 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* The numbers as a constant of x's shape. */
+/* The numbers as a constant of the shape of x. */
 static dt_value given(const dt_reals *list, dt_value x, uint32_t dims) {
     const dt_type type = dt_type_of_value(x), one = dt_type_of(type.dtype, 1, (int64_t[]){1});
     if (list->n == 1) return dt_like(x, list->v[0]);

@@ -36,7 +36,7 @@ const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const cha
     return mapping_of_one(b, kind, mapping_of_one(b, argument, value));
 }
 
-/* The mapping that a user would have written. */
+/* The arguments as the mapping that a user would have written. */
 static const dt_tree *arguments_of(const dt_layer_build *b, const dt_part_request *q) {
     dt_tree *t = dt_arena_new(b->arena, dt_tree);
     *t = (dt_tree){.kind = DT_TREE_MAP,
@@ -58,7 +58,7 @@ static dt_status *read_args(const dt_layer_build *b, const dt_part_request *q, v
     return NULL;
 }
 
-/* Builds the part with arguments that were read. */
+/* Builds the part, whose arguments were read before. */
 static dt_status *build_part(dt_layer_build *b, dt_layer_build *one, dt_layer_part *out) {
     one->arena = b->arena;
     one->at = b->at;
@@ -86,7 +86,7 @@ dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_layer_p
     return build_part(b, &one, out);
 }
 
-/* ---- a layer that is wrapped ---- */
+/* ---- wrapped layers ---- */
 
 dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer, dt_named *out) {
     int n;
@@ -104,7 +104,7 @@ dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer
     return NULL;
 }
 
-/* Refuses what only the model's own layers have. */
+/* Refuses properties that only layers of the model's own list can have. */
 static dt_status *check_wrapped(const dt_layer_build *b, const dt_layer_build *one) {
     const dt_layer_head *head = one->args;
     dt_named activity = {0};

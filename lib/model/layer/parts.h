@@ -20,7 +20,7 @@ typedef struct dt_part_request {
     const dt_layer *row;
     const char *name;
     dt_type in;
-    /* name NULL ends the list; value NULL: not given */
+    /* arguments of the part; name NULL ends the list; value NULL: the argument is not given */
     struct {
         const char *name;
         const dt_tree *value;
@@ -36,27 +36,27 @@ typedef struct dt_layer_part {
     int first, n_weights;
 } dt_layer_part;
 
-/* Values of arguments that the layer computes or has read itself. */
+/* Values of arguments, made from numbers that the layer computed or read. */
 const dt_tree *dt_part_int(const dt_layer_build *b, int64_t value);
 const dt_tree *dt_part_real(const dt_layer_build *b, double value);
 const dt_tree *dt_part_word(const dt_layer_build *b, const char *value);
-/* {kind: {argument: value}} */
+/* An argument {kind: {argument: value}}. */
 const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const char *argument,
                             const dt_tree *value);
 
-/* Reads the arguments and builds the part, whose weights come after existing ones. If the layer is
- * not trained, neither is the part. */
+/* Reads the arguments and builds the part. Its weights come after those that the layer already has.
+ * If the layer is not trained, the part is not either. */
 dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q,
                          dt_layer_part *out) DT_MUST_USE;
-/* Reads `layer`, the layer that the layer type `who` wraps. It must be in the table, have one
+/* Reads `layer`, the layer that a layer of kind `who` wraps. It must be in the table, have one
  * input, and not wrap a layer itself. */
 dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer,
                           dt_named *out) DT_MUST_USE;
-/* dt_part_build of b->within for values of type `in`. MODEL_LAYERS: it has an activity regularizer.
- */
+/* Builds b->within as a part, for values of type `in`. MODEL_LAYERS: it has an activity
+ * regularizer. */
 dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_layer_part *out) DT_MUST_USE;
-/* The name of the first of the layer's weights that is state of the part: what a layer assigns,
- * such as moving statistics. NULL: it has no state. */
+/* The name of the first weight of the part that is state, which the part assigns itself, such as
+ * moving statistics. NULL: it has no state. */
 const char *dt_part_state(const dt_weight_spec *weight, const dt_layer_part *p);
 /* Calls the part on x. */
 dt_value dt_part_call(const dt_layer_call *c, const dt_layer_part *p, dt_value x);

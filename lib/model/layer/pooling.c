@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MaxPooling and AveragePooling over one to three dimensions: the maximum or mean of each window.
- * By default the stride is the window's size. Padding "same" adds no values: it never is the
- * maximum, and a mean is over the elements inside the input.
+ * By default the stride is the window's size. Padding "same" does not count as values: it is never
+ * the maximum, and a mean is taken over the elements inside the input.
  */
 #include "model/layer/spatial.h"
 
@@ -43,7 +43,7 @@ static dt_reduce_window_attr windows_over(const dt_layer_call *c, dt_reduce_kind
     const dt_layer_build none = {0};
     dt_space s;
     dt_status_free(read_space(&none, c->args, x->rank - 2,
-                              &s)); /* cannot fail: build has read the same arguments */
+                              &s)); /* cannot fail, since build has read the same arguments */
     dt_space_bound(&s, x);
     dt_reduce_window_attr a = dt_windows_of_one(kind, x->rank);
     for (int i = 0; i < s.n; i++) {
@@ -59,8 +59,8 @@ static dt_value call_max(const dt_layer_call *c) {
     return dt_reduce_window(c->x, &a);
 }
 
-/* The sum under each window divided by its number of elements, which is the sum of ones under
- * it. */
+/* The sum under each window divided by its number of elements, which is the same sum for an input
+ * of ones. */
 static dt_value call_average(const dt_layer_call *c) {
     const struct pooling *p = c->args;
     dt_type x = dt_type_of_value(c->x), one_image = x, out = *c->out;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PositionEmbedding: a learned vector for each position of a sequence, whatever its values: (B, T,
- * D) to (B, T, D). TokenAndPositionEmbedding: a token embedding plus a position embedding: (B, T)
- * of token ids to (B, T, D). Both are KerasHub's.
+ * PositionEmbedding: a learned vector for each position of a sequence; the input's values do not
+ * matter: (B, T, D) to (B, T, D). TokenAndPositionEmbedding: a token embedding plus a position
+ * embedding: (B, T) of token ids to (B, T, D). Both are KerasHub's.
  */
 #include "model/layer/parts.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PReLU: x where it is positive, alpha * x elsewhere; alpha is trained, one for each element of an
- * example, or shared along axes. K. He et al., Delving Deep into Rectifiers (2015). */
+/* PReLU: x where it is positive, alpha * x elsewhere; alpha is trained; there is one for each
+ * element of an example, or one that elements along axes share. K. He et al., Delving Deep into
+ * Rectifiers (2015). */
 #include "model/layer/axes.h"
 
 struct prelu {

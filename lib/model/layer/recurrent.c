@@ -6,8 +6,8 @@
 
 /* ---- weights ---- */
 
-/* Unrolling emits each step, so their number is limited: a longer sequence would compile for
- * minutes. */
+/* The number of steps is limited, since unrolling emits every step: a longer sequence would take
+ * minutes to compile. */
 enum { MOST_STEPS = 4096 };
 
 static dt_status *add_weight(dt_layer_build *b, const dt_cell *cell, const char *name,
@@ -81,7 +81,7 @@ static dt_status *check_size(const dt_layer_build *b) {
     return dt_fail(DT_E_MODEL_SIZE, &b->at, "%lld units are too many", (long long)r->units);
 }
 
-/* (B, ...) of (B, T, ...) */
+/* The type (B, ...) of one step of a sequence (B, T, ...). */
 static dt_type type_of_step(const dt_type *x) {
     dt_type step = *x;
     step.rank--;
@@ -97,7 +97,7 @@ static dt_type type_of_steps(const dt_type *step, int64_t n) {
     return x;
 }
 
-/* Checks the input, and sets the type of the state and, of a ConvLSTM, the window. */
+/* Checks the input, and finds the type of the state and, for a ConvLSTM, the window. */
 static dt_status *find_state(const dt_layer_build *b, const dt_cell *cell, dt_space *space,
                              dt_type *state) {
     static const char *const shapes[] = {"(B, steps, features)", "(B, steps, width, channels)",
@@ -134,7 +134,8 @@ dt_value dt_gate(dt_value x, int i, int64_t units) {
     return dt_slice_axis(x, dt_type_of_value(x).rank - 1, i * units, units, 1);
 }
 
-/* x times a kernel: a convolution with that window, or a product of matrices. */
+/* x times a kernel: a convolution with the window `s`, or, without a window, a product of
+ * matrices. */
 static dt_value multiply(dt_value x, dt_value kernel, const dt_space *space) {
     return space ? dt_convolve(x, kernel, space, 1) : dt_matmul(x, kernel);
 }
@@ -168,8 +169,8 @@ static dt_value bias_row(dt_value bias, int i) {
     return t.rank == 1 ? bias : dt_reshape(dt_slice_axis(bias, 0, i, 1, 1), 1, &t.dim[1]);
 }
 
-/* Split by halves, so that gradients are joined in log2(n) rounds: padding the gradient of each
- * step to the full length would take memory for n * n steps. */
+/* Splits by halves, so that gradients are joined in log2(n) rounds. Padding the gradient of each
+ * step to the full length would need memory for n * n steps. */
 void dt_split_steps(dt_value x, int64_t n, dt_value *out) {
     dt_type t = dt_type_of_value(x);
     int64_t half = n / 2;
@@ -182,7 +183,7 @@ void dt_split_steps(dt_value x, int64_t n, dt_value *out) {
     dt_split_steps(dt_slice_axis(x, 1, half, n - half, 1), n - half, out + half);
 }
 
-/* (B, T, ...) of the outputs (B, ...) of T steps. */
+/* Joins the outputs (B, ...) of T steps: (B, T, ...). */
 static dt_value join_steps(dt_value *y, int64_t n) {
     for (int64_t t = 0; t < n; t++) {
         const dt_type step = dt_type_of_value(y[t]), one = type_of_steps(&step, 1);
@@ -191,13 +192,13 @@ static dt_value join_steps(dt_value *y, int64_t n) {
     return dt_concatenate(y, (int)n, 1);
 }
 
-/* Bools (B, units): the examples in which step t is not masked; no value: all. */
+/* Bools (B, units): whether step t of an example is not masked; no value: no step is masked. */
 static dt_value counts_at(dt_value mask, int64_t t, int64_t units) {
     dt_type type = dt_type_of(DT_BOOL, 2, (int64_t[]){mask.trace ? dt_dim(mask, 0) : 0, units});
     return mask.trace ? dt_broadcast_to(dt_slice_axis(mask, 1, t, 1, 1), &type) : mask;
 }
 
-/* Emits one step and returns its output. States of examples whose mask is not set stay. */
+/* Emits one step and returns its output. States of examples whose step is masked do not change. */
 static dt_value take_step(const dt_cell *cell, dt_cell_step *s, dt_value counts) {
     dt_value before[DT_MOST_STATES];
     memcpy(before, s->state, sizeof before);
@@ -209,7 +210,7 @@ static dt_value take_step(const dt_cell *cell, dt_cell_step *s, dt_value counts)
     return s->args->zero_output_for_mask ? dt_select(counts, y, dt_like(y, 0)) : s->state[0];
 }
 
-/* (B, T, ...) times the kernel. A convolution is one of B * T images. */
+/* (B, T, ...) times the kernel. Convolutions treat it as B * T images. */
 static dt_value multiply_steps(dt_value x, dt_value kernel, const dt_space *space) {
     const dt_type all = dt_type_of_value(x);
     dt_type images = type_of_step(&all);
@@ -222,8 +223,8 @@ static dt_value multiply_steps(dt_value x, dt_value kernel, const dt_space *spac
     return dt_reshape(x, y.rank, y.dim);
 }
 
-/* The input times the kernel, (B, T, gates * units). Dropout masks are the same at every step,
- * and for all gates unless the state has masks, too, or the input is images. */
+/* The input times the kernel, (B, T, gates * units). Dropout masks are the same at every step. They
+ * are also the same for all gates, unless the state has dropout, too, or the input holds images. */
 static dt_value multiply_input(const dt_layer_call *c, const dt_cell *cell, const dt_noise *noise,
                                const dt_space *space) {
     const dt_recurrent *r = c->args;
@@ -240,8 +241,8 @@ static dt_value multiply_input(const dt_layer_call *c, const dt_cell *cell, cons
     return cell->gates > 1 ? dt_concatenate(y, cell->gates, mask.rank - 1) : y[0];
 }
 
-/* The window over the input, read again from the arguments that build has checked; NULL: kernels
- * are matrices. */
+/* The window over the input, from the arguments that build has checked; NULL: kernels are
+ * matrices. */
 static const dt_space *space_again(const dt_layer_call *c, const dt_cell *cell) {
     const dt_layer_build none = {0};
     dt_space *s = dt_arena_new(dt_trace_arena(c->trace), dt_space);
@@ -259,7 +260,7 @@ static const dt_space *space_of_state(const dt_layer_call *c, const dt_space *of
     return s;
 }
 
-/* The states before the first step: inputs, or zeros. */
+/* The states before the first step: inputs of the layer, or zeros. */
 static void begin_states(const dt_layer_call *c, const dt_cell *cell, dt_dtype dtype,
                          dt_cell_step *s) {
     dt_type zero = s->args->return_sequences ? type_of_step(c->out) : *c->out;

@@ -13,15 +13,15 @@
  *
  * Inputs after the first one are the states before the first step, in Keras' order; without them
  * states begin with 0. With `return_state` the states after the last step are further outputs.
- * Keras does not give the mask to a layer that is called with states, so masked steps then count
- * as others do; the output has the mask nevertheless.
+ * Keras does not give the mask to a layer that is called with states, so masked steps then are
+ * treated like others; the output has the mask nevertheless.
  *
  * At masked steps states do not change, and the output of the previous step is repeated.
  *
- * ConvLSTM convolves where others multiply: its steps and states are images.
+ * ConvLSTM convolves where the others multiply, since its steps and states are images.
  *
- * A cell is a row: its number of gates and states, and one step. Fields, weights and names are
- * common to all.
+ * A cell is a row with its number of gates and states, and a function for one step. Fields, weights
+ * and names are common to all.
  */
 #ifndef DT_MODEL_LAYER_RECURRENT_H
 #define DT_MODEL_LAYER_RECURRENT_H
@@ -82,12 +82,13 @@ typedef struct dt_recurrent {
     DT_ENUM(dt_recurrent, recurrent_activation, dt_activations, .preset = "sigmoid",               \
             .help = "activation function of the gates")
 
-/* One step. x: the step's input times the kernel, biases added, (B, gates * units). state: before
- * and after the step, (B, units) each; the first is the output. */
+/* One step of a cell. x: the input of the step times the kernel, with biases added, (B, gates *
+ * units). state: the states before the step, which `step` replaces by those after it, (B, units)
+ * each. state[0] is the output. */
 typedef struct dt_cell_step {
     const dt_recurrent *args;
     dt_value x;
-    dt_value recurrent;    /* kernel: (units, gates * units) */
+    dt_value recurrent;    /* the recurrent kernel: (units, gates * units) */
     dt_value bias;         /* bias of the recurrent product, (gates * units); trace NULL: none */
     const dt_space *space; /* the window over the state; NULL: the kernel is a matrix */
     dt_value state[DT_MOST_STATES];
@@ -96,11 +97,14 @@ typedef struct dt_cell_step {
 } dt_cell_step;
 
 typedef struct dt_cell {
-    const char *name; /* path of its weights: NAME/gru_cell/kernel */
+    const char *name; /* part of the path of its weights, as gru_cell in NAME/gru_cell/kernel */
     int gates, states;
-    bool (*two_biases)(const dt_recurrent *r); /* NULL: one, of the input's product */
+    /* Whether there is a second bias, for the recurrent product; NULL: there is one bias, for the
+     * product of the input. */
+    bool (*two_biases)(const dt_recurrent *r);
     void (*step)(dt_cell_step *s);
-    /* reads the window over a step's n dimensions; NULL: kernels are matrices. b: for messages */
+    /* reads the window over the n spatial dimensions of a step; NULL: kernels are matrices. b: for
+     * messages */
     dt_status *(*space)(const dt_layer_build *b, const dt_recurrent *r, int n, dt_space *out);
 } dt_cell;
 
@@ -109,14 +113,14 @@ dt_status *dt_recurrent_check_states(const dt_layer_build *b, int first, int n,
                                      const dt_type *state) DT_MUST_USE;
 dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) DT_MUST_USE;
 dt_yield dt_recurrent_yields(const dt_layer_spec *l, const dt_yield *above);
-/* the range of the output of that row's layer with those arguments */
+/* the range of the output of a layer with that row and those arguments */
 dt_range dt_recurrent_range(const dt_layer *row, const dt_recurrent *r);
 dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell);
-/* The n steps of (B, n, ...), as (B, ...) each. */
+/* Splits (B, n, ...) into n steps, (B, ...) each. */
 void dt_split_steps(dt_value x, int64_t n, dt_value *out);
 /* Gate i of (B, gates * units): columns i * units to (i + 1) * units. */
 dt_value dt_gate(dt_value x, int i, int64_t units);
-/* state times the columns of gates [first, first + n) of the recurrent kernel. */
+/* The product of the state and the columns of gates [first, first + n) of the recurrent kernel. */
 dt_value dt_gates_of_state(const dt_cell_step *s, dt_value state, int first, int n);
 
 #endif

@@ -22,7 +22,7 @@ static dt_status *cannot(const dt_layer_build *b, const dt_ints *target) {
                    dt_str_text(&shape), dt_text_of_shape(&b->in).s);
 }
 
-/* The product of all known sizes, and the index of the unknown one (-1: all are known). */
+/* Computes the product of all known sizes, and the index of the unknown one (-1: all are known). */
 static bool known_sizes(const dt_ints *target, int64_t *product, int *unknown) {
     *product = 1;
     *unknown = -1;
@@ -40,7 +40,7 @@ static dt_status *build(dt_layer_build *b) {
     int64_t elements = 1, known;
     int unknown;
     for (int i = 1; i < b->in.rank; i++)
-        /* fits: the input was checked to be at most DT_MAX_EXAMPLE_BYTES */
+        /* cannot overflow: the input was checked to be at most DT_MAX_EXAMPLE_BYTES */
         elements *= b->in.dim[i];
     if (r->target_shape.n >= DT_MAX_RANK)
         return dt_fail(DT_E_MODEL_SHAPE, &b->at,

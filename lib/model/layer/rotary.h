@@ -5,10 +5,10 @@
 
 #include "model/model.h"
 
-/* The wavelengths. The last four members are Llama 3.1's: waves longer than
- * pretraining_sequence_length / low_freq_factor become slower by frequency_adjustment_factor, those
- * shorter than pretraining_sequence_length / high_freq_factor do not change, and those between are
- * interpolated. */
+/* The angles of the rotation. The last four members are those of Llama 3.1: wavelengths longer than
+ * pretraining_sequence_length / low_freq_factor are multiplied by frequency_adjustment_factor,
+ * those shorter than pretraining_sequence_length / high_freq_factor do not change, and those
+ * between are interpolated. */
 typedef struct dt_rotation {
     double max_wavelength, scaling_factor;
     /* frequency_adjustment_factor 0: no adjustment */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * RotaryEmbedding: rotates the features of a step by its position: (B, T, ..., H) to the same.
- * Feature i and feature i + H / 2 are a point of a plane, which step t rotates by the angle
+ * Features i and i + H / 2 are the coordinates of a point in a plane. At step t the point is
+ * rotated by the angle
  *
  *     t * max_wavelength^(-2 i / H) / scaling_factor
  *
  * so that the product of a query and a key depends on how far they are apart. J. Su et al.,
- * RoFormer (2021). The layer is KerasHub's; angles are float32 whatever x is, and the same for all
- * examples, heads and layers: one table a step.
+ * RoFormer (2021). The layer is KerasHub's. Angles are float32 for any dtype of x, and the same for
+ * all examples, heads and layers, so a training step computes them once.
  */
 #include "model/layer/rotary.h"
 
@@ -23,7 +24,7 @@ static dt_value turns(const dt_rotation *r, dt_trace *t, int64_t half) {
     return dt_power(base, dt_multiply(share, dt_like(share, -1.0 / (double)half)));
 }
 
-/* Slows long waves down: see dt_rotation. */
+/* Reduces the angles of long wavelengths: see dt_rotation. */
 static dt_value adjust(const dt_rotation *r, dt_value turn) {
     double length = (double)r->pretraining_sequence_length, low = r->low_freq_factor,
            high = r->high_freq_factor;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Softmax over one axis or several. A cross-entropy after one over the last axis is computed from
- * its input: see dt_logits_of. Other axes are moved to the end and joined for the computation.
+ * Softmax over one axis or several. If it is over the last axis and a cross-entropy follows, the
+ * loss is computed from the input of the softmax: see dt_logits_of. Other axes are moved to the end
+ * and joined for the computation.
  */
 #include "model/layer/axes.h"
 

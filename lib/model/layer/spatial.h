@@ -23,17 +23,17 @@ typedef struct dt_space {
     int padding;
 } dt_space;
 
-/* MODEL_SHAPE at the layer unless `in` is of floats and has n spatial dimensions between B and
+/* MODEL_SHAPE at the layer unless `in` holds floats and has n spatial dimensions between B and
  * channels. */
 dt_status *dt_wants_space(const dt_layer_build *b, const char *kind, int n) DT_MUST_USE;
-/* The n numbers of an argument: a single number counts for all; `usual` (n numbers) if it is not
- * given. RANGE if their count differs. */
+/* The n numbers of an argument. A single number applies to all; `usual` has the n defaults. RANGE
+ * if the argument has another number of entries. */
 dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *given, int n,
                        const int64_t *usual, int64_t *out) DT_MUST_USE;
 
-/* Keras' padding: "same" gives ceil(size / stride) places and pads half of what that needs before,
- * the rest (with an odd one) behind; "causal" pads before only, so that no place sees what comes
- * after it. */
+/* Keras' padding: "same" gives ceil(size / stride) positions. It puts half of the padding that this
+ * requires before the elements, and the rest, which is larger if the number is odd, behind them.
+ * "causal" pads only before the elements, so that no position covers later ones. */
 dt_window dt_space_window(const dt_space *s, int i, int64_t in);
 /* Limits the windows of a pooling, which ignores padding: with padding "same", a window that covers
  * the whole input at each position gives the same result as any larger one, at lower cost. */
@@ -87,7 +87,8 @@ typedef struct dt_conv_layer {
                    .help = "initializer; default: glorot_uniform"),                                \
         DT_REGULARIZER(dt_conv_layer, KERNEL, "kernel_regularizer"),                               \
         DT_CONSTRAINT(dt_conv_layer, KERNEL, "kernel_constraint")
-/* on: the weight's word for regularizers and constraints: its own, or that of the only kernel. */
+/* The fields for the depthwise weight. on: the word by which regularizers and constraints are
+ * named, that of this weight or of the only kernel. */
 #define DT_CONV_DEPTHWISE(on)                                                                      \
     DT_INT(dt_conv_layer, depth_multiplier, .preset = "1", .min = 1, .max = INFINITY,              \
            .help = "number of outputs per input channel"),                                         \
@@ -103,13 +104,13 @@ dt_status *dt_conv_window(const dt_layer_build *b, const dt_conv_layer *c, int n
 /* Computes the window from the layer's own arguments, for an input of n spatial dimensions. */
 dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n,
                          dt_space *out) DT_MUST_USE;
-/* Returns the same window to the layer's `call`, after build has found no error. */
+/* The same window for the layer's `call`, after build has found no error. */
 dt_space dt_conv_space_again(const dt_layer_call *c);
 /* Adds a weight of shape (window ..., inputs, outputs), and the bias if there is one. */
 dt_status *dt_conv_kernel(dt_layer_build *b, const char *name, const dt_space *s,
                           const int64_t io[2], const dt_tree *initializer) DT_MUST_USE;
 dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) DT_MUST_USE;
-/* Adds the bias (weight `bias`, if there is one) and applies the activation. */
+/* Adds the bias, weight number `bias`, if there is one, and applies the activation. */
 dt_yield dt_conv_yields(const dt_layer_spec *l, const dt_yield *above);
 dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias);
 

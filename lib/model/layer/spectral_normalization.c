@@ -11,7 +11,7 @@
  *     v = normalized(u W^T)      u' = normalized(v W)      W' = W / (v W u'^T)
  *
  * u' and W' are stored, the step computes with W', and the gradient is that of W', as in Keras on
- * TensorFlow and PyTorch. A kernel of zeros stays as it is. u and W are the same on all replicas.
+ * TensorFlow and PyTorch. A kernel of zeros is not changed. u and W are the same on all replicas.
  *
  * T. Miyato et al., Spectral Normalization for Generative Adversarial Networks (2018).
  */
@@ -32,7 +32,7 @@ static const dt_field fields[] = {
            .help = "how often a step refines the vector u"),
     DT_LAYER_FIELDS(struct spectral_normalization), DT_END};
 
-/* What build finds: the layer, and the indices of its kernel and of u among the weights. */
+/* Facts that build finds: the layer, and the indices of its kernel and of u among the weights. */
 struct normalized {
     dt_layer_part part;
     int kernel, u;
@@ -43,7 +43,7 @@ static dt_status *within(dt_arena *arena, const void *args, dt_named *out) {
                           ((const struct spectral_normalization *)args)->layer, out);
 }
 
-/* The layer's own kernel, NAME/kernel; -1: it has none. */
+/* The index of the wrapped layer's weight NAME/kernel; -1: it has none. */
 static int find_kernel(const dt_layer_build *b, const dt_layer_part *part) {
     for (int i = part->first; i < part->first + part->n_weights; i++)
         if (strcmp(b->weight[i].name, "kernel") == 0) return i;

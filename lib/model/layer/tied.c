@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tied: y = x Wᵀ, where W is a weight of a layer before: (B, ..., D) to (B, ..., V) with a table
+ * Tied: y = x Wᵀ, where W is a weight of an earlier layer: (B, ..., D) to (B, ..., V) with a table
  * (V, D). It shares that weight, whose gradients from both uses are added. Language models use it
  * to compute scores with their own embedding.
  *

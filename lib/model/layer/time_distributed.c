@@ -3,7 +3,7 @@
  * TimeDistributed: a layer on each step of a sequence, with the same weights for all. The steps
  * become examples, so the layer is called once. Only a layer with state, such as BatchNormalization
  * or Dropout, is called for one step after the other during training, as in Keras: each step has
- * its own statistics or random numbers, and moves the state on.
+ * its own statistics or random numbers, and updates the state for the next.
  *
  *     TimeDistributed: {layer: {Conv2D: {filters: 8, kernel_size: 3}}}
  *
@@ -27,28 +27,28 @@ struct distributed {
     bool has_state;
 };
 
-enum { MOST_STEPS = 4096 }; /* most steps of a layer with state */
+enum { MOST_STEPS = 4096 }; /* limit of steps for a layer with state */
 
 static dt_status *within(dt_arena *arena, const void *args, dt_named *out) {
     return dt_part_within(arena, "TimeDistributed", ((const struct time_distributed *)args)->layer,
                           out);
 }
 
-/* (B, T, ...) as (T B, ...) */
+/* The type (T B, ...) of (B, T, ...), with steps as examples. */
 static dt_type joined(const dt_type *in) {
     dt_type out = dt_type_of(in->dtype, in->rank - 1, in->dim + 1);
     out.dim[0] = in->dim[0] * in->dim[1];
     return out;
 }
 
-/* (B, T, ...) as (B, ...) */
+/* The type (B, ...) of one step of (B, T, ...). */
 static dt_type step_of(const dt_type *in) {
     dt_type out = joined(in);
     out.dim[0] = in->dim[0];
     return out;
 }
 
-/* (T B, ...) or (B, ...) as (B, T, ...) */
+/* The type (B, T, ...) of a result (T B, ...) or (B, ...). */
 static dt_type divided(const dt_type *steps, const dt_type *in) {
     dt_type out = dt_type_of(steps->dtype, steps->rank + 1, in->dim);
     for (int i = 1; i < steps->rank; i++) out.dim[i + 1] = steps->dim[i];
@@ -96,21 +96,21 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* What the layer adds to the loss for each step counts as a mean over the steps of an example. */
+/* Adds the loss that the layer adds for each step. An example's loss is the mean over its steps. */
 static void add_loss(const dt_layer_call *c, const dt_type *all, dt_value of_steps) {
     if (!of_steps.trace) return;
     dt_value sum = dt_reduce(dt_reshape(of_steps, 2, all->dim), DT_REDUCE_SUM, 1u << 1);
     dt_layer_add_loss(c, dt_divide(sum, dt_like(sum, (double)all->dim[1])));
 }
 
-/* One step of x, (B, T, ...), as (B, ...); no value of none. */
+/* Step t of x (B, T, ...), as (B, ...); no value if x is no value. */
 static dt_value step(dt_value x, int64_t t) {
     if (!x.trace) return x;
     const dt_type all = dt_type_of_value(x), one = step_of(&all);
     return dt_reshape(dt_slice_axis(x, 1, t, 1, 1), one.rank, one.dim);
 }
 
-/* Calls the layer for one step, with the state that the step before left. */
+/* Calls the layer for one step, with the state after the previous step. */
 static dt_value call_step(const dt_layer_call *c, const dt_layer_part *part, int64_t t) {
     dt_value weight[DT_MAX_WEIGHTS];
     const dt_value mask = step(c->masks[0], t);

@@ -3,9 +3,9 @@
  * TransformerDecoder and TransformerEncoder: KerasHub's transformer blocks, without
  * cross-attention.
  *
- *     x = x + drop(attend(x))              each step attends to the others: in a decoder to those
- *                                          up to itself
- *     x = x + drop(narrow(f(widen(x))))    each step by itself: D to intermediate_dim and back
+ *     x = x + drop(attend(x))              each step attends to all steps; in a decoder, only to
+ *                                          itself and earlier ones
+ *     x = x + drop(narrow(f(widen(x))))    for each step: D to intermediate_dim and back
  *
  * A LayerNormalization follows each sum, as in A. Vaswani et al., Attention Is All You Need (2017),
  * or with `normalize_first` before attend and widen, as in GPT-2. It is built from parts (parts.h);
@@ -124,7 +124,7 @@ static dt_status *build_halves(dt_layer_build *b, parts *p) {
     return build_dense(b, "feedforward_output_dense", b->in.dim[2], &p->widen.out, &p->narrow);
 }
 
-/* Weights have KerasHub's order, in which the encoder creates both norms first. */
+/* Weights are created in KerasHub's order, in which the encoder creates both norms first. */
 static dt_status *build(dt_layer_build *b, const char *kind, bool decodes) {
     parts *p = dt_arena_new(b->arena, parts);
     DT_TRY(check_input(b, kind));

@@ -3,12 +3,12 @@
  * UpSampling1D, UpSampling2D, UpSampling3D: enlarge every spatial dimension by the factor `size`.
  *
  *     nearest    every element is repeated
- *     bilinear   (2D) between the centres of elements: place i of the output is at (i + 1/2) / size
- *                - 1/2 of the input, and is the mean of the two elements beside it, weighted by
- *                their nearness; beyond the outer centres it is the outer element
+ *     bilinear   (2D) between the centres of elements: position i of the output is at (i + 1/2) /
+ *                size - 1/2 of the input. Its value is the mean of the two nearest elements,
+ *                weighted by nearness; beyond the outer centres it is the outer element
  *     bicubic    (2D) between the centres of four elements in each dimension, by R. Keys' cubic
- *                convolution (1981) with a = -1/2; shares of elements that are not there go to the
- *                others in proportion, as in Keras on JAX and TensorFlow
+ *                convolution (1981) with a = -1/2; weights of elements beyond the border are
+ *                distributed over the others in proportion, as in Keras on JAX and TensorFlow
  */
 #include "model/layer/spatial.h"
 
@@ -51,7 +51,7 @@ static dt_status *build(dt_layer_build *b) {
 
 /* ---- nearest ---- */
 
-/* Dimension d of x, (n), as (n, times) -> (n * times). */
+/* Repeats each element of dimension d `times` times: (n) to (n * times). */
 static dt_value repeat(dt_value x, int d, int64_t times) {
     dt_type t = dt_type_of_value(x), wide = t, merged = t;
     int8_t dims[DT_MAX_RANK] = {0};
@@ -73,7 +73,7 @@ static dt_value cubic(dt_value d, double a, double b, double c, double e) {
     return dt_add(dt_multiply(y, d), dt_like(d, e));
 }
 
-/* Keys' kernel at these distances, in parts of the sum of each row. */
+/* Keys' kernel at these distances, divided by the sum of each row. */
 static dt_value keys(dt_value distance) {
     dt_value near = cubic(distance, 1.5, -2.5, 0, 1), far = cubic(distance, -0.5, 2.5, -4, 2),
              none = dt_like(distance, 0);
@@ -83,7 +83,8 @@ static dt_value keys(dt_value distance) {
     return dt_divide(far, dt_broadcast_in_dim(dt_reduce_sum(far, 1), &type, (int8_t[]){0}));
 }
 
-/* (out, in): the share that element j has in place i: max(0, 1 - |place - j|), or keys. */
+/* (out, in): the weight of element j in position i: max(0, 1 - |position - j|), or that of Keys'
+ * kernel. */
 static dt_value shares(dt_trace *t, dt_dtype dtype, int64_t out, int64_t in, bool is_cubic) {
     dt_type type = dt_type_of(dtype, 2, (int64_t[]){out, in});
     dt_value i = dt_iota(t, &type, 0), j = dt_iota(t, &type, 1);
@@ -94,7 +95,8 @@ static dt_value shares(dt_trace *t, dt_dtype dtype, int64_t out, int64_t in, boo
     return dt_maximum(dt_subtract(dt_like(distance, 1), distance), dt_like(distance, 0));
 }
 
-/* Mixes dimension d of x by a product, whose result is the last dimension and is moved back. */
+/* Computes dimension d of the result as a product of x with the weights. The product puts the
+ * dimension last, so it is moved back. */
 static dt_value mix(dt_value x, int d, int64_t out, bool is_cubic) {
     dt_type t = dt_type_of_value(x);
     dt_dot_attr a = {.n_contract = 1, .lhs_contract = {(int8_t)d}, .rhs_contract = {1}};
@@ -115,7 +117,7 @@ static dt_value call(const dt_layer_call *c) {
     return y;
 }
 
-/* Cubic convolution leaves the range of its input. */
+/* Cubic convolution may yield values outside of the range of its input. */
 static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
     const struct up_sampling *u = l->args;
     return u->interpolation == BICUBIC ? (dt_yield){0} : dt_yields_between(l, above);

@@ -99,14 +99,14 @@ static dt_value pad(const dt_layer_call *c, const amounts *a, int sign) {
 static dt_value call_padding(const dt_layer_call *c) {
     const struct ends *e = c->args;
     amounts a;
-    /* build has found no fault */
+    /* cannot fail, since build has read the same arguments */
     dt_status_free(read_amounts(e->padding, "padding", c->out->rank - 2, 1, &a));
     return pad(c, &a, 1);
 }
 
 /* ---- cropping ---- */
 
-/* Keras' default: 0 for images, 1 otherwise. */
+/* The default in Keras: 0 for images, 1 otherwise. */
 static int64_t usual_cropping(int n) { return n == 2 ? 0 : 1; }
 
 static dt_status *nothing_left(const dt_layer_build *b, const char *kind, int i,

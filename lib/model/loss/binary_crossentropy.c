@@ -5,7 +5,8 @@
  * From logits x it is log(1 + exp x) - x y. Probabilities are clipped to [1e-7, 1 - 1e-7], unless
  * they come straight from a sigmoid: that node's input is the logits.
  *
- * The focal form (T. Lin et al., Focal Loss for Dense Object Detection, 2017) multiplies it by (1
+ * The focal form (T. Lin et al., Focal Loss for Dense Object Detection, 2017) multiplies the loss
+ * by (1
  * - p_t)^gamma, where p_t is the probability of the true label; with class balancing labels 1 have
  * the weight alpha, labels 0 the weight 1 - alpha.
  */
@@ -33,8 +34,8 @@ static_assert(sizeof(struct crossentropy) <= DT_LOSS_ARGS_SIZE,
 const dt_field dt_binary_crossentropy_fields[] = {DT_LOSS_FIELDS(struct crossentropy),
                                                   CROSSENTROPY_FIELDS, DT_END};
 
-/* softplus(x) - x y, in an order in which x and x y cancel before the small remainder is added,
- * so that a loss of 4e-8 is precise. */
+/* softplus(x) - x y, ordered so that x and x y cancel before the small remainder is added. So a
+ * loss of 4e-8 is precise. */
 static dt_value from_logits(dt_value y, dt_value x) {
     dt_value positive, tail;
     dt_softplus_parts(x, &positive, &tail);
@@ -91,7 +92,7 @@ static const dt_field focal_fields[] = {
     CROSSENTROPY_FIELDS,
     DT_END};
 
-/* y a + (1 - y) b */
+/* y a + (1 - y) b: a where y is 1, b where y is 0 */
 static dt_value blend(dt_value y, dt_value a, dt_value b) {
     return dt_add(dt_multiply(y, a), dt_multiply(dt_subtract(dt_like(y, 1), y), b));
 }

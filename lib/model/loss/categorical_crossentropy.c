@@ -2,9 +2,9 @@
 /*
  * CategoricalCrossentropy: -sum over classes of y log p, for one-hot (or any) y.
  *
- * From logits it is one op, exact for large ones. Probabilities are divided by their sum and
- * clipped to [1e-7, 1 - 1e-7], unless they come straight from a softmax: that node's input is the
- * logits.
+ * From logits it is one op, which is exact for large logits, too. Probabilities are divided by
+ * their sum and clipped to [1e-7, 1 - 1e-7], unless they come straight from a softmax: that node's
+ * input is the logits.
  *
  * The focal form (T. Lin et al., Focal Loss for Dense Object Detection, 2017) multiplies each
  * class's part by alpha (1 - p)^gamma.
@@ -33,7 +33,7 @@ static_assert(sizeof(struct crossentropy) <= DT_LOSS_ARGS_SIZE,
 const dt_field dt_categorical_crossentropy_fields[] = {DT_LOSS_FIELDS(struct crossentropy),
                                                        CROSSENTROPY_FIELDS, DT_END};
 
-/* Moves the classes of both to the end and smoothes y. False: there is no such axis. */
+/* Moves the classes of both values to the end and smoothes y. False: there is no such axis. */
 static bool arrange(const dt_loss_call_args *c, dt_value *y, dt_value *p) {
     const struct crossentropy *x = c->args;
     int axis = dt_axis_of(c->prediction, x->axis);

@@ -7,7 +7,7 @@
  *     p[j] = -gamma (d + margin) (margin - d)               j has the label of i, and is not i
  *     n[k] = gamma max(1 + margin - d, 0) (1 - margin - d)  k has another label
  *
- * An example without a pair of either kind has the loss 0 and does not count, as in Keras.
+ * As in Keras, an example that lacks pairs of one of the kinds has the loss 0 and does not count.
  *
  * The batch's embeddings are gathered into a matrix of as many rows as the batch may have, so the
  * pairs are those of the global batch for any number of replicas. Rows that a smaller batch does
@@ -33,7 +33,7 @@ static const dt_field fields[] = {
             .help = "leave out the pair of an example with itself"),
     DT_END};
 
-/* The log of 0, finite so that differences of two of them are. */
+/* Stands for the log of 0. It is finite, so that the difference of two of them is, too. */
 #define NEVER (-1e30)
 
 static dt_status *check(const void *args, const dt_type *target, const dt_type *prediction) {
@@ -49,21 +49,22 @@ static dt_status *check(const void *args, const dt_type *target, const dt_type *
 
 /* ---- pairs ---- */
 
-/* The pairs (B, all) of an example of this replica with one of the batch. */
+/* The pairs (B, all) of an example of this replica with an example of the global batch. */
 typedef struct pairs {
-    dt_value distance, same, other; /* same, other: bools, by their labels */
+    /* Same, other: bools, whether the labels are equal or different. */
+    dt_value distance, same, other;
 } pairs;
 
 static dt_value both(dt_value a, dt_value b) { return dt_minimum(a, b); }
 
-/* d of the pairs; `all` are the embeddings of the batch. */
+/* The distances d of the pairs. `all` are the embeddings of the global batch. */
 static dt_value distances(dt_value embedding, dt_value all) {
     static const dt_dot_attr dot = {.n_contract = 1, .lhs_contract = {1}, .rhs_contract = {1}};
     dt_value cosine = dt_dot_general(embedding, all, &dot);
     return dt_maximum(dt_subtract(dt_like(cosine, 1), cosine), dt_like(cosine, 0));
 }
 
-/* (B): whole numbers, whose fractions are cut off, as in Keras. */
+/* The labels, (B), as integers. Fractions are cut off, as in Keras. */
 static dt_value labels(const dt_loss_call_args *c) {
     dt_value label = dt_class_numbers(c->target);
     const dt_dtype dtype = dt_type_of_value(label).dtype;
@@ -91,7 +92,7 @@ static pairs pairs_of(const dt_loss_call_args *c) {
     return p;
 }
 
-/* (B): log of the sum of exp x over the pairs that count, NEVER without one. */
+/* (B): the log of the sum of exp x over the pairs that count; NEVER if no pair counts. */
 static dt_value log_sum(dt_value x, dt_value counts) {
     const dt_type type = dt_type_of_value(x);
     x = dt_select(counts, x, dt_like(x, NEVER));

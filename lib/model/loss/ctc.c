@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CTC: -log of the probability that a sequence of scores spells a shorter sequence of labels. Every
- * step names a class or 0, the blank; steps that repeat a class count once, then blanks are left
- * out. Labels (B, L) are padded with 0 at the end.
+ * step names a class, or 0, the blank. Repetitions of a class are merged, then blanks are removed.
+ * Labels (B, L) are padded with 0 at the end.
  *
- * The probability is a sum over all spellings, taken state by state: states are the labels with a
- * blank before, between and after them, S = 2 L + 1, and alpha[s] is the log of the probability of
- * all beginnings that end in state s. A step stays, takes the next state, or leaves out a blank
- * between two labels that differ.
+ * The probability is a sum over all spellings, which is computed state by state: states are the
+ * labels with a blank before, between and after them, S = 2 L + 1, and alpha[s] is the log of the
+ * probability of all beginnings that end in state s. A step stays, takes the next state, or leaves
+ * out a blank between two labels that differ.
  *
  *     alpha[s] = log p[z[s]] + log(exp alpha[s] + exp alpha[s - 1] + exp alpha[s - 2])
  *
- * Labels that need more steps than there are have no spelling, and an infinite loss.
+ * Labels that need more steps than there are cannot be spelled, so their loss is infinite.
  *
  * A. Graves et al., Connectionist Temporal Classification (2006).
  */
@@ -25,9 +25,9 @@ struct ctc {
 
 static const dt_field fields[] = {DT_LOSS_FIELDS(struct ctc), DT_END};
 
-/* The log of 0, finite so that differences of two of them are. */
+/* Stands for the log of 0. It is finite, so that the difference of two of them is, too. */
 #define NEVER (-1e30)
-/* Each step is emitted. */
+/* Every step is emitted, so their number is limited. */
 enum { MOST_STEPS = 4096 };
 
 static dt_status *check(const void *args, const dt_type *target, const dt_type *prediction) {
@@ -47,19 +47,21 @@ static dt_status *check(const void *args, const dt_type *target, const dt_type *
 
 /* ---- states ---- */
 
-/* Class numbers (B, L); a class without a score is an error of the step. */
+/* The class numbers of labels, (B, L). A class without a score is reported when the step runs. */
 static dt_value labels_of(const dt_loss_call_args *c) {
     const int64_t classes = dt_dim(c->prediction, 2);
     const dt_type all = dt_type_of(DT_INT32, 1, &classes);
     return dt_gather(dt_iota(c->target.trace, &all, 0), dt_convert(c->target, DT_INT32));
 }
 
-/* (B, n) as (B, n + low + high + interior (n - 1)), filled with `value`; cut where negative. */
+/* (B, n) padded with `value` to (B, n + low + high + interior (n - 1)). A negative low or high
+ * removes elements. */
 static dt_value padded(dt_value x, double value, int64_t low, int64_t high, int64_t interior) {
     return dt_pad(x, &(dt_pad_attr){.value = value, .dim[1] = {low, high, interior}});
 }
 
-/* x of the state `by` before; `first` where there is none. */
+/* x shifted by `by` states, so that each state has the value of an earlier one; `first` where there
+ * is none. */
 static dt_value earlier(dt_value x, int64_t by, double first) {
     return padded(x, first, by, -by, 0);
 }
@@ -71,7 +73,7 @@ static dt_value log_softmax(dt_value x) {
     return dt_subtract(x, dt_broadcast_rows(dt_log(dt_sum_last(dt_exponential(x))), &type));
 }
 
-/* log p[z[s]] of each step, (B, T, S), of states z (B, S), class numbers as floats. */
+/* log p[z[s]] at each step, (B, T, S), for states z (B, S), which are class numbers as floats. */
 static dt_value scores_of(dt_value prediction, dt_value z) {
     static const dt_dot_attr dot = {
         .n_batch = 1, .n_contract = 1, .lhs_contract = {2}, .rhs_contract = {2}};
@@ -85,7 +87,7 @@ static dt_value scores_of(dt_value prediction, dt_value z) {
 
 /* ---- sums ---- */
 
-/* log of the sum of exp x[i]; gradients do not pass through the maximum */
+/* The log of the sum of exp x[i]. No gradient flows through the maximum that is subtracted. */
 static dt_value log_sum(const dt_value *x, int n) {
     dt_value most = x[0], sum = {0};
     for (int i = 1; i < n; i++) most = dt_maximum(most, x[i]);
@@ -97,7 +99,7 @@ static dt_value log_sum(const dt_value *x, int n) {
     return dt_add(dt_log(sum), most);
 }
 
-/* alpha of the last step, (B, S); may: states that a step may reach over a blank. */
+/* alpha of the last step, (B, S). may: states that can be reached by leaving out a blank. */
 static dt_value last_alpha(dt_value scores, dt_value may) {
     if (!scores.trace || !may.trace) return (dt_value){0}; /* the trace has failed */
     const int64_t steps = dt_dim(scores, 1);
@@ -116,7 +118,7 @@ static dt_value last_alpha(dt_value scores, dt_value may) {
     return alpha;
 }
 
-/* log of the probability of ending in the last label or the blank behind it, (B). */
+/* The log of the probability of ending in the last label or in the blank after it, (B). */
 static dt_value spelled(dt_value alpha, dt_value label) {
     const dt_type states = dt_type_of_value(alpha);
     const dt_type numbers = dt_type_of(DT_INT32, 2, states.dim);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CategoricalGeneralizedCrossEntropy: (1 - p^q) / q of the labelled class's probability p. Lies
- * between crossentropy (q near 0) and the absolute error (q = 1), so that wrong labels do less
- * harm. Z. Zhang, M. Sabuncu, Generalized Cross Entropy Loss for Training Deep Neural Networks
- * with Noisy Labels (2018).
+ * CategoricalGeneralizedCrossEntropy: (1 - p^q) / q of the labelled class's probability p. It lies
+ * between crossentropy (q near 0) and the absolute error (q = 1), so that wrong labels do less harm
+ * than with crossentropy. Z. Zhang, M. Sabuncu, Generalized Cross Entropy Loss for Training Deep
+ * Neural Networks with Noisy Labels (2018).
  */
 #include "model/model.h"
 
@@ -18,7 +18,7 @@ static const dt_field fields[] = {
             .help = "between 0 and 1: robustness against wrong labels"),
     DT_END};
 
-/* (B, ...) of (B, ..., C) */
+/* The probability of the labelled class, (B, ...). */
 static dt_value probability(const dt_loss_call_args *c) {
     dt_type type = dt_type_of_value(c->prediction), index = type;
     index.dtype = DT_INT32;

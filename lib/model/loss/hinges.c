@@ -3,11 +3,11 @@
  * Hinge losses, for scores and labels -1 and 1; if all labels are 0 or 1, 0 counts as -1.
  *
  *     Hinge               mean of max(1 - y p, 0)
- *     SquaredHinge        mean of its square
+ *     SquaredHinge        mean of the square of max(1 - y p, 0)
  *     CategoricalHinge    max(largest p of the wrong classes - p of the right one + 1, 0), one-hot
  *                         labels
  *
- * At the kink, where the margin is 0, the slope is that of the margin, as in the original.
+ * At the kink, where the margin is 0, the slope is that of the margin, as in Keras.
  */
 #include "model/model.h"
 
@@ -17,12 +17,12 @@ struct hinge {
 
 static const dt_field fields[] = {DT_LOSS_FIELDS(struct hinge), DT_END};
 
-/* y, or 2 y - 1 when all of y is 0 or 1. */
+/* y; if all labels are 0 or 1, 2 y - 1. */
 static dt_value signed_labels(dt_value y) {
     dt_type type = dt_type_of_value(y);
     dt_value zero = dt_convert(dt_compare(y, dt_like(y, 0), DT_EQ), type.dtype);
     dt_value one = dt_convert(dt_compare(y, dt_like(y, 1), DT_EQ), type.dtype);
-    /* 1: every one is */
+    /* 1 if all labels are 0 or 1 */
     dt_value all = dt_reduce(dt_add(zero, one), DT_REDUCE_MIN, (1u << type.rank) - 1);
     dt_value binary = dt_broadcast_to(dt_compare(all, dt_like(all, 1), DT_EQ), &type);
     return dt_select(binary, dt_subtract(dt_multiply(dt_like(y, 2), y), dt_like(y, 1)), y);

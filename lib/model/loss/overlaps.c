@@ -5,8 +5,9 @@
  *     Dice       1 - 2 |y p| / (|y| + |p|)
  *     Tversky    1 - |y p| / (|y p| + alpha |y (1 - p)| + beta |p (1 - y)|)
  *
- * with |x| the sum of x over the axes and 1e-7 added to the divisors. All axes by default: one
- * number for all samples together. With axes of an example alone there is a number for each.
+ * with |x| the sum of x over the axes and 1e-7 added to the divisors. By default x is summed over
+ * all axes, which yields one number for all samples. If the axes do not include the batch, there is
+ * a number for each example.
  */
 #include "model/model.h"
 

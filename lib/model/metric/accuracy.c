@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Accuracy. In a job it usually means the accuracy that fits the shapes; compile.c then replaces it
- * by that row. On its own it is the fraction of outputs that equal their targets.
+ * by that row. Used by itself, it is the fraction of outputs that are equal to their targets.
  */
 #include "model/model.h"
 

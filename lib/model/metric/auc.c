@@ -4,10 +4,10 @@
  * (PR), or of their gains (PRGAIN), by a sum over thresholds. PR curves are interpolated as in J.
  * Davis, M. Goadrich, The Relationship Between Precision-Recall and ROC Curves (2006); gains are
  * those of P. Flach, M. Kull, Precision-Recall-Gain Curves (2015). With `multi_label` each label
- * has a curve of its own, and the mean of the areas counts.
+ * has its own curve, and the result is the mean of the areas.
  *
- * The last sum counts predictions outside of [0, 1], where there are no thresholds; if there are
- * any, there is no area.
+ * The last sum counts predictions outside of [0, 1], where there are no thresholds. If there are
+ * any such predictions, the metric fails.
  */
 #include <stdlib.h>
 
@@ -78,7 +78,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Counts predictions outside of [0, 1] beyond rounding. */
+/* Counts predictions that are outside of [0, 1] by more than rounding errors. */
 static dt_value outside(dt_value p) {
     dt_dtype dtype = dt_type_of_value(p).dtype;
     dt_value low = dt_convert(dt_compare(p, dt_like(p, -1e-6), DT_LT), dtype),
@@ -86,7 +86,7 @@ static dt_value outside(dt_value p) {
     return dt_reduce_sum(dt_add(low, high), DT_NO_AXIS);
 }
 
-/* The first and last thresholds are slightly outside of [0, 1], so that all outputs are between
+/* The first and the last threshold are slightly outside of [0, 1], so that all outputs lie between
  * them. */
 static void count(dt_metric_parts *m) {
     const struct auc *a = m->args;
@@ -114,7 +114,8 @@ typedef struct counts {
     double tp, fp, tn, fn;
 } counts;
 
-/* sum: the sums of n_labels labels, beginning with the one wanted. */
+/* The counts at one threshold. sum: the sums of all n_labels labels, from those of the wanted label
+ * on. */
 static counts counts_at(const double *sum, int n_labels, int n, int i) {
     const double *at = sum + (int64_t)i * n_labels;
     int64_t part = (int64_t)n * n_labels;
@@ -128,7 +129,8 @@ static double interpolated_step(counts low, counts high) {
     return dt_ratio(slope * (dtp + intercept * log(ratio)), fmax(high.tp + high.fn, 0));
 }
 
-/* Recall and precision gain, for which chance gives 0: 1 - odds of the labels * wrong / right. */
+/* Recall gain and precision gain, which are 0 for random predictions: 1 - odds of the labels *
+ * wrong / right. */
 static void gains(counts c, double *recall, double *precision) {
     double odds = dt_ratio(c.tp + c.fn, c.tn + c.fp);
     *recall = c.tp == 0 ? 0 : fmax(1 - odds * c.fn / c.tp, 0);

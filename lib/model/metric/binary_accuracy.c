@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BinaryAccuracy: the share of outputs on the right side of the threshold; an output at the
+/* BinaryAccuracy: the share of outputs on the right side of the threshold; an output equal to the
  * threshold counts as 0. */
 #include "model/model.h"
 

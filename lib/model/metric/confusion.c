@@ -10,7 +10,7 @@ double *dt_confusion_even(dt_arena *arena, int n) {
     return t;
 }
 
-/* (..., C, C): x_j in [i][j] for other, x_i for own */
+/* Two values (..., C, C): element [i][j] is x_i in `own` and x_j in `other`. */
 static void make_pairs(dt_value x, dt_value *own, dt_value *other) {
     dt_type type = dt_type_of_value(x), pairs = type;
     int8_t dims[DT_MAX_RANK];
@@ -23,7 +23,8 @@ static void make_pairs(dt_value x, dt_value *own, dt_value *other) {
 
 static dt_value as_number(dt_value truth, dt_dtype dtype) { return dt_convert(truth, dtype); }
 
-/* (..., C): 1.0 for the k largest of the last dimension, of equals the first */
+/* (..., C): 1.0 for the k largest elements of the last dimension, the first of equal ones; else
+ * 0 */
 static dt_value top_k_mask(dt_value x, int64_t k) {
     dt_value own, other;
     make_pairs(x, &own, &other);
@@ -78,7 +79,7 @@ static dt_value weights_of(const dt_confusion_plan *plan, const dt_metric_parts 
     return dt_multiply(w, dt_broadcast_in_dim(of_class, &type, (int8_t[]){(int8_t)last}));
 }
 
-/* Broadcasts to a table of outputs and thresholds: (N, T), or by class (B, T, C). */
+/* Broadcasts x to a table of outputs and thresholds: (N, T), or by class (B, T, C). */
 static dt_value spread(dt_value x, const dt_type *table) {
     return dt_broadcast_in_dim(x, table, (int8_t[]){0, 2});
 }
@@ -106,7 +107,7 @@ static void count(const dt_confusion_plan *plan, dt_metric_parts *m, dt_value p,
     for (int i = 0; i < 4; i++) m->part[m->n++] = dt_reduce(counted[i], DT_REDUCE_SUM, 1);
 }
 
-/* The selected outputs as one dimension. */
+/* The selected outputs, in one dimension. */
 static dt_value in_row(const dt_confusion_plan *plan, dt_value x) {
     return plan->by_class ? x : dt_in_one_row(choose(plan, x));
 }

@@ -14,17 +14,17 @@
 #include "model/model.h"
 
 typedef struct dt_confusion_plan {
-    int n; /* thresholds */
+    int n; /* number of thresholds */
     const double *threshold;
-    int64_t top_k;    /* outputs that are not among the k largest count as 0; 0: no such limit */
+    int64_t top_k;    /* only the k largest outputs can count as 1; 0: no such limit */
     int64_t class_id; /* the only class that is counted; -1: all */
-    /* for each class of predictions (B, C) instead of all together; top_k and class_id are
+    /* count for each class of predictions (B, C) instead of all together; top_k and class_id are
      * ignored */
     bool by_class;
     const double *class_weight; /* [C]: weights of the classes' outputs; NULL: all 1 */
 } dt_confusion_plan;
 
-/* Adds the four parts. */
+/* Adds the four parts to the metric. */
 void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m);
 /* n thresholds from 0 to 1, in equal steps; in `arena`. */
 double *dt_confusion_even(dt_arena *arena, int n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Metrics of decisions at thresholds: counts (TruePositives, ...), Precision and Recall, and the
- * best of one at a given value of another.
+ * best of one rate at a given value of another.
  */
 #include "model/metric/confusion.h"
 
@@ -94,7 +94,7 @@ DECISIONS(precision, "Precision", "precision", "share of predicted positives tha
 DECISIONS(recall, "Recall", "recall", "share of positives that are found", share_fields,
           DT_BETTER_MORE, share(args, sum, TP, FN, out))
 
-/* ---- one value at another ---- */
+/* ---- the best of one rate where another has a given value ---- */
 
 struct trade {
     const char *name;
@@ -128,10 +128,11 @@ static void count_for_trade(dt_metric_parts *m) {
 }
 
 typedef struct quotient {
-    int a, b; /* a / (a + b) of those counts */
+    int a, b; /* a and b are counts; the quotient is a / (a + b) */
 } quotient;
 
-/* The largest `best` among thresholds at which `held` reaches the given value. */
+/* The largest quotient `best` among the thresholds at which the quotient `held` is at least the
+ * given value. */
 static int best_where(const void *args, const double *sum, quotient held, quotient best,
                       double *out) {
     const struct trade *t = args;

@@ -8,7 +8,7 @@
  *     labels (C)       samples of class c
  *     predicted (C)    samples said to be of class c
  *
- * Samples with class numbers outside [0, C), or of the ignored class, are in none of them. Classes
+ * These sums leave out samples with class numbers outside [0, C), or of the ignored class. Classes
  * without a sample do not count in the mean.
  */
 #include "model/metric/confusion.h"
@@ -54,12 +54,12 @@ static const dt_field binary_fields[] = {
     COMMON, DT_END};
 
 static int64_t classes_of(const struct iou *m) {
-    return m->num_classes ? m->num_classes : 2; /* BinaryIoU */
+    return m->num_classes ? m->num_classes : 2; /* BinaryIoU has no num_classes */
 }
 
 /* ---- checks ---- */
 
-/* The type of class numbers; scores have the classes last. */
+/* The type of class numbers. Scores have the classes in the last dimension. */
 static dt_type numbers_of(const dt_type *t, bool sparse) {
     dt_type out = *t;
     out.rank -= sparse ? 0 : 1;
@@ -127,7 +127,7 @@ static dt_value is_class(dt_value number, int64_t classes) {
     return dt_multiply(dt_convert(low, DT_FLOAT32), dt_convert(high, DT_FLOAT32));
 }
 
-/* The weights of samples: 0 where one of the two numbers is not a class. */
+/* The weights of samples; 0 where the target or the prediction is not a class. */
 static dt_value counts(const dt_metric_parts *m, dt_value y, dt_value p) {
     const struct iou *a = m->args;
     dt_value w = dt_multiply(is_class(y, classes_of(a)), is_class(p, classes_of(a)));
@@ -149,7 +149,7 @@ static void count_numbers(dt_metric_parts *m, dt_value y, dt_value p, dt_value w
     m->part[m->n++] = dt_reduce(dt_multiply(predicted, w), DT_REDUCE_SUM, 1);
 }
 
-/* The weight of each number, (N); like: the type of the numbers before they were flattened. */
+/* The weight of each number, (N). like: the type of the numbers before they were flattened. */
 static dt_value weights(const dt_metric_parts *m, const dt_type *like) {
     dt_type type = *like;
     type.dtype = DT_FLOAT32;
@@ -190,7 +190,7 @@ static int results(const void *args, const double *sum, int n_sums, double *out)
     return 1;
 }
 
-/* After check_ come the function that counts, and further members. */
+/* After check_ come the function that counts, and other members of the row. */
 #define IOU(row, class_name, alias, words, table, check_, ...)                                     \
     const dt_metric_row dt_metric_##row = {.kind = {class_name, words, table, sizeof(struct iou),  \
                                                     (const char *const[]){alias, NULL}},           \

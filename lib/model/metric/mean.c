@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mean and Sum of values, for custom training loops: they compare nothing. */
+/* Mean and Sum of values, for custom training loops. They have no targets. */
 #include "model/model.h"
 
 struct mean {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Top-k accuracies: the share of samples whose class has less than k classes with a larger score;
- * equals do no harm. */
+/* Top-k accuracies: the share of samples for which fewer than k classes have a larger score than
+ * the sample's class; equal scores do not count as larger. */
 #include "model/model.h"
 
 struct top_k {
@@ -14,7 +14,7 @@ static const dt_field fields[] = {
     DT_TEXT(struct top_k, name, .help = "name, used as the key in the history"),
     DT_NOT_YET("dtype"), DT_NOT_YET("from_sorted_ids"), DT_END};
 
-/* class (...), p (..., C): 1 where less than k scores are larger than that of the class */
+/* 1 where fewer than k scores of p (..., C) are larger than that of class (...) */
 static dt_value hits(int64_t k, dt_value class, dt_value p) {
     dt_type type = dt_type_of_value(p), index = type;
     uint32_t last = 1u << (type.rank - 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adafactor (N. Shazeer, M. Stern, Adafactor: Adaptive Learning Rates with Sublinear Memory Cost,
- * 2018): squares of gradients of a matrix are kept as their means over rows r and over columns c.
+ * 2018): of the squared gradients of a matrix, only the means over rows, r, and over columns, c,
+ * are stored.
  *
  *     beta_t = 1 - t^beta_2_decay
  *     r = beta_t r + (1 - beta_t) mean over the last axis of (g g + epsilon_1)
@@ -68,7 +69,7 @@ static dt_value outer(dt_value row, dt_value column, const dt_type *type) {
     return dt_multiply(rows, dt_broadcast_in_dim(column, type, dims));
 }
 
-/* The estimate of the mean of squared gradients. */
+/* The estimate v of the mean of squared gradients. */
 static dt_value estimate(dt_update *u, dt_value share) {
     const struct adafactor *a = u->args;
     dt_type type = dt_type_of_value(u->w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adagrad (J. Duchi et al., Adaptive Subgradient Methods, 2011): steps divided by the root of the
- * sum of all squares so far.
+ * Adagrad (J. Duchi et al., Adaptive Subgradient Methods, 2011): gradients are divided by the root
+ * of the sum of their squares so far.
  *
  *     a += g g
  *     w -= rate g / sqrt(a + epsilon)

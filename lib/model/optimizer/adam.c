@@ -8,8 +8,8 @@
  *     v += (g g - v) (1 - beta_2)
  *     w -= m alpha / (sqrt(v) + epsilon)        amsgrad: v's largest value so far in place of v
  *
- * alpha is one number a step, the same node for all variables; the rest is twelve operations an
- * element, in one chain.
+ * alpha is one number for each step, and the same node for all variables. The rest is a chain of
+ * twelve operations for each element.
  */
 #include "model/optimizer/moments.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adamax (section 7 of the paper on Adam): Adam with the largest gradient, which decays, in place
+ * Adamax (section 7 of the paper on Adam): Adam with u, a decaying maximum of gradients, in place
  * of the root of the mean of squares.
  *
  *     m += (g - m) (1 - beta_1)

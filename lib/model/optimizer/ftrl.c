@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ftrl (H. McMahan et al., Ad Click Prediction: a View from the Trenches, 2013): follow the
- * regularised leader. The weights are worked out anew in each step, from a sum of squares n and a
- * sum of gradients z.
+ * regularised leader. Each step computes the weights anew from two sums: n of squared gradients and
+ * z of gradients.
  *
  *     g' = g + 2 l2_shrinkage w
  *     s = ((n + g g)^p - n^p) / rate with p = -learning_rate_power

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LAMB (Y. You et al., Large Batch Optimization for Deep Learning, 2019): Adam's direction, of a
- * length in proportion to the weights.
+ * LAMB (Y. You et al., Large Batch Optimization for Deep Learning, 2019): steps in Adam's
+ * direction, with a length in proportion to that of the weights.
  *
  *     m += (g - m) (1 - beta_1);  v += (g g - v) (1 - beta_2)
  *     u = (m / (1 - beta_1^t)) / (sqrt(v / (1 - beta_2^t)) + epsilon)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lion (X. Chen et al., Symbolic Discovery of Optimization Algorithms, 2023): steps of one size, by
- * the sign of a running mean.
+ * Lion (X. Chen et al., Symbolic Discovery of Optimization Algorithms, 2023): steps of equal size,
+ * in the direction of the sign of a running mean.
  *
  *     w -= rate sign(beta_1 m + (1 - beta_1) g)
  *     m = beta_2 m + (1 - beta_2) g
@@ -26,7 +26,7 @@ static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
     return 1;
 }
 
-/* beta m + (1 - beta) g, 1 - beta in the variable's precision */
+/* beta m + (1 - beta) g, with 1 - beta rounded to the variable's dtype */
 static dt_value mixed(dt_value m, dt_value g, double beta) {
     dt_value share = dt_like(m, beta);
     return dt_add(dt_multiply(m, share), dt_multiply(g, dt_subtract(dt_like(m, 1), share)));

@@ -5,7 +5,7 @@
 
 #include "model/model.h"
 
-/* Adam's arguments: doubles of the struct `type` with these names. */
+/* Fields for Adam's arguments, which are doubles with these names in the struct `type`. */
 #define DT_MOMENT_FIELDS(type)                                                                     \
     DT_REAL(type, beta_1, .preset = "0.9", .max = 1, .below_max = true,                            \
             .help = "decay rate of the mean of gradients"),                                        \
@@ -16,7 +16,8 @@
 /* Two slots: "momentum" and "velocity". */
 int dt_moment_slots(const void *args, const dt_variable *of, dt_slot_spec *slot);
 
-/* 1 - beta^t: how much of a mean that began at 0 has been filled; scalar */
+/* 1 - beta^t, a scalar: the sum of the weights that a running mean has given to values so far.
+ * Dividing by it corrects a mean that began at 0. */
 dt_value dt_moment_filled(const dt_update *u, double beta);
 /* mean + (x - mean) share */
 dt_value dt_moment_moved(dt_value mean, dt_value x, double share);

@@ -10,8 +10,8 @@
  *     ns_steps times: s = u u^T;  u = muon_a u + (muon_b s + muon_c s s) u
  *     w -= rate rms_rate sqrt(max(rows, columns)) u
  *
- * Adam, with a rate of adam_lr_ratio times the rate and a weight decay of its own, updates all
- * other weights: those that are not matrices, embeddings, and the layers that exclude_layers names.
+ * Adam updates all other weights: weights that are not matrices, embeddings, and weights of the
+ * layers in exclude_layers. It has its own weight decay, and adam_lr_ratio times the rate.
  */
 #include <string.h>
 #include <strings.h>
@@ -72,7 +72,7 @@ static bool finds(const char *expression, const char *path) {
     dt_pattern *p = NULL;
     dt_status *s = dt_pattern_create(&p, expression);
     const bool found = !s && dt_pattern_finds(p, path);
-    dt_status_free(s); /* check reported it */
+    dt_status_free(s); /* `check` has already reported the error */
     dt_pattern_destroy(p);
     return found;
 }
@@ -110,7 +110,7 @@ static void apply_adam(dt_update *u) {
     u->w = dt_subtract(w, dt_divide(dt_multiply(m, alpha), divisor));
 }
 
-/* The polynomial's steps on (n, m), n at most m, of norm 1. */
+/* Applies the polynomial's steps to x (n, m) of norm 1, with n at most m. */
 static dt_value orthogonalized(const struct muon *a, dt_value u) {
     static const dt_dot_attr rows = {.n_contract = 1, .lhs_contract = {1}, .rhs_contract = {1}};
     for (int64_t i = 0; i < a->ns_steps; i++) {
@@ -132,7 +132,7 @@ static dt_value direction(const struct muon *a, dt_value u) {
     return is_high ? dt_transpose(u, exchanged) : u;
 }
 
-/* What the rate is multiplied by. */
+/* The factor of the rate for a matrix. */
 static double scale_of(const struct muon *a, const dt_type *type) {
     const int64_t longer = type->dim[0] > type->dim[1] ? type->dim[0] : type->dim[1];
     return a->rms_rate == 0 ? 1 : a->rms_rate * sqrt((double)longer);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Nadam (T. Dozat, Incorporating Nesterov Momentum into Adam, 2016): Adam that looks one step of
- * momentum ahead. The momentum follows a schedule, whose product over all steps corrects the mean.
+ * momentum ahead. The momentum follows a schedule; the product of its values over all steps
+ * corrects the mean.
  *
  *     u_t = beta_1 (1 - 0.96^t / 2)
  *     m += (g - m) (1 - beta_1);  v += (g g - v) (1 - beta_2)
@@ -25,7 +26,7 @@ static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
     return 3;
 }
 
-/* u at t */
+/* The momentum u_t. */
 static dt_value momentum_at(const struct nadam *a, dt_value t) {
     dt_value half = dt_multiply(dt_like(t, 0.5), dt_power(dt_like(t, 0.96), t));
     return dt_multiply(dt_like(t, a->beta_1), dt_subtract(dt_like(t, 1), half));
@@ -33,7 +34,8 @@ static dt_value momentum_at(const struct nadam *a, dt_value t) {
 
 static dt_value one_minus(dt_value x) { return dt_subtract(dt_like(x, 1), x); }
 
-/* mean + (x - mean) (1 - beta), the share in the variable's precision, as Keras has it for Nadam */
+/* mean + (x - mean) (1 - beta), with 1 - beta rounded to the variable's dtype, as in Keras'
+ * Nadam */
 static dt_value moved(dt_value mean, dt_value x, double beta) {
     return dt_add(mean, dt_multiply(dt_subtract(x, mean), one_minus(dt_like(mean, beta))));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RMSprop (G. Hinton, lecture 6e of Neural Networks for Machine Learning, 2012): steps divided by
- * the root of the running mean of squares.
+ * RMSprop (G. Hinton, lecture 6e of Neural Networks for Machine Learning, 2012): gradients are
+ * divided by the root of the running mean of their squares.
  *
  *     v = rho v + (1 - rho) g g
  *     a = rho a + (1 - rho) g                        centered: v - a a is the variance

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SGD: gradient descent, with momentum on request.
+ * SGD: gradient descent, optionally with momentum.
  *
  *     w -= rate g                        momentum 0
  *     m = momentum m - rate g;  w += m

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Half a cosine from the top to alpha times the top: CosineDecay once, CosineDecayRestarts again
- * and again, each time t_mul longer and m_mul lower (I. Loshchilov, F. Hutter, SGDR: Stochastic
- * Gradient Descent with Warm Restarts, 2016).
+ * The rate falls like half a cosine from the top to alpha times the top. CosineDecay does this
+ * once. CosineDecayRestarts repeats it; each period is t_mul times as long and m_mul times as high
+ * as the one before (I. Loshchilov, F. Hutter, SGDR: Stochastic Gradient Descent with Warm
+ * Restarts, 2016).
  *
- * With warmup_target, CosineDecay first goes up in a straight line over warmup_steps; without it
- * warmup_steps mean nothing.
+ * With warmup_target, CosineDecay first rises linearly over warmup_steps; without it warmup_steps
+ * has no effect.
  */
 #include "model/model.h"
 
@@ -86,8 +87,8 @@ static const dt_field restart_fields[] = {
             .help = "accepted for compatibility; not used"),
     DT_END};
 
-/* The period that contains x (in units of the first period), and the position in it, from 0 to
- * 1. Period i begins at (1 - t_mul^i) / (1 - t_mul). */
+/* Finds the period that contains x, in units of the first period. *into is the position in that
+ * period, from 0 to 1. Period i begins at (1 - t_mul^i) / (1 - t_mul). */
 static dt_value find_period(const struct restarts *r, dt_value x, dt_value *into) {
     if (r->t_mul == 1) {
         dt_value period = dt_rate_floor(x);

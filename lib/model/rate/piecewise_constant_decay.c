@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PiecewiseConstantDecay: values[i] up to and including step boundaries[i], the last value after
- * all of them. It is computed as the original does, as the sum of the values whose interval
- * (boundary before, own boundary] holds the step: so boundaries that do not rise give the
- * original's rates too.
+ * all of them. As in Keras, it is computed as the sum of the values whose interval (previous
+ * boundary, boundary] contains the step. So boundaries that do not increase yield the same rates as
+ * in Keras, too.
  */
 #include "model/model.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * OrthogonalRegularizer: the mean of |cos| between different rows, or columns, of a matrix, times
- * `factor`: 0 if all are orthogonal.
+ * `factor`: it is 0 if all are orthogonal.
  */
 #include "model/model.h"
 
