@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by array files: reads bytes that a header must have, names files of other formats, and
+ * Shared by array files: reads the bytes of headers, names the format of other files in errors, and
  * converts values from the file to memory: byte order, order of dimensions, and dtypes that dtrain
  * lacks, which are widened.
  */
@@ -136,9 +136,9 @@ static bool unwire(const dt_header *h, void *values, int64_t n, int64_t *bad) {
     return h->wire != DT_WIRE_U64 || all_fit_int64(out, n, bad);
 }
 
-/* ---- a file of one array ---- */
+/* ---- a file with one array ---- */
 
-/* PIECE: values to read and convert at a time, so that they stay in the cache */
+/* PIECE: number of values to read and convert at a time, so that they stay in the cache */
 enum { PIECE = 1 << 18, HUGE_PAGE = 2 << 20 };
 
 dt_status *dt_array_check_rows(const char *path, const dt_type *t) {
@@ -185,7 +185,7 @@ static void *allocate_rows(int64_t bytes) {
     return p;
 }
 
-/* Copies n consecutive values to places that are `step` values apart. */
+/* Copies n consecutive values to positions that are `step` values apart. */
 static void scatter(const char *in, int64_t n, size_t size, char *out, int64_t step) {
 #define SCATTER(type)                                                                              \
     for (int64_t i = 0; i < n; i++) ((type *)out)[i * step] = ((const type *)in)[i];               \
@@ -199,7 +199,8 @@ static void scatter(const char *in, int64_t n, size_t size, char *out, int64_t s
 #undef SCATTER
 }
 
-enum { BAND = 64, LINE = 64, SHORTEST_COLUMN = 4096 }; /* BAND in rows, the others in bytes */
+/* BAND is a number of rows, the others are bytes. */
+enum { BAND = 64, LINE = 64, SHORTEST_COLUMN = 4096 };
 
 /* Writes n columns, at most a line of bytes wide, side by side into rows that are row_bytes apart.
  * They go through a tile that stays in the cache, because rows that are a power of two apart would
@@ -219,8 +220,8 @@ static void put_columns(const char *const *column, int n, const dt_type *t, char
 
 /*
  * Reorders dimensions from Fortran order (first index fastest) to C order (last index fastest).
- * all: all values in the file's order; NULL: columns are read from the file into `room`, which
- * holds as many as fit into a line.
+ * all: all values in the file's order. NULL: columns are read from the file into `room`, which has
+ * space for as many columns as fill a cache line.
  */
 static dt_status *turn(const dt_array_file *a, const char *all, char *room, char *out) {
     const dt_type *t = &a->header.type;

@@ -21,19 +21,19 @@ typedef enum dt_wire {
     DT_WIRE_F16
 } dt_wire;
 
-/* What a file's header says, as far as it is needed. */
+/* The facts of a file's header that are needed for reading. */
 typedef struct dt_header {
     dt_type type; /* type of the whole array in memory: (rows, ...) */
     dt_wire wire;
     bool swap;      /* the file's byte order differs from this machine's */
-    int64_t offset; /* where the data begins in the file */
+    int64_t offset; /* offset of the data in the file */
     bool fortran;   /* Fortran order: the first index runs fastest, not the last */
 } dt_header;
 
-/* Size of a value in the file, in bytes. */
+/* The size of a value in the file, in bytes. */
 int dt_wire_size(dt_dtype dtype, dt_wire wire);
 
-/* Swaps the byte order of n values of `size` bytes, in place. */
+/* Reverses the byte order of n values of `size` bytes, in place. */
 void dt_swap_values(void *values, int64_t n, int size);
 
 /* Reads a header from the front of a file; `path` is for messages. */
@@ -48,12 +48,12 @@ dt_status *dt_header_bytes(dt_inflow *f, const char *path, void *buffer, int64_t
  * file". */
 dt_status *dt_not_this_file(const char *path, const char *wanted, const unsigned char *first,
                             int64_t n) DT_MUST_USE;
-/* number of rows with the most digits; an NPY header is written with room for it */
+/* the number of rows with the most digits; an NPY header is written with space for it */
 #define DT_MOST_ROWS 9000000000000000000
 /* The header of an NPY file in C order; padded to `bytes` if it is shorter. */
 void dt_npy_print_header(const dt_type *t, size_t bytes, dt_str *out);
 
-/* ---- a file of one array ---- */
+/* ---- a file with one array ---- */
 
 /* largest array in Fortran order, in bytes; it is reordered in memory */
 #define DT_LARGEST_REORDERED ((int64_t)256 << 20)

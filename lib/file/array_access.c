@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Array files as a data set, one file per element: one loop over the formats that have a header.
- * Opening reads the headers and compares the declared sizes with the files; nothing is allocated
- * before that. Rows are loaded when they are first needed: `validate` never reads the images, and
- * training reads them in the feed's thread while the program is compiled. Compressed files are the
- * exception: only decompressing shows whether they are complete, so they are loaded when they are
- * opened.
+ * Array files as a data set, with one file for each element. The code is the same for all formats
+ * that have a header. Opening reads the headers and compares the declared sizes with the files;
+ * nothing is allocated before that. Rows are loaded when they are first needed: `validate` never
+ * reads the images, and training reads them in the feed's thread while the program is compiled.
+ * Compressed files are the exception: only decompressing shows whether they are complete, so they
+ * are loaded when they are opened.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,14 +19,16 @@
 #define LARGEST_GZIP ((int64_t)1 << 30)
 
 enum {
-    OVERHANG = 65536, /* bytes after the end of compressed data that are counted for the message */
-    MOST_ELEMENTS = 1024, /* files in a part: each holds a descriptor until it is loaded */
+    /* How many bytes after the end of compressed data are counted for the message. */
+    OVERHANG = 65536,
+    /* Most files of a part, since each needs a descriptor until it is loaded. */
+    MOST_ELEMENTS = 1024,
 };
 
 typedef struct array {
     dt_array_file a;    /* its `file` is NULL once everything is loaded */
     int64_t row_bytes;  /* bytes of a row in memory, after conversion */
-    const char *source; /* path of the file; for a member of an archive, of the archive */
+    const char *source; /* path of the file; for a member of an archive, the path of the archive */
 } array;
 
 typedef struct array_part {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NPY and IDX from front to back: one array, for a model with one input; and NPZ, an archive with
- * an array for each input. The headers have the number of rows, which is checked against the data.
- * In Fortran order, the first row is complete only at the end of the array, so such an array is
- * loaded and reordered as a whole.
+ * Reads NPY, IDX and NPZ from front to back. NPY and IDX have one array, for a model with one
+ * input; NPZ is an archive with an array for each input. The headers have the number of rows, which
+ * is checked against the data. In Fortran order, the first row is complete only at the end of the
+ * array, so such an array is loaded and reordered as a whole.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 
 typedef struct arrays {
     int n;
-    /* the arrays' files are members of an archive, one each; false: there is one array, in the
-     * source's file */
+    /* the arrays' files are members of an archive; false: there is one array, in the source's
+     * file */
     bool archive;
     dt_array_file *array; /* [n] in the order of the inputs */
 } arrays;
@@ -59,7 +59,8 @@ static void close_arrays(dt_row_source *s) {
 static dt_status *open_members(dt_row_source *s, arrays *x) {
     x->archive = true;
     x->array = dt_arena_array(s->arena, dt_array_file, s->n);
-    x->n = s->n; /* counts all arrays, so that close_arrays also sees those that did not open */
+    /* Counted before they are opened, so that close_arrays handles those that did not open. */
+    x->n = s->n;
     for (int e = 0; e < s->n; e++) {
         dt_array_file *a = &x->array[e];
         *a = (dt_array_file){.path = s->path, .streamed = true};

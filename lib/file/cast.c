@@ -26,8 +26,9 @@ enum { BLOCK = 64 };
 
 /* ---- casts ---- */
 
-/* Converts x to an integer type, saturating. Comparing before the conversion keeps it defined.
- * `past` is the smallest value that is too large; unlike `most`, it is always exact as a double. */
+/* Converts x to an integer type, saturating. Values are compared before the conversion, because
+ * converting a value out of range is undefined in C. `past` is the smallest value that is too
+ * large; unlike `most`, it is always exact as a double. */
 static int64_t saturate(double x, int64_t least, int64_t most, double past) {
     return x != x ? 0 : x < (double)least ? least : x >= past ? most : (int64_t)x;
 }
@@ -115,7 +116,7 @@ void dt_rescale(dt_dtype from, double scale, double offset, const void *in, floa
     else narrow[from]((float)scale, (float)offset, in, out, n);
 }
 
-/* ---- integers that number classes ---- */
+/* ---- integers that are class numbers ---- */
 
 static int64_t integer_at(dt_dtype type, const void *in, int64_t i) {
     switch (type) {

@@ -14,32 +14,33 @@
 /* An open part: base.paths are the files, of one example each. */
 typedef struct dt_class_folders {
     dt_examples base;
-    int label;      /* index of the label among the elements */
+    int label;      /* index of the label's element */
     int32_t *class; /* [n] class of each file */
     int n, cap;
-    size_t root; /* bytes of the part's folder in each path */
+    size_t root; /* number of bytes of the part's folder in each path */
 } dt_class_folders;
 
 /* What a format looks for in the folders. */
 typedef struct dt_class_query {
     const char *files; /* "pictures": the word for files in messages */
-    int64_t classes;   /* as the job states it; a training folder with another number is an error */
+    /* The number of classes that the job states; another number of training folders is an error. */
+    int64_t classes;
     /* The classes in their order, if the job lists them; other folders are skipped. n 0: all. */
     dt_texts names;
     /* adds the files of a class to base.paths in their order */
     dt_status *(*list)(dt_class_folders *x, const char *folder);
 } dt_class_query;
 
-/* Checks that the part names a folder, without looking at it, and lists the names of the elements.
- * element NULL: its fault is reported elsewhere. */
+/* Checks that the part names a folder, without accessing it, and lists the names of the elements.
+ * element NULL: its error is reported elsewhere. */
 dt_status *dt_class_folders_check(const dt_format_request *r, const char *files,
                                   const dt_tree *element, dt_texts *names) DT_MUST_USE;
 /* Finds the files of a part and their classes, and sets the label's class names and base.count.
  * x->base.stored and x->label are set before. */
 dt_status *dt_class_folders_find(const dt_format_request *r, const dt_class_query *q,
                                  dt_class_folders *x) DT_MUST_USE;
-/* Orders files so that classes are spread evenly, and the last ones include a share of each; where
- * a part of them validates. */
+/* Orders files so that classes are spread evenly. So the last files, which may be used for
+ * validation, include a share of each class. */
 void dt_class_folders_spread(dt_class_folders *x, int64_t classes);
 /* Reads element e of the first example, so that its fault is reported before training. */
 dt_status *dt_class_folders_try(dt_class_folders *x, int e) DT_MUST_USE;
@@ -51,9 +52,10 @@ void dt_class_folders_close(dt_examples *base);
 
 /* text_folder.c: adds the .txt files in a folder and in all folders below it. */
 dt_status *dt_text_files_list(const char *folder, dt_paths *out) DT_MUST_USE;
-/* Reads one, without a byte order mark. Fails if it has more than 1 MiB or is not UTF-8. */
+/* Reads a text file, without its byte order mark. Fails if it has more than 1 MiB or is not
+ * UTF-8. */
 dt_status *dt_text_files_read(const char *path, dt_str *out) DT_MUST_USE;
-/* Whether a path is a folder, or the file name or pattern of texts (.txt). */
+/* Whether a path is a folder, the name of a text file (.txt), or a pattern of such names. */
 bool dt_text_folder_takes(const char *path);
 
 #endif

@@ -39,7 +39,7 @@ static void add_word(dt_column *c, const char *word) {
     c->word[low] = (dt_column_word){dt_strdup(word), 1};
 }
 
-/* ---- counting different values ---- */
+/* ---- counting distinct values ---- */
 
 static uint64_t *find_place(const dt_column *c, uint64_t hash) {
     uint64_t i = hash;

@@ -15,9 +15,10 @@ typedef struct dt_column_word {
 
 typedef struct dt_column {
     char *name;
-    bool integers, numbers; /* whether all values so far are integers; or numbers */
-    int64_t fields, empty;  /* records with a value; records without one */
-    int64_t texts;          /* number of values that are not numbers; `text` is the first of them */
+    /* Integers: all values so far are integers; numbers: all values so far are numbers. */
+    bool integers, numbers;
+    int64_t fields, empty; /* numbers of records with a value, and without one */
+    int64_t texts;         /* number of values that are not numbers; `text` is the first of them */
     char *text;
     dt_column_word *word; /* [words] different values, sorted; needed if the column is text */
     int words, cap;

@@ -35,8 +35,8 @@ static void make_feeds(char *p, size_t n) {
     for (char *end = p + n; (p = memchr(p, '\r', (size_t)(end - p))); p++) *p = '\n';
 }
 
-/* Whether a file's first bytes have line ends, and all outside of quotes are CR. A CR at their end
- * may belong to a CRLF. */
+/* Whether a file's first bytes have line ends, and all line ends outside of quotes are CR. A CR as
+ * the last byte may belong to a CRLF. */
 static bool has_returns(const char *p, size_t n) {
     bool open = false, any = false;
     for (size_t i = 0; i < n; i++) {
@@ -56,7 +56,7 @@ static dt_status *read_piece(dt_csv *c) {
         c->window.size -= c->at;
         c->at = 0;
     }
-    /* returns as soon as a line of a pipe is there, before the next line is written */
+    /* returns as soon as a line of a pipe has arrived, before the next line is written */
     DT_TRY(dt_inflow_some(c->file, piece, PIECE, &got));
     if (c->style.returns) make_feeds(piece, (size_t)got);
     dt_str_add(&c->window, piece, (size_t)got);

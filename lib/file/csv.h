@@ -14,7 +14,7 @@
 typedef struct dt_csv_field {
     const char *text; /* NUL-terminated, without its quotes */
     size_t size;
-    int64_t line; /* where the field begins, from 1 */
+    int64_t line; /* line where the field begins, from 1 */
     int64_t col;  /* column in the line, from 1, in characters */
     bool quoted;
 } dt_csv_field;
@@ -27,11 +27,12 @@ typedef struct dt_csv_style {
     char comment;       /* starts a comment, which goes to the end of the line; 0: no comments */
     char escape;        /* escapes the next character; 0: no escapes */
     int64_t skip_lines; /* lines to skip before the header */
-    bool returns;       /* lines end with CR, as in files of old Macintosh programs; found out */
+    /* Lines end with CR, as in files of old Macintosh programs; detected by the reader. */
+    bool returns;
 } dt_csv_style;
 
 typedef struct dt_csv {
-    dt_inflow *file;  /* NULL: the window has all bytes */
+    dt_inflow *file;  /* NULL: all bytes are in the window */
     const char *path; /* lent */
     dt_csv_style style;
     bool styled;   /* the style has blanks, comments or escapes */
@@ -50,7 +51,7 @@ typedef struct dt_csv {
                  * dt_csv_values, which sets it */
 } dt_csv;
 
-/* Surveys CSV files, as dt_format's `survey` does. */
+/* The function `survey` of dt_format for CSV. */
 struct dt_survey_request;
 dt_status *dt_csv_survey(const struct dt_survey_request *q) DT_MUST_USE;
 dt_status *dt_csv_open(dt_csv *c, const char *path, const dt_csv_style *style) DT_MUST_USE;
@@ -62,14 +63,14 @@ void dt_csv_hold(dt_csv *c, const char *path, const dt_csv_style *style, const v
                  size_t n);
 /* Reads the next record. *more false: the end. */
 dt_status *dt_csv_next(dt_csv *c, bool *more) DT_MUST_USE;
-void dt_csv_close(dt_csv *c); /* also for one that failed to open */
+void dt_csv_close(dt_csv *c); /* also closes a reader that failed to open */
 /* Appends a field, quoted if necessary; quotes_empty: an empty field is quoted, too. */
 void dt_csv_put(dt_str *out, const char *text, char delimiter, bool quotes_empty);
 /* dt_format_writer's `begin` and `put` for CSV. */
 struct dt_output;
 dt_status *dt_csv_write_header(struct dt_output *o) DT_MUST_USE;
 dt_status *dt_csv_write_row(struct dt_output *o, const void *const *row) DT_MUST_USE;
-/* An error with its location in front: "x.csv:4:7: " and the text. */
+/* An error that begins with its location: "x.csv:4:7: ", then the text. */
 dt_status *dt_csv_fail(const dt_csv *c, int64_t line, int64_t col, const char *format,
                        ...) DT_MUST_USE DT_PRINTF(4, 5);
 

@@ -445,7 +445,7 @@ dt_status *dt_csv_values(dt_csv *c, const dt_element_spec *e, const int *index, 
     return NULL;
 }
 
-/* ---- faults of many rows ---- */
+/* ---- errors in many rows ---- */
 
 enum { MOST_KINDS = 20 };
 

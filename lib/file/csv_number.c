@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers as tables for people have them: 1.234,5, 1 234, $85,000 and 12 %; see csv_element.h. */
+/* Reads numbers in the notations of tables that people write: 1.234,5, 1 234, $85,000 and 12 %; see
+ * csv_element.h. */
 #include <ctype.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@ static bool is_currency(uint32_t c) {
            (c >= 0x20a0 && c <= 0x20c0);
 }
 
-/* Bytes of the space, the no-break space, or the narrow or thin one at the front; 0: none. */
+/* The number of bytes of the blank at the front: a space, or a no-break, narrow or thin space; 0:
+ * none. */
 static size_t blank_at(const char *p) {
     static const char *const blanks[] = {" ", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89"};
     for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
@@ -22,7 +24,7 @@ static size_t blank_at(const char *p) {
     return 0;
 }
 
-/* Bytes of the last character of a valid text of n bytes. */
+/* The number of bytes of the last character of a valid text of n bytes. */
 static size_t last_size(const char *text, size_t n) {
     size_t size = n > 0;
     while (size < n && size < 4 && ((unsigned char)text[n - size] & 0xc0) == 0x80) size++;
@@ -100,7 +102,7 @@ bool dt_csv_respell(const dt_element_spec *e, const char *text, char out[DT_CSV_
         text = room;
     }
     const char point = e->decimal ? e->decimal : '.';
-    bool whole = true; /* still before the decimal point */
+    bool whole = true; /* digits before the decimal point are being read */
     int wanted = -1;   /* digits still missing in the group of three; -1: not in such a group */
     for (const char *p = text; *p; p++) {
         if (e->thousands && *p == e->thousands && p > text && is_digit(p[-1]) && is_digit(p[1])) {

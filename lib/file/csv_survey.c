@@ -16,9 +16,9 @@
 
 typedef struct table {
     dt_table t;
-    dt_arena *arena; /* holds the headers */
+    dt_arena *arena; /* memory of the headers */
     dt_csv_style style;
-    /* only its `thousands`, `decimal` and `symbols` are used: how numbers are written */
+    /* how numbers are written; only `thousands`, `decimal` and `symbols` are used */
     dt_element_spec notation;
 } table;
 
@@ -60,23 +60,24 @@ static void note_field(const table *t, dt_column *c, const dt_csv_field *f) {
 
 /* ---- files ---- */
 
-/* What the first line looks like beside the records below it. */
+/* Facts about the first line, compared with the records below it. */
 typedef struct first_line {
-    int texts;     /* fields that are not numbers */
-    int again;     /* fields that are not numbers and occur again in their column */
+    int texts;     /* number of fields that are not numbers */
+    int again;     /* number of fields that are not numbers and occur again in their column */
     bool fraction; /* a field is a number that is not whole */
-    bool names;    /* a text stands above numbers alone */
+    bool names;    /* some text is above a column of numbers */
 } first_line;
 
-/* A column: its field in the first line, and the records below. */
+/* A column: its field in the first line, and facts about the records below. */
 typedef struct below {
     const char *first;
     bool text, number; /* what `first` is; neither: missing */
     bool again, numbers, words;
-    double value, low, high; /* the number in the first line, the lowest and the highest below */
+    /* The number in the first line, and the lowest and the highest number below it. */
+    double value, low, high;
 } below;
 
-/* Whether a record equals the first line, as where files with headers were joined. */
+/* Whether a record equals the first line, which happens where files with headers were joined. */
 static bool is_first_again(const dt_csv *c, const below *column, int n) {
     for (int i = 0; i < n && i < c->n; i++)
         if (strcmp(column[i].first, c->field[i].text) != 0) return false;
@@ -134,10 +135,10 @@ static bool is_scale(const below *column, int n) {
     return numbers >= 3 && (rises == numbers - 1 || falls == numbers - 1);
 }
 
-/* Finds out whether the first line is a header. It is if a text stands above numbers alone; if
- * there are only texts below its texts, it is a record if most of them occur again in their
- * columns, or if it has a number that is not whole. Faults of later records are reported when they
- * are read. */
+/* Finds out whether the first line is a header. It is a header if one of its texts is above a
+ * column of numbers. If there are only texts below its texts, it is a record if most of them occur
+ * again in their columns, or if it has a number with a fraction. Faults of later records are
+ * reported when they are read. */
 static dt_status *find_header(table *t, const char *path) {
     enum { LOOKED_AT = 1000 };
     dt_csv c;
@@ -244,10 +245,11 @@ static dt_status *look_through(table *t, const char *path) {
 
 /* What the first records look like if they are read in a style. */
 typedef struct glance {
-    int fields; /* fields of the first record */
-    bool hash;  /* it begins with # */
-    bool table; /* more records follow, with as many fields each, and some field is a number */
-    bool marks; /* the same, and the fields of these that have a comma are numbers such as 1,5 */
+    int fields; /* number of fields of the first record */
+    bool hash;  /* the first record begins with # */
+    /* All records have the same number of fields, there are several, and some field is a number. */
+    bool table;
+    bool marks; /* the same is true, and all fields that have a comma are numbers such as 1,5 */
 } glance;
 
 static bool is_number(const dt_element_spec *e, const char *text) {
@@ -291,9 +293,9 @@ static dt_status *glance_at(const char *path, const dt_csv_style *style, glance 
     return s;
 }
 
-/* Finds the delimiter with which the first record has the most fields; commas in numbers are
- * decimal marks if another delimiter divides the lines. If the lines are then no table with
- * numbers, blanks are tried: they are the delimiter if there are more fields, and a table. */
+/* Finds the delimiter with which the first record has the most fields. Commas in numbers are
+ * decimal marks if another delimiter divides the lines. If the result is not a table with numbers,
+ * blanks are tried: they are the delimiter if that gives more fields and a table. */
 static dt_status *find_delimiter(const char *path, dt_csv_style *style, glance *best) {
     dt_status *first = NULL;
     glance g;
@@ -332,13 +334,18 @@ static dt_status *find_style(const char *path, dt_csv_style *style) {
 
 /* How the numbers of a file are written. */
 typedef struct notation {
-    bool point, comma; /* some numbers look like 1.5 or 1.2345; like 1,5 or 1.234,5 */
-    bool grouped; /* some numbers look like 1.234, which suits either notation, or like 1.234,5 */
-    bool thousands, decimal; /* some numbers look like 1,234 or 1,234.5; some with a comma do not */
-    bool blanks, symbols;    /* some numbers look like 1 234; like $5 or 5 % */
+    /* Point: some numbers look like 1.5 or 1.2345; comma: some look like 1,5 or 1.234,5. */
+    bool point, comma;
+    bool grouped; /* some numbers look like 1.234, which fits both notations, or like 1.234,5 */
+    /* Thousands: some numbers look like 1,234 or 1,234.5; decimal: some numbers with a comma do
+     * not. */
+    bool thousands, decimal;
+    /* Blanks: some numbers look like 1 234; symbols: some look like $5 or 5 %. */
+    bool blanks, symbols;
 } notation;
 
-/* Notes symbols and blanks in a number. Returns the number without them, or the text as it is. */
+/* Notes symbols and blanks in a number. Returns the number without them, or the unchanged text if
+ * it has none. */
 static const char *undress(const char *text, char room[DT_CSV_LONGEST_NUMBER + 1], notation *n,
                            bool *blanks) {
     static const dt_element_spec marked = {.symbols = true}, spaced = {.thousands = ' '},

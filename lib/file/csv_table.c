@@ -31,8 +31,9 @@
 
 /* ---- recognizing CSV ---- */
 
-/* Whether a file is text: it has no control characters but those that format text, and a binary
- * file of any length would. Latin-1 passes here; the reader refuses it later with its location. */
+/* Whether a file is text: it has no control characters other than those that format text. A binary
+ * file of any size would have others. Latin-1 passes here; the reader refuses it later with its
+ * location. */
 static bool is_text(const unsigned char *b, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         if ((b[i] < ' ' && !(b[i] >= '\t' && b[i] <= '\r')) || b[i] == 0x7f) return false;
@@ -198,7 +199,7 @@ static dt_status *find_columns(dt_row_source *s, table *t) {
     return bad;
 }
 
-/* ---- rows of a data set of another format ---- */
+/* ---- rows for a data set of another format ---- */
 
 /* Ways to name an element's columns: its own names, one for each value; those that `data convert`
  * writes, NAME or NAME_0, NAME_1, ...; or these with the plain name for a list of one value. */
@@ -283,7 +284,7 @@ static dt_status *find_foreign(dt_row_source *s, table *t, bool header) {
 
 /* ---- rows ---- */
 
-/* Floats represent all whole numbers up to these exactly. */
+/* Up to these limits, floats represent all integers exactly. */
 #define FLOAT_EXACT 0x1p24F
 #define DOUBLE_EXACT 0x1p53F
 
@@ -328,14 +329,15 @@ static dt_status *read_head(dt_row_source *s, table *t) {
 static void close_table(dt_row_source *s) {
     table *t = s->state;
     dt_status_free(dt_csv_faults_take(&t->faults, 0, NULL));
-    const dt_csv_style style = t->csv.style; /* kept, because rows may be read again */
-    t->csv.file = NULL;                      /* the caller closes the file */
+    /* The style is kept, since the rows may be read again. */
+    const dt_csv_style style = t->csv.style;
+    t->csv.file = NULL; /* the caller closes the file */
     dt_csv_close(&t->csv);
     t->csv.style = style;
 }
 
-/* Whether a line is in the window. It may be only a part of a record, because quoted fields may
- * contain line ends; then the reader waits for the rest, which is acceptable. */
+/* Whether a line is in the window. The line may be only a part of a record, since quoted fields may
+ * contain line ends; then the reader waits for the rest. */
 static bool holds(const dt_row_source *s) {
     const table *t = s->state;
     const dt_str *w = &t->csv.window;
@@ -343,8 +345,8 @@ static bool holds(const dt_row_source *s) {
            (w->size > t->csv.at && memchr(w->data + t->csv.at, '\n', w->size - t->csv.at));
 }
 
-/* Notes the first value of each column that float32 rounded. The value is the float32 already; only
- * a large one is parsed again. */
+/* Notes the first value of each column that float32 rounded. The value has been rounded to float32
+ * already, so only large values, which may be affected, are parsed again. */
 static void note_rounded(dt_row_source *s, const table *t, int e, const float *value) {
     const dt_texts *columns = &s->element[e].columns;
     const char **rounded = s->element[e].rounded;

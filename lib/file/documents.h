@@ -10,7 +10,7 @@
 
 typedef struct dt_documents_file {
     const char *path;
-    const char *text_key;    /* the key of a row that has the text */
+    const char *text_key;    /* the key of a row under which its text is */
     const char *end_of_text; /* appended to each document; NULL: a line break */
 } dt_documents_file;
 /* Whether a file has documents, by its name: .jsonl or .jsonl.gz. */

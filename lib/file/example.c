@@ -176,7 +176,7 @@ const char *dt_feature_kind_name(dt_feature_kind k) {
     return names[k];
 }
 
-/* ---- values: the lists have been parsed once, so they have no faults ---- */
+/* ---- values; the lists have been parsed before, so they are valid ---- */
 
 void dt_feature_int64s(const dt_feature *f, int64_t *out) {
     dt_pb_span s = {f->list, f->list + f->size};

@@ -11,9 +11,9 @@
  *     Feature { 1: BytesList | 2: FloatList | 3: Int64List }
  *     each list { 1: repeated value }, numbers one by one or packed
  *
- * Parsing looks at every byte once, accepts no length that reaches beyond its message, and copies
- * nothing. Fields with other numbers are skipped. Groups, which no tf.Example has, are refused, so
- * nothing nests deeper than shown here.
+ * Parsing reads every byte once, refuses lengths that reach beyond their message, and copies
+ * nothing. Fields with other numbers are skipped. Groups are refused, since tf.Examples do not have
+ * them, so the nesting is never deeper than shown here.
  */
 #ifndef DT_FILE_EXAMPLE_H
 #define DT_FILE_EXAMPLE_H
@@ -33,7 +33,7 @@ typedef enum dt_feature_kind {
 const char *dt_feature_kind_name(dt_feature_kind k); /* such as "bytes_list" */
 
 typedef struct dt_feature {
-    const char *name; /* not NUL-terminated */
+    const char *name; /* the name, which is not NUL-terminated */
     size_t name_size;
     dt_feature_kind kind;
     int64_t count;
@@ -41,7 +41,7 @@ typedef struct dt_feature {
     /* Of a FeatureList: the number of steps, and of values in each step (-1: steps differ); `count`
      * is the number of all values. steps 0: a Feature, or an empty FeatureList. */
     int64_t steps, each;
-    const unsigned char *list; /* the bytes of the list's message, or of the FeatureList */
+    const unsigned char *list; /* the bytes of the list's message, or those of the FeatureList */
     size_t size;
 } dt_feature;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The examples of a data set, in any order: what `open_part` of a format opens. Formats of records
+ * The examples of a data set, in any order. `open_part` of a format opens them. Formats of records
  * share one reader, those of arrays another. Text, folders of pictures and synthetic data each have
- * their own, because their examples are not rows of files. Rows that can be read only once, as from
- * a pipe, are examples from front to back.
+ * their own, because their examples are not rows of files. Rows that can be read only once, such as
+ * those of a pipe, are read as examples from front to back.
  */
 #ifndef DT_FILE_EXAMPLES_H
 #define DT_FILE_EXAMPLES_H
@@ -33,8 +33,8 @@ typedef struct dt_format_request {
     bool splits; /* when opening: the last examples are for validation */
     /* when opening: the caller reads every example at once, so none is left out or tried */
     bool checks_all;
-    /* [n] the elements as stored, if `tree` names a file of rows other than the data set's own;
-     * NULL: the keys declare them */
+    /* [n] the elements as they are stored, if `tree` names a file of rows that is not the data
+     * set's own; NULL: `keys` declare them */
     const dt_element_spec *element;
     int n;
     bool foreign; /* `format` is not the format that the keys name */
@@ -61,7 +61,8 @@ typedef struct dt_examples {
     /* characters that are tokens, in order; NULL: tokens are not characters */
     const char *characters;
     bool single; /* each example is a file of its own: example i is paths.v[i] */
-    /* the warning about files that are left out, in the request's arena; NULL: none are */
+    /* the warning about files that are left out, in the request's arena; NULL: no files are left
+     * out */
     const char *left_out;
     /* each example has to be decoded, which takes so long that threads should share the work */
     bool encoded;
@@ -69,7 +70,7 @@ typedef struct dt_examples {
 
 /* Buffer of one thread that reads examples; zero it before use. */
 typedef struct dt_read_buffer {
-    dt_str bytes; /* bytes read last */
+    dt_str bytes; /* the bytes that were read last */
     int file;     /* for record_access.c: the file, and the offset in it, where `bytes` begins */
     int64_t offset;
     /* index of the example after the last one read; bytes of consecutive examples read so far */
@@ -101,8 +102,8 @@ typedef struct dt_example_reader {
     dt_status *(*next)(dt_examples *x, void *const *out, bool *more);
     /* whether `next` would wait for a pipe that is being written */
     bool (*waits)(const dt_examples *x);
-    /* Bytes that `threads` threads need at once to decode examples as large as the first one,
-     * besides `out`. NULL: none. */
+    /* The number of bytes that `threads` threads need at the same time to decode examples as large
+     * as the first one, in addition to `out`. NULL: none. */
     int64_t (*decoding)(const dt_examples *x, int threads);
     /* `encode` appends the tokens of a text; RANGE: the vocabulary lacks a character. `decode`
      * appends the text of a token. Both NULL: the examples are not text. */
@@ -114,10 +115,10 @@ typedef struct dt_example_reader {
 /* examples_check.c: reads every example in several threads. fault[i] receives the fault of example
  * i, if it concerns that example alone (exit code 65). Returns the first other error. */
 dt_status *dt_examples_check(dt_examples *x, dt_status **fault) DT_MUST_USE;
-/* All faults of examples, one after the other, or the first other error. Lists at most 1,000. */
+/* Returns all errors of examples in a list of at most 1,000, or the first other error. */
 dt_status *dt_examples_faults(dt_examples *x) DT_MUST_USE;
-/* formats.c: the rows of an open source as examples, which own the source and its file from now on.
- * Allocated in the source's arena. */
+/* formats.c: the rows of an open source as examples. From now on the examples own the source and
+ * its file. They are allocated in the source's arena. */
 dt_examples *dt_examples_in_order(dt_row_source *s);
 /* record_access.c: checks and opens parts for formats whose reader has `at`. If the request has
  * elements, the format needs only `open`. */

@@ -17,11 +17,11 @@ typedef struct check {
     _Atomic bool stops;
 } check;
 
-/* Whether an error concerns one example, because its data are bad. A library that is missing, for
- * one, would be missing for other examples as well. */
+/* Whether an error concerns one example, because its data are bad. A missing library, for instance,
+ * would affect other examples as well. */
 static bool is_of_example(const dt_status *s) { return dt_status_code(s) == 65; }
 
-/* Memory for one example. */
+/* Allocates memory for one example. */
 static dt_status *allocate(const dt_examples *x, void **out) {
     for (int e = 0; e < x->n; e++) {
         out[e] = dt_try_alloc((size_t)dt_type_bytes(&x->stored[e].type) + 1);

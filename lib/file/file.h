@@ -25,7 +25,8 @@
 
 /* ---- reading ---- */
 
-/* What a CSV element's `columns` holds: names, patterns, or the columns to leave out. */
+/* What the key `columns` of a CSV element contains: names, patterns, or the columns to leave
+ * out. */
 typedef enum dt_choice { DT_CHOICE_NAMES, DT_CHOICE_PATTERNS, DT_CHOICE_ALL_BUT } dt_choice;
 
 /* A named element of examples. Members that are not known are zero. */
@@ -55,7 +56,7 @@ typedef struct dt_element_spec {
 
     /* The members below are for elements as files store them. */
     /* The element is a mask of this element, an image: steps of `map` that move the image's pixels
-     * move its own, too. NULL: it is not a mask. */
+     * move those of the mask, too. NULL: it is not a mask. */
     const char *follows;
     dt_location at;   /* location of the file's path in the job file */
     const char *file; /* data file, for messages */
@@ -70,7 +71,7 @@ typedef struct dt_element_spec {
     double default_value;
     bool imputes;         /* a step of `map` replaces missing values; see file/missing.h */
     bool drops;           /* rows of the data set in which a value is missing are left out */
-    bool stays;           /* rows of a file to predict are never left out */
+    bool stays;           /* rows are never left out, because they are rows of a file to predict */
     dt_texts missing;     /* texts that stand for a missing value, besides the empty text */
     bool missing_numbers; /* some of the texts in `missing` are numbers */
     /* CSV: [columns] a warning with the first whole number that float32 rounds and its location;
@@ -83,7 +84,7 @@ typedef struct dt_element_spec {
     uint32_t *symbol;
     bool symbols;    /* CSV: numbers may have such symbols */
     bool numbered;   /* a CSV file without a header: the columns' names are numbers from 0 */
-    const void *own; /* what the format read from the element's keys, see `declare` */
+    const void *own; /* data that the format read from the element's keys; see `declare` */
     /* TFRecord: byte strings are picture files, judging by the first record */
     bool pictures;
 } dt_element_spec;
@@ -93,10 +94,10 @@ static inline dt_type dt_element_row(const dt_element_spec *e) {
     return e->window > 0 ? dt_type_of(e->type.dtype, e->type.rank - 1, e->type.dim + 1) : e->type;
 }
 
-/* A record of a file, for formats that can read a record again. */
+/* A record of a file, for formats that can read records again. */
 typedef struct dt_row_record {
     int64_t number;       /* index of the record in its file, from 0 */
-    int64_t offset, size; /* place of the record in the file, in bytes */
+    int64_t offset, size; /* position and size of the record in the file, in bytes */
     const char *bytes;    /* NULL: the bytes have to be read from the file */
     bool checked;         /* the checksum has been verified */
 } dt_row_record;
@@ -175,10 +176,11 @@ typedef struct dt_output {
     const char *named; /* the name that the user gave, lent */
     int n;
     const dt_element_spec *column; /* [n] lent */
-    int64_t of, rows; /* of: number of rows to write, -1: unknown; rows: written so far */
-    char delimiter;   /* the character that separates fields of CSV */
-    /* for CSV; plain: for people to read: LF, control characters escaped, quotes only where
-     * needed */
+    /* Of: number of rows to write, -1: unknown; rows: number of rows written so far. */
+    int64_t of, rows;
+    char delimiter; /* the character that separates fields of CSV */
+    /* for CSV. no_header: write no header; plain: output for people, with LF, escaped control
+     * characters, and quotes only where needed */
     bool no_header, plain;
     dt_writer file;
     char *path, *temporary; /* NULL: standard output */
@@ -234,7 +236,7 @@ typedef struct dt_format_writer {
     /* appends to o->text or o->state */
     dt_status *(*put)(dt_output *o, const void *const *row);
     dt_status *(*flush)(dt_output *o);  /* NULL: o->text is written to the file */
-    dt_status *(*finish)(dt_output *o); /* NULL: nothing to do */
+    dt_status *(*finish)(dt_output *o); /* completes the file; NULL: nothing to do */
     void (*release)(dt_output *o);      /* frees o->state, if it is set */
 } dt_format_writer;
 

@@ -93,7 +93,7 @@ bool dt_row_source_put(dt_dtype dtype, double x, void *out, int64_t i) {
     }
 }
 
-/* ---- examples from front to back ---- */
+/* ---- examples read from front to back ---- */
 
 typedef struct in_order {
     dt_examples base;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decompresses within bounds: a window of compressed bytes on one side, and as many bytes as the
- * caller asks for on the other. So a small file that expands to a terabyte takes no more memory
- * than any other. gzip allows several members one after the other (cat a.gz b.gz); their contents
- * are joined. Anything else after the last member is an error, because ignoring it would hide a
- * damaged file.
+ * Decompresses with bounded memory: a window of compressed bytes, and as many decompressed bytes as
+ * the caller asks for. So a small file that expands to a terabyte takes no more memory than any
+ * other. gzip allows several members one after the other (cat a.gz b.gz); their contents are
+ * joined. Anything else after the last member is an error, because ignoring it would hide a damaged
+ * file.
  */
 #include "file/gzip.h"
 
@@ -33,7 +33,9 @@ struct dt_inflow {
     int fd;
     char *path;
     int64_t size;
-    int64_t base, left; /* where the member begins in an archive; bytes that may still be read */
+    /* Base: offset of the member in an archive; left: number of bytes of it that may still be
+     * read. */
+    int64_t base, left;
     bool gzip, zlib, between_members, end;
     const char *what; /* name of the format, for messages about damage, such as "gzip" */
     bool raw;         /* a deflated member of an archive, whose size and CRC are in the archive */
@@ -44,8 +46,8 @@ struct dt_inflow {
     struct {
         int n, at;
         unsigned char byte[DT_PEEK];
-        /* bytes that were looked at and will be read again: of the file; of its decompressed
-     * contents */
+        /* bytes that were read in advance and will be read again: `front` is from the file itself,
+         * `peeked` from its decompressed contents */
     } front, peeked;
     /* [AHEAD] bytes read ahead, of which [ahead_at, ahead_n) are left; NULL: nothing was read ahead
      * so far */
@@ -284,7 +286,7 @@ static int64_t take_peeked(dt_inflow *f, void *buffer, int64_t n) {
 dt_status *dt_inflow_read(dt_inflow *f, void *buffer, int64_t n, int64_t *got) {
     const bool is_here =
         n > 0 && f->peeked.at == f->peeked.n && (uint64_t)n <= f->ahead_n - f->ahead_at;
-    if (is_here) { /* the usual case if rows are short */
+    if (is_here) { /* the most frequent case if rows are short */
         memcpy(buffer, f->ahead + f->ahead_at, (size_t)n);
         f->ahead_at += (size_t)n;
         *got = n;

@@ -34,15 +34,15 @@ dt_status *dt_inflow_some(dt_inflow *f, void *buffer, int64_t n, int64_t *got) D
  * from a terminal. Must be called before any bytes are read. */
 enum { DT_PEEK = 16 };
 dt_status *dt_inflow_peek(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
-/* Whether reading would not have to wait; true at the end. */
+/* Whether reading returns without waiting; true at the end. */
 bool dt_inflow_is_ready(const dt_inflow *f);
 bool dt_inflow_is_gzip(const dt_inflow *f);
 /* Reads the rest as zlib's format (RFC 1950); dt_inflow_is_gzip is true from then on. */
 dt_status *dt_inflow_take_zlib(dt_inflow *f) DT_MUST_USE;
 /* The size of the file itself in bytes, not of its decompressed contents. */
 int64_t dt_inflow_size(const dt_inflow *f);
-/* An upper limit of the bytes that can be read: the size, or the most that so much gzip data can
- * expand to. */
+/* An upper limit of the number of bytes that can be read: the file's size, or the largest size to
+ * which gzip data of that size can expand. */
 int64_t dt_inflow_most(const dt_inflow *f);
 /* Reads n bytes at `offset` of a file that is not compressed, in any order and from any thread. */
 dt_status *dt_inflow_pread(const dt_inflow *f, void *buffer, int64_t n, int64_t offset) DT_MUST_USE;

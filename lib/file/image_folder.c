@@ -93,12 +93,12 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     const dt_tree *element = ((const struct image_folder *)r->args)->element;
     dt_image_layout l = {0};
     dt_status *s = element ? dt_image_layout_read(r->arena, element, &l) : NULL;
-    if (s && r->part != DT_PART_TRAIN) { /* reported once, for train */
+    if (s && r->part != DT_PART_TRAIN) { /* the error is reported once, for train */
         dt_status_free(s);
         return NULL;
     }
     if (s && r->tree && r->tree->kind == DT_TREE_MAP)
-        return s; /* the part names a mask, and it is wrong */
+        return s; /* the part names a mask that is not valid */
     dt_status_append(&s, l.mask ? check_pair(r, element, names)
                                 : dt_class_folders_check(r, "pictures", element, names));
     return s;
@@ -129,11 +129,11 @@ typedef struct folder_part {
     int image;
     dt_image_layout layout;
     bool stops;       /* a picture of an unknown format is an error at once */
-    int64_t others;   /* files that are not pictures */
+    int64_t others;   /* number of files that are not pictures */
     char *other;      /* the first of them; NULL: none */
     char **mask;      /* [n] each picture's mask, NULL if it has none; NULL: not used */
     char *masks;      /* the folder of masks */
-    int64_t unused;   /* masks without a picture */
+    int64_t unused;   /* number of masks without a picture */
     char *other_mask; /* the first mask without a picture; NULL: none */
 } folder_part;
 
@@ -153,7 +153,7 @@ static dt_status *list_pictures(dt_class_folders *folders, const char *folder) {
     return NULL;
 }
 
-/* ---- masks ---- */
+/* ---- matching pictures and masks ---- */
 
 /* The name of a mask: its path in the folder, without the extension. */
 typedef struct mask_name {
@@ -282,7 +282,7 @@ static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *b
                  &image->at);
 }
 
-/* Bytes for decoding; the first picture has been decoded, so its size is known. */
+/* The number of bytes for decoding. The first picture has been decoded, so its size is known. */
 static int64_t decoding(const dt_examples *base, int threads) {
     const folder_part *x = (const folder_part *)base;
     return dt_image_room_bytes(x->layout.room, threads);
@@ -290,7 +290,7 @@ static int64_t decoding(const dt_examples *base, int threads) {
 
 /* ---- the format ---- */
 
-/* The path of file i: of the pictures, then of the masks. */
+/* The path of file number i. The pictures come first, then the masks. */
 static const char *source(const dt_examples *base, int64_t i, const char **what) {
     const folder_part *x = (const folder_part *)base;
     const int64_t n = base->paths.n;

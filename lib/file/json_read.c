@@ -115,7 +115,8 @@ bool dt_json_get_int(const json_t *object, const char *key, int64_t *out) {
 
 /* ---- reading members by a table ---- */
 
-/* Reads a number. null is NaN, because the writer writes null for numbers that JSON lacks. */
+/* Reads a number. null is read as NaN, because the writer writes null for numbers that JSON cannot
+ * represent. */
 static bool read_double(const json_t *value, double *out) {
     *out = json_is_number(value) ? json_number_value(value) : (double)NAN;
     return json_is_number(value) || json_is_null(value);

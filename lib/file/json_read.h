@@ -11,10 +11,11 @@
 
 /* A JSON text, and words for messages about it. */
 typedef struct dt_json_text {
-    const char *path;   /* path of the file */
-    const char *part;   /* the part of the file that the text is, such as "header" */
-    const char *member; /* what a key of the outermost object names, such as "tensor" */
-    const char *text;   /* need not be NUL-terminated */
+    const char *path; /* path of the file */
+    const char *part; /* name of this part of the file, such as "header" */
+    /* The kind of things that are keys of the outermost object, such as "tensor" */
+    const char *member;
+    const char *text; /* need not be NUL-terminated */
     size_t size;
     dt_error fault; /* the error to report for faults */
 } dt_json_text;
@@ -41,8 +42,8 @@ const char *dt_json_members_read(dt_arena *arena, const json_t *object, const dt
  * becomes 0, NULL or, for a double, NaN. Texts are lent by `object`. Lists of numbers are written
  * to memory that *out already points to, with room for m->most numbers. */
 void dt_json_members_lend(const json_t *object, const dt_json_member *table, void *out);
-/* An integer as a count: at least 0, and at most 2^53, up to which doubles are exact; 0 for other
- * types. */
+/* The value of an integer that is a count: at least 0, and at most 2^53, up to which doubles are
+ * exact; 0 for other values. */
 int64_t dt_json_count(const json_t *value);
 /* Copies a list of texts into the arena; a missing list is empty. Returns false for any other
  * type. */

@@ -78,8 +78,8 @@ static void advance(dt_json_values *v, size_t n) {
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/* Finds the first character at or after position *i that is not blank; the window keeps it. *out is
- * NUL at the end. */
+/* Finds the first character that is not blank at or after position *i, and extends the window to
+ * it. *out is NUL at the end. */
 static dt_status *peek_behind(dt_json_values *v, size_t *i, char *out) {
     for (;; ++*i) {
         while (*i >= left(v) && !v->end) DT_TRY(refill(v));
@@ -249,7 +249,8 @@ dt_status *dt_json_values_next(dt_json_values *v, bool *more) {
     v->text = front(v);
     v->size = s.seen;
     v->items++;
-    advance(v, s.seen); /* done first, because a reader may continue after a row with a fault */
+    /* Done before the check, because a reader may continue after a row with an error. */
+    advance(v, s.seen);
     return check_text(v);
 }
 

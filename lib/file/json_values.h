@@ -18,8 +18,8 @@
 typedef struct dt_json_values {
     dt_inflow *file;  /* owned by the caller */
     const char *path; /* lent */
-    /* numbers and texts in a row that is a list, 0: any number; -1: rows are objects, so a list
-     * must be the list of rows */
+    /* number of numbers and texts in a row that is a list; 0: any number; -1: rows are objects, so
+     * a list must be the list of rows */
     int64_t values;
     bool
         /* Each line is a row and ends it, whatever it contains, unless the rows are in a list. */

@@ -64,7 +64,8 @@ typedef struct lines {
     bool bad;   /* the last row had a fault */
 } lines;
 
-/* The number of values in a row that is a bare list, if there is only one element; else -1. */
+/* The number of values in a row if it is a list instead of an object, which is allowed if there is
+ * only one element; else -1. */
 static int64_t values_alone(const dt_row_source *s) {
     return s->n != 1 ? -1 : s->element[0].text ? 1 : dt_type_elements(&s->element[0].type);
 }
@@ -111,8 +112,8 @@ static dt_status *next_line(dt_row_source *s, void *const *row, bool *more) {
     return NULL;
 }
 
-/* Reads the next row. After a fault it skips the rest of the line; in a list it goes on to the next
- * item. */
+/* Reads the next row. After a fault it skips the rest of the line; in a list of rows it continues
+ * with the next item. */
 static dt_status *next_row(dt_row_source *s, void *const *row, bool *more) {
     lines *l = s->state;
     if (l->bad && !l->values.list) DT_TRY(dt_json_values_skip_line(&l->values));

@@ -269,7 +269,8 @@ static bool put_missing(dt_jsonl_row *r, const dt_element_spec *e, int i, const 
     return true;
 }
 
-/* Handles missing keys: an element needs a key for each of its columns, or one of its name. */
+/* Handles missing keys: an element must have a key for each of its columns, or one key with its
+ * name. */
 static bool put_absent(dt_jsonl_row *r) {
     const dt_jsonl_names *l = r->names;
     for (int from = 0, to; from < l->n; from = to) {

@@ -34,9 +34,9 @@ typedef struct dt_jsonl_row {
     dt_str key, text;
     const char *name; /* name of the key that is being read */
     bool omits;       /* a value is missing whose element drops such rows */
-    bool alone;       /* the key is one of several columns of its element */
-    dt_str why;       /* the fault of the key's value; empty: none */
-    const char *at;   /* where the fault is in the row */
+    bool alone;       /* the key belongs to one of several columns of its element */
+    dt_str why;       /* the error in the key's value; empty: none */
+    const char *at;   /* position of the error in the row */
 } dt_jsonl_row;
 
 void dt_jsonl_row_init(dt_jsonl_row *r, const dt_row_source *s, const dt_jsonl_names *names);

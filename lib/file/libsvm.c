@@ -73,7 +73,7 @@ static bool sniff(const unsigned char *first, int64_t n) {
 
 typedef struct row {
     const char *path, *text, *at, *end;
-    int64_t line; /* number of the line, from 1 */
+    int64_t line; /* number of the current line, from 1 */
     char label[LONGEST_WORD + 1];
     double value;      /* the label as a number */
     const char *query; /* where the number of the qid begins; NULL: no qid */
@@ -149,7 +149,7 @@ static dt_status *read_pair(row *r, const char *word, size_t n, int64_t *last) {
 static dt_status *read_line(row *r, bool *empty) {
     size_t n;
     int64_t last = 0;
-    /* byte order mark */
+    /* skips a byte order mark */
     if (r->end - r->at >= 3 && memcmp(r->at, "\xef\xbb\xbf", 3) == 0) r->at += 3;
     r->query = NULL;
     const char *word = next_word(r, &n);
@@ -296,7 +296,8 @@ static dt_status *open_lines(dt_row_source *s) {
 typedef struct survey {
     int64_t rows, features;
     bool whole, queries; /* all labels are integers; some line has a qid */
-    int n_labels;        /* MOST_LABELS + 1: there are more */
+    /* Number of different labels; MOST_LABELS + 1: there are more than MOST_LABELS. */
+    int n_labels;
     int64_t label[MOST_LABELS];
 } survey;
 

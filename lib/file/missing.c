@@ -20,7 +20,7 @@ static dt_texts marks_of(dt_arena *arena, const dt_tree *keys) {
     dt_texts out = {0, dt_arena_array(arena, const char *, n)};
     for (int i = 0; i < n; i++) {
         const char *mark = list ? list->item[i]->text : default_marks[i];
-        if (mark) out.v[out.n++] = mark; /* dt_fields_read reports other items */
+        if (mark) out.v[out.n++] = mark; /* dt_fields_read reports items of other kinds */
     }
     return out;
 }
@@ -41,7 +41,7 @@ static bool lists(const dt_tree *list, const char *element) {
     return false;
 }
 
-/* Whether the element's type has a value that can stand for a missing one. */
+/* Whether the element's type has a value that can represent a missing value. */
 static bool has_sign(const dt_element_spec *e) {
     const dt_dtype d = e->type.dtype;
     if (e->text || dt_dtype_is_float(d)) return true;
@@ -63,7 +63,7 @@ dt_status *dt_missing_declare(dt_arena *arena, const dt_tree *keys, dt_element_s
         return dt_fail(DT_E_DATASET_KEYS, &e->at, "'%s' has both a default_value and a step impute",
                        e->name);
     if (has_sign(e)) {
-        e->classes = 0; /* the values include -1 */
+        e->classes = 0; /* the values may be -1, so they are not in [0, classes) */
         return NULL;
     }
     return dt_suggest(dt_fail(DT_E_DATASET_KEYS, &e->at,
@@ -78,7 +78,7 @@ dt_status *dt_missing_check(const dt_tree *keys, const dt_texts *names) {
     dt_status *s = NULL;
     for (int i = 0; list && list->kind == DT_TREE_LIST && i < list->n; i++) {
         const dt_tree *item = list->item[i];
-        bool known = !item->text; /* dt_fields_read reports other items */
+        bool known = !item->text; /* dt_fields_read reports items of other kinds */
         for (int k = 0; k < names->n && !known; k++) known = !strcmp(names->v[k], item->text);
         if (!known)
             dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &item->at,

@@ -22,7 +22,7 @@
  * `missing_values`, `drop_missing` and `map`. Fails if it needs a value that stands for a missing
  * one and its type has none, or if several keys handle them. */
 dt_status *dt_missing_declare(dt_arena *arena, const dt_tree *keys, dt_element_spec *e) DT_MUST_USE;
-/* Checks that drop_missing names elements. names: those of the data set. */
+/* Checks that drop_missing lists only elements. names: the names of the data set's elements. */
 dt_status *dt_missing_check(const dt_tree *keys, const dt_texts *names) DT_MUST_USE;
 /* Whether a text, without blanks at its ends, stands for a missing value: it is empty, one of the
  * element's texts for missing values, or a number equal to one of them. */

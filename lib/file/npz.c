@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NPZ archives: reading members, see npz.h, and writing rows, with an array for each column. In the
- * archive each array is in one piece, but each row has a piece of every array. So the first array
- * goes straight into the archive. The others are collected in a second file, batch by batch, and
+ * archive each array is contiguous, but a row has a part of every array. So the first array is
+ * written directly to the archive. The others are collected in a second file, batch by batch, and
  * copied into the archive at the end. Only then are the number of rows and the checksums known.
  *
  *     y.npz.tmp      header, array 0 .............................. | array 1, array 2, directory
@@ -100,7 +100,8 @@ static dt_status *open_aside(const dt_output *o, npz *z) {
     dt_str path = {0};
     dt_str_printf(&path, "%s.1.tmp", o->path);
     dt_status *s = dt_writer_open(&z->aside, dt_str_text(&path));
-    if (s) dt_str_release(&path); /* the file may belong to another program, so it is not removed */
+    /* The existing file may belong to another program, so it is not removed. */
+    if (s) dt_str_release(&path);
     else z->path = dt_str_take(&path);
     return s;
 }
@@ -150,13 +151,13 @@ static dt_status *put_npz(dt_output *o, const void *const *row) {
         all += z->rows[i].size;
     }
     if (all < COPIED) return NULL;
-    o->rows++; /* include the current row */
+    o->rows++; /* counts the current row */
     dt_status *s = flush_npz(o);
     o->rows--;
     return s;
 }
 
-/* Makes the final NPY header, padded to `bytes` (0: not padded), and returns the checksum and size
+/* Makes the final NPY header, padded to `bytes` (0: not padded). Returns the checksum and the size
  * of the whole member. */
 static dt_archived facts_of(const dt_output *o, int i, size_t bytes, dt_str *head) {
     const dt_type t = dt_output_type(&o->column[i], o->rows);

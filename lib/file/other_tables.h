@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 
-/* Whether the first n bytes of a file are libsvm text: the first line with an example decides. */
+/* Whether the first n bytes of a file are libsvm text. The first line with an example decides. */
 bool dt_is_libsvm(const char *first, size_t n);
 /* Fails if the first n bytes of a file, after a byte order mark, are text of another format: with
  * DATA_FILE "x: is libsvm text, not CSV" and what to do. */

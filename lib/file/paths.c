@@ -67,7 +67,7 @@ static dt_status *missing_shard(const dt_paths *paths, int first, const char *pa
 enum { MOST_SHARDS = 4096 }; /* larger sets are not checked */
 
 /* Reports two sets of shards with the same name but different numbers of shards. The older set was
- * probably left behind, and its examples would be read in addition. */
+ * probably forgotten, and its examples would be read as well. */
 static dt_status *check_one_set(const dt_paths *paths, int first, const char *pattern) {
     const char *path = NULL, *at = NULL;
     int64_t index, count, whole = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of one picture, of all pictures in a folder, and of those that match a pattern; see
+/* Reads one picture, all pictures in a folder, or those that match a pattern, as rows; see
  * pictures.h. */
 #include "file/pictures.h"
 

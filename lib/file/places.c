@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where records are in files: see places.h. The numbers of a group have w bits each and follow one
- * another without gaps. They begin at a 32-bit word, the first number in the lowest bits.
+ * Stores where records are in files: see places.h. The numbers of a group have w bits each and
+ * follow one another without gaps. They begin at a 32-bit word, the first number in the lowest
+ * bits.
  *
  *     sizes 130 141 133      smallest 130, in 4 bits   0000 1011 0011
  *     gaps    -   1   1      smallest 1, in 0 bits

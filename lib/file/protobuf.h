@@ -51,7 +51,7 @@ bool dt_pb_other_field(dt_pb_span *s, dt_pb_field *f, const char **why);
 
 static inline bool dt_pb_varint(dt_pb_span *s, uint64_t *out, const char **why) {
     const unsigned char *p = s->at;
-    if (s->end - p >= 2 && (p[0] & p[1]) < 128) { /* one or two bytes */
+    if (s->end - p >= 2 && (p[0] & p[1]) < 128) { /* the common case of one or two bytes */
         const bool two = p[0] >= 128;
         *out = two ? (uint64_t)(p[0] & 127) | (uint64_t)p[1] << 7 : p[0];
         s->at = p + 1 + two;
@@ -87,7 +87,8 @@ static inline bool dt_pb_next(dt_pb_span *s, dt_pb_field *f, const char **why) {
 
 /* ---- writing: each adds a field to a message ---- */
 
-void dt_pb_put_varint(dt_str *out, uint64_t x); /* writes no tag, as needed in packed lists */
+/* Appends a varint without a tag, as packed lists require. */
+void dt_pb_put_varint(dt_str *out, uint64_t x);
 /* A negative number takes ten bytes, those of its complement, as in fields of type int64. */
 void dt_pb_put_int(dt_str *out, int tag, int64_t x);
 void dt_pb_put_double(dt_str *out, int tag, double x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of records as a data set: one loop over the formats that can read a record again
+ * Files of records as a data set. The code is the same for all formats that can read a record again
  * (dt_row_reader has `at`).
  *
  * Opening reads every file once from front to back. If the reader has `skip`, that gives an index
@@ -38,7 +38,8 @@ typedef struct record_part {
     /* [n][count] where each text begins in rows[n]; NULL: the element is not text */
     int64_t **text;
     int *text_cap; /* [n] */
-    void **row;    /* [n] where the next value goes; for a text, a buffer for the longest one */
+    /* [n] destination of the next value; for a text, a buffer for the longest text. */
+    void **row;
 } record_part;
 
 /* ---- keys ---- */
@@ -199,7 +200,7 @@ static int64_t count_omitted(const record_part *x) {
     return n;
 }
 
-/* Says of a part without examples that all were left out. */
+/* Adds to the error about a part without examples that all of them were left out. */
 static dt_status *note_all_omitted(const record_part *x, dt_status *bad) {
     const int64_t n = count_omitted(x);
     if (!bad || dt_status_number(bad) != DT_E_DATA_EMPTY || n == 0) return bad;
@@ -217,8 +218,8 @@ static void note_omitted(const dt_format_request *r, record_part *x) {
             (long long)(n + x->base.count));
 }
 
-/* Finishes reading. Values of compressed files cannot be read again, so they must still be in
- * memory. */
+/* Finishes reading. Checks that the values of compressed files are still in memory, because they
+ * cannot be read again. */
 static dt_status *settle(const dt_format_request *r, record_part *x) {
     for (int i = 0; i < x->base.paths.n && !x->skips; i++) {
         if (!x->kept && !x->source[i].file)
@@ -353,8 +354,8 @@ static dt_status *try_first(const dt_format_request *r, record_part *x) {
 
 /* ---- a part ---- */
 
-/* Sets the columns of patterns to those that the model was trained with. If the patterns were
- * resolved again, columns would be in the order of this file. */
+/* Replaces patterns of columns by the columns with which the model was trained. If the patterns
+ * were resolved again, columns would be in the order of this file. */
 static dt_status *settle_element(const dt_format_request *r, dt_element_spec *e) {
     const dt_element_spec *known = NULL;
     for (int i = 0; i < r->n_known && e->choice != DT_CHOICE_NAMES; i++)

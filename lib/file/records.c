@@ -43,8 +43,8 @@ static dt_status *refill(dt_records *r) {
     return NULL;
 }
 
-/* Appends up to n bytes to *out; fewer at the end. Large records bypass the window, and *out grows
- * with the bytes that arrive, not by the claimed size. */
+/* Appends up to n bytes to *out; fewer at the end. Large records bypass the window. *out grows with
+ * the bytes that were actually read, and not to the size that the record claims. */
 static dt_status *read_bytes(dt_records *r, int64_t n, dt_str *out) {
     enum { PIECE = 1 << 20 };
     for (;;) {
@@ -72,8 +72,8 @@ static dt_status *read_bytes(dt_records *r, int64_t n, dt_str *out) {
 
 static bool is_header(const unsigned char *h) { return dt_crc32c_masked(h, 8) == little32(h + 8); }
 
-/* Checks for zlib, which has no magic bytes: it is tried only if the file does not begin with a
- * record. */
+/* Checks whether the file is compressed with zlib. zlib has no magic bytes, so it is tried only if
+ * the file does not begin with a record. */
 static dt_status *look(dt_records *r) {
     unsigned char h[DT_TFRECORD_HEADER];
     if (dt_inflow_is_gzip(r->file) || dt_inflow_size(r->file) < 2) return NULL;

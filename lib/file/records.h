@@ -14,7 +14,7 @@
 
 /* CRC-32C (Castagnoli), as in iSCSI; test vectors in RFC 3720, B.4. */
 uint32_t dt_crc32c(const void *bytes, size_t n);
-/* The CRC of bytes with the CRC `crc`, followed by n more bytes. */
+/* The CRC of a range of bytes followed by n more bytes, given the CRC `crc` of the range. */
 uint32_t dt_crc32c_more(uint32_t crc, const void *bytes, size_t n);
 /* TFRecord's masked CRC: rotated, and a constant added, so that a CRC over bytes that contain a CRC
  * works as well. */
@@ -55,7 +55,7 @@ dt_status *dt_records_next(dt_records *r, dt_str *out, bool *more) DT_MUST_USE;
 dt_status *dt_records_lend(dt_records *r, dt_str *room, dt_bytes *out, bool *more) DT_MUST_USE;
 /* Whether the next TFRecord or line is already in memory, so that reading it will not wait. */
 bool dt_records_hold(const dt_records *r);
-void dt_records_close(dt_records *r); /* also for one that failed to open */
+void dt_records_close(dt_records *r); /* also closes a reader that failed to open */
 
 /* Reads the header at r->offset of an uncompressed TFRecord file, without moving the file's
  * position. Gets the length of the data, which is completely in the file. *more false: the end. */

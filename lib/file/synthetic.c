@@ -125,7 +125,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     names->v = dt_arena_array(r->arena, const char *, n);
     for (int i = 0; i < n; i++) {
         names->v[names->n++] = a->element->entry[i].key;
-        if (r->part == DT_PART_TRAIN) /* checked once, for train */
+        if (r->part == DT_PART_TRAIN) /* checked only once, for train */
             dt_status_append(&s,
                              read_element(r->arena, &a->element->entry[i], &type, &num_classes));
     }
@@ -171,7 +171,7 @@ static void put(dt_dtype d, void *out, int64_t i, double value) {
     case DT_INT64: ((int64_t *)out)[i] = (int64_t)(64 * value); break;
     case DT_FLOAT32: ((float *)out)[i] = (float)value; break;
     case DT_FLOAT64: ((double *)out)[i] = value; break;
-    default: /* no other dtype is allowed */ break;
+    default: /* other dtypes are refused before */ break;
     }
 }
 

@@ -105,7 +105,7 @@ static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree 
     return NULL;
 }
 
-/* The tokens are characters or those of a file. */
+/* Checks that the tokens are either characters or those of a file. */
 static dt_status *check_tokenizer(const dt_format_request *r) {
     const struct text *a = r->args;
     if (!a->path || !a->has_type) return NULL;
@@ -136,7 +136,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     dt_status *s = dt_files_check(r);
     if (r->part == DT_PART_TRAIN) dt_status_append(&s, check_tokenizer(r));
     if (r->part == DT_PART_TRAIN) dt_status_append(&s, check_documents(r));
-    if (a->element && r->part == DT_PART_TRAIN) /* reports faults once */
+    if (a->element && r->part == DT_PART_TRAIN) /* the errors are reported once */
         dt_status_append(&s, read_length(r->arena, a->element, &length));
     names->v = dt_arena_array(r->arena, const char *, 2);
     names->v[names->n++] = "tokens";
@@ -144,7 +144,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     return s;
 }
 
-/* ---- characters ---- */
+/* ---- reading characters ---- */
 
 static const char *const wanted = "text";
 
@@ -217,8 +217,8 @@ static dt_status *decode(const dt_str *text, codes *out) {
             out->from[++file].character = out->n;
         size_t size = dt_utf8_next(p, (size_t)(end - p), &out->v[out->n]);
         if (size == 0 || *p == '\0') {
-            /* The file may begin with the end of a character that the file before it began; skips
-             * that. */
+            /* Skips bytes at the beginning of the file that complete a character which the previous
+             * file began. */
             const char *begin = start + out->from[file].byte;
             while (begin < p && ((unsigned char)*begin & 0xc0) == 0x80) begin++;
             return dt_text_check(&(dt_text_file){.path = out->from[file].path,

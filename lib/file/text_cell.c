@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rule for texts in all formats: UTF-8 without NUL, and no longer than the element allows. */
+/* The rule for texts in all formats: they are UTF-8 without NUL, and at most as long as the element
+ * allows. */
 #include "file/text_cell.h"
 
 #include <string.h>

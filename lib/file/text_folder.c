@@ -61,7 +61,7 @@ static const dt_field fields[] = {
 typedef struct layout {
     int text, label; /* positions in `element`; -1: missing */
     int64_t max_bytes, classes;
-    dt_texts names; /* n 0: all folders are classes */
+    dt_texts names; /* names of the classes; n 0: all folders are classes */
 } layout;
 
 static dt_status *read_label(const dt_entry *e, const struct element *x, layout *out) {
@@ -119,7 +119,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     const dt_tree *element = ((const struct text_folder *)r->args)->element;
     layout ignored;
     dt_status *s = dt_class_folders_check(r, "texts", element, names);
-    if (element && r->part == DT_PART_TRAIN) /* checked once, for train */
+    if (element && r->part == DT_PART_TRAIN) /* checked only once, for train */
         dt_status_append(&s, read_layout(r->arena, element, &ignored));
     return s;
 }

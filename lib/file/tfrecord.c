@@ -118,7 +118,7 @@ static bool find_file(const dt_parsed_example *parsed, const tf_element *f, dt_b
     return true;
 }
 
-/* Adds to an error that the bytes are a file of another kind, if they are. */
+/* If the bytes are a file of another kind, adds this to the error. */
 static dt_status *name_file(dt_status *s, const dt_parsed_example *parsed, const tf_element *f) {
     dt_bytes file;
     const dt_file_sort *sort =
@@ -150,7 +150,7 @@ static dt_status *read_text(const dt_parsed_example *parsed, const tf_element *f
     return why ? dt_fail(DT_E_EXAMPLE, NULL, "feature '%s' %s", f->name, why) : NULL;
 }
 
-/* Copies n bytes, and turns around each number of them. */
+/* Copies n bytes, and reverses the byte order of each number in them. */
 static void turn(const unsigned char *bytes, size_t n, size_t size, unsigned char *out) {
     for (size_t i = 0; i < n; i++) out[i] = bytes[i / size * size + size - 1 - i % size];
 }
@@ -205,7 +205,8 @@ static dt_status *read_values(const dt_parsed_example *parsed, const tf_element 
     const feature_keys *x = &f->words;
     int64_t n = 0;
     const dt_feature *found = dt_parsed_example_find(parsed, f->name);
-    const bool missing = !found || found->kind == DT_FEATURE_EMPTY; /* as in TensorFlow */
+    /* An empty feature counts as missing, as in TensorFlow. */
+    const bool missing = !found || found->kind == DT_FEATURE_EMPTY;
     if (found && found->twice)
         return dt_fail(DT_E_EXAMPLE, NULL, "feature '%s' appears twice", f->name);
     if (f->text) return read_text(parsed, f, out);
@@ -284,8 +285,8 @@ static bool sniff(const unsigned char *first, int64_t n) {
     return n >= DT_TFRECORD_HEADER && dt_tfrecord_verify(first, 8);
 }
 
-/* For rows of a data set with another format: each element is read from the feature of the same
- * name. */
+/* For rows that do not belong to a TFRecord data set: each element is read from the feature with
+ * its name. */
 static void name_features(dt_row_source *s) {
     for (int e = 0; e < s->n && !s->native; e++) {
         dt_element_spec *x = &s->element[e];
@@ -373,7 +374,7 @@ static dt_status *next_record(dt_row_source *s, void *const *row, bool *more) {
 
 /* ---- records in any order ---- */
 
-/* The record without its checksum. */
+/* The position of a record's data, without its checksum. */
 static dt_row_record data_of(const dt_row_record *r) {
     dt_row_record data = *r;
     data.size -= r->checked ? 0 : DT_TFRECORD_FOOTER;

@@ -17,10 +17,12 @@ typedef struct seen {
     char *name;
     size_t size;
     dt_feature_kind kind; /* EMPTY: all lists so far were empty */
-    /* records with the feature; smallest and largest number of values (for a byte string, bytes) */
+    /* present: number of records with the feature; least, most: smallest and largest number of
+     * values (for a byte string, bytes) */
     int64_t present, least, most;
     int64_t each; /* feature lists: values of each step; 0: not a list; -1: steps differ */
-    /* mixed: has lists of several kinds; strings: some record has not exactly one byte string */
+    /* mixed: the feature has lists of several kinds; strings: some record does not have exactly one
+     * byte string */
     bool mixed, strings;
 } seen;
 
@@ -90,7 +92,7 @@ static dt_status *look_through(survey *x, const char *path) {
 
 /* The reason to leave a feature out; NULL: it is used. */
 static const char *unfit(const seen *s) {
-    if (dt_text_fault(s->name, s->size)) /* a job cannot name it */
+    if (dt_text_fault(s->name, s->size)) /* a job cannot contain such a name */
         return "has a name that is not UTF-8, or holds a NUL";
     return s->mixed       ? "has lists of several kinds"
            : s->strings   ? "has lists of byte strings"

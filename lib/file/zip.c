@@ -26,7 +26,7 @@ enum {
     LOCATOR = 20,
     END64 = 56,
     ENTRY = 46,
-    HEADER = 30, /* bytes of the fixed part of each record */
+    HEADER = 30, /* the number of bytes of the fixed part of each record */
     LONGEST_COMMENT = 65535,
     LARGEST_DIRECTORY = 16 << 20,
     STORED = 0,
@@ -41,7 +41,7 @@ typedef struct archive {
     int fd;
     int64_t size;
     unsigned char *directory;
-    int64_t bytes; /* size of the directory */
+    int64_t bytes; /* number of bytes of the directory */
 } archive;
 
 static uint64_t little(const unsigned char *p, int bytes) {

@@ -9,9 +9,10 @@
 
 typedef struct dt_zip_member {
     const char *name;
-    int64_t header;       /* offset of the member's own header */
-    int64_t packed, size; /* bytes in the archive; bytes when unpacked */
-    uint32_t crc;         /* CRC-32 of the unpacked bytes */
+    int64_t header; /* offset of the member's own header */
+    /* Packed: number of bytes in the archive; size: number of bytes when unpacked. */
+    int64_t packed, size;
+    uint32_t crc; /* CRC-32 of the unpacked bytes */
     int method, flags;
 } dt_zip_member;
 
@@ -43,12 +44,13 @@ typedef struct dt_archived {
 
 typedef struct dt_archive {
     dt_writer *file; /* lent, positioned at its beginning */
-    int64_t at;      /* bytes written so far */
+    int64_t at;      /* number of bytes written so far */
     int n, cap;
     dt_archived *member; /* [n] */
 } dt_archive;
 
-/* Begins a member; the bytes that are put next belong to it. TOO_LARGE: the name is too long. */
+/* Begins a member. The bytes that are put after this call belong to it. TOO_LARGE: the name is too
+ * long. */
 dt_status *dt_archive_begin(dt_archive *a, const char *name, uint32_t crc,
                             int64_t size) DT_MUST_USE;
 dt_status *dt_archive_put(dt_archive *a, const void *bytes, size_t n) DT_MUST_USE;
@@ -57,6 +59,6 @@ dt_status *dt_archive_put(dt_archive *a, const void *bytes, size_t n) DT_MUST_US
 dt_status *dt_archive_amend(dt_archive *a, int i, const dt_archived *facts, const void *head,
                             size_t n) DT_MUST_USE;
 dt_status *dt_archive_put_directory(dt_archive *a) DT_MUST_USE;
-void dt_archive_release(dt_archive *a); /* a zeroed one is allowed; the file stays open */
+void dt_archive_release(dt_archive *a); /* a zeroed archive is allowed; the file stays open */
 
 #endif

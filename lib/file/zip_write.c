@@ -25,7 +25,7 @@ enum {
     DAY = 1 << 5 | 1 /* 1 January 1980, as numpy writes it */
 };
 
-/* A number and its size in bytes. */
+/* A number, and the number of bytes in which it is written. */
 typedef struct number {
     int bytes;
     uint64_t value;

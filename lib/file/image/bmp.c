@@ -16,7 +16,7 @@ typedef struct bmp {
     int64_t height, width;
     bool top_down;
     int bits;
-    size_t pixels, stride; /* where the rows begin, and the bytes of each */
+    size_t pixels, stride; /* offset of the pixels in the file, and bytes of each row */
     uint32_t mask[4];      /* bits of red, green, blue and alpha in pixels of 16 and 32 bits */
     uint8_t palette[MOST_COLOURS][4];
 } bmp;
@@ -25,7 +25,7 @@ static dt_status *broken(const char *path, const char *what) {
     return dt_image_broken(path, &dt_image_bmp, what);
 }
 
-/* The masks follow a header of 40 bytes, and are part of longer ones. */
+/* Reads the masks, which follow a header of 40 bytes and are part of longer headers. */
 static dt_status *read_masks(const char *path, const uint8_t *bytes, size_t n, size_t header,
                              bmp *b) {
     static const uint32_t usual[2][4] = {{0x7c00, 0x3e0, 0x1f, 0}, {0xff0000, 0xff00, 0xff, 0}};
@@ -79,7 +79,7 @@ static dt_status *read_header(const char *path, const uint8_t *bytes, size_t n,
     return NULL;
 }
 
-/* The part of a value under a mask, scaled to 255 and rounded down; 255: no mask. */
+/* The bits of a value under a mask, scaled to 255 and rounded down; 255 if there is no mask. */
 static uint8_t part_of(uint32_t value, uint32_t mask) {
     if (!mask) return 255;
     const uint32_t lowest = mask & -mask;

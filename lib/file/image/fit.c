@@ -94,7 +94,9 @@ static dt_status *look_up(const dt_image_layout *l, const dt_image *stored, int6
     int last = 0;
     for (int64_t i = 0; i < stored->height * stored->width; i++) {
         const uint8_t *p = picture + 3 * i;
-        int k = last; /* tried first: most pixels have the color of the previous one */
+        /* The previous color is tried first, since most pixels have the color of the pixel
+         * before. */
+        int k = last;
         for (int n = 0; n < l->n_colors && memcmp(p, l->color[k], 3) != 0; n++)
             k = (k + 1) % l->n_colors;
         if (memcmp(p, l->color[k], 3) != 0)
@@ -163,13 +165,13 @@ dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, con
         DT_TRY(check_size(l, &own, turns ? header.width : header.height,
                           turns ? header.height : header.width));
     DT_TRY(dt_image_check_header(own.path, &header, own.channels));
-    if (orientation > 1) { /* the stored pixels, beside the upright ones */
+    if (orientation > 1) { /* the stored pixels need memory in addition to the upright ones */
         header.working += header.height * header.width * own.channels;
         DT_TRY(dt_image_check_header(own.path, &header, own.channels));
     }
     own.height = header.height;
     own.width = header.width;
-    /* without resizing, upright pixels go straight into the example */
+    /* if the picture is not resized, upright pixels are written directly into the example */
     const bool apart = l->resizes || l->n_colors > 0;
     const int64_t needed = apart ? decoding_bytes(&header, own.channels) : header.working;
     take(l->room, needed);

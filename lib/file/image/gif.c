@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the first frame of a GIF (GIF89a specification). A frame that does not cover the screen
- * stands, as in Pillow, before the transparent colour, or before colour 0.
+ * Reads the first frame of a GIF (GIF89a specification). The part of the screen that the frame does
+ * not cover has the transparent colour, or colour 0, as in Pillow.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static dt_status *broken(const gif *g, const char *what) {
 
 /* ---- the parts of the file ---- */
 
-/* The next n bytes; NULL: the file ends before. */
+/* Takes the next n bytes; NULL: the file ends before. */
 static const uint8_t *take(gif *g, size_t n) {
     const uint8_t *p = g->at;
     if ((size_t)(g->end - p) < n) return NULL;
@@ -98,17 +98,19 @@ static dt_status *read_header(const char *path, const uint8_t *bytes, size_t n,
 
 /* ---- LZW ---- */
 
-/* A code stands for the bytes of an earlier code and one more. */
+/* The table of codes. A code stands for the bytes of an earlier code and one more byte. */
 typedef struct codes {
     gif *g;
-    size_t block; /* bytes left in the block of data */
+    size_t block; /* number of bytes left in the block of data */
     uint32_t bits;
-    int held;        /* bits in `bits` */
-    int clear, size; /* the code that clears the table; bits of a code */
-    int next, last;  /* the next code to define; the last code read, -1: none since `clear` */
-    uint8_t first;   /* the first byte of the last code */
+    int held;        /* number of bits in `bits` */
+    int clear, size; /* clear: the code that clears the table; size: number of bits of a code */
+    /* Next: the next code to define; last: the previous code, -1: none since `clear`. */
+    int next, last;
+    uint8_t first; /* the first byte of the last code */
     uint16_t before[MOST_CODES];
-    uint8_t byte[MOST_CODES], text[MOST_CODES + 1]; /* text: of a code, backwards */
+    /* Text: the bytes of a code, in reverse order. */
+    uint8_t byte[MOST_CODES], text[MOST_CODES + 1];
 } codes;
 
 static void clear(codes *z) {
@@ -164,11 +166,11 @@ typedef struct frame {
     const gif *g;
     const dt_image *want;
     uint8_t *out, *rgba; /* rgba: the row that is being read */
-    int64_t row, column; /* row: counted as they are stored */
+    int64_t row, column; /* row: index of the row in the order in which rows are stored */
 } frame;
 
-/* The place of stored row i. An interlaced frame has every eighth row first, then those between
- * them. */
+/* The position in the picture of stored row i. An interlaced frame stores every eighth row first,
+ * then the rows between them. */
 static int64_t place_of(const gif *g, int64_t i) {
     static const int64_t from[] = {0, 4, 2, 1}, by[] = {8, 8, 4, 2};
     for (int pass = 0; g->interlaced && pass < 4; pass++) {

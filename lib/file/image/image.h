@@ -76,7 +76,7 @@ typedef struct dt_image_format {
 extern const dt_image_format dt_image_png, dt_image_jpeg, dt_image_gif, dt_image_bmp, dt_image_webp,
     dt_image_tiff, dt_image_tiff_big_endian;
 
-/* What the decoders of formats share. */
+/* Functions that the decoders of formats share. */
 
 /* Fails unless the picture has the wanted size. */
 dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t width) DT_MUST_USE;
@@ -89,7 +89,7 @@ dt_status *dt_image_refuse_colors(const dt_image *want, const char *what) DT_MUS
  * luminance of ITU-R BT.601, rounded. */
 void dt_image_put(const dt_image *want, const uint8_t *rgba, int64_t pixels, uint8_t *to);
 
-/* The number in 1 to 4 bytes, the lowest first. */
+/* Reads a little-endian number of 1 to 4 bytes. */
 static inline uint32_t dt_image_little(const uint8_t *p, int bytes) {
     uint32_t v = 0;
     for (int i = 0; i < bytes; i++) v |= (uint32_t)p[i] << 8 * i;

@@ -18,7 +18,7 @@
 #include "base/arena.h"
 #include "file/image/image.h"
 
-/* Encoders write about 10 scans. Any picture may have LEAST_SCANS; more are allowed only if all
+/* Encoders write about 10 scans. A picture may always have LEAST_SCANS scans, and more only if all
  * scans together pass over at most SCANNED pixels. */
 enum { LEAST_SCANS = 32, MOST_SCANS = 500, SCANNED = 1 << 30 };
 
@@ -30,7 +30,7 @@ typedef struct reading {
     const uint8_t *bytes;
     size_t n;
     uint8_t *out;  /* NULL: read only the header */
-    uint8_t *inks; /* a row of a picture with four inks */
+    uint8_t *inks; /* a row of a picture in cyan, magenta, yellow and black */
     jmp_buf jump;
     dt_status *bad;
 } reading;
@@ -155,8 +155,8 @@ static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, u
 
 static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-/* Bytes of the coefficients of all components, in whole sampling units, as jdcoefct.c allocates
- * them. */
+/* The number of bytes of the coefficients of all components, in whole sampling units, as jdcoefct.c
+ * allocates them. */
 static int64_t coefficient_bytes(struct jpeg_decompress_struct *j) {
     int64_t blocks = 0;
     for (int i = 0; jpeg_has_multiple_scans(j) && i < j->num_components; i++) {
@@ -174,7 +174,7 @@ static int orientation_of(const uint8_t *bytes, size_t n) {
     for (size_t at = 2; at + 4 <= n && bytes[at] == 0xff && bytes[at + 1] != SOS;) {
         const size_t size = (size_t)bytes[at + 2] << 8 | bytes[at + 3], left = n - at - 2;
         if (bytes[at + 1] == 0xff) {
-            at++; /* a fill byte */
+            at++; /* skips a fill byte */
             continue;
         }
         if (size < 2 || size > left) break;

@@ -24,8 +24,8 @@ dt_status *dt_image_check_header(const char *path, const dt_image_header *h,
 /* Memory that threads share for pictures in their original size and for decoding. */
 typedef struct dt_image_room dt_image_room;
 dt_image_room *dt_image_room_create(dt_arena *arena);
-/* The bytes that `threads` threads take of it if all pictures are as large as the largest so
- * far. */
+/* The number of bytes of this memory that `threads` threads use if all pictures are as large as the
+ * largest one so far. */
 int64_t dt_image_room_bytes(dt_image_room *r, int threads);
 
 /* The two elements of image_folder, which may be in either order and have any names. */
@@ -45,7 +45,7 @@ typedef struct dt_image_layout {
     bool resizes; /* pictures may have any size and are resized */
     dt_interpolation interpolation;
     bool crop;      /* crop to the aspect ratio of `type` before resizing */
-    bool as_stored; /* pictures are not turned as their Exif orientation says */
+    bool as_stored; /* the Exif orientation of pictures is ignored */
     int64_t num_classes;
     dt_image_room *room; /* NULL: only one thread decodes */
 } dt_image_layout;
@@ -56,7 +56,7 @@ extern const dt_field dt_image_element_fields[];
 dt_status *dt_image_layout_read(dt_arena *arena, const dt_tree *element,
                                 dt_image_layout *out) DT_MUST_USE;
 
-/* What messages about a picture name: its file and its element. */
+/* The names of a picture in messages: its file and its element. */
 typedef struct dt_image_name {
     const char *path, *element;
 } dt_image_name;

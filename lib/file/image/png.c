@@ -53,7 +53,7 @@ static void on_error(png_structp png, png_const_charp text) {
 
 static void on_warning(png_structp png, png_const_charp text) {
     (void)png;
-    (void)text; /* warnings concern chunks other than the picture */
+    (void)text; /* warnings concern only chunks that do not affect the picture */
 }
 
 static void on_read(png_structp png, png_bytep to, size_t n) {

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Maps the n positions of a new line to a line of `from` pixels that begins at `first`. The
- * arithmetic is TensorFlow's, in float32. */
+/* Computes the sources of n positions in a new row or column, from `from` old pixels that begin at
+ * `first`. The arithmetic is TensorFlow's, in float32. */
 static void place(dt_between *x, int64_t first, int64_t from, int64_t n,
                   dt_interpolation interpolation) {
     const float scale = (float)from / (float)n;

@@ -81,7 +81,7 @@ static dt_status *read_header(const char *path, const uint8_t *bytes, size_t n,
         return dt_image_broken(path, &dt_image_tiff, "no size in its first directory");
     *out = (dt_image_header){
         .height = height, .width = width, .orientation = dt_exif_orientation(bytes, n)};
-    /* larger ones are refused for their size */
+    /* larger pictures are refused later because of their size */
     if (height < 1u << 28 && width < 1u << 28) out->working = 8 * out->height * out->width;
     return NULL;
 }
@@ -120,7 +120,8 @@ static uint64_t on_size(void *user) { return (uint64_t)((source *)user)->n; }
 /* libtiff 4.5 refuses small tiles without compression unless the file is in memory. */
 static int on_map(void *user, void **base, uint64_t *size) {
     const source *s = user;
-    *base = (void *)(uintptr_t)s->bytes; /* libtiff only reads it */
+    /* This pointer is not const in the interface, but libtiff only reads from it. */
+    *base = (void *)(uintptr_t)s->bytes;
     *size = (uint64_t)s->n;
     return 1;
 }
@@ -156,8 +157,9 @@ static void *open_source(const library *l, const dt_image *want, source *s) {
     return tiff;
 }
 
-/* Alpha that the file keeps apart from the colours stays apart: libtiff would multiply the colours
- * by it, unless the directory says that it is done. Returns whether the colours are multiplied. */
+/* Keeps alpha separate from the colours if the file does. libtiff would multiply the colours by
+ * alpha unless the directory says that this has been done, so the directory is changed. Returns
+ * whether colours of the file were multiplied by alpha. */
 static bool keep_alpha_apart(const library *l, void *tiff) {
     uint16_t n = 0, *kind = NULL, multiplied = ALPHA_IS_MULTIPLIED;
     if (!l->get(tiff, EXTRA_SAMPLES, &n, &kind) || n != 1) return false;
@@ -206,13 +208,14 @@ static dt_status *read_raster(const library *l, const dt_image *want, source *s,
     int most = 255;
     void *tiff = open_source(l, want, s);
     if (!tiff) return dt_image_broken(want->path, &dt_image_tiff, *s->fault ? s->fault : "no TIFF");
-    *s->fault = '\0'; /* about tags that are not needed, as the directory was read */
+    /* Removes messages about tags that are not needed, from reading the directory. */
+    *s->fault = '\0';
     const bool multiplied = keep_alpha_apart(l, tiff);
     l->get(tiff, ORIENTATION, &orientation);
     bool right = l->get(tiff, WIDTH, &width) && l->get(tiff, HEIGHT, &height) &&
                  width == want->width && height == want->height;
     dt_status *bad = want->numbers ? keep_numbers(l, want, tiff, &most) : NULL;
-    /* with its own orientation the picture stays as it is stored */
+    /* given its own orientation, libtiff returns the picture as it is stored */
     right = !bad && right && l->read(tiff, width, height, raster, orientation, 1);
     l->close(tiff);
     if (bad) return bad;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Added tokens, which are found in a text as they stand, and those that a post-processor puts at
- * both ends. */
+/* Added tokens, which are recognized as parts of a text before it is split, and tokens that a
+ * post-processor adds at the beginning and the end of a text. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 
 /* ---- added tokens ---- */
 
-/* Gives an added token its number: that of the vocabulary, or the next one, as the package does. */
+/* Assigns the number of an added token: its number in the vocabulary, or the next free one, as the
+ * Python package `tokenizers` does. */
 static dt_status *number(dt_tokenizer_reader *r, const dt_json_cursor *at, dt_vocabulary *v,
                          const char *text, int64_t token) {
     const size_t n = strlen(text);
@@ -41,13 +42,14 @@ static dt_status *read_added(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
     int64_t token = 0;
     bool is_normalized = false;
     const char *text;
+    /* The keys "id" to "normalized" affect encoding; "special" does not. */
     const dt_tokenizer_key keys[] = {{"id", &id, NULL},
                                      {"content", &content, NULL},
                                      {"single_word", NULL, "false"},
                                      {"lstrip", &lstrip, NULL},
                                      {"rstrip", &rstrip, NULL},
                                      {"normalized", &normalized, NULL},
-                                     {"special", NULL, NULL}, /* has no effect on encoding */
+                                     {"special", NULL, NULL},
                                      {0}};
     DT_TRY(dt_tokenizer_object(r, at, "added_tokens", keys));
     DT_TRY(dt_tokenizer_int(r, id, "added_tokens.id", DT_MOST_TOKENS - 1, &token));
@@ -110,7 +112,7 @@ dt_status *dt_tokenizer_read_added(dt_tokenizer_reader *r, dt_json_cursor at, dt
     return NULL;
 }
 
-/* ---- tokens at both ends ---- */
+/* ---- tokens at the beginning and the end ---- */
 
 enum { MOST_ENDS = 64 };
 
@@ -158,7 +160,8 @@ static dt_status *find_special(dt_tokenizer_reader *r, dt_json_cursor at, const 
     return dt_tokenizer_fail(r, &begin, "'special_tokens' lacks '%.60s'", name);
 }
 
-/* An item of a template: {"SpecialToken": {...}}, or {"Sequence": {...}}, the text. */
+/* Reads an item of a template: {"SpecialToken": {...}}, or {"Sequence": {...}}, which stands for
+ * the text. */
 static dt_status *read_item(dt_tokenizer_reader *r, dt_json_cursor at, dt_json_cursor specials,
                             dt_tokenizer *t, int *texts) {
     dt_json_cursor special, sequence, id, found;
@@ -183,9 +186,10 @@ static dt_status *read_template(dt_tokenizer_reader *r, dt_json_cursor at, dt_to
     dt_json_cursor single, specials;
     bool first = true;
     int texts = 0;
+    /* "pair" is ignored: a template for pairs does not affect a single text. */
     const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
                                      {"single", &single, NULL},
-                                     {"pair", NULL, NULL}, /* has no effect on a single text */
+                                     {"pair", NULL, NULL},
                                      {"special_tokens", &specials, NULL},
                                      {0}};
     DT_TRY(dt_tokenizer_object(r, at, "post_processor", keys));
@@ -200,7 +204,7 @@ static dt_status *read_template(dt_tokenizer_reader *r, dt_json_cursor at, dt_to
     return texts ? NULL : dt_tokenizer_fail(r, &at, "the template 'single' lacks the text");
 }
 
-/* ["[SEP]", 102] */
+/* Reads a pair such as ["[SEP]", 102]. */
 static dt_status *read_named(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
                              dt_tokenizer *t, dt_tokens *to) {
     const dt_json_cursor begin = at;
@@ -231,7 +235,7 @@ static dt_status *read_bert(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokeni
     return read_named(r, sep, "sep", t, &t->after);
 }
 
-/* Moves offsets only, which dtrain has none of. */
+/* Checks the keys of a post-processor that only changes offsets, which dtrain does not compute. */
 static dt_status *read_offsets(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     static const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
                                             {"add_prefix_space", NULL, NULL},

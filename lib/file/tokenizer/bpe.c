@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Byte pair encoding (Sennrich, Haddow, Birch 2016). A piece begins as one token per byte, or per
- * character. The pair of neighbours whose merge has the lowest rank becomes one token, leftmost
- * first, until no pair has a merge. A heap finds that pair, so that long pieces take n log n.
+ * Byte pair encoding (Sennrich, Haddow, Birch 2016). At first, each byte or character of a piece is
+ * a token. The pair of neighbours whose merge has the lowest rank, and of equal ones the leftmost,
+ * is replaced by one token, until there are no more pairs with a merge. A heap finds this pair, so
+ * that a piece of n bytes takes n log n steps.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +13,17 @@
 enum { MOST_MERGES = 1 << 21, ON_STACK = 64 };
 
 typedef struct merge {
-    uint64_t pair; /* the tokens: left << 32 | right */
+    uint64_t pair; /* the two tokens to be merged: left << 32 | right */
     int32_t rank, token;
 } merge;
 
 typedef struct bpe {
-    merge *merges; /* [mask + 1] a hash table with open addressing; rank -1: free */
+    merge *merges; /* [mask + 1] a hash table with open addressing; rank -1: the slot is free */
     uint64_t mask;
     dt_siphash_key key;
-    int32_t byte[256];     /* the token of each byte; -1: none */
-    const char *suffix;    /* follows the last character of a piece; NULL: nothing does */
-    int32_t unknown;       /* the token of an unknown character; -1: it is left out */
+    int32_t byte[256];     /* the token of each byte; -1: it has none */
+    const char *suffix;    /* text that is appended to the last character of a piece; NULL: none */
+    int32_t unknown;       /* the token for unknown characters; -1: these are left out */
     int32_t fallback[256]; /* the token of each byte, such as "<0x0A>"; [0] -1: no byte_fallback */
     bool fuse_unknown, ignore_merges;
 } bpe;
@@ -37,17 +38,19 @@ static merge *find_merge(const bpe *b, int32_t left, int32_t right) {
 /* ---- one piece ---- */
 
 typedef struct symbol {
-    int32_t token, before, after; /* after, before: neighbours, -1: none; token -1: merged away */
+    /* After, before: indices of the neighbours, -1: none; token -1: the symbol was merged into
+     * another. */
+    int32_t token, before, after;
 } symbol;
 
 typedef struct candidate {
-    int32_t rank, at, token; /* merges symbol `at` and the next one into `token` */
+    int32_t rank, at, token; /* merging symbol `at` with the next one yields `token` */
 } candidate;
 
 typedef struct work {
     const bpe *model;
     symbol *symbol;
-    candidate *heap; /* the least is first */
+    candidate *heap; /* a heap whose first element is the least */
     int n, n_heap;
 } work;
 
@@ -79,7 +82,7 @@ static candidate pop(work *w) {
     return least;
 }
 
-/* Whether the two symbols still merge into the candidate's token. */
+/* Whether merging the two symbols of a candidate still yields the candidate's token. */
 static bool holds(const work *w, const candidate *c) {
     const symbol *left = &w->symbol[c->at];
     if (left->token < 0 || left->after < 0) return false;
@@ -106,7 +109,7 @@ static void merge_all(work *w) {
     }
 }
 
-/* The token of the last byte or character of a piece, with the suffix. */
+/* The token of the last byte or character of a piece, together with the suffix. */
 static int32_t last_token(const dt_tokenizer *t, const char *text, size_t n) {
     const bpe *b = t->made;
     dt_local_str last = {0};
@@ -116,7 +119,7 @@ static int32_t last_token(const dt_tokenizer *t, const char *text, size_t n) {
     return dt_vocabulary_find(&t->vocabulary, dt_str_text(&last), last.size);
 }
 
-/* The token of the byte or the character at the front of a piece; *size: its bytes. */
+/* The token of the byte or character at the front of a piece. *size: its number of bytes. */
 static int32_t first_token(const dt_tokenizer *t, const char *piece, size_t n, size_t *size) {
     const bpe *b = t->made;
     uint32_t code;
@@ -170,7 +173,8 @@ static dt_status *encode(const dt_tokenizer *t, const char *piece, size_t n, dt_
         dt_tokens_add(out, whole);
         return NULL;
     }
-    const size_t most = t->byte_level && b->fallback[0] >= 0 ? 2 * n : n; /* symbols */
+    /* Upper limit of the number of symbols. */
+    const size_t most = t->byte_level && b->fallback[0] >= 0 ? 2 * n : n;
     if (most > ON_STACK) {
         w.symbol = dt_try_alloc(most * sizeof *w.symbol);
         w.heap = dt_try_alloc(3 * most * sizeof *w.heap);
@@ -191,7 +195,8 @@ static dt_status *encode(const dt_tokenizer *t, const char *piece, size_t n, dt_
 
 /* ---- reading ---- */
 
-/* The two texts of a merge, "a b" or ["a", "b"], joined; *left: bytes of the first. */
+/* Reads the two texts of a merge, "a b" or ["a", "b"], and joins them. *left: number of bytes of
+ * the first. */
 static dt_status *read_pair(dt_tokenizer_reader *r, dt_json_cursor *at, dt_str *out, size_t *left) {
     const dt_json_cursor begin = *at;
     const char *text;

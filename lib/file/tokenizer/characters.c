@@ -23,9 +23,9 @@
 #include "file/tokenizer/tokenizer_impl.h"
 
 enum {
-    KNOWN = 0x20000, /* the tables have all characters below this code */
+    KNOWN = 0x20000, /* the tables contain all characters below this code */
     CONTROL = 1,
-    MARK = 2, /* non-spacing */
+    MARK = 2, /* a non-spacing mark */
     ANY_MARK = 4,
     HANGUL = 0xac00,
     HANGUL_END = 0xd7a4,
@@ -36,13 +36,13 @@ enum {
 
 typedef struct accent {
     uint32_t code;
-    const char *base; /* ends with a space or with the string */
+    const char *base; /* the base characters, which end with a space or with the string */
 } accent;
 
 typedef struct characters {
     uint8_t kind[KNOWN];
     uint32_t lower[KNOWN];
-    accent accents[LINES * MOST_OF_A_LINE]; /* [n_accents] in order of code */
+    accent accents[LINES * MOST_OF_A_LINE]; /* [n_accents] sorted by code */
     int n_accents;
 } characters;
 
@@ -108,8 +108,8 @@ static dt_status *make_tables(dt_arena *arena, characters *to) {
     return read_lower(to);
 }
 
-/* The tables are made once, since they are the same for all files and making them takes longer than
- * reading most files. */
+/* Makes the tables, once for all tokenizers, since they are the same for all files and making them
+ * takes longer than reading most files. */
 static dt_status *find_characters(const characters **out) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static characters all;
@@ -118,7 +118,7 @@ static dt_status *find_characters(const characters **out) {
     *out = &all;
     pthread_mutex_lock(&lock);
     if (!is_made) {
-        dt_arena *arena = dt_arena_create(); /* memory of the patterns */
+        dt_arena *arena = dt_arena_create(); /* memory for compiling the patterns */
         s = make_tables(arena, &all);
         is_made = !s;
         dt_arena_destroy(arena);
@@ -164,7 +164,8 @@ static void put_lower(const change *x, uint32_t c, dt_str *out) {
     else dt_str_utf8(out, x->lowercase && c < KNOWN ? x->characters->lower[c] : c);
 }
 
-/* A syllable is a leading consonant, a vowel and perhaps a trailing consonant. */
+/* Appends the parts of a Hangul syllable: a leading consonant, a vowel and perhaps a trailing
+ * consonant. */
 static void put_hangul(const change *x, uint32_t c, dt_str *out) {
     enum { LEADING = 0x1100, VOWEL = 0x1161, TRAILING = 0x11a7, VOWELS = 21, TRAILINGS = 28 };
     const uint32_t i = c - HANGUL;

@@ -7,14 +7,15 @@
  * Numbers are little-endian. The trie is a double array (S. Yata's darts-clone), whose values are
  * offsets of texts. As in the package `tokenizers`, a grapheme of less than 6 bytes becomes the
  * text of its shortest prefix in the map. Longer graphemes, and those without such a prefix, are
- * looked up character by character. Characters that are not in the map stay.
+ * looked up character by character. Characters that are not in the map are not changed.
  */
 #include <string.h>
 
 #include "file/tokenizer/tokenizer_impl.h"
 
-/* Graphemes (UAX 29). \X of PCRE2 also joins adjacent pictographs, which only U+200D should join.
- * U+200C, U+200D, U+1F3FB to U+1F3FF and U+E0020 to U+E007F extend a grapheme, like marks. */
+/* A pattern for graphemes (UAX 29). \X of PCRE2 alone would also join adjacent pictographs, which
+ * should be joined only by U+200D. U+200C, U+200D, U+1F3FB to U+1F3FF and U+E0020 to U+E007F extend
+ * a grapheme, like marks. */
 #define PICTOGRAPH "\\p{Extended_Pictographic}"
 #define GRAPHEME                                                                                   \
     PICTOGRAPH "(?:\xe2\x80\x8d" PICTOGRAPH                                                        \
@@ -26,7 +27,8 @@ enum { LARGEST_MAP = 16 << 20, SHORT_GRAPHEME = 6 };
 typedef struct charsmap {
     const dt_regex *graphemes;
     const uint8_t *trie, *text; /* trie: [4 * units] */
-    size_t units, size;         /* bytes of text */
+    /* Units: number of units of the trie; size: number of bytes of `text`. */
+    size_t units, size;
 } charsmap;
 
 static uint32_t little32(const uint8_t *p) {
@@ -114,7 +116,7 @@ static bool put(const charsmap *x, const char *text, size_t n, dt_str *out) {
 
 typedef struct mapping {
     const charsmap *map;
-    size_t n; /* bytes of the text */
+    size_t n; /* number of bytes of the text */
     dt_str *out;
 } mapping;
 

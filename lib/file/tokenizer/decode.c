@@ -39,9 +39,9 @@ static dt_status *read_metaspace(dt_tokenizer_reader *r, dt_json_cursor at, dt_t
     const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
                                      {"replacement", &replacement, NULL},
                                      {"prepend_scheme", &scheme, "\"always\"|\"never\"|\"first\""},
-                                     /* older files have this key */
+                                     /* a key of older files */
                                      {"add_prefix_space", NULL, NULL},
-                                     {"split", NULL, NULL}, /* has no effect on text */
+                                     {"split", NULL, NULL}, /* this key does not affect the text */
                                      {0}};
     DT_TRY(dt_tokenizer_object(r, at, "decoder", keys));
     DT_TRY(dt_tokenizer_text(r, replacement, "decoder.replacement", &text));
@@ -69,7 +69,8 @@ static dt_status *read_replace(dt_tokenizer_reader *r, dt_json_cursor at, dt_tok
     return t->blank ? NULL : dt_tokenizer_fail(r, &pattern, "decoder: Regex is not supported");
 }
 
-/* A space follows each token that ends a word, also the last one of a text. */
+/* Reads the decoder of BPE. It puts a space after each token that ends a word, even after the last
+ * token of a text. */
 static dt_status *read_bpe(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     dt_json_cursor suffix;
     const char *text;
@@ -125,14 +126,15 @@ dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at, 
 
 /* ---- tokens to text ---- */
 
-/* The byte that a character of a token stands for; -1: none. */
+/* The byte that a character of a token stands for; -1: it does not stand for a byte. */
 static int byte_of(uint32_t code) {
     for (int b = 0; b < 256; b++)
         if (dt_byte_level_code((unsigned char)b) == code) return b;
     return -1;
 }
 
-/* An added token may have characters that stand for no byte: then it is text as a whole. */
+/* Appends the bytes that the characters of a token stand for. If some character of an added token
+ * does not stand for a byte, the token is appended as it is. */
 static void put_bytes(const char *text, size_t n, dt_str *out) {
     const size_t before = out->size;
     uint32_t code;
@@ -148,7 +150,7 @@ static void put_bytes(const char *text, size_t n, dt_str *out) {
     }
 }
 
-/* Whether English text has no blank before the token, such as a comma. */
+/* Whether a token, such as a comma, follows the text before it without a blank in English. */
 static bool joins(const char *text) {
     static const char *const begins[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
@@ -170,7 +172,7 @@ static void put_blanks(const dt_tokenizer *t, const char *text, bool first, dt_s
         const bool is_blank = blank && strncmp(text, t->blank, blank) == 0;
         if (!is_blank || left == 0) dt_str_putc(out, is_blank ? ' ' : *text);
         else left--;
-        if (!is_blank && left == 1) left = 0; /* Strip: only blanks at the front */
+        if (!is_blank && left == 1) left = 0; /* Strip may remove blanks only at the front */
         text += is_blank ? blank : 1;
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts to tokens: the parts of a tokenizer, one after the other. Each part hands on the pieces
- * that it makes, so that no list of pieces is kept. */
+/* Converts texts to tokens. The parts of a tokenizer are applied one after the other. Each part
+ * passes every piece to the next part at once, so that lists of pieces are not needed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,15 +55,19 @@ static dt_status *encode_word(const dt_tokenizer *t, const char *word, size_t n,
 typedef struct stage {
     const dt_tokenizer *t;
     dt_tokens *out;
-    int i;             /* the stage that comes next */
-    const char *begin; /* the piece at the beginning of the whole text; NULL: not in this stage */
-    const char *open;  /* the stretch that the next one may join; NULL: none */
-    const char *end;   /* the end of the piece that is being split */
+    int i; /* index of the next stage */
+    /* The piece at the beginning of the whole text; NULL: it is not among the pieces of this
+     * stage. */
+    const char *begin;
+    /* A stretch (a match or a gap) to which the next stretch may be joined; NULL: none. */
+    const char *open;
+    const char *end; /* the end of the piece that is being split */
 } stage;
 
 static dt_status *split(const stage *s, const char *text, size_t n);
 
-/* Joins a gap and the match after it, or a match and the gap after it. */
+/* Joins two neighbouring stretches of a text: a gap and the match after it, or a match and the gap
+ * after it. */
 static dt_status *join(stage *s, const char *text, size_t n, bool is_second) {
     const char *from = s->open ? s->open : text;
     s->open = NULL;
@@ -81,7 +85,7 @@ static dt_status *see(void *user, const char *text, size_t n, bool is_match) {
     return (is_match ? by->drops_matches : by->drops_gaps) ? NULL : split(s, text, n);
 }
 
-/* Replaces spaces, and puts the prefix first where the text begins otherwise. */
+/* Replaces spaces, and adds the prefix if the piece does not begin with it. */
 static void change(const dt_splitter *by, const char *first, const char *text, size_t n,
                    dt_str *out) {
     const size_t prefix = strlen(first);
@@ -113,7 +117,8 @@ static dt_status *split(const stage *s, const char *text, size_t n) {
 
 /* ---- added tokens ---- */
 
-/* The first of the tokens [from, to), which are alike up to byte k, whose byte k is not less. */
+/* The index of the first of the tokens [from, to) whose byte k is at least `byte`. All of them have
+ * the same first k bytes. */
 static int find_byte(const dt_added_tokens *a, int from, int to, size_t k, int byte) {
     while (from < to) {
         const int half = (from + to) / 2;
@@ -155,12 +160,13 @@ size_t dt_blank_after(const char *text, size_t n) {
     return size && dt_is_blank(code) ? size : 0;
 }
 
-/* begins: the gap is at the beginning of the text. */
+/* A function that handles the text between two added tokens. begins: it is at the beginning of the
+ * whole text. */
 typedef dt_status *see_gap(const dt_tokenizer *t, dt_bytes gap, bool begins, dt_tokens *out);
 
 static see_gap normalize, pre_tokenize;
 
-/* Appends the added tokens of a text, and the tokens of the gaps between them. */
+/* Appends the tokens of a text: its added tokens, and the tokens of the text between them. */
 static dt_status *find_added(const dt_tokenizer *t, const dt_added_tokens *a, dt_bytes in,
                              bool begins, dt_tokens *out) {
     see_gap *const gap = a == &t->raw ? normalize : pre_tokenize;
@@ -197,7 +203,7 @@ static dt_status *normalize(const dt_tokenizer *t, dt_bytes gap, bool begins, dt
 
 /* ---- texts ---- */
 
-/* Writes U+FFFD in place of each byte that is not UTF-8. */
+/* Copies a text with U+FFFD in place of each byte that is not UTF-8. */
 static void repair(const char *text, size_t n, dt_str *out) {
     uint32_t code;
     for (size_t at = 0, size; at < n; at += size ? size : 1) {
@@ -234,7 +240,7 @@ dt_status *dt_tokenizer_fill(const dt_tokenizer *t, const char *text, int64_t le
     return s;
 }
 
-/* ---- bytes as characters ---- */
+/* ---- bytes represented by characters ---- */
 
 static bool is_printable(int b) {
     return (b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || (b >= 0xae && b <= 0xff);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the objects of a tokenizer.json by tables of their keys. The file has been skipped over as
- * a whole before, so that brackets and depths are known to be right. */
+/* Reads the objects of a tokenizer.json by tables of their keys. The whole file has been parsed
+ * once before, so its brackets and its depth are known to be valid. */
 #include <string.h>
 
 #include "file/tokenizer/tokenizer_impl.h"
@@ -27,7 +27,7 @@ dt_status *dt_tokenizer_enter(dt_tokenizer_reader *r, dt_json_cursor *at, const 
     return NULL;
 }
 
-/* Whether the JSON from `at` to `end` is one of the values in `only`. */
+/* Whether the JSON text from `at` to `end` is one of the values in `only`. */
 static bool is_allowed(const char *only, const char *at, const char *end) {
     const size_t n = (size_t)(end - at);
     while (only) {
@@ -38,7 +38,8 @@ static bool is_allowed(const char *only, const char *at, const char *end) {
     return false;
 }
 
-/* Takes the value at the cursor for a key, and passes it. */
+/* Stores the position of the value at the cursor for a key, and moves the cursor behind the
+ * value. */
 static dt_status *take(dt_tokenizer_reader *r, dt_json_cursor *at, const char *what,
                        const dt_tokenizer_key *key) {
     const bool is_null = dt_json_peek(at) == 'n';

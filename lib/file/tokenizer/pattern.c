@@ -23,15 +23,15 @@
 
 enum {
     LONGEST_PATTERN = 4096,
-    MOST_STEPS = 1 << 20, /* most steps of one match */
-    FEW_STEPS = 1 << 10,  /* most steps of a cheap match; other matches are dear */
-    MOST_DEAR = 64,       /* most dear matches of a text that are shorter than LONG bytes */
+    MOST_STEPS = 1 << 20, /* limit of the steps of one match */
+    FEW_STEPS = 1 << 10,  /* limit of the steps of a cheap match; other matches are called dear */
+    MOST_DEAR = 64,       /* limit of the dear matches in a text that are shorter than LONG bytes */
     LONG = 256,
-    DEEPEST = 1 << 16,  /* backtracking points at a time */
-    MOST_KIB = 64 << 10 /* memory of one match */
+    DEEPEST = 1 << 16,  /* limit of backtracking points at the same time */
+    MOST_KIB = 64 << 10 /* limit of the memory of one match */
 };
 
-/* pcre2.h's numbers */
+/* constants of pcre2.h */
 #define UTF 0x00080000u
 #define UCP 0x00020000u
 #define NO_UTF_CHECK 0x40000000u
@@ -41,7 +41,7 @@ enum {
 #define TOO_MANY_STEPS (-47)
 #define INFO_MATCHEMPTY 13
 
-/* The functions: name without its end "_8", result, arguments. */
+/* The functions of PCRE2: name without its suffix "_8", result, arguments. */
 #define FUNCTIONS(X)                                                                               \
     X(general_context_create, void *,                                                              \
       (void *(*)(size_t, void *), void (*)(void *, void *), void *))                               \
@@ -66,7 +66,7 @@ typedef struct library {
 
 struct dt_regex {
     library lib;
-    const char *source;        /* the pattern as the file has it */
+    const char *source;        /* the pattern as it is written in the file */
     void *code, *limits, *few; /* few: limits of a cheap match */
 };
 
@@ -107,7 +107,8 @@ static void refuse(translation *t, const char *fault) {
     if (!t->fault) t->fault = fault;
 }
 
-/* A property at both ends, so that a hyphen before or after \s in brackets cannot make a range. */
+/* Appends the translation of \s or \S. It begins and ends with a property, so that a hyphen next to
+ * \s in brackets cannot form a range. */
 static void put_blank(translation *t, bool none) {
     static const char blanks[] = "\\p{Z}\\t-\\r\\x{85}\\p{Z}";
     if (t->in_class && none) refuse(t, "\\S in brackets is not supported");
@@ -116,8 +117,8 @@ static void put_blank(translation *t, bool none) {
     t->at += 2;
 }
 
-/* \p{Han} is the characters of that script in Oniguruma, and also those that it shares with others
- * in PCRE2. */
+/* Translates a property. In Oniguruma, \p{Han} matches the characters of that script only; in PCRE2
+ * it also matches those that the script shares with others. */
 static void take_property(translation *t) {
     static const char *const others[] = {"Any",          "Alphabetic", "Extended_Pictographic",
                                          "Join_Control", "Lowercase",  "Uppercase"};
@@ -165,7 +166,8 @@ static void take_class(translation *t) {
     t->in_class = false;
 }
 
-/* (?i:ss) also matches one letter, "ß", in Oniguruma, and does not in PCRE2. */
+/* Refuses groups such as (?i:ss), which also matches the single letter "ß" in Oniguruma, but not in
+ * PCRE2. */
 static void check_letters(translation *t, const char *p) {
     static const char *const two[] = {"ss", "ff", "fi", "fl", "st"};
     for (int open = 1; *p && open > 0; p++) {
@@ -266,8 +268,9 @@ typedef struct search {
     const char *text;
     size_t n;
     void *data;
-    const size_t *found; /* offsets of the last match: its begin and end */
-    int dear;            /* attempts with many steps, except those that matched LONG bytes */
+    const size_t *found; /* offsets of the last match: its beginning and its end */
+    /* Number of attempts that took many steps, without those that matched at least LONG bytes. */
+    int dear;
 } search;
 
 static int try(const search *x, size_t at, uint32_t how, void *limits) {
@@ -275,7 +278,7 @@ static int try(const search *x, size_t at, uint32_t how, void *limits) {
                            limits);
 }
 
-/* Looks for a match that begins at `at` and may take MOST_STEPS. */
+/* Looks for a match that begins exactly at `at`, in at most MOST_STEPS steps. */
 static int try_dear(search *x, size_t at) {
     if (x->dear++ == MOST_DEAR) return TOO_MANY_STEPS;
     const int got = try(x, at, ANCHORED, x->p->limits);

@@ -35,9 +35,10 @@ static dt_status *read_byte_level(dt_tokenizer_reader *r, dt_json_cursor at, dt_
                                   dt_splitter *out) {
     dt_json_cursor prefix, regex;
     bool splits = true;
+    /* "trim_offsets" is ignored: it does not affect tokens. */
     const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
                                      {"add_prefix_space", &prefix, NULL},
-                                     {"trim_offsets", NULL, NULL}, /* has no effect on tokens */
+                                     {"trim_offsets", NULL, NULL},
                                      {"use_regex", &regex, NULL},
                                      {0}};
     DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer", keys));
@@ -49,7 +50,7 @@ static dt_status *read_byte_level(dt_tokenizer_reader *r, dt_json_cursor at, dt_
     return splits ? compile(r, &at, GPT2, out) : NULL;
 }
 
-/* Appends a text with a backslash before punctuation, so that it stands for itself. */
+/* Appends a text as a pattern, with a backslash before punctuation. */
 static void put_literal(const char *text, dt_str *out) {
     for (; *text; text++) {
         if (strchr("\\[](){}.|?*+^$", *text)) dt_str_putc(out, '\\');
@@ -75,7 +76,8 @@ dt_status *dt_tokenizer_pattern(dt_tokenizer_reader *r, dt_json_cursor at, const
     return s;
 }
 
-/* `invert` exchanges matches and gaps. */
+/* Sets the rule for matches and gaps from `behavior`. `inverts` exchanges the roles of matches and
+ * gaps. */
 static void behave(const char *behavior, bool inverts, dt_splitter *out) {
     const bool removes = strcmp(behavior, "Removed") == 0,
                previous = strcmp(behavior, "MergedWithPrevious") == 0,

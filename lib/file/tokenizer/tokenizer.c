@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a tokenizer.json as a whole. */
+/* Reads a whole tokenizer.json. */
 #include "file/tokenizer/tokenizer.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static dt_status *read_model(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
     return dt_tokenizer_fail(r, &at, "model '%.60s' is not supported", type);
 }
 
-/* The length is the job's; the rest of the file's padding holds. */
+/* Reads the settings for padding. The file's length is ignored, since the job sets it. */
 static dt_status *read_padding(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     dt_json_cursor direction, id;
     int64_t pad = 0;
@@ -45,7 +45,7 @@ static dt_status *read_padding(dt_tokenizer_reader *r, dt_json_cursor at, dt_tok
                : dt_tokenizer_fail(r, &id, "there is no token %lld", (long long)pad);
 }
 
-/* The job's length takes the place of the file's. */
+/* Checks the settings for truncation. The file's length is ignored, since the job sets it. */
 static dt_status *read_truncation(dt_tokenizer_reader *r, dt_json_cursor at) {
     static const dt_tokenizer_key keys[] = {{"direction", NULL, "\"Right\""},
                                             {"max_length", NULL, NULL},
@@ -80,7 +80,8 @@ static dt_status *read_stage(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
     return dt_tokenizer_fault(r, &list);
 }
 
-/* A decoder replaces the settings of decoding that the model and the pre-tokenizer imply. */
+/* Reads the decoder. It replaces the settings for decoding that follow from the model and the
+ * pre-tokenizer. */
 static dt_status *read_decoder(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     static const stage decoder = {"decoder", "decoders", dt_tokenizer_read_decoder};
     if (!at.at) return NULL;

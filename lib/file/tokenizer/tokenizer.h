@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tokenizers: text to numbers of tokens, as a file tokenizer.json says, which the Python package
- * `tokenizers` writes. A text takes these steps:
+ * Tokenizers convert text to numbers of tokens, as described by a file tokenizer.json, which the
+ * Python package `tokenizers` writes. A text takes these steps:
  *
  *     added tokens     parts of the text that are tokens as they stand, "<|endoftext|>"
  *     normalizer       changes the rest: lower case, no accents
@@ -9,7 +9,8 @@
  *     model            BPE, WordPiece or Unigram: a piece to tokens
  *     post-processor   adds tokens at both ends: [CLS] ... [SEP]
  *
- * What a file asks for and is not implemented is an error with its place; nothing is ignored.
+ * If a file needs something that is not implemented, reading fails with its location; nothing is
+ * ignored.
  */
 #ifndef DT_FILE_TOKENIZER_TOKENIZER_H
 #define DT_FILE_TOKENIZER_TOKENIZER_H
@@ -26,24 +27,25 @@ typedef struct dt_tokens {
 } dt_tokens;
 void dt_tokens_add(dt_tokens *out, int32_t token);
 
-/* Reads a tokenizer.json into the arena. DATA_FILE: it is not one, or asks for what is not
- * implemented. PLUGIN: libpcre2-8, which splits text, is not installed. */
+/* Reads a tokenizer.json into the arena. DATA_FILE: the file is not a tokenizer, or needs something
+ * that is not implemented. PLUGIN: libpcre2-8, which splits text, is not installed. */
 dt_status *dt_tokenizer_read(dt_arena *arena, const char *path,
                              const dt_tokenizer **out) DT_MUST_USE;
 /* Numbers of tokens are in [0, size). */
 int64_t dt_tokenizer_size(const dt_tokenizer *t);
-/* Appends the tokens of a text, without those of the post-processor. A byte that is not UTF-8
- * counts as U+FFFD. RANGE: the pattern of the file needs too many steps. Any thread may call it. */
+/* Appends the tokens of a text, without those of the post-processor. A byte that is not UTF-8 is
+ * treated as U+FFFD. RANGE: the pattern of the file needs too many steps. Any thread may call
+ * it. */
 dt_status *dt_tokenizer_encode(const dt_tokenizer *t, const char *text, size_t n,
                                dt_tokens *out) DT_MUST_USE;
-/* Writes exactly `length` numbers: the tokens of a text, cut off where they are too many, between
- * those of the post-processor, and padding. */
+/* Writes exactly `length` numbers: the tokens of a text, cut off if there are too many, with those
+ * of the post-processor before and after them, and padding. */
 dt_status *dt_tokenizer_fill(const dt_tokenizer *t, const char *text, int64_t length,
                              int32_t *out) DT_MUST_USE;
-/* How many tokens the post-processor adds. */
+/* The number of tokens that the post-processor adds. */
 int64_t dt_tokenizer_ends(const dt_tokenizer *t);
 /* Appends the text of a token as the file's decoder writes it, or U+FFFD if no token has that
- * number. first: no token comes before it. Tokens of bytes may end within a character. */
+ * number. first: the token is the first of a text. Tokens of bytes may end within a character. */
 void dt_tokenizer_decode(const dt_tokenizer *t, int32_t token, bool first, dt_str *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a tokenizer, for the files of this folder. All of it lies in one arena and does not
- * change once it has been read, except the cache of words. */
+/* The parts of a tokenizer, for the files of this folder. All parts are in one arena. They do not
+ * change after reading, except for the cache of words. */
 #ifndef DT_FILE_TOKENIZER_TOKENIZER_IMPL_H
 #define DT_FILE_TOKENIZER_TOKENIZER_IMPL_H
 
@@ -14,11 +14,12 @@
 /* ---- regular expressions: pattern.c ---- */
 
 typedef struct dt_regex dt_regex;
-/* Compiles a regular expression of the file, in the syntax of Oniguruma, of which those parts are
- * accepted that mean the same in PCRE2. *fault: what is wrong with it; NULL: nothing. */
+/* Compiles a regular expression of the file, which has the syntax of Oniguruma. Only constructs
+ * with the same meaning in PCRE2 are accepted. *fault: what is wrong with the expression; NULL:
+ * nothing. */
 dt_status *dt_regex_compile(dt_arena *arena, const char *source, const dt_regex **out,
                             const char **fault) DT_MUST_USE;
-/* Calls `see` for the stretches of a text in order: matches, and what is between them. */
+/* Calls `see` for the stretches of a text in order: the matches, and the gaps between them. */
 typedef dt_status *dt_see_stretch(void *user, const char *text, size_t n, bool is_match);
 dt_status *dt_regex_split(const dt_regex *p, const char *text, size_t n, dt_see_stretch *see,
                           void *user) DT_MUST_USE;
@@ -26,18 +27,19 @@ dt_status *dt_regex_split(const dt_regex *p, const char *text, size_t n, dt_see_
 /* ---- tokens by text: vocabulary.c ---- */
 
 typedef struct dt_vocabulary {
-    int32_t size;         /* numbers are below it */
-    int32_t own;          /* numbers of the model are below it, those of added tokens are not */
-    bool has_gaps;        /* the model does not use all numbers below `own` */
+    int32_t size; /* all numbers are below this limit */
+    /* Numbers of the model's tokens are below this limit; those of added tokens are not. */
+    int32_t own;
+    bool has_gaps;        /* some numbers below `own` have no token */
     const char **text;    /* [size] NUL-terminated; NULL: no token has the number */
-    size_t *length;       /* [size] in bytes */
-    uint32_t *slot, mask; /* [mask + 1] number + 1; 0: free */
+    size_t *length;       /* [size] number of bytes of each text */
+    uint32_t *slot, mask; /* slot: [mask + 1] number of a token + 1; 0: the slot is free */
     dt_siphash_key key;
 } dt_vocabulary;
 enum { DT_MOST_TOKENS = 1 << 21, DT_LONGEST_TOKEN = 1 << 16 };
-/* The place of a text in the table. */
+/* The slot of a text in the hash table, or the free slot where it belongs. */
 uint32_t *dt_vocabulary_slot(const dt_vocabulary *v, const char *text, size_t n);
-/* The model's token of that text; -1: none. A model does not see added tokens. */
+/* The number of the model's token with that text; -1: there is none. Added tokens are not found. */
 int32_t dt_vocabulary_find(const dt_vocabulary *v, const char *text, size_t n);
 
 /* ---- reading: json.c ---- */
@@ -45,25 +47,27 @@ int32_t dt_vocabulary_find(const dt_vocabulary *v, const char *text, size_t n);
 typedef struct dt_tokenizer_reader {
     dt_json_place place;
     dt_arena *arena;
-    dt_str text; /* the last text */
+    dt_str text; /* the text that was read last */
 } dt_tokenizer_reader;
 
 /* A key of an object. Keys that a table lacks are errors. */
 typedef struct dt_tokenizer_key {
     const char *name;
-    dt_json_cursor *value; /* receives the value; at NULL: missing, or null */
-    const char *only;      /* "null|\"\"": the values that are accepted, as JSON; NULL: any */
+    /* Receives the position of the value; its `at` is NULL if the value is missing or null. */
+    dt_json_cursor *value;
+    /* The JSON values that are accepted, such as "null|\"\""; NULL: any value. */
+    const char *only;
 } dt_tokenizer_key;
 
-/* Reads the keys of an object up to the one whose name is NULL. `what` is its name in messages,
- * "model". */
+/* Reads the keys of an object. `keys` ends with an entry whose name is NULL. `what` is the object's
+ * name in messages, such as "model". */
 dt_status *dt_tokenizer_object(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
                                const dt_tokenizer_key *keys) DT_MUST_USE;
 /* The value of an object's "type", lent until the next text is read. */
 dt_status *dt_tokenizer_type(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
                              const char **out) DT_MUST_USE;
-/* Values; a missing one leaves *out as it is, except texts, which must be there. Texts with NUL are
- * refused. */
+/* Read values. If a value is missing, *out is not changed; a missing text is an error. Texts with
+ * NUL are refused. */
 dt_status *dt_tokenizer_text(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
                              const char **out) DT_MUST_USE;
 dt_status *dt_tokenizer_int(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
@@ -75,10 +79,10 @@ dt_status *dt_tokenizer_enter(dt_tokenizer_reader *r, dt_json_cursor *at, const 
                               char open) DT_MUST_USE;
 dt_status *dt_tokenizer_fail(const dt_tokenizer_reader *r, const dt_json_cursor *at,
                              const char *format, ...) DT_MUST_USE DT_PRINTF(3, 4);
-/* The fault of the cursor, or NULL. */
+/* The error at the cursor, or NULL if there is none. */
 dt_status *dt_tokenizer_fault(const dt_tokenizer_reader *r, const dt_json_cursor *at) DT_MUST_USE;
 
-/* An empty vocabulary with room for `size` numbers, n texts, and added tokens. */
+/* Makes an empty vocabulary with space for `size` numbers, n texts, and the added tokens. */
 void dt_vocabulary_create(dt_arena *arena, int64_t size, int64_t n, dt_vocabulary *out);
 /* Adds r->text, which the file has at `at`, as a token. */
 dt_status *dt_vocabulary_add(dt_tokenizer_reader *r, const dt_json_cursor *at, dt_vocabulary *v,
@@ -92,7 +96,8 @@ dt_status *dt_vocabulary_bytes(dt_tokenizer_reader *r, dt_json_cursor at, const 
 
 /* ---- models ---- */
 
-/* How a model makes tokens of a piece. `bytes`: the piece is bytes, as ByteLevel hands them on. */
+/* A model, which converts a piece to tokens. `bytes`: the characters of the piece stand for bytes,
+ * as after ByteLevel. */
 typedef struct dt_token_model {
     const char *type; /* "BPE" */
     dt_status *(*read)(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t);
@@ -101,11 +106,11 @@ typedef struct dt_token_model {
 extern const dt_token_model dt_token_bpe, dt_token_word_piece, dt_token_unigram,
     dt_token_word_level;
 
-/* A word with its tokens, in a table with one place for each hash. A thread that finds a place in
- * use works without the cache. */
+/* A word with its tokens. The cache is a table with one slot for each hash. A thread that finds the
+ * slot in use works without the cache. */
 typedef struct dt_cached_word {
     atomic_flag in_use;
-    uint8_t size, n; /* size 0: free */
+    uint8_t size, n; /* size 0: the slot is free */
     char word[22];
     int32_t token[8];
 } dt_cached_word;
@@ -113,9 +118,9 @@ enum { DT_CACHED_WORDS = 1 << 15 };
 
 /* A stage of the pre-tokenizer: splits pieces by a pattern. */
 typedef struct dt_splitter {
-    const dt_regex *pattern; /* NULL: does not split */
+    const dt_regex *pattern; /* NULL: pieces are not split */
     bool drops_gaps, drops_matches;
-    bool joins_before;  /* a match is appended to the piece before it and ends it */
+    bool joins_before;  /* a match is appended to the piece before it, which ends after the match */
     bool joins_after;   /* a match begins the piece after it */
     bool prefixes_once; /* only the piece at the beginning of a text gets the prefix */
     const char *prefix; /* put before each piece that does not begin with it; NULL: none */
@@ -127,54 +132,57 @@ typedef struct dt_added_token {
     int32_t token;
     int size;
     const char *text;
-    bool lstrip, rstrip; /* takes the blanks before and after it, too */
+    bool lstrip, rstrip; /* blanks before or after the token become part of it */
 } dt_added_token;
 
-/* Added tokens in order of their bytes. */
+/* Added tokens, sorted by their bytes. */
 typedef struct dt_added_tokens {
     dt_added_token *v; /* [n] */
-    int n, from[257];  /* from: the first whose first byte is not less */
+    int n, from[257];  /* from[b]: index of the first token whose first byte is at least b */
 } dt_added_tokens;
 
 /* A step of the normalizer: appends the changed text. */
 typedef struct dt_normalizer_step {
     dt_status *(*apply)(const void *made, const char *text, size_t n, dt_str *out);
-    const void *made; /* the step's data, in the arena */
+    const void *made; /* data of the step, in the arena */
 } dt_normalizer_step;
 enum { DT_MOST_STEPS = 16 };
 
 typedef struct dt_normalizer {
-    int n; /* 0: changes nothing */
+    int n; /* number of steps; 0: texts are not changed */
     dt_normalizer_step step[DT_MOST_STEPS];
 } dt_normalizer;
 
 struct dt_tokenizer {
     const char *path;
-    dt_vocabulary vocabulary;        /* tokens of the model, and added tokens */
-    dt_added_tokens raw, normalized; /* looked for before and after the normalizer */
+    dt_vocabulary vocabulary; /* the tokens of the model, and the added tokens */
+    /* Added tokens that are recognized before the normalizer, and after it. */
+    dt_added_tokens raw, normalized;
     dt_normalizer normalizer;
-    bool byte_level;    /* pieces are bytes */
+    bool byte_level;    /* characters of pieces stand for bytes */
     bool decodes_bytes; /* characters of tokens stand for bytes of the text */
-    const char *blank;  /* what stands for a space in tokens; NULL: nothing does */
-    int first_blanks;   /* how many spaces at the front of a text's first token are dropped */
-    bool falls_back;    /* tokens "<0x0A>" are bytes of the text */
-    bool fuses;         /* the decoder joins the tokens */
-    /* begins tokens that continue a word, "##"; NULL: tokens are joined as they are */
+    const char *blank;  /* text that stands for a space in tokens; NULL: none */
+    int first_blanks;   /* number of spaces that are removed at the front of a text's first token */
+    bool falls_back;    /* tokens such as "<0x0A>" stand for bytes of the text */
+    bool fuses;         /* the decoder joins the texts of all tokens */
+    /* the prefix of tokens that continue a word, such as "##"; NULL: texts of tokens are joined
+     * without spaces */
     const char *continues;
-    bool cleans_up; /* no space before punctuation; see decode.c */
+    bool cleans_up; /* spaces before punctuation are removed; see decode.c */
     int n_splits;
     dt_splitter split[DT_MOST_SPLITS];
     const dt_token_model *model;
-    const void *made;        /* the model's own */
-    dt_tokens before, after; /* the post-processor's, in the arena */
+    const void *made; /* data of the model */
+    /* Tokens that the post-processor adds before and after the text, in the arena. */
+    dt_tokens before, after;
     int32_t pad;
     bool pad_left;
     dt_cached_word *cache; /* [DT_CACHED_WORDS] */
 };
 
-/* Whether Unicode calls the character White_Space. */
+/* Whether the character has Unicode's property White_Space. */
 bool dt_is_blank(uint32_t c);
-/* Bytes of the blank character with which a text begins, or ends; 0: it does not. */
+/* The number of bytes of the blank character with which a text begins (or ends); 0: it does not. */
 size_t dt_blank_after(const char *text, size_t n);
 size_t dt_blank_before(const char *text, size_t n);
 /* The character that stands for a byte in byte-level vocabularies. */
@@ -184,20 +192,21 @@ uint32_t dt_byte_level_code(unsigned char byte);
 
 dt_status *dt_tokenizer_read_added(dt_tokenizer_reader *r, dt_json_cursor at,
                                    dt_tokenizer *t) DT_MUST_USE;
-/* Reads one component of a stage: the stage itself, or an element of its "Sequence". */
+/* A function that reads one component of a stage, which is the stage itself or an element of its
+ * "Sequence". */
 typedef dt_status *dt_read_component(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t);
 dt_read_component dt_tokenizer_read_normalizer, dt_tokenizer_read_split, dt_tokenizer_read_end,
     dt_tokenizer_read_decoder;
-/* Appends the text as the normalizer changes it. */
+/* Appends the text after all steps of the normalizer. */
 dt_status *dt_normalize(const dt_normalizer *x, const char *text, size_t n,
                         dt_str *out) DT_MUST_USE;
-/* RANGE: a text of n bytes has become too long. */
+/* RANGE if a text of n bytes has become too long. */
 dt_status *dt_normalizer_check(size_t n, const dt_str *out) DT_MUST_USE;
-/* Each reads one kind of step: characters.c, unicode_form.c, charsmap.c. */
+/* Functions that read one kind of step: characters.c, unicode_form.c, charsmap.c. */
 typedef dt_status *dt_read_step(dt_tokenizer_reader *r, dt_json_cursor at, const char *type,
                                 dt_normalizer_step *out);
 dt_read_step dt_step_of_characters, dt_step_of_form, dt_step_of_charsmap;
-/* Compiles {"String": text} or {"Regex": pattern}; *literal: the text, NULL for a pattern. */
+/* Compiles {"String": text} or {"Regex": pattern}; *literal: the text; NULL if it is a pattern. */
 dt_status *dt_tokenizer_pattern(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
                                 const dt_regex **out, const char **literal) DT_MUST_USE;
 

@@ -11,7 +11,7 @@ typedef struct library {
     /* uninorm.h's u8_normalize: the result is allocated if it does not fit into `to` */
     uint8_t *(*normalize)(const void *form, const uint8_t *text, size_t n, uint8_t *to,
                           size_t *size);
-    /* the forms are addresses of variables */
+    /* addresses of the variables that represent the forms */
     const void *nfc, *nfd, *nfkc, *nfkd;
 } library;
 

@@ -14,10 +14,10 @@
 enum { MOST_NODES = 1 << 22, LONGEST_PIECE = 512 };
 #define UNKNOWN_PENALTY 10.0
 
-/* An edge of the trie of all tokens, from a node by a byte. */
+/* An edge of the trie of all tokens: from a node, by a byte, to another node. */
 typedef struct edge {
     uint64_t from; /* node << 8 | byte */
-    int32_t to;    /* 0: free */
+    int32_t to;    /* number of the node that the edge leads to; 0: the slot is free */
     int32_t token; /* the token that ends at node `to`; -1: none */
 } edge;
 
@@ -27,8 +27,9 @@ typedef struct unigram {
     uint64_t mask;
     dt_siphash_key key;
     double unknown_score;
-    int32_t unknown;   /* -1: none */
-    int32_t byte[256]; /* -1: not all bytes have tokens, or no byte_fallback */
+    int32_t unknown; /* the unknown token; -1: none */
+    /* The token of each byte; byte[0] -1: some byte has no token, or there is no byte_fallback. */
+    int32_t byte[256];
 } unigram;
 
 static edge *find_edge(const unigram *u, int32_t node, unsigned char byte) {
@@ -40,10 +41,11 @@ static edge *find_edge(const unigram *u, int32_t node, unsigned char byte) {
 
 /* ---- one piece ---- */
 
-/* The best way to a byte: its score, and the last token of it. */
+/* The best division of the text up to a byte: its score, and its last token. */
 typedef struct way {
     double score;
-    int64_t from; /* where the last token begins; -1: no way leads here */
+    /* Position where the last token begins; -1: the text up to here cannot be divided. */
+    int64_t from;
     int32_t token;
 } way;
 
@@ -79,14 +81,14 @@ static void add_unknown(const dt_tokenizer *t, const char *text, size_t n, dt_to
         for (size_t i = 0; i < n; i++) dt_tokens_add(out, u->byte[(unsigned char)text[i]]);
 }
 
-/* Goes back from the end, turns the path around, and adds its tokens. */
+/* Follows the best division back from the end, reverses it, and adds its tokens. */
 static void add_path(const dt_tokenizer *t, const char *piece, size_t n, way *ways,
                      dt_tokens *out) {
     const unigram *u = t->made;
     int64_t next = -1;
     for (int64_t at = (int64_t)n; at > 0;) {
         const int64_t from = ways[at].from;
-        ways[at].from = next; /* where the token behind it ends; -1: the last one */
+        ways[at].from = next; /* position where the next token ends; -1: this is the last one */
         next = at;
         at = from;
     }
@@ -123,7 +125,7 @@ static dt_status *encode(const dt_tokenizer *t, const char *piece, size_t n, dt_
 
 /* ---- reading ---- */
 
-/* [text, score], of which the text is left in r->text. */
+/* Reads [text, score] and leaves the text in r->text. */
 static dt_status *read_piece(dt_tokenizer_reader *r, dt_json_cursor at, double *score) {
     const dt_json_cursor begin = at;
     char number[DT_JSON_LONGEST_NUMBER + 1];

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vocabularies: a list of texts by number, and a hash table with open addressing. */
+/* Vocabularies: the texts of tokens by number, and a hash table with open addressing that finds a
+ * token by its text. */
 #include <stdio.h>
 #include <string.h>
 
 #include "file/tokenizer/tokenizer_impl.h"
 
-/* Texts may be hostile: the key of the hash is secret, and no result depends on it. */
+/* Texts may be chosen by an attacker, so the hash has a secret key. Results do not depend on the
+ * key. */
 uint32_t *dt_vocabulary_slot(const dt_vocabulary *v, const char *text, size_t n) {
     uint32_t i = (uint32_t)dt_siphash(&v->key, text, n) & v->mask;
     while (v->slot[i] &&
@@ -19,7 +21,7 @@ int32_t dt_vocabulary_find(const dt_vocabulary *v, const char *text, size_t n) {
     return token < v->own ? token : -1;
 }
 
-/* Passes the entries of the object; counts them and finds the largest number. */
+/* Counts the entries of the object and finds the largest number. */
 static dt_status *measure(dt_tokenizer_reader *r, dt_json_cursor at, int64_t *n, int64_t *most) {
     bool first = true;
     DT_TRY(dt_tokenizer_enter(r, &at, "model.vocab", '{'));
@@ -68,7 +70,7 @@ dt_status *dt_vocabulary_read(dt_tokenizer_reader *r, dt_json_cursor at, dt_voca
     int64_t n, most;
     bool first = true;
     DT_TRY(measure(r, at, &n, &most));
-    /* Numbers may leave gaps, but the table of a short file must not be long. */
+    /* Some numbers may be unused, but a short file must not need a large table. */
     if (most >= 2 * n + 1024)
         return dt_tokenizer_fail(r, &at, "'model.vocab' has %lld tokens, and numbers up to %lld",
                                  (long long)n, (long long)most);

@@ -5,7 +5,9 @@
 #include "file/tokenizer/tokenizer_impl.h"
 
 typedef struct word_level {
-    int32_t unknown; /* -1: the vocabulary lacks unk_token, and an unknown piece has no token */
+    /* The token of unknown pieces; -1: the vocabulary lacks unk_token, and an unknown piece yields
+     * no token. */
+    int32_t unknown;
 } word_level;
 
 static dt_status *encode(const dt_tokenizer *t, const char *piece, size_t n, dt_tokens *out) {

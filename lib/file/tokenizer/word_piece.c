@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WordPiece: the longest token at the front of a word, then the longest that continues it
- * ("##ing"). A word without such a division, or with too many characters, is one unknown token. */
+/* WordPiece divides a word into the longest token at its front, then the longest one that continues
+ * it ("##ing"), and so on. A word that cannot be divided in this way, or has too many characters,
+ * becomes one unknown token. */
 #include <string.h>
 
 #include "file/tokenizer/tokenizer_impl.h"
 
-/* Every length of a token is tried at each place of a word. */
+/* Limits, since tokens of every length are tried at each position of a word. */
 enum { MOST_CHARACTERS = 10000, LONGEST = 512 };
 
 typedef struct word_piece {
     int32_t unknown;
     int64_t most_characters;
-    size_t longest; /* bytes of the longest token */
+    size_t longest; /* number of bytes of the longest token */
     const char *prefix;
 } word_piece;
 
-/* The longest token at the front of the text; -1: none. *size: bytes of the text that it takes. */
+/* The longest token at the front of the text; -1: none. *size: number of bytes of the text that it
+ * covers. */
 static int32_t longest_token(const dt_tokenizer *t, const char *text, size_t n, bool continues,
                              size_t *size) {
     const word_piece *m = t->made;
