@@ -31,12 +31,13 @@ static dt_status *hash_open(int fd, const char *path, int64_t size, dt_sha256 *h
     return s;
 }
 
-/* The check of a file: its checksum in state.json, and the result. */
+/* A file to be checked: its checksum in state.json, and the result. */
 typedef struct check {
     int file; /* index in dt_tensor_files */
     const char *path, *sha256;
     dt_status *bad;
-    dt_file_stamp stamp; /* the stamp before the file was read; known: fd is open */
+    /* Stamp: the stamp of the file before it was read; known: the stamp is valid and fd is open. */
+    dt_file_stamp stamp;
     int fd;
 } check;
 
@@ -65,7 +66,7 @@ static dt_status *check_open(const check *k, int64_t size) {
     return s;
 }
 
-/* Checks the file; it stays open if it is intact. */
+/* Checks the file. An intact file stays open. */
 static dt_status *check_file(check *k) {
     int64_t size;
     struct stat st;
@@ -150,7 +151,7 @@ void dt_saved_release(dt_saved *c) {
 
 /* ---- the newest ---- */
 
-/* The error if there are checkpoints, but none is intact; each of them has a warning. */
+/* The error if there are checkpoints, but none is intact; there is a warning about each of them. */
 static dt_status *none_verifies(const char *ckpt, const dt_step_list *list,
                                 const dt_status *warnings) {
     dt_status *s =
@@ -184,7 +185,8 @@ static void stamp_all(const char *ckpt, const dt_step_list *list, dt_file_stamp 
 }
 
 /* Whether a checkpoint was added, removed or replaced since the list and the stamps were made. A
- * checkpoint that was removed between these two has no stamp, and counts as a change. */
+ * checkpoint that was removed after the list and before the stamps has no stamp, which counts as a
+ * change. */
 static bool has_changed(const char *ckpt, const dt_step_list *list, const dt_file_stamp *stamp) {
     dt_step_list now;
     dt_local_arena arena = dt_arena_create();
@@ -199,15 +201,15 @@ static bool has_changed(const char *ckpt, const dt_step_list *list, const dt_fil
     return changed;
 }
 
-/* Searches once for the newest checkpoint. *moved: the search failed, and checkpoints changed
- * meanwhile. */
+/* Searches once for the newest checkpoint. *moved: whether the search failed while checkpoints
+ * changed. */
 static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **warnings,
                                   bool *moved) {
     dt_step_list list;
     dt_local_arena arena = dt_arena_create();
     dt_status *s = dt_steps_list(arena, ckpt, false, &list, warnings);
     if (!s) {
-        /* ranking sorts the list */
+        /* a copy, since ranking sorts the list */
         dt_step_list listed = {.n = list.n,
                                .item = dt_arena_array(arena, dt_step_name, list.n + 1)};
         dt_file_stamp *stamp = dt_arena_array(arena, dt_file_stamp, list.n + 1);
@@ -263,7 +265,7 @@ static dt_status *take_run(dt_saved *c, const char *path, dt_status **warnings) 
     return c->path ? NULL : dt_fail(DT_E_NO_INPUT, NULL, "%s: has no checkpoint", path);
 }
 
-/* Whether a folder is not a checkpoint, by its files and by its name. */
+/* Whether a folder is not a checkpoint, judging by its files and its name. */
 static bool is_other(const char *path) {
     int64_t step;
     bool any = dt_step_of_path(path, &step);
@@ -301,7 +303,7 @@ enum { RUN = 4096 };
 
 static int is_odd(uint32_t bits) { return (bits & 0x7f800000) == 0x7f800000; }
 
-/* Works on bits, in runs of one length, so that compilers vectorize the loop. */
+/* Compares bits, in runs of a fixed length, so that compilers vectorize the loop. */
 static int64_t count_float32(const uint32_t *x, int64_t n) {
     int64_t bad = 0;
     for (; n >= RUN; x += RUN, n -= RUN) {

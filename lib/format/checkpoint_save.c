@@ -23,7 +23,7 @@
 #include "format/state.h"
 #include "format/steps.h"
 
-/* One save under way. Paths in the arena. */
+/* A save in progress. Paths are in the arena. */
 typedef struct saving {
     dt_arena *arena;
     const dt_run_dir *run;
@@ -102,7 +102,7 @@ static dt_status *write_tensors(const saving *v, hashes *h) {
     return read_back(v, compare_tensors);
 }
 
-/* Waits for all hashes, even after an error. */
+/* Waits for all hashes, even after an error, since they use the caller's arrays. */
 static void end_hashes(const saving *v, hashes *h, dt_digest digest[DT_TENSOR_FILES]) {
     for (int i = 0; i < DT_TENSOR_FILES; i++)
         if (h->file[i]) digest[i] = dt_hash_end(h->file[i]);
@@ -182,7 +182,7 @@ static dt_status *delete_temporary(dt_arena *arena, const char *ckpt) {
     return dt_file_remove(dt_arena_printf(arena, "%s/probe.tmp", ckpt));
 }
 
-/* The last part of a path that may end in slashes. */
+/* The last part of a path, ignoring slashes at its end. */
 static const char *last_part(dt_arena *arena, const char *path) {
     size_t end = path ? strlen(path) : 0;
     while (end > 0 && path[end - 1] == '/') end--;
@@ -203,8 +203,8 @@ static dt_status *delete_all_but(dt_arena *arena, const char *ckpt, const char *
 
 /* ---- the calls ---- */
 
-/* An error if the run directory was removed, or created again by another job: it does not belong to
- * this run any more. */
+/* An error if the run directory was removed, or created again by another job: it no longer belongs
+ * to this run. */
 static dt_status *check_lock(const saving *v) {
     struct stat ours, there;
     const char *path = v->run->path;
@@ -229,9 +229,8 @@ static dt_status *name_removal(const saving *v, dt_status *s) {
 
 static dt_status *write_whole(const saving *v) {
     dt_status *s = write_files(v);
-    if (s)
-        dt_status_free(
-            remove_any(v->temporary)); /* best effort: what remains is removed at the next start */
+    if (s) /* Failure is ignored: the rest is removed at the next start. */
+        dt_status_free(remove_any(v->temporary));
     return s;
 }
 
@@ -257,9 +256,10 @@ dt_status *dt_run_dir_save(const dt_run_dir *r, const dt_state_file *state, cons
     return s;
 }
 
-/* ---- a checkpoint that belongs to no run ---- */
+/* ---- checkpoints outside of runs ---- */
 
-/* Only a checkpoint is replaced, so that a mistyped path does not destroy another folder. */
+/* Refuses to replace anything but a checkpoint, so that a mistyped path does not destroy another
+ * folder. */
 static dt_status *check_place(const saving *v) {
     if (!exists(v->final) || exists(dt_arena_printf(v->arena, "%s/" DT_STATE_FILE, v->final)))
         return NULL;
@@ -272,7 +272,7 @@ dt_status *dt_saved_write(const char *path, const dt_state_file *state, const dt
     saving v = {.arena = dt_arena_create(), .state = state, .model = model, .optimizer = optimizer};
     char *parent = NULL;
     v.final = dt_path_trimmed(v.arena, path);
-    /* no other program uses this name: it is removed first */
+    /* no other program uses this name, so existing files with it are removed first */
     v.temporary = dt_arena_printf(v.arena, "%s.dtrain-tmp", v.final);
     parent = dt_path_dir(v.final);
     v.ckpt = parent;

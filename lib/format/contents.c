@@ -12,8 +12,8 @@
 
 /* ---- the contents of a checkpoint ---- */
 
-/* Opens a file of a checkpoint: the descriptor that was checked, since its name may refer to
- * another file by now. */
+/* Opens a file of a checkpoint. It uses the descriptor whose checksum was verified, since the
+ * file's name may refer to another file by now. */
 static dt_status *open_file(dt_contents *c, int file) {
     const dt_saved *k = &c->checkpoint;
     dt_stored_arrays *arrays = &c->file[c->n].arrays;
@@ -77,7 +77,7 @@ bool dt_is_run(const char *path) {
 
 static void measure(dt_arena *arena, dt_listed *x) {
     struct stat st;
-    /* state.json is last: its time of change is the checkpoint's */
+    /* the last one is state.json, whose time of change is that of the checkpoint */
     for (int i = 0; i <= DT_TENSOR_FILES; i++)
         if (lstat(dt_arena_printf(arena, "%s/%s", x->path,
                                   i < DT_TENSOR_FILES ? dt_tensor_files[i].name : DT_STATE_FILE),

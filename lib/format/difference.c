@@ -9,7 +9,7 @@
 #include "format/format.h"
 
 /* Top-level keys of a job that may change between save and resume. `let` is among them, because
- * changes of its words show in the keys that use them. */
+ * changes of its variables are visible in the keys that use them. */
 static const char *const free_keys[] = {"fit",       "output",  "checkpoint", "strategy",
                                         "partition", "backend", "name",       "let"};
 
@@ -54,7 +54,8 @@ static bool lists_differ(json_t *a, json_t *b, dt_str *path) {
     return false;
 }
 
-/* 1 and 1.0 are one number. Depth is bounded by dt_json_parse. */
+/* Whether two values differ. 1 and 1.0 are the same number. Recursion is bounded by
+ * dt_json_parse. */
 static bool differ(json_t *a, json_t *b, dt_str *path) {
     if (json_is_object(a) && json_is_object(b)) return objects_differ(a, b, false, path);
     if (json_is_array(a) && json_is_array(b)) return lists_differ(a, b, path);
@@ -78,7 +79,8 @@ const char *dt_job_difference(dt_arena *arena, const char *saved, const char *no
     const char *key = NULL;
     json_t *a = parse(saved), *b = parse(now);
     if (!a || !b) key = "job";
-    else if (objects_differ(a, b, true, &path)) /* path is empty if the difference has no key */
+    /* Path is empty if the jobs differ, but not in a single key. */
+    else if (objects_differ(a, b, true, &path))
         key = path.size > 0 ? dt_arena_strdup(arena, dt_str_text(&path)) : "job";
     json_decref(a);
     json_decref(b);

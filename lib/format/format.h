@@ -42,11 +42,11 @@ typedef struct dt_arrays {
     const dt_named_view *array; /* [n], different names; lent */
 } dt_arrays;
 
-/* Writes path (new file, synced); *digest is the SHA-256 of the file. */
+/* Writes a new file and syncs it. *digest is the SHA-256 of the file. */
 dt_status *dt_safetensors_write(const char *path, const dt_arrays *a,
                                 dt_digest *digest) DT_MUST_USE;
-/* dt_safetensors_write that may return before the file is hashed: dt_hash_end(*hash) gives the
- * digest, and until then the arrays must not change. *hash is NULL after an error. */
+/* Like dt_safetensors_write, but may return before the file is hashed: dt_hash_end(*hash) returns
+ * the digest, and the arrays must not change before that. *hash is NULL after an error. */
 dt_status *dt_safetensors_write_hashing(const char *path, const dt_arrays *a,
                                         dt_hash_thread **hash) DT_MUST_USE;
 /* CHECKPOINT unless the file contains what dt_safetensors_write writes for these arrays, byte for
@@ -58,18 +58,20 @@ dt_status *dt_safetensors_put(dt_writer *w, const dt_arrays *a) DT_MUST_USE;
 dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_pair *metadata,
                                  int n_metadata) DT_MUST_USE;
 /*
- * Reads exactly these tensors, by name, into their data. Missing, extra, other shape or dtype:
- * CHECKPOINT_MODEL errors naming each tensor, and no data is touched. Every malformed header is
- * refused before anything of its size is allocated. digest: expected SHA-256 of the file as hex,
- * NULL: unchecked. If it does not match, the arrays have been overwritten and must not be used.
+ * Reads exactly these tensors, by name, into their data. If tensors are missing, extra, or of
+ * another shape or dtype, there is a CHECKPOINT_MODEL error for each tensor, and no data is
+ * changed. Every malformed header is refused before anything of its size is allocated. digest:
+ * expected SHA-256 of the file as hex; NULL: it is not checked. If it does not match, the arrays
+ * have been overwritten and must not be used.
  */
 dt_status *dt_safetensors_read(const char *path, const dt_arrays *a,
                                const char *digest) DT_MUST_USE;
-/* An open file, to be read instead of its name, which may refer to another file by now. */
+/* An open file, which is read instead of the file with its name, because that may be another file
+ * by now. */
 typedef struct dt_held_file {
-    const char *path; /* path for messages */
+    const char *path; /* path of the file for messages */
     int fd;
-    int64_t size; /* bytes */
+    int64_t size; /* size of the file in bytes */
     /* counters of random numbers may be missing (they keep their values), or extra */
     bool only_weights;
     bool some; /* the file may contain other tensors, too, which are ignored */
@@ -92,8 +94,8 @@ typedef struct dt_weights_request {
     bool only_compared;       /* the arrays have no data: only names and types are compared */
     bool skip_mismatch;       /* arrays that do not fit are left unchanged */
     dt_status **warnings;     /* gets a warning for each array that is skipped */
-    /* changes the names of the file's arrays before they are compared, and drops some; NULL: they
-     * stay */
+    /* changes the names of the file's arrays before they are compared, and may drop arrays; NULL:
+     * names are used as they are */
     void (*rename)(const void *user, struct dt_stored_arrays *s);
     const void *user;
 } dt_weights_request;
@@ -120,15 +122,15 @@ void dt_run_dir_close(dt_run_dir *r);
 
 /* ---- checkpoints ---- */
 
-#define DT_STATE_SUMS (1 << 20) /* the largest number of sums */
+#define DT_STATE_SUMS (1 << 20) /* limit of n_sums */
 /* state.json. */
 typedef struct dt_state_file {
-    /* how often training was started afresh in this directory; the newest checkpoint is the one
-     * with the highest (generation, step) */
+    /* how often training was started from the beginning in this directory; the newest checkpoint is
+     * the one with the highest (generation, step) */
     int64_t generation;
-    int64_t step;       /* global steps done */
-    int64_t epoch;      /* epochs done */
-    int64_t epoch_step; /* steps done in the current epoch */
+    int64_t step;       /* number of global steps done */
+    int64_t epoch;      /* number of epochs done */
+    int64_t epoch_step; /* number of steps done in the current epoch */
     uint64_t seed;
     const char *job; /* the resolved job as JSON text, for dt_job_difference */
     const char *job_sha256;
@@ -136,31 +138,33 @@ typedef struct dt_state_file {
     /* when saving: receives the digest of the model's arrays before weights_sha256, which may point
      * to its text, is read; NULL: weights_sha256 is set already */
     dt_digest *weights;
-    const char *kernels; /* "openblas SkylakeX 0.3.21" */
+    const char *kernels; /* name of the kernels that computed, such as "openblas SkylakeX 0.3.21" */
     int n_sums;          /* running sums of the current epoch: examples, then losses and metrics */
     /* [n_sums] restored bit for bit, except the sign of zero; infinities become not-a-number */
     double *sum;
     double wall_s; /* training time so far in the current epoch */
-    bool finished; /* the job has trained as long as it asks for */
+    bool finished; /* the job has been trained for as long as it requests */
     /* number of workers that read data separately (auto_shard_policy); 0: the data came in the
      * order of one process */
     int64_t workers;
-    const char *callbacks; /* the state of callbacks, as JSON text; NULL: none */
+    const char *callbacks; /* state of callbacks, as JSON text; NULL: none */
     const char
-        *map; /* what steps of dataset.map learned from the data, as JSON text; NULL: nothing */
+        *map; /* values that steps of dataset.map learned from the data, as JSON text; NULL: none */
     const char *elements; /* the elements of the data set as stored, as JSON text; NULL: unknown */
     /* files that the job names besides its data, with their SHA-256, as JSON text; NULL: none */
     const char *named_files;
     const char *classes; /* names of classes by outputs, as JSON text; NULL: none */
-    /* when saving; dt_saved_load_callbacks reads them */
+    /* tensors of callbacks, only when saving; dt_saved_load_callbacks reads them */
     const dt_arrays *callback_arrays;
-    const char *callbacks_sha256; /* checksum of the file with them; NULL: no file */
+    /* Checksum of the file with the tensors of callbacks; NULL: there is no such file. */
+    const char *callbacks_sha256;
     /* state of a custom loop besides tensors, saved by dt_checkpoint_save, as JSON text; NULL: the
      * checkpoint is of a run or a model */
     const char *loop;
     /* variables of a custom loop, when saving; dt_saved_load_variables reads them */
     const dt_arrays *variable_arrays;
-    const char *variables_sha256; /* checksum of the file with them; NULL: no file */
+    /* Checksum of the file with the variables; NULL: there is no such file. */
+    const char *variables_sha256;
 } dt_state_file;
 
 /* Saves a checkpoint below r->path; *path (freed by the caller) is its final path. An existing
@@ -192,9 +196,9 @@ typedef struct dt_saved {
     char model_sha256[65], optimizer_sha256[65];
     /* The files when their checksums were verified. They stay open, so that the tensors that are
      * read are those that were checked, even if the checkpoint is replaced or removed meanwhile.
-     * They are hashed again only if they have changed since. */
+     * Files are hashed again only if their stamps have changed since. */
     dt_file_stamp checked[DT_TENSOR_FILES];
-    int fd[DT_TENSOR_FILES]; /* open where the stamp is known */
+    int fd[DT_TENSOR_FILES]; /* descriptors of the files whose stamps are known */
 } dt_saved;
 /* Reads state.json of one checkpoint directory and checks the files' checksums. No directory of
  * that name: NO_INPUT (66). */
@@ -214,14 +218,14 @@ dt_status *dt_saved_load(const dt_saved *c, const dt_arrays *model,
  * be missing (they keep their values), or extra. */
 dt_status *dt_saved_load_weights(const dt_saved *c, const dt_arrays *model) DT_MUST_USE;
 /* CHECKPOINT unless the weights have the SHA-256 that the state names: files and their checksums
- * can be replaced together. The first function reads the weights again; the second is given their
- * hash. */
+ * can be replaced together. The first function reads the weights again; the second gets their hash
+ * from the caller. */
 dt_status *dt_saved_check_weights(const dt_saved *c) DT_MUST_USE;
 dt_status *dt_weights_compare(const dt_saved *c, const dt_digest *found) DT_MUST_USE;
 /* Loads the requested tensors of callbacks; each must be in the checkpoint. The callbacks check
  * their values. */
 dt_status *dt_saved_load_callbacks(const dt_saved *c, const dt_arrays *wanted) DT_MUST_USE;
-/* Loads the variables of a custom loop; the file must have exactly these. Their values may be
+/* Loads the variables of a custom loop; the file must contain exactly these. Their values may be
  * infinite: a best loss begins as infinity. */
 dt_status *dt_saved_load_variables(const dt_saved *c, const dt_arrays *variables) DT_MUST_USE;
 /* One of the checkpoint's open files, until the checkpoint is released; `path` lives in its arena.
@@ -229,7 +233,7 @@ dt_status *dt_saved_load_variables(const dt_saved *c, const dt_arrays *variables
 dt_held_file dt_saved_held(const dt_saved *c, int file);
 /* The path of the file with its weights, in the checkpoint's arena. */
 const char *dt_saved_weights(const dt_saved *c);
-void dt_saved_release(dt_saved *c); /* takes a zeroed one */
+void dt_saved_release(dt_saved *c); /* accepts a zeroed checkpoint */
 
 /* The highest generation of the readable checkpoints below dir/ckpt, -1 if there are none. A fresh
  * start in a used directory uses the next generation, so that its first checkpoint is newer than
@@ -248,21 +252,21 @@ const char *dt_job_difference(dt_arena *arena, const char *saved, const char *no
 
 /* ---- history.jsonl ---- */
 
-/* bytes; a larger file is not read */
+/* limit of the size in bytes; a larger file is not read */
 #define DT_HISTORY_LARGEST ((size_t)64 << 20)
 
 /*
  * A run that replaces an older one (a fresh start, or a start from an older checkpoint) writes its
- * lines to history.GENERATION.jsonl until it has a checkpoint, so that the old run is intact if it
- * is killed before that. dt_history_adopt then makes that file history.jsonl; dt_history_open does
- * so if the run was killed in between.
+ * lines to history.GENERATION.jsonl until it has a checkpoint. So the old run stays intact if the
+ * new one is killed before that. dt_history_adopt then makes that file history.jsonl;
+ * dt_history_open does so if the run was killed in between.
  */
 typedef struct dt_history_from {
-    int64_t step;       /* lines of later steps are dropped; -1: all lines are */
+    int64_t step;       /* lines of later steps are dropped; -1: all lines are dropped */
     int64_t generation; /* generation of the run */
     bool aside;
 } dt_history_from;
-/* The lines that remain. */
+/* The lines that remain in the file. */
 typedef struct dt_history_kept {
     dt_history_lines lines; /* the check with which the next lines continue */
     int64_t epoch;          /* epoch of the last line; 0: no line */

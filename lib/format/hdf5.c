@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libhdf5, by its C interface, of which these functions are the same in all versions from 1.10 on.
- * The walk reads every array below the root: floats as float32 (float64 stays), integers as int64.
- * Links to other files lead nowhere: the process cannot open a file.
+ * Uses libhdf5's C interface. The functions used here are the same in all versions from 1.10 on.
+ * Every array below the root is read: float64 as float64, other floats as float32, integers as
+ * int64. Links to other files are not followed, since this process cannot open files.
  */
 #include "format/hdf5.h"
 
@@ -14,7 +14,7 @@
 /* ---- the library ---- */
 
 typedef int64_t hid;
-/* H5G_info_t */
+/* the struct H5G_info_t of libhdf5 */
 typedef struct group_info {
     int storage_type;
     uint64_t n_links;
@@ -22,10 +22,10 @@ typedef struct group_info {
     bool mounted;
 } group_info;
 
-enum { GROUP = 2, DATASET = 5 };                               /* H5I_type_t */
-enum { CLASS_INTEGER = 0, CLASS_FLOAT = 1, CLASS_STRING = 3 }; /* H5T_class_t */
+enum { GROUP = 2, DATASET = 5 };                               /* values of the enum H5I_type_t */
+enum { CLASS_INTEGER = 0, CLASS_FLOAT = 1, CLASS_STRING = 3 }; /* values of the enum H5T_class_t */
 
-/* The functions: name, result, arguments. */
+/* The functions of libhdf5: name, result, arguments. */
 #define FUNCTIONS(X)                                                                               \
     X(H5open, int, (void))                                                                         \
     X(H5Eset_auto2, int, (hid, void *, void *))                                                    \
@@ -103,7 +103,7 @@ static dt_status *load(library *l) {
     l->native_double = *double_;
     l->native_int64 = *int64_;
     l->file_access = *access;
-    l->H5Eset_auto2(0, NULL, NULL); /* errors are reported here */
+    l->H5Eset_auto2(0, NULL, NULL); /* libhdf5 prints no errors, since they are reported here */
     return NULL;
 }
 
@@ -125,7 +125,7 @@ static dt_status *damaged(const walk *w, const char *what) {
     return dt_fail(DT_E_CHECKPOINT, NULL, "'%.300s': %s", dt_str_text(&path), what);
 }
 
-/* The type in memory, as libhdf5 and as dtrain have it. */
+/* Finds the type of an array in memory, for libhdf5 and for dtrain. */
 static dt_status *read_type(const walk *w, hid set, hid *memory, dt_type *type) {
     const library *l = &w->lib;
     const hid space = l->H5Dget_space(set), stored = l->H5Dget_type(set);
@@ -166,8 +166,8 @@ static dt_status *read_array(walk *w, hid set, int count) {
     return NULL;
 }
 
-/* Reads the text attribute `name` of a group into `out`, cut to the size of a place's name. Leaves
- * `out` unchanged if the group has no such attribute. */
+/* Reads the text attribute `name` of a group into `out`, cut to DT_HDF5_NAME bytes. Leaves `out`
+ * unchanged if the group has no such attribute. */
 static void read_name(const library *l, hid group, char *out) {
     char *text = NULL, fixed[LONGEST_ATTRIBUTE + 1] = {0};
     if (l->H5Aexists(group, "name") <= 0) return;
@@ -211,7 +211,7 @@ static dt_status *read_child(walk *w, hid group, uint64_t i, int count) {
     return bad;
 }
 
-/* `vars` comes first, since it has the name of the group. */
+/* `vars` is visited first, because it has the name of its group. */
 static dt_status *read_group(walk *w, hid group) {
     const library *l = &w->lib;
     group_info info = {0};
@@ -227,7 +227,7 @@ static dt_status *read_group(walk *w, hid group) {
     return NULL;
 }
 
-/* The file is handed over as an image in memory, so that libhdf5 opens none. */
+/* Passes the file to libhdf5 as an image in memory, so that libhdf5 does not open a file. */
 static hid open_image(const library *l, void *bytes, size_t n) {
     const hid access = l->H5Pcreate(l->file_access);
     if (l->H5Pset_fapl_core(access, 1 << 20, 0) < 0 || l->H5Pset_file_image(access, bytes, n) < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keras' files of weights, which are HDF5. libhdf5 reads them, which is loaded for that alone, in a
- * child process with limits. What the child wrote is a safetensors file with dtrain's names, and
- * is read like one of a stranger. Writing needs no library.
+ * Keras' files of weights, which are HDF5. They are read by libhdf5, which is loaded only for this
+ * purpose, in a child process with limits. The child writes a safetensors file with dtrain's names,
+ * which is read like a file from an untrusted source. Writing needs no library.
  *
  *     hdf5_child.c    the process, its limits and its end
  *     hdf5.c          libhdf5, and the walk through a file
@@ -28,31 +28,35 @@ dt_status *dt_hdf5_read(const char *path, dt_held_file *f) DT_MUST_USE;
 
 /* ---- in the child ---- */
 
-/* Where a group or an array lies: its keys from the root on, and Keras' name of each group. */
+/* The location of a group or an array: its keys from the root on, and Keras' name of each group on
+ * the way. */
 enum { DT_HDF5_DEPTH = 12, DT_HDF5_NAME = 256 };
 typedef struct dt_hdf5_place {
     int n;
     char key[DT_HDF5_DEPTH][DT_HDF5_NAME];
-    char name[DT_HDF5_DEPTH][DT_HDF5_NAME]; /* attribute `name` of the group's `vars`, or its key */
-    const json_t *model;                    /* config.json of the archive; NULL: there is none */
+    /* Keras' name of each group: the attribute `name` of its `vars`, or else the group's key. */
+    char name[DT_HDF5_DEPTH][DT_HDF5_NAME];
+    const json_t *model; /* config.json of the archive; NULL: there is none */
 } dt_hdf5_place;
 /*
  * The path of a weight in dtrain, in the arena: "lstm/lstm_cell/kernel". key[n - 1] is the array's;
- * count: how many arrays lie beside it. *out NULL: the array is not a weight, but for example a
- * state of the optimizer. CHECKPOINT: a layer whose weights are not known.
+ * count: number of arrays in the same group. *out NULL: the array is not a weight, but for example
+ * a state of the optimizer. CHECKPOINT: a layer whose weights are not known.
  */
 dt_status *dt_hdf5_name(const dt_hdf5_place *at, int count, dt_arena *arena,
                         const char **out) DT_MUST_USE;
-/* All weights of the open file, whose data last as long as the process. `limit` is called with the
- * file's size when the library is loaded, before the file is read. model: see dt_hdf5_place. */
+/* Reads all weights of the open file. Their data is never freed, since the process ends afterwards.
+ * `limit` is called with the file's size when the library is loaded, before the file is read.
+ * model: see dt_hdf5_place. */
 dt_status *dt_hdf5_arrays(int fd, const json_t *model, dt_status *(*limit)(int64_t), int64_t size,
                           dt_arena *arena, dt_arrays *out) DT_MUST_USE;
 
 /* ---- writing ---- */
 
-/* A group or an array of a file to be written. Groups that only other paths name need no item. */
+/* A group or an array of a file to be written. A group needs no item if it only occurs in the paths
+ * of other items. */
 typedef struct dt_hdf5_item {
-    const char *path;           /* "layers/dense/vars/0", of letters, digits and _ */
+    const char *path;           /* path, such as "layers/dense/vars/0", of letters, digits and _ */
     const char *name;           /* the attribute `name` of a group; NULL: none */
     const dt_named_view *array; /* an array of floats; NULL: the item is a group */
 } dt_hdf5_item;
@@ -61,8 +65,8 @@ typedef struct dt_hdf5_sink {
     dt_status *(*put)(void *user, const void *bytes, size_t n);
     void *user;
 } dt_hdf5_sink;
-/* Writes n items with different paths, in any order. The bytes are a function of the items.
- * CHECKPOINT_MODEL: an array is not of floats. */
+/* Writes n items with different paths, in any order. Equal items yield equal bytes.
+ * CHECKPOINT_MODEL: an array does not hold floats. */
 dt_status *dt_hdf5_write(const dt_hdf5_item *item, int n, const dt_hdf5_sink *to) DT_MUST_USE;
 
 #endif

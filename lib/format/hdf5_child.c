@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process in which libhdf5 reads a file that may come from anybody. It has three descriptors:
- * the file, the file in memory that it writes, and a pipe for what is wrong. It can open no
- * further one, so links to other files lead nowhere.
+ * The process in which libhdf5 reads a file from an untrusted source. It has three descriptors: the
+ * file, the file in memory that it writes, and a pipe for error messages. It cannot open further
+ * descriptors, so links to other files are not followed.
  */
 #define _GNU_SOURCE /* memfd_create, close_range */
 #include <errno.h>
@@ -38,7 +38,7 @@ static const int64_t room = (int64_t)256 << 20, bytes_a_second = 4 << 20;
 
 /* ---- the child ---- */
 
-/* The address space that is in use. */
+/* The number of bytes of address space that are in use. */
 static int64_t used_bytes(void) {
     long pages = 0;
     FILE *f = fopen("/proc/self/statm", "re");
@@ -92,7 +92,8 @@ static void tell(const dt_status *bad) {
         put = (int)write(WHY, text + at, strlen(text + at));
 }
 
-/* Never returns. 0: written; 1: the file is at fault; 2: the library. */
+/* Runs in the child and ends it. Exit codes: 0: the weights were written; 1: the file is damaged;
+ * 2: the library is not available. */
 static void run(const int fd[3], int64_t size, const json_t *model) {
     if (!keep(fd)) _exit(3);
     dt_status *bad = write_arrays(size, model, dt_arena_create());
@@ -176,7 +177,7 @@ bool dt_hdf5_is(const char *path) {
     return is;
 }
 
-/* The archive's member, as a file in memory. */
+/* Unpacks a member of the archive into a file in memory. */
 static dt_status *unpack(const char *path, const dt_zip_member *m, int *fd) {
     char block[BLOCK];
     dt_inflow *in = NULL;
@@ -202,8 +203,8 @@ static dt_status *open_file(dt_arena *arena, const char *path, int *fd) {
              : dt_fail(DT_E_CHECKPOINT, NULL, "%s: the archive has no %s", path, member);
 }
 
-/* The archive's description of the model; *out stays NULL where none can be read: most weights
- * have names without it. */
+/* Reads the archive's description of the model. *out stays NULL if it cannot be read: most weights
+ * can be named without it. */
 static dt_status *read_model(const char *path, json_t **out) {
     dt_local_str text = {0};
     bool found = false;

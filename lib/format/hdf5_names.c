@@ -15,7 +15,7 @@
 
 enum { MOST = 4 };
 static const struct {
-    const char *class_name; /* name of the class in snake case */
+    const char *class_name; /* name of the layer's class in snake case */
     int n;
     const char *name[MOST];
 } rows[] = {
@@ -36,8 +36,10 @@ static const struct {
     {"layer_normalization", 2, {"gamma", "beta"}},
     {"group_normalization", 2, {"gamma", "beta"}},
     {"rms_normalization", 1, {"scale"}},
-    {"spectral_normalization", 2, {"", "vector_u"}}, /* "": a copy of the layer's kernel */
-    {"normalization", 3, {"mean", "variance", ""}},  /* "": the number of adapted examples */
+    /* the first variable, "", is a copy of the layer's kernel */
+    {"spectral_normalization", 2, {"", "vector_u"}},
+    /* the third variable, "", is the number of examples */
+    {"normalization", 3, {"mean", "variance", ""}},
     {"embedding", 1, {"embeddings"}},
     {"p_re_lu", 1, {"alpha"}},
     {"attention", 1, {"scale"}},
@@ -48,10 +50,10 @@ static const struct {
     {"*", 2, {"kernel", "bias"}},
 };
 
-/* Layers with variables that are there only if an argument is true, or has the value "concat". */
+/* Layers with variables that exist only if an argument is true or has the value "concat". */
 typedef struct optional {
-    const char *name, *argument; /* argument NULL: the variable is always there */
-    bool preset;                 /* whether it is there if the argument is not given */
+    const char *name, *argument; /* argument NULL: the variable always exists */
+    bool preset;                 /* whether the variable exists if the argument is not given */
 } optional;
 static const struct {
     const char *class_name;
@@ -67,7 +69,7 @@ static const struct {
     {"attention", {{"scale", "use_scale", false}, {"concat_score_weight", "score_mode", false}}},
 };
 
-/* Groups that hold no weights of layers. */
+/* Groups that do not contain weights of layers. */
 static const char *const others[] = {"optimizer", "optimizer_weights", "metrics", "seed_generator",
                                      "top_level_model_weights"};
 
@@ -77,14 +79,16 @@ static bool is_other(const char *key) {
     return strstr(key, "_metrics") || strstr(key, "_tracker");
 }
 
-/* Whether a key or a name is the class's: the class, or "batch_normalization_3". */
+/* Whether a key or a name belongs to a class: it is the class name, alone or with a number, as in
+ * "batch_normalization_3". */
 static bool is_class(const char *key, const char *class_name) {
     const size_t n = strlen(class_name);
     if (strncmp(key, class_name, n) != 0) return false;
     return !key[n] || (key[n] == '_' && key[n + 1 + strspn(key + n + 1, "0123456789")] == '\0');
 }
 
-/* Whether a key is that of a layer within another one, which does not name the class. */
+/* Whether a key is an attribute for a layer within another one, which does not show the class of
+ * the layer. */
 static bool is_attribute(const char *key) {
     return strcmp(key, "cell") == 0 || strcmp(key, "layer") == 0;
 }
@@ -113,7 +117,8 @@ static const json_t *find_layer(const json_t *within, const char *name) {
     return found;
 }
 
-/* The layer that has the variables; NULL: there is no configuration, or it is a part of a layer. */
+/* The configuration of the layer that has the variables; NULL: there is no configuration, or the
+ * layer is a part of another one. */
 static const json_t *owner_in(const dt_hdf5_place *at, int owner) {
     const json_t *layer = at->model;
     for (int i = 0; layer && i <= owner; i++)
@@ -122,16 +127,17 @@ static const json_t *owner_in(const dt_hdf5_place *at, int owner) {
     return layer;
 }
 
-/* Whether "LSTMCell" is the class "lstm_cell". */
+/* Whether a name in camel case, such as "LSTMCell", is a class in snake case, such as
+ * "lstm_cell". */
 static bool is_camel(const char *camel, const char *class_name) {
     for (; *class_name; class_name++)
         if (*class_name != '_' && tolower((unsigned char)*camel++) != *class_name) return false;
     return !*camel;
 }
 
-/* ---- numbers ---- */
+/* ---- the names of numbered variables ---- */
 
-/* Whether the variables are those of a layer of that class. */
+/* Whether the variables belong to a layer of that class. */
 static bool has_class(const dt_hdf5_place *at, int owner, const json_t *layer,
                       const char *class_name) {
     if (layer) return is_camel(json_string_value(json_object_get(layer, "class_name")), class_name);
@@ -142,7 +148,7 @@ static bool has_class(const dt_hdf5_place *at, int owner, const json_t *layer,
 static bool is_there(const optional *variable, const json_t *layer) {
     const json_t *config = json_object_get(layer, "config");
     if (!variable->argument) return true;
-    /* LayerNormalization then has no beta */
+    /* with rms_scaling, LayerNormalization has no beta */
     if (json_is_true(json_object_get(config, "rms_scaling")))
         return strcmp(variable->name, "gamma") == 0;
     const json_t *value = json_object_get(config, variable->argument);
@@ -150,7 +156,7 @@ static bool is_there(const optional *variable, const json_t *layer) {
     return value ? json_is_true(value) || (text && strcmp(text, "concat") == 0) : variable->preset;
 }
 
-/* The name of variable k of a layer with optional ones; NULL: unknown. */
+/* The name of variable k of a layer with optional variables; NULL: unknown. */
 static const char *optional_name(const optional *variable, const json_t *layer, int k, int count) {
     const char *name = NULL;
     int n = 0;
@@ -159,7 +165,8 @@ static const char *optional_name(const optional *variable, const json_t *layer, 
     return n == count ? name : NULL;
 }
 
-/* Keras 3: the variable's name by its number; "": it is not a weight; NULL: unknown. */
+/* The name of a variable in Keras 3's format, by its number; "": it is not a weight; NULL:
+ * unknown. */
 static const char *variable_name(const dt_hdf5_place *at, int owner, int count, bool *depends) {
     const char *number = at->key[at->n - 1];
     const int k = strlen(number) == 1 && isdigit((unsigned char)*number) ? *number - '0' : MOST;
@@ -180,13 +187,13 @@ static const char *variable_name(const dt_hdf5_place *at, int owner, int count, 
     return NULL;
 }
 
-/* Whether key i is an activation that is a layer, as in Dense(4, activation=PReLU()). In imported
- * models it follows its layer as NAME_activation. */
+/* Whether key i belongs to an activation that is a layer, as in Dense(4, activation=PReLU()). In
+ * imported models it is the layer NAME_activation. */
 static bool is_activation(const dt_hdf5_place *at, int i) {
     return i > 0 && strcmp(at->key[i], "activation") == 0 && strcmp(at->key[i - 1], "layers") != 0;
 }
 
-/* Adds a name to a path. Cells of RNN layers are counted over the model. */
+/* Adds a name to a path. Cells of RNN layers are numbered over the whole model. */
 static void put_name(const dt_hdf5_place *at, int i, dt_str *path) {
     const char *name = is_activation(at, i) ? at->key[i] : at->name[i],
                *cell = strstr(name, "_cell_");
@@ -197,7 +204,7 @@ static void put_name(const dt_hdf5_place *at, int i, dt_str *path) {
 
 static dt_status *name_by_number(const dt_hdf5_place *at, int count, dt_arena *arena,
                                  const char **out) {
-    const int owner = at->n - 3; /* .../OWNER/vars/0 */
+    const int owner = at->n - 3; /* the path is .../OWNER/vars/0 */
     dt_local_str path = {0};
     if (owner < 0) return NULL; /* the variables belong to the model itself */
     for (int i = 0; i <= owner; i++) {
@@ -220,7 +227,7 @@ static dt_status *name_by_number(const dt_hdf5_place *at, int count, dt_arena *a
     return bad;
 }
 
-/* tf.keras: LAYER/.../LAYER/rest:0 */
+/* The name of a variable in tf.keras' format, whose path is LAYER/.../LAYER/rest:0. */
 static const char *name_by_path(const dt_hdf5_place *at, int layer, dt_arena *arena) {
     int first = layer + 1;
     dt_str path = {0};
@@ -229,7 +236,7 @@ static const char *name_by_path(const dt_hdf5_place *at, int layer, dt_arena *ar
     dt_str_puts(&path, at->key[layer]);
     for (int i = first; i < at->n; i++) {
         const char *key = at->key[i], *cell = strstr(key, "_cell_"), *end = strchr(key, ':');
-        /* cells are counted over the model there */
+        /* this format numbers cells over the whole model */
         const size_t n = cell ? (size_t)(cell - key) + 5 : end ? (size_t)(end - key) : strlen(key);
         dt_str_printf(&path, "/%.*s", (int)n, key);
     }

@@ -2,7 +2,7 @@
 /*
  * Writes HDF5, by the HDF Group's "HDF5 File Format Specification Version 3.0": the oldest
  * superblock, object headers of version 1, groups whose links are messages, arrays in one piece.
- * Nothing needs a library, and equal arrays give equal bytes.
+ * Writing needs no library, and equal arrays yield equal bytes.
  *
  *     superblock    where the root group's header and the end are
  *     arrays        little-endian, one after the other, aligned to 8 bytes
@@ -17,7 +17,7 @@
 
 enum {
     SUPERBLOCK = 96,
-    /* types of messages */
+    /* the types of header messages */
     DATASPACE = 1,
     LINK_INFO = 2,
     DATATYPE = 3,
@@ -27,7 +27,7 @@ enum {
     GROUP_INFO = 10,
     ATTRIBUTE = 12,
 };
-static const uint64_t undefined = UINT64_MAX; /* an address of nothing */
+static const uint64_t undefined = UINT64_MAX; /* the address that means "undefined" */
 
 typedef struct file {
     const dt_hdf5_item *const *item; /* sorted by path */
@@ -42,7 +42,7 @@ static void align(dt_str *out) {
     while (out->size % 8) dt_put_little(out, 0, 1);
 }
 
-/* The messages of one object. */
+/* The messages of one object's header. */
 typedef struct header {
     int n;
     dt_str text;
@@ -65,16 +65,16 @@ static void put_dataspace(dt_str *out, const dt_type *type) {
     for (int i = 0; i < type->rank; i++) dt_put_little(out, (uint64_t)type->dim[i], 8);
 }
 
-/* IEEE numbers, little-endian. */
+/* Writes the datatype of little-endian IEEE floats. */
 static void put_float(dt_str *out, bool wide) {
     dt_put_little(out, 0x11, 1);                         /* version 1, class 1 */
     dt_put_little(out, 0x20 | (wide ? 63 : 31) << 8, 3); /* implied leading 1; bit of the sign */
     dt_put_little(out, wide ? 8 : 4, 4);
-    dt_put_little(out, 0, 2); /* first bit, number of bits */
+    dt_put_little(out, 0, 2); /* offset and number of all bits */
     dt_put_little(out, wide ? 64 : 32, 2);
-    dt_put_little(out, wide ? 52 : 23, 1); /* exponent: first bit, number of bits */
+    dt_put_little(out, wide ? 52 : 23, 1); /* position and number of the exponent's bits */
     dt_put_little(out, wide ? 11 : 8, 1);
-    dt_put_little(out, 0, 1); /* mantissa: first bit, number of bits */
+    dt_put_little(out, 0, 1); /* position and number of the mantissa's bits */
     dt_put_little(out, wide ? 52 : 23, 1);
     dt_put_little(out, wide ? 1023 : 127, 4); /* bias of the exponent */
 }
@@ -84,7 +84,7 @@ static void put_attribute(header *h, const char *name, const char *text) {
     dt_str body = {0};
     dt_put_little(&body, 1, 2); /* version */
     dt_put_little(&body, strlen(name) + 1, 2);
-    dt_put_little(&body, 8, 2); /* bytes of the datatype, of the dataspace */
+    dt_put_little(&body, 8, 2); /* sizes of the datatype and of the dataspace */
     dt_put_little(&body, 8, 2);
     dt_str_add(&body, name, strlen(name) + 1);
     align(&body);
@@ -115,7 +115,7 @@ static uint64_t put_header(file *f, header *h) {
     const uint64_t address = f->base + out->size;
     dt_put_little(out, 1, 2); /* version */
     dt_put_little(out, (uint64_t)h->n, 2);
-    dt_put_little(out, 1, 4); /* links to the object */
+    dt_put_little(out, 1, 4); /* number of references to the object */
     dt_put_little(out, h->text.size, 8);
     dt_str_add(out, h->text.data, h->text.size);
     dt_str_release(&h->text);
@@ -130,9 +130,10 @@ static uint64_t put_array(file *f, int i) {
     put_message(&h, DATASPACE, &body);
     put_float(&body, type->dtype == DT_FLOAT64);
     put_message(&h, DATATYPE, &body);
-    dt_put_little(&body, 0x01020202, 8); /* version 2, written late, where set; of no bytes */
+    /* Version 2; space is allocated late; the fill value is set and has 0 bytes. */
+    dt_put_little(&body, 0x01020202, 8);
     put_message(&h, FILL_VALUE, &body);
-    dt_put_little(&body, 0x0103, 2); /* version 3, in one piece */
+    dt_put_little(&body, 0x0103, 2); /* version 3, contiguous layout */
     dt_put_little(&body, f->data[i], 8);
     dt_put_little(&body, (uint64_t)dt_type_bytes(type), 8);
     put_message(&h, LAYOUT, &body);
@@ -149,8 +150,8 @@ static void begin_group(header *h) {
     put_message(h, GROUP_INFO, &body);
 }
 
-/* The group of items [first, end), whose paths have the first `skip` bytes in common. Recursion is
- * bounded by the parts of a path. */
+/* Writes the group of the items [first, end), whose paths have the first `skip` bytes in common.
+ * Returns its address. Recursion is bounded by the number of parts of a path. */
 static uint64_t put_group(file *f, int first, int end, size_t skip, const char *name) {
     header h = {0};
     begin_group(&h);
@@ -161,7 +162,8 @@ static uint64_t put_group(file *f, int first, int end, size_t skip, const char *
         while (next < end && strncmp(f->item[next]->path + skip, rest, n) == 0 &&
                f->item[next]->path[skip + n] == '/')
             next++;
-        const bool is_item = !rest[n]; /* else only items below the child are listed */
+        /* Otherwise the child is a group that only occurs in paths. */
+        const bool is_item = !rest[n];
         const char *text = is_item ? f->item[i]->name : NULL;
         put_link(&h, rest, n,
                  is_item && f->item[i]->array
@@ -177,7 +179,7 @@ static uint64_t put_group(file *f, int first, int end, size_t skip, const char *
 static void put_superblock(dt_str *out, uint64_t root, uint64_t end) {
     dt_str_add(out, "\x89HDF\r\n\x1a\n", 8);
     dt_put_little(out, 0, 5);      /* versions */
-    dt_put_little(out, 0x0808, 3); /* bytes of an address, of a length */
+    dt_put_little(out, 0x0808, 3); /* sizes of addresses and lengths in bytes */
     dt_put_little(out, 0x00100004, 4);
     dt_put_little(out, 0, 4);
     dt_put_little(out, 0, 8); /* base address */

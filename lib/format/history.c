@@ -18,17 +18,19 @@
 typedef struct keeping {
     int64_t step;
     dt_str kept;
-    dt_history_lines all, last; /* the check after all lines; after the last line that remains */
-    int64_t epoch;              /* epoch of that line */
-    bool same;                  /* all lines remain */
+    /* All: the check after all lines; last: the check after the last line that remains. */
+    dt_history_lines all, last;
+    int64_t epoch; /* epoch of the last line that remains */
+    bool same;     /* all lines remain */
 } keeping;
 
-/* A line remains if dtrain wrote it and its step is at most `step`. */
+/* Takes a line into account. It remains if dtrain wrote it and its step is at most `step`. */
 static void take_line(keeping *k, const char *line, size_t n) {
     json_t *root = NULL;
     int64_t step = 0, epoch = 0;
     dt_json_text text = {"history.jsonl", "a line", "key", line, n, DT_E_CHECKPOINT};
-    dt_status_free(dt_json_parse(&text, &root)); /* the line is reported by its number */
+    /* The parser's message is dropped; damaged lines are reported by number. */
+    dt_status_free(dt_json_parse(&text, &root));
     const bool is_kept = root && dt_json_get_int(root, "step", &step) && step <= k->step;
     dt_history_take(&k->all, line, n, root != NULL);
     if (is_kept) {
@@ -47,7 +49,7 @@ static void filter(keeping *k, const dt_str *all) {
     k->same = k->kept.size == all->size;
 }
 
-/* A link is refused before what it leads to is read. */
+/* Refuses a link before the file that it leads to is read. */
 static dt_status *check_kind(const char *path, bool *there) {
     struct stat st;
     *there = lstat(path, &st) == 0;
@@ -117,9 +119,8 @@ dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_f
 dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r, int64_t generation) {
     char *path = dt_path_join(r->path, "history.jsonl"), *before = name_of(r, generation - 1);
     dt_status *s = dt_rename(w->path, path);
-    if (!s)
-        s = dt_file_remove(
-            before); /* left by a run that was killed before it had replaced the file */
+    if (!s) /* This file was left by a run that was killed before it replaced history.jsonl. */
+        s = dt_file_remove(before);
     free(before);
     if (!s) s = dt_dir_sync(r->path);
     free(w->path);

@@ -18,10 +18,10 @@
 
 #define DT_HISTORY_CHECK "crc32c"
 
-/* The state of a check of lines, beginning at the first line with {0}. */
+/* The state of checking lines. Begin with {0} at the first line. */
 typedef struct dt_history_lines {
     uint32_t check;         /* check of the last line; 0 before the first */
-    bool begun, has_checks; /* there was a line; one of them had a check */
+    bool begun, has_checks; /* begun: there was a line; has_checks: some line had a check */
     bool is_lost;           /* the last line could not be read, so the next one is not compared */
     int64_t n;              /* number of lines */
     int64_t damaged,

@@ -26,7 +26,7 @@ static uint32_t continue_with(const dt_history_lines *h, const char *line, size_
     return dt_crc32c_more(h->begun ? dt_crc32c(before, DIGITS) : 0, line, n);
 }
 
-/* False: the line does not end with a check. */
+/* Reads the check at the end of a line. False: the line does not end with a check. */
 static bool read_check(const char *line, size_t n, uint32_t *check) {
     const char *tail = line + n - TAIL;
     if (n < TAIL || memcmp(tail, BEFORE, sizeof BEFORE - 1) != 0 ||
@@ -42,7 +42,7 @@ static bool read_check(const char *line, size_t n, uint32_t *check) {
     return true;
 }
 
-/* Lines of earlier versions end with a number or null. */
+/* Whether a line may be of an earlier version, whose lines end with a number or null. */
 static bool can_be_old(const char *line, size_t n) {
     return n < 2 || memcmp(line + n - 2, BEHIND, 2) != 0;
 }
@@ -57,10 +57,9 @@ void dt_history_take(dt_history_lines *h, const char *line, size_t n, bool is_js
     if (!fits && h->damaged++ == 0) h->first = h->n;
     h->has_checks |= has_check;
     h->is_lost = !has_check && !is_old;
-    h->check =
-        has_check
-            ? stated
-            : right; /* continues with this line's own check, so that only this line is reported */
+    /* If the check is wrong, continues with the line's own check, so that later lines are not
+     * reported as well. */
+    h->check = has_check ? stated : right;
     h->begun = true;
 }
 
@@ -71,14 +70,15 @@ void dt_history_take_all(dt_history_lines *h, const dt_str *text) {
         const dt_json_text t = {"history.jsonl",          "a line",       "key", line,
                                 (size_t)(newline - line), DT_E_CHECKPOINT};
         json_t *root = NULL;
-        dt_status_free(dt_json_parse(&t, &root)); /* the line is reported by its number */
+        /* The parser's message is dropped; damaged lines are reported by number. */
+        dt_status_free(dt_json_parse(&t, &root));
         dt_history_take(h, line, (size_t)(newline - line), root != NULL);
         json_decref(root);
     }
 }
 
 void dt_history_seal(dt_history_lines *h, dt_str *line) {
-    const size_t n = line->size - 2; /* length without "}\n" */
+    const size_t n = line->size - 2; /* length without the final "}" and newline */
     h->check = continue_with(h, line->data, n);
     h->begun = h->has_checks = true;
     h->is_lost = false;

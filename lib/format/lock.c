@@ -9,9 +9,9 @@
  *
  * Between taking the lock and writing the text a moment passes in which the file is empty or names
  * a dead holder. A killed process keeps its lock until the kernel has freed its memory, which takes
- * seconds where there is much. A process that is refused in either case retries. The file is never
- * removed: another process may have it open, and would lock a file without a name while a third
- * one locks the new file.
+ * seconds if it has much. A process that is refused in either case retries. The file is never
+ * removed: another process may have it open and would lock the removed file, while a third process
+ * locks the new one.
  */
 #define _GNU_SOURCE /* F_OFD_SETLK */
 #include "format/lock.h"
@@ -26,11 +26,12 @@
 #include <unistd.h>
 
 enum {
-    PAUSE_MS = 10,       /* between two tries */
-    ENDING_TRIES = 1000, /* while the holder is ending */
-    NAMELESS_TRIES = 40, /* while the text names no process that is alive */
+    PAUSE_MS = 10,       /* pause between two tries */
+    ENDING_TRIES = 1000, /* number of tries while the holder is ending */
+    NAMELESS_TRIES = 40, /* number of tries while the text does not name a process that is alive */
     LONGEST_NAME = 255,
-    EXITING = 0x4 | 0x400, /* PF_EXITING and PF_SIGNALED among the flags of proc_pid_stat(5) */
+    /* the flags PF_EXITING and PF_SIGNALED in /proc/PID/stat, see proc_pid_stat(5) */
+    EXITING = 0x4 | 0x400,
 };
 
 typedef struct holder {
@@ -75,7 +76,7 @@ static dt_status *put_text(dt_writer *w, const char *path) {
 static dt_status *write_text(const char *path) {
     dt_writer w;
     dt_status *s = put_text(&w, path);
-    w.keep = true; /* the name stays in any case */
+    w.keep = true; /* abandoning this writer must not remove the file */
     if (s) dt_writer_abandon(&w);
     return s;
 }
@@ -100,7 +101,7 @@ static const char *read_process(long pid, const char *file, const char *key, dt_
     return at ? at + strlen(key) : NULL;
 }
 
-/* Whether the process is killed: the signal is pending, or it is ending already. */
+/* Whether a process was killed: a kill signal is pending, or the process is already ending. */
 static bool is_ending(long pid) {
     dt_local_str text = {0};
     const char *pending = read_process(pid, "status", "\nSigPnd:", &text);
@@ -108,7 +109,7 @@ static bool is_ending(long pid) {
     bool killed = pending && strtoull(pending, NULL, 16) & 1ULL << (SIGKILL - 1);
     const char *stat = killed ? NULL : read_process(pid, "stat", "", &text),
                *name_end = stat ? strrchr(stat, ')') : NULL;
-    if (name_end) /* a program's name may contain anything, parentheses too */
+    if (name_end) /* the program's name may contain any characters, even parentheses */
         sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %lu", &flags);
     return killed || flags & EXITING;
 }
@@ -131,11 +132,12 @@ dt_status *dt_lock_refusal(const char *dir, const char *text) {
                    h.since);
 }
 
-/* The refusal that names the holder; NULL: the text names no process that is alive, or *ending. */
+/* The error that names the holder. NULL: the text does not name a process that is alive, or *ending
+ * is set, because the holder is ending. */
 static dt_status *read_holder(const char *dir, const char *path, bool *ending) {
     holder h;
     dt_local_str text = {0};
-    dt_status *unread = dt_file_read(path, 1024, &text); /* then the holder is unknown */
+    dt_status *unread = dt_file_read(path, 1024, &text); /* if this fails, the holder is unknown */
     *ending = !unread && parse_text(dt_str_text(&text), &h) && is_here(&h) && is_ending(h.pid);
     dt_status *s = unread || *ending ? NULL : dt_lock_refusal(dir, dt_str_text(&text));
     dt_status_free(unread);

@@ -5,11 +5,11 @@
 
 #include "base/file.h"
 
-/* Takes dir/.lock and writes the holder into it; held until the writer is abandoned. IN_USE naming
- * the holder. */
+/* Takes the lock dir/.lock, and writes the holder into the file. The lock is held until the writer
+ * is abandoned. IN_USE, naming the holder. */
 dt_status *dt_lock_take(dt_writer *lock, const char *dir) DT_MUST_USE;
-/* IN_USE with the text of the lock file; NULL: the file names no process that could hold the
- * lock. */
+/* The IN_USE error for the text of a lock file; NULL: the text does not name a process that could
+ * hold the lock. */
 dt_status *dt_lock_refusal(const char *dir, const char *text) DT_MUST_USE;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `ckpt convert`: weights from one kind of file into another. */
+/* `ckpt convert`: converts weights from one file format to another. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ static dt_status *convert(const dt_contents *c, const char *to) {
     return bad;
 }
 
-/* Keras' files become a file in memory first. */
+/* A Keras file is first converted to a safetensors file in memory. */
 static dt_status *open_any(dt_contents *c, const char *from) {
     dt_held_file f;
     if (!dt_hdf5_is(from)) return dt_contents_open(c, from, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `ckpt diff`: two checkpoints, tensor by tensor. Both lists are by name, so one walk over the two
- * meets every name once. */
+/* `ckpt diff`: compares two checkpoints tensor by tensor. Both lists of tensors are sorted by name,
+ * so one pass over both finds all names. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ typedef struct diff {
     dt_str out;
 } diff;
 
-/* The distance of two tensors of one type, relative to the larger of two values. NaN and NaN do not
- * differ; NaN and a number differ infinitely. */
+/* The largest differences between two tensors of the same type. The relative one is divided by the
+ * larger of the two values. NaN and NaN do not differ; NaN and a number differ infinitely. */
 typedef struct distance {
     double absolute, relative;
     int64_t values;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `ckpt inspect`: a checkpoint's state, and its tensors in numbers. */
+/* `ckpt inspect`: shows a checkpoint's state and statistics of its tensors. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static figures measure(const dt_view *v) {
 
 /* ---- as text ---- */
 
-/* Names come from a file: a line break in one must not begin a line of output. */
+/* Writes a name from a file. A line break in it must not begin a new line of output. */
 static void put_name(const char *name, dt_str *out) {
     dt_str_escaped(out, name, strlen(name), LONGEST_SHOWN);
 }
@@ -164,7 +164,7 @@ dt_status *dt_checkpoint_inspect(const char *path, bool json, char **text) {
     dt_status *warnings = NULL;
     DT_REQUIRE({path, "path"}, {text, "place for the text"});
     dt_status *bad = dt_contents_open(&c, path, &warnings);
-    dt_status_free(warnings); /* the path of what was opened is shown */
+    dt_status_free(warnings); /* shows the path of the checkpoint that was opened */
     if (!bad) bad = add_contents(&p, &c);
     dt_contents_close(&c);
     if (bad) dt_str_release(&p.out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `ckpt ls`: the checkpoints of a run, a line each. Metrics are those of the line of history.jsonl
- * that has the checkpoint's step, or, if EarlyStopping restored the weights of an earlier epoch at
- * the end, of that epoch's line. */
+/* `ckpt ls`: lists the checkpoints of a run, one per line. The metrics are those of the line in
+ * history.jsonl with the checkpoint's step. If EarlyStopping restored the weights of an earlier
+ * epoch at the end, they are those of that epoch's line. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ enum { LARGEST_HISTORY = 64 << 20 };
 
 /* ---- metrics ---- */
 
-/* The last line whose `key` ("step" or "epoch") is `number`; NULL: none. Lines that are not JSON
- * are ignored. */
+/* The last line of the history in which `key` ("step" or "epoch") has the value `number`; NULL:
+ * none. Lines that are not JSON are ignored. */
 static json_t *find_line(const dt_str *history, const char *path, const char *key, int64_t number) {
     json_t *found = NULL;
     const char *at = dt_str_text(history);
@@ -131,7 +131,7 @@ static void put_item(const dt_listed *x, json_t *line, dt_kept o, dt_str *out) {
     dt_str_putc(out, '\n');
 }
 
-/* A run without a history, or with one that cannot be read, has no metrics to show. */
+/* Reads the history. A run without a history, or with one that cannot be read, shows no metrics. */
 static void read_history(const char *run, dt_str *out) {
     DT_LOCAL char *path = dt_path_join(run, "history.jsonl");
     dt_status_free(dt_file_read(path, LARGEST_HISTORY, out));

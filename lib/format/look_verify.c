@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `ckpt verify`: everything that can be known of a checkpoint without its job. state.json's own
- * checksum and those of the files (dt_saved_open), the headers of the files, and the SHA-256 of
- * the weights in the state, which finds a file that was replaced as a whole.
+ * `ckpt verify`: checks everything that can be checked of a checkpoint without its job: the
+ * checksum of state.json and those of the files (dt_saved_open), the headers of the files, and the
+ * SHA-256 of the weights in the state, which detects a file that was replaced as a whole.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -39,7 +39,8 @@ static void print_contents(const dt_contents *c, bool json, dt_str *out) {
     dt_str_putc(out, '\n');
 }
 
-/* A checksum shows that a file is damaged, its header often shows where. */
+/* Adds the location of the damage to an error. A checksum shows only that a file is damaged; its
+ * header often shows where. */
 static dt_status *name_place(const char *path, dt_status *bad) {
     for (int i = 0; i < DT_TENSOR_FILES; i++) {
         DT_LOCAL char *file = dt_path_join(path, dt_tensor_files[i].name);

@@ -20,7 +20,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Runs and checkpoints in a folder, in the order of their names. */
+/* Lists the runs and checkpoints in a folder, sorted by name. Returns their number. */
 static int list(dt_arena *arena, const char *folder, const char **name) {
     int n = 0;
     DIR *dir = opendir(*folder ? folder : ".");

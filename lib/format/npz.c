@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing NPZ, what numpy.savez writes: a ZIP archive with a member NAME.npy for each array, stored
- * as it is, little-endian. */
+/* Writes NPZ files like numpy.savez: a ZIP archive with an uncompressed, little-endian member
+ * NAME.npy for each array. */
 #include <zlib.h>
 
 #include "file/file.h"
@@ -8,7 +8,7 @@
 #include "file/array.h"
 #include "format/format.h"
 
-/* crc32 takes 32 bits of a length at a time. */
+/* crc32 accepts lengths of 32 bits, so the bytes are processed in parts. */
 static uint32_t crc_of(const dt_str *header, const dt_named_view *a) {
     int64_t n = dt_type_bytes(&a->type), step = 1 << 30;
     uLong crc = crc32(crc32(0, NULL, 0), (const Bytef *)header->data, (uInt)header->size);

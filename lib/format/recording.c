@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trace Event JSON: one process, "this machine", with a track for each thread and one for each
- * counter. A recording is ten times as long as its file, so it is compressed while it is written,
- * and only a part of its text is in memory at a time.
+ * Writes a recording as Trace Event JSON: one process, "this machine", with a track for each thread
+ * and one for each counter. The text is ten times as long as the compressed file, so it is
+ * compressed while it is generated, and only a part of its text is in memory at a time.
  */
 #include "format/recording.h"
 
@@ -61,7 +61,7 @@ static void put_name(dt_json *j, const char *what, int tid, const char *name) {
     dt_json_close(j, '}');
 }
 
-/* Viewers sort threads by name unless they have a sort index. */
+/* Writes a sort index, since viewers sort threads without one by name. */
 static void put_place(dt_json *j, int tid) {
     begin_event(j, "M", "thread_sort_index", tid);
     dt_json_open(j, "args", '{');
@@ -81,7 +81,7 @@ static void put_facts(dt_json *j, const dt_mark *m, const dt_numbers *number) {
     dt_json_close(j, '}');
 }
 
-/* Microseconds, as the format has them. */
+/* A time in microseconds, the unit of the format. */
 static double microseconds(int64_t ns) { return (double)ns / 1000; }
 
 static void put_span(sheet *s, const dt_recorder *r, const dt_span *span, int tid) {

@@ -9,7 +9,7 @@
 #define DT_RECORDING_FILE "trace.json.gz" /* below output.dir */
 
 typedef struct dt_recording {
-    const dt_recorder *recorder; /* switched off */
+    const dt_recorder *recorder; /* the recorder, which must be switched off */
     const char *job;
     int64_t first, last; /* the first and last step recorded */
 } dt_recording;

@@ -26,12 +26,12 @@
 
 #include "op/cells.h"
 
-/* A value of CSV. */
+/* A value of a CSV column. */
 typedef union dt_row_cell {
     float f;
     double d;
     int32_t i;
-    char text[16]; /* the digits of a number */
+    char text[16]; /* a number as text */
 } dt_row_cell;
 
 enum { MOST_TOP = 1 << 20 };
@@ -49,7 +49,7 @@ static const dt_output_meaning *meaning_of(const dt_predicted_rows *p, int o) {
     return p->meaning ? &p->meaning[o] : &numbers;
 }
 
-/* Whether the output is one label that applies or not: two classes. */
+/* Whether the output is a single label, which applies or not: it has one value and two classes. */
 static bool is_lone(const dt_predicted_rows *p, int o) {
     return meaning_of(p, o)->kind == DT_OUTPUT_LABELS && dt_row_values(p, o) == 1;
 }
@@ -63,7 +63,7 @@ bool dt_row_is_decided(const dt_row_writer *w, const dt_predicted_rows *p, int o
     return w->options.threshold > 0 && classes && dt_row_scores(p, o) == 2;
 }
 
-/* Whether the output shows all classes that are probable enough: their number differs from row to
+/* Whether the output lists all classes above a probability, whose number differs from row to
  * row. */
 static bool is_list(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
     return w->options.classes_above > 0 && meaning_of(p, o)->kind != DT_OUTPUT_VALUES &&
@@ -79,12 +79,12 @@ int64_t dt_row_top(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
 
 const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i) {
     const dt_output_meaning *m = meaning_of(p, o);
-    /* otherwise a class has a value at each step or pixel */
+    /* other outputs have a class at each step or pixel */
     const bool flat = p->values[o]->type.rank <= 2;
     return flat && m->kind != DT_OUTPUT_VALUES && i < m->n_names ? m->names[i] : NULL;
 }
 
-/* The name of the target's value i, unless a column that is kept has it. NULL: it has none. */
+/* The name of value i of the target. NULL: it has none, or a column that is kept has that name. */
 static const char *value_name(const dt_predicted_rows *p, int o, int64_t i) {
     const dt_output_meaning *m = meaning_of(p, o);
     if (m->kind != DT_OUTPUT_VALUES || m->n_names != dt_row_values(p, o)) return NULL;
@@ -93,7 +93,7 @@ static const char *value_name(const dt_predicted_rows *p, int o, int64_t i) {
     return m->names[i];
 }
 
-/* Calls exp for numbers <= 0 only, so that it cannot overflow. */
+/* The arguments of exp are at most 0, so that it cannot overflow. */
 static double sigmoid(double x) { return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x)); }
 
 static void softmax(double *x, int64_t n) {
@@ -122,7 +122,7 @@ void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t r
         for (int64_t i = 0; i < n; i++) x[i] = sigmoid(x[i]);
 }
 
-/* Inserts into a short sorted list, since only a few classes are asked for. */
+/* Inserts scores into a short sorted list, since few classes are requested. */
 int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row) {
     const int64_t scores = dt_row_scores(p, o), most = dt_row_top(w, p, o);
     const bool listed = is_list(w, p, o);
@@ -156,7 +156,7 @@ static dt_element_spec *add(dt_row_writer *w, dt_type row, const char *name, con
     return c;
 }
 
-/* How many columns a row of the output makes at most. */
+/* The largest number of columns that an output needs. */
 static int64_t columns_of(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
     const int64_t top = dt_row_top(w, p, o);
     return w->kind->content != DT_CONTENT_TABLE || is_list(w, p, o) ? 2
@@ -205,7 +205,7 @@ static void add_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o) {
 
 /* ---- rows ---- */
 
-/* A class by its name or, where it has none, by its number. */
+/* Fills a cell with the name of a class or, if it has none, its number. */
 static void fill_class(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t class, int at) {
     const char *name = dt_row_class(p, o, class);
     dt_row_cell *cell = &w->cell[at];
@@ -215,7 +215,7 @@ static void fill_class(dt_row_writer *w, const dt_predicted_rows *p, int o, int6
     else cell->i = (int32_t) class;
 }
 
-/* The classes and their scores, each as one text: a|b and 0.9|0.6. */
+/* Fills two cells with the classes and their scores, each as one text: a|b and 0.9|0.6. */
 static void fill_lists(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, int *at) {
     const int n = dt_row_rank(w, p, o, row);
     dt_str *classes = &w->joined[2 * o], *scores = classes + 1;
@@ -232,7 +232,7 @@ static void fill_lists(dt_row_writer *w, const dt_predicted_rows *p, int o, int6
     w->row[(*at)++] = dt_str_text(scores);
 }
 
-/* Fills w->row from column *at on. */
+/* Fills the cells of w->row from column *at on. */
 static void fill_cells(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, int *at) {
     const int64_t top = dt_row_top(w, p, o),
                   n = top > 0 ? dt_row_rank(w, p, o, row) : dt_row_scores(p, o);
@@ -319,7 +319,7 @@ static dt_status *check_selection(const dt_row_writer *w, const dt_predicted_row
     return any ? NULL : no_classes(w, p);
 }
 
-/* Room for values of a row. */
+/* Allocates memory for the values of a row. */
 static void make_room(dt_row_writer *w, const dt_predicted_rows *p, int64_t columns) {
     int64_t most = 1;
     for (int o = 0; o < p->n_outputs; o++) {
@@ -404,7 +404,8 @@ static dt_status *find_kind(const dt_row_writer_options *o, const dt_format **ou
                          o->path));
 }
 
-/* Refuses a path that exists and is not a file: as root, a device would be replaced by a file. */
+/* Refuses a path that exists and is not a regular file: when dtrain runs as root, even a device
+ * would be replaced by a file. */
 static dt_status *check_path(const char *path) {
     struct stat st;
     if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && !S_ISREG(st.st_mode))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of outputs as files: what scores a row has, and which columns they make in a format
- * (file/file.h). Rows are written batch by batch; standard output is flushed after each batch.
+ * Writes rows of outputs to files: determines the scores of a row and the columns that they become
+ * in a file format (file/file.h). Rows are written batch by batch; standard output is flushed after
+ * each batch.
  */
 #ifndef DT_FORMAT_ROWS_H
 #define DT_FORMAT_ROWS_H
@@ -9,7 +10,7 @@
 #include "file/file.h"
 #include "graph/tensor.h"
 
-/* One of a row's largest values. */
+/* One of a row's largest values, and its index. */
 typedef struct dt_ranked {
     int64_t index;
     double value;
@@ -25,17 +26,19 @@ struct dt_row_writer {
     const void **row;        /* [out.n] */
     union dt_row_cell *cell; /* [out.n] */
     int64_t most_top;        /* the largest dt_row_top of all outputs */
-    double *largest;         /* [2 * outputs * most_top] room for numbers of classes and scores */
+    double *largest;         /* [2 * outputs * most_top] memory for class numbers and scores */
     dt_ranked *ranked;       /* [most_top] */
-    dt_str *joined; /* [n_joined] for each output: the classes, and the scores, of a row as texts */
+    /* [n_joined] two texts for each output: the classes of a row, and their scores. */
+    dt_str *joined;
     int n_joined;
     double *score; /* scores of the current row of an output */
 };
 
 /* The number of values in a row of output o, as the model returns them. */
 int64_t dt_row_values(const dt_predicted_rows *p, int o);
-/* The number of scores of a row of output o: one for each of its values. A single value that is
- * the probability of a label has two: the probability of no, and that of yes. */
+/* The number of scores of a row of output o: one for each of its values. A single value that is the
+ * probability of a label has two scores: the probability that the label does not apply, and the
+ * probability that it does. */
 int64_t dt_row_scores(const dt_predicted_rows *p, int o);
 /* Computes the scores of a row into w->score. */
 void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);
@@ -43,12 +46,12 @@ void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t r
 const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i);
 /* Whether options.threshold decides between the two classes of output o. */
 bool dt_row_is_decided(const dt_row_writer *w, const dt_predicted_rows *p, int o);
-/* The largest number of scores of output o to write; 0: all, also if the output is a single number
- * or has no classes. */
+/* The largest number of scores of output o that are written; 0: all are written, also if the output
+ * is a single number or has no classes. */
 int64_t dt_row_top(const dt_row_writer *w, const dt_predicted_rows *p, int o);
-/* Computes the row's scores into w->score and selects some into w->ranked, the largest first, of
- * equal ones the first. Returns their number, which options.classes_above can make smaller than
- * dt_row_top. */
+/* Computes the row's scores into w->score and selects some into w->ranked, the largest first; of
+ * equal scores the one with the lower index comes first. Returns their number, which
+ * options.classes_above can make smaller than dt_row_top. */
 int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);
 /* Writes each row as a mask (rows_masks.c): a file in the folder options.path. */
 dt_status *dt_row_masks_put(dt_row_writer *w, const dt_predicted_rows *p) DT_MUST_USE;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON lines, an object an example: {"logits": [0.5, -1.25]}, of the shape that the output has;
- * where its classes have names, {"logits": {"circle": 0.9, "ring": 0.1}}; of the largest only
- * {"logits": [{"class": 0, "score": 0.5}, ...]}, and of the one that a threshold decides
- * {"logits": {"class": 0, "score": 0.5}}. Examples that are files begin with {"file": "a.png",
- * ...}; columns that are kept come next, as the input has them. An output of such a name is
- * {"logits_output": ...}. A row that could not be read has {"error": "..."} in place of its
- * outputs. Values that are not finite are null.
+ * Writes JSON lines with an object for each example: {"logits": [0.5, -1.25]}, nested like the
+ * output. If the classes have names, it is {"logits": {"circle": 0.9, "ring": 0.1}}; with `top`,
+ * {"logits": [{"class": 0, "score": 0.5}, ...]}; with a threshold, {"logits": {"class": 0, "score":
+ * 0.5}}. Examples that are files begin with {"file": "a.png", ...}; columns that are kept come
+ * next, as they are in the input. If an output has the name of such a column, its key is
+ * "logits_output". A row that could not be read has {"error": "..."} in place of its outputs.
+ * Values that are not finite are null.
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,8 @@ static void put_text(dt_row_writer *w, const char *text) {
     dt_json_string(&(dt_json){.out = &w->out.text}, NULL, text);
 }
 
-/* Writes the scores below dimension d; *at counts them. Recursion is bounded by the rank. */
+/* Writes the scores of dimension d and below, nested like the output. *at counts the scores.
+ * Recursion is bounded by the rank. */
 static void put_scores(dt_row_writer *w, const dt_predicted_rows *p, int o, int d, int64_t *at) {
     const dt_type *t = &p->values[o]->type;
     if (d == t->rank) {
@@ -55,7 +56,7 @@ static void put_named(dt_row_writer *w, const dt_predicted_rows *p, int o) {
     dt_str_putc(&w->out.text, '}');
 }
 
-/* Writes both classes of a single label, which has one value. */
+/* Writes the scores of both classes of a single label, which has only one value. */
 static void put_both(dt_row_writer *w, const dt_predicted_rows *p, int o) {
     dt_str_putc(&w->out.text, '[');
     put_score(w, p, o, 0);
@@ -88,7 +89,7 @@ static void put_largest(dt_row_writer *w, const dt_predicted_rows *p, int o, int
     dt_str_puts(&w->out.text, alone ? "" : "]");
 }
 
-/* The columns that are kept; true: there are some. */
+/* Writes the columns that are kept. Returns whether there are any. */
 static bool put_kept(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
     for (int i = 0; i < p->n_kept; i++) {
         const dt_copied_value *k = &p->kept[row * p->n_kept + i];

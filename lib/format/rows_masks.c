@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of outputs as masks: a folder with a PNG file for each example, whose pixels are the numbers
- * of the likeliest classes. A palette makes the classes visible in a viewer. The format
+ * Writes rows of outputs as masks: a folder with a PNG file for each example, whose pixels are the
+ * numbers of the most probable classes. A palette makes the classes visible in a viewer. The format
  * image_folder can read these files as masks.
  */
 #include <png.h>
@@ -16,7 +16,7 @@
 
 enum { MOST_CLASSES = 256 };
 
-/* The shape of an output. classes 1: a pixel has one label, which applies or not. */
+/* The shape of an output. classes 1: each pixel has a single label, which applies or not. */
 typedef struct pixels {
     int64_t rows, columns, classes;
 } pixels;
@@ -38,7 +38,8 @@ static dt_status *pixels_of(const dt_predicted_rows *p, pixels *out) {
                       "write npy, npz, csv or jsonl");
 }
 
-/* Sets each pixel to its likeliest class; with one label, to 1 where it applies, else 0. */
+/* Sets each pixel to its most probable class; with a single label, to 1 where it applies, else to
+ * 0. */
 static void choose(dt_row_writer *w, const dt_predicted_rows *p, const pixels *x, int64_t row,
                    uint8_t *out) {
     const double threshold = w->options.threshold > 0 ? w->options.threshold : 0.5;
@@ -52,8 +53,8 @@ static void choose(dt_row_writer *w, const dt_predicted_rows *p, const pixels *x
     }
 }
 
-/* The colors of Pascal VOC's masks: the bits of the class number, the lowest first, are the highest
- * bits of red, green and blue in turn. */
+/* Generates the colors of Pascal VOC's masks: the bits of the class number, from the lowest on,
+ * become the highest bits of red, green and blue in turn. */
 static void make_palette(png_byte palette[MOST_CLASSES][3]) {
     for (int k = 0; k < MOST_CLASSES; k++)
         for (int bit = 0; bit < 8; bit++)

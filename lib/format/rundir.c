@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening the run directory: everything that would stop the first checkpoint is found here, before
- * the first step. The order matters: nothing is written before the lock is ours.
+ * Opening the run directory: problems that would prevent the first checkpoint are detected here,
+ * before the first step. The order matters: nothing is written before the lock is taken.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 
 enum { PROBE_BYTES = 4096 };
 
-/* In a directory that was deleted no file can be created; the error must not blame the file's
- * name. */
+/* Checks that the directory still exists. No file can be created in a deleted directory, and the
+ * error must not blame the file's name. */
 static dt_status *check_here(const char *path) {
     char *here = getcwd(NULL, 0);
     bool gone = !here && errno == ENOENT;
@@ -26,7 +26,8 @@ static dt_status *check_here(const char *path) {
                : NULL;
 }
 
-/* Other users could replace files in a world-writable directory without the sticky bit. */
+/* Refuses a world-writable directory without the sticky bit, in which other users could replace
+ * files. */
 static dt_status *check_mode(const char *path) {
     struct stat st;
     if (stat(path, &st) != 0) return dt_fail_errno(DT_E_CANT_CREATE, path);
@@ -36,7 +37,7 @@ static dt_status *check_mode(const char *path) {
     return NULL;
 }
 
-/* As dt_dir_make, but each directory that is new is also synced into the one above it. */
+/* Like dt_dir_make, but also syncs the parent of each new directory. */
 static dt_status *make_durable(const char *path) {
     struct stat st;
     DT_TRY(dt_path_check(path));
@@ -48,7 +49,7 @@ static dt_status *make_durable(const char *path) {
     return dt_dir_sync(parent);
 }
 
-/* output.dir itself may be a link, which the user made; ckpt in it may not. */
+/* Creates ckpt. output.dir itself may be a link, which the user made, but ckpt in it may not. */
 static dt_status *make_ckpt(const char *path) {
     struct stat st;
     if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
@@ -58,7 +59,8 @@ static dt_status *make_ckpt(const char *path) {
     return check_mode(path);
 }
 
-/* The probe is removed in any case; dt_checkpoints_clean knows its name, too. */
+/* Writes a probe file. It is removed in any case; dt_checkpoints_clean removes files of this name,
+ * too. */
 static dt_status *write_probe(const char *path) {
     static const char zeros[PROBE_BYTES];
     dt_writer w;
@@ -101,7 +103,7 @@ dt_status *dt_run_dir_open(dt_run_dir *r, const char *path, int64_t checkpoint_b
     return s;
 }
 
-/* A zeroed r has no path, so descriptor 0 is not taken for its lock. */
+/* In a zeroed r, path is NULL, so that descriptor 0 is not mistaken for its lock. */
 void dt_run_dir_close(dt_run_dir *r) {
     if (r->path) dt_writer_abandon(&r->lock);
     free(r->path);

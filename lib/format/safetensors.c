@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing and reading safetensors files (the format: safetensors_header.c).
+ * Writes and reads safetensors files; safetensors_header.c describes the format.
  *
  * Tensors are ordered by the size of their elements, the largest first, after a header padded to a
  * multiple of 8, so that every tensor is aligned for readers that map the file. Bytes are hashed
@@ -15,7 +15,7 @@
 #include "format/format.h"
 #include "format/safetensors_header.h"
 
-static const size_t block = 1 << 18; /* within the cache */
+static const size_t block = 1 << 18; /* a size that fits into the cache */
 
 /* ---- writing ---- */
 
@@ -41,7 +41,7 @@ static void put_entry(dt_json *j, const dt_named_view *a, int64_t begin) {
     dt_json_close(j, '}');
 }
 
-/* The header's metadata besides its tensors. */
+/* The members of the header other than tensors. */
 typedef struct metadata {
     const dt_pair *pair;
     int n;
@@ -88,7 +88,8 @@ static dt_status *put_all(hashed_writer *w, const dt_str *header, const dt_named
     uint64_t length = header->size;
     DT_TRY(put(w, &length, sizeof length));
     DT_TRY(put(w, header->data, header->size));
-    dt_hash_wait(w->hash); /* the length and the header do not outlive the save */
+    /* Waits, since the length and the header are freed after this function. */
+    dt_hash_wait(w->hash);
     for (int i = 0; i < n; i++)
         DT_TRY(put(w, order[i]->data, (size_t)dt_type_bytes(&order[i]->type)));
     DT_TRY(dt_writer_sync(&w->file));
@@ -201,14 +202,14 @@ dt_status *dt_safetensors_compare(const char *path, const dt_arrays *a) {
     return s;
 }
 
-/* ---- reading: which tensor goes where ---- */
+/* ---- reading: finding the array for each tensor ---- */
 
 typedef struct reading {
     int fd;
     const char *path;
-    dt_hash_thread *hash; /* NULL: not wanted */
+    dt_hash_thread *hash; /* NULL: no hash is computed */
     bool some;            /* the file may have other tensors, too */
-    bool weights;         /* counters of random numbers need not match */
+    bool weights;         /* counters of random numbers may be missing or extra */
 } reading;
 
 static int by_name(const void *pa, const void *pb) {
@@ -216,7 +217,7 @@ static int by_name(const void *pa, const void *pb) {
     return strcmp((*a)->name, (*b)->name);
 }
 
-/* The arrays by name. Freed by the caller. */
+/* The arrays sorted by name. The caller frees the list. */
 static const dt_named_view **name_order(const dt_arrays *a) {
     const dt_named_view **order = dt_alloc(dt_size_mul((size_t)a->n, sizeof *order));
     for (int i = 0; i < a->n; i++) order[i] = &a->array[i];
@@ -224,7 +225,7 @@ static const dt_named_view **name_order(const dt_arrays *a) {
     return order;
 }
 
-/* The index of `name` in that order, or -1. */
+/* The index of `name` in the sorted list, or -1. */
 static int find(const dt_named_view *const *order, int n, const char *name) {
     dt_named_view key = {.name = name};
     const dt_named_view *wanted = &key, *const *found = NULL;
@@ -249,7 +250,8 @@ static dt_status *compare(const char *path, const dt_stored_tensor *t, const dt_
     return NULL;
 }
 
-/* target[i] becomes the array of tensor i, NULL if it is not requested. Reports all differences. */
+/* Sets target[i] to the array for tensor i of the file; NULL if the tensor is not requested.
+ * Reports all differences. */
 static dt_status *match(const reading *r, const dt_safetensors_header *h, const dt_arrays *a,
                         const dt_named_view **target) {
     const char *path = r->path;
@@ -292,11 +294,8 @@ static dt_status *read_tensor(const reading *r, const dt_safetensors_header *h,
                               const dt_stored_tensor *t, const dt_named_view *target) {
     int64_t n = t->end - t->begin;
     if (!target && !r->hash) return NULL;
-    char *unwanted =
-        target
-            ? NULL
-            : dt_alloc(
-                  (size_t)n); /* an unwanted tensor is read as well, because the digest covers it */
+    /* A tensor that is not requested is read as well, because the digest covers it. */
+    char *unwanted = target ? NULL : dt_alloc((size_t)n);
     dt_status *s = read_data(r, target ? target->data : unwanted, n, h->size + t->begin);
     if (unwanted && r->hash) dt_hash_wait(r->hash);
     free(unwanted);
@@ -321,7 +320,7 @@ static dt_status *read_whole(const reading *r, int64_t size, const dt_arrays *a)
     return s;
 }
 
-/* digest NULL: unchecked. */
+/* Reads from an open file. digest NULL: the hash is not checked. */
 static dt_status *read_open(reading r, int64_t size, const dt_arrays *a, const char *digest) {
     r.hash = digest ? dt_hash_begin() : NULL;
     dt_status *s = read_whole(&r, size, a);

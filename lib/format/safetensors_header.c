@@ -25,7 +25,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 enum {
     LENGTH_BYTES = 8,
     LONGEST_HEADER = 16 << 20, /* enough for about 100,000 tensors */
-    LONGEST_NAME = 80,         /* characters, in messages */
+    LONGEST_NAME = 80,         /* limit of the characters of a name in messages */
 };
 
 static const dt_stored_type types[] = {
@@ -50,8 +50,8 @@ const dt_stored_type *dt_stored_type_of(dt_dtype dtype) {
 
 /* ---- the length ---- */
 
-/* Files that are taken for safetensors by mistake. Read as a length, the first bytes of each exceed
- * any header. */
+/* Kinds of files that users pass as safetensors by mistake. If their first bytes are read as a
+ * length, it exceeds that of any header. */
 enum { HDF5 };
 static const struct {
     const char *bytes;
@@ -69,7 +69,8 @@ static const struct {
     {"\x1f\x8b", 2, "gzip data"},
 };
 
-/* Whether the first eight bytes are letters and blanks, which as a length exceed any file. */
+/* Whether the first eight bytes are letters and blanks. As a length these would exceed the size of
+ * any file. */
 static bool is_text(const char *bytes) {
     bool is = true;
     for (int i = 0; i < LENGTH_BYTES; i++)
@@ -85,7 +86,8 @@ static bool is_onnx(const char *bytes) {
            strchr("\x12\x1a\x22\x28\x32\x3a\x42", bytes[2]);
 }
 
-/* first: the byte where a header begins, '{' in every safetensors file; -1: the file is shorter. */
+/* first: the first byte of the header, which is '{' in every safetensors file; -1: the file is
+ * shorter. */
 static dt_status *refuse_length(const char *path, const char *bytes, int first, uint64_t length,
                                 int64_t size) {
     const bool no_header = first >= 0 && first != '{';
@@ -135,7 +137,7 @@ static dt_status *read_bytes(dt_safetensors_header *h, int fd, const char *path,
 /* The state of a check of a header. */
 typedef struct check {
     const char *path;
-    int64_t data; /* bytes of data in the file */
+    int64_t data; /* number of bytes of data in the file */
     const char *name;
 } check;
 
@@ -183,7 +185,7 @@ static dt_status *read_offsets(const check *c, const json_t *list, dt_stored_ten
     return NULL;
 }
 
-/* Shape and dtype must account for every byte. */
+/* Checks that the tensor has as many bytes as its shape and dtype require. */
 static dt_status *check_bytes(const check *c, const dt_stored_tensor *t) {
     int64_t bytes = t->type->size;
     for (int i = 0; i < t->rank; i++)

@@ -8,7 +8,7 @@
 /* A type that tensors in files may have. */
 typedef struct dt_stored_type {
     const char *name; /* "F32" */
-    int size;         /* bytes */
+    int size;         /* size of an element in bytes */
     int dtype;        /* a dt_dtype, -1: not supported */
 } dt_stored_type;
 
@@ -19,12 +19,12 @@ typedef struct dt_stored_tensor {
     const dt_stored_type *type;
     int rank;
     int64_t dim[DT_MAX_RANK];
-    int64_t begin, end; /* bytes, from the start of the data */
+    int64_t begin, end; /* position of the data in bytes, relative to the beginning of all data */
 } dt_stored_tensor;
 
 typedef struct dt_safetensors_header {
     char *bytes;  /* the first bytes of the file, including the 8 of the length */
-    int64_t size; /* number of these; the data follow */
+    int64_t size; /* number of these bytes; the data follows them */
     int n;
     /* [n], in the order of `begin`: each begins where the previous one ends, and the last one ends
      * with the file */
@@ -32,8 +32,8 @@ typedef struct dt_safetensors_header {
     struct json_t *root;
 } dt_safetensors_header;
 
-/* The header of an open file of `size` bytes. CHECKPOINT errors; *h needs dt_header_release in any
- * case. */
+/* Reads and checks the header of an open file of `size` bytes. CHECKPOINT errors. Release *h with
+ * dt_header_release in any case. */
 dt_status *dt_header_read(dt_safetensors_header *h, int fd, const char *path,
                           int64_t size) DT_MUST_USE;
 void dt_header_release(dt_safetensors_header *h);

@@ -6,7 +6,7 @@
  *     {"format": 1, "step": 295, ..., "files": {"model.safetensors": "8c1e...", ...},
  *      "job": "{...}", "sha256": "51f0..."}
  *
- * The files' names are fixed: what the text names is compared with them and never opened.
+ * The names of the files are fixed: names in the text are only compared with them and never opened.
  */
 #include "format/state.h"
 
@@ -21,7 +21,7 @@
 enum {
     FORMAT = 1,
     LARGEST = 64 << 20,
-    TAIL_BYTES = 80, /* `, "sha256": "` 64 digits `"}` newline */
+    TAIL_BYTES = 80, /* the number of bytes of `, "sha256": "`, 64 digits, `"}` and a newline */
 };
 
 const dt_tensor_file dt_tensor_files[DT_TENSOR_FILES] = {
@@ -133,7 +133,7 @@ bool dt_state_is_damage(const dt_status *s) {
 
 /* ---- reading: the text ---- */
 
-/* The current file. */
+/* The file that is being read. */
 typedef struct source {
     const char *path;
     const dt_str *text;
@@ -146,7 +146,7 @@ static dt_status *bad(const source *f, const char *format, ...) {
     return dt_fail(DT_E_CHECKPOINT, NULL, "%s: %s", f->path, dt_str_text(&what));
 }
 
-/* Called before the checksum is checked, because its form depends on the version. */
+/* Checks the format's version before the checksum, whose form depends on the version. */
 static dt_status *check_format(const source *f) {
     int64_t format;
     if (!dt_json_get_int(f->root, "format", &format)) return bad(f, "has no format version");
@@ -189,7 +189,7 @@ static dt_status *read_files(const source *f, dt_state_read *r) {
     return NULL;
 }
 
-/* Checks that the file ends exactly as dtrain ends it. */
+/* Checks that the file ends exactly as dtrain writes its end. */
 static dt_status *check_tail(const source *f) {
     dt_local_str again = {0};
     dt_json j = {.out = &again, .comma = true};

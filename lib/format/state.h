@@ -8,22 +8,24 @@
 /* The files of a checkpoint. */
 #define DT_MODEL_FILE "model.safetensors"
 #define DT_OPTIMIZER_FILE "optimizer.safetensors"
-#define DT_CALLBACKS_FILE "callbacks.safetensors" /* tensors of callbacks */
+#define DT_CALLBACKS_FILE "callbacks.safetensors" /* tensors that callbacks keep */
 #define DT_VARIABLES_FILE "variables.safetensors" /* variables of custom loops */
 #define DT_STATE_FILE "state.json"
 
 /* The files with tensors: two that every checkpoint has, then two that some have. */
 typedef struct dt_tensor_file {
-    const char *name, *title; /* the name for users: "weights" */
-    size_t arrays, sha256;    /* for optional files: offsets of their members in dt_state_file */
+    const char *name, *title; /* the file's name, and its title for users, such as "weights" */
+    /* Of optional files: offsets of the members of dt_state_file with the arrays and the
+     * checksum. */
+    size_t arrays, sha256;
 } dt_tensor_file;
 extern const dt_tensor_file dt_tensor_files[DT_TENSOR_FILES];
-/* For optional file i: its tensors to be saved, and the SHA-256 of the file; NULL if there is
- * none. */
+/* For optional file i: its tensors when saving, and the checksum of the file; NULL if it does not
+ * exist. */
 const dt_arrays *dt_state_arrays(const dt_state_file *s, int i);
 const char **dt_state_sha256(dt_state_file *s, int i);
 
-/* The text of the file. */
+/* Writes the text of state.json. */
 void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt_digest *optimizer,
                     dt_str *out);
 
@@ -33,15 +35,15 @@ typedef struct dt_state_read {
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];
 } dt_state_read;
-/* Reads r->path/state.json, at most 64 MiB. The directory and the file must be no links. No
- * directory: NO_INPUT. */
+/* Reads r->path/state.json, at most 64 MiB. The directory and the file must not be links. NO_INPUT:
+ * there is no such directory. */
 dt_status *dt_state_load(dt_state_read *r) DT_MUST_USE;
 
-/* CHECKPOINT unless the path is a regular file and no link. */
+/* Checks that the path is a regular file and not a link; CHECKPOINT if not. */
 dt_status *dt_check_plain(const char *path) DT_MUST_USE;
 
-/* Whether an older checkpoint should be tried: this one is damaged or gone. False: the system
- * refused memory or access. */
+/* Whether an error means that this checkpoint is damaged or missing, so that an older one should be
+ * tried. False: the system refused memory or access. */
 bool dt_state_is_damage(const dt_status *s);
 
 #endif

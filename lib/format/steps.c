@@ -19,7 +19,7 @@
 #define TEMPORARY ".tmp"
 enum {
     FEWEST_DIGITS = 8,
-    MOST_DIGITS = 18, /* fit into an int64_t */
+    MOST_DIGITS = 18, /* as many digits always fit into an int64_t */
 };
 
 /* ---- names ---- */
@@ -57,7 +57,7 @@ dt_status *dt_step_match(const char *path, int64_t step) {
                    step);
 }
 
-/* The length of the name without .tmp, or 0 when it does not end so. */
+/* The length of the name without .tmp; 0 if it does not end with .tmp. */
 static size_t without_suffix(const char *name) {
     size_t n = strlen(name), suffix = strlen(TEMPORARY);
     return n > suffix && strcmp(name + n - suffix, TEMPORARY) == 0 ? n - suffix : 0;

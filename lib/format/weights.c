@@ -3,17 +3,17 @@
  * Weights by their names, from a file of any program: safetensors or NPZ, recognized by its
  * contents.
  *
- * All arrays of the file and all weights of the model are compared before anything is read.
- * Reported are weights that are missing (with the most similar name in the file) or have another
- * shape or type, and extra arrays. With `skip_mismatch`, Keras' option, these are warnings, and
- * such weights keep their initial values. A file with no weight of the model is always an error.
- * Counters of random numbers are not reported: missing ones keep their values, extra ones are
- * ignored.
+ * All arrays of the file and all weights of the model are compared before anything is read. Errors
+ * are reported for weights that are missing (with the most similar name in the file) or have
+ * another shape or type, and for extra arrays. With `skip_mismatch`, Keras' option, these are
+ * warnings, and such weights keep their initial values. A file with no weight of the model is
+ * always an error. Counters of random numbers are not reported: missing ones keep their values,
+ * extra ones are ignored.
  *
  * Values of float16 and bfloat16 are read as float32, in which the model keeps its weights.
  *
- * Keras puts a model's own name before the paths of its variables (sequential/dense/kernel). A name
- * that all arrays of a file begin with, and no weight of the model, is left out.
+ * Keras puts a model's own name before the paths of its variables (sequential/dense/kernel). If all
+ * arrays of a file begin with such a name, and no weight of the model does, it is removed.
  */
 #include "format/weights.h"
 
@@ -53,8 +53,8 @@ static dt_status *other_type(const char *path, const dt_stored_array *s, const d
                    dt_text_of_shape(&a->type).s);
 }
 
-/* wanted[i]: the array of the file for array i of the model; NULL: none. Returns all
- * differences. */
+/* Sets wanted[i] to the array of the file for weight i of the model; NULL: there is none. Returns
+ * all differences. */
 static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_arrays *a,
                           dt_stored_array **wanted) {
     dt_status *differences = NULL;
@@ -76,7 +76,8 @@ static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_
 }
 
 /* A file without any weight of the model belongs to another model: reports one error with names of
- * both, instead of all differences. wanted NULL: types are not compared yet, so names decide. */
+ * both, instead of all differences. wanted NULL: types were not compared yet, so only names are
+ * compared. */
 static dt_status *check_some(const dt_weights_request *q, const dt_stored_arrays *s,
                              dt_stored_array *const *wanted) {
     const char *first = NULL;
@@ -113,7 +114,7 @@ static size_t find_prefix(const dt_stored_arrays *s, const char *name) {
 }
 
 /* Removes a common prefix of all names, which is found from the model's first weight. The order of
- * names stays. */
+ * the arrays does not change. */
 static void drop_prefix(dt_stored_arrays *s, const dt_arrays *a) {
     int first = 0;
     while (first < a->n && dt_is_seed_counter(a->array[first].name)) first++;
@@ -202,8 +203,8 @@ static bool is_half(const char *dtype) { return strcmp(dtype, "F16") == 0; }
 
 static bool is_narrow(const char *dtype) { return is_half(dtype) || strcmp(dtype, "BF16") == 0; }
 
-/* Floats of 16 bits are read into the second half of their place and converted from its start on,
- * which writes only to bytes that were converted before. */
+/* Reads the values of an array. Floats of 16 bits are read into the second half of the array's
+ * memory and converted from the front. This overwrites only values that have been converted. */
 static dt_status *read_plain(const dt_stored_arrays *s, const dt_stored_array *a, void *data) {
     const bool narrow = is_narrow(a->dtype), half = is_half(a->dtype);
     char *from = (char *)data + (narrow ? a->bytes : 0);

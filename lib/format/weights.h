@@ -9,9 +9,9 @@ typedef struct dt_stored_array {
     const char *name;      /* lent by the file's directory */
     const char *dtype;     /* the dtype's name in the file */
     bool known;            /* the dtype is supported; else type.dtype has no meaning */
-    dt_type type;          /* type that is read: float32 for floats of 16 bits */
-    int64_t offset, bytes; /* place of the stored bytes */
-    const void *member;    /* NPZ: the member of the archive */
+    dt_type type;          /* type in memory: float32 for floats of 16 bits */
+    int64_t offset, bytes; /* position of the stored bytes in the file */
+    const void *member;    /* for NPZ: the member of the archive */
     bool named;            /* the model has a weight with the name of the array */
 } dt_stored_array;
 
@@ -23,11 +23,11 @@ struct dt_stored_arrays {
     dt_arena *arena;
     void *header; /* a dt_safetensors_header, if the format is safetensors */
     int n;
-    dt_stored_array *array; /* [n], by name */
+    dt_stored_array *array; /* [n], sorted by name */
     dt_status *(*read)(const dt_stored_arrays *s, const dt_stored_array *a, void *data);
 };
 
-/* Opens a file and checks its directory: all data that it names are in the file. NO_INPUT,
+/* Opens a file and checks its directory: all data that it describes must be in the file. NO_INPUT,
  * CHECKPOINT. */
 dt_status *dt_stored_open(dt_stored_arrays *s, const char *path) DT_MUST_USE;
 /* dt_stored_open for an open file of a checkpoint. */

@@ -19,7 +19,7 @@ static const char *array_name(dt_arena *arena, const char *member) {
                : NULL;
 }
 
-/* The array's member, opened, its header read. */
+/* Opens the array's member and reads its header. */
 static dt_status *open_array(const dt_stored_arrays *s, const dt_zip_member *m, dt_inflow **in,
                              dt_header *h) {
     DT_TRY(dt_zip_open(in, s->path, m));
@@ -60,7 +60,8 @@ static dt_status *read_values(const dt_stored_arrays *s, const dt_stored_array *
     return bad;
 }
 
-/* Checks a header's size before it is allocated: deflated data grow at most about 1,032 times. */
+/* Checks the size that a header claims before memory is allocated: deflated data expands at most
+ * about 1,032 times. */
 static dt_status *check_size(const dt_stored_arrays *s, const dt_stored_array *a,
                              const dt_zip_member *m) {
     int64_t bytes = dt_type_bytes(&a->type);
@@ -70,7 +71,7 @@ static dt_status *check_size(const dt_stored_arrays *s, const dt_stored_array *a
                    a->name, (long long)bytes);
 }
 
-/* Refuses members that overlap, which would be unpacked again and again. */
+/* Refuses members that overlap, which could make a small file expand to a huge amount of data. */
 static dt_status *check_room(const dt_stored_arrays *s, const dt_zip *zip) {
     int64_t bytes = 0;
     for (int i = 0; i < zip->n; i++)
@@ -79,7 +80,7 @@ static dt_status *check_room(const dt_stored_arrays *s, const dt_zip *zip) {
     return NULL;
 }
 
-/* The error for archives of other programs, with the names of their members. */
+/* The error for archives that are not NPZ files, with the names of their members. */
 static dt_status *no_arrays(const dt_stored_arrays *s, const dt_zip *zip) {
     static const struct {
         const char *end, *what, *hint;

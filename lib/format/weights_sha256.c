@@ -63,7 +63,8 @@ static dt_status *hash_stored(const dt_stored_arrays *s, const dt_stored_array *
     return NULL;
 }
 
-/* Hashes the stored weights in the order of their names, as train/weights.c does a model's. */
+/* Hashes the stored weights in the order of their names, as train/weights.c hashes a model's
+ * weights. */
 static dt_status *hash_weights(const dt_stored_arrays *s, dt_digest *out) {
     dt_sha256 *h = dt_sha256_create();
     char *block = dt_alloc(BLOCK);
