@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coll/dcn.h"
 
-/* The latency, one way, between two machines of a data centre: an assumption, since no
+/* The latency in one direction between two machines of a data centre. It is an assumption, since no
  * published value is known. Base round trips of about 25 us are reported for Google's fabrics
  * (Swift, SIGCOMM 2020; from memory). */
 static const double one_way_s = 12.5e-6;
 
-/* For each collective: how many messages follow one another, and the part of the bytes that a chip
+/* For each collective: how many messages follow one another, and which part of the bytes a chip
  * sends. */
 static const struct {
     int steps;
     double times;
-    bool all; /* the part is of the whole buffer; otherwise of the other chips' share of it */
+    bool all; /* the part refers to the whole buffer; false: to the other chips' shares of it */
 } shapes[DT_COLLECTIVES] = {
     [DT_ALL_GATHER] = {1, 1, false},        [DT_REDUCE_SCATTER] = {1, 1, false},
     [DT_ALL_REDUCE] = {2, 2, false},        [DT_ALL_TO_ALL] = {1, 1, false},

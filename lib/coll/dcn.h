@@ -13,9 +13,9 @@
 
 #include "coll/exchange.h"
 
-/* Seconds of a collective between chips at the same place of `slices` slices, each with `bytes` of
- * its own (of an all-gather: of the gathered buffer). False: the network of this chip's slices is
- * not known. */
+/* The time in seconds of a collective between the chips at the same place of `slices` slices.
+ * `bytes` is the size of each chip's buffer (for an all-gather, of the gathered buffer). False: the
+ * network of this chip's slices is not known. */
 bool dt_dcn_price(const dt_chip *chip, int slices, dt_collective c, double bytes, double *seconds);
 
 #endif

@@ -8,12 +8,13 @@
 #include "coll/switched.h"
 #include "coll/torus.h"
 
-/* An exchange and the algorithms that are compared for it. */
+/* An exchange, for which the costs of several algorithms are compared. */
 typedef struct question {
     const dt_exchange *x;
-    dt_wires wires;        /* links at their nominal rates, without start-up */
-    const dt_grid *grid;   /* NULL: none */
-    const dt_torus *torus; /* the torus schedule that is being priced; NULL: another algorithm */
+    dt_wires wires;      /* links at their nominal rates, without the time to start */
+    const dt_grid *grid; /* NULL: the groups do not form a grid */
+    /* The torus schedule whose cost is computed; NULL: it is another algorithm. */
+    const dt_torus *torus;
     dt_exchange_price *best;
 } question;
 typedef dt_wire_price pricing(const question *q, const dt_wires *w);
@@ -73,7 +74,7 @@ static void weigh(const question *q, const char *name, pricing *price) {
     dt_exchange_price *b = q->best;
     const bool first = !b->schedule[0];
     if (first || ideal < b->ideal_s) b->ideal_s = ideal;
-    /* of equally fast algorithms the first is chosen; compilers prefer it, too */
+    /* of equally fast algorithms the first is chosen, as compilers do */
     if (!first && p.seconds + chip->collective_s >= b->seconds * (1 - 1e-6)) return;
     b->seconds = p.seconds + chip->collective_s;
     b->latency_s = p.latency_s + chip->collective_s;
@@ -104,7 +105,7 @@ static void weigh_all(question *q) {
     }
 }
 
-/* ---- the textbook's formula ---- */
+/* ---- the formula of the book ---- */
 
 static double textbook(const question *q) {
     const dt_exchange *x = q->x;

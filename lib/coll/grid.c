@@ -61,7 +61,8 @@ static bool all_apart(const dt_topology *t, const int *place, int n) {
     return apart;
 }
 
-/* Whether a way round the axis ends at another position, so that no group along it is a ring. */
+/* Whether going round the axis once ends at another position, so that groups along it are not
+ * rings. */
 static bool is_twisted(const dt_topology *t, int axis) {
     return dt_topology_twist(t, axis, 0) || dt_topology_twist(t, axis, 1) ||
            dt_topology_twist(t, axis, 2);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of ranks whose places form a grid. Along each axis of the mesh the ranks of a group are
- * at equal distances, and there is a group for each base, so that all groups together form a grid,
- * too:
+ * Groups of ranks whose places form a grid. Along each axis of the mesh the ranks of a group are at
+ * equal distances, and the groups begin at the same coordinates (bases) along each axis, so that
+ * all groups together form a grid, too:
  *
  *     an axis of 8, ranks 4, stride 1, bases 0 and 4      a a a a b b b b       two lines (the
  *     ends of the axis may be linked, those of the groups are not)
@@ -22,25 +22,25 @@
 enum { DT_GRID_SIDE = 256, DT_GRID_AXES = 4, DT_CORE_AXIS = 3 };
 
 typedef struct dt_grid_axis {
-    int size;  /* size of the mesh along the axis */
-    bool wrap; /* a separate link joins the ends of the mesh */
-    int ranks; /* ranks of a group along the axis; 1: the groups do not extend along it */
+    int size;  /* size of the topology's mesh along the axis */
+    bool wrap; /* a link joins the two ends of the mesh */
+    int ranks; /* number of ranks of a group along the axis; 1: the groups do not extend along it */
     int stride;
-    bool ring; /* the ends of a group are as close as any two neighbours */
+    bool ring; /* the last rank of a group is as close to the first one as any two neighbours */
     int bases;
     bool based[DT_GRID_SIDE]; /* coordinates at which groups begin */
 } dt_grid_axis;
 
 typedef struct dt_grid {
     dt_grid_axis axis[DT_GRID_AXES];
-    int ranks; /* ranks of a group */
-    int cores; /* cores of a chip that take part, in all groups together */
+    int ranks; /* number of ranks of a group */
+    int cores; /* number of cores of a chip that take part in all groups together */
 } dt_grid;
 
-/* False: the groups do not form such a grid. place: [groups][ranks][4]. */
+/* Finds the grid of the groups. place: [groups][ranks][4]. False: they do not form a grid. */
 bool dt_grid_find(const dt_topology *t, int groups, int ranks, const int *place, dt_grid *out);
-/* Finds the axes, except that of the cores, along which a group has more than one rank: into
- * axes[3], the longest first. Returns their number. */
+/* Lists in axes[3] the axes, other than that of the cores, along which a group has more than one
+ * rank, the longest first. Returns their number. */
 int dt_grid_axes(const dt_grid *g, int axes[3]);
 
 #endif

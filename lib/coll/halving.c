@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recursive halving and doubling: partners at distance 1, 2, 4, ... exchange all they have.
- * All-gather of 4 ranks:
+ * Recursive halving and doubling: partners at distance 1, 2, 4, ... exchange all chunks that they
+ * have. All-gather of 4 ranks:
  *
  *               0       1       2       3
  *     start     a . . . . b . . . . c . . . . d
  *     round 1   a b . . a b . . . . c d . . c d      0 <-> 1, 2 <-> 3
  *     round 2   a b c d a b c d a b c d a b c d      0 <-> 2, 1 <-> 3
  *
- * log2(ranks) rounds, the fewest possible, so this suits small buffers; as many bytes as in a
- * ring, but over more links each. In reverse it is recursive halving, which adds in a balanced
- * tree. The number of ranks must be a power of two.
+ * It takes log2(ranks) rounds, the fewest possible, so it is best for small buffers. It sends as
+ * many bytes as a ring, but each over more links. In reverse it is recursive halving, which adds in
+ * a balanced tree. The number of ranks must be a power of two.
  */
 #include "coll/moves.h"
 

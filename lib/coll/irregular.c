@@ -14,7 +14,8 @@ static const int *place(const dt_exchange *x, int group, int rank) {
 
 /* ---- rings ---- */
 
-/* Adds a step of the ring: every rank sends a byte to the next rank, or to the previous one. */
+/* Adds the loads of a step of the ring: every rank sends one byte to the next rank, or to the
+ * previous one. */
 static void add_step(dt_loads *l, const dt_exchange *x, bool back) {
     for (int g = 0; g < x->groups; g++)
         for (int r = 0; r < x->ranks; r++) {
@@ -29,7 +30,7 @@ static void note_links(dt_wire_price *p, const dt_loads *l, double bytes) {
         for (int up = 0; up < 2; up++) p->way[axis][up] = bytes * dt_loads_way(l, axis, up);
 }
 
-/* Seconds of the rounds of an all-gather, given the loads of one step. */
+/* The time in seconds of all rounds of an all-gather, given the loads of one step. */
 static double gather_seconds(const dt_exchange *x, bool both, const dt_loads *l,
                              const dt_wires *w) {
     const double link = dt_loads_link(l), chip = dt_loads_chip(l), chunk = x->bytes / x->ranks;
@@ -40,7 +41,7 @@ static double gather_seconds(const dt_exchange *x, bool both, const dt_loads *l,
            (far - near) * dt_wires_round(w, l->hops, link * chunk / 2, chip * chunk / 2);
 }
 
-/* Adds one half of a ring collective; reduce-scatters go in the other direction. */
+/* Adds the cost of one half of a ring collective; a reduce-scatter goes in the other direction. */
 static void add_half(dt_wire_price *p, dt_loads *total, const dt_exchange *x, bool both, bool back,
                      const dt_wires *w) {
     dt_loads l = dt_loads_create(x->topology);
@@ -66,7 +67,8 @@ dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *w) {
 
 /* ---- doubling ---- */
 
-/* Adds a round of an all-gather: every rank sends `bytes` to the rank `distance` before it. */
+/* Adds the loads of a round of an all-gather: every rank sends `bytes` to the rank `distance`
+ * before it. */
 static void add_distance(dt_loads *l, const dt_exchange *x, int distance, double bytes) {
     for (int g = 0; g < x->groups; g++)
         for (int r = 0; r < x->ranks; r++)
@@ -95,7 +97,8 @@ dt_wire_price dt_doubling_cost(const dt_exchange *x, const dt_wires *w) {
 
 /* ---- direct messages ---- */
 
-/* pairs of ranks that are routed; if there are more, an evenly chosen subset represents them */
+/* limit of the pairs of ranks that are routed; if there are more, an evenly chosen subset
+ * represents them */
 enum { PAIRS = 1 << 18 };
 
 static void add_all_pairs(dt_loads *l, const dt_exchange *x) {
@@ -151,7 +154,8 @@ static dt_branch branch_in_grid(const dt_grid *grid, const int *root, const int 
     return b;
 }
 
-/* Without a grid, half of the ranks lie on each side of rank 0. */
+/* The last step to a rank in the broadcast's tree. Without a grid, half of the ranks are on each
+ * side of rank 0. */
 dt_branch dt_branch_to(const dt_exchange *x, const dt_grid *grid, int group, int rank) {
     const bool behind = 2 * rank > x->ranks;
     if (grid) return branch_in_grid(grid, place(x, group, 0), place(x, group, rank));

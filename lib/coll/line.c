@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Line: for ranks in a row whose ends are not linked. Chunks spread from their owner to both sides
- * until they fall off the ends:
+ * until they reach the ends:
  *
  *     0   1 <-- b -- ( b ) ...        round 1:  b goes to both neighbours
  *     0 <-- b -- 1                    round 2:  and on

@@ -32,10 +32,10 @@ static int chip_index(const dt_topology *t, const int at[3]) {
     return at[0] + t->mesh[0] * (at[1] + t->mesh[1] * at[2]);
 }
 
-/* ---- ways ---- */
+/* ---- routes ---- */
 
-/* Counts steps along an axis, beginning at a chip. A link belongs to the chip at its lower end, the
- * link that closes a ring to the last chip. */
+/* Counts the links of a number of steps along an axis, from a chip on. A link belongs to the chip
+ * at its lower end; the link that closes a ring belongs to the last chip. */
 static void step_along(dt_loads *l, const int from[3], int axis, int steps, bool up, double bytes) {
     int at[3] = {from[0], from[1], from[2]};
     const int size = l->topology->mesh[axis];
@@ -47,7 +47,8 @@ static void step_along(dt_loads *l, const int from[3], int axis, int steps, bool
     }
 }
 
-/* Moves `at` along one axis; returns the number of links passed. */
+/* Moves the position `at` along one axis to coordinate `to`, and counts the links. Returns their
+ * number. */
 static int go(dt_loads *l, int at[3], int axis, int to, double bytes) {
     const dt_topology *t = l->topology;
     const int size = t->mesh[axis], ahead = (to - at[axis] + size) % size, behind = size - ahead;

@@ -3,10 +3,10 @@
  * Counts bytes on links: each message is routed, and its bytes are added to every link on its way,
  * by direction.
  *
- * A message goes the short way along each axis; half of it each way where both are equally long.
- * Where it must go along several axes it is split evenly over the orders in which they can follow
- * each other (x y z, y z x, z x y), so that two places that differ in two axes are joined by two
- * disjoint ways. Bytes between cores of one chip are counted for that chip.
+ * A message takes the shorter direction along each axis; if both are equally long, half of it takes
+ * each. A message along several axes is split evenly over three orders of the axes (x y z, y z x, z
+ * x y), so that two chips that differ in two axes are joined by two disjoint routes. Bytes between
+ * cores of one chip are counted for that chip.
  */
 #ifndef DT_COLL_LINKS_H
 #define DT_COLL_LINKS_H
@@ -15,10 +15,10 @@
 
 typedef struct dt_loads {
     const dt_topology *topology;
-    double *link; /* [chip][axis][up] */
-    double *chip; /* [chip] */
+    double *link; /* [chip][axis][up]: bytes on each link */
+    double *chip; /* [chip]: bytes between the cores of each chip */
     int links, chips;
-    int hops; /* hops of the longest message */
+    int hops; /* number of links on the longest route of a message */
 } dt_loads;
 
 dt_loads dt_loads_create(const dt_topology *t);
@@ -31,8 +31,8 @@ double dt_loads_chip(const dt_loads *l);
 /* Bytes on the busiest link along an axis, in one direction. */
 double dt_loads_way(const dt_loads *l, int axis, bool up);
 
-/* The time of a round of messages: that of its longest way or of its busiest link or chip,
- * whichever is longer. */
+/* The time in seconds of a round of messages: the latency of the longest route, or the time of the
+ * busiest link or chip, whichever is longer. */
 double dt_wires_round(const dt_wires *w, int hops, double link, double chip);
 
 #endif

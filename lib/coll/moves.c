@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Algorithms and collectives by name, and lists of moves. */
+/* Finds algorithms and collectives by name, and keeps lists of moves. */
 #include <string.h>
 
 #include "base/arena.h"

@@ -9,8 +9,9 @@
  *     round 2   a . c d a b . d a b c . . b c d
  *     round 3   a b c d a b c d a b c d a b c d
  *
- * ranks - 1 rounds, each a chunk over every link of the ring, one way: bytes * (N - 1) / N / link
- * in all, whatever N. The reduce-scatter is this in reverse, so it goes round the other way.
+ * There are ranks - 1 rounds. In each, one chunk passes over every link of the ring, in one
+ * direction. The total time is bytes * (N - 1) / N / link. The reduce-scatter is this in reverse,
+ * so it goes round in the other direction.
  */
 #include "coll/moves.h"
 

@@ -25,8 +25,10 @@
 #include <string.h>
 
 typedef struct tiers {
-    int hosts, devices; /* hosts of a group; devices on the host that has most of them */
-    int sharing;        /* groups that have devices on the busiest host */
+    /* Hosts: number of hosts of a group; devices: number of its devices on the host that has the
+     * most. */
+    int hosts, devices;
+    int sharing; /* number of groups that have devices on the busiest host */
 } tiers;
 
 static int host_of(const dt_exchange *x, int group, int rank) {
@@ -40,7 +42,7 @@ static int count_on(const dt_exchange *x, int group, int host) {
     return n;
 }
 
-/* The tiers of the first group; all groups are alike. */
+/* Finds the tiers from the first group, since all groups are alike. */
 static tiers find_tiers(const dt_exchange *x) {
     tiers t = {0};
     const int first = host_of(x, 0, 0);
@@ -57,7 +59,7 @@ static tiers find_tiers(const dt_exchange *x) {
 
 static double part(int n) { return (n - 1.0) / n; }
 
-/* The rounds, in one direction, of a sum over all hosts. */
+/* The number of rounds, in one direction, of a sum over all hosts. */
 static double rounds_of(int hosts) { return ceil(log2(hosts)); }
 
 void dt_switched_price(const dt_exchange *x, dt_exchange_price *out) {

@@ -26,8 +26,8 @@ static void name_it(dt_torus *s, const char *what, int axes) {
     else snprintf(s->name, sizeof s->name, "%s", what);
 }
 
-/* Uses each of n rings in both directions: the buffer has 2 n parts (colours), and each starts with
- * another axis and direction. False: an axis is not a ring. */
+/* Uses each of n rings in both directions: the buffer has 2 n parts (colours), each of which starts
+ * with another axis and direction. False: some axis is not a ring. */
 static bool one_way(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     for (int i = 0; i < n; i++)
@@ -42,7 +42,7 @@ static bool one_way(const dt_grid *g, dt_torus *s) {
     return n > 0;
 }
 
-/* Two-way rings and lines: n colours on n axes. */
+/* Uses two-way rings and lines: n colours on n axes. False: it is not possible. */
 static bool pincer(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     bool rings = false;
@@ -60,7 +60,7 @@ static bool pincer(const dt_grid *g, dt_torus *s) {
     return n > 0;
 }
 
-/* Partners at doubling distances, axis after axis. */
+/* Uses partners at doubling distances, axis after axis. False: it is not possible. */
 static bool halving(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     dt_color *c = add_color(s);
@@ -72,7 +72,7 @@ static bool halving(const dt_grid *g, dt_torus *s) {
     return n > 0;
 }
 
-/* For groups within one chip. */
+/* Uses the links within a chip, for groups within one chip. False: the groups are larger. */
 static bool in_chip(const dt_grid *g, dt_torus *s) {
     int axes[3];
     if (dt_grid_axes(g, axes) > 0) return false;
@@ -84,7 +84,7 @@ static bool in_chip(const dt_grid *g, dt_torus *s) {
 int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_WAYS]) {
     static bool (*const makers[])(const dt_grid *, dt_torus *) = {one_way, pincer, in_chip,
                                                                   halving};
-    /* in a twisted slice far partners use other links than those along the axis */
+    /* in a twisted slice, distant partners use other links than those along the axis */
     const bool twisted = t->slice && t->slice->twisted;
     int n = dt_torus_twisted(t, g, &out[0]);
     for (size_t i = 0; i < sizeof makers / sizeof *makers - twisted; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The price of a torus schedule, from one row of each axis: all rows of a phase do the same at the
- * same time, so the links of all rows carry the same bytes in a round.
+ * The cost of a torus schedule, computed from one row of each axis: all rows of a phase do the same
+ * at the same time, so the links of all rows carry the same bytes in a round.
  *
- * An algorithm's moves along an axis are played once for each group that lies in the row
- * (`profile`), with the part of the buffer that a colour has left. Rounds, phases and their prices
- * are those of schedules written out (tests/support/schedule_cost.c).
+ * An algorithm's moves along an axis are counted once for each group in the row (`profile`), with
+ * the part of the buffer that a colour still has. Rounds, phases and their costs are the same as
+ * for schedules whose moves are listed (tests/support/schedule_cost.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@
 typedef struct profile {
     int rounds, size;
     int *hops; /* [rounds] */
-    /* [rounds][2][size]: down and up; a link belongs to its lower end. For cores: the load of
-     * the chip, at 0 */
+    /* [rounds][2][size]: chunks in both directions, [0] down; a link belongs to its lower end. For
+     * cores: the load of the chip, at 0 */
     double *link;
 } profile;
 
@@ -37,8 +37,8 @@ static void add_way(profile *p, int round, int from, int steps, bool up, double 
     }
 }
 
-/* A message goes the shorter way round the axis; if both are equally long, half of it goes each
- * way. */
+/* Counts a message, which takes the shorter direction round the axis. If both are equally long,
+ * half of it takes each. */
 static void add_message(profile *p, const dt_grid_axis *x, const dt_move *m, int from, int to) {
     const int ahead = (to - from + p->size) % p->size, behind = p->size - ahead;
     const bool up = x->wrap ? ahead <= behind : to > from, both = x->wrap && ahead == behind;
@@ -83,8 +83,8 @@ static void profile_release(profile *p) {
 
 /* ---- phases ---- */
 
-/* The bytes on the links of a row, by axis and direction. All colours that use an axis share its
- * links. */
+/* The bytes on the links of a row, by axis and direction, added over all colours, since they share
+ * the links. */
 typedef struct rows {
     double link[DT_GRID_AXES][2][DT_GRID_SIDE];
 } rows;
@@ -112,10 +112,10 @@ static double most_of(const dt_grid *g, const rows *r) {
     return m;
 }
 
-/* Prices one round of a colour by itself; `chunk`: bytes of all participating cores of a chip
+/* The time of one round of a colour by itself. `chunk`: bytes of all participating cores of a chip
  * together. */
 static double price_round(bill *b, const profile *p, int axis, int round, double chunk) {
-    /* a ring of several laps is priced by its first lap, since all are alike */
+    /* only the first lap of a ring with several laps is counted, since all are alike */
     const int size = b->s->view[0].axis[axis].size;
     double busiest = 0;
     for (int up = 0; up < 2; up++)
@@ -128,7 +128,7 @@ static double price_round(bill *b, const profile *p, int axis, int round, double
                                 : dt_wires_round(b->wires, p->hops[round], busiest, 0);
 }
 
-/* Bytes of a chunk of a colour's phase, of `bytes` of the colour. */
+/* The size in bytes of a chunk in a phase of a colour, whose part of the buffer is `bytes`. */
 static double chunk_bytes(const dt_torus *s, const dt_color *c, int phase, double bytes) {
     for (int i = 0; i <= phase; i++) bytes /= s->view[c->view].axis[c->phase[i].axis].ranks;
     return bytes / c->phase[phase].algorithm->chunks;
@@ -138,8 +138,8 @@ static void larger(double *most_so_far, double v) {
     *most_so_far = v > *most_so_far ? v : *most_so_far;
 }
 
-/* The time of a colour's phase without interference from other colours. All participating cores
- * of a chip send over its links. */
+/* Computes the time of a colour's phase without interference from other colours. All participating
+ * cores of a chip send over its links. */
 static void price_color(bill *b, int color, int phase, bool backwards, double bytes,
                         double *slowest, double *latency) {
     const dt_color *c = &b->s->color[color];
@@ -193,15 +193,17 @@ dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes,
 
 /* ---- all to all ---- */
 
-/* A message from each rank of the row to each other rank, all in one round. */
+/* Writes the moves of an all-to-all along a row: a message from each rank to each other rank, all
+ * in one round. */
 static void gather_all_pairs(int ranks, dt_moves *out) {
     for (int from = 0; from < ranks; from++)
         for (int to = 0; to < ranks; to++)
             if (from != to) dt_moves_add(out, (dt_move){.from = from, .to = to, .chunks = 1});
 }
 
-/* Routes a message along each axis once. All rows are alike, so the load of an axis is that of one
- * row: a message for each pair of places in it, as many times as there are pairs of rows. */
+/* Routes each message along each axis once. All rows are alike, so the load of an axis is that of
+ * one row: the messages for all pairs of places in the row, multiplied by the number of pairs of
+ * rows. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires) {
     static const dt_algorithm all_pairs = {.chunks = 1, .gather = gather_all_pairs};
     const dt_torus s = {.view = {*g}, .twisted = {-1}, .views = 1, .colors = 1};

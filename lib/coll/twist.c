@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Twisted slices. The links that close a short axis are shifted by k along the long axes, so a
- * ring along the short axis has several laps and is as long as the longest axis. With k = 4 and
- * sizes 4 x 8, in x
+ * Twisted slices. The links that close a short axis are shifted by k along the long axes, so a ring
+ * along the short axis goes round several times (laps) and is as long as the longest axis. With k =
+ * 4 and sizes 4 x 8, in x
  *
  *     (0,0) (1,0) (2,0) (3,0)  (0,4) (1,4) (2,4) (3,4)  and back to (0,0)
  *
- * A colour whose first phase is that ring sees another grid of the same chips: 8 x 4, a ring of 8
- * and lines of 4. Such views keep every link busy: six colours, whose first phases are rings of
- * the same length along all axes, both ways. The lines of later phases carry an eighth of the
+ * A colour whose first phase is that ring uses another grid of the same chips: 8 x 4, with a ring
+ * of 8 and lines of 4. Such views keep every link busy: six colours, whose first phases are rings
+ * of the same length along all axes, both ways. The lines of later phases carry an eighth of the
  * bytes.
  */
 #include <stdio.h>
@@ -25,8 +25,8 @@ static int longest_axis(const dt_grid *g) {
     return longest;
 }
 
-/* Adds the view of a colour whose first phase goes along `axis`: a ring of all laps. The longest
- * axis is divided into as many blocks as there are laps. */
+/* Adds the view for a colour whose first phase is a ring of all laps along `axis`. The longest axis
+ * is divided into as many blocks as there are laps. */
 static void add_view(dt_torus *s, int axis) {
     dt_grid *v = &s->view[s->views];
     *v = s->view[0];
@@ -81,8 +81,8 @@ bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out) {
 
 /* ---- all to all ---- */
 
-/* For a message from chip 0 to another chip that is split evenly over all shortest ways: its
- * hops along each axis in each direction. */
+/* The average numbers of hops along each axis in each direction of a message from chip 0 to another
+ * chip, if the message is split evenly over all shortest routes. */
 typedef struct share {
     double way[3][2];
 } share;
@@ -94,17 +94,20 @@ static void add_last_steps(const dt_topology *t, share *all, int chip) {
         const int from = dt_topology_neighbour(t, chip, way / 2, way % 2 == 0);
         if (from < 0 || t->distance[from] != t->distance[chip] - 1) continue;
         for (int i = 0; i < 6; i++) s->way[i / 2][i % 2] += all[from].way[i / 2][i % 2];
-        s->way[way / 2][way % 2]++; /* the last hop, from `from` to chip; way % 2: upwards */
+        /* Adds the last hop, from `from` to `chip`; way % 2 is 1 for upwards. */
+        s->way[way / 2][way % 2]++;
         n++;
     }
     for (int i = 0; n > 0 && i < 6; i++) s->way[i / 2][i % 2] /= n;
 }
 
-/* All chips are equivalent, so the traffic along an axis is spread evenly over its links. */
+/* The cost of all_to_all. All chips are equivalent, so the traffic along an axis is spread evenly
+ * over its links. */
 dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g, double bytes,
                                          const dt_wires *wires) {
     const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], far = dt_topology_diameter(t);
-    const double each = bytes / g->ranks / g->ranks * g->cores * g->cores; /* between two chips */
+    /* Bytes between two chips. */
+    const double each = bytes / g->ranks / g->ranks * g->cores * g->cores;
     DT_LOCAL share *all = dt_alloc((size_t)chips * sizeof *all);
     dt_wire_price p = {.latency_s = far * wires->hop_s};
     for (int d = 1; d <= far; d++)

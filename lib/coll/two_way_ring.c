@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two-way ring: chunks travel both ways round and meet half-way, so that both directions of every
- * link work and the way is half as long. Each rank owns two chunks; with an even number of ranks
- * the rank opposite gets one from each side:
+ * link are used and the route is half as long. Each rank owns two chunks; with an even number of
+ * ranks, the rank on the opposite side gets one chunk from each direction:
  *
  *     4 ranks, chunks of rank 0:    0 --ab--> 1 --a--> 2
  *                                   0 --ab--> 3 --b--> 2
@@ -12,7 +12,7 @@
 #include "coll/moves.h"
 
 static void gather(int ranks, dt_moves *out) {
-    /* hops of the two chunks of a rank in one direction */
+    /* number of hops of a rank's two chunks in one direction */
     const int far = ranks / 2, near = (ranks - 1) / 2;
     for (int hop = 1; hop <= far; hop++) {
         const int both = hop <= near ? 2 : 1;
