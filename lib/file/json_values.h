@@ -21,9 +21,8 @@ typedef struct dt_json_values {
     /* number of numbers and texts in a row that is a list; 0: any number; -1: rows are objects, so
      * a list must be the list of rows */
     int64_t values;
-    bool
-        /* Each line is a row and ends it, whatever it contains, unless the rows are in a list. */
-        lines;
+    /* every line is one row, whatever it contains, unless the rows are in a list */
+    bool lines;
     dt_str window; /* bytes that were read; those before `at` are used up */
     size_t at;
     bool end;          /* the file is read to its end; the window has the rest */
