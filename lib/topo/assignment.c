@@ -20,13 +20,13 @@
 #include "topo/ring.h"
 #include "topo/slice.h"
 
-/* A request that has been checked. */
+/* A request to assign cores, after its checks. */
 typedef struct plan {
     const dt_topology *topology;
     int shape[4], stride[4];
-    int footprint[4]; /* shape * stride */
-    int count[4];     /* replicas that fit along each axis */
-    int64_t most;     /* product of count */
+    int footprint[4]; /* size of a block in the mesh along each axis: shape * stride */
+    int count[4];     /* number of replicas that fit along each axis */
+    int64_t most;     /* number of replicas that fit: the product of `count` */
     int replicas, logical;
 } plan;
 
@@ -58,7 +58,8 @@ static int64_t room_for(const int mesh[4], const int64_t block[4], const int64_t
     return room;
 }
 
-/* Finds another block with as many cores that fits often enough; whole chips are preferred. */
+/* Finds another block with the same number of cores that fits often enough. Blocks of whole chips
+ * are preferred. */
 static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4], int64_t replicas,
                        int64_t block[4]) {
     for (block[3] = mesh[3]; block[3] >= 1; block[3]--)
@@ -72,7 +73,7 @@ static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4]
 }
 
 /* "use tpu: sim:v4-16 with cores_per_chip: 2, mesh [2,2,2,2]": suggests the smallest slice of these
- * chips (NULL: of any) that has room for `blocks` blocks. Writes nothing if there is none. */
+ * chips (NULL: of any chips) that has room for `blocks` blocks. Writes nothing if there is none. */
 static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footprint[4],
                         int64_t blocks) {
     dt_slice s;
@@ -84,8 +85,8 @@ static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footpri
     dt_list_print_4(text, (int[4]){s.chips[0], s.chips[1], s.chips[2], devices});
 }
 
-/* Adds alternatives with room for all replicas: another block with as many cores, or another
- * slice. Memory is not considered. */
+/* Adds alternatives with room for all replicas: another block with the same number of cores, or
+ * another slice. Memory is not considered. */
 static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t shape[4],
                              const int64_t stride[4], int64_t replicas) {
     int64_t cores = 1, steps = 1, block[4], footprint[4];
@@ -122,8 +123,8 @@ static void print_stride(dt_str *text, const int64_t shape[4], const int64_t str
     }
 }
 
-/* "computation_shape [1,2,2,2] does not fit v3-8, mesh [2,2,1,2]", with strides their product
- * too. */
+/* The error "computation_shape [1,2,2,2] does not fit v3-8, mesh [2,2,1,2]", which with strides
+ * also names their product. */
 static dt_status *does_not_fit(const dt_topology *t, const int64_t shape[4],
                                const int64_t stride[4], int64_t replicas, int axis) {
     static const char *const names[] = {"x", "y", "z", "core"};
@@ -196,8 +197,8 @@ static int *core_of(dt_assignment *a, int replica, int logical) {
     return a->core[(size_t)replica * (size_t)a->logical + (size_t)logical];
 }
 
-/* The smallest s with s^power >= n: ceil(n^(1/power)), where floating-point rounding could give one
- * too many. */
+/* The smallest s with s^power >= n. This is ceil(n^(1/power)), which could be one too large because
+ * of rounding if it were computed with floats. */
 static int64_t root_above(int64_t n, int power) {
     for (int64_t s = 1;; s++) {
         int64_t product = 1;
@@ -207,7 +208,7 @@ static int64_t root_above(int64_t n, int power) {
 }
 
 /* Chooses the grid of replicas, which is close to a cube: the axis with the least room is filled
- * first; among equals core before x, y, z. */
+ * first; of equal axes, core comes before x, y and z. */
 static void replica_grid(const plan *p, int grid[4]) {
     static const int visit[4] = {3, 0, 1, 2};
     bool done[4] = {false};
@@ -248,8 +249,8 @@ static void place_on_rings(const plan *p, const int grid[4], dt_assignment *a) {
     free(outer);
 }
 
-/* Places replicas by coordinates, core fastest, then x, y, z; in a block x is slowest and core
- * fastest. */
+/* Places replicas in the order of coordinates: core varies fastest, then x, y, z. Within a block x
+ * varies slowest and core fastest. */
 static void place_on_mesh(const plan *p, const int grid[4], dt_assignment *a) {
     static const int digit[4] = {3, 0, 1, 2};
     for (int r = 0; r < p->replicas; r++) {
@@ -270,7 +271,8 @@ static void place_on_mesh(const plan *p, const int grid[4], dt_assignment *a) {
     }
 }
 
-/* If devices are missing, blocks cannot be used: a replica is a run of the existing devices. */
+/* Places replicas if devices are missing. Blocks cannot be used then, so each replica is a run of
+ * consecutive devices. */
 static dt_status *place_in_task_order(const plan *p, dt_assignment *a) {
     const dt_topology *t = p->topology;
     for (int k = 0; k < 4; k++)

@@ -24,7 +24,7 @@ dt_assignment *dt_assignment_new(const dt_topology *t, int replicas, int logical
 }
 
 dt_assignment *dt_assignment_ref(const dt_assignment *a) {
-    /* the count may change although the assignment is constant */
+    /* a constant assignment is counted, too */
     dt_assignment *counted = (dt_assignment *)a;
     counted->refs++;
     return counted;
@@ -37,7 +37,7 @@ DT_API void dt_device_assignment_unref(dt_device_assignment *a) {
     DT_RETIRE(a);
 }
 
-/* ---- core by core ---- */
+/* ---- assignments from a list of cores ---- */
 
 dt_status *dt_topology_given(const dt_topology *t) {
     if (!t)
@@ -70,8 +70,8 @@ static dt_status *check_core_shape(const int64_t *shape, int rank) {
     return s;
 }
 
-/* An error if the core does not exist: IndexError outside the mesh, and where a device is
- * missing. */
+/* Returns an error if the core does not exist: IndexError if it is outside the mesh, or if its
+ * device is missing. */
 static dt_status *check_core(const dt_topology *t, const int64_t at[4], int64_t replica,
                              int64_t logical) {
     bool inside = true;

@@ -36,11 +36,11 @@ static int64_t length_of(const dt_assignment *a, const dt_topology *t, const int
     return hops;
 }
 
-/* Orders replicas as a ring through all chips visits their first cores. */
+/* Orders replicas as a ring through all chips reaches their first cores. */
 static void order_by_ring(const dt_assignment *a, const dt_topology *t, int *order) {
     const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], cores = t->mesh[3];
     int(*ring)[3] = dt_alloc((size_t)chips * sizeof *ring);
-    /* by id: 1 + replica, 0: none */
+    /* [core id]: 1 + number of its replica; 0: none */
     DT_LOCAL int *owner = dt_alloc((size_t)chips * (size_t)cores * sizeof *owner);
     dt_ring(t->mesh, ring);
     for (int r = 0; r < a->replicas; r++)
@@ -66,8 +66,9 @@ void dt_assignment_ring(const dt_assignment *a, const dt_topology *t, int *order
 
 static const int by_axis[4] = {2, 1, 0, 3}; /* z, y, x, core */
 
-/* Returns how many different coordinates the replicas' first cores have along an axis. at[i], which
- * must be 0, becomes 1 + the index of coordinate i among them; it stays 0 where no core is. */
+/* The number of different coordinates that the replicas' first cores have along an axis. at[i],
+ * which must be 0 on entry, becomes 1 + the index of coordinate i among them, or stays 0 if no core
+ * has that coordinate. */
 static int places_along(const dt_assignment *a, int axis, int *at) {
     int n = 0;
     for (int r = 0; r < a->replicas; r++) at[dt_assignment_at(a, r, 0)[axis]] = 1;

@@ -8,17 +8,17 @@
 
 typedef struct dt_canvas {
     int lines, columns;
-    uint32_t *at; /* [lines][columns]: Unicode, 0: blank */
+    uint32_t *at; /* [lines][columns]: code points; 0: blank */
 } dt_canvas;
 
 dt_canvas dt_canvas_create(int lines, int columns);
 void dt_canvas_release(dt_canvas *c);
-/* Writes UTF-8 text from a position to the right, cut at the edge. Returns its number of
+/* Writes UTF-8 text from a position to the right, cut off at the edge. Returns the number of
  * characters. */
 int dt_canvas_put(dt_canvas *c, int line, int column, const char *text);
 /* Writes the same character n times. */
 void dt_canvas_fill(dt_canvas *c, int line, int column, int n, const char *one);
-/* Columns up to the last character of a line. */
+/* The number of columns up to the last character of a line. */
 int dt_canvas_used(const dt_canvas *c, int line);
 void dt_canvas_print_line(const dt_canvas *c, int line, dt_str *out);
 

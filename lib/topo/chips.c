@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of chips: makes one object of each row in topo/chips.h. */
+/* The table of chips: one dt_chip object for each row of topo/chips.h. */
 #include <strings.h>
 
 #include "topo/topo.h"

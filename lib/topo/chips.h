@@ -5,89 +5,101 @@
  * are those of one direction (a link of "164 GB/s" in some tables is two times 82). Numbers that
  * are not published are 0.
  *
- * Sources: [docs] the Cloud TPU pages of the generation; [hc] the TPUv2/v3 talk at Hot Chips 2020;
- * [lib] libtpu 0.0.42.1 asked through its C API; [jax] jax 0.10.2, pallas/mosaic/tpu_info.py;
- * [dssa] the paper "A Domain-Specific Supercomputer for Training Deep Neural Networks", from
- * memory; [sb] the book "How to Scale Your Model"; [dawn] an entry of DAWNBench, 2018; [sky]
- * SkyPilot's catalog of Google Cloud's prices: skypilot-org/skypilot pull requests 3814 (2024) and
- * 4540 (2025), and catalogs/v8/gcp/vms.csv of skypilot-org/skypilot-catalog at 006059e0; [recipes]
- * AI-Hypercomputer/tpu-recipes, microbenchmarks; [mb] AI-Hypercomputer/accelerator-microbenchmarks,
- * whose GB/s of a psum are 2 V (N - 1) / N / seconds. [fit] calibrated on what libtpu 0.0.42.1
- * estimates for 111 products of matrices a generation: see lib/cost/core_product.c.
+ * Comments name the source of each number, as `source: NAME` or `NAME: what it says`:
+ *
+ *   Cloud TPU docs      the Cloud TPU pages of the generation
+ *   Hot Chips           the TPUv2/v3 talk at Hot Chips 2020
+ *   libtpu              libtpu 0.0.42.1, asked through its C API
+ *   libtpu's estimates  calibrated on what libtpu 0.0.42.1 estimates for 111 products of matrices
+ *                       per generation: see lib/cost/core_product.c
+ *   jax                 jax 0.10.2, pallas/mosaic/tpu_info.py
+ *   DSSA paper          "A Domain-Specific Supercomputer for Training Deep Neural Networks", from
+ *                       memory
+ *   Scaling book        the book "How to Scale Your Model"
+ *   DAWNBench           an entry of DAWNBench, 2018
+ *   SkyPilot            SkyPilot's catalog of Google Cloud's prices: skypilot-org/skypilot pull
+ *                       requests 3814 (2024) and 4540 (2025), and catalogs/v8/gcp/vms.csv of
+ *                       skypilot-org/skypilot-catalog at 006059e0
+ *   TPU recipes         AI-Hypercomputer/tpu-recipes, microbenchmarks
+ *   microbenchmarks     AI-Hypercomputer/accelerator-microbenchmarks, whose GB/s of a psum are
+ *                       2 V (N - 1) / N / seconds
  */
-DT_CHIP(v2, .kind = "TPU v2",       /* [lib] */
-        .cores = 2, .devices = 2,   /* [jax, lib] */
-        .counts_cores = true,       /* [docs] v2-8: 8 cores */
-        .core_flops = 46e12 / 2,    /* [jax] 46 TFLOP/s a chip; 2 * 128 * 128 * 0.7 GHz = 22.9e12 */
-        .clock_hz = 700e6,          /* [hc] */
-        .mxus = 1, .mxu_size = 128, /* [jax, docs] */
-        .core_hbm = INT64_C(16) << 29,  /* [docs] 16 GiB a chip */
-        .core_hbm_usable = 8034172928,  /* [lib] memory limit of a device */
-        .core_hbm_Bps = 700e9 / 2,      /* [hc] 700 GB/s a chip; [jax] 716 */
-        .core_vmem = INT64_C(16) << 20, /* [jax] */
-        /* [fit] */
+DT_CHIP(v2, .kind = "TPU v2",     /* source: libtpu */
+        .cores = 2, .devices = 2, /* source: jax, libtpu */
+        .counts_cores = true,     /* Cloud TPU docs: v2-8 has 8 cores */
+        .core_flops = 46e12 / 2,  /* jax: 46 TFLOP/s per chip; 2 * 128 * 128 * 0.7 GHz = 22.9e12 */
+        .clock_hz = 700e6,        /* source: Hot Chips */
+        .mxus = 1, .mxu_size = 128,     /* source: jax, Cloud TPU docs */
+        .core_hbm = INT64_C(16) << 29,  /* Cloud TPU docs: 16 GiB per chip */
+        .core_hbm_usable = 8034172928,  /* libtpu: memory limit of a device */
+        .core_hbm_Bps = 700e9 / 2,      /* Hot Chips: 700 GB/s per chip; jax: 716 */
+        .core_vmem = INT64_C(16) << 20, /* source: jax */
+        /* source: libtpu's estimates */
         .kernel = {.launch = 950,
                    .tile = 140,
                    .share = 0.98,
                    .result = 14.2,
                    .hbm_share = 0.98,
-                   /* [sb] the profile of a 2048-class product: 100 % */
+                   /* Scaling book: the profile of a 2048-class product: 100 % */
                    .measured_share = 1.0,
                    .alus = 2},
-        .links = 4, .link_Bps = 62e9, /* [dssa] 496 Gbit/s; [sb] 120 GB/s for both ways */
-        .hop_s = 1e-6,                /* [sb] */
-        /* calibrated on [sb]'s profile: a reduce-scatter, 1.1 ms by its formula, took 1.13 ms */
+        .links = 4,
+        .link_Bps = 62e9, /* DSSA paper: 496 Gbit/s; Scaling book: 120 GB/s for both ways */
+        .hop_s = 1e-6,    /* source: Scaling book */
+        /* calibrated on the Scaling book's profile: a reduce-scatter, 1.1 ms by its formula, took
+     * 1.13 ms */
         .ring_efficiency = 0.96, .line_efficiency = 0.96,
         .collective_s = 5e-6, /* calibrated on v5e */
         .usd_hour = 4.50 / 4,
-        .price_source = "DAWNBench (2018), region unknown", /* [dawn] 4.50 for a v2-8 */
-        .dims = 2, .wrap = 16,                              /* [lib] 8x16 wraps y, 16x16 both */
-        .shapes = "1x1 2x2 4x4 8x8 8x16 16x16",             /* [lib] */
-        .host = {2, 2, 1})                                  /* [lib] 4 chips */
-DT_CHIP(v3, .kind = "TPU v3",                               /* [lib] */
-        .cores = 2, .devices = 2,                           /* [jax, lib] */
-        .counts_cores = true,                               /* [docs] v3-8: 8 cores */
-        /* [docs] 123 TFLOP/s a chip = clock arithmetic; [sb, jax] say 140 */
-        .core_flops = 123e12 / 2, .clock_hz = 940e6, /* [hc] */
-        .mxus = 2, .mxu_size = 128,                  /* [jax, docs] */
-        .core_hbm = INT64_C(32) << 29,               /* [docs] 32 GiB a chip */
-        .core_hbm_usable = 16624107520,              /* [lib] memory limit of a device */
-        .core_hbm_Bps = 900e9 / 2,                   /* [docs] 900 GB/s a chip; [jax] 825 */
-        .core_vmem = INT64_C(16) << 20,              /* [jax] */
-        /* [fit] */
+        .price_source = "DAWNBench (2018), region unknown", /* DAWNBench: 4.50 for a v2-8 */
+        .dims = 2, .wrap = 16,                              /* libtpu: 8x16 wraps y, 16x16 both */
+        .shapes = "1x1 2x2 4x4 8x8 8x16 16x16",             /* source: libtpu */
+        .host = {2, 2, 1})                                  /* libtpu: 4 chips */
+DT_CHIP(v3, .kind = "TPU v3",                               /* source: libtpu */
+        .cores = 2, .devices = 2,                           /* source: jax, libtpu */
+        .counts_cores = true,                               /* Cloud TPU docs: v3-8 has 8 cores */
+        /* Cloud TPU docs: 123 TFLOP/s per chip = clock arithmetic; Scaling book and jax: 140 */
+        .core_flops = 123e12 / 2, .clock_hz = 940e6, /* source: Hot Chips */
+        .mxus = 2, .mxu_size = 128,                  /* source: jax, Cloud TPU docs */
+        .core_hbm = INT64_C(32) << 29,               /* Cloud TPU docs: 32 GiB per chip */
+        .core_hbm_usable = 16624107520,              /* libtpu: memory limit of a device */
+        .core_hbm_Bps = 900e9 / 2,      /* Cloud TPU docs: 900 GB/s per chip; jax: 825 */
+        .core_vmem = INT64_C(16) << 20, /* source: jax */
+        /* source: libtpu's estimates */
         .kernel = {.launch = 900,
                    .tile = 190,
                    .share = 0.96,
                    .result = 14.3,
                    .hbm_share = 0.95,
                    .measured_share = 0.96,
-                   .alus = 2, /* [fit] */
+                   .alus = 2, /* source: libtpu's estimates */
                    /* calibrated on ResNet-50 of MLPerf 0.6 on v3-32 and v3-128 */
                    .measured_hbm = 0.65,
                    .calibrated = "convnets"},
-        /* [dssa] 656 Gbit/s; [docs] pod all-reduce 340 TB/s over 1024 chips of 4 links: 83 */
-        .links = 4, .link_Bps = 82e9, .hop_s = 1e-6,      /* [sb] */
-        .ring_efficiency = 0.96, .line_efficiency = 0.96, /* as v2 */
+        /* DSSA paper: 656 Gbit/s; Cloud TPU docs: pod all-reduce 340 TB/s over 1024 chips of 4
+     * links: 83 */
+        .links = 4, .link_Bps = 82e9, .hop_s = 1e-6,      /* source: Scaling book */
+        .ring_efficiency = 0.96, .line_efficiency = 0.96, /* as for v2 */
         .collective_s = 5e-6,                             /* calibrated on v5e */
         .usd_hour = 8.00 / 4,
-        .price_source = "on demand in us-east1, August 2024", /* [sky] 2,048 for 1,024 chips */
-        .dims = 2, .wrap = 32, /* [lib] 16x16 does not wrap, 16x32 wraps y, 32x32 both */
-        .shapes = "1x1 2x2 4x2 4x4 4x8 8x8 8x16 16x16 16x32 32x32", /* [lib] */
-        .host = {2, 2, 1}) /* [docs] a v3-8 machine has 4 chips */
+        .price_source = "on demand in us-east1, August 2024", /* SkyPilot: 2,048 for 1,024 chips */
+        .dims = 2, .wrap = 32, /* libtpu: 16x16 does not wrap, 16x32 wraps y, 32x32 both */
+        .shapes = "1x1 2x2 4x2 4x4 4x8 8x8 8x16 16x16 16x32 32x32", /* source: libtpu */
+        .host = {2, 2, 1}) /* Cloud TPU docs: a v3-8 machine has 4 chips */
 DT_CHIP(
-    v4, .kind = "TPU v4", /* [lib] */
-    /* [docs, lib] megacore, Cloud TPU's default; 2 where a program asks for them */
-    .cores = 2, .devices = 1, .counts_cores = true, /* [docs] v4-8: 4 chips */
-    .core_flops = 275e12 / 2,                       /* [docs] 275 TFLOP/s a chip */
-    .core_int8_ops = 275e12 / 2,                    /* [docs] "275 teraflops (bf16 or int8)" */
-    .clock_hz = 1050e6,                             /* 275e12 / (8 * 2 * 128 * 128) */
-    .mxus = 4, .mxu_size = 128,                     /* [jax, docs] */
-    .core_hbm = INT64_C(32) << 29,                  /* [docs] 32 GiB a chip */
-    .core_hbm_usable = 32745848832 / 2,             /* [lib] memory limit of a device, both cores */
-    .core_hbm_Bps = 1200e9 / 2,                     /* [docs] 1,200 GB/s a chip; [jax] 1,230 */
-    .core_vmem = INT64_C(16) << 20,                 /* [jax] */
-    .cmem = INT64_C(128) << 20,                     /* [jax] shared by both cores */
-    /* [fit] */
+    v4, .kind = "TPU v4", /* source: libtpu */
+    /* Cloud TPU docs, libtpu: megacore, Cloud TPU's default; 2 where a program asks for them */
+    .cores = 2, .devices = 1, .counts_cores = true, /* Cloud TPU docs: v4-8 has 4 chips */
+    .core_flops = 275e12 / 2,                       /* Cloud TPU docs: 275 TFLOP/s per chip */
+    .core_int8_ops = 275e12 / 2,        /* Cloud TPU docs: "275 teraflops (bf16 or int8)" */
+    .clock_hz = 1050e6,                 /* 275e12 / (8 * 2 * 128 * 128) */
+    .mxus = 4, .mxu_size = 128,         /* source: jax, Cloud TPU docs */
+    .core_hbm = INT64_C(32) << 29,      /* Cloud TPU docs: 32 GiB per chip */
+    .core_hbm_usable = 32745848832 / 2, /* libtpu: memory limit of a device, both cores */
+    .core_hbm_Bps = 1200e9 / 2,         /* Cloud TPU docs: 1,200 GB/s per chip; jax: 1,230 */
+    .core_vmem = INT64_C(16) << 20,     /* source: jax */
+    .cmem = INT64_C(128) << 20,         /* jax: shared by both cores */
+    /* source: libtpu's estimates */
     .kernel = {.launch = 1600,
                .tile = 73,
                .share = 0.875,
@@ -99,31 +111,33 @@ DT_CHIP(
                .resident = INT64_C(128) << 20,
                .alus = 2,
                .calibrated = "decoders"},
-    /* [sb]; [docs] pod all-reduce 1.1 PB/s over 4096 chips of 6 links: 44.8 */
-    .links = 6, .link_Bps = 45e9, .hop_s = 1e-6,      /* [sb] */
-    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as v5e */
+    /* source: Scaling book; Cloud TPU docs: pod all-reduce 1.1 PB/s over 4096 chips of 6 links:
+     * 44.8 */
+    .links = 6, .link_Bps = 45e9, .hop_s = 1e-6,      /* source: Scaling book */
+    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as for v5e */
     .collective_s = 5e-6,                             /* calibrated on v5e */
-    .pcie_Bps = 16e9,                                 /* [sb] */
-    .dcn_Bps = 6.25e9,                                /* [sb] */
-    .usd_hour = 3.22, .price_source = "on demand, us-central2 (SkyPilot 006059e0)", /* [sky] */
-    .dims = 3, .wrap = 4, /* [lib] cubes of 4x4x4 behind optical switches */
-    .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */
-    .cubes = 64, .any_order = true,                  /* [lib] */
-    .host = {2, 2, 1})                               /* [lib] 4 chips */
+    .pcie_Bps = 16e9,                                 /* source: Scaling book */
+    .dcn_Bps = 6.25e9,                                /* source: Scaling book */
+    .usd_hour = 3.22,
+    .price_source = "on demand, us-central2 (SkyPilot 006059e0)", /* source: SkyPilot */
+    .dims = 3, .wrap = 4, /* libtpu: cubes of 4x4x4 behind optical switches */
+    .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* libtpu: below a cube; none of them wraps */
+    .cubes = 64, .any_order = true,                  /* source: libtpu */
+    .host = {2, 2, 1})                               /* libtpu: 4 chips */
 DT_CHIP(
-    v5e, .kind = "TPU v5 lite",       /* [lib] */
-    .type = "v5litepod",              /* [docs] v5litepod-16 */
-    .aliases = {"v5lite", "v5 lite"}, /* [jax] */
-    .cores = 1, .devices = 1,         /* [jax, lib] */
-    .core_flops = 197e12,             /* [docs] */
-    .core_int8_ops = 393e12,          /* [docs] */
-    .clock_hz = 1500e6,               /* [sb]; 197e12 / (4 * 2 * 128 * 128) = 1.503e9 */
-    .mxus = 4, .mxu_size = 128,       /* [jax, docs] */
-    .core_hbm = INT64_C(16) << 30,    /* [docs] 16 GiB */
-    .core_hbm_usable = 16909334528,   /* [lib] memory limit of a device */
-    .core_hbm_Bps = 819e9,            /* [docs] later copies say 800; [jax] 820 */
-    .core_vmem = INT64_C(128) << 20,  /* [jax] */
-    /* [fit] */
+    v5e, .kind = "TPU v5 lite",       /* source: libtpu */
+    .type = "v5litepod",              /* Cloud TPU docs: v5litepod-16 */
+    .aliases = {"v5lite", "v5 lite"}, /* source: jax */
+    .cores = 1, .devices = 1,         /* source: jax, libtpu */
+    .core_flops = 197e12,             /* source: Cloud TPU docs */
+    .core_int8_ops = 393e12,          /* source: Cloud TPU docs */
+    .clock_hz = 1500e6,         /* source: Scaling book; 197e12 / (4 * 2 * 128 * 128) = 1.503e9 */
+    .mxus = 4, .mxu_size = 128, /* source: jax, Cloud TPU docs */
+    .core_hbm = INT64_C(16) << 30,   /* Cloud TPU docs: 16 GiB */
+    .core_hbm_usable = 16909334528,  /* libtpu: memory limit of a device */
+    .core_hbm_Bps = 819e9,           /* Cloud TPU docs, of which later versions say 800; jax: 820 */
+    .core_vmem = INT64_C(128) << 20, /* source: jax */
+    /* source: libtpu's estimates */
     .kernel = {.launch = 3700,
                .tile = 33,
                .share = 0.985,
@@ -135,35 +149,40 @@ DT_CHIP(
                .resident = INT64_C(112) << 20,
                .alus = 3,
                .calibrated = "decoders"},
-    .links = 4, .link_Bps = 45e9, /* [sb]; [docs] 400 GB/s a chip both ways: 50 nominal */
-    .hop_s = 1e-6,                /* [sb] */
-    .ring_efficiency = 0.95,      /* [sb] measured along the 16 of 8x16, from 10 MB up */
-    /* calibrated on [sb]'s profile: an all-gather of 33.5 MB over 4 without wraparound, 680 us */
+    .links = 4,
+    .link_Bps =
+        45e9, /* source: Scaling book; Cloud TPU docs: 400 GB/s per chip both ways: 50 nominal */
+    .hop_s = 1e-6,           /* source: Scaling book */
+    .ring_efficiency = 0.95, /* Scaling book: measured along the 16 of 8x16, from 10 MB up */
+    /* calibrated on the Scaling book's profile: an all-gather of 33.5 MB over 4 without
+     * wraparound, 680 us */
     .line_efficiency = 0.83,
-    /* calibrated on [sb]'s profile of v5e: an all-gather of 131 kB in 8 us, of which 3 are hops */
-    .collective_s = 5e-6, .pcie_Bps = 16e9, /* [sb] */
-    .dcn_Bps = 3.125e9,                     /* [docs] a host of 8 chips has 2 x 100 Gbit/s */
+    /* calibrated on the Scaling book's profile of v5e: an all-gather of 131 kB in 8 us, of which
+     * 3 are hops */
+    .collective_s = 5e-6, .pcie_Bps = 16e9, /* source: Scaling book */
+    .dcn_Bps = 3.125e9, /* Cloud TPU docs: a host of 8 chips has 2 x 100 Gbit/s */
     .usd_hour = 1.20,
-    .price_source = "on demand, us-central1 (SkyPilot 006059e0)", /* [sky]; [sb] says so, too */
-    .dims = 2, .wrap = 16,                          /* [lib] 8x16 wraps y, 16x16 both */
-    .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16", /* [lib, docs] */
-    /* [docs] machines of 4 chips; up to 8 chips are one machine */
+    .price_source =
+        "on demand, us-central1 (SkyPilot 006059e0)", /* source: SkyPilot, Scaling book */
+    .dims = 2, .wrap = 16,                            /* libtpu: 8x16 wraps y, 16x16 both */
+    .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16",   /* source: libtpu, Cloud TPU docs */
+    /* Cloud TPU docs: machines of 4 chips; up to 8 chips are one machine */
     .host = {2, 2, 1}, .lone_host = {2, 4, 1})
 DT_CHIP(
-    v5p, .kind = "TPU v5",         /* [lib] */
-    .aliases = {"v5"},             /* [jax] */
-    .cores = 2, .devices = 1,      /* [jax, lib] megacore */
-    .counts_cores = true,          /* [docs] v5p-8: 4 chips */
-    .core_flops = 459e12 / 2,      /* [docs] 459 TFLOP/s a chip */
-    .core_int8_ops = 918e12 / 2,   /* [docs] */
-    .clock_hz = 1750e6,            /* [sb]; 459e12 / (8 * 2 * 128 * 128) */
-    .mxus = 4, .mxu_size = 128,    /* [jax, docs] */
-    .core_hbm = INT64_C(95) << 29, /* [docs] 95 GiB a chip */
-    /* [lib] memory limit of a device, both cores: above the 95 GiB of the docs */
+    v5p, .kind = "TPU v5",         /* source: libtpu */
+    .aliases = {"v5"},             /* source: jax */
+    .cores = 2, .devices = 1,      /* jax, libtpu: megacore */
+    .counts_cores = true,          /* Cloud TPU docs: v5p-8 has 4 chips */
+    .core_flops = 459e12 / 2,      /* Cloud TPU docs: 459 TFLOP/s per chip */
+    .core_int8_ops = 918e12 / 2,   /* source: Cloud TPU docs */
+    .clock_hz = 1750e6,            /* source: Scaling book; 459e12 / (8 * 2 * 128 * 128) */
+    .mxus = 4, .mxu_size = 128,    /* source: jax, Cloud TPU docs */
+    .core_hbm = INT64_C(95) << 29, /* Cloud TPU docs: 95 GiB per chip */
+    /* libtpu: memory limit of a device, both cores: above the 95 GiB of the docs */
     .core_hbm_usable = 102803437568 / 2,
-    .core_hbm_Bps = 2765e9 / 2,     /* [docs] 2,765 GB/s a chip; [jax] 2,460 */
-    .core_vmem = INT64_C(64) << 20, /* [jax] */
-    /* [fit] */
+    .core_hbm_Bps = 2765e9 / 2,     /* Cloud TPU docs: 2,765 GB/s per chip; jax: 2,460 */
+    .core_vmem = INT64_C(64) << 20, /* source: jax */
+    /* source: libtpu's estimates */
     .kernel = {.launch = 4430,
                .tile = 30,
                .share = 0.955,
@@ -175,89 +194,95 @@ DT_CHIP(
                .resident = INT64_C(48) << 20,
                .alus = 2,
                .calibrated = "decoders"},
-    .links = 6, .link_Bps = 90e9, /* [sb]; [docs] 1,200 GB/s a chip both ways: 100 nominal */
-    .hop_s = 1e-6,                /* [sb] */
-    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as v5e */
+    .links = 6,
+    .link_Bps =
+        90e9, /* source: Scaling book; Cloud TPU docs: 1,200 GB/s per chip both ways: 100 nominal */
+    .hop_s = 1e-6,                                    /* source: Scaling book */
+    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as for v5e */
     .collective_s = 5e-6,                             /* calibrated on v5e */
-    .pcie_Bps = 16e9,                                 /* [sb] */
-    .dcn_Bps = 6.25e9,                                /* [docs] 50 Gbit/s a chip */
+    .pcie_Bps = 16e9,                                 /* source: Scaling book */
+    .dcn_Bps = 6.25e9,                                /* Cloud TPU docs: 50 Gbit/s per chip */
     .usd_hour = 4.20,
-    .price_source = "on demand, us-central1 (SkyPilot 006059e0)", /* [sky]; [sb] says so, too */
-    .dims = 3, .wrap = 4, /* [lib] cubes of 4x4x4 behind optical switches */
-    .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */
-    .cubes = 140,                                    /* [lib] 16x20x28 */
-    .job_cubes = 96,                                 /* [docs] 16x16x24 */
-    .twists = true,                       /* [tpu-recipes] Mixtral on v5p: 4x4x8_untwisted */
-    .host = {2, 2, 1})                    /* [lib] 4 chips */
-DT_CHIP(v6e, .kind = "TPU v6 lite",       /* [lib] */
-        .aliases = {"v6lite", "v6 lite"}, /* [lib] */
-        .cores = 1, .devices = 1,         /* [jax, lib] */
-        .core_flops = 918e12,             /* [docs] */
-        .core_int8_ops = 1836e12,         /* [docs] */
-        /* unknown; at this one the peak is 524288 FLOP a cycle, twice what 2 MXUs of 256 x 256 do
-     * [docs] */
-        .clock_hz = 1750e6, .mxus = 2, .mxu_size = 256, /* [jax, docs] */
-        .core_hbm = INT64_C(32) << 30,                  /* [docs] 32 GiB */
-        .core_hbm_usable = 33550235648,                 /* [lib] memory limit of a device */
-        .core_hbm_Bps = 1638e9,                         /* [docs] */
-        .core_vmem = INT64_C(128) << 20,                /* [jax] */
-        /* [fit] */
-        .kernel = {.launch = 4300,
-                   .tile = 127,
-                   .share = 0.845,
-                   .result = 7.6,
-                   .hbm_share = 0.845,
-                   .int8_rate = 1.5,
-                   /* [recipes] 8192^3: 90 % */
-                   .measured_share = 0.9,
-                   .resident = INT64_C(96) << 20,
-                   .alus = 2.7},
-        .links = 4, .link_Bps = 90e9, /* [sb]; [docs] 800 GB/s a chip both ways: 100 nominal */
-        .hop_s = 1e-6,                /* [sb] */
-        .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as v5e */
-        /* calibrated on the psum of 606 MB over 16x16 of [recipes], by [mb] 5.12 ms */
-        .sum_efficiency = 0.69, .collective_s = 5e-6, /* calibrated on v5e */
-        .pcie_Bps = 32e9,                             /* [sb] */
-        .dcn_Bps = 12.5e9, /* [docs] a host of 8 chips has 4 x 200 Gbit/s */
-        .usd_hour = 2.70, .price_source = "on demand in us-east5, January 2025", /* [sky] */
-        .dims = 2, .wrap = 16,                          /* [lib] 8x16 wraps y, 16x16 both */
-        .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16", /* [lib, docs] */
-        /* [docs] machines of 4 chips; up to 8 chips are one machine */
-        .host = {2, 2, 1}, .lone_host = {2, 4, 1})
+    .price_source =
+        "on demand, us-central1 (SkyPilot 006059e0)", /* source: SkyPilot, Scaling book */
+    .dims = 3, .wrap = 4, /* libtpu: cubes of 4x4x4 behind optical switches */
+    .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* libtpu: below a cube; none of them wraps */
+    .cubes = 140,                                    /* libtpu: 16x20x28 */
+    .job_cubes = 96,                                 /* Cloud TPU docs: 16x16x24 */
+    .twists = true,    /* TPU recipes: Mixtral on v5p: 4x4x8_untwisted */
+    .host = {2, 2, 1}) /* libtpu: 4 chips */
 DT_CHIP(
-    tpu7x, .kind = "TPU7x",                       /* [lib] */
-    .aliases = {"v7x", "7x", "ironwood", "tpu7"}, /* [docs] Ironwood; [xpk] tpu7 */
-    .cores = 2, .devices = 2,                     /* [jax, lib] two chiplets, each a device */
-    .counts_cores = true,                         /* [docs] tpu7x-8: 4 chips */
-    .core_flops = 2307e12 / 2,                    /* [docs] 2,307 TFLOP/s a chip */
+    v6e, .kind = "TPU v6 lite",       /* source: libtpu */
+    .aliases = {"v6lite", "v6 lite"}, /* source: libtpu */
+    .cores = 1, .devices = 1,         /* source: jax, libtpu */
+    .core_flops = 918e12,             /* source: Cloud TPU docs */
+    .core_int8_ops = 1836e12,         /* source: Cloud TPU docs */
     /* unknown; at this one the peak is 524288 FLOP a cycle, twice what 2 MXUs of 256 x 256 do
-     * [docs] */
-    .clock_hz = 2200e6, .mxus = 2, .mxu_size = 256, /* [jax, docs] */
-    .core_hbm = INT64_C(192) << 29,                 /* [docs] 192 GiB a chip */
-    .core_hbm_usable = 101732839424,                /* [lib] memory limit of a device */
-    .core_hbm_Bps = 7380e9 / 2,                     /* [docs] 7,380 GB/s a chip */
-    .core_vmem = INT64_C(64) << 20,                 /* [jax] */
-    /* [fit] */
+     * Cloud TPU docs */
+    .clock_hz = 1750e6, .mxus = 2, .mxu_size = 256, /* source: jax, Cloud TPU docs */
+    .core_hbm = INT64_C(32) << 30,                  /* Cloud TPU docs: 32 GiB */
+    .core_hbm_usable = 33550235648,                 /* libtpu: memory limit of a device */
+    .core_hbm_Bps = 1638e9,                         /* source: Cloud TPU docs */
+    .core_vmem = INT64_C(128) << 20,                /* source: jax */
+    /* source: libtpu's estimates */
+    .kernel = {.launch = 4300,
+               .tile = 127,
+               .share = 0.845,
+               .result = 7.6,
+               .hbm_share = 0.845,
+               .int8_rate = 1.5,
+               /* TPU recipes: 8192^3: 90 % */
+               .measured_share = 0.9,
+               .resident = INT64_C(96) << 20,
+               .alus = 2.7},
+    .links = 4,
+    .link_Bps =
+        90e9, /* source: Scaling book; Cloud TPU docs: 800 GB/s per chip both ways: 100 nominal */
+    .hop_s = 1e-6,                                    /* source: Scaling book */
+    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as for v5e */
+    /* calibrated on the psum of 606 MB over 16x16 of TPU recipes, by microbenchmarks 5.12 ms */
+    .sum_efficiency = 0.69, .collective_s = 5e-6, /* calibrated on v5e */
+    .pcie_Bps = 32e9,                             /* source: Scaling book */
+    .dcn_Bps = 12.5e9, /* Cloud TPU docs: a host of 8 chips has 4 x 200 Gbit/s */
+    .usd_hour = 2.70, .price_source = "on demand in us-east5, January 2025", /* source: SkyPilot */
+    .dims = 2, .wrap = 16,                          /* libtpu: 8x16 wraps y, 16x16 both */
+    .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16", /* source: libtpu, Cloud TPU docs */
+    /* Cloud TPU docs: machines of 4 chips; up to 8 chips are one machine */
+    .host = {2, 2, 1}, .lone_host = {2, 4, 1})
+DT_CHIP(
+    tpu7x, .kind = "TPU7x",                       /* source: libtpu */
+    .aliases = {"v7x", "7x", "ironwood", "tpu7"}, /* Cloud TPU docs: Ironwood; xpk: tpu7 */
+    .cores = 2, .devices = 2,                     /* jax, libtpu: two chiplets, each a device */
+    .counts_cores = true,                         /* Cloud TPU docs: tpu7x-8 has 4 chips */
+    .core_flops = 2307e12 / 2,                    /* Cloud TPU docs: 2,307 TFLOP/s per chip */
+    /* unknown; at this one the peak is 524288 FLOP a cycle, twice what 2 MXUs of 256 x 256 do
+     * Cloud TPU docs */
+    .clock_hz = 2200e6, .mxus = 2, .mxu_size = 256, /* source: jax, Cloud TPU docs */
+    .core_hbm = INT64_C(192) << 29,                 /* Cloud TPU docs: 192 GiB per chip */
+    .core_hbm_usable = 101732839424,                /* libtpu: memory limit of a device */
+    .core_hbm_Bps = 7380e9 / 2,                     /* Cloud TPU docs: 7,380 GB/s per chip */
+    .core_vmem = INT64_C(64) << 20,                 /* source: jax */
+    /* source: libtpu's estimates */
     .kernel = {.launch = 5460,
                .tile = 119,
                .share = 0.88,
                .result = 4.15,
                .hbm_share = 0.78,
-               .fp8_rate = 2, /* [docs] 4,614 TFLOP/s */
+               .fp8_rate = 2, /* Cloud TPU docs: 4,614 TFLOP/s */
                .int8_rows = 200,
                .vectors = true,
-               /* [recipes] 16384^3: 82.4 %, 32768^3: 82.9 % */
+               /* TPU recipes: 16384^3: 82.4 %, 32768^3: 82.9 % */
                .measured_share = 0.83,
                .resident = INT64_C(48) << 20,
                .alus = 2.6},
-    .links = 6, .link_Bps = 100e9, /* [docs] 1,200 GB/s a chip both ways, nominal */
-    .hop_s = 1e-6,                 /* [sb] of v5p; of tpu7x unknown */
-    /* as v5e, of 90 % of the nominal rate, as [sb] counts all other generations */
+    .links = 6, .link_Bps = 100e9, /* Cloud TPU docs: 1,200 GB/s per chip both ways, nominal */
+    .hop_s = 1e-6,                 /* Scaling book: of v5p; of tpu7x unknown */
+    /* as for v5e, of 90 % of the nominal rate, as Scaling book counts all other generations */
     .ring_efficiency = 0.86, .line_efficiency = 0.75, .collective_s = 5e-6, /* calibrated on v5e */
-    /* [docs] between the chiplets, six times a link; from memory */
-    .core_link_Bps = 6 * 2 * 100e9, .dcn_Bps = 12.5e9, /* [docs] 100 Gbit/s a chip */
-    .dims = 3, .wrap = 4, /* [lib] cubes of 4x4x4 behind optical switches */
-    .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */
-    .cubes = 144, .long_twists = true,               /* [lib] 9,216 chips */
-    .host = {2, 2, 1})                               /* [docs] 4 chips */
+    /* Cloud TPU docs: between the chiplets, six times a link; from memory */
+    .core_link_Bps = 6 * 2 * 100e9, .dcn_Bps = 12.5e9, /* Cloud TPU docs: 100 Gbit/s per chip */
+    .dims = 3, .wrap = 4, /* libtpu: cubes of 4x4x4 behind optical switches */
+    .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* libtpu: below a cube; none of them wraps */
+    .cubes = 144, .long_twists = true,               /* libtpu: 9,216 chips */
+    .host = {2, 2, 1})                               /* Cloud TPU docs: 4 chips */
 #undef DT_CHIP

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cluster: hosts on a network, each with devices that are linked inside, as a job describes
- * them. It is a topology like that of a slice, with hosts as chips and their devices as cores; of
- * the "chip" only the rates are known:
+ * A cluster: hosts on a network, each with devices that are linked inside, as a job describes them.
+ * It is a topology like that of a slice, with hosts as chips and their devices as cores; only the
+ * rates of the "chip" are known:
  *
  *     4 hosts x 2 devices      mesh [x 1, y 4, z 1, core 2]
  *
@@ -15,7 +15,7 @@
 #include "topo/draw.h"
 
 /* Vector operations run at half the rate of products, which do a multiplication and an addition at
- * once. One lane of dt_core_roofline is 1,024 numbers. */
+ * the same time. One lane of dt_core_roofline handles 1,024 numbers. */
 enum { LANES = 1024, SHOWN = 16 };
 
 dt_topology *dt_topology_of_cluster(const dt_cluster_facts *f) {
@@ -68,7 +68,7 @@ void dt_cluster_traffic(const dt_topology *t, dt_str *out) {
                       c->link_Bps / 1e9, c->hop_s * 1e6);
 }
 
-/* Of many devices, prints the first two and the last one. */
+/* Prints a host. If there are many devices, prints only the first two and the last one. */
 static void put_host(const dt_topology *t, bool replicas, int host, dt_str *out) {
     dt_str_printf(out, "host %-4d [", host);
     for (int d = 0; d < t->devices; d++) {

@@ -15,7 +15,7 @@ static const char *const types[] = {
     [DT_DEVICE_CPU] = "CPU", [DT_DEVICE_GPU] = "GPU", [DT_DEVICE_TPU] = "TPU"};
 enum { TYPES = sizeof types / sizeof *types };
 
-/* A name that is being read; none of its parts may occur twice. */
+/* A device name that is being read. Each part may occur only once. */
 typedef struct reader {
     const char *text; /* the whole name, for messages */
     const dt_location *at;
@@ -45,7 +45,7 @@ static dt_status *read_type(const reader *r, const char *name, size_t length) {
     return malformed(r, "the device type must be CPU, GPU or TPU");
 }
 
-/* "CPU:0" */
+/* Reads a device such as "CPU:0". */
 static dt_status *read_device(reader *r, const char *part) {
     const char *colon = strchr(part, ':');
     if (r->device) return malformed(r, "it names two devices");
@@ -55,7 +55,7 @@ static dt_status *read_device(reader *r, const char *part) {
     return read_number(r, colon + 1, &r->out->index);
 }
 
-/* NULL if the text is a valid job name; else the rule that it breaks. */
+/* The rule that a text breaks as a job name; NULL: it is a valid name. */
 static const char *job_fault(const char *job) {
     size_t length = strlen(job);
     if (length == 0 || length >= DT_JOB_NAME) return "the job's name must have 1 to 31 characters";
@@ -161,7 +161,7 @@ static dt_status *check_kind(const char *name, const dt_location *at, const dt_d
 
 static dt_status *parse(const char *const *names, int n, const dt_location *at, bool accelerated,
                         dt_device_name *out) {
-    uint64_t listed[DT_MAX_CPU_DEVICES / 64] = {0}; /* a bit for each index */
+    uint64_t listed[DT_MAX_CPU_DEVICES / 64] = {0}; /* one bit for each index that was listed */
     for (int i = 0; i < n; i++) {
         DT_TRY(dt_device_name_parse(names[i], at, &out[i]));
         DT_TRY(accelerated ? check_kind(names[i], at, &out[i], &out[0])

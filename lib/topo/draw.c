@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A slice as text: one plane of chips for each z, with rows y and columns x; each chip shows its
- * cores.
+ * Draws a slice as text: one plane of chips for each z, with rows y and columns x; each chip shows
+ * its cores.
  *
  *     v3-8   4 chips (2x2)   8 cores   16 GiB HBM per core   1 host   mesh [x 2, y 2, z 1, core 2]
  *
@@ -28,10 +28,10 @@
 
 enum { PAGE = 80, LEGEND = 100, UNBROKEN = 1 << 20, BESIDE = 6 };
 
-/* The characters of a drawing. */
+/* The characters for the parts of a drawing. */
 typedef struct pen {
-    const char *across, *down;             /* links */
-    const char *host_across, *host_down;   /* links inside a host, if there are several hosts */
+    const char *across, *down;             /* links between chips */
+    const char *host_across, *host_down;   /* links inside a host, if the slice has several hosts */
     const char *round_across, *round_down; /* links that close a ring */
     const char *fold, *fold_down;
 } pen;
@@ -78,20 +78,20 @@ static void label_cores(dt_sketch *k) {
 
 /* The position of a plane on the sheet. */
 typedef struct frame {
-    int z, line, column; /* line of its first row of chips */
+    int z, line, column; /* z: the plane; line, column: position of its first row of chips */
 } frame;
 
 static int column_of(const dt_sketch *k, const frame *f, int i) {
     return f->column + dt_sketch_column(k, i);
 }
 
-/* The chip at the i-th column and j-th row that are shown. */
+/* The coordinates of the chip in the i-th shown column and j-th shown row. */
 static void place_of(const dt_sketch *k, const frame *f, int i, int j, dt_coords at) {
     memcpy(at, (dt_coords){dt_shown_at(&k->cut[0], i), dt_shown_at(&k->cut[1], j), f->z, 0},
            sizeof(dt_coords));
 }
 
-/* Whether two neighbours of a slice of several hosts are on the same one. */
+/* Whether two neighbouring chips are on the same host, in a slice of several hosts. */
 static bool same_host(const dt_sketch *k, const dt_coords a, const dt_coords b) {
     return k->t->tasks > 1 && dt_topology_task(k->t, a) == dt_topology_task(k->t, b);
 }
@@ -112,7 +112,8 @@ static int draw_chip(dt_sketch *k, const frame *f, int i, int j) {
     return dt_canvas_put(&k->canvas, f->line + 2 * j, column_of(k, f, i), dt_str_text(&text));
 }
 
-/* Draws the link from a chip that ends at column `from` to the next chip or the fold. */
+/* Draws the link that leads from a chip, whose drawing ends at column `from`, to the next chip or
+ * to the fold. */
 static void draw_across(dt_sketch *k, const frame *f, int i, int j, int from) {
     const pen *with = pen_of(k);
     dt_coords a, b;
@@ -162,7 +163,7 @@ static void draw_rounds(dt_sketch *k, const frame *f) {
     }
 }
 
-/* Column heads, centred above the chips where there is room. */
+/* Draws the heads of columns, centred above the chips if there is room. */
 static void draw_heads(dt_sketch *k, const frame *f, int line) {
     for (int i = 0; i < k->cut[0].n; i++) {
         char head[16];
@@ -190,7 +191,7 @@ static void draw_plane(dt_sketch *k, int plane, int top) {
         dt_canvas_put(&k->canvas, top, 1, pen_of(k)->fold);
 }
 
-/* "y=0" before each row of a band. */
+/* Draws labels such as "y=0" before each row of a band. */
 static void draw_margin(dt_sketch *k, int top) {
     const int first = top + 1 + (k->t->mesh[2] > 1) + dt_topology_wraps(k->t, 1);
     for (int j = 0; j < k->cut[1].n; j++) {
@@ -211,7 +212,7 @@ static void draw_planes(dt_sketch *k) {
     for (int band = 0; band < bands; band++) draw_margin(k, band * lines);
 }
 
-/* The column of a legend beside the planes; 0: it does not fit. */
+/* The column of a legend to the right of the planes; 0: it does not fit. */
 static int legend_column(const dt_sketch *k, const dt_str *legend, int n) {
     int widest = 0, column = 0;
     for (int i = 0; i < n; i++) {
@@ -227,7 +228,7 @@ static int legend_column(const dt_sketch *k, const dt_str *legend, int n) {
                : 0;
 }
 
-/* Prints planes with n lines of legend beside them, from their second line on. */
+/* Prints planes with the n lines of the legend to their right, from the second line on. */
 static void print_planes(const dt_sketch *k, const dt_str *legend, int n, int column, dt_str *out) {
     const int lines = n + 1 > k->canvas.lines ? n + 1 : k->canvas.lines;
     for (int line = 0; line < lines; line++) {

@@ -39,7 +39,7 @@ static void cut(dt_sketch *k, int limit) {
 static void set_style(dt_sketch *k, bool roomy, int least_gap) {
     const int cores = k->t->mesh[3];
     k->roomy = roomy;
-    /* "[ a | b ]", "a|b" */
+    /* the width of "[ a | b ]", or of "a|b" */
     k->cell = roomy ? cores * (k->label_width + 3) + 1 : cores * (k->label_width + 1) - 1;
     k->gap = roomy ? ROOMY_GAP : dt_max(TIGHT_COLUMN - k->cell, least_gap);
     k->margin = roomy ? ROOMY_MARGIN : TIGHT_MARGIN;
@@ -69,13 +69,13 @@ int dt_sketch_plane_lines(const dt_sketch *k) {
 
 int dt_sketch_bands(const dt_sketch *k) { return (k->cut[2].n + k->per_band - 1) / k->per_band; }
 
-/* Puts as many planes side by side as fit on the page. False: not even one fits, or all together
- * need too many lines. */
+/* Puts as many planes side by side as fit on the page. False: not even one plane fits, or all bands
+ * together have too many lines. */
 static bool fits(dt_sketch *k) {
     int width = dt_sketch_plane_width(k),
         room = k->page - k->margin - (k->cut[2].folded ? FOLD - 1 : 0);
     k->per_band = dt_max((room + between(k)) / (width + between(k)), 1);
-    /* bands of one length */
+    /* makes the bands equally long */
     k->per_band = (k->cut[2].n + dt_sketch_bands(k) - 1) / dt_sketch_bands(k);
     return width <= room && dt_sketch_bands(k) * (dt_sketch_plane_lines(k) + 1) <= MOST_LINES;
 }
@@ -89,7 +89,7 @@ void dt_sketch_fit(dt_sketch *k) {
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         cut(k, limits[i]);
         if (fits(k)) {
-            /* Widens the gaps between chips if that needs no further band. */
+            /* Widens the gaps between chips as long as that needs no further band. */
             const dt_sketch tight = *k;
             set_style(k, false, WIDE_GAP);
             if (!fits(k) || dt_sketch_bands(k) > dt_sketch_bands(&tight)) *k = tight;

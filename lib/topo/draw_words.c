@@ -12,7 +12,7 @@ static void print_sides(const dt_slice *s, dt_str *out) {
     if (s->chips[2] > 1) dt_str_printf(out, "x%d", s->chips[2]);
 }
 
-/* "8 cores   16 GiB HBM per core", "4 devices of 2 cores   32 GiB HBM per device" */
+/* Prints devices: "8 cores 16 GiB HBM per core", "4 devices of 2 cores 32 GiB HBM per device". */
 static void print_devices(const dt_topology *t, dt_str *out) {
     const int cores = dt_topology_device_cores(t), n = dt_topology_cores(t);
     const char *what = cores > 1 ? "device" : "core";
@@ -48,7 +48,7 @@ void dt_draw_header(const dt_topology_picture *p, int columns, dt_str *out) {
 
 static const char *const axis_name[] = {"x", "y", "z"};
 
-/* "x", "x and y", "x, y and z" */
+/* Prints the selected axes: "x", "x and y", "x, y and z". */
 static void print_axes(const bool which[3], dt_str *out) {
     int left = which[0] + which[1] + which[2];
     for (int axis = 0; axis < 3; axis++)
@@ -74,7 +74,7 @@ static void print_replicas(const dt_sketch *k, const dt_assignment *a, dt_str **
 
 static void print_hosts(const dt_sketch *k, dt_str *line) {
     const dt_coords zero = {0};
-    int side[3] = {1, 1, 1}; /* chips of the first host */
+    int side[3] = {1, 1, 1}; /* number of chips of the first host along each axis */
     for (int axis = 0; axis < 3; axis++) {
         dt_coords at = {0};
         while (++at[axis] < k->t->mesh[axis] &&
@@ -102,8 +102,8 @@ static void print_wraps(const dt_sketch *k, dt_str *line) {
     }
 }
 
-/* "twisted: a full turn around x or y ends 4 chips further along z; no two chips are more than 6
- * links apart (8 without the twist)" */
+/* Explains a twist: "twisted: a full turn around x or y ends 4 chips further along z; no two chips
+ * are more than 6 links apart (8 without the twist)". */
 static void print_twist(const dt_sketch *k, dt_str *line) {
     dt_local_str shorts = {0};
     bool along[3] = {false};
@@ -132,7 +132,8 @@ static bool is_same(const dt_slice *a, const dt_slice *b) {
     return memcmp(a->chips, b->chips, sizeof a->chips) == 0 && a->twisted == b->twisted;
 }
 
-/* Lists other wirings and shapes with as many chips, the most cubic first. */
+/* Lists other wirings, and other shapes with the same number of chips, beginning with those closest
+ * to a cube. */
 static void print_others(const dt_sketch *k, dt_str *line) {
     int n, others = 0, chips = dt_slice_chips(k->t->slice);
     DT_LOCAL dt_slice *all = dt_slices_of(k->t->slice->chip, &n);

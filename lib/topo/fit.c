@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a block of logical devices fits. On a given slice, all blocks with that number of devices
- * are sorted into those that fit and those that do not, by the axis that is too short. For each
- * generation, the smallest slices with room are listed.
+ * Where a block of logical devices fits. For a given slice, lists the blocks with that number of
+ * devices that fit, and those that do not with the axis that is too short. For each generation, the
+ * smallest slices with room are listed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +17,10 @@ enum { HANDFUL = 5, MOST_MISFITS = 8, INDENT = 16, UNBROKEN = 1 << 20 };
 
 static const char *const axis_name[] = {"x", "y", "z", "core"};
 
-/* A block, and how often it fits. */
+/* A block of devices, and how often it fits on the slice. */
 typedef struct block {
     int64_t side[4];
-    int64_t replicas; /* 0: it does not fit */
+    int64_t replicas; /* number of replicas; 0: the block does not fit */
     int axis;         /* if it does not fit: the first axis that is too short */
 } block;
 
@@ -37,7 +37,7 @@ static void count_replicas(const int mesh[4], block *b) {
     }
 }
 
-/* All blocks with `devices` devices, whole chips first. */
+/* All blocks with `devices` devices, beginning with those of whole chips. */
 static blocks blocks_of(int64_t devices, const int mesh[4]) {
     blocks all = {0};
     for (int64_t core = devices; core >= 1; core--)
@@ -91,7 +91,7 @@ static void print_misfits(const blocks *all, const int mesh[4], int axis, int co
 static void print_slice(const dt_topology *t, const int64_t want[4], int columns, dt_str *out) {
     const int64_t devices = want[0] * want[1] * want[2] * want[3];
     blocks all = blocks_of(devices, t->mesh);
-    /* "[1,2,2,2] does not fit v3-8, mesh [2,2,1,2]: z is 2, the slice has 1" */
+    /* prints "[1,2,2,2] does not fit v3-8, mesh [2,2,1,2]: z is 2, the slice has 1" */
     block b = {.side = {want[0], want[1], want[2], want[3]}};
     count_replicas(t->mesh, &b);
     dt_list_print(out, want, 4);
@@ -112,7 +112,8 @@ static void print_slice(const dt_topology *t, const int64_t want[4], int columns
 
 /* ---- slices ---- */
 
-/* A slice with enough room, and the number of devices that each of its chips must show for that. */
+/* A slice with enough room, and the number of devices that each of its chips must show so that
+ * there is enough. */
 typedef struct room {
     dt_slice slice;
     int devices;
@@ -127,8 +128,8 @@ static bool has_room(const dt_slice *s, const int64_t want[4], room *out) {
     return false;
 }
 
-/* The smallest of a generation with room, the usual shapes only unless no other has it; their
- * number. */
+/* Finds the smallest slices of a generation with room. Unusual shapes are used only if no usual one
+ * has room. Returns their number. */
 static int find_rooms(const dt_chip *c, const int64_t want[4], room found[HANDFUL]) {
     int all, n = 0;
     DT_LOCAL dt_slice *slice = dt_slices_of(c, &all);

@@ -7,7 +7,7 @@
 
 void dt_list_print(dt_str *out, const int64_t *v, int n);
 void dt_list_print_4(dt_str *out, const int v[4]);
-/* A list as text for messages, for at most 8 numbers. */
+/* The text of a list of at most 8 numbers, for messages. */
 dt_text dt_text_of_list(const int64_t *v, int n);
 dt_text dt_text_of_4(const int v[4]);
 

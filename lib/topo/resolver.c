@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TPUClusterResolver: from a name to a slice. "" means this machine's own TPU, which two
+ * TPUClusterResolver finds the slice of a name. "" means this machine's own TPU, which two
  * environment variables describe on Google Cloud. The slice is simulated unless its plug-in
  * computes (back end pjrt); the resolver keeps a sentence that says so, unless the user asked for a
  * simulated slice.
@@ -14,7 +14,7 @@
 
 static const char fallback[] = "v3-8";
 
-/* How a slice is found: the error for unknown names, and the location of the name. */
+/* A request for a slice: the error for unknown names, and the location of the name. */
 typedef struct lookup {
     dt_error unknown;
     const dt_location *at;
@@ -35,8 +35,8 @@ static dt_status *from_variable(dt_resolver *r, const lookup *how, const char *v
     return NULL;
 }
 
-/* TPU_TOPOLOGY gives the shape for the number of chips in TPU_ACCELERATOR_TYPE: v4-512 may be
- * 4x4x16, not 4x8x8. */
+/* Finds the slice for an accelerator type. TPU_TOPOLOGY gives the shape if the number of chips
+ * alone is not enough: v4-512 may be 4x4x16 instead of 4x8x8. */
 static dt_status *from_type(dt_resolver *r, const lookup *how, const char *type, dt_slice *out) {
     const char *shape = dt_environment("TPU_TOPOLOGY");
     dt_slice whole;
@@ -65,8 +65,8 @@ static bool names_a_slice(const char *name) {
     return !s;
 }
 
-/* This machine's TPU: its type from Cloud TPU, else the name if it is a type, else the
- * fall-back. */
+/* Finds this machine's TPU: by the type that Cloud TPU reports, else by the name if it is a type;
+ * else uses the fall-back. */
 static dt_status *from_machine(dt_resolver *r, const lookup *how, dt_slice *out) {
     const char *type = dt_environment("TPU_ACCELERATOR_TYPE"), *name = dt_environment("TPU_NAME");
     if (type) return from_type(r, how, type, out);
@@ -110,7 +110,8 @@ dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown
     return NULL;
 }
 
-/* A chip whose cores work as one device can also show each core; other chips have one way only. */
+/* Sets how many devices each chip shows. A chip whose cores work as one device can also show each
+ * core; for other chips there is only one possibility. */
 dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_location *at) {
     const dt_chip *c = r->slice->chip;
     bool can = cores == c->devices || (c->devices < c->cores && cores == c->cores);
@@ -185,7 +186,7 @@ static dt_status *check_slice(const dt_resolver *r) {
 
 DT_API dt_status *dt_tpu_connect(dt_resolver *r) {
     DT_LIVE(r);
-    return check_slice(r); /* a simulated slice is where its program runs */
+    return check_slice(r); /* a simulated slice has nothing to connect to */
 }
 
 DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology) {
@@ -197,10 +198,10 @@ DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology
 
 DT_API dt_status *dt_tpu_shutdown(dt_resolver *r) {
     DT_LIVE(r);
-    return check_slice(r); /* there is nothing to release: handles hold references */
+    return check_slice(r); /* nothing is released, since handles hold references */
 }
 
-/* ---- answers ---- */
+/* ---- queries ---- */
 
 DT_API const char *dt_resolver_master(const dt_resolver *r) {
     DT_LIVE(r);

@@ -12,9 +12,10 @@
  *     |           |
  *    13 -12 -11 -10
  *
- * In three dimensions each layer is a flat ring without its corner (0,0), forwards on even layers
- * and backwards on odd ones, and the corners lead back. That needs even sizes; a block with an odd
- * size is visited row by row, which is not a ring of neighbours.
+ * In three dimensions each layer is a flat ring without its corner (0,0), in forward direction on
+ * even layers and backwards on odd ones; the corners of all layers lead back to the start. That
+ * needs even sizes; a block with an odd size is visited row by row, which is not a ring of
+ * neighbours.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -24,7 +25,7 @@
 typedef struct path {
     int (*out)[3];
     int n;
-    int fast, slow; /* axes of the flat ring */
+    int fast, slow; /* the two axes of the flat ring */
 } path;
 
 static void visit(path *p, int fast, int slow) {
@@ -48,8 +49,8 @@ static void rows(const int size[3], int (*out)[3]) {
             for (int x = 0; x < size[0]; x++, out++) memcpy(*out, (int[3]){x, y, z}, sizeof *out);
 }
 
-/* The ring of layer 0 is in out[0 .. layer-1]; other layers are copies of it without its first
- * point. */
+/* Makes the ring of a block. out[0 .. layer-1] holds the ring of layer 0; the other layers are
+ * copies of it without its first point. */
 static void solid(const int size[3], int (*out)[3]) {
     path p = {.out = out, .fast = 0, .slow = 1};
     flat(&p, size[0], size[1]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which slices exist: one rule for all generations, with numbers from each one's row in
- * topo/chips.h. Small slices are listed in the row. A pod with optical switches (v4, v5p, tpu7x)
- * joins whole cubes of 4x4x4 chips into any box up to a number of cubes, either with its sides in
- * any order or only from short to long:
+ * Determines which slices exist. One rule applies to all generations, with numbers from the
+ * generation's row in topo/chips.h. Small slices are listed in that row. A pod with optical
+ * switches (v4, v5p, tpu7x) joins whole cubes of 4x4x4 chips into any box up to a number of cubes,
+ * either with its sides in any order or only from short to long:
  *
  *     4x4x4   4x4x8   4x4x12 ... 4x8x8 ... 12x16x16 ... 16x16x24
  *
@@ -25,7 +25,7 @@ int dt_slice_chips(const dt_slice *s) { return s->chips[0] * s->chips[1] * s->ch
 
 /* ---- hosts ---- */
 
-/* Small slices of some chips are one large host. */
+/* Whether the slice is one of the small ones that are a single large host. */
 static bool is_lone(const dt_slice *s) {
     const int *most = s->chip->lone_host;
     return s->chips[0] <= most[0] && s->chips[1] <= most[1] && s->chips[2] <= most[2];
@@ -74,7 +74,8 @@ static bool is_box(const dt_chip *c, const int side[3]) {
     return cubes <= c->cubes && (c->any_order || (side[0] <= side[1] && side[1] <= side[2]));
 }
 
-/* k x k x 2k or k x 2k x 2k; with long twists also k x 2k x 4k, 8k, 16k. */
+/* Whether a box can be twisted: it is k x k x 2k or k x 2k x 2k or, with long twists, k x 2k x 4k,
+ * 8k or 16k. */
 static bool can_twist(const dt_chip *c, const int side[3]) {
     const int k = side[0];
     if (!is_box(c, side) || side[2] % (2 * k)) return false;
@@ -111,7 +112,8 @@ static int longest(const dt_slice *s) {
     return most > s->chips[2] ? most : s->chips[2];
 }
 
-/* Orders by chips, then the most cubic first, then ascending sides, then untwisted. */
+/* Orders slices by their number of chips, then from the most to the least cubic, then by ascending
+ * sides, then untwisted ones first. */
 static int by_size(const void *a, const void *b) {
     const dt_slice *s = a, *t = b;
     const int order[] = {dt_slice_chips(s) - dt_slice_chips(t),
@@ -137,7 +139,7 @@ static void put_boxes(shelf *all, const dt_chip *c) {
             }
 }
 
-/* All slices of the generation that have `chips` chips; 0: of any size. */
+/* Lists all slices of the generation with `chips` chips; 0: with any number. */
 static shelf list(const dt_chip *c, int chips) {
     shelf all = {0};
     dt_slice s = {.chip = c};
@@ -216,8 +218,8 @@ int64_t dt_slice_room(const dt_slice *s, int devices, const int64_t block[4]) {
            (devices / block[3]);
 }
 
-/* The first slice of a list with room. Chips show more devices than they usually do only where a
- * block has more: each has less memory then. */
+/* The first slice of a list with enough room. Chips show more devices than usual only if a block
+ * needs more, since each device has less memory then. */
 static const dt_slice *first_with_room(const dt_slice *all, int n, const int64_t block[4],
                                        int64_t blocks, int *devices) {
     for (int i = 0; i < n; i++)

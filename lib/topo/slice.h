@@ -13,11 +13,11 @@ bool dt_slice_of_shape(const dt_chip *c, const int side[3], bool twisted, dt_sli
  * `devices` devices. */
 int64_t dt_slice_room(const dt_slice *s, int devices, const int64_t block[4]);
 /* The smallest slice of a generation with room for `blocks` blocks of this size, and the number of
- * devices that each chip must show. c NULL: of any generation, of equally large slices the oldest.
- * False: there is none. */
+ * devices that each chip must show. c NULL: slices of all generations are considered; of equally
+ * large ones, the oldest generation is chosen. False: there is none. */
 bool dt_slice_with_room(const dt_chip *c, const int64_t block[4], int64_t blocks, dt_slice *out,
                         int *devices);
-/* Chips of one of its hosts. */
+/* The number of chips of one host of the slice along each axis. */
 void dt_slice_host(const dt_slice *s, int host[3]);
 
 #endif

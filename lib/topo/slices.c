@@ -30,7 +30,7 @@ typedef struct wanted {
 
 static int by_length(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* The difference between the shape of a slice and the requested one, in any order of sides. */
+/* The difference between the shape of a slice and the requested shape, for any order of sides. */
 static int64_t unlike(const wanted *w, const dt_slice *s) {
     int have[3] = {s->chips[0], s->chips[1], s->chips[2]},
         want[3] = {(int)w->side[0], (int)w->side[1], (int)w->side[2]};
@@ -41,7 +41,8 @@ static int64_t unlike(const wanted *w, const dt_slice *s) {
     return w->grid ? sum : 0;
 }
 
-/* Whether s is nearer than `best` (NULL: none yet), among slices below or above the request. */
+/* Whether s is nearer to the request than `best` (NULL: none so far). Compares only slices that are
+ * smaller, or only slices that are larger, than the request. */
 static bool is_nearer(const wanted *w, const dt_slice *s, const dt_slice *best) {
     if (!best || dt_slice_chips(s) == dt_slice_chips(best))
         return !best || unlike(w, s) < unlike(w, best);
@@ -99,7 +100,7 @@ static dt_status *not_a_grid(const wanted *w) {
     return dt_fail(w->row, w->at, "'%.80s' is not of the form AxB or AxBxC", w->name);
 }
 
-/* Reads one side: digits, at least 1. */
+/* Reads one side, a number of at least 1. */
 static dt_status *read_side(const wanted *w, const char *digits, int64_t *out) {
     if (!dt_parse_int64(digits, out)) {
         if (errno == ERANGE)
@@ -143,7 +144,8 @@ static size_t read_twist(wanted *w, const char *grid) {
 
 static dt_status *find_grid(wanted *w, const char *grid, dt_slice *out) {
     DT_TRY(read_grid(w, grid, read_twist(w, grid)));
-    for (int axis = 0; axis < 3; axis++) /* larger than any slice */
+    /* Limits sides to a value that is larger than any slice's. */
+    for (int axis = 0; axis < 3; axis++)
         w->side[axis] = w->side[axis] < 1 << 20 ? w->side[axis] : 1 << 20;
     const int side[3] = {(int)w->side[0], (int)w->side[1], (int)w->side[2]};
     return dt_slice_of_shape(w->chip, side, w->twisted, out) ? NULL : unknown(w);
@@ -181,7 +183,7 @@ dt_status *dt_slice_find(const char *name, dt_error unknown_row, const dt_locati
                          dt_slice *out) {
     wanted w = {.name = name, .row = unknown_row, .at = at};
     if (strncasecmp(name, "sim:", 4) == 0) name += 4;
-    size_t length = strcspn(name, "-:"); /* v5p:4x4x4, or v5p-4x4x4 as xpk writes it */
+    size_t length = strcspn(name, "-:"); /* accepts v5p:4x4x4, and v5p-4x4x4 as xpk writes it */
     w.chip = chip_of(name, length);
     const char *x = strpbrk(name + length, "xX");
     const bool has_shape = name[length] == ':' || (x && isdigit((unsigned char)x[1]));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A slice as a standalone SVG file: a panel of chips for each z, with links, wraparound links,
- * hosts as tiles behind their chips, cores in the colour of their replica, and a legend. A picture
- * can be enlarged, so nothing is left out up to 1,024 chips; of larger slices the first ones along
- * each axis are drawn.
+ * Draws a slice as a standalone SVG file: a panel of chips for each z, with links, wraparound
+ * links, hosts as tiles behind their chips, cores in the colour of their replica, and a legend. A
+ * picture can be enlarged, so nothing is left out up to 1,024 chips; of larger slices the first
+ * ones along each axis are drawn.
  *
  * The wraparound link of an axis runs back in the gap beside its row or column. In a twisted slice
  * those of the short axes end in another panel, so they are drawn as stubs with a label.
@@ -26,7 +26,7 @@ enum {
     INSET = 4,
     LEGEND_LINE = 20,
     MOST_CHIPS = 1024,
-    SHOWN = 8 /* chips that are drawn of an axis of a larger slice */
+    SHOWN = 8 /* number of chips that are drawn along each axis of a larger slice */
 };
 
 /* Positions, in units of the picture. */
@@ -35,12 +35,13 @@ typedef struct sheet {
     const dt_topology *t;
     dt_str *out;
     char (*label)[24];
-    int *owner;        /* by id: 1 + replica, 0: idle */
-    int core, chip;    /* widths */
+    int *owner;        /* [core id]: 1 + number of its replica; 0: no replica uses it */
+    int core, chip;    /* widths of a core and of a chip */
     int across, down;  /* distances between chips */
     int width, height; /* size of a panel */
-    int panels;        /* side by side */
-    int shown[3];      /* chips that are drawn along x, y and z: the first ones */
+    int panels;        /* number of panels side by side */
+    /* Numbers of chips that are drawn along x, y and z, beginning with the first ones. */
+    int shown[3];
 } sheet;
 
 /* ---- sizes ---- */
@@ -58,7 +59,7 @@ static void crop(sheet *s) {
         s->shown[axis] = large && mesh[axis] > SHOWN ? SHOWN : mesh[axis];
 }
 
-/* Panels so that the whole is a little wider than high. */
+/* Chooses the number of panels side by side so that the picture is a little wider than high. */
 static int count_panels(const sheet *s) {
     int best = 1;
     double least = 1e9;
@@ -109,8 +110,8 @@ static int label_cores(sheet *s) {
     return widest;
 }
 
-/* Prints the colour of a replica. Neighbouring numbers differ strongly: steps of the golden angle,
- * light enough for black text. */
+/* Prints the colour of a replica. Colours of neighbouring numbers differ strongly, since they are a
+ * golden angle apart, and all are light enough for black text. */
 static void print_color(int replica, dt_str *out) {
     double hue = fmod(replica * 137.50776, 360) / 60, light = 0.80, chroma = 0.17;
     int rgb[3];
@@ -170,7 +171,8 @@ static void put_line(sheet *s, const char *class, int x1, int y1, int x2, int y2
     dt_str_printf(s->out, "<path class=\"%s\" d=\"M%d %dL%d %d\"/>\n", class, x1, y1, x2, y2);
 }
 
-/* The links to the right, below, and (ticks at the corners) to the planes before and behind. */
+/* Draws the links to the right and downwards, and, as ticks at the corners, the links to the planes
+ * before and behind. */
 static void put_links(sheet *s, int x, int y, int z) {
     int at[2];
     chip_at(s, x, y, z, at);
@@ -186,18 +188,18 @@ static void put_links(sheet *s, int x, int y, int z) {
         put_line(s, "link", at[0] + s->chip - 2, at[1] + 2, at[0] + s->chip + 4, at[1] - 4);
 }
 
-/* ---- links around the end of an axis ---- */
+/* ---- wraparound links ---- */
 
 static bool twists(const sheet *s, int axis) {
     return dt_topology_twist(s->t, axis, 0) || dt_topology_twist(s->t, axis, 1) ||
            dt_topology_twist(s->t, axis, 2);
 }
 
-/* Whether the links round the end are stubs: they lead to another panel, or to chips that are not
- * drawn. */
+/* Whether wraparound links are drawn as stubs, since they lead to another panel or to chips that
+ * are not drawn. */
 static bool are_stubs(const sheet *s, int axis) { return twists(s, axis) || is_cropped(s, axis); }
 
-/* Back in the gap above the row. */
+/* Draws the wraparound link of a row, in the gap above the row. */
 static void put_round_x(sheet *s, int y, int z) {
     int a[2], b[2];
     chip_at(s, 0, y, z, a);
@@ -233,7 +235,7 @@ static void put_round_y(sheet *s, int x, int z) {
         middle, bottom, side - 5, top - 5, middle + 5);
 }
 
-/* "round x: y + 4, z + 4" */
+/* Prints the label of a twisted link: "round x: y + 4, z + 4". */
 static void put_twist(sheet *s, int axis, int x, int y) {
     static const char *const name[] = {"x", "y", "z"};
     dt_str_printf(s->out, "<text class=\"twist\" x=\"%d\" y=\"%d\">round %s:", x, y, name[axis]);
@@ -264,7 +266,7 @@ static void put_panel(sheet *s, int z) {
 
 /* ---- the page ---- */
 
-/* Lines of words under the panels. */
+/* Writes lines of words below the panels. Returns the next line. */
 static int put_words(sheet *s, const char *text, int line) {
     for (; *text; line++) {
         size_t n = strcspn(text, "\n");

@@ -92,7 +92,8 @@ static dt_topology *allocate(const int mesh[4], int tasks, int devices) {
     return t;
 }
 
-/* If several devices have the same coordinates, the last one counts, as in TensorFlow. */
+/* Notes which device is at each position. If several devices have the same coordinates, the last
+ * one is used, as in TensorFlow. */
 static void index_places(dt_topology *t) {
     int n = places(t->mesh);
     for (int i = 0; i < n; i++) t->place[i] = -1;
@@ -104,7 +105,7 @@ static void index_places(dt_topology *t) {
         if (t->place[i] < 0) t->missing_place[k++] = i;
 }
 
-/* A NULL counts as a wrong value of its option. */
+/* Checks that the lists are given. A NULL is reported as a wrong value of its option. */
 static dt_status *check_given(const dt_topology_options *o) {
     if (!o || (!o->mesh_shape && o->mesh_rank != 0) || o->mesh_rank < 0)
         return dt_fail(DT_E_TOPOLOGY, NULL, "mesh_shape must be 4 positive numbers, got none");
@@ -135,7 +136,8 @@ DT_API dt_status *dt_topology_create(dt_topology **out, const dt_topology_option
     return NULL;
 }
 
-/* Coordinates of one host's devices: core fastest, then x, y, z within its block of chips. */
+/* Sets the coordinates of one host's devices: core varies fastest, then x, y, z within its block of
+ * chips. */
 static void fill_host(const int first[3], const int host[3], int cores, dt_coords *out) {
     for (int z = 0; z < host[2]; z++)
         for (int y = 0; y < host[1]; y++)
@@ -153,8 +155,8 @@ dt_topology *dt_topology_of_cores(const dt_slice *s, int cores) {
     const int mesh[4] = {s->chips[0], s->chips[1], s->chips[2], cores};
     int host[3], hosts[3];
     dt_slice_host(s, host);
-    for (int axis = 0; axis < 3; axis++)
-        hosts[axis] = s->chips[axis] / host[axis]; /* all slices consist of whole hosts */
+    for (int axis = 0; axis < 3; axis++) /* Exact, since all slices consist of whole hosts. */
+        hosts[axis] = s->chips[axis] / host[axis];
     int devices = host[0] * host[1] * host[2] * cores;
     dt_topology *t = allocate(mesh, hosts[0] * hosts[1] * hosts[2], devices);
     t->own = *s;
@@ -171,7 +173,7 @@ dt_topology *dt_topology_of_cores(const dt_slice *s, int cores) {
 }
 
 dt_topology *dt_topology_ref(const dt_topology *t) {
-    /* the count may change although the topology is constant */
+    /* a constant topology is counted, too */
     dt_topology *counted = (dt_topology *)t;
     counted->refs++;
     return counted;

@@ -34,7 +34,7 @@ typedef struct message {
     int64_t tasks, devices;
 } message;
 
-/* An int32 field has the low 32 bits of the encoded number. */
+/* The value of an int32 field: the low 32 bits of the encoded number. */
 static int64_t int32_of(uint64_t x) {
     const uint32_t low = (uint32_t)x;
     return low <= INT32_MAX ? (int64_t)low : (int64_t)low - (INT64_C(1) << 32);
@@ -55,7 +55,7 @@ static bool add_packed(numbers *out, dt_pb_span s) {
     return true;
 }
 
-/* A known field with a wrong wire type is skipped like an unknown one. */
+/* Reads a field. A known field with a wrong wire type is skipped like an unknown one. */
 static bool take_field(message *m, const dt_pb_field *f) {
     const bool is_mesh = f->number == MESH_SHAPE, is_tasks = f->number == TASKS;
     numbers *list = is_mesh ? &m->mesh : &m->coordinates;
@@ -70,7 +70,8 @@ static bool take_field(message *m, const dt_pb_field *f) {
 
 static dt_status *read_message(const void *serialized, size_t size, message *m) {
     const unsigned char *start = serialized;
-    dt_pb_span s = {start, size ? start + size : start}; /* no bytes may be NULL */
+    /* If there are no bytes, the pointer may be NULL. */
+    dt_pb_span s = {start, size ? start + size : start};
     const char *why;
     dt_pb_field f;
     while (s.at < s.end) {
@@ -100,7 +101,7 @@ static dt_status *check_count(const message *m) {
     if (m->devices < 0)
         return dt_fail(DT_E_TOPOLOGY, NULL, "num_tpu_devices_per_task must be at least 0, got %lld",
                        (long long)m->devices);
-    int64_t devices = m->tasks * m->devices; /* no overflow: both are int32 */
+    int64_t devices = m->tasks * m->devices; /* cannot overflow, since both numbers are int32 */
     if (m->coordinates.n % 4 == 0 && m->coordinates.n / 4 == devices) return NULL;
     dt_list_print(&mesh, m->mesh.v, 4);
     return dt_fail(
@@ -129,7 +130,7 @@ DT_API dt_status *dt_topology_parse(dt_topology **out, const void *serialized, s
     if (!serialized && size > 0)
         return dt_fail(DT_E_TOPOLOGY_BYTES, NULL,
                        "not a TopologyProto: got NULL with a size of %zu bytes", size);
-    if (size > PTRDIFF_MAX) /* a negative size */
+    if (size > PTRDIFF_MAX) /* the size was negative */
         return dt_fail(DT_E_TOPOLOGY_BYTES, NULL, "not a TopologyProto: no object has %zu bytes",
                        size);
     dt_status *s = read_message(serialized, size, &m);
@@ -153,7 +154,7 @@ DT_API dt_status *dt_topology_parse(dt_topology **out, const void *serialized, s
 
 /* ---- writing ---- */
 
-/* A field without a presence bit is absent if its value is 0. */
+/* Writes a number. In this format, a field whose value is 0 is left out. */
 static void put_number(dt_str *out, int field, int x) {
     if (x == 0) return;
     dt_pb_put_int(out, DT_PB_TAG(field, DT_PB_VARINT), x);

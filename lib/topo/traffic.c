@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text below a drawing: the distance of the logical devices of a replica, and the ring that
- * gradients use. */
+/* The text below a drawing: the distances between the logical devices of a replica, and the ring
+ * that gradients use. */
 
 #include "base/arena.h"
 #include "topo/draw.h"
 
-enum { LONGEST_RING = 16 }; /* replicas named one by one */
+enum { LONGEST_RING = 16 }; /* rings with more replicas are not listed one by one */
 
-/* ---- links: the one that leaves a chip upwards on an axis has the index 3 * chip + axis ---- */
+/* ---- links; the link upwards from a chip along an axis has the index 3 * chip + axis ---- */
 
 static double link_GBps(const dt_topology *t) { return t->slice->chip->link_Bps / 1e9; }
 
@@ -18,7 +18,7 @@ static void mark(const dt_topology *t, const dt_coords a, const dt_coords b, dt_
         used[3 * (links[i].up ? links[i].from : links[i].to) + links[i].axis] = true;
 }
 
-/* ---- the replicas' own traffic ---- */
+/* ---- traffic within replicas ---- */
 
 static int count_chips(const dt_topology *t, const dt_assignment *a, int replica) {
     DT_LOCAL bool *seen = dt_alloc((size_t)(t->mesh[0] * t->mesh[1] * t->mesh[2]) * sizeof *seen);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which chips are linked, how many links apart they are, and the route of a message.
- * dt_topology_neighbour is the only function that knows wraparound and twist; everything else asks
- * it.
+ * Determines which chips are linked, how many links apart they are, and the route of a message.
+ * Only dt_topology_neighbour handles wraparound and twists; all other functions call it.
  *
  * A wraparound link leads from the last chip of an axis to the first one. In a twisted slice (k x k
  * x 2k, k x 2k x 2k) the wraparound links of the short axes do not end in the row where they
@@ -34,7 +33,8 @@ static void place_of(const dt_topology *t, int chip, int at[3]) {
 
 /* ---- links ---- */
 
-/* Between two chips of an axis there is one link, whether it wraps or not. */
+/* Whether an axis has wraparound links. Two chips of an axis are joined by a single link in any
+ * case, so an axis of two has none. */
 bool dt_topology_wraps(const dt_topology *t, int axis) {
     return t->slice && t->slice->wrap[axis] && t->mesh[axis] > 2;
 }
@@ -50,7 +50,7 @@ int dt_topology_twist(const dt_topology *t, int axis, int along) {
     return twisted ? k : 0;
 }
 
-/* Goes round the end of an axis, and by the twist along the other axes. */
+/* Goes round the end of an axis; with a twist this also moves along the other axes. */
 static void go_round(const dt_topology *t, int axis, bool up, int at[3]) {
     at[axis] = up ? 0 : t->mesh[axis] - 1;
     for (int along = 0; along < 3; along++) {
@@ -62,7 +62,7 @@ static void go_round(const dt_topology *t, int axis, bool up, int at[3]) {
 int dt_topology_neighbour(const dt_topology *t, int chip, int axis, bool up) {
     int at[3];
     if (t->slice && t->slice->chip->is_host)
-        return -1; /* hosts of a cluster are linked to a switch */
+        return -1; /* hosts of a cluster are linked to a switch, not to each other */
     place_of(t, chip, at);
     bool end = at[axis] == (up ? t->mesh[axis] - 1 : 0);
     if (end && !dt_topology_wraps(t, axis)) return -1;
@@ -97,7 +97,7 @@ int *dt_topology_distances(const dt_topology *t) {
     return distance;
 }
 
-/* The position of b relative to chip a. */
+/* The position of chip b relative to chip a. */
 static int seen_from(const dt_topology *t, const int a[3], const int b[3]) {
     int d[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
     for (int axis = 0; axis < 3; axis++)
@@ -105,12 +105,12 @@ static int seen_from(const dt_topology *t, const int a[3], const int b[3]) {
             d[axis] += t->mesh[axis];
             for (int along = 0; along < 3; along++) d[along] -= dt_topology_twist(t, axis, along);
         }
-    for (int axis = 0; axis < 3; axis++) /* the long axes have no twist themselves */
+    for (int axis = 0; axis < 3; axis++) /* only short axes have a twist */
         d[axis] = (d[axis] % t->mesh[axis] + t->mesh[axis]) % t->mesh[axis];
     return index_of(t, d);
 }
 
-/* ---- ways ---- */
+/* ---- routes ---- */
 
 int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b) {
     if (t->distance) return t->distance[seen_from(t, a, b)];
@@ -122,7 +122,7 @@ int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b)
     return hops;
 }
 
-/* The next link on a shortest way: along the first axis that has one, upwards if both directions
+/* The next link on a shortest route: along the first axis that has one, upwards if both directions
  * are equally short. */
 static dt_link next_link(const dt_topology *t, const dt_coords at, const dt_coords to) {
     const int here = index_of(t, at), far = dt_topology_hops(t, at, to);
