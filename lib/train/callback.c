@@ -49,7 +49,7 @@ static dt_status *read_one(dt_arena *arena, const dt_tree *item, dt_named *out) 
 dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks *out) {
     dt_status *faults = NULL;
     int n = list && list->kind == DT_TREE_LIST ? list->n : 0;
-    /* dt_callbacks_add_tensorboard may add one */
+    /* dt_callbacks_add_tensorboard may append one callback to this array */
     dt_named *named = dt_arena_array(arena, dt_named, n + 1);
     for (int i = 0; i < n; i++) {
         dt_status *s = read_one(arena, list->item[i], &named[out->n]);
@@ -114,7 +114,7 @@ dt_status *dt_callback_check_path(const dt_named *named, const char *argument, c
         "a run writes only there: give a path relative to output.dir");
 }
 
-/* A callback cannot set the rate where the optimizer follows a schedule. */
+/* The optimizer must not follow a schedule if a callback sets its learning rate. */
 static dt_status *check_rate(const dt_callback_job *job, const dt_named *named) {
     const dt_optimizer_head *head = job->compile ? job->compile->optimizer.args : NULL;
     if (!((const dt_hook_row *)named->kind)->varies_rate || !head || !head->schedule.kind)

@@ -30,7 +30,8 @@ typedef enum dt_tracked_kind {
 typedef struct dt_tracked {
     dt_tracked_kind kind;
     char *name;
-    /* dt_model, dt_optimizer, ..., int64_t; a reference is held of all but the number */
+    /* dt_model, dt_optimizer, ..., int64_t; the checkpoint holds a reference to each object; an
+     * int64_t is only pointed to */
     void *object;
 } dt_tracked;
 
@@ -38,7 +39,8 @@ struct dt_checkpoint {
     int refs;
     int n, cap;
     dt_tracked *item;
-    dt_run_dir directory; /* directory of the last save, locked; path NULL: nothing saved yet */
+    /* directory of the last save, locked; its path is NULL before the first save */
+    dt_run_dir directory;
     /* the checkpoint that was saved or restored last, as a resolved path; NULL: none */
     char *stands_on;
     int64_t generation, step; /* generation and step of the checkpoint at `stands_on` */
@@ -60,7 +62,7 @@ dt_variable *dt_tracked_find(const dt_checkpoint *c, const char *path, dt_arena 
 
 /* ---- tensors ---- */
 
-/* Variables, and the tensors of a file that belong to them. */
+/* Variables with the tensors of a file that they are saved to. */
 typedef struct dt_bound {
     int n;
     dt_named_view *array; /* [n] */
@@ -69,9 +71,10 @@ typedef struct dt_bound {
     int64_t *copies;
 } dt_bound;
 enum { DT_BOUND_WEIGHTS, DT_BOUND_SLOTS, DT_BOUND_VARIABLES, DT_BOUND_FILES };
-/* Lists all tensors of a checkpoint, without values. n_copies[]: copies of each variable, in the
- * order of adding; NULL: as many as it has now. An optimizer without state has no tensors.
- * CHECKPOINT_PARTS: an optimizer's variable is not part of the checkpoint. */
+/* Lists all tensors of a checkpoint, without values. n_copies[] has the number of copies of each
+ * variable, in the order in which variables were added; NULL: the present numbers. An optimizer
+ * without state has no tensors. CHECKPOINT_PARTS: the optimizer has state for a variable that is
+ * not part of the checkpoint. */
 dt_status *dt_bound_list(const dt_checkpoint *c, dt_arena *arena, const int64_t *n_copies,
                          dt_bound out[DT_BOUND_FILES]) DT_MUST_USE;
 dt_arrays dt_bound_arrays(const dt_bound *b);
@@ -82,8 +85,8 @@ typedef struct dt_loop_item {
     const char *name;
     int64_t number;       /* the value of a counter, or the copies of a variable */
     int aggregation;      /* dt_aggregation of a variable with several copies */
-    bool built;           /* the optimizer has state, ... */
-    dt_texts variables;   /* ... for these variables */
+    bool built;           /* the optimizer has created its state */
+    dt_texts variables;   /* the variables that the optimizer has state for */
     dt_position position; /* position of an iterator or a data set */
 } dt_loop_item;
 typedef struct dt_loop {
@@ -91,7 +94,7 @@ typedef struct dt_loop {
     dt_loop_item *item[DT_TRACKED_KINDS];
 } dt_loop;
 const char *dt_loop_print(const dt_checkpoint *c, dt_arena *arena);
-/* Reads the "loop" of a checkpoint that has one. CHECKPOINT: it has another form. */
+/* Reads the "loop" of a checkpoint that has one. CHECKPOINT: the JSON is malformed. */
 dt_status *dt_loop_read(const dt_saved *saved, dt_arena *arena, dt_loop *out) DT_MUST_USE;
 const dt_loop_item *dt_loop_find(const dt_loop *l, dt_tracked_kind kind, const char *name);
 

@@ -97,7 +97,8 @@ static bool get_count(const json_t *value, int64_t most, int64_t *out) {
     return json_is_integer(value) && *out >= 0 && *out <= most;
 }
 
-/* Checkpoints of 0.1 have the number alone. */
+/* Reads a variable's entry. Checkpoints of dtrain 0.1 have the number of copies alone, without a
+ * list. */
 static bool get_variable(const json_t *value, dt_loop_item *out) {
     const bool pair = json_is_array(value) && json_array_size(value) == 2;
     const char *name = json_string_value(pair ? json_array_get(value, 1) : NULL);

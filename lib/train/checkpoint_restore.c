@@ -17,8 +17,9 @@ typedef struct restoring {
     dt_saved saved;
     dt_loop loop;
     dt_bound bound[DT_BOUND_FILES];
-    dt_arrays read[DT_BOUND_FILES]; /* tensors that were read, in separate memory */
-    dt_iterator **resumed;          /* [c->n] */
+    /* the tensors read so far; they become the variables' values only if everything can be read */
+    dt_arrays read[DT_BOUND_FILES];
+    dt_iterator **resumed; /* [c->n] */
 } restoring;
 
 /* ---- names ---- */
@@ -58,7 +59,7 @@ static int list_names(const restoring *r, dt_tracked_kind kind, const char **nam
     return n;
 }
 
-/* Reports all names that one of the two sides lacks. */
+/* Reports all names that only the checkpoint or only the program has. */
 static dt_status *check_names(const restoring *r) {
     const char **names = dt_arena_array(r->arena, const char *, r->c->n + 1);
     dt_status *all = NULL;
@@ -81,7 +82,7 @@ static dt_status *check_names(const restoring *r) {
 
 /* ---- tensors ---- */
 
-/* An optimizer that has not updated yet gets state for the variables that had state in the
+/* Creates state in an optimizer that has not updated yet, for the variables that have state in the
  * checkpoint. */
 static dt_status *prepare_optimizers(const restoring *r) {
     dt_tracked_optimizer *o;
@@ -102,7 +103,7 @@ static dt_status *prepare_optimizers(const restoring *r) {
     return NULL;
 }
 
-/* An optimizer that had no state in the checkpoint starts afresh. */
+/* Lists the tensors to read. An optimizer without state in the checkpoint starts afresh. */
 static dt_status *list_tensors(restoring *r) {
     int64_t *copies = dt_arena_array(r->arena, int64_t, r->c->n + 1);
     for (int i = 0, n = 0; i < r->c->n; i++)

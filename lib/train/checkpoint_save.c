@@ -12,7 +12,7 @@ enum { DEFAULT_KEPT = 3 };
 /* ---- the directory ---- */
 
 static int64_t bytes_of(const dt_bound bound[DT_BOUND_FILES]) {
-    int64_t bytes = 65536; /* headers and state.json */
+    int64_t bytes = 65536; /* an allowance for the files' headers and state.json */
     for (int f = 0; f < DT_BOUND_FILES; f++)
         for (int i = 0; i < bound[f].n; i++)
             bytes = dt_add_fits(bytes, dt_type_bytes(&bound[f].array[i].type), &bytes) ? bytes
@@ -76,7 +76,8 @@ static const dt_tracked *first_of(const dt_checkpoint *c, dt_tracked_kind kind) 
     return NULL;
 }
 
-/* With a single model the job describes it, so that dt_model_load can load the checkpoint. */
+/* Describes the model as the checkpoint's "job", if there is exactly one, so that dt_model_load can
+ * load the checkpoint. */
 static const char *describe(const dt_checkpoint *c, dt_arena *arena) {
     const dt_tracked *only = first_of(c, DT_A_MODEL);
     for (int i = 0; only && i < c->n; i++)
@@ -84,8 +85,8 @@ static const char *describe(const dt_checkpoint *c, dt_arena *arena) {
     return only ? dt_model_describe(only->object, false, arena) : "{}";
 }
 
-/* Kernels are for information only. Without a model they open no device: its threads would stay,
- * and a coordinator may have to fork its workers again. */
+/* Names the kernels, for information only. Without a model this opens no device: the device's
+ * threads would keep running, and a coordinator may have to fork its workers again. */
 static const char *kernels_of(const dt_checkpoint *c) {
     const dt_tracked *model = first_of(c, DT_A_MODEL);
     dt_device *device = model ? NULL : dt_get_strategy()->device;
@@ -165,7 +166,8 @@ dt_status *dt_checkpoint_latest(const char *dir, char **path, dt_status **skippe
     dt_status *s = dt_saved_newest(&newest, dir, &warnings);
     *path = !s && newest.path ? dt_strdup(newest.path) : NULL;
     dt_saved_release(&newest);
-    if (s || !skipped) dt_status_free(warnings); /* an error contains them as notes */
+    /* if there is an error, it contains the warnings as notes */
+    if (s || !skipped) dt_status_free(warnings);
     if (skipped) *skipped = s ? NULL : warnings;
     return s;
 }

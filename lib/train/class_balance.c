@@ -12,10 +12,11 @@
 enum { MOST_CLASSES = 1000 }; /* classes are numbers from 0 to MOST_CLASSES - 1 */
 
 typedef struct counts {
-    int64_t *of; /* [MOST_CLASSES] examples */
+    int64_t *of; /* [MOST_CLASSES] number of examples of each class */
     int64_t examples;
-    const int64_t *ignored; /* a label without a loss; NULL: none */
-    bool is_odd;            /* a target is not a class: */
+    /* points to the class that the loss ignores; NULL: no class is ignored */
+    const int64_t *ignored;
+    bool is_odd; /* a target, stored in `odd`, is not a class number */
     double odd;
 } counts;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of classes: targets have them from a vocabulary, from folders or from columns, and
- * checkpoints keep them, so that predictions and exported models name classes where no data is.
+ * checkpoints keep them. So predictions and exported models can name classes without the data.
  *
  *     {"logits": ["circle", "cross", "ring"]}
  */
@@ -23,7 +23,7 @@ void dt_class_names_of(const dt_dataset *d, const dt_compile_spec *c, const dt_m
     *out = (dt_class_names){0};
     dt_dataset_elements(d, &element);
     for (int i = 0; i < c->n_outputs; i++) {
-        /* it begins with its kind */
+        /* every row begins with its dt_kind */
         const dt_loss_row *loss = (const dt_loss_row *)c->output[i].loss.kind;
         if (loss && loss->of != DT_OUTPUT_VALUES && m->target[i] >= 0)
             out->of[i] = element[m->target[i]].names;
@@ -60,7 +60,8 @@ dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_are
     for (int i = 0; ok && i < m->n_outputs; i++) {
         ok = dt_json_texts(arena, json_object_get(root, m->output[i].name), &out->of[i]);
         if (!fit(&out->of[i], &m->output[i].type))
-            /* the checkpoint is another model's; reading its weights reports that */
+            /* the checkpoint belongs to another model, which is reported when its weights are
+             * read */
             out->of[i] = (dt_texts){0};
     }
     json_decref(root);

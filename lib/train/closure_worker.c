@@ -24,7 +24,7 @@ static void end(void *user) {
     dt_sums_release(&c->sums);
 }
 
-/* Reads the batch, and writes the request for the rows that it looks up. */
+/* Reads the batch, and writes a request for the rows of tables that this batch looks up. */
 static dt_status *ask(void *user, const dt_work *work, dt_str *request) {
     dt_coordinated *c = user;
     const dt_trainer *trainer = c->trainer;
@@ -37,7 +37,8 @@ static dt_status *ask(void *user, const dt_work *work, dt_str *request) {
                        c->numbers, request);
 }
 
-/* A dt_push_report, the sums, the parts. */
+/* Writes a dt_push_report, the sums of metrics, and the parts from which the
+ * coordinator computes gradients. */
 static void write_report(const dt_coordinated *c, double loss, double seconds, dt_str *more) {
     const dt_example *batch = &c->batch;
     const dt_push_report report = {

@@ -8,7 +8,8 @@
 #include "train/record.h"
 
 enum { LOOK_NS = 100000000 };
-/* Programs of dt_held: updating, and accumulating gradients without an update. */
+/* The programs that the server of the variables runs: UPDATE applies gradients, GATHER only
+ * accumulates them. */
 enum { UPDATE, GATHER, PROGRAMS };
 
 /* ---- what the pool asks about batches ---- */
@@ -95,7 +96,8 @@ static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_example *batc
 
 static dt_status *begin_window(dt_coordinated *c) {
     const run *r = c->r;
-    dt_worker_pool_forget(c->pool); /* anything may have changed the weights since */
+    /* the caller may have changed the weights, so workers must get them again */
+    dt_worker_pool_forget(c->pool);
     DT_TRY(dt_ps_set(&c->ps, r->at.step));
     dt_closures_begin(dt_worker_pool_closures(c->pool), r->at.step, end_of_window(r));
     return NULL;
@@ -119,7 +121,7 @@ static dt_status *take_step(dt_coordinated *c, dt_example *batch, double *loss) 
     return dt_coordinated_rests(c->r) ? dt_ps_get(&c->ps) : NULL;
 }
 
-/* Remembers an error, so that tasks of type ps do not report that the run has ended well. */
+/* Remembers an error, so that tasks of type ps do not report a run that ended well. */
 static dt_status *note_failure(dt_coordinated *c, dt_status *s) {
     const int number = s ? (int)dt_status_number(s) : 0;
     c->failed |= c->ps.n && s && number != DT_E_STOPPED_AT_ONCE;
@@ -223,8 +225,8 @@ static dt_status *compile(void *user, int program, dt_graph *g, dt_compiled **ou
     return dt_trainer_compile_update(c->trainer, g, program == UPDATE, out);
 }
 
-/* Lists the weights, and the number of examples where gradients are accumulated, and what changes
- * them. */
+/* Lists the variables of the server: the weights and, if gradients are accumulated, the number of
+ * examples. Lists the programs that change them. */
 static dt_status *divide(dt_coordinated *c) {
     const dt_optimizer_head *head = c->r->optimizer->named.args;
     const dt_model *m = c->r->model;
@@ -259,7 +261,7 @@ static dt_status *open_batches(dt_coordinated *c) {
     return dt_iterator_read_batch(c->batches, r->at.step, &batch);
 }
 
-/* Whether a C program trains: its tasks of type ps have not read a job. */
+/* Whether a C program trains, not `fit`. Its tasks of type ps have not read a job. */
 static bool is_of_program(const dt_coordinated *c) { return !c->how.fingerprint; }
 
 static dt_status *connect_tasks(dt_coordinated *c) {

@@ -33,17 +33,16 @@ typedef struct dt_coordinated {
     dt_held held; /* the coordinator's variables; none if tasks of type ps have them */
     dt_ps_tasks ps;
     bool failed;
-    /* Reads batches by number. Opened before workers are forked, so that they share what was
-     * read. */
+    /* Reads batches by number. The iterator is opened before workers are forked, so that they share
+     * the data in memory. */
     dt_iterator *batches;
     dt_worker_pool_spec spec; /* options to open the pool with */
     dt_worker_pool *pool;
     int64_t reported_step; /* step of the last event about workers */
-    /* In a worker: the batch of its closure, its number, the row numbers that it looks up, and the
-     * sums of its metrics. */
+    /* The members below are used by a worker only. The batch of its closure: */
     dt_example batch;
     int number;       /* number of this worker */
-    dt_view *numbers; /* [results of trainer->numbers] */
+    dt_view *numbers; /* [results of trainer->numbers] the row numbers that the batch looks up */
     dt_sums sums;
 } dt_coordinated;
 

@@ -36,10 +36,10 @@ int64_t dt_target_class(const dt_view *target) {
 }
 
 typedef struct tally {
-    int64_t *count; /* [classes] */
+    int64_t *count; /* [classes] number of examples of each class */
     int64_t classes, seen;
     bool whole;   /* all examples of the part were read */
-    bool numbers; /* targets are classes: whole numbers below `classes` */
+    bool numbers; /* all targets are whole numbers below `classes` */
 } tally;
 
 static bool see(const dt_view *target, void *user) {
@@ -73,8 +73,9 @@ static double log_choose(double n, double k) {
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
 }
 
-/* k of n examples have a class. The probability that m of the n, drawn at random, contain at
- * most `hits`, or at least `hits`, examples of the class: the smaller of the two. */
+/* Suppose that k of n examples have a class, and that m of the n are drawn at random. Returns the
+ * probability that these contain at most `hits` examples of the class, or that they contain at
+ * least `hits`, whichever is smaller. */
 static double chance_of(double n, double k, double m, double hits) {
     const int step = hits * n < k * m ? -1 : 1;
     double p = exp(log_choose(k, hits) + log_choose(n - k, m - hits) - log_choose(n, m)), sum = 0;
@@ -92,7 +93,8 @@ static int present(const tally *a, const tally *b) {
     return n;
 }
 
-/* Whether the shares differ by the factor, and not by chance. */
+/* Whether the class's shares of the two parts differ by the factor, and by more than chance
+ * explains. */
 static bool is_beyond_chance(const tally *training, const tally *part, int64_t class, int tests) {
     const double a = (double)training->count[class], b = (double)part->count[class],
                  in_a = a / (double)training->seen, in_b = b / (double)part->seen;
@@ -102,8 +104,9 @@ static bool is_beyond_chance(const tally *training, const tally *part, int64_t c
            CHANCE;
 }
 
-/* Whether a part read whole has no example of a class that the other one has. Of a rare class a
- * small part may well have none: it is missing only if its share makes two examples or more. */
+/* Whether the part `lacks`, read to its end, has no example of a class that the part `has`
+ * contains. A small part may lack a rare class by chance. So the class counts as missing only if
+ * its share would make two examples or more. */
 static bool is_missing(const tally *lacks, const tally *has, int64_t class) {
     return lacks->count[class] == 0 && has->count[class] > 0 && lacks->whole;
 }
@@ -120,7 +123,7 @@ static bool differs(const tally *training, const tally *part, int64_t class, int
 
 /* ---- words ---- */
 
-/* "2 (Chinstrap)" */
+/* Writes a class as "2 (Chinstrap)". */
 static void put_class(dt_str *out, const dt_element_spec *target, int64_t class) {
     const char *name = class < target->names.n ? target->names.v[class] : "";
     dt_str_printf(out, "%lld%s%.80s%s", (long long)class, *name ? " (" : "", name,
@@ -147,7 +150,7 @@ typedef struct finding {
     const tally *training, *seen;
 } finding;
 
-/* The line to write, for parts that are a split of one file. */
+/* Writes the line of the job that helps, if both parts are a split of one file. */
 static void put_cure(const finding *f, dt_str *out) {
     const dt_validation_split *q = &dt_dataset_spec_of(f->t->o.data)->split;
     const bool is_stratified = q->stratify && strcmp(q->stratify, f->target->name) == 0;
@@ -161,8 +164,9 @@ static void put_cure(const finding *f, dt_str *out) {
     dt_str_printf(out, ", shuffle: true, stratify: %.80s}' in 'dataset'", f->target->name);
 }
 
-/* Names classes that differ: with `missing` those that training lacks, else the others. n: how
- * many came before; MOST_NAMED are named in all. Returns n plus the number of classes here. */
+/* Writes the names of classes whose shares differ: with `missing` those that training lacks, else
+ * the others. n is the number of classes named so far. At most MOST_NAMED are written in all.
+ * Returns n plus the number of classes found here. */
 static int put_differing(const finding *f, bool missing, int n, dt_str *out) {
     const int tests = present(f->training, f->seen);
     for (int64_t i = 0; i < f->seen->classes; i++) {
@@ -189,7 +193,8 @@ static const char *describe(const finding *f, dt_arena *arena) {
     return words;
 }
 
-/* For a part that has one class only, while training has others, too. */
+/* Describes a part whose examples all have one class, if training has other classes, too. Else
+ * returns NULL. */
 static const char *describe_only(const finding *f, dt_arena *arena) {
     int64_t only = -1;
     for (int64_t i = 0; i < f->seen->classes; i++)
@@ -230,9 +235,9 @@ static int find_element(const dt_dataset *d, const dt_element_spec *like) {
     return -1;
 }
 
-/* A warning, in the arena, where the classes of an output's targets differ between the training
- * part of `training` and the part of the trainer's data; else NULL, as for other data than the
- * trainer's that cannot be read. */
+/* Adds a warning, in the arena, if the classes of an output's targets differ between the training
+ * part of `training` and the given part of the trainer's data. If `training` is another data set
+ * and cannot be read, nothing is compared. */
 static dt_status *warn_of_classes(const dt_trainer *t, int output, dt_part part,
                                   const dt_dataset *training, dt_arena *arena, const char **out) {
     const int64_t classes = classes_of(t, output);
@@ -324,7 +329,7 @@ dt_status *dt_match_counts(const dt_dataset *d, const dt_compile_spec *c, const 
 /* ---- ranges ---- */
 
 enum { LOOKED_AT = 1000, MOST_NUMBERS = 1 << 16, MANY = 64 };
-#define ORDERS 100.0 /* ranges that differ by more are reported */
+#define ORDERS 100.0 /* a warning says that two ranges differ if one is this many times the other */
 
 typedef struct column {
     double least, most, sum, squares;
@@ -357,10 +362,11 @@ static double deviation_of(const column *c, int64_t n) {
 }
 
 /*
- * The columns of the widest and of the narrowest range, where they are orders of magnitude apart; a
- * column of one value has none. Ranges and deviations must agree, for a normalized column may have
- * an outlier and a rare class few ones. Of very many columns that are alike, as pixels are, many
- * have the widest range.
+ * Finds the columns with the widest and with the narrowest range. Returns whether they are orders
+ * of magnitude apart. A column with a single value is left out. The standard deviations must differ
+ * as much as the ranges, because a normalized column may have an outlier, and a column for a rare
+ * class is 0 almost everywhere. If there are very many similar columns, such as pixels, many of
+ * them must have a wide range.
  */
 static bool differ(const ranges *r, int64_t *wide, int64_t *narrow) {
     int64_t alike = 0;
@@ -431,8 +437,8 @@ static dt_status *doubt_ranges(const dt_trainer *t, int input, dt_arena *arena, 
 
 /* ---- targets of metrics ---- */
 
-/* Whether all targets are in the metric's range because the loss allows no others: targets that the
- * loss does not allow were refused before. */
+/* Whether all targets are known to be in the metric's range, because the loss allows no others.
+ * Targets that the loss does not allow are refused before this is asked. */
 static bool is_known(const dt_trainer *t, int output, const dt_loss_limits *l) {
     const dt_loss_row *loss = (const dt_loss_row *)t->o.compile->output[output].loss.kind;
     return loss && loss->targets.low < loss->targets.high && loss->targets.low >= l->low &&

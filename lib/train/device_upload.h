@@ -6,12 +6,13 @@
 #include "data/data.h"
 #include "strategy/strategy.h"
 
-/* Must live as long as the iterator. */
+/* What the reading threads need to upload batches. Must live as long as the iterator. */
 typedef struct dt_lender {
     const dt_dataset *data;
     const dt_graph *step;
     int n;
-    /* lent executables; batches of other sizes are uploaded when a step uses them */
+    /* executables whose input memory is lent to batches; batches of other sizes are uploaded when a
+     * step uses them */
     struct {
         int64_t rows;
         dt_executable *executable;

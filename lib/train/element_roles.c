@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Data against model: which elements of the data set are the inputs, which are targets and weights,
- * and whether the model, the loss and the metrics can take what they hold. By names alone before a
- * file is opened, by types and labels after.
+ * Data against model: which elements of the data set are the inputs, targets and weights, and
+ * whether the model, the loss and the metrics accept their types and values. Before a file is
+ * opened only names are checked; types and labels are checked after.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -39,8 +39,8 @@ static bool is_input_or_weight(const dt_match *m, int element) {
     return is_known;
 }
 
-/* The only element that is neither input nor weight; -1 where there is not exactly one. *others:
- * their number. */
+/* Returns the only element that is neither input nor weight, or -1 unless there is exactly one.
+ * Sets *others to the number of such elements. */
 static int find_other(const dt_texts *elements, const dt_match *m, int *others) {
     int other = -1;
     *others = 0;
@@ -151,7 +151,7 @@ dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model,
 
 /* ---- types of elements ---- */
 
-/* "[28, 28]": a shape as in a job file, without the batch dimension. */
+/* Writes a shape as in a job file, without the batch dimension: "[28, 28]". */
 static void put_shape(dt_str *out, const dt_type *t) {
     dt_str_putc(out, '[');
     for (int i = 1; i < t->rank; i++)
@@ -218,7 +218,7 @@ static dt_status *check_weight(const dt_element_spec *weight, const dt_element_s
                    weight->name, target->name);
 }
 
-/* A loss of the whole batch cannot have sample weights. */
+/* Refuses sample weights for a loss that is computed over the whole batch. */
 static dt_status *check_whole(const dt_output_use *output, const dt_type *prediction) {
     if (!output->sample_weight || !dt_loss_is_whole(&output->loss, prediction)) return NULL;
     return dt_suggest(
@@ -261,8 +261,8 @@ static dt_status *check_targets(const dt_element_spec *element, const dt_model_s
     return NULL;
 }
 
-/* If a step of `map` combines an input or a target of examples, steps must combine all of them: the
- * model would otherwise learn wrong targets. */
+/* A step of `map` that combines examples, such as MixUp, must combine all inputs and targets.
+ * Otherwise the model would learn wrong targets. */
 static dt_status *check_combined(const dt_dataset *d, const dt_element_spec *element,
                                  const dt_match *m, int n_outputs) {
     const dt_location *at = NULL;

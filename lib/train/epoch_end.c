@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of an epoch, and validation by steps, which comes between: metrics are collected,
- * callbacks see them, they become a line of the history.
+ * The end of an epoch, and validation every few steps within an epoch. Metrics are collected,
+ * passed to callbacks, and written as a line of the history.
  */
 #include <math.h>
 #include <stdio.h>
@@ -25,14 +25,15 @@ bool dt_run_is_validated_between(const run *r) {
            r->at.step % r->q->fit->validation_freq == 0;
 }
 
-/* Whether validation is due at the end of this epoch: validation_freq counts epochs or steps. */
+/* Whether validation is due at the end of this epoch. validation_freq counts epochs or steps. */
 static bool validation_has_its_turn(const run *r) {
     int64_t every = r->q->fit->validation_freq > 0 ? r->q->fit->validation_freq : 1;
     return has_validation(r) &&
            (dt_run_validates_by_steps(r) ? r->at.step : r->at.epoch + 1) % every == 0;
 }
 
-/* This is only a warning, because the data has been checked, and training may recover. */
+/* Warns of metrics that are not finite. This is no error, because the data has been checked and
+ * training may recover. */
 static void warn_not_finite(const run *r, const dt_metric *metrics, int n) {
     char text[200];
     if (n == 0 || isfinite(metrics[0].value)) return;
@@ -49,8 +50,8 @@ static dt_status *evaluate(const run *r, dt_sums *sums) {
     return s && r->out.checkpoint ? dt_note(s, "last checkpoint: %s", r->out.checkpoint) : s;
 }
 
-/* Writes the metrics of the validation data to out[DT_MAX_KEYS]. training: the training metrics
- * to report with them where no epoch's line will; else NULL. */
+/* Evaluates the validation data and writes its metrics to out[DT_MAX_KEYS]. `training` has the
+ * training metrics to report with them, if no line of an epoch will; else it is NULL. */
 static dt_status *validate(run *r, const dt_logs *training, dt_metric *out, int *n) {
     dt_sums *sums = &r->validation;
 
@@ -86,7 +87,8 @@ dt_status *dt_run_validate_again(run *r) {
     return NULL;
 }
 
-/* Validates unless the last line has validation metrics. */
+/* Runs validation for the last step, unless the last line of the history has validation metrics
+ * already. */
 dt_status *dt_run_validate_late(run *r) {
     for (int k = 0; k < r->n_last; k++)
         if (strncmp(r->last[k].name, "val_", 4) == 0) return NULL;
@@ -120,7 +122,8 @@ static dt_logs training_logs(run *r) {
 
 /* ---- validation within an epoch ---- */
 
-/* The metrics of the run's last step are reported with the epoch that ends there. */
+/* Validates between two steps. After the run's last step the metrics are reported with the epoch
+ * that ends there. */
 dt_status *dt_run_validate_between(run *r) {
     dt_metric metrics[DT_MAX_KEYS];
     int n;

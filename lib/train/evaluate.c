@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Evaluating: loss and metrics of a part of the data, with the same digits whatever the global
- * batch. Sums over examples are rounded in the order in which they are formed, and products may
- * round differently with other rows beside them. So examples come in tiles of a number of rows that
- * depends on the model alone, from the first one on; a last, shorter piece is what is left of the
- * data, or of validation_steps. A piece that takes much memory has no more rows than a batch of the
- * job's, so that evaluating takes no more than training does. A loss that is one number for a
- * batch, or compares the examples of a batch, is that of the job's batches, as in training.
+ * Evaluates a part of the data. The loss and the metrics have the same digits for any global batch.
+ *
+ * Sums are rounded in the order in which they are formed, and a matrix product may round a row
+ * differently when other rows are computed with it. So the examples are evaluated in pieces, from
+ * the first example on, and the number of rows of a piece depends on the model alone. The last
+ * piece may be shorter: it has the rest of the data, or of validation_steps. If a piece would take
+ * much memory, it has at most as many rows as a batch of the job, so that evaluation needs no more
+ * memory than training. A loss that is one number for a batch, or compares the examples of a batch,
+ * is computed over the job's batches, as in training.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,10 +19,10 @@
 #include "train/device_upload.h"
 #include "train/trainer.h"
 
-/* MOST_BYTES limits the largest value of a piece, and in a piece of more rows than a batch all
- * values together. */
+/* The most rows of a piece. MOST_BYTES limits the largest value of a piece. If a piece has more
+ * rows than a batch, it limits all values of the piece together. */
 enum { MOST_ROWS = 1024, MOST_BYTES = 16 << 20 };
-#define TELL_NS 100000000 /* between two progress reports */
+#define TELL_NS 100000000 /* nanoseconds between two reports of progress */
 
 /* The bytes of one row of a value; 0: the value has no rows. */
 static int64_t row_bytes(const dt_type *t) {
@@ -37,8 +39,8 @@ static int64_t largest_row(const dt_graph *g) {
     return most;
 }
 
-/* The bytes of one row of all values. The size of a piece, and with it the order of sums, must
- * not depend on the machine or its threads. */
+/* The bytes of one row of all values. These must not depend on the machine or its threads, because
+ * they decide the size of a piece and so the order of the sums. */
 static int64_t all_rows(const dt_graph *g) {
     int64_t all = 1;
     for (int i = 0; i < g->n_nodes; i++) {
@@ -59,8 +61,8 @@ static bool has_loss_of_batches(const dt_trainer *t) {
     return has;
 }
 
-/* Devices of a chip compute parts of the job's batch, whose sums are rounded differently. There
- * a piece is a batch. */
+/* Chooses the rows of a piece. On a chip, several devices compute parts of the job's batch and
+ * their sums are rounded differently, so there a piece is a batch. */
 void dt_trainer_plan_evaluation(dt_trainer *t) {
     int64_t row = largest_row(dt_compiled_step(t->evaluate));
     t->evaluation_rows = MOST_ROWS;
@@ -73,14 +75,15 @@ void dt_trainer_plan_evaluation(dt_trainer *t) {
     if (dt_compiled_is_chip(t->evaluate) || has_loss_of_batches(t)) t->evaluation_rows = batch;
 }
 
-/* The first rows of a batch. */
+/* Shortens a batch to its first `rows` rows. */
 static void shorten(dt_example *batch, int64_t rows) {
     for (int e = 0; e < batch->n; e++) batch->tensor[e]->type.dim[0] = rows;
     batch->rows = rows;
     batch->to = batch->to < rows ? batch->to : rows;
 }
 
-/* Names an example, counted from 1, by its number in the part and in its file. */
+/* Adds to an error the example that caused it: its number in the part, counted from 1, and its
+ * place in its file. */
 static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example,
                         const dt_not_finite *found) {
     const dt_element_spec *element;
@@ -115,7 +118,7 @@ static void report_progress(const dt_run_options *run, const char *part, int64_t
 typedef struct turns {
     dt_part part;
     dt_iterator *batches;
-    int64_t left; /* rows of a piece, at most */
+    int64_t left; /* rows still to be evaluated, at most */
     const dt_run_options *run;
     bool ahead;    /* the next piece may start before the current one is finished */
     bool is_there; /* the next piece has started */
@@ -161,7 +164,7 @@ static dt_status *finish_piece(dt_trainer *t, turns *x, dt_sums *s) {
     return blame(t, x->part, x->first + found.row, &found);
 }
 
-/* An error of the previous piece is reported first. */
+/* Starts the next piece. An error of the previous piece is reported before an error of this one. */
 static dt_status *start_piece(dt_trainer *t, turns *x, const dt_example *batch, int64_t first,
                               dt_sums *s) {
     dt_status *bad = dt_trainer_start_batch(t, t->evaluate, batch), *before = finish_piece(t, x, s);

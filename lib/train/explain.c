@@ -22,7 +22,7 @@ static int find_result(const dt_predicted_rows *p, const char *name) {
     return -1;
 }
 
-/* The results of the step are all float32. */
+/* The values of a result of the step. All its results are float32. */
 static const float *floats_of(const dt_predicted_rows *p, int result) {
     return result >= 0 ? (const float *)p->values[result]->data : NULL;
 }
@@ -64,7 +64,8 @@ static dt_status *take_rows(const dt_predicted_rows *p, void *user) {
     return NULL;
 }
 
-/* Whether a pass over the examples is worth its time. */
+/* Whether the evaluation of at least one output can be explained. If not, the pass over the
+ * examples is skipped. */
 static bool can_explain(const dt_trainer *t) {
     const dt_element_spec *element;
     dt_dataset_elements(t->o.data, &element);
@@ -76,7 +77,7 @@ static bool can_explain(const dt_trainer *t) {
 }
 
 static void locate_worst(const dt_explain_request *q, const dt_output_explained *o, int output) {
-    /* the examples are in the arena of the request */
+    /* this call may change the examples: they were allocated in the arena of the request */
     dt_worst_example *worst = (dt_worst_example *)o->worst;
     for (int i = 0; i < o->n_worst; i++) {
         dt_str where = {0};
@@ -86,7 +87,8 @@ static void locate_worst(const dt_explain_request *q, const dt_output_explained 
     }
 }
 
-/* Names of a column of values are those of the target. */
+/* The names of an output's classes or columns. If the request has none, these are the names of the
+ * target. */
 static dt_texts names_of(const dt_explain_request *q, int output) {
     const dt_element_spec *element;
     if (q->names && q->names->of[output].n > 0) return q->names->of[output];

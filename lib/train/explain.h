@@ -15,14 +15,15 @@
 
 enum {
     DT_MOST_WORST = 10,
-    DT_MOST_SHOWN = 20,   /* confusions; and classes whose matrix is given whole */
-    DT_CALIBRATION = 10,  /* bins */
-    DT_MOST_COLUMNS = 16, /* most columns of an output of values that are explained */
+    /* at most this many confused pairs are listed; with more classes the matrix is left out */
+    DT_MOST_SHOWN = 20,
+    DT_CALIBRATION = 10,  /* number of intervals of probability for which calibration is computed */
+    DT_MOST_COLUMNS = 16, /* an output of values with more columns is not explained */
 };
 
 /* The number of examples of class key >> 32 that were taken for class key & 0xffffffff. */
 typedef struct dt_pair_count {
-    uint64_t key; /* plus 1; 0: empty */
+    uint64_t key; /* the pair plus 1; 0: this place of the table is empty */
     int64_t count;
 } dt_pair_count;
 
@@ -32,46 +33,48 @@ typedef struct dt_tallied_class {
 
 typedef struct dt_tallied_column {
     dt_spread errors;
-    double error, absolute, squared;   /* sums over errors */
-    double target_mean, target_spread; /* Welford's: of the squares about the mean */
+    double error, absolute, squared;   /* sums of errors, absolute errors and squared errors */
+    double target_mean, target_spread; /* mean, and sum of squares about it, by Welford's method */
 } dt_tallied_column;
 
 /* The counts of an output. */
 typedef struct dt_explained_tally {
     bool is_open;
     dt_explained_as as;
-    bool logits, pair; /* binary: scores before sigmoid; of a softmax of two */
-    int loss, target;  /* indices of the loss and the target in the results; -1: none */
-    int64_t width;     /* numbers of the output per example */
-    bool one_hot;      /* targets have `width` numbers, too */
-    bool ignores;      /* classes: the loss ignores the examples of class `ignored` */
+    /* binary outputs: the scores are before the sigmoid; the output is a softmax of two values */
+    bool logits, pair;
+    int loss, target; /* indices of the loss and the target in the results; -1: none */
+    int64_t width;    /* numbers of the output per example */
+    bool one_hot;     /* the targets are one-hot, with `width` numbers, too */
+    bool ignores;     /* outputs of classes: the loss ignores the examples of class `ignored` */
     int64_t ignored;
     int64_t n_classes, examples, right;
     dt_tallied_class *class; /* [n_classes] */
     dt_pair_count *pair_count;
     int64_t n_pairs, n_slots;
-    dt_spread scores; /* binary: of class 1, as the model gives them */
-    double squares;   /* binary: of probability - class */
+    dt_spread scores; /* binary outputs: the scores of class 1 as the model returns them */
+    double squares;   /* binary outputs: sum of squares of probability minus class */
     struct {
         double sum;
         int64_t count, positive;
     } bin[DT_CALIBRATION];
-    dt_tallied_column *column; /* [width] */
+    dt_tallied_column *column; /* [width] outputs of values */
     int n_worst;
     dt_worst_example worst[DT_MOST_WORST];
 } dt_explained_tally;
 
 /* ---- explain_collect.c ---- */
 
-/* Whether an output of this type, (B, ...), can be explained by targets of that one. */
+/* Whether an output of type `output`, (B, ...), can be explained with targets of type `target`. */
 bool dt_can_explain(const dt_type *output, const dt_type *target);
 /* Decides from the meaning of the output what is counted. */
 void dt_tally_open(dt_explained_tally *t, const dt_output_meaning *meaning, const dt_type *output,
                    const dt_type *target);
-/* Counts rows: the output's and the target's values. losses NULL: there are none. */
+/* A batch to count: the values of the output and of the target, and the losses; losses NULL: they
+ * are unknown. */
 typedef struct dt_explained_rows {
     int64_t first, n;
-    const float *output, *target, *loss; /* (n, ...), (n, ...), (n) */
+    const float *output, *target, *loss; /* (n, ...), (n, ...), (n): values of n rows */
 } dt_explained_rows;
 dt_status *dt_tally_rows(dt_explained_tally *t, const dt_explained_rows *rows) DT_MUST_USE;
 void dt_explained_tally_release(dt_explained_tally *t);

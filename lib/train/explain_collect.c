@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting examples, in their order. See explain.h. */
+/* Counts the examples of an evaluation, in their order. See explain.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static void grow(dt_explained_tally *t) {
     t->n_slots = slots;
 }
 
-/* Pairs that come after the table is full are left out. */
+/* Counts a pair of classes. Once the table is full, new pairs are not counted. */
 static void count_pair(dt_explained_tally *t, int64_t actual, int64_t predicted) {
     if (2 * t->n_pairs >= t->n_slots && t->n_slots < MOST_SLOTS) grow(t);
     dt_pair_count *s =
@@ -148,7 +148,7 @@ static void calibrate(dt_explained_tally *t, double p, bool is_one) {
     t->squares += (p - is_one) * (p - is_one);
 }
 
-/* The score of class 1, as the model gives it, and its probability. */
+/* Returns the score of class 1 as the model gives it, and sets *p to its probability. */
 static double binary_score(const dt_explained_tally *t, const float *v, double *p) {
     const double score = !t->pair    ? (double)v[0]
                          : t->logits ? (double)v[1] - (double)v[0]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From counts to scores. See explain.h. */
+/* Computes scores and curves from the counts of an evaluation. See explain.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static dt_confused confused_of(const dt_pair_count *p) {
                          .count = p->count};
 }
 
-/* Larger counts first, then by class. */
+/* Whether pair a is listed before pair b: larger counts first, then lower class numbers. */
 static bool is_before(const dt_confused *a, const dt_confused *b) {
     if (a->count != b->count) return a->count > b->count;
     return a->actual != b->actual ? a->actual < b->actual : a->predicted < b->predicted;
@@ -125,9 +125,10 @@ static dt_status *explain_values(dt_explained_tally *t, const dt_texts *names, d
 /*
  * ---- two classes ----
  *
- * Curves over all thresholds, and the best threshold. Examples are decided from the highest score
- * down; where scores are equal they are decided together. The areas are of the whole curves, of
- * which at most 201 points are kept.
+ * Curves over all thresholds, and the best threshold. The threshold moves from the highest score
+ * down, so that more and more examples are decided to be class 1. Examples with equal scores are
+ * decided together. Areas are those of the whole curves, even though at most 201 points of a curve
+ * are kept.
  */
 
 enum { MOST_POINTS = 201 };
@@ -140,7 +141,8 @@ static double score_by(const dt_threshold *t, dt_threshold_score score) {
     return of[score];
 }
 
-/* How many of the two classes are decided to be class 1, and how many there are. */
+/* At some threshold: how many examples of either class are decided to be class 1, and how many
+ * examples of either class there are. */
 typedef struct decided {
     double false_one, true_one, zeros, ones;
 } decided;
@@ -148,14 +150,14 @@ typedef struct decided {
 static dt_threshold scores_at(const decided *d, double threshold) {
     const double tn = d->zeros - d->false_one, fn = d->ones - d->true_one;
     const double square =
-        /* the square of mcc's divisor */
+        /* the square of the divisor of Matthews' correlation coefficient */
         (d->true_one + d->false_one) * d->ones * d->zeros * (tn + fn);
     dt_threshold t = {.threshold = threshold,
                       .precision = quotient(d->true_one, d->true_one + d->false_one),
                       .recall = quotient(d->true_one, d->ones),
                       .accuracy = quotient(d->true_one + tn, d->ones + d->zeros)};
     t.f1 = quotient(2 * d->true_one, d->ones + d->true_one + d->false_one);
-    /* the mean of the recalls of the classes that there are */
+    /* the mean of the recalls of the classes that occur */
     t.balanced_accuracy = (t.recall + quotient(tn, d->zeros)) / ((d->ones > 0) + (d->zeros > 0));
     t.mcc = square > 0 ? (d->true_one * tn - d->false_one * fn) / sqrt(square) : 0;
     return t;
@@ -165,7 +167,7 @@ static double probability(const dt_explained_tally *t, double score) {
     return t->logits ? 1 / (1 + exp(-score)) : score;
 }
 
-/* The groups from the highest score down. */
+/* The groups of equal scores, visited from the highest score down. */
 typedef struct descent {
     const dt_explained_tally *t;
     const dt_spread_group *group; /* [n] ascending */
@@ -186,7 +188,8 @@ static bool is_kept(int64_t k, int64_t n) {
     return n <= most || (k + 1) * (most - 1) / n != k * (most - 1) / n || k == 0;
 }
 
-/* ROC: the first point is (0, 0) at infinity. Precision-recall: (0, 1) there. */
+/* Draws both curves. The first point of ROC is (0, 0), that of the precision-recall curve is (0,
+ * 1), both with the threshold infinity. */
 static void draw_curves(const descent *x, dt_curve_point *roc, dt_curve_point *pr,
                         dt_output_explained *out) {
     decided d = {.zeros = x->zeros, .ones = x->ones}, before = d;
@@ -220,7 +223,7 @@ static dt_threshold find_best(const descent *x, dt_threshold_score score) {
     return best;
 }
 
-/* The scores at 0.1, 0.2, ..., 0.9. */
+/* Computes the scores at the thresholds 0.1, 0.2, ..., 0.9. */
 static void make_table(const descent *x, dt_threshold *table, int n) {
     decided d = {.zeros = x->zeros, .ones = x->ones};
     int64_t k = 0;

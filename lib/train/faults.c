@@ -18,7 +18,7 @@ enum { MOST_KEYS = 3, TEXT_SHOWN = 80 };
 
 typedef struct key {
     const char *name;
-    size_t at; /* an int64_t of dt_fault */
+    size_t at; /* offset of an int64_t in dt_fault */
     bool required;
 } key;
 
@@ -99,7 +99,7 @@ static const key *find_key(reading *r) {
     return NULL;
 }
 
-/* :x=1,y=2 */
+/* Reads the keys of a fault, such as :x=1,y=2. */
 static dt_status *read_keys(reading *r) {
     bool seen[MOST_KEYS] = {false};
     if (!r->row->key[0].name) return NULL;
@@ -206,8 +206,9 @@ int dt_faults_slow_links(const dt_faults *f, int64_t step, dt_slow_links *slow) 
 /*
  * ---- in a run ----
  *
- * A fault is reported as an event, and then the run reacts as to a real one. A lost core ends it at
- * once and leaves what is on disk. A NaN propagates until the loss or a checkpoint shows it.
+ * A fault is reported as an event, and then the run reacts as to a real one. A lost core ends the
+ * run at once; the files on disk stay as they are. A NaN propagates until the loss or a checkpoint
+ * shows it.
  */
 
 static void report(const run *r, const dt_fault *f, int64_t step) {
@@ -238,7 +239,8 @@ static bool stands_at(const int *a, const int *b) {
     return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
 }
 
-/* "replica 2, logical device 1". The slice also fails with a core that has no replica. */
+/* Writes the replica on a core as "replica 2, logical device 1". If no replica is on the
+ * core, writes that. The slice cannot run without the core in either case. */
 static void print_work(const dt_assignment *a, const int *at, dt_str *out) {
     for (int i = 0; i < a->replicas * a->logical; i++)
         if (stands_at(dt_assignment_at(a, i / a->logical, i % a->logical), at)) {
@@ -264,8 +266,8 @@ static dt_status *core_gone(const run *r, const dt_fault *f) {
                : dt_note(s, "no checkpoint was saved: the same command starts from the beginning");
 }
 
-/* The last trainable variable. Every example uses it, whereas a row of an embedding may be used by
- * none. */
+/* The variable that a fault damages: the last trainable one. Every example uses it, whereas a row
+ * of an embedding may be used by none. */
 static dt_variable *victim(const run *r) {
     return r->model->trainable.n ? r->model->trainable.v[r->model->trainable.n - 1] : NULL;
 }
@@ -279,8 +281,8 @@ static dt_status *spoil(const run *r) {
     return NULL;
 }
 
-/* Flips a bit of the first value of that variable on one worker, as a cosmic ray may do. It is the
- * most significant bit of the fraction, so that rounding does not remove the difference. */
+/* Flips a bit of the first value of the damaged variable on one worker, as a cosmic ray may do. It
+ * is the most significant bit of the fraction, so that rounding does not remove the difference. */
 static dt_status *flip(const run *r, int64_t worker) {
     const dt_cluster *c = r->strategy->cluster;
     dt_variable *v = victim(r);
@@ -299,7 +301,7 @@ dt_status *dt_faults_note(const run *r, dt_status *s) {
     return s;
 }
 
-/* Estimates the step's time anew when the links of another chip have become slow. */
+/* Computes the estimated time of a step again when the links of another chip have become slow. */
 static dt_status *slow_down(run *r, int64_t step) {
     virtual_time *v = &r->virtual_time;
     dt_slow_links *slow = dt_arena_array(r->arena, dt_slow_links, r->q->faults.n + 1);

@@ -9,8 +9,8 @@
  *     flip:worker=1@step=7          a bit of a weight of that worker flips as step 7 begins
  *     hbm=8GiB                      what programs get of a device's memory
  *
- * What a fault leaves on disk is what a real one would: the same command without it resumes, and
- * ends with the undisturbed run's weights.
+ * An injected fault leaves the same files as a real one. The same command without the fault resumes
+ * the run, which then ends with the same weights as if the fault had not happened.
  */
 #ifndef DT_TRAIN_FAULTS_H
 #define DT_TRAIN_FAULTS_H
@@ -46,16 +46,17 @@ dt_status *dt_faults_read(dt_arena *arena, const char *const *text, int n,
                           dt_faults *out) DT_MUST_USE;
 /* Checks faults against the job's slice; NULL: no slice. INJECT: it has no such core or chip. */
 dt_status *dt_faults_check(const dt_faults *f, const dt_topology *slice) DT_MUST_USE;
-/* The smallest ceiling of memory; 0: none. */
+/* The smallest memory limit in bytes that a fault `hbm` sets; 0: no limit. */
 int64_t dt_faults_hbm(const dt_faults *f);
 
 struct run;
-/* At a run's start: warns of each fault that will not happen in it. */
+/* At a run's start: warns of each fault that cannot happen in this run. */
 void dt_faults_begin(const struct run *r);
 /* Writes the chips whose links are slow in a step to slow[f->n]. Returns their number, which never
  * falls. */
 int dt_faults_slow_links(const dt_faults *f, int64_t step, dt_slow_links *slow);
-/* Notes the faults that were injected so far, which may be the cause of s; returns s. */
+/* Adds to an error, as notes, the faults that were injected so far, since they may be its cause.
+ * Returns s. */
 dt_status *dt_faults_note(const struct run *r, dt_status *s) DT_MUST_USE;
 
 #endif

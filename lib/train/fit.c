@@ -4,12 +4,12 @@
  *
  *     open ── [ step ── (validation) ── (end of the epoch) ── (checkpoint) ]* ── checkpoint ── end
  *
- * All that a run does besides is in hooks (hook.h). The run's position is the step, the epoch, the
- * step in the epoch, and the epoch's sums so far. A checkpoint has the position and all weights,
- * and the order of the data is a function of seed and epoch. So a run that was killed and is
- * started again computes the same steps as one that was not. A line of the history is written
- * before the checkpoint behind it: a run that resumes removes the lines behind its checkpoint, and
- * writes them again.
+ * Everything else that a run does is in hooks (hook.h). The run's position is the step, the epoch,
+ * the step in the epoch, and the epoch's sums so far. A checkpoint has the position and all
+ * weights, and the order of the data is a function of seed and epoch. So a run that was killed and
+ * is started again computes the same steps as one that was not. A line of the history is written
+ * before the checkpoint of the same step. A run that resumes removes the lines of steps after its
+ * checkpoint, and writes them again.
  */
 #include "train/coordinator.h"
 #include "train/faults.h"
@@ -69,7 +69,8 @@ static bool is_asked_to_save(const run *r) {
            (c && c->every_seconds > 0 && dt_seconds_since(r->out.saved_ns) >= c->every_seconds);
 }
 
-/* By save_freq in steps or epochs: all workers decide the same. */
+/* Whether save_freq, in steps or epochs, asks for a checkpoint. All workers come to the same
+ * answer. */
 static bool is_saved_after(const run *r, int64_t step, bool ends_epoch) {
     const dt_checkpoint_spec *c = r->q->checkpoint;
     return c &&
@@ -86,9 +87,9 @@ uint32_t dt_run_wishes(const run *r) {
            (stop && *stop > 1 ? STOP_AT_ONCE : 0);
 }
 
-/* Workers get signals at different moments, and their clocks differ. So each sends its wishes with
- * the start of a step, and after that step all do what any of them asked for. A single process
- * needs no such delay. */
+/* Decides what to do after the step. Workers get signals at different moments, and their clocks
+ * differ. So each worker sends its requests when a step starts, and after that step all workers do
+ * what any of them asked for. A single process does it at once. */
 static dt_status *what_is_due(run *r, uint32_t *due) {
     *due = r->strategy->cluster ? 0 : dt_run_wishes(r);
     DT_TRY(dt_cluster_end_step(r->strategy->cluster, "what to do after the step", due));
@@ -112,7 +113,8 @@ bool dt_run_is_training(const run *r) { return r->at.step < r->size.steps && !r-
 bool dt_run_is_done(const run *r) { return r->at.step >= r->size.all_steps || r->stop_training; }
 
 /* A parameter server's checkpoint must contain the updates of the first n batches and no others. So
- * saving waits until the workers have no batch left; no new ones are given out until then. */
+ * saving waits until the workers have finished all their batches, and no new ones are handed out
+ * until then. */
 static bool waits_for_rest(run *r, uint32_t *due) {
     if (!r->coordinator || *due & STOP_AT_ONCE) return false;
     r->due |= *due;
@@ -151,7 +153,8 @@ static dt_status *train(run *r) {
     return s;
 }
 
-/* With a parameter server the workers read the batches. */
+/* Trains from the run's position to its end. With a parameter server, the workers read the
+ * batches. */
 static dt_status *train_from_here(run *r) {
     if (!dt_run_is_training(r)) return NULL;
     if (!r->coordinator) DT_TRY(dt_run_open_batches(r));
@@ -166,13 +169,15 @@ static dt_status *train_from_here(run *r) {
 
 static bool is_stopped(const dt_status *s) { return s && dt_status_number(s) == DT_E_STOPPED; }
 
-/* After the last step of the run, or of the part that a signal or --steps allowed. When the job is
- * done, use_ema replaces the weights by their means; then callbacks may replace them. */
+/* Ends training after the last step that the job, a signal or --steps allows. If the whole job is
+ * trained, use_ema replaces the weights by their means. After that, callbacks may replace the
+ * weights. */
 static dt_status *end_training(run *r) {
     if (dt_run_is_done(r)) {
         DT_TRY(dt_optimizer_take_averages(r->optimizer, &r->model->trainable, &r->averaged));
         r->replaced = r->averaged;
-        if (r->averaged) r->out.saved_step = -1; /* the last checkpoint has other weights */
+        /* the weights have changed since the last checkpoint, so another one is due */
+        if (r->averaged) r->out.saved_step = -1;
     }
     DT_TRY(dt_hooks_train_end(r));
     if (dt_run_is_training(r)) return NULL;
@@ -200,13 +205,14 @@ static dt_status *warn_about_job(const run *r) {
     return NULL;
 }
 
-/* Returns the first of two faults, which is the cause of the other one. */
+/* Returns the first of two errors, which is the cause of the other one, and frees that one. */
 static dt_status *first_fault(dt_status *s, dt_status *closing) {
     if (s) dt_status_free(closing);
     return s ? s : closing;
 }
 
-/* A stop is not the cause of a fault after it, which is reported in its place. */
+/* Returns the later of two errors. `s` may only say that training was stopped, which did not cause
+ * the error `next`; that error is then reported instead. */
 static dt_status *last_fault(dt_status *s, dt_status *next) {
     if (next) dt_status_free(s);
     return next ? next : s;

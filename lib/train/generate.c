@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See generate.h. The first token of a context comes from the model's whole graph over T positions,
- * where a shorter context is filled up behind, which no causal model looks at. Further tokens come
+ * See generate.h. The first token of a context comes from the model's whole graph over T positions.
+ * A shorter context is padded at its end, which does not affect a causal model. Further tokens come
  * from the step of pass/decode.c if the model has one; it reads keys and values of earlier
- * positions, which are kept here. Otherwise they come from the whole graph, too.
+ * positions, which the generator keeps in caches. Without such a step they come from the whole
+ * graph, too.
  */
 #include "train/generate.h"
 
@@ -18,18 +19,23 @@ struct dt_generator {
     dt_generator_options o;
     dt_arena *arena;
     dt_random random;
-    dt_compiled *whole, *step; /* NULL: not compiled yet, or (step) there is none */
-    const char *mixing;        /* see dt_generator_mixing */
-    bool is_probability;       /* the model's scores are probabilities, not logits */
-    dt_tokens text;            /* tokens of the prompt, then the generated ones */
-    int64_t prompt;            /* tokens of it */
-    int64_t from;              /* the context is the tokens from here on */
-    int64_t kept;              /* positions of the context whose keys and values are kept */
+    /* `whole` computes a context, `step` one token; NULL: not compiled yet, or the model has no
+     * step */
+    dt_compiled *whole, *step;
+    const char *mixing;  /* see dt_generator_mixing */
+    bool is_probability; /* the model's scores are probabilities, not logits */
+    dt_tokens text;      /* tokens of the prompt, then the generated ones */
+    int64_t prompt;      /* number of tokens of the prompt */
+    int64_t from;        /* index in `text` of the first token of the context */
+    /* number of positions of the context whose keys and values are in the caches */
+    int64_t kept;
     int64_t length, vocabulary;
-    int32_t *offsets, *window; /* [replicas + 1] of a batch of one example; [length] */
-    double *score, *share;     /* [vocabulary] */
+    /* [replicas + 1] first row of each replica in a batch of one example; [length] the context's
+     * tokens */
+    int32_t *offsets, *window;
+    double *score, *share; /* [vocabulary] scores and probabilities of the next token */
     int n_caches;
-    dt_view *arg, *result; /* [2 + n_caches], [1 + n_caches] of the step */
+    dt_view *arg, *result; /* [2 + n_caches] arguments and [1 + n_caches] results of the step */
 };
 
 /* ---- opening ---- */
@@ -118,7 +124,8 @@ dt_status *dt_generator_compile(dt_generator *g) {
     dt_decoding two = {.mixing = -1};
     if (g->whole) return NULL;
     DT_TRY(dt_match_types(g->o.data, &g->o.model->spec, NULL, &match));
-    dt_model model = *g->o.model; /* the context is always one document: see leave_document() */
+    /* documents are not masked here, since a context is always one document (leave_document) */
+    dt_model model = *g->o.model;
     model.spec.documents = (dt_documents){0};
     DT_TRY(dt_forward_trace(&model, g->o.data, &match, &graph));
     g->is_probability = dt_output_made_by(graph, graph->result[0].node) == DT_OUTPUT_CLASSES;
@@ -136,7 +143,8 @@ dt_status *dt_generator_compile(dt_generator *g) {
 
 /* ---- one token ---- */
 
-/* Row `row` of scores (1, rows, vocabulary). NaN would have every token drawn. */
+/* Converts row `row` of scores (1, rows, vocabulary) to double. Refuses NaN, with which the choice
+ * of a token would be meaningless. */
 static dt_status *take_scores(dt_generator *g, const dt_view *from, int64_t row) {
     const int64_t first = row * g->vocabulary;
     for (int64_t i = 0; i < g->vocabulary; i++) {
@@ -152,7 +160,7 @@ static dt_status *take_scores(dt_generator *g, const dt_view *from, int64_t row)
 
 static int64_t context(const dt_generator *g) { return g->text.n - g->from; }
 
-/* Keeps what the whole graph returns behind its scores. */
+/* Computes the whole context. Keeps the keys and values that the graph returns after its scores. */
 static dt_status *compute_whole(dt_generator *g) {
     dt_view fed = {.type = dt_type_of(DT_INT32, 2, (int64_t[]){1, g->length}), .data = g->window};
     DT_LOCAL dt_view *result = dt_alloc((size_t)(1 + g->n_caches) * sizeof *result);
@@ -166,7 +174,8 @@ static dt_status *compute_whole(dt_generator *g) {
     return s;
 }
 
-/* Puts a row at a position of a cache, whose dimensions are those of the row but for one. */
+/* Copies a row of keys or values to a position of a cache. The cache has the row's dimensions, but
+ * more positions. */
 static void keep_row(const dt_generator *g, const dt_view *row, dt_view *cache, int64_t position) {
     size_t above = 1, below = dt_dtype_size(DT_FLOAT32);
     int d = 0;
@@ -199,7 +208,8 @@ static void leave_document(dt_generator *g) {
     g->kept = 0;
 }
 
-/* A prompt that is too long is cut to its last T tokens; a context that is full, to half of it. */
+/* Shortens the context: a prompt that is too long to its last T tokens, a full context to its newer
+ * half. */
 static void slide(dt_generator *g) {
     if (context(g) <= g->length) return;
     g->from = g->from == 0 && g->text.n == g->prompt ? g->text.n - g->length

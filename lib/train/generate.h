@@ -40,11 +40,13 @@ typedef struct dt_generator_options {
     dt_dataset *data; /* data set of format text; lent */
     const char *prompt;
     dt_sampling sampling;
-    bool recomputes; /* does not keep keys and values: every token computes its whole context */
+    /* recomputes the whole context for every token, without keeping keys and values */
+    bool recomputes;
 } dt_generator_options;
 
-/* FIT_KEYS at `at` unless the data are text and the model is one from tokens to scores. `what`
- * names what asks: "GenerateText". No file need be open. */
+/* Checks that the data are text and that the model computes scores from tokens. FIT_KEYS, located
+ * at `at`: they are not. `what` names the caller in messages: "GenerateText". Files need not be
+ * open. */
 dt_status *dt_generator_check(const dt_model_spec *model, const dt_dataset_spec *data,
                               const char *what, const dt_location *at) DT_MUST_USE;
 /* Encodes the prompt. RANGE: it has no tokens, or characters that the vocabulary lacks. *out is to
@@ -52,16 +54,18 @@ dt_status *dt_generator_check(const dt_model_spec *model, const dt_dataset_spec 
 dt_status *dt_generator_open(const dt_generator_options *o, dt_generator **out) DT_MUST_USE;
 /* Compiles the model, unless that is done already; dt_generator_next does so when it must. */
 dt_status *dt_generator_compile(dt_generator *g) DT_MUST_USE;
-void dt_generator_close(dt_generator *g); /* NULL: nothing */
-/* Goes back to the prompt, with the random numbers of a stream; the weights may have changed. */
+void dt_generator_close(dt_generator *g); /* g may be NULL */
+/* Returns to the prompt, to generate another text with the random numbers `random`. The model's
+ * weights may have changed since the last text. */
 void dt_generator_restart(dt_generator *g, dt_random random);
 /* Appends a token. *log_probability (may be NULL): see dt_sampling_log_probability. */
 dt_status *dt_generator_next(dt_generator *g, int32_t *token, double *log_probability) DT_MUST_USE;
 /* Appends the text of the tokens [from, to), counted from the prompt's first. */
 void dt_generator_decode(const dt_generator *g, int64_t from, int64_t to, dt_str *out);
-int64_t dt_generator_tokens(const dt_generator *g); /* number of tokens of prompt and text */
-/* The layer, or else the op, that makes every token compute its whole context; known when the model
- * is compiled. NULL: none. */
+/* number of tokens of prompt and generated text together */
+int64_t dt_generator_tokens(const dt_generator *g);
+/* The name of the layer or op because of which every token computes its whole context; NULL: there
+ * is none, or the model is not compiled yet. */
 const char *dt_generator_mixing(const dt_generator *g);
 
 #endif

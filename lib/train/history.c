@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* History: Keras' keys by epoch, in memory and as lines of history.jsonl. */
+/* History: metrics by epoch under Keras' keys, in memory and as lines of history.jsonl. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

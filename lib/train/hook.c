@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls the hooks of a run at each moment, and keeps the memory of its callbacks in checkpoints:
- * one JSON object with a member for each callback, by its key, and the learning rate where it is a
+ * Calls the hooks of a run at each moment, and saves the memory of its callbacks in checkpoints:
+ * one JSON object with a member for each callback, and one for the learning rate if that is a
  * variable. A callback that is new in the job has no member and starts afresh.
  */
 #include "train/hook.h"
@@ -20,7 +20,7 @@ enum { EVERY_RUN = sizeof every_run / sizeof *every_run };
 
 /* ---- opening ---- */
 
-/* A second callback with the same row gets "_1" behind its name. */
+/* The callback's key in checkpoints. A second callback of the same kind gets the suffix "_1". */
 static const char *key_of(const run *r, const char *name, const dt_hook_row *row) {
     int before = 0;
     for (int k = 0; k < r->n_hooks; k++) before += r->hook[k].row == row;
@@ -34,7 +34,7 @@ static dt_status *open_hook(run *r, const dt_hook_row *row, const dt_named *name
         h->key = key_of(r, row->kind.name, row);
         h->mark = dt_recording_callback(r, row->kind.name);
     }
-    r->n_hooks++; /* `close` also takes one whose `open` failed */
+    r->n_hooks++; /* counted even if `open` fails, since `close` must free what `open` made */
     return row->open ? row->open(r, h) : NULL;
 }
 
@@ -59,7 +59,7 @@ void dt_hooks_close(run *r) {
 
 /* ---- the moments ---- */
 
-/* Calls all hooks that have the moment; h is the current one. */
+/* Calls all hooks that have a function for the moment. `h` is the current hook. */
 #define FOR_ALL(moment, arguments)                                                                 \
     for (dt_hook *h = r->hook; h < r->hook + r->n_hooks; h++)                                      \
         if (h->row->moment) {                                                                      \

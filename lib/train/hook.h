@@ -2,8 +2,8 @@
 /*
  * Hooks: all that a run does besides training. A hook is one file and one row of hooks.h. Some
  * belong to every run (recording, faults, checks, hashes, events); the others are callbacks, which
- * a job lists in `fit.callbacks`: their rows begin with a dt_kind, whose field table reads their
- * arguments. The moments:
+ * a job lists in `fit.callbacks`: each row begins with a dt_kind, whose table of fields reads the
+ * callback's arguments. The moments:
  *
  *     open ── begin
  *     [ step_begin ── step_end ── (test_begin ── test_end) ── (epoch_end) ── settled ── (saved) ]*
@@ -31,37 +31,39 @@ typedef struct dt_hook {
     /* A callback's name in checkpoints: "EarlyStopping", for a second one "EarlyStopping_1". */
     const char *key;
     void *state; /* made by `open`, usually in the run's arena */
-    int mark;    /* mark of a callback's spans in a recording */
+    int mark;    /* number of the span that a recording shows for this callback */
 } dt_hook;
 
 /* Keras' logs: "loss", "accuracy", "val_loss", ... */
 typedef struct dt_logs {
     dt_metric *metric; /* [DT_MAX_LOGS] */
     int n;
-    bool between; /* of a validation by steps within an epoch, not of the epoch's end */
+    /* the logs come from a validation by steps within an epoch, not from the epoch's end */
+    bool between;
 } dt_logs;
-/* NULL: the logs have no such metric. */
+/* Finds a metric's value; NULL: the logs have no such metric. */
 const double *dt_logs_find(const dt_logs *logs, const char *name);
 void dt_logs_put(dt_logs *logs, const char *name, double value);
 
 /* A finished step, number r->at.step. */
 typedef struct dt_step_done {
     const dt_example *batch;
-    double loss;    /* before the step's update */
-    double seconds; /* seconds of the step, with the wait for its batch */
+    double loss;    /* loss of the batch, computed before the step's update */
+    double seconds; /* seconds of the step, including the wait for its batch */
     dt_logs logs;   /* logs over the epoch's steps so far */
 } dt_step_done;
 
-/* Functions may be NULL. An error ends the run. */
+/* The functions of a hook. Each may be NULL. An error that one returns ends the run. */
 struct dt_hook_row {
     dt_kind kind;     /* kind of a callback; zeros for a hook of every run */
     bool varies_rate; /* changes the learning rate, which is therefore a variable */
-    bool once;        /* listed once only: a second one would undo what the first does */
-    /* Refuses a job that the callback does not suit. */
+    bool once;        /* a job may list it only once, because a second one would undo the first */
+    /* Refuses a job in which the callback cannot be used. */
     dt_status *(*check)(const dt_callback_job *job, const dt_named *named);
 
-    /* A callback's memory as members of a JSON object; `restore` comes after `open`. The tensors
-     * that `arrays` lists are saved with the memory, and are filled after `restore`. */
+    /* Saves and restores the callback's memory, which are members of a JSON object. `restore` is
+     * called after `open`. The tensors that `arrays` lists are saved with the memory, and are
+     * filled after `restore`. */
     dt_status *(*save)(run *r, dt_hook *h, dt_json *j);
     void (*restore)(run *r, dt_hook *h, const json_t *kept);
     dt_arrays (*arrays)(const dt_hook *h);
@@ -70,17 +72,23 @@ struct dt_hook_row {
      * have only `open` and `close`. */
     dt_status *(*open)(run *r, dt_hook *h);
     dt_status *(*begin)(run *r, dt_hook *h);
-    dt_status *(*step_begin)(run *r, dt_hook *h); /* the beginning of step r->at.step + 1 */
+    dt_status *(*step_begin)(run *r, dt_hook *h); /* called before step r->at.step + 1 */
     dt_status *(*step_end)(run *r, dt_hook *h, const dt_step_done *done);
     dt_status *(*test_begin)(run *r, dt_hook *h);
-    dt_status *(*test_end)(run *r, dt_hook *h, const dt_logs *logs); /* names without val_ */
-    /* the end of an epoch, or of a validation by steps */
+    /* the keys of the logs have no prefix val_ */
+    dt_status *(*test_end)(run *r, dt_hook *h, const dt_logs *logs);
+    /* called at the end of an epoch, and after a validation by steps */
     dt_status *(*epoch_end)(run *r, dt_hook *h, dt_logs *logs);
-    dt_status *(*settled)(run *r, dt_hook *h);   /* the step is over, with an epoch that it ended */
-    dt_status *(*saved)(run *r, dt_hook *h);     /* the checkpoint r->out.checkpoint */
-    dt_status *(*train_end)(run *r, dt_hook *h); /* before the last checkpoint */
-    dt_status *(*end)(run *r, dt_hook *h);       /* after it; neither of them in a run that fails */
-    void (*close)(run *r, dt_hook *h); /* with r->fault; also after an `open` that failed */
+    /* called when the step, and an epoch that it ended, are complete */
+    dt_status *(*settled)(run *r, dt_hook *h);
+    /* called after checkpoint r->out.checkpoint was written */
+    dt_status *(*saved)(run *r, dt_hook *h);
+    /* called before the last checkpoint; not if the run fails */
+    dt_status *(*train_end)(run *r, dt_hook *h);
+    /* called after the last checkpoint; not if the run fails */
+    dt_status *(*end)(run *r, dt_hook *h);
+    /* called last, also if `open` or the run failed (r->fault) */
+    void (*close)(run *r, dt_hook *h);
 };
 
 #define DT_HOOK(name) extern const dt_hook_row dt_hook_##name;
@@ -105,33 +113,33 @@ void dt_hooks_close(run *r);
  * and tensors named KEY/name. */
 dt_status *dt_hooks_save(run *r, const char **text) DT_MUST_USE;
 dt_arrays dt_hooks_arrays(const run *r);
-/* CHECKPOINT: the checkpoint's text is not an object. */
+/* Restores the memory of all callbacks. CHECKPOINT: the checkpoint's text is not a JSON object. */
 dt_status *dt_hooks_restore(run *r, const dt_saved *c) DT_MUST_USE;
 /* Writes x under `key`. NaN and infinity, which JSON does not have, become texts. */
 void dt_keep_number(dt_json *j, const char *key, double x);
-/* False, with *x unchanged: there is no such number. */
+/* Reads a number from saved memory. Returns false, and leaves *x unchanged, if it is missing. */
 bool dt_kept_number(const json_t *kept, const char *key, double *x);
 bool dt_kept_count(const json_t *kept, const char *key, int64_t *n);
 
 /* ---- for callbacks ---- */
 
-/* Whether one of them needs the results of single steps, so that steps cannot overlap. */
+/* Whether a callback needs the results of single steps, so that steps cannot overlap. */
 bool dt_callbacks_look_at_steps(const run *r);
 /* Whether the run has just completed a multiple of `every` epochs, or steps where fit.steps is
  * set. */
 bool dt_callback_is_due(const run *r, int64_t every);
-/* Whether the current epoch has all its steps. False where the run ends within it; a later run may
+/* Whether the current epoch has had all its steps. False if the run ends within it; a later run may
  * continue there. */
 bool dt_epoch_is_whole(const run *r);
-/* Whether a later run that continues within this epoch removes what is written about it now. The
- * results of validations by steps always stay. */
+/* Whether lines about the current epoch are provisional: a later run that continues within this
+ * epoch removes them. Results of validations by steps always stay. */
 bool dt_epoch_is_provisional(const run *r);
 /* Reports what a callback did: "reducing learning rate to 0.0005". */
 void dt_callback_report(run *r, const dt_hook *h, const char *format, ...) DT_PRINTF(3, 4);
-/* Emits these reports as events. */
+/* Emits the reports of callbacks as events. */
 void dt_callbacks_emit(run *r);
-/* DIR/name of output.dir, in the run's arena. CALLBACK: the run has no directory. CANT_CREATE: a
- * folder within that path is a link. */
+/* Returns the path DIR/name, where DIR is output.dir, in the run's arena. CALLBACK: the run has no
+ * directory. CANT_CREATE: a folder on that path is a link. */
 dt_status *dt_callback_path(run *r, const dt_hook *h, const char *name,
                             const char **path) DT_MUST_USE;
 /* Like dt_callback_path, for a folder, which may not be a link itself. */
@@ -141,10 +149,12 @@ dt_status *dt_callback_folder(run *r, const dt_hook *h, const char *name,
  * own files. */
 dt_status *dt_callback_check_path(const dt_named *named, const char *argument,
                                   const char *path) DT_MUST_USE;
-/* The source location of an argument; that of the callback's name where the job leaves it out. */
+/* The source location of an argument. If the job leaves it out, the location of the callback's
+ * name. */
 const dt_location *dt_callback_place(const dt_named *named, const char *argument);
 
-/* The rate of the next step. It can be set only where varies_rate made it a variable. */
+/* Reads and sets the learning rate of the next step. It can be set only if varies_rate made it a
+ * variable. */
 dt_status *dt_run_rate(const run *r, double *rate) DT_MUST_USE;
 void dt_run_set_rate(run *r, double rate);
 

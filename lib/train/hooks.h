@@ -2,7 +2,8 @@
 /*
  * The table of hooks: one file and one row each. DT_HOOK(name) belongs to every run. A job chooses
  * among DT_CALLBACK(name). At each moment of a run the hooks of every run are called in this order,
- * then the job's callbacks in the order of `fit.callbacks`. No include guard.
+ * then the job's callbacks in the order of `fit.callbacks`. This file may be included several
+ * times.
  */
 #ifndef DT_HOOK
 #define DT_HOOK(name)
@@ -11,16 +12,17 @@
 #define DT_CALLBACK(name)
 #endif
 
-/* lib/train/observe; faults: lib/train/faults.c */
-DT_HOOK(record)    /* record.jsonl; warnings of the hooks below are part of it */
-DT_HOOK(recording) /* output.trace */
-DT_HOOK(faults)    /* injected ones happen */
-DT_HOOK(time)      /* waiting for data, and the clock of a simulated slice */
-DT_HOOK(guard)     /* replicas that differ, and losses that are not finite, end the run */
-DT_HOOK(data)      /* hashes of the files that the run reads */
-DT_HOOK(events)    /* progress, checkpoints, workers and the end, for the caller */
+/* files of the next rows: lib/train/observe/NAME.c, and lib/train/faults.c */
+/* writes record.jsonl; comes first, so that it has the warnings of the other hooks */
+DT_HOOK(record)
+DT_HOOK(recording) /* writes output.trace */
+DT_HOOK(faults)    /* injects the faults of --inject */
+DT_HOOK(time)      /* measures waiting for data, and the clock of a simulated slice */
+DT_HOOK(guard)     /* ends the run if replicas differ or a loss is not finite */
+DT_HOOK(data)      /* hashes the files that the run reads */
+DT_HOOK(events)    /* reports progress, checkpoints, workers and the end to the caller */
 
-/* lib/train/callback */
+/* files of the next rows: lib/train/callback/NAME.c */
 DT_CALLBACK(csv_logger)
 DT_CALLBACK(early_stopping)
 DT_CALLBACK(generate_text)

@@ -26,7 +26,7 @@ typedef struct names {
     dt_arena *arena;
     bool torch;
     patterns map, skip;
-    const char **by; /* [map.n] what replaces a match */
+    const char **by; /* [map.n] the texts that replace matches */
 } names;
 
 static dt_status *open_names(names *out, const dt_init_from *from, dt_arena *arena) {
@@ -68,8 +68,8 @@ static const char *renamed(const names *n, const char *name) {
     return dots;
 }
 
-/* Whether this is PyTorch's count of batches in a normalization layer, which dtrain does not
- * use. */
+/* Whether the tensor is num_batches_tracked of a normalization layer of PyTorch, which dtrain does
+ * not use. */
 static bool counts_batches(const char *name) {
     static const char end[] = "num_batches_tracked";
     const size_t n = strlen(name);
@@ -101,7 +101,7 @@ static dt_arrays wanted(const names *n, const dt_arrays *all) {
 
 typedef struct first_weights {
     dt_saved checkpoint;
-    dt_arrays weights; /* weights of the model */
+    dt_arrays weights; /* weights of the model, to be filled */
     dt_torch torch;
     names names;
     bool only_compared;
@@ -147,7 +147,7 @@ static dt_status *find_and_take(const dt_model *m, bool only_compared, const dt_
     dt_saved_release(&w.checkpoint);
     close_names(&w.names);
     if (!bad) return NULL;
-    dt_status_free(*warnings); /* the error makes them superfluous */
+    dt_status_free(*warnings); /* the error makes the warnings superfluous */
     *warnings = NULL;
     return from->at.source ? dt_at(bad, &from->at) : dt_note(bad, "in init_from");
 }
@@ -165,8 +165,9 @@ dt_status *dt_init_check(const dt_model *outline, const dt_init_from *from) {
 
 /* ---- exporting ---- */
 
-/* Gives tensors the names that they have in the file. `map` only converts the file's names to
- * the model's, so all names in the file are converted and compared. */
+/* Gives tensors the names that they have in the file. `map` only converts names in the file to
+ * names in the model. So this converts every name in the file and looks for the tensor's name among
+ * the results. */
 static dt_status *original_names(const dt_stored_arrays *s, const names *n, dt_arrays *tensors,
                                  dt_named_view *array) {
     for (int i = 0; i < s->n; i++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Initializers as public calls. An initializer has no state: each call takes its YAML fragment. */
+/* Initializers as public calls. An initializer has no state: each call reads a YAML fragment. */
 #include "train/train.h"
 
 /* A call in progress. */
 typedef struct request {
     const char *function, *format;
     void *out;
-    const dt_drawing *what; /* NULL: the call needs no shape */
+    const dt_drawing *what; /* what to draw, and its shape; NULL: the call draws nothing */
     dt_status *(*use)(const dt_named *named, const struct request *r);
 } request;
 
@@ -26,7 +26,7 @@ static dt_status *answer(const request *r, va_list args) {
     return r->use(&named, r);
 }
 
-/* ---- what is made ---- */
+/* ---- functions that use an initializer ---- */
 
 static dt_status *type_wanted(const dt_named *named, const request *r, dt_type *type) {
     const dt_drawing *what = r->what;
@@ -75,7 +75,7 @@ static dt_status *configure(const dt_named *named, const request *r) {
     return NULL;
 }
 
-/* ---- the calls ---- */
+/* ---- public calls ---- */
 
 dt_status *dt_initializer_draw(dt_tensor **out, const dt_drawing *what, const char *format, ...) {
     va_list args;

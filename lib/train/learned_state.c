@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What steps of `map` learned, as checkpoints keep it: a JSON object with an entry for each step.
- * Numbers are the shortest decimals that come back bit for bit.
+ * The values that steps of `map` learned, as checkpoints store them: a JSON object with an entry
+ * for each step. A number is written as the shortest decimal that is read back bit for bit.
  *
  *     {"map/normalize/x/0": {"mean": [5.84, 3.06], "variance": [0.68, 0.19]},
  *      "map/text_vectorization/review/0": {"words": ["the", "a"]}}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of a run, before its first step. Arenas, data and weights are counted; the rest of the
- * process is measured as it is now, plus an allowance for what libraries and threads take once
- * steps run. docs/reliability.md says how near the sum comes to the peak. Large models are checked
- * before their weights are made, too, by the part that is known then.
+ * The memory that a run will need, computed before its first step. Arenas, data and weights are
+ * counted. The rest of the process is measured as it is now, plus an allowance for what libraries
+ * and threads allocate when the first step runs. docs/reliability.md says how close the sum is to
+ * the peak. A large model is also checked before its weights are allocated, by the parts that are
+ * known then.
  */
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #include "train/hook.h"
 #include "train/trainer.h"
 
-/* Bytes of a thread, and of the process, at the first computation: stacks, and the packed
+/* Bytes that a thread, and the process, allocate at the first computation: stacks, and the packed
  * matrices and generated code of kernel libraries. */
 enum { OF_A_LANE = 1 << 20, OF_A_RUN = 4 << 20 };
 
@@ -25,7 +26,7 @@ static int64_t sum(int64_t a, int64_t b) {
 /* ---- arenas ---- */
 
 /* Adds the bytes of the arena of a step over `rows` rows. A step that runs replica by replica has
- * none. */
+ * no arena. */
 static dt_status *add_arena(dt_compiled *c, int64_t rows, int64_t *bytes) {
     dt_executable *x = NULL;
     if (!c || rows == 0) return NULL;
@@ -57,7 +58,7 @@ static int64_t validated(const run *r) {
 static dt_status *add_evaluation(const run *r, dt_memory *m) {
     const dt_trainer *t = r->q->trainer;
     const int64_t n = validated(r), piece = t->evaluation_rows;
-    /* whole weights, where workers keep parts of them */
+    /* if workers keep only parts of a weight, evaluation needs memory for the whole one */
     for (int i = 0; n > 0 && i < r->model->n_weights; i++) {
         const int64_t whole = dt_type_bytes(&r->model->weight[i]->type);
         m->evaluation =
@@ -112,9 +113,10 @@ dt_status *dt_run_count_memory(run *r) {
     return NULL;
 }
 
-/* ---- what does not fit ---- */
+/* ---- suggestions for a job that does not fit ---- */
 
-/* The bytes of a run with another batch size. */
+/* Computes the bytes of the run with a batch of `rows` rows. remakes: values are recomputed instead
+ * of kept. */
 static dt_status *with(const run *r, int64_t rows, bool remakes, int64_t *bytes) {
     const dt_memory *m = &r->memory;
     const dt_trainer *t = r->q->trainer;
@@ -133,8 +135,8 @@ static dt_status *note_machine(dt_status *s, int64_t bytes) {
                    dt_text_of_bytes((double)bytes).s);
 }
 
-/* Finds the largest batch that fits, by halving; otherwise the memory that the smallest one
- * needs. */
+/* Adds to the error the largest batch that fits, found by halving. If none fits, adds the memory
+ * that the smallest one needs. */
 static dt_status *what_fits(run *r, int64_t limit, dt_status *s) {
     const int least = r->strategy->replicas;
     int64_t bytes;
@@ -152,11 +154,13 @@ static dt_status *what_fits(run *r, int64_t limit, dt_status *s) {
         }
     }
     if (!bad && !fits && bytes < INT64_MAX) s = note_machine(s, bytes);
-    dt_status_free(bad); /* a batch that cannot be compiled is not suggested */
+    /* an error here only means that a smaller batch cannot be compiled, and is not suggested */
+    dt_status_free(bad);
     return s;
 }
 
-/* Notes the layer whose weights are the largest together. A layer's weights follow each other. */
+/* Adds to the error the layer whose weights are the largest together. Weights of a layer are
+ * adjacent in the model's list. */
 static dt_status *name_weights(const run *r, dt_status *s) {
     const dt_model *m = r->model;
     const char *layer = "";
@@ -181,7 +185,7 @@ static dt_status *name_layer(run *r, dt_status *s) {
     int64_t bytes;
     dt_status *bad = dt_compiled_prepare(r->q->trainer->train, r->size.batch, &x);
     const char *layer = !bad && x ? dt_executable_largest_layer(x, r->arena, &bytes) : "";
-    dt_status_free(bad); /* the executable exists already */
+    dt_status_free(bad); /* cannot fail here, because the executable exists already */
     if (!*layer) return s;
     return dt_note(s, "layer '%s' takes the most of a step at its peak, %s", layer,
                    dt_text_of_bytes((double)bytes).s);
@@ -221,7 +225,8 @@ dt_status *dt_run_check_memory(run *r) {
 
 /* ---- before the weights are made ---- */
 
-/* r: the parts that are not known yet are 0, and so is the arena. */
+/* Checks a run whose model has no memory yet. Parts of r that are not known yet, and r->arena, are
+ * 0. */
 static dt_status *check_outline(run *r) {
     dt_memory *m = &r->memory;
     dt_arena *arena = dt_arena_create();
@@ -235,7 +240,8 @@ static dt_status *check_outline(run *r) {
 }
 
 dt_status *dt_trainer_check_memory(const dt_trainer *t, int shards) {
-    dt_trainer other = *t; /* needs only tracing and compiling */
+    /* this copy is only traced and compiled, so the other members are not used */
+    dt_trainer other = *t;
     const dt_fit_request q = {.trainer = &other};
     run r = {.q = &q,
              .strategy = t->o.strategy,

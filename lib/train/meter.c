@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics as handles: each update records the row's graph over the current tensors, interprets it,
- * and adds its sums up in double.
+ * Metrics as handles: each update records the computation of the metric's row for the current
+ * tensors as a graph, interprets it, and adds the results to sums in double.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct dt_meter {
     int refs;
     dt_arena *arena;
     dt_named named;
-    int n; /* sums; of a mean two: of the values and of their weights */
+    int n; /* number of sums; a mean has two: of the values and of their weights */
     double *sum;
 };
 
@@ -135,7 +135,7 @@ static void add_result(dt_meter *m, int *at, const dt_view *result) {
     for (int i = 0; i < n; i++) m->sum[(*at)++] += dt_cell_double(result, i);
 }
 
-/* Refuses a different number of classes than before, whose sums would not match. */
+/* Refuses another number of classes than at the first update, since the sums would not match. */
 static dt_status *check_size(const dt_meter *m, const dt_interpretation *r) {
     int64_t n = 0;
     for (int i = 0; i < r->n_results; i++) n += dt_type_elements(&r->result[i].type);

@@ -9,8 +9,8 @@
 
 /* ---- creating a model ---- */
 
-/* Checked before any variable is allocated: the kernel grants more memory than it has, and later
- * kills the process that uses it. */
+/* Checks the machine's memory before any variable is allocated. Linux grants more memory than it
+ * has, and later kills the process that uses it. */
 static dt_status *check_room(const dt_model_spec *m) {
     int64_t all = 0, most = 0;
     const dt_weight_spec *largest = NULL;
@@ -127,7 +127,7 @@ dt_status *dt_model_seed(dt_model *m, uint64_t seed) {
     return NULL;
 }
 
-/* ---- answers ---- */
+/* ---- public calls that read a model ---- */
 
 int64_t dt_model_parameters(const dt_model *m) { return DT_LIVE(m) ? m->spec.parameters : 0; }
 
@@ -179,7 +179,8 @@ static dt_status *check_use(const dt_model *m) {
                    m->strategy->row->kind.name, m->strategy->what, now->row->kind.name, now->what);
 }
 
-/* A value without a trace comes from a call that failed. The trace has its error already. */
+/* Whether all values have a trace. A value without one comes from a call that failed, and that
+ * error is known already. */
 static bool are_values(const dt_value *inputs, int n) {
     bool are = inputs && n > 0;
 
@@ -223,7 +224,7 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...) {
     dt_status *s = dt_fragment_read(m->arena, "compile", format, args, &tree);
     va_end(args);
     if (!s) s = dt_compile_read(m->arena, tree, &tree->at, &m->spec, &compile);
-    if (s) return s; /* a previous compile stays valid */
+    if (s) return s; /* if it fails, the previous compile stays valid */
     m->compile_tree = tree;
     m->compile = compile;
     m->precision = compile.precision;
@@ -259,7 +260,7 @@ static const dt_tree *take_entry(dt_tree *map, const char *key) {
     return NULL;
 }
 
-/* `seed`, for shuffling, is written beside fit's own keys. */
+/* Reads the fragment of fit. Besides fit's own keys it may have `seed`, for shuffling. */
 static dt_status *read_fit(dt_model *m, const char *format, va_list args, dt_dataset *data,
                            dt_fit_spec *fit) {
     dt_status *faults = NULL;

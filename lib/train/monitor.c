@@ -10,7 +10,7 @@ enum { AUTO, LESS, MORE };
 
 /* ---- finding the metric ---- */
 
-/* "loss" of "val_loss". */
+/* Removes the prefix "val_": returns "loss" for "val_loss". */
 static const char *bare(const char *name) {
     return strncmp(name, "val_", 4) == 0 ? name + 4 : name;
 }
@@ -23,7 +23,7 @@ static const dt_metric_use *find_metric(const dt_compile_spec *c, const char *na
     return NULL;
 }
 
-/* Whether the key is the total loss or an output's. */
+/* Whether the key is the total loss or the loss of an output. */
 static bool is_loss(const dt_compile_spec *c, const char *name) {
     bool is = strcmp(bare(name), "loss") == 0;
     for (int i = 0; i < c->n_outputs; i++)
@@ -130,7 +130,7 @@ void dt_monitor_save(const dt_monitor *m, dt_json *j) {
     if (m->has_best) dt_keep_number(j, "best", m->best);
 }
 
-/* The best value is kept only if it is of the same metric. */
+/* Restores the best value, if it was saved for the same metric. */
 void dt_monitor_restore(dt_monitor *m, const json_t *kept) {
     const char *name = json_string_value(json_object_get(kept, "monitor"));
     if (name && strcmp(name, m->name) == 0) m->has_best |= dt_kept_number(kept, "best", &m->best);

@@ -7,15 +7,15 @@
 
 #include "train/hook.h"
 
-/* The head of a callback's args: its struct begins with `dt_monitor_head head`, its table with
- * DT_MONITOR_FIELDS. */
+/* The first members of a callback's arguments: its struct begins with `dt_monitor_head head`, its
+ * table with DT_MONITOR_FIELDS. */
 typedef struct dt_monitor_head {
     const char *monitor;
     int mode;
     double min_delta;
     int64_t verbose;
 } dt_monitor_head;
-extern const char *const dt_monitor_modes[]; /* auto, min, max */
+extern const char *const dt_monitor_modes[]; /* "auto", "min" and "max" */
 /* The direction in which the metric with that history key is better. */
 dt_better dt_metric_better(const dt_compile_spec *c, const char *key);
 #define DT_MONITOR_FIELDS(type)                                                                    \
@@ -33,7 +33,7 @@ typedef struct dt_monitor {
     const char *name;
     bool more; /* larger values are better */
     double min_delta;
-    bool has_best; /* false: the first value is the best */
+    bool has_best; /* false: there was no value yet, so that the first one becomes the best */
     double best;
 } dt_monitor;
 
@@ -46,8 +46,8 @@ dt_monitor dt_monitor_open(const run *r, const dt_monitor_head *head);
 bool dt_monitor_exceeds(const dt_monitor *m, double value, double reference);
 /* Whether the value is better than the best so far. If so, it becomes the best. */
 bool dt_monitor_improves(dt_monitor *m, double value);
-/* Whether the metric is one of validation, which may be by steps. Others have values at the end
- * of an epoch. */
+/* Whether the metric is computed in validation, which may run every few steps. Other metrics are
+ * known at the end of an epoch. */
 bool dt_monitor_is_of_validation(const dt_monitor *m);
 /* Whether these logs have a new value of the metric. */
 bool dt_monitor_is_due(const run *r, const dt_monitor *m, const dt_logs *logs);

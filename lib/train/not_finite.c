@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explains a loss that is not finite, as far as the batch and the step's number allow; most users
- * suspect the learning rate first and search for long. A number in the data that is not finite is a
- * certain cause; a sequence of nothing but padding is a likely one, if the model masks it; and
- * before the first update the learning rate cannot be the cause.
+ * Explains a loss that is not finite, as far as the batch and the step's number show the cause.
+ * Most users suspect the learning rate first, and lose much time. A number in the data that is not
+ * finite is a certain cause; a sequence of nothing but padding is a likely one, if the model masks
+ * it; and before the first update the learning rate cannot be the cause.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 /* The rows of an element of shape (rows, ...), with the bytes and the values of one row. */
 typedef struct rows {
     const dt_tensor *tensor;
-    /* from, to: rows that were read; numbers, bytes: of one row */
+    /* the rows [from, to) were read; each has `numbers` values and `bytes` bytes */
     int64_t from, to, numbers, bytes;
 } rows;
 
@@ -76,7 +76,7 @@ bool dt_find_bad_example(const dt_dataset *d, const dt_model_spec *m, const dt_e
     return false;
 }
 
-/* An injected NaN is reported elsewhere. */
+/* Whether the NaN was injected. In that case another note says so. */
 static bool is_injected(const run *r) {
     for (int i = 0; i < r->q->faults.n; i++)
         if (r->q->faults.v[i].kind == DT_FAULT_NAN && r->q->faults.v[i].step <= r->at.step)

@@ -19,8 +19,8 @@ static dt_status *same_job(run *r, const dt_saved *c) {
         s, "change it back, start over with --fresh, or give this job another output.dir");
 }
 
-/* A checkpoint at the end of an epoch has no sums, so that it cannot tell other data from
- * another global batch. */
+/* The error for a checkpoint at the end of an epoch whose epochs had another number of steps. Such
+ * a checkpoint has no sums of the epoch, so the cause may be other data or another global batch. */
 static dt_status *other_epochs(const run *r, const dt_saved *c) {
     const dt_state_file *s = &c->state;
 
@@ -33,8 +33,8 @@ static dt_status *other_epochs(const run *r, const dt_saved *c) {
         "back, or start over with --fresh");
 }
 
-/* With per_replica_batch_size another number of replicas changes the global batch, and so the
- * steps, while the job stays the same. */
+/* Checks that the number of steps has not changed. With per_replica_batch_size, another number of
+ * replicas changes the global batch and so the steps, while the job stays the same. */
 static dt_status *same_steps(const run *r, const dt_saved *c) {
     const dt_state_file *s = &c->state;
     bool same_batch =
@@ -49,7 +49,8 @@ static dt_status *same_steps(const run *r, const dt_saved *c) {
                       "with per_replica_batch_size, the number of replicas must stay the same");
 }
 
-/* Where workers read parts of the data, another number of workers reads other examples. */
+/* Checks the number of workers if they read parts of the data, because another number of workers
+ * would read other examples. */
 static dt_status *same_workers(const run *r, const dt_saved *c) {
     const int64_t now = r->size.workers ? r->size.workers->n : 0, then = c->state.workers;
 
@@ -64,8 +65,8 @@ static dt_status *same_workers(const run *r, const dt_saved *c) {
                       "auto_shard_policy: auto allows any number");
 }
 
-/* The values that `map` learns from the training data must be the same, since other means or
- * another vocabulary make another model. */
+/* Checks that `map` learned the same values from the training data, since other means or another
+ * vocabulary make another model. */
 static dt_status *same_lessons(const run *r, const dt_saved *c) {
     const char *now = dt_learned_print(dt_dataset_learned(r->data), r->arena), *then = c->state.map;
 
@@ -78,7 +79,7 @@ static dt_status *same_lessons(const run *r, const dt_saved *c) {
         "the files have changed: start over with --fresh, or restore the old ones");
 }
 
-/* Hashes the weights in a thread while the optimizer's state is read. */
+/* Loads all tensors. A thread hashes the weights while the optimizer's state is read. */
 static dt_status *load_tensors(const run *r, const dt_saved *c) {
     const dt_arrays model = dt_model_arrays_to_fill(r->model, r->arena),
                     optimizer = dt_optimizer_arrays_to_fill(r->optimizer, r->arena);
@@ -143,7 +144,7 @@ static dt_status *resume_newest(run *r, bool must) {
     dt_saved c = {0};
 
     s = dt_saved_newest(&c, r->q->directory, &warnings);
-    if (s) dt_status_free(warnings); /* the error contains them */
+    if (s) dt_status_free(warnings); /* if there is an error, it contains the warnings */
     else warn_all(r, warnings);
     if (!s && c.path) s = go_on_from(r, &c);
     else if (!s && must) s = none_to_resume(r);
@@ -159,18 +160,18 @@ static dt_status *only_weights(const char *path) {
                       "to begin with weights of a file, write model.init_from");
 }
 
-/* `path` is a checkpoint, or a run, whose newest checkpoint is opened. */
+/* Opens the checkpoint `path`. If `path` is a run, opens its newest checkpoint. */
 static dt_status *open_path(run *r, const char *path, dt_saved *c) {
     dt_status *warnings = NULL;
     dt_status *s = dt_saved_find(c, path, &warnings);
     if (!s && c->only_weights) s = only_weights(path);
-    if (s) dt_status_free(warnings); /* the error contains them */
+    if (s) dt_status_free(warnings); /* if there is an error, it contains the warnings */
     else warn_all(r, warnings);
     return s;
 }
 
-/* Resumes from an older checkpoint, or from one of another directory. The files in this
- * directory are abandoned, as on a fresh start. */
+/* Resumes from an older checkpoint of this run, or from one of another directory. As on a fresh
+ * start, the newer files of this run's directory are deleted later. */
 static dt_status *resume_path(run *r, const char *path) {
     dt_saved c = {0};
     int64_t highest;
@@ -226,7 +227,7 @@ static dt_status *find_start(run *r) {
 static int64_t checkpoint_bytes(const run *r) {
     int n;
     dt_variable *const *slot = dt_optimizer_variables(r->optimizer, r->arena, &n);
-    int64_t bytes = 65536; /* headers and state.json */
+    int64_t bytes = 65536; /* an allowance for the files' headers and state.json */
 
     for (int i = 0; i < n; i++) bytes += dt_type_bytes(&slot[i]->type);
     for (int i = 0; i < r->model->n_weights; i++)
@@ -234,8 +235,9 @@ static int64_t checkpoint_bytes(const run *r) {
     return bytes;
 }
 
-/* The step of the last line of the history that stays. The line of an epoch within which a run
- * ended is written again; the line of a validation by steps is not. */
+/* The step of the last line of the history to keep. If a run ended within an epoch, the line of
+ * this epoch is written again later, so it is not kept. The line of a validation by steps is
+ * kept. */
 static int64_t last_line(const run *r) {
     if (!r->out.resumed) return -1;
     const bool written_again =
@@ -247,8 +249,8 @@ static const char *history_of(const run *r) {
     return dt_arena_printf(r->arena, "%s/history.jsonl", r->q->directory);
 }
 
-/* A damaged history gets only a warning, since no weight depends on it. A checkpoint of another
- * directory (saved_step -1) has its history there. */
+/* Opens the history. If it is damaged, the run only warns, since no weight depends on it. If the
+ * run resumes from a checkpoint of another directory (saved_step -1), the history is there. */
 static dt_status *open_history(run *r) {
     dt_history_kept kept;
     DT_TRY(dt_history_open(&r->out.history, &r->out.directory,
@@ -312,8 +314,8 @@ const char *dt_run_kernels(const run *r) {
     return device ? dt_device_facts_of(device).kernels : "";
 }
 
-/* Deletes the old run's history, and on a fresh start its checkpoints, after the first
- * checkpoint of this run. */
+/* After the first checkpoint of this run: deletes the old run's history, and on a fresh start also
+ * its checkpoints. */
 static dt_status *give_up_old(run *r) {
     bool fresh = r->out.fresh, aside = r->out.aside;
 
@@ -363,7 +365,7 @@ static dt_status *write_checkpoint(run *r) {
     DT_TRY(dt_model_arrays(r->model, r->arena, &model));
     DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &optimizer));
     DT_TRY(dt_run_describe(r, &state));
-    /* lines must be on disk before the checkpoint behind them */
+    /* lines must be on disk before the checkpoint of the same step */
     DT_TRY(dt_writer_sync(&r->out.history));
     DT_TRY(dt_run_dir_save(&r->out.directory, &state, &model, &optimizer,
                            r->q->checkpoint ? (int)r->q->checkpoint->max_to_keep : 3, &path));
@@ -392,7 +394,7 @@ dt_status *dt_run_close(run *r) {
     dt_status *s = NULL;
 
     if (r->out.aside && r->out.history.path) {
-        r->out.history.keep = false; /* no checkpoint follows these lines */
+        r->out.history.keep = false; /* keeps no new lines, since no checkpoint follows them */
         dt_writer_abandon(&r->out.history);
     }
     if (r->out.history.path) s = dt_writer_close(&r->out.history);

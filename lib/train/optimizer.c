@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Optimizers as handles: reads their state outside of step functions. */
+/* Optimizers as handles: reading their state outside of step functions. */
 #include <string.h>
 
 #include "train/train.h"
 
-/* The i-th variable of: iteration, the two of loss scaling and the accumulated examples if they
- * exist, all slots. NULL: there are fewer. */
+/* The i-th variable in this order: the iteration; the two variables of loss scaling and the
+ * accumulated examples, if they exist; all slots. NULL: there are no more than i. */
 static const dt_variable *slot_at(const dt_optimizer *o, int i) {
     const dt_variable *const all[] = {o->iteration, o->scale, o->good_steps, o->examples};
     const dt_variable *own[4];
@@ -19,7 +19,7 @@ static const dt_variable *slot_at(const dt_optimizer *o, int i) {
     return NULL;
 }
 
-/* The name of a slot is its path in checkpoints without "optimizer/". */
+/* The name of a slot: its path in checkpoints without the prefix "optimizer/". */
 static const char *short_name(const dt_variable *v) { return v->path + strlen("optimizer/"); }
 
 int dt_optimizer_slots(const dt_optimizer *o) {

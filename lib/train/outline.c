@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outlines: a run's steps are traced, folded and divided into the programs of cores, but never
- * run. Nothing is compiled and no label is read. With an outline of a model, variables and slots
- * have no memory, so that a step of 400 billion parameters costs no more than one of four. */
+/* Outlines: a run's steps are traced, folded and divided into the programs of cores, but never run.
+ * Nothing is compiled and no label is read. With an outline of a model, variables and slots have no
+ * memory, so that a step of a model with 400 billion parameters costs no more than one with four
+ * parameters. */
 #include "train/trainer.h"
 
 #include <string.h>
@@ -94,7 +95,8 @@ dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, do
 
 /* The bytes of a training step with `shards` shards. The outline itself has no shards. */
 static dt_status *sharded_bytes(const dt_trainer *t, int shards, int64_t *bytes) {
-    dt_trainer other = *t; /* needs only tracing and compiling */
+    /* this copy is only traced and compiled, so the other members are not used */
+    dt_trainer other = *t;
     dt_compiled *c = NULL;
 
     other.o.how.shards = shards;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Predicting: the forward pass over examples in order, each once, as they come: from a part of a
- * data set, whose length may be unknown. Outputs of a batch come with the replicas' rows one after
- * the other, which is the order of the examples, and are passed on at once; only one batch is kept,
- * or two where the device computes one while the next is on its way.
+ * Prediction: runs the forward pass over the examples of a part of a data set, each once and in
+ * order. The number of examples may be unknown. The outputs of a batch have the rows of one replica
+ * after the other, which is the order of the examples, and are passed on at once. Only one batch is
+ * kept, or two if the device computes one while the next is being read.
  *
- * An iterator over rows that are read once may give fewer than a batch has, because the next are
- * not there yet. So that no program is compiled for each such number, they are filled up with rows
- * of zeros, whose outputs are dropped: at inference no row depends on the others.
+ * An iterator over rows that arrive one by one may return fewer rows than a batch has. Such a batch
+ * is padded with rows of zeros, so that no program must be compiled for each number of rows. The
+ * outputs of padding are dropped; in inference they do not affect the other rows.
  *
- * Workers in separate processes take batches in turn; the first one passes all outputs on, in
+ * Workers in separate processes take batches in turn. The first worker passes all outputs on, in
  * order.
  */
 #include <math.h>
@@ -38,15 +38,16 @@
  */
 
 typedef struct turn {
-    dt_cluster *cluster;      /* NULL: there is one process, and it takes all batches */
-    bool everyone;            /* gets the outputs, not only the first worker */
-    const dt_graph *step;     /* whose results are outputs */
-    size_t row_bytes;         /* bytes of all outputs of one example */
-    int n;                    /* batches of the turn so far */
-    int64_t *rows;            /* [workers] number of rows of each worker */
-    size_t *bytes, all_bytes; /* [workers]; all_bytes: size of `all` */
-    dt_str own;               /* this worker's outputs, one after the other */
-    char *all;                /* the outputs of all workers */
+    dt_cluster *cluster;  /* NULL: there is one process, which takes all batches */
+    bool everyone;        /* every worker gets the outputs, not only the first one */
+    const dt_graph *step; /* the step whose results are the outputs */
+    size_t row_bytes;     /* bytes of all outputs of one example */
+    int n;                /* number of batches in this turn so far */
+    int64_t *rows;        /* [workers] number of rows of each worker's batch */
+    /* [workers] bytes of each worker's outputs; all_bytes is the size of `all` */
+    size_t *bytes, all_bytes;
+    dt_str own; /* this worker's outputs, one after the other */
+    char *all;  /* the outputs of all workers */
 } turn;
 
 static size_t row_bytes(const dt_graph *step, int i) {
@@ -123,13 +124,14 @@ static bool turn_result(const turn *t, int w, dt_view *result) {
 
 /* ---- a prediction ---- */
 
-/* results of a step: outputs, and to explain them losses and targets; its arguments */
+/* the most results of a step (outputs and, to explain them, losses and targets), and the most
+ * arguments */
 enum { MOST_RESULTS = 3 * DT_MAX_OUTPUTS, MOST_ARGS = DT_MAX_INPUTS + 2 * DT_MAX_OUTPUTS };
 
-/* A batch on its way. */
+/* A batch whose step has started. */
 typedef struct flight {
     dt_executable *executable; /* NULL: the step has finished */
-    dt_tensor *const *input;   /* [n] of the prediction */
+    dt_tensor *const *input;   /* [n of the prediction] the inputs */
     int64_t rows;              /* rows whose outputs are wanted */
     dt_view result[MOST_RESULTS];
 } flight;
@@ -137,21 +139,22 @@ typedef struct flight {
 typedef struct prediction {
     dt_model *model;
     const dt_predict_rows *from;
-    const dt_element_spec *element; /* [n] as batches have them */
+    const dt_element_spec *element; /* [n] the elements that a batch has */
     int n;
     dt_compiled *step;
-    int32_t *offsets; /* [replicas + 1] */
-    int n_results;    /* results of the step; the first are the outputs */
+    int32_t *offsets; /* [replicas + 1] first row of each replica */
+    int n_results;    /* number of results of the step; the first ones are the outputs */
     dt_output_meaning meaning[DT_MAX_OUTPUTS];
-    bool warned;           /* a warning about outputs that are not finite was printed */
-    const char **file;     /* [batch] of the current examples; NULL: unknown */
-    const char **fault;    /* [batch] why each current example cannot be read; NULL: not reported */
-    dt_copied_value *kept; /* [batch][columns] of the current examples; NULL: none */
-    int64_t done;          /* examples passed on so far */
-    int64_t left;          /* examples to predict, at most */
-    bool ahead;            /* a batch may start before the previous one is finished */
-    flight flights[2];     /* [k % 2] of batch k */
-    int64_t started, finished; /* batches */
+    bool warned;        /* a warning about outputs that are not finite was printed */
+    const char **file;  /* [batch] the file of each current example; NULL: unknown */
+    const char **fault; /* [batch] why each current example cannot be read; NULL: not reported */
+    /* [batch][columns] values of the current examples to be copied to the output; NULL: none */
+    dt_copied_value *kept;
+    int64_t done;              /* examples passed on so far */
+    int64_t left;              /* how many examples are still to be predicted, at most */
+    bool ahead;                /* a batch may start before the previous one is finished */
+    flight flights[2];         /* batch number k is flights[k % 2] */
+    int64_t started, finished; /* numbers of batches */
     turn turn;                 /* collects the outputs of several workers */
 } prediction;
 
@@ -159,7 +162,7 @@ typedef struct prediction {
 
 dt_value dt_original_units(const dt_compile_spec *c, int output, const dt_dataset *d,
                            const char *target, dt_value x) {
-    /* a row begins with its dt_kind */
+    /* every row begins with its dt_kind */
     const dt_loss_row *loss = c ? (const dt_loss_row *)c->output[output].loss.kind : NULL;
     const dt_map *map = dt_dataset_spec_of(d)->map;
     if (!loss || loss->of != DT_OUTPUT_VALUES || !c->original_units || !target || !map) return x;
@@ -219,7 +222,7 @@ dt_output_kind dt_output_made_by(const dt_graph *g, int node) {
 static dt_output_meaning meaning_of(const prediction *p, const dt_graph *g, int i) {
     const dt_compile_spec *c = p->from->compile;
     const dt_named *named = c ? &c->output[i].loss : NULL;
-    /* a row begins with its kind */
+    /* every row begins with its dt_kind */
     const dt_loss_row *loss = named ? (const dt_loss_row *)named->kind : NULL;
     const dt_type *type = &p->model->spec.output[i].type;
     const bool lone = type->rank == 1 || (type->rank == 2 && type->dim[1] == 1);
@@ -297,12 +300,13 @@ static void warn_not_finite(prediction *p, dt_tensor *const *input, const dt_vie
     p->from->warn(dt_str_text(&text), p->from->warn_user);
 }
 
-/* The file of example i; NULL: it is not a file. */
+/* The path of example i; NULL: the example is not a file. */
 static const char *file_of(const prediction *p, int64_t i) {
     return dt_dataset_example_file(p->from->data, p->from->part, i);
 }
 
-/* Either all examples of a data set are files, or none is. */
+/* The paths of the first `rows` examples. Either all examples of a data set are files, or none
+ * is. */
 static const char *const *files_of(prediction *p, int64_t rows) {
     if (!file_of(p, p->done)) return NULL;
     p->file = p->file ? p->file : dt_alloc((size_t)p->from->batch * sizeof *p->file);
@@ -310,7 +314,7 @@ static const char *const *files_of(prediction *p, int64_t rows) {
     return p->file;
 }
 
-/* The columns of the examples at hand that are kept. */
+/* Passes on the columns of the current examples that are copied to the output. */
 static void keep(prediction *p, dt_predicted_rows *out) {
     const dt_texts *keeps = dt_rows_keep(p->from->data);
     if (keeps->n == 0) return;
@@ -323,8 +327,8 @@ static void keep(prediction *p, dt_predicted_rows *out) {
     out->kept = p->kept;
 }
 
-/* The faults of the current examples, and those of their outputs; NULL: a fault ends the
- * prediction. */
+/* Why each current example cannot be read or has an output that is not finite. NULL: the prediction
+ * ends at the first such fault. */
 static const char *const *faults_of(prediction *p, const dt_view *result, int64_t rows) {
     if (!dt_rows_give_faults(p->from->data)) return NULL;
     p->fault = p->fault ? p->fault : dt_alloc((size_t)p->from->batch * sizeof *p->fault);
@@ -337,8 +341,8 @@ static const char *const *faults_of(prediction *p, const dt_view *result, int64_
     return p->fault;
 }
 
-/* Completes the conversion of outputs to original units, which may depend on the example's
- * series. */
+/* Completes the conversion of outputs to original units, where it depends on the series that an
+ * example belongs to. */
 static void undo_groups(const prediction *p, const dt_view *result, int64_t rows) {
     const dt_compile_spec *c = p->from->compile;
     for (int i = 0; c && c->original_units && i < p->model->spec.n_outputs; i++) {
@@ -451,7 +455,7 @@ static dt_status *predict_batch(prediction *p, dt_tensor *const *input, int64_t 
     return before ? before : bad;
 }
 
-/* After the last batch. */
+/* Finishes all batches after the last one was read. */
 static dt_status *end(prediction *p) {
     DT_TRY(pass_on_all(p, 0));
     return p->turn.n > 0 ? end_turn(p) : NULL;
@@ -516,7 +520,8 @@ static dt_status *predict_part(prediction *p) {
 /* ---- predicting ---- */
 
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) {
-    DT_LOCAL prediction *p = dt_alloc(sizeof *p); /* 16 KiB, too much for a small stack */
+    /* on the heap, since its 16 KiB are too much for a small stack */
+    DT_LOCAL prediction *p = dt_alloc(sizeof *p);
     *p = (prediction){.model = m, .from = from, .left = from->most ? from->most : INT64_MAX};
     dt_status *s = predict_part(p);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Predicting the examples of a data set at once: all rows of the model's output in one tensor, or
- * of each output in one. */
+/* Predicts the examples of a data set at once: returns all rows of the model's only output in one
+ * tensor, or of each output in a tensor. */
 #include <string.h>
 
 #include "strategy/values.h"
@@ -51,7 +51,7 @@ static dt_status *take_outputs(const dt_model_spec *m, dt_gathered *of, dt_statu
     return s;
 }
 
-/* The global batch of a data set, from either key. */
+/* The global batch of a data set, from global_batch_size or per_replica_batch_size. */
 static int64_t batch_of(dt_dataset *data, const dt_model *m) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(data);
 
@@ -75,7 +75,7 @@ static void name_targets(const dt_model *m, dt_dataset *data, dt_output_use *out
     dt_status_free(none);
 }
 
-/* The part that evaluate uses. */
+/* Predicts the part of the data that evaluate uses. */
 static dt_status *predict_evaluated(dt_model *m, dt_dataset *data,
                                     dt_status *(*rows)(const dt_predicted_rows *, void *),
                                     void *user) {

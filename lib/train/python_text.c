@@ -10,8 +10,8 @@
 
 /* ---- numbers ---- */
 
-/* The digits of the shortest decimal, without sign, point and outer zeros, and the position of
- * the point: 0.00012 is "12" and -3. */
+/* Splits the shortest decimal of x into its digits, without sign, point and outer zeros, and the
+ * position of the point, which is returned: 0.00012 gives "12" and -3. */
 static int split_digits(double x, char *digits) {
     dt_local_str text = {0};
     int point = 0, n = 0, exponent = 0;

@@ -6,19 +6,19 @@
 
 #include "conf/conf.h"
 
-/* repr(x): "0.1", "1e-05", "3.0", "nan" */
+/* Writes x like Python's repr(x): "0.1", "1e-05", "3.0", "nan". */
 void dt_python_float(dt_str *out, double x);
 
 /* A named part of a pattern: {NAME:ZERO WIDTH .PRECISION KIND}. */
 typedef struct dt_python_part {
     char name[64];
     bool zeros;           /* pad with zeros */
-    int width, precision; /* precision -1: none */
-    char kind;            /* d, e, f, g, as printf's; 0: none */
+    int width, precision; /* precision -1: the pattern gives none */
+    char kind;            /* d, e, f or g, as in printf; 0: the pattern gives none */
 } dt_python_part;
 /* Reads a pattern up to the end of its next part: adds the text before the part to *text (NULL:
- * skips it), and moves *p behind the part. False: there was no more part. *wrong points to a syntax
- * error; NULL: there is none. */
+ * skips it), and moves *p behind the part. Returns false if no part is left. *wrong points to a
+ * syntax error; NULL: there is none. */
 bool dt_python_next(const char **p, dt_str *text, dt_python_part *part, const char **wrong);
 /* Prints the value of a part. whole: the value is an integer. */
 void dt_python_put(dt_str *out, const dt_python_part *part, double value, bool whole);

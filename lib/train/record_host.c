@@ -29,7 +29,7 @@ bool dt_host_processor(dt_str *out) {
     return end;
 }
 
-/* If the name is unknown, the key `machine` still has the architecture. */
+/* Writes the processor's name. If it is unknown, the key `machine` still has the architecture. */
 static void put_processor(dt_json *j) {
     dt_local_str name = {0};
     if (dt_host_processor(&name)) dt_json_string(j, "processor", dt_str_text(&name));
@@ -51,7 +51,7 @@ void dt_record_host(dt_json *j) {
     put_processor(j);
     dt_json_int(j, "cores", dt_cores());
     if (pages > 0 && page > 0) dt_json_int(j, "memory_bytes", (int64_t)pages * page);
-    if (*dt_host_instructions()) /* empty: unknown */
+    if (*dt_host_instructions()) /* the text is empty if the instruction set is unknown */
         dt_json_string(j, "instructions", dt_host_instructions());
     dt_json_close(j, '}');
 }

@@ -6,7 +6,7 @@
 #include "format/recording.h"
 #include "train/run.h"
 
-/* A mark for the spans of a callback. */
+/* Returns a new kind of span, for the calls of a callback. */
 int dt_recording_callback(run *r, const char *name);
 
 static inline int64_t dt_recording_since(const run *r) { return dt_span_begin(r->recording.main); }

@@ -71,7 +71,7 @@ typedef struct making {
     const dt_graph *step;
 } making;
 
-/* Assigns the result of that name to `slot`. False: the step has no such result. */
+/* Adds the result of that name to the sum `slot`. Returns false if the step has no such result. */
 static bool lead(const making *m, const char *name, int slot) {
     int at = dt_graph_find_result(m->step, name);
     if (at >= 0) m->t->slot[at] = slot;
@@ -136,7 +136,7 @@ void dt_tally_add(const dt_tally *t, const dt_view *result, int64_t rows, int mo
         if (t->counted[i] < most) sum[t->counted[i]] += (double)rows;
 }
 
-/* ---- answers ---- */
+/* ---- metrics from sums ---- */
 
 static double quotient(double a, double b) { return b != 0 ? a / b : 0; }
 
@@ -149,7 +149,8 @@ double dt_sum_layout_loss(const dt_sum_layout *l, const dt_compile_spec *c, cons
     return loss;
 }
 
-/* A row needs space for the values of all classes, even if the metric is their mean. */
+/* Asks a metric's row for its values. A row needs space for the values of all classes, even if the
+ * metric is their mean. */
 static void take_parts(const dt_metric_use *m, const double *sum, int n, double *out) {
     DT_LOCAL double *room = dt_alloc(((size_t)n + 1) * sizeof *room);
     m->row->results(m->args, sum, n, room);

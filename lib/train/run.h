@@ -10,17 +10,19 @@
 
 /* The position in training. */
 typedef struct position {
-    int64_t step, epoch, epoch_step; /* finished ones; epoch_step: within the current epoch */
-    dt_sums sums;                    /* sums of the current epoch */
+    /* finished steps and epochs; epoch_step counts the steps of the current epoch */
+    int64_t step, epoch, epoch_step;
+    dt_sums sums; /* sums of the current epoch */
     double wall_s;
 } position;
 
 /* Seconds on the clock of a simulated slice; zeros without one. */
 typedef struct virtual_time {
     double all_s; /* seconds of all steps of this run */
-    /* The epoch's steps in this run: device_s without, data_s with waiting for data. */
+    /* Times of the epoch's steps in this run: device_s without and data_s with the time that
+     * devices wait for data. */
     double device_s, data_s;
-    int n_slow;       /* chips with slow links, which were injected */
+    int n_slow;       /* number of chips with slow links, which is a fault that was injected */
     double slow_s[2]; /* seconds of a full step with these links, and of the smaller last one */
 } virtual_time;
 
@@ -39,7 +41,7 @@ typedef struct dt_memory {
     int64_t all;
 } dt_memory;
 
-/* The recording of output.trace; zeros: nothing is recorded. */
+/* The recording of output.trace. All members are 0 if nothing is recorded. */
 enum {
     DT_RECORDED_STEP,
     DT_RECORDED_VALIDATION,
@@ -52,38 +54,40 @@ typedef struct recording {
     dt_device *device;
     dt_track *main;
     int mark[DT_RECORDED];
-    int64_t first, last; /* steps recorded so far */
+    int64_t first, last; /* the first and the last step recorded so far */
     int64_t since;       /* beginning of the current step's span; 0: the step is not recorded */
     bool saved;
 } recording;
 
-/* The metrics in an epoch's logs, at most: those of training and validation, and what callbacks
+/* The most metrics in an epoch's logs: those of training and of validation, and two that callbacks
  * add. */
 #define DT_MAX_LOGS (2 * DT_MAX_KEYS + 2)
 
 /* How much a run trains: run_size.c. */
 typedef struct run_size {
-    /* data_steps: batches in one pass over the data */
+    /* data_steps: number of batches in one pass over the data */
     int64_t examples, batch, steps_per_epoch, data_steps;
     /* workers that read parts of the data, by auto_shard_policy; NULL: all read the whole */
     dt_workers *workers;
-    int64_t steps, epochs; /* steps and epochs of this run */
+    int64_t steps, epochs; /* steps and epochs to be trained when this run ends */
     int64_t all_steps;     /* steps of the whole job, which --steps may cut */
-    const char *sharding;  /* how hosts share the examples, for people */
+    const char *sharding;  /* text for people: how hosts share the examples */
 } run_size;
 
-/* The files of a run: open_run.c. */
+/* The files of a run (open_run.c). */
 typedef struct outputs {
     bool writes; /* this process writes files: there is a directory, and this is not a dry run */
-    int64_t saved_ns, saved_step; /* time and step of the last checkpoint */
+    /* when the last checkpoint was written (nanoseconds), and its step */
+    int64_t saved_ns, saved_step;
     dt_run_dir directory;
     dt_writer history;
     dt_history_lines history_lines;
     int64_t generation; /* see dt_state_file */
     bool fresh;         /* the old run's checkpoints are deleted after the first new one */
-    bool aside;         /* until then the history is a file beside the old one */
+    /* until the first checkpoint, the history is a separate file beside the old one */
+    bool aside;
     bool resumed;
-    char *checkpoint; /* path of the newest; NULL: none */
+    char *checkpoint; /* path of the newest checkpoint; NULL: none */
     dt_digest saved;  /* hash of the weights in the last checkpoint */
 } outputs;
 
@@ -101,7 +105,8 @@ typedef struct run {
     data_wait data_wait;
     dt_memory memory;
     recording recording;
-    dt_iterator *batches; /* while it trains; NULL with a coordinator */
+    /* open during training; NULL with a coordinator, whose workers read the batches */
+    dt_iterator *batches;
     /* the next step, if it starts before the current one is finished: step_pipeline.c */
     struct {
         bool allowed; /* the device can overlap steps, and no hook needs single ones */
@@ -109,45 +114,50 @@ typedef struct run {
         dt_example batch;
         dt_status *fault; /* error of starting the step; reported when the step is due */
     } ahead;
-    dt_metric *so_far;           /* [DT_MAX_LOGS] of the epoch's steps so far */
+    dt_metric *so_far;           /* [DT_MAX_LOGS] metrics of the epoch's steps so far */
     dt_metric last[DT_MAX_LOGS]; /* metrics of the last epoch, or of a validation by steps */
     int n_last;
-    int n_hooks; /* opened so far */
+    int n_hooks; /* number of hooks opened so far */
     struct dt_hook *hook;
     struct dt_callback_message *messages; /* reports of callbacks, until they are emitted */
-    struct dt_record *record; /* while its hook is open, see record.h; NULL: nothing is written */
+    struct dt_record *record; /* set while its hook is open (record.h); NULL: nothing is written */
     /* see coordinator.h; NULL: this process computes the steps */
     struct dt_coordinated *coordinator;
     uint32_t due; /* with a coordinator: what to do once all given batches are applied */
-    struct dt_hashing *hashing; /* hashes of the data: observe/data.c; NULL: not computed */
-    bool stop_training;         /* a callback stopped the training */
-    bool swapped;               /* weights and running means are exchanged: see dt_run_swap */
-    bool averaged;              /* at the end, means have replaced the weights */
-    bool replaced;              /* the last epoch's metrics do not belong to the final weights */
+    /* hashes of the data (observe/data.c); NULL: they are not computed */
+    struct dt_hashing *hashing;
+    bool stop_training; /* a callback stopped the training */
+    bool swapped;       /* weights and running means are exchanged: see dt_run_swap */
+    /* at the end of training, the running means have replaced the weights */
+    bool averaged;
+    bool replaced; /* the last epoch's metrics do not belong to the final weights */
     int64_t began_ns;
     outputs out;
-    dt_status *fault; /* how training ended, from the hooks' `close` on; NULL: well */
+    /* set before the hooks' `close`: the error that ended training; NULL: it ended well */
+    dt_status *fault;
 } run;
 
 /* Whether this is the chief, the worker that writes files. A single process is one. */
 static inline bool dt_run_is_chief(const run *r) {
     return !r->strategy->cluster || r->strategy->cluster->rank == 0;
 }
-/* The kernels, on which the last bits depend: "openblas 0.3.21 SkylakeX, avx512". */
+/* Names the kernels, on which the last bits of results depend: "openblas 0.3.21 SkylakeX,
+ * avx512". */
 const char *dt_run_kernels(const run *r);
 
 /* memory.c: fills r->memory before the first step. Compiles the steps of evaluation. */
 dt_status *dt_run_count_memory(run *r) DT_MUST_USE;
 /* DOES_NOT_FIT: the machine, or the container, has less memory. The error names the largest layer,
- * and what would fit: rematerialization or a smaller batch; else the memory that the job needs. */
+ * and suggests what would fit: rematerialization or a smaller batch. If neither does, it says how
+ * much memory the job needs. */
 dt_status *dt_run_check_memory(run *r) DT_MUST_USE;
 /* Seconds of a step with `rows` rows on the clock of a simulated slice; rows 0: with a full batch.
  * Returns 0 without a slice. */
 double dt_virtual_step_s(const run *r, int64_t rows);
 /* Adds to an event the part of the epoch's time that steps waited for data. Resets these times. */
 void dt_run_report_waiting(run *r, dt_event *e);
-/* means: exchanges the weights with the running means that the optimizer keeps (use_ema); else
- * exchanges them back. Does nothing if they are there already. */
+/* With `means`, the model gets the running means that the optimizer keeps (use_ema), in exchange
+ * for its weights; else it gets its weights back. Does nothing if the model has them already. */
 dt_status *dt_run_swap(run *r, bool means) DT_MUST_USE;
 /* step_pipeline.c: opens r->batches at the run's position. */
 dt_status *dt_run_open_batches(run *r) DT_MUST_USE;
@@ -156,7 +166,7 @@ void dt_run_allow_ahead(run *r);
 /* Starts the step after r->at, unless it was started ahead. Its batch is lent until the next
  * step has been finished. */
 dt_status *dt_run_start_step(run *r, dt_example *batch) DT_MUST_USE;
-/* Starts the step after that, if nothing has to be done between the two. */
+/* Starts the step after the current one, if nothing has to be done between the two. */
 void dt_run_start_ahead(run *r);
 /* Whether step number epoch_step of an epoch updates the weights. False: it only accumulates
  * gradients. */
@@ -177,15 +187,15 @@ dt_status *dt_run_measure(run *r) DT_MUST_USE;
 int64_t dt_run_fed(const run *r, int64_t steps);
 /* Whether validation_freq counts steps, as it does with fit.steps. */
 bool dt_run_validates_by_steps(const run *r);
-/* Whether the last step has such a validation and does not end an epoch. Its line of the history
- * is written here and stays. */
+/* Whether the last step is validated by steps and does not end an epoch. Its line of the history is
+ * written at once and stays. */
 bool dt_run_is_validated_between(const run *r);
-/* Validates then. Callbacks get the logs, which become a line of the history. */
+/* Validates after such a step. Callbacks get the logs, which become a line of the history. */
 dt_status *dt_run_validate_between(run *r) DT_MUST_USE;
-/* Validates again with the final weights, so that --expect checks what is saved. */
+/* Validates again with the final weights, so that --expect checks the weights that are saved. */
 dt_status *dt_run_validate_again(run *r) DT_MUST_USE;
-/* Adds metrics of validation at the end of a run that --steps ended, for --expect. Callbacks and
- * history do not get them. */
+/* Validates at the end of a run that --steps ended, so that --expect has metrics of validation.
+ * Callbacks and the history do not get them. */
 dt_status *dt_run_validate_late(run *r) DT_MUST_USE;
 /* Whether steps of this run are left. */
 bool dt_run_is_training(const run *r);
@@ -203,7 +213,7 @@ dt_status *dt_run_close(run *r) DT_MUST_USE;
 void dt_run_emit(const run *r, const dt_event *e);
 void dt_run_warn(const run *r, const char *text);
 void dt_run_emit_start(run *r);
-/* Adds to an error what the batch, or the number of the step, reveals about its cause. */
+/* Adds to an error about the loss its cause, as far as the batch or the step's number shows it. */
 dt_status *dt_run_explain_loss(const run *r, const dt_example *batch, dt_status *s) DT_MUST_USE;
 /* DIVERGED: a weight or a slot of the optimizer is not finite. A step's loss is computed before
  * its update, so the last update shows only there. */

@@ -48,8 +48,8 @@ static char *beside(const dt_run_log *l, int64_t generation) {
     return dt_str_take(&name);
 }
 
-/* Files that killed runs left beside the log: adopts the file of this generation, and deletes
- * that of the next one, which has no checkpoint. */
+/* Handles files that killed runs left beside the log. The file of this generation becomes the log.
+ * The file of the next generation is deleted, since that one has no checkpoint. */
 static dt_status *settle(const dt_run_log *l) {
     char *own = beside(l, l->generation), *later = beside(l, l->generation + 1);
     int64_t size;
@@ -68,7 +68,8 @@ static dt_status *make_folder(const char *path) {
     return *folder ? dt_dir_make(folder) : NULL;
 }
 
-/* Opens `path` with the first l->size bytes of the log. */
+/* Opens `path` for appending, after the first l->size bytes of the log were copied to it if
+ * needed. */
 static dt_status *begin(dt_run_log *l, const char *path) {
     int64_t old, size;
     DT_TRY(size_of(l->path, &old));
@@ -82,7 +83,7 @@ static dt_status *begin(dt_run_log *l, const char *path) {
 }
 
 dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append) {
-    if (!r->out.writes) return NULL; /* the chief writes */
+    if (!r->out.writes) return NULL; /* only the chief writes */
     l->aside = r->out.aside;
     l->generation = r->out.generation;
     DT_TRY(make_folder(l->path));

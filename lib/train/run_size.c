@@ -3,7 +3,8 @@
 #include "strategy/strategy.h"
 #include "train/run.h"
 
-/* Divides the data among workers, unless every worker reads the order of a single process. */
+/* Divides the data among workers, unless every worker reads all batches in the order of a single
+ * process. */
 static dt_status *share_data(run *r) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
     const dt_strategy *s = r->strategy;
@@ -38,7 +39,7 @@ int64_t dt_run_fed(const run *r, int64_t steps) {
     return whole * all + rest * r->size.batch; /* only the last batch may be smaller */
 }
 
-/* --until-epoch and --steps. */
+/* Applies the limits --until-epoch and --steps. */
 static void limit_steps(run *r) {
     int64_t part = r->q->run->max_epochs, most = r->q->run->max_steps;
     if (part > 0 && dt_mul_fits(part, r->size.steps_per_epoch, &part) && part < r->size.steps)
@@ -55,7 +56,9 @@ static dt_status *count_steps(run *r) {
     DT_TRY(share_data(r));
     if (!r->size.workers && r->size.examples > 0 && r->size.examples < r->size.batch)
         r->size.batch =
-            r->size.examples; /* a single partial batch is kept, whatever last_batch is */
+            /* if there is less than one batch of examples, the batch has that many, whatever
+             * last_batch says */
+            r->size.examples;
     r->size.data_steps =
         r->size.workers ? r->size.workers->steps
                         : dt_steps_per_epoch(r->size.examples, r->size.batch, spec->last_batch);

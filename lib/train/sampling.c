@@ -25,7 +25,7 @@ static int compare_ranked(const void *a, const void *b) {
     return (x->token > y->token) - (x->token < y->token);
 }
 
-/* How many of the likeliest tokens are kept. */
+/* Returns how many of the likeliest tokens top_k and top_p keep. */
 static int64_t count_kept(const dt_sampling *s, const ranked *of, int64_t n) {
     const int64_t most = s->top_k > 0 && s->top_k < n ? s->top_k : n;
     double all = 0, sum = 0;

@@ -7,8 +7,8 @@
  *     PATH/state.json              checksums, and as its "job" {"model": {"layers": [...]},
  *                                  "compile": {...}}
  *
- * That is a job's checkpoint but for the job: `dtrain evaluate --ckpt PATH` takes a saved model,
- * and dt_model_load any checkpoint that a run has left.
+ * This is the form of a run's checkpoint, with a model in place of a whole job. So `dtrain evaluate
+ * --ckpt PATH` accepts a saved model, and dt_model_load accepts the checkpoint of any run.
  */
 #include <string.h>
 

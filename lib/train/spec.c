@@ -52,7 +52,8 @@ static const dt_field fit_fields[] = {
     DT_INSTEAD("sample_weight", "write compile.sample_weight, which names an element of the data"),
     DT_END};
 
-/* A class as a key: a whole number, as in Keras, or a name, whose number the data set knows. */
+/* Reads a key of class_weight: a whole number, as in Keras, or a class name, whose number the data
+ * set has. */
 static dt_status *read_class(const dt_entry *e, int64_t *number, const char **name) {
     const dt_tree key = {.kind = DT_TREE_SCALAR, .text = e->key, .at = e->key_at};
     if (dt_parse_int64(e->key, number)) return dt_tree_int(&key, "class", 0, 16777216, number);
@@ -91,8 +92,8 @@ static dt_status *read_class_weights(dt_arena *arena, const dt_tree *t, dt_class
     return NULL;
 }
 
-/* Missing epochs are reported only for a mapping without other faults, since a misspelt key has
- * been reported already. */
+/* Checks that `epochs` or `steps` is given. This is reported only for a mapping without other
+ * faults, since a misspelt key has been reported already. */
 static dt_status *check_length(const dt_fit_spec *x, const dt_tree *t, bool faultless) {
     const bool epochs = dt_given(dt_tree_get(t, "epochs")),
                steps = dt_given(dt_tree_get(t, "steps"));

@@ -13,7 +13,7 @@ enum { MOST_EXACT = 1 << 20, BUCKET_BITS = 20, FIRST_ROOM = 1024 };
 #define SIGN UINT32_C(0x80000000)
 
 static uint32_t ordered(double value) {
-    const float x = (float)value + 0.0F; /* one zero */
+    const float x = (float)value + 0.0F; /* adding 0 makes -0 and 0 the same number */
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits & SIGN ? ~bits : bits | SIGN;
@@ -34,7 +34,7 @@ static void count(dt_spread *s, uint64_t key) {
     s->bucket[(key >> 1) >> (32 - BUCKET_BITS)][key & 1]++;
 }
 
-/* From numbers to counts. */
+/* Counts the numbers kept so far in buckets, and frees them. */
 static dt_status *count_all(dt_spread *s) {
     const size_t bytes = sizeof *s->bucket << BUCKET_BITS;
     s->bucket = dt_try_alloc(bytes);
@@ -85,7 +85,7 @@ static int64_t group_numbers(const dt_spread *s, dt_spread_group *out) {
     return n;
 }
 
-/* A bucket's number is the one in its middle. */
+/* Makes groups of the buckets. The number of a group is the middle of its bucket. */
 static int64_t group_buckets(const dt_spread *s, dt_spread_group *out) {
     const uint32_t middle = UINT32_C(1) << (31 - BUCKET_BITS);
     int64_t n = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How numbers are spread: scores of examples with their class, or errors. Up to 1,048,576 numbers
- * are kept as they are (8 MiB). More are counted in 1,048,576 buckets (16 MiB), each as wide as
- * 1/2048 of its numbers' size. What comes out depends on the numbers alone, not on their order.
+ * The distribution of many numbers, each with a bit: scores of examples with their class, or
+ * errors. Up to 1,048,576 numbers are kept as they are (8 MiB). If there are more, they are counted
+ * in 1,048,576 buckets (16 MiB), whose width is 1/2048 of the numbers in it. The result does not
+ * depend on the order of the numbers.
  */
 #ifndef DT_TRAIN_SPREAD_H
 #define DT_TRAIN_SPREAD_H
@@ -12,24 +13,27 @@
 
 #include "base/status.h"
 
-/* Begins as {0}. */
+/* Must be zeroed before use. */
 typedef struct dt_spread {
     int64_t n, room;
-    uint64_t *key;        /* [n] numbers as integers in the same order, and a bit; NULL: counted */
-    int64_t (*bucket)[2]; /* [buckets] by bit */
+    /* [n] the numbers as integers in the same order, each with its bit; NULL: they are counted in
+     * buckets */
+    uint64_t *key;
+    int64_t (*bucket)[2]; /* [buckets] how many numbers have the bit 0 and the bit 1 */
 } dt_spread;
 
-/* Equal numbers. */
+/* A group of equal numbers. */
 typedef struct dt_spread_group {
     double value;
-    int64_t count[2]; /* by bit */
+    int64_t count[2]; /* how many have the bit 0 and the bit 1 */
 } dt_spread_group;
 
 /* Adds a finite number. */
 dt_status *dt_spread_add(dt_spread *s, double value, bool bit) DT_MUST_USE;
 /* The groups in ascending order, the caller's to free. Sorts the numbers. */
 dt_status *dt_spread_groups(dt_spread *s, dt_spread_group **out, int64_t *n) DT_MUST_USE;
-/* The quantile p of all numbers, interpolated between its neighbours; NaN: there are none. */
+/* The quantile p of all numbers, interpolated between the two nearest ones; NaN if there are no
+ * numbers. */
 double dt_spread_quantile(const dt_spread_group *g, int64_t n, double p);
 void dt_spread_release(dt_spread *s);
 

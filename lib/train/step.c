@@ -7,7 +7,7 @@
  */
 #include "train/trainer.h"
 
-/* One output, or what the layers' values add to the loss. */
+/* The values of one output, or those that layers add to the loss. */
 typedef struct term {
     dt_value target, prediction;
     dt_value counts; /* (B, ...): weights of examples or samples; no trace: all 1 */
@@ -22,8 +22,8 @@ typedef struct term {
 } term;
 
 typedef struct forward {
-    int n;                       /* outputs */
-    term of[DT_MAX_OUTPUTS + 1]; /* [n]: the layers' addition, which has rows alone */
+    int n;                       /* number of outputs */
+    term of[DT_MAX_OUTPUTS + 1]; /* term n has what the layers add to the loss, in `rows` alone */
     /* penalty of the weights: a scalar, equal on all replicas; or no value */
     dt_value penalty;
 } forward;
@@ -34,7 +34,7 @@ typedef struct forward {
  * A loss that is a function of the whole batch has its gradients in rows, too.
  */
 
-/* a may have no value yet. */
+/* Returns a + b, or b if a has no value yet. */
 static dt_value plus(dt_value a, dt_value b) { return a.trace ? dt_add(a, b) : b; }
 
 static dt_value declare(dt_trace *trace, const dt_trainer *t, int element) {
@@ -61,7 +61,7 @@ static dt_value class_weights(const dt_class_weights *c, dt_value target, dt_dty
     return weight;
 }
 
-/* Makes (B) of (B, 1); other shapes stay. */
+/* Reshapes (B, 1) to (B). Other shapes are left unchanged. */
 static dt_value as_column(dt_value x) {
     dt_type type = dt_type_of_value(x);
     return type.rank == 2 && type.dim[1] == 1 ? dt_class_numbers(x) : x;
@@ -80,8 +80,8 @@ static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool trai
     return counts.trace ? dt_multiply(counts, dt_weights_like(class, counts)) : class;
 }
 
-/* values (B, ...): a loss for each sample. mask: the samples that count, no trace: all; the
- * losses of the others are 0. */
+/* Multiplies losses by their weights. values (B, ...) has a loss for each sample. mask says which
+ * samples count; without a trace all do. The losses of the others become 0. */
 static void weigh(const dt_named *loss, dt_value values, dt_value mask, term *x) {
     dt_value w = x->counts.trace ? dt_weights_like(x->counts, values) : x->counts;
     dt_value counted = mask.trace ? dt_convert(mask, dt_type_of_value(values).dtype) : mask;
@@ -104,7 +104,7 @@ static dt_value pull_back(dt_value part, dt_value slope, uint32_t summed) {
     return dt_reduce(all, DT_REDUCE_SUM, (1u << type.rank) - 2);
 }
 
-/* A loss that is a function of sums over the batch of all replicas. `slope` is its derivative
+/* Emits a loss that is a function of sums over the batch of all replicas. `slope` is its derivative
  * with respect to a sum, the same on all replicas. A replica's share of the gradient is that of
  * sum(part * slope), and the shares add up. */
 static void emit_whole(const dt_named *loss, const dt_loss_call_args *c, term *x) {
@@ -126,7 +126,7 @@ static void emit_whole(const dt_named *loss, const dt_loss_call_args *c, term *x
         if (slope[i].trace) x->rows = plus(x->rows, pull_back(part[i], slope[i], summed));
 }
 
-/* A loss with a value for each sample. */
+/* Emits a loss that has a value for each sample. */
 static void emit_rows(const dt_named *loss, const dt_loss_call_args *c, term *x) {
     const dt_loss_row *row = (const dt_loss_row *)loss->kind;
     dt_value values = row->rows(c), mask = row->mask ? row->mask(c) : (dt_value){0};
@@ -150,8 +150,8 @@ static void emit_loss(dt_trace *trace, const dt_trainer *t, int i, term *x) {
     dt_trace_path(trace, before);
 }
 
-/* Converts the prediction and the target to the target's original units, for metrics and
- * results. Losses have been computed before. */
+/* Converts the prediction and the target to the target's original units, for metrics and results.
+ * Losses are computed in the stored units, before this. */
 static void to_original_units(const dt_trainer *t, int i, term *x) {
     const dt_element_spec *elements;
     dt_dataset_elements(t->o.data, &elements);
@@ -161,7 +161,8 @@ static void to_original_units(const dt_trainer *t, int i, term *x) {
     x->target = dt_original_units(t->o.compile, i, t->o.data, name, x->target);
 }
 
-/* training: as fit computes it, else as evaluate. */
+/* Emits the forward pass and the losses, with `training` as fit computes them, else as evaluate
+ * does. */
 static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training) {
     const dt_compile_spec *c = t->o.compile;
     dt_value input[DT_MAX_INPUTS];
@@ -226,7 +227,7 @@ static dt_value counts_in(const dt_metric_use *m, const term *x) {
     return counts.trace ? dt_multiply(dt_weights_like(counts, is), is) : is;
 }
 
-/* Metrics that are means. */
+/* Returns the two sums of a metric that is a mean. */
 static void return_mean(dt_trace *trace, const dt_trainer *t, int i, const term *x) {
     const dt_metric_use *m = &t->o.compile->metric[i];
     const dt_loss_call_args c = {.args = m->args, .target = x->target, .prediction = x->prediction};
@@ -240,7 +241,7 @@ static void return_mean(dt_trace *trace, const dt_trainer *t, int i, const term 
                   sum_of_rows(divisor));
 }
 
-/* Metrics that are functions of several sums. */
+/* Returns the sums of a metric that is a function of several sums. */
 static void return_parts(dt_trace *trace, const dt_trainer *t, int i, const term *x) {
     const dt_metric_use *m = &t->o.compile->metric[i];
     dt_metric_parts parts = {.args = m->args, .target = x->target, .prediction = x->prediction};
@@ -272,9 +273,9 @@ static bool has_pairs(const dt_trainer *t, int output) {
     return row && row->pairs;
 }
 
-/* Returns results for people to read: nothing is summed over replicas. The outputs come first, as
- * a prediction expects them. whole: with losses that are one number for the batch. A loss of pairs
- * is left out, since it is not of an example alone. */
+/* Returns results for people to read: nothing is summed over replicas. The outputs come first, as a
+ * prediction expects them. whole: losses that are one number for the batch are returned, too. A
+ * loss that compares pairs of examples is left out, since it has no value for a single example. */
 static void return_rows(dt_trace *trace, const dt_trainer *t, const forward *f, bool whole) {
     dt_arena *arena = dt_trace_arena(trace);
 
@@ -310,8 +311,8 @@ static dt_value count_of(const term *x) {
 
 /* ---- the whole loss ---- */
 
-/* The loss whose gradient is taken: a sum over this replica's rows. Unless `divided`, it must
- * still be divided by `examples`, of all replicas. */
+/* The loss whose gradient is taken: a sum over this replica's rows. Unless `divided`, it must still
+ * be divided by `examples`, which counts the examples of all replicas. */
 typedef struct whole {
     dt_value loss, examples;
     /* each output's loss is divided by its own divisor; `examples` is their number */
@@ -363,7 +364,8 @@ static whole join_means(const dt_trainer *t, const forward *f) {
     return w;
 }
 
-/* The two sums over all replicas that make a gradient: gradients of losses, and examples. */
+/* Two sums over all replicas, from which a gradient is computed: the gradients of losses, and the
+ * number of examples. */
 typedef struct sums {
     dt_value *gradient, examples, one_over; /* 1 / examples */
     bool divided;                           /* the gradients are divided by `examples` */
@@ -379,7 +381,7 @@ static void sum_gradients(dt_trace *trace, const dt_trainer *t, const forward *f
     s->gradient = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
     s->examples = w.examples;
     s->one_over = dt_divide(dt_like(w.examples, 1), w.examples);
-    /* gradients of a sum may exceed its largest value, 65504 */
+    /* a sum of gradients may exceed the largest float16, 65504 */
     bool now = !w.divided && t->o.model->precision == DT_POLICY_MIXED_FLOAT16;
     s->divided = w.divided || now;
     dt_gradients_of(now ? dt_multiply(loss, s->one_over) : loss, weight, v->n, s->gradient);
@@ -398,7 +400,8 @@ static void undivide(sums *s, int n) {
     s->divided = false;
 }
 
-/* Adds the sums of the window's earlier steps. Then one_over is 1 / the examples of all of them. */
+/* Adds the sums of the earlier steps of the window. Then one_over is 1 / the number of examples of
+ * the whole window. */
 static void finish_window(dt_trace *trace, const dt_trainer *t, sums *s) {
     undivide(s, t->o.model->trainable.n);
     dt_optimizer_take_sums(t->o.optimizer, trace, &t->o.model->trainable, s->gradient,
@@ -421,8 +424,9 @@ static void add_penalty(dt_trace *trace, const dt_trainer *t, const forward *f,
         if (more[i].trace) gradient[i] = plus(gradient[i], more[i]);
 }
 
-/* The gradients of all variables; no trace: the loss does not depend on the variable. pushed: of
- * this step alone, not of the whole window. *examples: the number of examples behind them. */
+/* Emits the gradients of all variables. A gradient without a trace means that the loss does not
+ * depend on the variable. With `pushed` they are gradients of this step alone, not of the whole
+ * window. Sets *examples to the number of examples that they are computed from. */
 static dt_value *emit_gradients(dt_trace *trace, const dt_trainer *t, const forward *f, bool pushed,
                                 dt_value *examples) {
     sums s;
@@ -442,8 +446,8 @@ static void emit_update(dt_trace *trace, const dt_trainer *t, const dt_variables
     dt_trace_path(trace, before);
 }
 
-/* Returns gradients to be pushed: with accumulation as sums, together with the number of
- * examples. */
+/* Returns gradients to be pushed to a parameter server. If gradients are accumulated, they are
+ * sums, and the number of examples is returned, too. */
 static void return_gradients(dt_trace *trace, const dt_trainer *t, const forward *f) {
     const dt_variables *v = &t->o.model->trainable;
     dt_value examples, *gradient = emit_gradients(trace, t, f, true, &examples);
@@ -464,8 +468,8 @@ static void emit_accumulation(dt_trace *trace, const dt_trainer *t, const forwar
     dt_optimizer_add_sums(t->o.optimizer, trace, &t->o.model->trainable, s.gradient, s.examples);
 }
 
-/* The largest batch, which losses of pairs gather: a batch of the job, but training has no more
- * rows than examples. */
+/* The rows of the largest batch, which bounds losses of pairs. It is a batch of the job, but in
+ * training it has no more rows than there are training examples. */
 static int64_t most_rows(const dt_trainer *t, dt_step_kind kind) {
     const bool trains =
         kind == DT_STEP_TRAIN || kind == DT_STEP_ACCUMULATE || kind == DT_STEP_GRADIENT;
@@ -496,7 +500,7 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
     return dt_trace_end(trace, out);
 }
 
-/* ---- the two halves of a step, where gradients travel between them ---- */
+/* ---- workers compute gradients, and the coordinator updates ---- */
 
 const char dt_pushed_examples[] = "examples of gradients";
 
@@ -504,8 +508,8 @@ const char *dt_gradient_name(dt_arena *arena, const dt_variable *v) {
     return dt_arena_printf(arena, "gradient of %s", v->path);
 }
 
-/* Adds gradients to the accumulated ones. At the last step of a window, takes the sum and
- * divides it. */
+/* Adds gradients to the accumulated ones. In the last step of a window, replaces them by the sum,
+ * divided by the number of examples. */
 static void accumulate(dt_trace *trace, const dt_trainer *t, const dt_variables *v,
                        dt_value *gradient, bool last) {
     const dt_type scalar = dt_scalar_type(DT_FLOAT32);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting steps. Where the device computes by itself, the next step starts before the current one
+ * Starts steps. If the device computes asynchronously, the next step starts before the current one
  * is finished, so that the device need not wait for the host:
  *
  *     start 1, start 2, finish 1, start 3, finish 2, ...
  *
- * A step starts so only if nothing comes between the two that sees or changes variables, or may end
- * the run: the end of an epoch, a validation, a checkpoint, a callback that looks at each step, a
- * line of the record with a scheduled rate, an injected fault, a signal. Results, files and
- * messages are those of a run that does one step after the other.
+ * The next step starts early only if nothing that reads or changes variables, or may end the run,
+ * comes between the two: the end of an epoch, a validation, a checkpoint, a callback that looks at
+ * each step, a line of the record with a scheduled rate, an injected fault, a signal. Results,
+ * files and messages are those of a run that does one step after the other.
  */
 #include "train/device_upload.h"
 #include "train/hook.h"
@@ -45,8 +45,8 @@ dt_status *dt_run_open_batches(run *r) {
     return dt_iterator_open_batches(&r->batches, r->data, &o);
 }
 
-/* Windows of accumulated gradients begin anew with each epoch: where one ends is a function of the
- * position alone. */
+/* Whether this step ends a window of accumulated gradients. Windows begin anew with each epoch, so
+ * that a window's end is a function of the position alone. */
 bool dt_run_closes_window(const run *r, int64_t epoch_step) {
     int64_t k = r->q->fit->gradient_accumulation_steps;
     return k <= 1 || epoch_step % k == 0 || epoch_step == r->size.steps_per_epoch;
@@ -76,7 +76,7 @@ dt_status *dt_run_start_step(run *r, dt_example *batch) {
     return bad;
 }
 
-/* Between the current step and the next one. */
+/* Whether anything has to be done between the current step and the next one. */
 static bool something_comes_between(const run *r) {
     const int64_t step = r->at.step + 1;
     return step == r->size.steps || r->at.epoch_step + 1 == r->size.steps_per_epoch ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The elements of a data set as it stores them, as checkpoints keep them: rows that are predicted
- * later are read as such, without the training data.
+ * The stored elements of a data set, as checkpoints describe them. With this description, rows to
+ * be predicted later can be read without the training data.
  *
  *     {"x": {"dtype": "float32", "shape": [2]},
  *      "kind": {"dtype": "int32", "shape": [], "vocabulary": ["iris", "lily"]},
@@ -62,7 +62,7 @@ static bool get_dtype(const char *name, dt_dtype *out) {
     return false;
 }
 
-/* An example fits into memory. */
+/* Reads a shape. Its size is limited, so that an example fits into memory. */
 static bool get_shape(const json_t *list, dt_type *t) {
     int64_t values = 1;
     t->rank = (int)json_array_size(list);
@@ -139,7 +139,8 @@ static bool equal(const dt_texts *a, const dt_texts *b) {
     return same;
 }
 
-/* Elements that the checkpoint does not describe are not compared. */
+/* Compares the elements that the checkpoint describes with those of the data set. Others are not
+ * compared. */
 dt_status *dt_stored_compare(const dt_saved *c, const dt_dataset *d, dt_arena *arena) {
     dt_dataset_spec then = {0};
     const dt_element_spec *elements;

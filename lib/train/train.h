@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Training: fit and evaluate over (compiled steps, data set), and the public model functions that
- * need a strategy.
+ * Training: fit and evaluate, which run compiled steps over a data set, and the public functions of
+ * models that need a strategy.
  *
  * A trainer owns two compiled steps. The training step of one replica is
  *
@@ -9,12 +9,12 @@
  *     g    = all_reduce(d sum(rows) / d weights) / all_reduce(number of examples)
  *     weights, slots = optimizer(weights, slots, g)
  *
- * so the loss is the sum over examples divided by their number, however the batch divides among
+ * So the loss is the sum over examples divided by their number, however a batch is divided among
  * replicas. Metrics are sums over examples too, added up in double on the host. With
- * fit.gradient_accumulation_steps both sums of g go on over several batches, in slots of the
- * optimizer (examples of classes with a weight count as much as that), and the last batch's step
- * divides them: an update is that of one batch of all their examples, also in an epoch's last,
- * shorter window.
+ * fit.gradient_accumulation_steps both sums of g are accumulated over several batches, in slots of
+ * the optimizer, and the step of the last batch divides them. Examples of a weighted class count as
+ * much as their weight. The update is the same as that of one batch with all these examples, also
+ * in the last, shorter window of an epoch.
  */
 #ifndef DT_TRAIN_TRAIN_H
 #define DT_TRAIN_TRAIN_H
@@ -31,28 +31,30 @@ typedef struct dt_callbacks {
     dt_named *named; /* array with space for one more callback */
 } dt_callbacks;
 dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks *out) DT_MUST_USE;
-/* output.tensorboard: adds TensorBoard with its defaults, unless it is in the list. */
+/* Adds the callback TensorBoard with its defaults, for output.tensorboard, unless the list has
+ * one. */
 dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_location *at,
                                         dt_callbacks *c) DT_MUST_USE;
 
-/* The sections of the job that callbacks are checked against. No file need be open. */
+/* The sections of the job that callbacks are checked against. Files need not be open. */
 typedef struct dt_callback_job {
     const dt_model_spec *model;
     const dt_dataset_spec *data;
     const dt_compile_spec *compile; /* NULL: the section has faults */
     bool validates_by_steps;        /* see dt_fit_validates_by_steps */
 } dt_callback_job;
-/* Reports all faults. */
+/* Checks all callbacks of a job and reports all faults. */
 dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job) DT_MUST_USE;
-/* Whether one changes the learning rate. */
+/* Whether a callback in the list changes the learning rate. */
 bool dt_callbacks_vary_rate(const dt_callbacks *c);
 
 /* The weights of classes in the training loss; 1 for other classes. */
 typedef struct dt_class_weights {
-    bool balanced; /* by the training part; then n is 0 in the job */
+    bool balanced; /* the weights are computed from the training part; then n is 0 in the job */
     int n;
-    int64_t *number;   /* [n] for named classes set by dt_match_class_weight */
-    const char **name; /* [n] NULL: the class is given by its number */
+    /* [n] class numbers; those of named classes are set by dt_match_class_weight */
+    int64_t *number;
+    const char **name; /* [n] class names; NULL: the class is given by its number */
     const double *weight;
     const dt_location *key_at; /* [n] */
     dt_location at;
@@ -61,13 +63,14 @@ typedef struct dt_class_weights {
 /* The section `fit` of a job, or the fragment of dt_model_fit. */
 typedef struct dt_fit_spec {
     int64_t epochs, steps;    /* exactly one is > 0 */
-    int64_t validation_freq;  /* epochs, or steps when `steps` is given; 0: 1 */
-    int64_t validation_steps; /* batches; 0: all there are */
+    int64_t validation_freq;  /* counts epochs, or steps when `steps` is given; 0 means 1 */
+    int64_t validation_steps; /* number of batches to validate; 0: all */
     int64_t initial_epoch;
-    int64_t steps_per_epoch;             /* 0: as many as the data has batches */
-    int64_t gradient_accumulation_steps; /* batches that make one update; 0, 1: each does */
+    int64_t steps_per_epoch; /* 0: as many as the data has batches */
+    /* number of batches that make one update; 0 and 1: every batch updates */
+    int64_t gradient_accumulation_steps;
     dt_location accumulation_at;
-    dt_class_weights class_weight; /* n 0 and not balanced: none */
+    dt_class_weights class_weight; /* n 0 and not balanced: all classes have weight 1 */
     dt_callbacks callbacks;
     dt_location at;
 } dt_fit_spec;
@@ -78,12 +81,12 @@ dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
                        dt_fit_spec *out) DT_MUST_USE;
 
 typedef struct dt_checkpoint_spec {
-    bool every_epoch;     /* save_freq: epoch */
-    int64_t every_steps;  /* save_freq: a number of steps; 0: none */
-    double every_seconds; /* save_freq: a time, "10m"; 0: none */
+    bool every_epoch;     /* save_freq is "epoch" */
+    int64_t every_steps;  /* save_freq as a number of steps; 0: not given so */
+    double every_seconds; /* save_freq as a time such as "10m", in seconds; 0: not given so */
     int64_t max_to_keep;
     dt_resume resume;
-    const char *resume_path; /* path of the checkpoint, with DT_RESUME_PATH */
+    const char *resume_path; /* path of the checkpoint if the mode is DT_RESUME_PATH */
     dt_location resume_at;
 } dt_checkpoint_spec;
 dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
@@ -97,18 +100,19 @@ const dt_kind *const *dt_callback_kinds(int *n);
 
 /* Which elements of the data set are inputs, targets and weights, as indices. */
 typedef struct dt_match {
-    /* elements of the inputs, in the model's order */
+    /* number of inputs, and the index of the element for each, in the model's order */
     int n_inputs, input[DT_MAX_INPUTS];
-    int target[DT_MAX_OUTPUTS], weight[DT_MAX_OUTPUTS]; /* in the order of outputs; -1: none */
+    /* index of the element for each output, in the model's order; -1: none */
+    int target[DT_MAX_OUTPUTS], weight[DT_MAX_OUTPUTS];
 } dt_match;
-/* Matches by names: inputs are the elements named like the Inputs. A target is the element that
- * compile.target names, or else the only other element, or with several outputs the one named like
- * the output. Files need not be open. Reports all faults: ELEMENTS, located at the name. compile
- * NULL: inputs alone. */
+/* Matches elements by their names alone: inputs are the elements named like the model's Input
+ * layers. A target is the element that compile.target names, or else the only other element, or
+ * with several outputs the one named like the output. Files need not be open. Reports all faults:
+ * ELEMENTS, located at the name. With compile NULL only inputs are matched. */
 dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model,
                           const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
-/* Matches by names, then checks types. ELEMENTS: the model takes another shape. LABELS: a loss
- * or metric does. */
+/* Matches by names, then checks types. ELEMENTS: the model takes another shape. LABELS: a loss or a
+ * metric takes another shape. */
 dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile,
                           dt_match *out) DT_MUST_USE;
 /* Matches by names and types, then reads all labels. LABEL_RANGE: the model has no output for a
@@ -122,7 +126,8 @@ dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model
                                  const dt_compile_spec *compile, const dt_match *m,
                                  const dt_class_weights *w) DT_MUST_USE;
 
-/* LABELS: the weights of classes (w may be NULL) or of examples are 0 for all training examples. */
+/* Checks that not all training examples have weight 0. LABELS: the weights of their classes (w may
+ * be NULL) or of the examples themselves are all 0. */
 dt_status *dt_match_counts(const dt_dataset *d, const dt_compile_spec *compile, const dt_match *m,
                            const dt_class_weights *w) DT_MUST_USE;
 
@@ -139,7 +144,8 @@ typedef struct dt_trainer_options {
     const dt_compile_spec *compile;
     dt_optimizer *optimizer; /* NULL: evaluation only */
     dt_dataset *data;
-    /* NULL: every batch updates, all examples count 1, and no callback changes the learning rate */
+    /* NULL: every batch updates, all examples have weight 1, and no callback changes the learning
+     * rate */
     const dt_fit_spec *fit;
     dt_compute_spec how;
 } dt_trainer_options;
@@ -148,43 +154,43 @@ typedef struct dt_trainer_options {
 dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
 void dt_trainer_destroy(dt_trainer *t);
 
-/* ---- outlines: steps to be priced, never run (outline.c) ---- */
+/* ---- outlines: steps whose cost is estimated and that are never run (outline.c) ---- */
 
 /* A step of an outlined run. */
 typedef struct dt_outlined {
-    const char *name; /* "train", "evaluate" */
+    const char *name; /* "train" or "evaluate" */
     int64_t rows;     /* rows of the global batch */
     /* number of these steps in an epoch or an evaluation; 0: the data is unknown */
     int64_t steps;
 } dt_outlined;
 enum { DT_MOST_OUTLINED = 4 };
-/* A trainer only for dt_trainer_outlined and dt_trainer_priced. It compiles nothing and reads no
- * labels, and with an outline of a model it allocates no tensors. */
+/* Creates a trainer that can only be passed to dt_trainer_outlined and dt_trainer_priced. It
+ * compiles nothing and reads no labels. With an outline of a model it allocates no tensors. */
 dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
 /* Lists the steps: training with the full batch, then with a smaller last one if there is one;
  * evaluation likewise. Returns their number. */
 int dt_trainer_outlined(const dt_trainer *t, dt_outlined steps[DT_MOST_OUTLINED]);
-/* The program of one core in that step, lent, made at the first call. With several replicas
- * these are an axis of its mesh. */
+/* Returns the program that one core runs in that step. It is lent, and made at the first call.
+ * Several replicas are an axis of the program's mesh. */
 dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step,
                              const dt_spmd **out) DT_MUST_USE;
 /* DOES_NOT_FIT: a training step with the full batch exceeds the memory of a core of the slice.
  * Opens the back end. */
 dt_status *dt_trainer_check_fits(dt_trainer *t) DT_MUST_USE;
 /* Checks that this machine's memory suffices for variables and a training step with the full batch
- * and `shards` shards (0: none). DOES_NOT_FIT reports what would fit. For an outline, allocates
- * nothing. */
+ * and `shards` shards (0: none). DOES_NOT_FIT: the error says what would fit. Allocates nothing for
+ * an outline. */
 dt_status *dt_trainer_check_memory(const dt_trainer *t, int shards) DT_MUST_USE;
 /* The bytes that this machine would allocate for a training step with the full batch, as in
  * dt_trainer_peak_bytes, with `shards` shards (0: none). Allocates nothing. 0: unknown
  * (dt_compiled_host_bytes). */
 dt_status *dt_trainer_host_bytes(dt_trainer *t, int shards, int64_t *bytes) DT_MUST_USE;
 
-/* Sums over examples, of which losses and metrics are functions (results.h). */
+/* Sums over examples, from which losses and metrics are computed (results.h). */
 typedef struct dt_sums {
     double examples;
     int n;
-    double *v; /* [n] */
+    double *v; /* [n] the sums */
 } dt_sums;
 /* Sets all sums to 0. Allocates this trainer's sums in a zeroed dt_sums. */
 void dt_trainer_clear(const dt_trainer *t, dt_sums *s);
@@ -193,10 +199,10 @@ void dt_sums_release(dt_sums *s);
  * updates false: only accumulates gradients, in a trainer that does so. */
 dt_status *dt_trainer_step(dt_trainer *t, const dt_example *batch, bool updates, dt_sums *s,
                            double *loss) DT_MUST_USE;
-/* The same in two halves; the batch must not change in between. With dt_trainer_runs_ahead, a
- * second step may start before the first is finished. */
+/* Start and finish a training step. The batch must not change in between. With
+ * dt_trainer_runs_ahead, a second step may start before the first is finished. */
 dt_status *dt_trainer_start(dt_trainer *t, const dt_example *batch, bool updates) DT_MUST_USE;
-/* s NULL: drops the results. */
+/* Waits for the step that started first. With s NULL its results are dropped. */
 dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss) DT_MUST_USE;
 bool dt_trainer_runs_ahead(const dt_trainer *t);
 /* Evaluates a part of the data: its first `batches` batches, 0: all. s: zeroed or cleared. run:
@@ -208,21 +214,22 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches,
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics);
 /* Records data reading from now on. The recorder must live until a call with NULL. */
 void dt_trainer_record(dt_trainer *t, dt_recorder *r);
-/* lent; NULL: the trainer only evaluates */
+/* The compiled training step, lent; NULL: the trainer only evaluates */
 const struct dt_compiled *dt_trainer_training_step(const dt_trainer *t);
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
 /* Warnings, in the arena, about data that may give a poor model or meaningless metrics. */
 dt_status *dt_trainer_data_warnings(const dt_trainer *t, dt_arena *arena,
                                     dt_texts *out) DT_MUST_USE;
-/* Likewise about targets that do not suit a metric, and about classes of the part that differ
- * from those of the training part of `training`, if it can be read; NULL: they are not compared. */
+/* Warnings, in the arena, about targets that do not suit a metric, and about classes of the part
+ * that differ from those of the training part of `training`, if that can be read. With `training`
+ * NULL, classes are not compared. */
 dt_status *dt_trainer_target_warnings(const dt_trainer *t, dt_part part, const dt_dataset *training,
                                       dt_arena *arena, dt_texts *out) DT_MUST_USE;
 /* The name of the class that a metric is about, by its index in dt_compile_keys; NULL: none. */
 const char *dt_trainer_class_of(const dt_trainer *t, int key);
-/* See dt_class_names_print. */
+/* The names of classes as JSON (dt_class_names_print). */
 const char *dt_trainer_class_names(const dt_trainer *t, dt_arena *arena);
-/* The bytes of a training step's arena. */
+/* The bytes of the memory from which a training step takes its values. */
 int64_t dt_trainer_peak_bytes(const dt_trainer *t);
 /* The price of a step on a simulated slice: of the smaller last batch if it has `rows` rows, else
  * of a full batch. Zeros without a slice. */
@@ -248,20 +255,21 @@ typedef struct dt_fit_request {
     const dt_fit_spec *fit;
     /* for a run without a checkpoint to resume from; NULL: keeps the weights */
     const dt_init_from *init_from;
-    const dt_checkpoint_spec *checkpoint; /* NULL: none are written */
+    const dt_checkpoint_spec *checkpoint; /* NULL: no checkpoints are written */
     const char *directory;                /* output.dir; NULL: nothing is written */
     const char *name;                     /* name of the job */
-    const char *job, *job_sha256;         /* resolved, as JSON text */
-    /* the same for people, with defaults and origins: dt_job_config_text; may be NULL */
+    const char *job, *job_sha256;         /* the job with all values resolved, as JSON text */
+    /* the job for people to read, with defaults and origins (dt_job_config_text); may be NULL */
     const char *config;
     int n_hidden;
     /* pairs of a text and the value that records must not contain: {"${HOME}", "/home/me"} */
     const dt_pair *hidden;
-    dt_texts printed; /* warnings that the caller printed already; they are only recorded */
+    /* warnings that the caller has printed already, to be written to the record */
+    dt_texts printed;
     uint64_t seed;
     const dt_run_options *run;
-    int64_t called_ns;       /* beginning of the run for run->max_seconds; 0: now */
-    dt_faults faults;        /* injected faults, checked */
+    int64_t called_ns;       /* time from which run->max_seconds counts, in nanoseconds; 0: now */
+    dt_faults faults;        /* injected faults, already checked */
     dt_steps_recorded trace; /* steps to record in trace.json.gz below the directory */
     dt_history *history;     /* filled when not NULL */
 } dt_fit_request;
@@ -288,14 +296,15 @@ dt_value dt_original_units(const dt_compile_spec *c, int output, const dt_datase
 
 /* The names of an output's classes, by class number. */
 typedef struct dt_class_names {
-    dt_texts of[DT_MAX_OUTPUTS]; /* n 0: no names */
+    dt_texts of[DT_MAX_OUTPUTS]; /* class names by output; n is 0 for an output without names */
 } dt_class_names;
-/* The class names of targets, for outputs whose loss is one of classes. */
+/* Finds the class names of targets, for outputs whose loss compares classes. */
 void dt_class_names_of(const dt_dataset *d, const dt_compile_spec *c, const dt_match *m,
                        dt_class_names *out);
-/* Their JSON in checkpoints, in the arena: {"logits": ["circle", "ring"]}; NULL: no names. */
+/* The class names as JSON for checkpoints, in the arena: {"logits": ["circle", "ring"]}; NULL:
+ * there are no names. */
 const char *dt_class_names_print(const dt_class_names *n, const dt_model_spec *m, dt_arena *arena);
-/* Reads that JSON from a checkpoint. */
+/* Reads class names from a checkpoint's JSON. */
 dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_arena *arena,
                                dt_class_names *out) DT_MUST_USE;
 
@@ -304,29 +313,30 @@ typedef struct dt_predict_rows {
     dt_dataset *data;
     dt_part part;
     int64_t batch; /* global batch, in rows */
-    /* its losses determine what outputs mean; NULL: the last activations do */
+    /* the outputs' losses determine what outputs mean; NULL: the last activations do */
     const dt_compile_spec *compile;
-    const dt_class_names *names;                                /* NULL: none */
+    const dt_class_names *names;                                /* NULL: no names are known */
     dt_status *(*rows)(const dt_predicted_rows *p, void *user); /* receives the outputs in order */
     void *user;
     bool everyone; /* all workers receive the outputs, not only the first */
     void (*warn)(const char *text, const void *user); /* receives warnings; may be NULL */
     const void *warn_user;
-    /* computes losses and targets as well: `values` of the rows are the results of its step
-     * EXPLAIN; NULL: outputs alone */
+    /* a trainer whose step EXPLAIN computes outputs, losses and targets, which are the `values` of
+     * the rows; NULL: outputs alone */
     const dt_trainer *explains;
-    int64_t most; /* examples at most; 0: all */
+    int64_t most; /* the most examples to predict; 0: all */
 } dt_predict_rows;
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) DT_MUST_USE;
-/* The kind of an output by the activation that computes it: of a node of a model's graph. */
+/* What kind of output the node of a model's graph is, judging by the activation that computes
+ * it. */
 dt_output_kind dt_output_made_by(const dt_graph *g, int node);
-/* See dt_evaluation. Computes the outputs of the part once more, unless none of them can be
- * explained. The first worker gets the result, which lives in the arena. */
+/* A request for a dt_evaluation. The outputs of the part are computed once more, unless no output
+ * can be explained. Only the first worker gets the result, which lives in the arena. */
 typedef struct dt_explain_request {
     dt_trainer *trainer;
     dt_part part;
-    int64_t batches;             /* batches of the part's first examples; 0: all */
-    const dt_class_names *names; /* NULL: those of the data */
+    int64_t batches;             /* number of batches to explain, from the first on; 0: all */
+    const dt_class_names *names; /* NULL: the class names of the data */
     dt_threshold_score threshold_for;
     dt_arena *arena;
 } dt_explain_request;
@@ -349,11 +359,11 @@ dt_status *dt_learned_read(const dt_saved *c, dt_arena *arena, const dt_learned 
 /* The stored elements of a data set, as JSON for checkpoints, in the arena; NULL: the data set
  * is a pipeline. */
 const char *dt_stored_print(const dt_dataset *d, dt_arena *arena);
-/* Reads that JSON from a checkpoint into out->stored, which is unchanged where the checkpoint
- * has none. CHECKPOINT: it has another form. */
+/* Reads that JSON from a checkpoint into out->stored, which is unchanged where the checkpoint has
+ * none. CHECKPOINT: the JSON is malformed. */
 dt_status *dt_stored_read(const dt_saved *c, dt_arena *arena, dt_dataset_spec *out) DT_MUST_USE;
-/* An error where patterns of columns stand for other columns than they did in the checkpoint, or
- * for the same ones in another order. */
+/* Compares patterns of columns. Returns an error if one stands for other columns than in the
+ * checkpoint, or for the same ones in another order. */
 dt_status *dt_stored_compare(const dt_saved *c, const dt_dataset *d, dt_arena *arena) DT_MUST_USE;
 
 /* Traces one replica's forward pass for export. It begins with stored examples and contains
@@ -371,23 +381,24 @@ dt_status *dt_init_check(const dt_model *outline, const dt_init_from *from) DT_M
  * complete. Fails with NO_INPUT if that file is gone. */
 dt_status *dt_torch_arrays(const dt_model *m, const dt_init_from *from, dt_arena *arena,
                            dt_arrays *out) DT_MUST_USE;
-/* {"model": {"layers": ...}, "compile": ...} as in a job, in the arena. "compile" only if
- * `compiled`. */
+/* The model as JSON, in the arena: {"model": {"layers": ...}, "compile": ...}, as in a job.
+ * "compile" is written only if `compiled`. */
 const char *dt_model_describe(const dt_model *m, bool compiled, dt_arena *arena);
 dt_status *dt_weights_digest(const dt_model *m, dt_digest *out) DT_MUST_USE;
 /* Lists the model's weights and the optimizer's variables for checkpoints, in `arena`. The data
  * are host copies, which are valid until the next step. */
 dt_status *dt_model_arrays(const dt_model *m, dt_arena *arena, dt_arrays *out) DT_MUST_USE;
 dt_status *dt_optimizer_arrays(const dt_optimizer *o, dt_arena *arena, dt_arrays *out) DT_MUST_USE;
-/* Lists the same variables with memory to be filled with new values. */
+/* Lists the same variables, but with memory that the caller fills with new values. */
 dt_arrays dt_model_arrays_to_fill(const dt_model *m, dt_arena *arena);
 dt_arrays dt_optimizer_arrays_to_fill(const dt_optimizer *o, dt_arena *arena);
-/* Whether the learning rate follows a schedule; its value for the next step; the steps done. */
+/* Whether the learning rate follows a schedule. The next two functions return its value for the
+ * next step, and the number of steps done. */
 bool dt_optimizer_has_schedule(const dt_optimizer *o);
 dt_status *dt_optimizer_current_rate(const dt_optimizer *o, double *rate) DT_MUST_USE;
 dt_status *dt_optimizer_steps(const dt_optimizer *o, int64_t *steps) DT_MUST_USE;
-/* An error of that number about the first array with values that are not finite: "BEFORE: 'NAME'
- * holds 2 values that are not finite". */
+/* Checks that all values are finite. Else returns an error of that number about the first array
+ * with other values: "BEFORE: 'NAME' holds 2 values that are not finite". */
 dt_status *dt_check_finite(const dt_arrays *a, dt_error number, const char *before, ...)
     DT_PRINTF(3, 4) DT_MUST_USE;
 

@@ -12,9 +12,9 @@
 /* ---- compiling ---- */
 
 /* Records the step to use in estimates. In mixed precision, this is the step in float32; the
- * estimate then counts 16 bits for layers (cost/mixed.c). *out NULL: estimate the step itself, as
- * of an outline, whose model has the precision that its caller wants to see, or there is nothing to
- * estimate. */
+ * estimate then counts 16 bits for layers (cost/mixed.c). Sets *out to NULL if the step itself can
+ * be estimated, if the trainer is an outline, whose model has the precision that the caller wants
+ * to see, or if there is nothing to estimate. */
 static dt_status *trace_priced(const dt_trainer *t, dt_step_kind kind, dt_graph **out) {
     dt_model *m = t->o.model;
     const dt_policy precision = m->precision;
@@ -44,8 +44,9 @@ static void list_kept(const dt_rematerialize *r, dt_arena *arena, dt_layer_units
     u->inputs_on_host = (r->offload & DT_REMAT_LAYER_INPUT) != 0;
 }
 
-/* The scopes that rematerialization works on: the iterations of Repeats, or every layer in a model
- * without them; and what the model's policy keeps of them. In the trainer's arena. */
+/* The scopes that rematerialization works on, in the trainer's arena: the iterations of Repeat
+ * layers, or every layer of a model without them. Includes what the model's policy keeps of
+ * them. */
 static dt_layer_units units_of(const dt_trainer *t) {
     const dt_model_spec *m = &t->o.model->spec;
     const char **layer = dt_arena_array(t->arena, const char *, m->n_layers);
@@ -63,7 +64,7 @@ static dt_layer_units units_of(const dt_trainer *t) {
     return u;
 }
 
-/* Takes the graph. */
+/* Compiles a graph, which it takes ownership of. */
 static dt_status *compile_graph(const dt_trainer *t, dt_step_kind kind, dt_graph *g, bool remakes,
                                 dt_compiled **out) {
     const dt_layer_units units = remakes ? units_of(t) : (dt_layer_units){0};
@@ -143,8 +144,8 @@ dt_status *dt_trainer_compile_update(dt_trainer *t, dt_graph *g, bool last, dt_c
     return NULL;
 }
 
-/* tail: the graph by which the coordinator computes gradients from the parts that workers push;
- * NULL: workers push whole gradients. */
+/* Compiles an update. tail: the graph with which the coordinator computes gradients from the parts
+ * that workers push; NULL: workers push whole gradients. */
 static dt_status *compile_update(dt_trainer *t, const dt_graph *gradients, const dt_graph *tail,
                                  bool last, dt_compiled **out) {
     dt_graph *g = NULL, *whole = NULL;
@@ -180,7 +181,8 @@ static dt_status *divide_step(const dt_trainer *t, const dt_graph *step, dt_grap
     return dt_divide_step(step, name, v->n, dt_trainer_full_batch(t), head, tail);
 }
 
-/* With a parameter server the workers compute gradients, and the coordinator updates. */
+/* Compiles the two halves of a step with a parameter server: workers compute gradients, and the
+ * coordinator updates. */
 static dt_status *compile_halves(dt_trainer *t) {
     dt_graph *step = NULL, *head = NULL, *tail = NULL;
     DT_TRY(dt_step_trace(t, DT_STEP_GRADIENT, &step));
@@ -197,7 +199,7 @@ static dt_status *compile_halves(dt_trainer *t) {
     return s;
 }
 
-/* Prepares the training step for both batch sizes: full ones and the last. */
+/* Prepares the training step for full batches and for the smaller last one. */
 static dt_status *prepare_training(dt_trainer *t) {
     int64_t batch = dt_trainer_full_batch(t), n = dt_dataset_count(t->o.data, DT_PART_TRAIN);
     dt_executable *x = NULL;
@@ -222,7 +224,8 @@ static dt_status *prepare_training(dt_trainer *t) {
     return NULL;
 }
 
-/* "loss", "accuracy"; "val_loss", "val_accuracy". */
+/* Makes the keys of the history: "loss", "accuracy", and for validation "val_loss",
+ * "val_accuracy". */
 static void name_metrics(dt_trainer *t) {
     const char *key[DT_MAX_KEYS];
     int n = dt_compile_keys(t->o.compile, key);
@@ -253,7 +256,7 @@ static void name_classes(dt_trainer *t) {
     }
 }
 
-/* Both steps return the same sums; training may have more divisors. */
+/* Lays out the sums. Both steps return the same sums, though training may return more divisors. */
 static void lay_out(dt_trainer *t) {
     const dt_compile_spec *c = t->o.compile;
     const dt_graph *evaluate = dt_compiled_step(t->evaluate);
@@ -381,7 +384,7 @@ bool dt_trainer_runs_ahead(const dt_trainer *t) { return dt_compiled_runs_ahead(
 
 void dt_trainer_record(dt_trainer *t, dt_recorder *r) { t->recorder = r; }
 
-/* ---- answers ---- */
+/* ---- public calls that read a trainer ---- */
 
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics) {
     double value[DT_MAX_KEYS];
@@ -419,7 +422,7 @@ static dt_status *print_traced(const dt_trainer *t, dt_step_kind kind, dt_str *o
     return NULL;
 }
 
-/* The program of one core in a training step. */
+/* Prints the program of one core in a training step as StableHLO. */
 static dt_status *print_stablehlo(dt_trainer *t, dt_str *out) {
     dt_outlined steps[DT_MOST_OUTLINED];
     const dt_spmd *program = NULL;
@@ -429,7 +432,7 @@ static dt_status *print_stablehlo(dt_trainer *t, dt_str *out) {
     return dt_stablehlo_write_spmd(program, &(dt_hlo_request){.loops = true}, out, NULL);
 }
 
-/* One replica's training step, where all replicas have the same number of rows. */
+/* Prints one replica's training step as StableHLO, if all replicas have the same number of rows. */
 static dt_status *print_stablehlo_gradient(const dt_trainer *t, dt_str *out) {
     int replicas = t->o.strategy->replicas;
     dt_graph *g = NULL;
@@ -458,7 +461,7 @@ dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) {
     if (strcmp(stage, "gradient") == 0) return print_traced(t, DT_STEP_TRAIN, out);
     if (strcmp(stage, "stablehlo") == 0) return print_stablehlo(t, out);
     if (strcmp(stage, "stablehlo-gradient") == 0) return print_stablehlo_gradient(t, out);
-    if (!t->train) /* an outline */
+    if (!t->train) /* the trainer is an outline */
         DT_TRY(dt_step_compile(t, DT_STEP_TRAIN, &t->train));
     if (strcmp(stage, "folded") == 0 && dt_compiled_folded(t->train)) {
         dt_graph_print(dt_compiled_folded(t->train), out);

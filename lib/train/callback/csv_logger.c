@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CSVLogger: a line an epoch, byte for byte as Keras writes it: columns epoch (from 0) and the
- * logs' keys, sorted; where the first epoch has no validation, columns val_KEY for all of them;
- * numbers as Python writes them; NA for what an epoch lacks; lines end in CR LF. A run that
- * validates by steps has a line for each validation too, and a column `step` to tell them apart.
+ * CSVLogger: writes one line for each epoch, byte for byte as Keras does. The columns are `epoch`,
+ * counted from 0, and the keys of the logs in alphabetical order. If the first epoch has no
+ * validation, the columns val_KEY are added for all keys. Numbers are printed as Python prints
+ * them, a missing value is NA, and lines end in CR LF. A run that validates by steps has a line for
+ * each validation too, and a column `step` to tell them apart.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +101,7 @@ static dt_status *put_line(run *r, dt_hook *h, const dt_logs *logs, bool provisi
     return dt_run_log_put(&v->log, line.data, line.size, provisional);
 }
 
-/* The line of a validation that ends an incomplete epoch is the epoch's line too. */
+/* If the last validation of a run falls inside an epoch, its line also stands for that epoch. */
 static dt_status *log_epoch(run *r, dt_hook *h, dt_logs *logs) {
     if (!logs->between && dt_run_is_validated_between(r)) return NULL;
     return put_line(r, h, logs, !logs->between && dt_epoch_is_provisional(r));

@@ -5,8 +5,8 @@
  * patience it resumes.
  *
  * The best weights, if they are to be restored, are stored next to the model's in each checkpoint.
- * They are put back when training ends, whether it was stopped or not: a run that is killed between
- * its last epoch and that does it when it is started again.
+ * They are put back when training ends, whether or not this callback stopped it. A run that is
+ * killed after its last epoch, before the weights are put back, does so when it is started again.
  */
 #include <string.h>
 
@@ -37,8 +37,8 @@ static const dt_field fields[] = {
 typedef struct stopper {
     const struct early_stopping *x;
     dt_monitor monitor;
-    int64_t wait, best_epoch; /* best_epoch counts from 0 */
-    int64_t best_step;        /* step of the best value with validation by steps; else 0 */
+    int64_t wait, best_epoch; /* epochs without improvement; the best epoch, counted from 0 */
+    int64_t best_step;        /* step of the best value, if validation runs by steps; else 0 */
     bool has_weights, stopped, restored;
     /* best: copies under the model's names; n is 0 without restore_best_weights */
     dt_arrays model, best;
@@ -73,7 +73,8 @@ static dt_status *keep_weights(const run *r, stopper *s) {
     return NULL;
 }
 
-/* The first value is always an improvement, so it never ends a run. */
+/* Compares a value with the best one. The first value is always an improvement, so it never ends a
+ * run. */
 static dt_status *look(run *r, dt_hook *h, double current) {
     stopper *s = h->state;
     if (s->x->restore_best_weights && !s->has_weights) DT_TRY(keep_weights(r, s));
@@ -108,7 +109,8 @@ static dt_status *begin(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* Names the monitored value of these weights, because the last epoch's line belongs to others. */
+/* Reports the monitored value that belongs to the restored weights. The last epoch's line shows the
+ * values of other weights. */
 static void report_restored(run *r, dt_hook *h) {
     const stopper *s = h->state;
     const char *what = s->best_step ? "step" : "epoch";
@@ -127,9 +129,10 @@ static dt_status *put_back(run *r, dt_hook *h) {
     for (int i = 0; i < s->best.n; i++)
         memcpy(dt_host_edit(r->model->weight[i]), s->best.array[i].data,
                (size_t)dt_type_bytes(&s->best.array[i].type));
-    if (s->restored) return NULL; /* an earlier run has reported it */
+    if (s->restored) return NULL; /* an earlier run has reported the restored weights */
     s->restored = true;
-    r->out.saved_step = -1; /* the last checkpoint has other weights */
+    /* the weights have changed since the last checkpoint, so another one is due */
+    r->out.saved_step = -1;
     report_restored(r, h);
     return NULL;
 }

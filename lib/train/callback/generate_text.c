@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GenerateText: every so often a language model continues a prompt, token by token, to show what it
- * has learned (train/generate.h). What is drawn is a function of (seed, step), so any number of
- * replicas and a resumed run generate the same.
+ * GenerateText: every few epochs or steps the language model continues a prompt, token by token, to
+ * show what it has learned (train/generate.h). The random numbers depend only on the seed and the
+ * step, so the text is the same for any number of replicas and in a resumed run.
  */
 #include "train/generate.h"
 #include "train/hook.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LearningRateScheduler: sets the learning rate where an epoch begins. Keras takes a function of
- * the epoch; a job has no functions, but schedules, which here count epochs in place of steps:
+ * LearningRateScheduler: sets the learning rate at the start of each epoch. Keras takes a Python
+ * function of the epoch. A job file names a schedule instead, which counts epochs here, not steps:
  *
  *     LearningRateScheduler: {schedule: {ExponentialDecay: {initial_learning_rate: 0.1,
  *                             decay_steps: 10, decay_rate: 0.5, staircase: true}}}

@@ -48,7 +48,8 @@ typedef struct keeper {
     int64_t seen;       /* steps */
     bool of_validation; /* validation by steps decides, or the path contains its values */
     const char *due;    /* the path to save to; NULL: nothing is due */
-    bool means;         /* the model had the running means at that time, see dt_run_swap */
+    /* whether the model held its running means when the save became due (dt_run_swap) */
+    bool means;
 } keeper;
 
 /* ---- checking ---- */
@@ -145,7 +146,8 @@ static const char *path_of(run *r, const keeper *k, const dt_logs *logs) {
     return dt_arena_take(r->arena, &path);
 }
 
-/* Where the logs do not have the metric, the model is saved, as in Keras. */
+/* Decides whether a save is due. If the logs do not have the metric, the model is saved, as in
+ * Keras. */
 static void decide(run *r, dt_hook *h, const dt_logs *logs) {
     keeper *k = h->state;
     const double *current = k->x->save_best_only ? dt_logs_find(logs, k->monitor.name) : NULL;
@@ -242,7 +244,7 @@ static dt_status *save_due(run *r, dt_hook *h) {
 static dt_status *begin(run *r, dt_hook *h) {
     const keeper *k = h->state;
     const char *path;
-    /* finds links before training, unless a folder's name contains values */
+    /* reports links before training starts, unless the name of a folder depends on metrics */
     return dt_callback_path(r, h, k->x->filepath, &path);
 }
 

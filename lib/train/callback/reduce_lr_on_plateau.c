@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ReduceLROnPlateau, as in Keras: where a metric does not become better for `patience` epochs, the
- * learning rate is multiplied by `factor`; then it is given `cooldown` epochs. The logs get
- * `learning_rate`, as it was in the epoch. */
+/* ReduceLROnPlateau, as in Keras: if a metric has not improved for `patience` epochs, the learning
+ * rate is multiplied by `factor`. The next `cooldown` epochs do not count. The logs get
+ * `learning_rate`, the rate that the epoch was trained with. */
 #include <math.h>
 
 #include "train/monitor.h"

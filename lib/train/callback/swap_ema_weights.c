@@ -3,9 +3,9 @@
  * SwapEMAWeights, as in Keras: validation data is evaluated with the running means that the
  * optimizer keeps (`use_ema`), and training continues with the weights as they were. With
  * swap_on_epoch, later callbacks see the means at the end of an epoch, too: ModelCheckpoint then
- * saves them. The run's own checkpoints always hold the weights that training continues with; one
- * that ModelCheckpoint saved tells that both are exchanged. Two of them exchange twice, in Keras
- * too, which is to say not at all: that is refused here.
+ * saves them. The run's own checkpoints always hold the weights that training continues with. A
+ * checkpoint that ModelCheckpoint saved records that weights and means are exchanged. A second
+ * SwapEMAWeights would undo the exchange of the first one, so a job may list only one.
  */
 #include "train/hook.h"
 

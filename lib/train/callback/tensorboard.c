@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TensorBoard: events for it, below log_dir, with the tags and steps that Keras gives them:
+ * TensorBoard: writes event files for TensorBoard below log_dir, with the same tags and steps as
+ * Keras:
  *
  *     train/       epoch_loss, epoch_accuracy, ..., epoch_learning_rate  at the epoch, from 0
  *                  batch_loss, ...                                       at the step (update_freq)
  *                  WEIGHT/histogram                                      with histogram_freq
  *     validation/  epoch_loss, ...; evaluation_loss_vs_iterations, ...   at the epoch; at the step
  *
- * A process writes files of its own, named by time, host and process, as TensorBoard expects. A
- * checkpoint knows them with their lengths: a run that resumes first cuts off what was written
- * after it and removes files that it does not know, so that no step appears twice.
+ * Each process writes its own files, named by time, host and process, as TensorBoard expects. A
+ * checkpoint lists these files and their lengths. A run that resumes first cuts each file to its
+ * length in the checkpoint and removes files that the checkpoint does not list, so that no step
+ * appears twice.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -165,7 +167,7 @@ static void put_histogram(dt_str *out, const event_time *at, const char *tag,
 struct tensorboard {
     const char *log_dir;
     int64_t histogram_freq;
-    int64_t update_freq; /* steps; 0: as update_word says */
+    int64_t update_freq; /* number of steps between two writes; 0: see update_word */
     int update_word;
     bool write_steps_per_second;
 };
@@ -193,12 +195,12 @@ static const dt_field fields[] = {
 /* A file of this run, or of the run that it resumes. */
 typedef struct part {
     const char *name;
-    int64_t size, end; /* see dt_run_log */
+    int64_t size, end; /* lengths in bytes, as in dt_run_log */
 } part;
 
 typedef struct side {
-    const char *name, *folder; /* "train" */
-    part *part;                /* the last one is being written if `file` is open */
+    const char *name, *folder; /* such as "train" */
+    part *part;                /* [n] the last one is still being written if `file` is open */
     int n, cap;
     dt_writer file;
 } side;
@@ -206,8 +208,8 @@ typedef struct side {
 enum { TRAIN, VALIDATION, SIDES };
 typedef struct board {
     const struct tensorboard *x;
-    int64_t every; /* steps; 0: epochs alone */
-    double wall_s; /* the epoch's time after the previous step */
+    int64_t every; /* number of steps between two writes; 0: only epochs are written */
+    double wall_s; /* seconds of the current epoch up to the previous step */
     bool aside;
     side side[SIDES];
 } board;
@@ -239,7 +241,8 @@ static const part *find_part(const side *s, const char *name) {
     return NULL;
 }
 
-/* Cuts a file to the length that the checkpoint knows, or removes an unknown file. */
+/* Cuts an event file to its length in the checkpoint. Removes it if the checkpoint does not list
+ * it. */
 static dt_status *settle_file(const side *s, const char *name) {
     const part *p = find_part(s, name);
     DT_LOCAL char *path = dt_path_join(s->folder, name);
@@ -281,7 +284,8 @@ static double now(void) {
 
 /* Readers sort files by name. So a run that resumes within the same second uses the next second. */
 static long long second_of_name(const side *s) {
-    enum { NEAR = 60 }; /* seconds; ignores names from a clock that was ahead by more */
+    /* seconds; a name that is further in the future came from a wrong clock and is ignored */
+    enum { NEAR = 60 };
     long long second = (long long)time(NULL);
     const long long latest = second + NEAR;
     for (int i = 0; i < s->n; i++) {
@@ -291,7 +295,7 @@ static long long second_of_name(const side *s) {
     return second;
 }
 
-/* A path that does not exist yet. */
+/* Returns the path of a new event file. No file with this name exists yet. */
 static char *new_name(run *r, const side *s, const char **name) {
     char host[256] = "", *path = NULL;
     struct stat st;
@@ -322,7 +326,7 @@ static dt_status *open_file(run *r, side *s) {
     return bad;
 }
 
-/* Writes the records and releases them. */
+/* Writes the records to the file and frees them. */
 static dt_status *put(run *r, side *s, dt_str *records, bool provisional) {
     const bool some = r->out.writes && records->size > 0;
     dt_status *bad = some ? open_file(r, s) : NULL;
@@ -456,8 +460,8 @@ static void close_board(run *r, dt_hook *h) {
     board *b = h->state;
     (void)r;
     for (int k = 0; b && k < SIDES; k++) {
-        if (b->side[k].file.path)
-            dt_writer_abandon(&b->side[k].file); /* a file that was opened for appending is kept */
+        if (b->side[k].file.path) /* files that were opened for appending stay on disk */
+            dt_writer_abandon(&b->side[k].file);
         free(b->side[k].part);
     }
 }

@@ -5,7 +5,7 @@
  * changed. Nothing depends on it: without a record, or if an earlier run was killed
  * before its hashes were known, there is nothing to compare.
  */
-#define _GNU_SOURCE /* gettid */
+#define _GNU_SOURCE /* for gettid() */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static void end_hashing(hashing *h) {
 /* A record has about a thousand lines, and one for each epoch. A larger file is not read. */
 enum { MOST_BYTES = 64 << 20 };
 
-/* Texts are in the run's arena; NULL: unknown. */
+/* The hashes in the record. Texts are in the run's arena; NULL: unknown. */
 typedef struct known {
     const char *hashed, *sha256;
 } known;
@@ -107,7 +107,8 @@ static void take_data(dt_arena *arena, const dt_event *data, previous *e) {
             e->part[p] = (known){kept_text(arena, data->hashed), hash_of(arena, data)};
 }
 
-/* A line of a start with another generation begins another training. */
+/* Reads a line of the record. The start of an attempt with another generation begins another
+ * training, so hashes before it do not count. */
 static void take_line(dt_arena *arena, const char *line, size_t n, previous *e) {
     static const char begin[] = "{\"event\": \"start\"", data[] = "{\"event\": \"data\"";
     const bool begins = n > sizeof begin && memcmp(line, begin, sizeof begin - 1) == 0;
@@ -137,7 +138,7 @@ static previous *read_record(const run *r) {
     return is_known ? e : NULL;
 }
 
-/* Only hashes of the same kind can be compared. */
+/* Whether the data have changed. Only hashes of the same kind are compared. */
 static bool is_other(const known *then, const dt_identity *now) {
     return now && now->files > 0 && then->hashed && then->sha256 &&
            strcmp(then->hashed, dt_hashed_name(now->hashed)) == 0 &&
@@ -162,7 +163,7 @@ static dt_status *compare(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* The record is read before the lines of this run are written to it. */
+/* Reads the record before this run writes lines to it. */
 static dt_status *begin(run *r, dt_hook *h) {
     if (!r->out.writes || !dt_run_is_training(r)) return NULL;
     if (r->out.resumed) h->state = read_record(r);
@@ -170,7 +171,7 @@ static dt_status *begin(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* A run that was stopped does not wait for the hashes. */
+/* Waits for the hashes, unless the run was stopped. */
 static dt_status *end(run *r, dt_hook *h) {
     if (!dt_run_is_training(r)) wait_for(r->hashing);
     return compare(r, h);

@@ -23,7 +23,7 @@ static int64_t last_batch(const run *r) {
 
 void dt_run_emit_start(run *r) {
     dt_device *device = NULL;
-    /* cannot fail: the trainer opened it to compile */
+    /* cannot fail: the trainer opened the device in order to compile */
     dt_status_free(dt_strategy_device_of(r->strategy, &device));
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_START,
                                .job = r->q->name,
@@ -57,13 +57,14 @@ void dt_run_emit_start(run *r) {
 }
 
 static dt_status *open_events(run *r, dt_hook *h) {
-    int64_t *last = dt_arena_new(r->arena, int64_t); /* the time of the last report of a step */
+    /* when a step was last reported, in nanoseconds */
+    int64_t *last = dt_arena_new(r->arena, int64_t);
     *last = 0;
     h->state = last;
     return NULL;
 }
 
-/* Reports the loss of this batch, and the other metrics of the epoch so far. */
+/* Reports the loss of the step's batch, and the other metrics of the epoch so far. */
 static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
     dt_metric metrics[DT_MAX_KEYS];
     int64_t now = dt_now_ns(), *last = h->state;

@@ -15,10 +15,10 @@
 /*
  * ---- replicas ----
  *
- * verify_replicas: all workers compute the same, so their weights are equal after every step, bit
- * by bit. A faulty processor or memory makes them differ, and the run would continue with both. So
- * the workers compare hashes every EVERY steps and after the last one. The first weight that
- * differs is reported.
+ * With verify_replicas: workers that have the same weights and apply the same update keep equal
+ * weights after every step, bit for bit. A faulty processor or memory makes them differ, and the
+ * run would continue with both. So the workers compare hashes every EVERY steps and after the last
+ * one. The first weight that differs is reported.
  */
 
 enum { EVERY = 100 };
@@ -54,15 +54,16 @@ static dt_status *compare_replicas(const run *r) {
 
 /* ---- numbers that are not finite ---- */
 
-/* Adds possible causes, and the checkpoint to resume from. */
+/* Adds to an error its possible causes, and the checkpoint to resume from. */
 static dt_status *explain(const run *r, dt_status *s) {
     s = dt_faults_note(r, s);
     return s && r->out.checkpoint ? dt_note(s, "last checkpoint: %s", r->out.checkpoint) : s;
 }
 
 typedef struct guard {
-    double loss_of_run, loss_of_epoch; /* losses of the first steps; 0: no step yet */
-    bool grew;                         /* the loss, which is reported once */
+    /* losses of the first step of the run and of the epoch; 0: no step yet */
+    double loss_of_run, loss_of_epoch;
+    bool grew; /* the growth of the loss has been reported */
 } guard;
 
 static dt_status *open_guard(run *r, dt_hook *h) {
@@ -72,8 +73,9 @@ static dt_status *open_guard(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* Warns once in a run. The loss must also exceed the run's first loss, because the small losses at
- * the end of a good training vary by such factors, too. */
+/* Warns, once in a run, of a loss that grows by a large factor within an epoch. It must also exceed
+ * the run's first loss, because the small losses at the end of a good training may vary by such
+ * factors. */
 static void watch_growth(const run *r, guard *g, double loss) {
     if (g->loss_of_run == 0) g->loss_of_run = loss;
     if (g->loss_of_epoch == 0 || r->at.epoch_step == 1) g->loss_of_epoch = loss;
@@ -114,8 +116,9 @@ static dt_status *check_weights(const run *r) {
     return check_arrays(r, &optimizer);
 }
 
-/* A step's loss is computed before its update, so the last update shows in the weights alone. Where
- * workers keep parts of the state, the chief has the whole. */
+/* Checks that weights and slots are finite. A step's loss is computed before its update, so the
+ * last update shows only in the weights. If workers keep parts of the state, the chief checks all
+ * parts. */
 dt_status *dt_run_check_weights(const run *r) {
     return dt_cluster_agree(r->strategy->cluster, "vouch for the weights", check_weights(r));
 }

@@ -14,11 +14,11 @@
 #include "train/monitor.h"
 #include "train/record.h"
 
-/* ---- what a record must not contain ---- */
+/* ---- secrets ---- */
 
 /*
- * What a record must not contain. Paths may come from the environment, where secrets are, and
- * warnings, errors and file names repeat them. A long value is replaced wherever it appears; a
+ * Values from the environment are secret and must not be in the record. They may be part of paths,
+ * which warnings, errors and file names repeat. A long value is replaced wherever it appears; a
  * short one, which might match by chance, only as a whole word.
  */
 
@@ -28,26 +28,27 @@ static char *hide(const run *r, const char *text) {
 
 enum { LINES = 1000, FULL = 1 << 16 };
 
-/* Steps that become one line. */
+/* The steps of one line so far. */
 typedef struct window {
     int64_t n, examples;
     double loss, least, most, seconds, waited_s;
 } window;
 
 typedef struct dt_record {
-    dt_writer file; /* path NULL: not open */
-    dt_str pending; /* lines that wait for it */
-    dt_str early;   /* lines that came before the line of the start, which is the first one */
+    dt_writer file; /* its path is NULL while the file is not open */
+    dt_str pending; /* lines to be written when the file is open */
+    dt_str early;   /* lines that came before the line "start", which must be written first */
     bool started, has_data;
-    int64_t every; /* steps of a line */
+    int64_t every; /* number of steps that a line stands for */
     window window;
     int64_t began_ns, written_ns;
-    char weights[65]; /* hash of the weights at the end */
+    char weights[65]; /* hash of the weights at the end of the run, in hexadecimal */
 } record;
 
 /* ---- the file ---- */
 
-/* A killed run may have left half a line, which must not swallow the next one. */
+/* Whether the file ends in a line feed. A killed run may have left half a line, to which the next
+ * line must not be appended. */
 static bool ends_in_line(const char *path) {
     char last = '\n';
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -64,7 +65,7 @@ static dt_status *open_file(record *c, const run *r) {
     return s;
 }
 
-/* A run that fails before it begins has no file until its end. */
+/* Writes the waiting lines. A run that fails before it begins opens its file only at its end. */
 static dt_status *put_pending(record *c, const run *r) {
     if (!c->file.path) DT_TRY(open_file(c, r));
     dt_status *s = dt_writer_put(&c->file, dt_str_text(&c->pending), c->pending.size);
@@ -90,7 +91,7 @@ typedef struct utc {
     char text[32];
 } utc;
 
-/* NULL: unknown. */
+/* Returns the time as text; NULL: the time is unknown. */
 static const char *print_time(utc *x) {
     struct tm tm;
     time_t now = time(NULL);
@@ -101,7 +102,7 @@ static const char *print_time(utc *x) {
 
 /* ---- the line about the start of an attempt ---- */
 
-/* Writes the facts that a picture of the slice needs. */
+/* Writes what `dtrain report` needs to draw the slice. */
 static void put_slice(dt_json *j, const dt_strategy *s) {
     if (!dt_resolver_slice(s->resolver) || !s->resolver->slice) return;
     dt_json_string(j, "slice", s->resolver->slice->name);
@@ -116,8 +117,8 @@ static void put_slice(dt_json *j, const dt_strategy *s) {
     dt_json_int(j, "order", a->order);
 }
 
-/* Keys of metrics of which less, or more, is better; the direction of
- * others is unknown. */
+/* Writes which metrics improve when they fall, and which when they grow. Metrics whose direction is
+ * unknown are left out. */
 static void put_directions(dt_json *j, const run *r) {
     static const struct {
         const char *key;
@@ -135,7 +136,7 @@ static void put_directions(dt_json *j, const run *r) {
     }
 }
 
-/* {"f1_score_0": "iris"} */
+/* Writes the class names of metrics of one class: {"f1_score_0": "iris"}. */
 static void put_classes(dt_json *j, const run *r) {
     const char *key[DT_MAX_KEYS];
     const int n = dt_compile_keys(dt_trainer_compiled_with(r->q->trainer), key);
@@ -149,7 +150,8 @@ static void put_classes(dt_json *j, const run *r) {
 
 enum { MOST_LAYERS = 500 };
 
-/* As dt_model_spec counts its parameters: a weight of whole numbers counts steps. */
+/* Counts the layer's parameters in the same way as dt_model_spec does. Weights of an integer type
+ * are counters, not parameters. */
 static int64_t count_parameters(const dt_layer_spec *l, bool all) {
     int64_t n = 0;
     for (int i = 0; i < l->n_weights; i++)
@@ -158,7 +160,8 @@ static int64_t count_parameters(const dt_layer_spec *l, bool all) {
     return n;
 }
 
-/* `inputs` only if the layer reads something else than the layer before it. */
+/* Writes a layer. Its `inputs` are written only if it does not simply follow the layer before
+ * it. */
 static void put_layer(dt_json *j, const dt_model_spec *m, int i) {
     const dt_layer_spec *l = &m->layer[i];
     dt_json_open(j, NULL, '{');
@@ -178,7 +181,7 @@ static void put_layer(dt_json *j, const dt_model_spec *m, int i) {
     dt_json_close(j, '}');
 }
 
-/* The model's layers, of very many the first ones. `output` is the shape of one example. */
+/* Writes the model's layers, up to a limit. `output` is the shape for one example. */
 static void put_layers(dt_json *j, const dt_model_spec *m) {
     int64_t trainable = 0;
     for (int i = 0; i < m->n_layers; i++) trainable += count_parameters(&m->layer[i], false);
@@ -202,7 +205,7 @@ static void put_start(record *c, const run *r, const dt_event *e) {
     dt_device *device = NULL;
     char *checkpoint = hide(r, e->checkpoint);
     utc now;
-    /* open since the trainer compiled */
+    /* cannot fail: the device is open since the trainer compiled */
     dt_status_free(dt_strategy_device_of(r->strategy, &device));
     c->started = true;
     c->every = (e->steps + LINES - 1) / LINES;
@@ -231,7 +234,7 @@ static void close_window(record *c, const run *r) {
     window *w = &c->window;
     double rate = NAN;
     if (w->n == 0) return;
-    dt_status_free(dt_run_rate(r, &rate)); /* an unknown rate was not used by the step */
+    dt_status_free(dt_run_rate(r, &rate)); /* if the rate is unknown, the line has none */
     put_line(c, DT_LINE_STEPS,
              &(dt_event_line){.event.step = r->at.step,
                               .event.examples = w->examples,
@@ -292,7 +295,8 @@ void dt_record_event(const run *r, const dt_event *e) {
     if (!c) return;
     if (e->kind == DT_EVENT_START) {
         put_start(c, r, e);
-    } else if (e->kind == DT_EVENT_END) { /* its line is written when the run is closed */
+        /* the line of the end is written when the run is closed */
+    } else if (e->kind == DT_EVENT_END) {
         if (e->weights_sha256) snprintf(c->weights, sizeof c->weights, "%s", e->weights_sha256);
     } else if (e->kind != DT_EVENT_DATA && dt_event_rows[e->kind].record) {
         put_event(c, r, e);
@@ -345,7 +349,7 @@ static void put_part(record *c, const run *r, dt_part p) {
                               .of = &files});
 }
 
-/* Once it is known. */
+/* Writes the line about the data as soon as its hashes are known. */
 static void put_data(record *c, const run *r) {
     if (c->has_data || !c->started || !dt_run_is_hashed(r)) return;
     c->has_data = true;
@@ -381,7 +385,7 @@ static dt_status *settled(run *r, dt_hook *h) {
     return due ? put_pending(c, r) : NULL;
 }
 
-/* A resumed run continues after the lines of the steps before its checkpoint. */
+/* Writes the lines before a checkpoint returns, because a resumed run continues after them. */
 static dt_status *saved(run *r, dt_hook *h) {
     (void)h;
     if (!r->record) return NULL;
@@ -409,7 +413,8 @@ static void put_end(record *c, const run *r, const dt_status *s) {
     free(checkpoint);
 }
 
-/* How the attempt ended. An error of writing is reported only if the run has no other one. */
+/* Writes how the attempt ended. An error of writing is returned only if the run has no other
+ * error. */
 static dt_status *end_record(record *c, const run *r) {
     if (!c->started) return NULL;
     close_window(c, r);

@@ -20,7 +20,8 @@ enum { MAIN_ROOM = 1 << 12 };
 
 /* ---- beginning and ending ---- */
 
-/* A run with --steps or --until-epoch gets no warning, because a later run may reach the steps. */
+/* Warns if the run ends before the steps to record. With --steps or --until-epoch there is no
+ * warning, because a later run may reach them. */
 static void warn_of_steps_beyond(const run *r) {
     dt_local_str text = {0};
 
@@ -50,7 +51,7 @@ static dt_status *open_recording(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* Comes after the feeds are closed, because their threads use the recorder. */
+/* Closes the recording, after the threads that read data have ended, because they use it. */
 static void close_recording(run *r, dt_hook *h) {
     (void)h;
     if (!r->recording.recorder) return;
@@ -116,7 +117,7 @@ static void end_span(run *r) {
     if (!is_wanted(r, r->at.step + 1)) dt_recorder_switch(x->recorder, false);
 }
 
-/* The span of a step, with its checkpoint, ends where the next step begins. */
+/* Starts the span of a step. The previous step's span, with its checkpoint, ends here. */
 static dt_status *step_begin(run *r, dt_hook *h) {
     recording *x = &r->recording;
     const int64_t step = r->at.step + 1;

@@ -10,7 +10,7 @@
  * step before computes, so a step takes the longer of the two; this is the same in every run. How
  * long a host needs to prepare a batch is measured: it is what reading threads took here, divided
  * among the hosts of the slice, each of which prepares the rows of its own replicas. This shows how
- * long devices would wait for data, and is no part of the clock.
+ * long devices would wait for data. The clock does not include it.
  */
 #include "train/hook.h"
 
@@ -49,7 +49,7 @@ static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
 
 const dt_hook_row dt_hook_time = {.step_end = step_end};
 
-/* The part of the epoch in which devices wait for data. Resets the times for the next epoch. */
+/* The fraction of the epoch in which devices wait for data. Resets the times for the next epoch. */
 static double virtual_idle(virtual_time *v) {
     const double idle = v->data_s > 0 ? 1 - v->device_s / v->data_s : 0;
     v->device_s = v->data_s = 0;
