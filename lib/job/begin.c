@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The start of training: the run's directory, and the weights that `init_from` names, which matter
- * only while the directory has no checkpoint. */
+/* The start of training: finds the run's directory, and the weights that `init_from` names. These
+ * matter only while the directory has no checkpoint. */
 
 #include "job/job.h"
 
@@ -18,7 +18,7 @@ static bool goes_on(const dt_job *j) {
     int64_t generation = -1;
     if (dt_job_resume(j) == DT_RESUME_NEVER) return false;
     DT_LOCAL char *directory = dt_job_output(j);
-    /* if there are faults, training reports them */
+    /* training reports this error again, so it is dropped here */
     dt_status_free(dt_checkpoints_generation(directory, &generation));
     return generation >= 0 || dt_job_resume(j) == DT_RESUME_PATH;
 }

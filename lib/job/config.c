@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The resolved job: after `extends`, overrides and substitutions every value still knows its source
- * location. And the differences between two jobs, or a job and a run.
+ * location. Also finds the differences between two jobs, or between a job and a run.
  */
 #include <ctype.h>
 #include <string.h>
@@ -90,8 +90,8 @@ static void put_item(page *p, const dt_tree *t, int indent) {
     end_line(p, &t->at);
 }
 
-/* dash: an item of a list, whose first line begins with "- ". Recursion is bounded by the depth of
- * trees. */
+/* dash: the tree is an item of a list, whose first line begins with "- ". Recursion is bounded by
+ * the depth of trees. */
 static void put_tree(page *p, const dt_tree *t, int indent, bool dash) {
     if (t->kind == DT_TREE_LIST && dash) {
         dt_str_printf(p->out, "%*s-\n", indent - 2, "");
@@ -181,7 +181,7 @@ static bool is_bare_word(const dt_tree *t) {
 static void put_side(dt_str *out, char sign, const char *path, const dt_tree *t) {
     if (!t) return;
     dt_str_printf(out, "%c %s: ", sign, path);
-    if (is_bare_word(t)) /* the text is quoted in a checkpoint, but not in a job file */
+    if (is_bare_word(t)) /* a checkpoint has the text in quotes, a job file does not need them */
         dt_str_puts(out, t->text);
     else put_leaf(out, t);
     dt_str_putc(out, '\n');
@@ -228,7 +228,7 @@ static void compare(dt_str *out, const char *path, const dt_tree *a, const dt_tr
     }
 }
 
-/* The job that a run's newest checkpoint was trained with. */
+/* Reads the job that a run's newest checkpoint was trained with. */
 static dt_status *read_recorded(const dt_job *a, const char *run, dt_tree **out) {
     dt_saved c = {0};
     dt_status *warnings = NULL, *s = dt_saved_newest(&c, run, &warnings);

@@ -71,7 +71,9 @@ dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) {
     if (c->state.named_files)
         j->dataset.named_files = dt_arena_strdup(j->arena, c->state.named_files);
     dt_dataset_unref(
-        j->data); /* it has learned values of the current files, not those of the checkpoint */
+        /* the data set has learned from the current files, not from those of the checkpoint, so it
+         * is closed */
+        j->data);
     j->data = NULL;
     return NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain devices: what this machine can compute with, and why the rest is not available. Each fact
- * comes from the code that uses it: the instruction set of the loops, the libraries that multiply
- * matrices, the table of back ends, the resolver of slices.
+ * dtrain devices: lists what this machine can compute with, and why the rest is not available. Each
+ * fact comes from the code that uses it: the instruction set comes from the kernels, the libraries
+ * from the code that multiplies matrices, back ends from their table, slices from the resolver.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ typedef struct machine {
     int backends;
     dt_resolver *tpu;
     dt_accelerators plugin;
-    dt_status *fault; /* error of the plug-in; NULL: it starts, or none was named */
+    dt_status *fault; /* error of the plug-in; NULL: it starts, or no plug-in was named */
     char
         *no_plugin; /* why its devices are unknown; NULL: they are known, or no plug-in was named */
 } machine;
@@ -80,8 +80,8 @@ static void print_coordinates(const dt_accelerator *d, dt_str *out) {
     if (d->n_coordinates) dt_str_putc(out, ')');
 }
 
-/* "pjrt        0         TPU v4, 30.5 GiB, at (0, 0, 0, 0)": numbers are those of names such as
- * GPU:0. */
+/* Prints a line for each device of the plug-in: "pjrt 0 TPU v4, 30.5 GiB, at (0, 0, 0, 0)". The
+ * numbers are those of device names such as GPU:0. */
 static void print_plugin(const machine *m, dt_str *out) {
     if (m->no_plugin) dt_str_printf(out, "%-12snot here: %s\n", "plug-in", m->no_plugin);
     if (m->plugin.about) dt_str_printf(out, "%-12s%s\n", "plug-in", m->plugin.about);
@@ -103,7 +103,7 @@ static void print_text(const machine *m, dt_str *out) {
     dt_str_printf(out,
                   "%-12s%d core%s; CPU:0 and as many more virtual CPU devices as a job asks for\n",
                   "cpu", m->cores, m->cores == 1 ? "" : "s");
-    /* "avx512, of avx512, avx2, base": DTRAIN_INSTRUCTIONS may ask for any of them. */
+    /* prints "avx512, of avx512, avx2, base"; DTRAIN_INSTRUCTIONS may choose any of the three */
     dt_str_printf(out, "%-12s%s, of ", "loops", m->host.instructions);
     for (int i = 0; i < m->host.sets; i++)
         dt_str_printf(out, "%s%s", i ? ", " : "", m->host.set[i]);
@@ -128,8 +128,8 @@ static void put_found(dt_json *j, const char *key, const found *f, int n) {
     dt_json_close(j, ']');
 }
 
-/* Writes slices whose names count chips or cores; other shapes are written out, such as
- * v4:4x4x16. */
+/* Writes the names of slices. Only shapes that have a name are written; users write other shapes
+ * out, such as v4:4x4x16. */
 static void put_slices(dt_json *j) {
     int n, slices;
     const dt_chip *const *chip = dt_chips(&n);

@@ -4,7 +4,7 @@
  * it. A fact is a text with a label, so that text and JSON output agree. Each problem has a check
  * of its own.
  */
-#define _GNU_SOURCE /* environ */
+#define _GNU_SOURCE /* for environ */
 #include <dlfcn.h>
 #include <glob.h>
 #include <gnu/libc-version.h>
@@ -149,15 +149,16 @@ static void look_at_environment(patient *p) {
 /*
  * ---- CUDA ----
  *
- * A CUDA plug-in compiles with files of the CUDA toolkit and computes with its libraries. It looks
- * for both in packages beside its own (site-packages/nvidia/..., where pip puts them), then where
- * the toolkit is installed; libraries also where the loader looks. Without one of them it fails
- * minutes later, with a message that does not name the package.
+ * A CUDA plug-in compiles with files of the CUDA toolkit and computes with its libraries. It
+ * searches packages beside its own (site-packages/nvidia/..., where pip puts them), then the folder
+ * of the installed toolkit. Libraries are also searched in the loader's folders. If one of them is
+ * missing, the plug-in fails minutes later, with a message that does not name the package.
  */
 
 #define LIBDEVICE "nvvm/libdevice/libdevice.10.bc"
 
-/* Folders where the toolkit may be, relative to the plug-in's unless they begin with '/'. */
+/* Folders where the toolkit may be. Those that do not begin with '/' are relative to the plug-in's
+ * folder. */
 static const char *const folders[] = {"../../nvidia/cu13",      "../nvidia/cu13",
                                       "../../nvidia/cuda_nvcc", "../nvidia/cuda_nvcc",
                                       "/usr/local/cuda",        "/opt/cuda"};
@@ -165,8 +166,8 @@ static const char *const folders[] = {"../../nvidia/cu13",      "../nvidia/cu13"
 static const char *const packages[] = {"../../nvidia", "../nvidia"};
 
 static const struct {
-    const char *name, *file; /* a file in the toolkit's folder, or */
-    const char *soname[2];   /* a library, in one of these versions */
+    const char *name, *file; /* a file in the toolkit's folder, or NULL */
+    const char *soname[2];   /* names of a library in two versions, or NULL */
 } parts[] = {
     {"libdevice", LIBDEVICE, {NULL}},
     {"ptxas", "bin/ptxas", {NULL}},
@@ -187,7 +188,8 @@ static bool has_file(const char *folder, const char *name) {
     return access(path, R_OK) == 0;
 }
 
-/* Finds the first folder with libdevice, as the compiler does; false: there is none. */
+/* Finds the first folder with libdevice, in the same order as the compiler does. Returns false if
+ * no folder has it. */
 static bool find_folder(const char *beside, char folder[PATH_MAX]) {
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         char path[PATH_MAX];
@@ -222,8 +224,8 @@ static bool is_library_here(const char *beside, const char *const soname[2]) {
 }
 
 /* Searches the folders that the plug-in at this path will search. `found` gets "FOLDER: libdevice,
- * ptxas, libcudnn", `missing` the names of missing parts, separated by commas. False: by its name
- * the file is not for CUDA, and nothing is written. */
+ * ptxas, libcudnn", `missing` the names of missing parts, separated by commas. Returns false, and
+ * writes nothing, if the file's name does not look like a CUDA plug-in. */
 static bool find_cuda(const char *plugin, dt_str *found, dt_str *missing) {
     char beside[PATH_MAX], folder[PATH_MAX] = "";
     if (!realpath(plugin, beside)) return false;
@@ -243,7 +245,8 @@ static bool find_cuda(const char *plugin, dt_str *found, dt_str *missing) {
     return true;
 }
 
-/* What the plug-in of the environment compiles and computes with, if it is for NVIDIA's GPUs. */
+/* Reports the parts of CUDA that the plug-in of the environment needs, if it is one for NVIDIA's
+ * GPUs. */
 static void look_at_cuda(patient *p) {
     const char *plugin = dt_environment(DT_PJRT_PLUGIN_ENV);
     dt_local_str found = {0}, missing = {0};
@@ -256,7 +259,8 @@ static void look_at_cuda(patient *p) {
                       dt_str_text(&missing));
 }
 
-/* If a plug-in does not start, the text names it and still lists all other devices. */
+/* Lists all devices. If a plug-in does not start, the text names it and still lists the other
+ * devices. */
 static dt_status *list_devices(bool json, char **text) {
     dt_status *s = dt_devices_text(json, text);
     if (!*text) return s;

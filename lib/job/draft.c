@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config init --from: the kind of data decides which reader makes the draft; see draft.h. */
+/* config init --from: chooses the reader for the kind of data, which makes the draft; see
+ * draft.h. */
 #include "job/draft.h"
 
 #include <string.h>
@@ -14,7 +15,8 @@ static bool is_folder(const dt_draft_request *q) {
     return q->n_files == 1 && stat(q->files[0], &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A text file is a table only if a column of it is to be predicted. */
+/* Whether the data is a text. A text file is a table only if one of its columns is to be
+ * predicted. */
 static bool is_text(const dt_draft_request *q) {
     const size_t n = q->n_files == 1 && !q->target ? strlen(q->files[0]) : 0;
     return n > 4 && strcasecmp(q->files[0] + n - 4, ".txt") == 0;

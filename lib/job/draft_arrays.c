@@ -11,7 +11,8 @@
 #include "job/draft.h"
 
 enum {
-    LARGEST_SIDE = 64, /* pixels of a picture that is trained on; larger ones are made smaller */
+    /* longest side of a picture in pixels for training; larger pictures are scaled down */
+    LARGEST_SIDE = 64,
     MOST_CLASSES = 1000,
     MOST_LISTED = 20,
     BATCH = 256
@@ -67,11 +68,11 @@ dt_status *dt_draft_pictures(dt_draft *d, const char *folder) {
 typedef struct arrays {
     dt_draft *d;
     dt_dataset *data;
-    const dt_element_spec *element; /* [n] (B, ...) */
+    const dt_element_spec *element; /* [n] elements of type (B, ...) */
     int n, target;
     double least, most, mean, squares;
     int64_t seen;
-    bool whole;                  /* all values of the target are integers from 0 */
+    bool whole;                  /* all values of the target are integers of at least 0 */
     int64_t times[MOST_CLASSES]; /* how often each value of the target occurs */
 } arrays;
 
@@ -132,7 +133,7 @@ static dt_status *read_target(arrays *a) {
     return s;
 }
 
-/* Integers from 0 are classes if each has 10 examples, on average. */
+/* Takes the target. Integers of at least 0 are classes if each occurs 10 times, on average. */
 static void take_target(arrays *a) {
     dt_draft *d = a->d;
     d->examples = a->seen;

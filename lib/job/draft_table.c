@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job from a table, CSV or JSON lines; see draft.h. All numbers are one element. Categories are
- * indices of a vocabulary and then one_hot, or an embedding if there are many. A column that tells
- * nothing about other records (an id, a name, one value only) is left out with its reason.
+ * A job from a table, CSV or JSON lines; see draft.h. All columns of numbers form one element. A
+ * category becomes an index into a vocabulary, and then a one-hot vector, or an embedding if there
+ * are many categories. A column that is useless for other records (an id, a name, a single value)
+ * is left out, with the reason in a comment.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,14 +13,19 @@
 #include "job/draft.h"
 
 enum {
-    MOST_ONE_HOT = 30,   /* categories; more get an embedding */
-    FEW_CLASSES = 20,    /* a target of integers with more values is a number */
-    LEAST_OF_CLASS = 10, /* records of a class, on average, if the target is integers */
-    LEAST_OF_WORD = 5,   /* records of a category, on average */
-    LEAST_TOKENS = 5,    /* words of a text that is worth reading beside other columns */
-    LEAST_OTHERS = 10,   /* records that differ from a column's usual value */
-    LEAST_PIXELS = 16,   /* columns of one scale */
-    LISTED_COLUMNS = 24  /* more are written as all_but */
+    MOST_ONE_HOT = 30, /* a column with more categories gets an embedding */
+    /* a target of integers with more different values is a number, not a class */
+    FEW_CLASSES = 20,
+    /* a target of integers is a class only if a class has this many records, on average */
+    LEAST_OF_CLASS = 10,
+    /* a text is a category only if a category has this many records, on average */
+    LEAST_OF_WORD = 5,
+    LEAST_TOKENS = 5, /* a text of fewer words is not read word by word */
+    /* a column is left out if fewer records differ from its most frequent value */
+    LEAST_OTHERS = 10,
+    LEAST_PIXELS = 16, /* at least this many columns of one scale are taken for pixels */
+    /* if there are more columns, the job names those that are left out (all_but) */
+    LISTED_COLUMNS = 24
 };
 
 typedef enum use { OUT, TARGET, NUMBER, ONE_HOT, EMBEDDING, TEXT, LIST, DATE } use;
@@ -55,7 +61,8 @@ static dt_status *no_column(const table *t) {
                       "write --target COLUMN with one of: %s", dt_str_text(&names));
 }
 
-/* Whether a column has the name, but for blanks around it, as after the comma in "a, b". */
+/* Whether a column has the name. Blanks around it are ignored, as after the comma in the header "a,
+ * b". */
 static bool is_named(const char *padded, const char *name) {
     const size_t n = strlen(name);
     padded += strspn(padded, " \t");
@@ -93,7 +100,8 @@ static dt_status *check_target(const table *t) {
     return NULL;
 }
 
-/* Two values are two classes; more integers are classes if each has some records. */
+/* Whether the target's values are classes: two different values, or more integers if each occurs in
+ * some records. */
 static bool are_classes(const dt_column_facts *c) {
     if (c->kind == DT_COLUMN_CATEGORY) return true;
     if (c->shape.rank > 0 || c->many) return false;
@@ -125,7 +133,8 @@ static bool is_named_id(const char *name) {
            (n > 2 && strcmp(name + n - 2, "Id") == 0) || (n > 2 && strcmp(name + n - 2, "ID") == 0);
 }
 
-/* Integers that all differ, and are named like an id or mostly count up. */
+/* Whether a column of integers is an id: all values differ, and it is named like an id or mostly
+ * counts up. */
 static bool is_id(const dt_column_facts *c) {
     if (!c->integers || c->many || c->distinct < c->count || c->count < 20 || c->missing > 0)
         return c->many && c->integers && c->missing == 0 && is_named_id(c->name);
@@ -148,7 +157,8 @@ static const char *why_not(const table *t, const dt_column_facts *c) {
     return NULL;
 }
 
-/* Texts: categories if each has some records; else words are read if there are several. */
+/* Decides how a column of texts is used. Texts are categories if each occurs in some records.
+ * Otherwise their words are read if there are several. */
 static void choose_text(column *x, bool alone) {
     const dt_column_facts *c = x->c;
     const bool categories = !c->many && c->distinct * LEAST_OF_WORD <= c->count;
@@ -187,7 +197,8 @@ static int count(const table *t, use wanted) {
     return n;
 }
 
-/* Many columns of one scale from 0 are pixels, or counted alike: all are divided by the maximum. */
+/* Chooses the scale of numbers. Many columns that have the same range from 0 are pixels or counts:
+ * all are divided by the maximum. */
 static void choose_scale(table *t) {
     double most = 0;
     int reach = 0;
@@ -211,7 +222,7 @@ static dt_draft_input *add_input(table *t, const char *name) {
     return in;
 }
 
-/* Its name, or where the header has none its number. */
+/* Writes a column's name, or its number if the header has no name for it. */
 static void put_column(dt_str *out, const dt_column_facts *c) {
     if (*c->name) dt_put_word(out, c->name);
     else dt_str_printf(out, "%d", c->number);
@@ -245,7 +256,7 @@ static void put_numbers(table *t) {
     in->type = dt_type_of(DT_FLOAT32, 1, &(int64_t){n});
 }
 
-/* A word that stands for a missing value, unlike all others. */
+/* Returns a word that can stand for a missing value, different from all others in the column. */
 static const char *gap_word(const dt_column_facts *c) {
     for (int i = 0; i < c->words.n; i++)
         if (strcmp(c->words.v[i], "missing") == 0) return "missing_value";

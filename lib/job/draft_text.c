@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job from texts; see draft.h. Texts in folders become the weights of their words (tf-idf), of
- * which a linear model is made. One text becomes a language model of characters.
+ * A job from texts; see draft.h. Texts in folders are turned into tf-idf weights of their words,
+ * for a linear model. A single text gets a language model that predicts characters.
  */
 #include <math.h>
 #include <string.h>
@@ -103,7 +103,7 @@ static dt_status *read_prompt(dt_dataset *data, language *x) {
         dt_dataset_decode(data, token[i], i == 0, &x->prompt);
         const char last = dt_str_text(&x->prompt)[before];
         if (i == 0 || (last != '\n' && last != '}')) continue;
-        if (last == '}') { /* a job would replace {word} */
+        if (last == '}') { /* a closing brace here would make a {word}, which a job replaces */
             x->prompt.data[before] = '\0';
             x->prompt.size = before;
         }
@@ -113,7 +113,7 @@ static dt_status *read_prompt(dt_dataset *data, language *x) {
     return s;
 }
 
-/* Opens the text as the job will, in windows of one character. */
+/* Opens the text as the job will do, but in windows of one character. */
 static dt_status *survey(const char *path, language *x) {
     dt_local_str keys = {0};
     dt_json j = {.out = &keys};
@@ -130,7 +130,7 @@ static dt_status *survey(const char *path, language *x) {
     return s;
 }
 
-/* What fits the length of the text. */
+/* Settings of the model and of training, chosen by the length of the text. */
 typedef struct language_sizes {
     int64_t window, width, layers, batch;
     double dropout, rate;
@@ -138,7 +138,7 @@ typedef struct language_sizes {
 
 static language_sizes sizes_for(const language *x) {
     static const struct {
-        int64_t below; /* characters */
+        int64_t below; /* the row is for texts of fewer characters than this */
         language_sizes s;
     } rows[] = {
         {50000, {32, 64, 2, 8, 0.1, 0.003}},
@@ -188,7 +188,8 @@ static void put_language_model(const language *x, const language_sizes *z, dt_st
         (long long)z->layers, (long long)(4 * z->width), z->dropout);
 }
 
-/* Steps of all epochs, at most; a short text has many epochs. */
+/* The number of epochs. The steps of all epochs together are bounded, so that a short text has many
+ * epochs. */
 static int64_t epochs_for(int64_t steps) {
     enum { STEPS = 4000, MOST = 60 };
     const int64_t n = (STEPS + steps - 1) / steps;

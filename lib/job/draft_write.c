@@ -8,7 +8,7 @@
 
 /* ---- names ---- */
 
-/* Names of the layers that are written here. */
+/* Names of layers that this file writes. */
 static const char *const reserved[] = {"features",  "hidden",    "hidden_1", "hidden_2", "dropout",
                                        "joined",    "wide",      "output",   "all",      "logits",
                                        "dropout_1", "dropout_2", "x_units"};
@@ -21,7 +21,7 @@ static bool is_taken(const dt_draft *d, const char *name) {
     return d->element && strcmp(d->element, name) == 0;
 }
 
-/* The name, with a number appended if an input or a layer already has it. */
+/* Returns the name. Appends a number if an input or a layer already has it. */
 static const char *free_name(const dt_draft *d, const char *name) {
     const char *free = name;
     for (int i = 2; is_taken(d, free); i++) free = dt_arena_printf(d->arena, "%s_%d", name, i);
@@ -39,7 +39,8 @@ const char *dt_draft_name(dt_draft *d, const char *text) {
 
 /* ---- sizes ---- */
 
-/* Rows of word weights are scaled to this length: layers learn too slowly from smaller values. */
+/* A row of tf-idf weights is scaled to this length, because layers learn too slowly from smaller
+ * values. */
 enum { LENGTH_OF_WORDS = 5 };
 
 static bool has_words(const dt_draft *d) {
@@ -48,13 +49,13 @@ static bool has_words(const dt_draft *d) {
     return false;
 }
 
-/* Whether validation gets only a tenth of the examples: models of texts gain much from each further
- * example. */
+/* Whether validation gets only a tenth of the examples, because a model of texts gains much from
+ * each further training example. */
 static bool keeps_more(const dt_draft *d) { return has_words(d) && d->examples >= 200; }
 
 static double validation_of(const dt_draft *d) { return keeps_more(d) ? 0.1 : 0.2; }
 
-/* What fits the number of examples. */
+/* Settings of the model and of training, chosen by the number of examples. */
 typedef struct sizes {
     int64_t batch, epochs, patience;
     int64_t units, layers; /* units of each hidden layer, and their number */
@@ -63,7 +64,7 @@ typedef struct sizes {
 
 static sizes sizes_for(const dt_draft *d) {
     static const struct {
-        int64_t below; /* examples */
+        int64_t below; /* the row is for data sets of fewer examples than this */
         sizes s;
     } rows[] = {
         {500, {16, 200, 30, 16, 1, 0.5, 0.003}},
@@ -85,14 +86,15 @@ static void put_input(const dt_draft_input *in, dt_str *out) {
     dt_str_printf(out, "]%s}\n", in->rows > 0 ? ", dtype: int32" : "");
 }
 
-/* A name for a layer that follows an input. */
+/* Makes a name for a layer that follows an input. */
 static const char *name_behind(const dt_draft *d, const dt_draft_input *in, const char *what) {
     const char *name = dt_arena_printf(d->arena, "%s_%s", in->name, what);
     return free_name(d, name);
 }
 
-/* Writes layers that make a row of length LENGTH_OF_WORDS from the weights of words. Unknown words
- * are left out, since new texts have many more of them than those of training. */
+/* Writes layers that scale an input's tf-idf weights to length LENGTH_OF_WORDS. Words that are not
+ * in the vocabulary are left out, since new texts have many more of them than the training
+ * texts. */
 static const char *put_words(const dt_draft *d, const dt_draft_input *in, dt_str *out) {
     const char *place = name_behind(d, in, "places"), *known = name_behind(d, in, "known"),
                *words = name_behind(d, in, "words"), *unit = name_behind(d, in, "unit"),
@@ -110,7 +112,7 @@ static const char *put_words(const dt_draft *d, const dt_draft_input *in, dt_str
     return scaled;
 }
 
-/* Writes layers that make a row of numbers from an input; returns the last layer's name. */
+/* Writes layers that flatten an input to one dimension. Returns the last layer's name. */
 static const char *put_row_of(const dt_draft *d, const dt_draft_input *in, dt_str *out) {
     const char *name;
     if (in->words) return put_words(d, in, out);
@@ -126,7 +128,8 @@ static const char *put_row_of(const dt_draft *d, const dt_draft_input *in, dt_st
     return name;
 }
 
-/* Writes a layer that concatenates layers; returns its name, or that of a single layer. */
+/* Writes a layer that concatenates the given layers and returns its name. A single layer needs
+ * none: its own name is returned. */
 static const char *put_joined(const char *name, const char *const *part, int n, dt_str *out) {
     if (n == 1) return part[0];
     dt_str_printf(out, "    - Concatenate: {name: %s, inputs: [", name);
@@ -147,7 +150,8 @@ static const char *regularizer_of(const dt_draft *d) {
 
 static int64_t outputs_of(const dt_draft *d) { return d->classes > 2 ? d->classes : 1; }
 
-/* The last layers: of a number one that has the target's own mean and spread. */
+/* Writes the last layers. If the target is a number, the last one scales the output to the target's
+ * mean and standard deviation. */
 static void put_output(const dt_draft *d, const char *from, dt_str *out) {
     if (d->classes == 2)
         dt_str_printf(out,
@@ -182,8 +186,8 @@ static const char *put_hidden(const dt_draft *d, const sizes *z, const char *fro
     return from;
 }
 
-/* Words are connected to the output directly: there are so many of them that hidden layers would
- * overfit. */
+/* Writes Dense layers. Words are connected to the output directly: there are so many of them that
+ * hidden layers would overfit. */
 static void put_dense(const dt_draft *d, const sizes *z, dt_str *out) {
     const char **part = dt_arena_array(d->arena, const char *, d->n_inputs + 2);
     int n = 0;
@@ -209,7 +213,8 @@ static void put_dense(const dt_draft *d, const sizes *z, dt_str *out) {
     put_output(d, put_joined("joined", part, n, out), out);
 }
 
-/* Convolutions until a picture has a few places left; then one number for each filter. */
+/* Writes convolutions until only a few rows and columns of the picture are left, and then takes one
+ * number for each filter. */
 static void put_convolutions(const dt_draft *d, dt_str *out) {
     const dt_draft_input *in = &d->input[0];
     int64_t side = in->type.dim[0] < in->type.dim[1] ? in->type.dim[0] : in->type.dim[1];
@@ -272,7 +277,7 @@ static void put_fit(const dt_draft *d, const sizes *z, dt_str *out) {
 /* ---- the whole job ---- */
 
 static void put_split(const dt_draft *d, const sizes *z, dt_str *out) {
-    /* a class of one example has no share */
+    /* a class of a single example cannot be split */
     const bool stratified = d->classes > 0 && 2 * d->classes <= d->examples;
     dt_str_printf(out, "  # A %s of the examples, drawn by the seed, is for validation%s.\n",
                   keeps_more(d) ? "tenth" : "fifth",
@@ -282,7 +287,8 @@ static void put_split(const dt_draft *d, const sizes *z, dt_str *out) {
     dt_str_printf(out, "  shuffle: true\n  global_batch_size: %lld\n", (long long)z->batch);
 }
 
-/* The name of the first file, or folder, up to its first dot; the target's if that is empty. */
+/* A name for the job: the name of the first file, or folder, up to its first dot. If that is empty,
+ * the target's name. */
 static const char *job_name(const dt_draft *d) {
     size_t given;
     const char *path = dt_guess_path(d->guess->files[0], &given), *end = path + strlen(path);

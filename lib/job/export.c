@@ -33,8 +33,8 @@ static int list_facts(const exporting *e, dt_pair facts[FACTS]) {
 
 /* ---- formats ---- */
 
-/* The types of examples are the data set's: it is opened, unless the model is exported without
- * `map`. */
+/* Traces the model. The data set is opened, because it has the types of examples, unless the model
+ * is exported without `map`. */
 static dt_status *trace(const exporting *e, dt_graph **out) {
     dt_match match;
     if (e->q->without_map) return dt_export_trace(e->session.model, NULL, NULL, NULL, out);
@@ -83,7 +83,8 @@ static dt_status *write_npz(const exporting *e) {
     return dt_npz_write(e->q->path, &weights);
 }
 
-/* Inputs and targets are those after `map`, whose steps are not layers. */
+/* Warns that a .keras archive has no steps of `map`, which are not layers. Its inputs and targets
+ * are those after `map`. */
 static void warn_of_map(const exporting *e) {
     const dt_tree *map = dt_tree_get(e->job->dataset.tree, "map");
     dt_local_str names = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Continues a text with a job's language model. Tokens become text in two stages, so that what a
- * caller gets is never taken back: bytes wait until their character is complete, and characters
- * wait while they may be the beginning of a stop text.
+ * Continues a text with a job's language model. Tokens become text in two stages, so that text
+ * which the caller has received is final. Bytes wait until their character is complete, and
+ * characters wait while they may be the beginning of a stop text.
  */
 #include <math.h>
 #include <string.h>
@@ -18,9 +18,9 @@ typedef struct generation {
     dt_saved saved;
     dt_session session;
     dt_generator *generator;
-    dt_str bytes; /* first bytes of an incomplete character */
+    dt_str bytes; /* bytes of a character that is not complete yet */
     dt_str text;  /* whole characters */
-    size_t sent;  /* bytes of `text` that the caller has */
+    size_t sent;  /* number of bytes of `text` that the caller has received */
     dt_generation result;
 } generation;
 

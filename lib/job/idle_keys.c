@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys of a job that change nothing in its model: policies and values of rematerialization that no
- * layer has, sequences that cannot be divided, and documents that no layer tells apart. Such a job
- * runs, so these are warnings, each with the place in the file.
+ * Finds keys of a job that have no effect on its model: rematerialization of values that no layer
+ * has, sequence parallelism where sequences cannot be divided, and documents that no layer
+ * separates. Such a job runs, so these are warnings, each with the place in the file.
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ static bool has_kernel(const dt_model_spec *m, const char *layer) {
     return false;
 }
 
-/* The bits of `values`, values of rematerialization, that the model has. */
+/* The bits of `values` (kinds of values to keep or recompute) that occur in the model. */
 static unsigned values_in(const dt_model_spec *m, unsigned values) {
     unsigned has = values & DT_REMAT_LAYER_INPUT;
     if ((values & DT_REMAT_CONTEXT) && has_kernel(m, "query")) has |= DT_REMAT_CONTEXT;
@@ -113,13 +113,13 @@ static void look_at_sequences(const looker *k) {
     dt_job_tensors list = {0};
     dt_status *bad = p->sequence_parallel ? dt_job_list_tensors(k->j, &list) : NULL;
     if (!bad && p->sequence_parallel) look_at_tensors(k, &list, at);
-    dt_status_free(bad); /* such a model is reported where it is traced */
+    dt_status_free(bad); /* the fault is reported when the model is traced */
     dt_job_tensors_release(&list);
 }
 
 /* ---- documents ---- */
 
-/* Whether a layer of the model has a kind that ends so. */
+/* Whether the model has a layer whose kind ends with the text `end`. */
 static bool has_kind(const dt_model_spec *m, const char *end) {
     for (int i = 0; i < m->n_layers; i++) {
         const char *kind = m->layer[i].row->kind.name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inspecting data: a job's, or files without a job, whose `dataset` mapping is guessed. */
+/* Inspects the data of a job, or files without a job, for which a `dataset` mapping is guessed. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -28,8 +28,9 @@ static dt_status *open_files(const dt_data_request *q, opened *x) {
     size_t name;
     x->title = q->n_files > 0 ? dt_guess_path(q->files[0], &name) : "";
     DT_TRY(dt_guess_files(&x->guess));
-    if (x->guess.table.v) return NULL; /* the request needs the columns only */
-    /* the fault is in a key that the job does not have */
+    if (x->guess.table.v) return NULL; /* this request needs only the table's columns */
+    /* the error's location is removed, because it points into a guessed mapping that the user has
+     * not written */
     return dt_without_place(dt_dataset_open(&x->data, "%s", dt_str_text(&x->guess.out)), "dataset");
 }
 
@@ -114,7 +115,7 @@ DT_API dt_status *dt_data_inspect(const dt_data_request *q, int64_t records, cha
     return end(&x, s, &out, text);
 }
 
-/* The replicas of the job, if they can be divided evenly among workers; else one for each
+/* The number of replicas of the job, if they can be divided evenly among workers; else one for each
  * worker. */
 static int64_t replicas_of(const dt_data_request *q, int workers) {
     return q->job && q->job->replicas > 0 && q->job->replicas % workers == 0
@@ -122,8 +123,8 @@ static int64_t replicas_of(const dt_data_request *q, int workers) {
                : 1;
 }
 
-/* Files without a job have no batch size: one example for each worker is the smallest possible
- * batch. */
+/* The global batch. Files without a job have no batch size, so each worker gets one example, the
+ * smallest possible batch. */
 static int64_t batch_of(const opened *x, const dt_data_request *q, int workers) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(x->data);
     if (!q->job) return workers;
@@ -132,7 +133,8 @@ static int64_t batch_of(const opened *x, const dt_data_request *q, int workers) 
                : spec->per_replica_batch_size * workers * replicas_of(q, workers);
 }
 
-/* The workers that `fit` of the job would have, so that the answer is about what it reads. */
+/* The number of workers that `fit` would have, so that the answer describes what each of them
+ * reads. */
 static int workers_of(const dt_data_request *q) {
     return q->job && q->job->workers > 0 ? (int)q->job->workers : 2;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job as a handle: opened, asked, released. */
+/* A job as a handle: opening it, asking about it, and releasing it. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -7,11 +7,12 @@
 
 /* ---- checks across sections ---- */
 
-/* Faults that concern several sections. A section with faults of its own is not checked here. */
+/* These checks concern several sections. A check is left out if one of its sections has faults of
+ * its own. */
 
 /* ---- strategy and back end ---- */
 
-/* NULL: the back end comes from an option. */
+/* The location of the setting that chose the back end; NULL: an option chose it. */
 static const dt_location *place_of_backend(const dt_job *j) {
     return j->backend_at.source ? &j->backend_at : NULL;
 }
@@ -24,14 +25,15 @@ static dt_status *check_backend(const dt_job *j) {
                        "reproducible: the bits of results are the plug-in's with back end pjrt; "
                        "use cpu, or leave out reproducible");
     if (strcmp(j->backend, j->strategy.row->backend) == 0 || pjrt || !place_of_backend(j))
-        /* --backend cpu: nothing but this machine's cores, behind a simulated slice, too */
+        /* --backend cpu computes on this machine's cores only, also for a simulated slice */
         return NULL;
     return dt_fail(DT_E_BACKEND, place_of_backend(j),
                    "back end '%s' does not go with strategy %s, which is computed by '%s'",
                    j->backend, j->strategy.row->kind.name, j->strategy.row->backend);
 }
 
-/* Whether the job's path of the plug-in was refused, and reported with the job's other paths. */
+/* Whether the plug-in's path in the job was refused; this was reported together with the job's
+ * other paths. */
 static bool is_refused(const dt_job *j) {
     const dt_tree *stated = dt_tree_get(dt_tree_get(j->tree, "backend"), "plugin");
     DT_LOCAL char *local = NULL;
@@ -43,8 +45,8 @@ static bool is_refused(const dt_job *j) {
     return refused;
 }
 
-/* Reports a missing file of a plug-in that is not opened. A name without a slash is searched in the
- * directories of libraries, so it is not checked. */
+/* Reports that a plug-in's file is missing, even if the plug-in is not opened. A name without a
+ * slash is searched in the directories of libraries, so it is not checked. */
 static dt_status *check_plugin_is_there(const dt_job *j) {
     struct stat st;
     if (!j->sealed || j->purpose != DT_FOR_FIT || !j->plugin || !strchr(j->plugin, '/') ||
@@ -69,7 +71,8 @@ static dt_status *count_replicas(dt_job *j) {
     return NULL;
 }
 
-/* per_replica_batch_size becomes a global batch only together with the replicas. */
+/* Checks the batch. per_replica_batch_size becomes a global batch only once the number of replicas
+ * is known. */
 static dt_status *check_batch(const dt_job *j) {
     int64_t each = j->dataset.per_replica_batch_size, replicas = j->replicas;
     if (!j->has_dataset || each * replicas <= DT_LARGEST_BATCH) return NULL;
@@ -82,8 +85,8 @@ static dt_status *check_batch(const dt_job *j) {
 
 /* ---- data, model, compile ---- */
 
-/* As cv=5 of a classifier in scikit-learn: a plain number of folds is stratified by the target, if
- * that is one class or label for an example. */
+/* Stratifies folds by the target, if the job gives only a number of folds and an example has one
+ * class or label, as scikit-learn does for a classifier with cv=5. */
 static void stratify_folds(dt_job *j) {
     dt_validation_split *split = &j->dataset.split;
     const dt_output_use *use = &j->compile.output[0];
@@ -98,7 +101,7 @@ static void stratify_folds(dt_job *j) {
     split->stratify_unasked = true;
 }
 
-/* Finds Inputs for elements that only sort or group rows. */
+/* Reports Inputs that read elements which are only used to sort or group rows. */
 static dt_status *check_left_out(const dt_job *j) {
     dt_status *s = NULL;
     for (int i = 0; i < j->model.n_inputs; i++) {
@@ -119,7 +122,8 @@ static dt_status *check_elements(dt_job *j) {
     dt_match match;
     int n = 0;
     if (!j->has_dataset) return NULL;
-    /* The elements are known without a file. The data set has reported their faults already. */
+    /* for this format the elements are known without opening a file; faults have been reported
+     * already */
     const dt_format_request r = dt_dataset_request(&j->dataset, DT_PART_TRAIN, j->arena);
     dt_status_free(j->dataset.format->check(&r, &j->elements));
     for (int i = 0; i < j->elements.n; i++)
@@ -135,7 +139,7 @@ static dt_status *check_elements(dt_job *j) {
     return NULL;
 }
 
-/* ---- what can be planned, not run ---- */
+/* ---- jobs that can be planned but not run ---- */
 
 static dt_status *check_accumulation(const dt_job *j) {
     const dt_optimizer_head *head = j->has_compile ? j->compile.optimizer.args : NULL;
@@ -184,8 +188,8 @@ static dt_status *check_job(dt_job *j) {
 
 /* ---- opening ---- */
 
-/* What fit will report: loss and metrics, then the same of the validation data, then what callbacks
- * add. */
+/* Lists the keys that fit will report: loss and metrics, the same for the validation data, and what
+ * callbacks add. */
 static void list_metrics(dt_job *j) {
     static const char *const prefixes[] = {"", "val_"};
     bool validates = j->dataset.part[DT_PART_VALIDATION] || dt_validation_splits(&j->dataset.split);
@@ -197,7 +201,8 @@ static void list_metrics(dt_job *j) {
         for (int i = 0; i < n; i++)
             j->metric[j->n_metrics++] = dt_arena_printf(j->arena, "%s%s", prefixes[p], key[i]);
     if (dt_callbacks_vary_rate(&j->fit.callbacks))
-        j->metric[j->n_metrics++] = "learning_rate"; /* these callbacks add it to the logs */
+        /* a callback that changes the learning rate adds it to the logs */
+        j->metric[j->n_metrics++] = "learning_rate";
 }
 
 static void add_entry(dt_job *j, dt_tree *map, const dt_entry *entry) {
@@ -207,8 +212,8 @@ static void add_entry(dt_job *j, dt_tree *map, const dt_entry *entry) {
     map->entry = all;
 }
 
-/* The type that a job leaves out is added to its tree, so it is recorded as if it had been
- * written. */
+/* If the job leaves out the strategy's type, adds it to the tree, so that it is recorded as if it
+ * had been written. */
 static void add_strategy(dt_job *j) {
     dt_tree *given = dt_tree_get(j->tree, "strategy"), *type = dt_arena_new(j->arena, dt_tree);
     dt_entry *only = dt_arena_new(j->arena, dt_entry);
@@ -225,7 +230,8 @@ static void add_strategy(dt_job *j) {
     add_entry(j, j->tree, &(dt_entry){.key = "strategy", .value = added});
 }
 
-/* Faults of the file (78) come before devices that this machine does not have (69). */
+/* Reads the sections. Faults of the file (exit code 78) are reported before missing devices
+ * (69). */
 static dt_status *read_job(dt_job *j, const dt_job_source *source) {
     dt_status *missing = NULL, *faults = dt_job_read_tree(j, source);
     if (!j->tree) return faults;
@@ -282,7 +288,7 @@ DT_API void dt_job_unref(dt_job *j) {
     DT_RETIRE(j);
 }
 
-/* ---- answers ---- */
+/* ---- public calls that read a job ---- */
 
 DT_API const char *dt_job_name(const dt_job *j) { return DT_LIVE(j) ? j->name : NULL; }
 

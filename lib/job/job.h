@@ -3,21 +3,21 @@
  * A job: one file that defines the model, the data and the training.
  *
  *     source.c      file or standard input, with its base and overrides, -> tree
- *     model.c       a model that Keras wrote, in the place of its file's name
+ *     model.c       replaces the name of a Keras model file by the model
  *     substitute.c  {name}, {run_dir}, ${VARIABLE:-default}, words of `let`
  *     sections.c    the tree's sections, each read by the room that knows it; keys.c: a list
  *                   of all their keys
  *     partition.c   `partition`: names, shapes, and notes in the graph of a step
- *     idle_keys.c   warnings about keys that change nothing
+ *     idle_keys.c   warnings about keys without effect
  *     data.c        the data set, opened and held against the model
  *     begin.c       the weights that training begins with
  *     run.c         fit, evaluate, predict, lower; team.c: on several workers; export.c: the model
  *                   as a file for others
  *     topology.c    a slice with the job's replicas; devices.c: what this machine has
  *
- * Opening a job finds all faults of its file in one run and opens no data; what the file names is
- * looked for only when the file itself is right. This header is for the files of this room; the
- * public face is dtrain.h.
+ * Opening a job reports all faults of its file at once and opens no data. The files that it names
+ * are checked only if the job file has no faults. This header is for the files of this room; the
+ * public functions are in dtrain.h.
  */
 #ifndef DT_JOB_JOB_H
 #define DT_JOB_JOB_H
@@ -25,44 +25,49 @@
 #include "base/hash.h"
 #include "train/train.h"
 
-struct dt_job { /* the public handle */
+struct dt_job { /* the type behind the public handle */
     int refs;
     dt_arena *arena;
     dt_purpose purpose;
-    dt_rank_option rank; /* rank of this process, as the caller gave it */
+    dt_rank_option rank; /* this process's number among the workers, as the caller gave it */
     bool sealed;         /* no plug-in may be opened, because the job is only inspected */
     dt_tree *tree;       /* the resolved tree: base, overrides and substitutions are applied */
     dt_location at;      /* location of the whole job */
     const dt_source
-        *input; /* the text of a job that was read from standard input; NULL: the job is a file */
-    const dt_source *base; /* the file that it extends; NULL: none */
+        *input; /* the source of a job that was read from standard input; NULL: the job is a file */
+    const dt_source *base; /* the file that the job extends; NULL: none */
     bool overridden;       /* there are overrides on the command line */
-    /* error: the file of its model is missing, but the run's checkpoint may have the model; else
-     * NULL */
+    /* the error that the model's file is missing, kept because the run's checkpoint may have the
+     * model; else NULL */
     dt_status *no_model;
-    const char *data_directory; /* directory for relative paths of data files: the job file's */
-    const char *work_directory; /* directory for relative output paths: -C, or "" */
+    /* relative paths of data files start here: the directory of the job's file */
+    const char *data_directory;
+    const char *work_directory; /* relative output paths start here: the directory of -C, or "" */
     const char *name;
     const char *run_dir; /* output.dir as written in the job */
     int n_variables;
-    /* variables of the environment in paths: the text as written, and the value, which must not be
-     * recorded */
+    /* environment variables that occur in paths: the text as written, and the value, which must not
+     * be recorded */
     dt_pair *variable;
     const char *json; /* the tree as canonical JSON */
     dt_digest sha256; /* SHA-256 of `json` */
 
     uint64_t seed;
-    dt_compute_spec how;         /* the settings of `reproducible` and `partition` for steps */
-    bool strict, chooses_strict; /* `reproducible.strict`; whether the job has the key */
-    struct dt_job_partition *partition; /* NULL: none */
-    /* steps are annotated for this strategy's logical devices while they are traced; lent */
+    /* settings of `reproducible` and `partition` that determine how steps are computed */
+    dt_compute_spec how;
+    /* the value of `reproducible.strict`; whether the job has that key */
+    bool strict, chooses_strict;
+    struct dt_job_partition *partition; /* NULL: the job has no `partition` */
+    /* while this is set, traced steps are annotated for this strategy's logical devices; lent */
     dt_strategy *annotates;
-    const char *backend;              /* "cpu", as given; NULL: the strategy's default */
-    const char *plugin;               /* path of back end pjrt's plug-in; NULL: the environment's */
+    /* name of the back end as the user gave it, such as "cpu"; NULL: the strategy's default */
+    const char *backend;
+    /* path of the plug-in of back end pjrt; NULL: the environment has it */
+    const char *plugin;
     const dt_pjrt_settings *settings; /* settings of the plug-in; NULL: none */
     dt_location backend_at;
     dt_strategy_spec strategy;
-    dt_cluster *cluster; /* set while a job of several workers trains; NULL: there is one process */
+    dt_cluster *cluster; /* set while several workers train the job; NULL: there is one process */
     dt_dataset_spec dataset;
     dt_texts elements; /* names of the data set's elements */
     dt_model_spec model;
@@ -71,15 +76,16 @@ struct dt_job { /* the public handle */
     dt_checkpoint_spec checkpoint;
     dt_steps_recorded trace; /* the setting output.trace */
     bool report;             /* `output.report: html` */
-    int64_t replicas;        /* 0: the strategy is faulty */
+    int64_t replicas;        /* number of replicas; 0: the strategy has faults */
     /* replicas is 1, because only the plug-in, which is not opened, knows their number */
     bool uncounted;
-    int64_t workers; /* hosts that feed the replicas; 0: the strategy is faulty */
-    bool has_strategy, has_dataset, has_model, has_compile, has_fit; /* read without faults */
+    int64_t workers; /* number of hosts that feed the replicas; 0: the strategy has faults */
+    /* whether each section exists and was read without faults */
+    bool has_strategy, has_dataset, has_model, has_compile, has_fit;
 
     int n_metrics;
-    const char **metric; /* names of the values that fit reports, in order */
-    dt_dataset *data;    /* set once it is opened */
+    const char **metric; /* names of the values that fit reports, in their order */
+    dt_dataset *data;    /* NULL until the data is opened */
 };
 
 /* ---- source.c ---- */
@@ -97,8 +103,8 @@ void dt_job_prefix_paths(dt_job *j, const char *prefix);
 
 /* ---- model.c ---- */
 
-/* Replaces model.keras_config by the contents of its file; sets j->no_model if a missing file may
- * be reported later. */
+/* Replaces model.keras_config by the contents of its file. If the file is missing, only sets
+ * j->no_model, since the run's checkpoint may have the model. */
 dt_status *dt_job_import_model(dt_job *j) DT_MUST_USE;
 /* Takes the model from the run's checkpoint if its file is missing. Called once output.dir is
  * known. */
@@ -112,16 +118,16 @@ dt_status *dt_job_substitute(dt_job *j, const char *path) DT_MUST_USE;
 
 /* ---- sections.c ---- */
 
-/* Reads all sections. Faults of the job (78) are appended to *faults; missing devices (69), which
- * are reported after them, to *missing. */
+/* Reads all sections. Faults of the job (exit code 78) are appended to *faults. Missing devices
+ * (69), which are reported after those, are appended to *missing. */
 void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **faults,
                           dt_status **missing);
-/* Returns an error if the job has several folds and none is chosen, since it then has a model
- * for each. */
+/* Returns an error if the job has several folds and none is chosen, because each fold has its own
+ * model. */
 dt_status *dt_job_check_fold(const dt_job *j) DT_MUST_USE;
-/* Whether a job for this purpose has the key. */
+/* Whether a job that is opened for this purpose must have the key. */
 bool dt_job_needs(const char *key, dt_purpose purpose);
-/* The tables of the top level and of sections that this room reads. */
+/* The field tables of the top level and of the sections that this room reads. */
 const dt_field *dt_job_fields(void);
 const dt_field *dt_reproducible_fields(void);
 const dt_field *dt_output_fields(void);
@@ -147,28 +153,28 @@ dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) DT_MUST_USE;
 
 /* ---- rows.c ---- */
 
-/* Opens examples of a file, a folder or a pipe, stored as in the job's data set, for its model.
- * Facts that the checkpoint lacks (dt_job_take_learned) are taken from the job's data. The caller
- * unrefs them before the job. */
+/* Opens the examples to predict: a file, a folder or a pipe whose rows are stored in the form of
+ * the job's data set. Facts that the checkpoint lacks (dt_job_take_learned) are taken from the
+ * job's data. The caller unrefs them before the job. */
 dt_status *dt_job_open_rows(dt_job *j, const dt_predict_request *q, dt_dataset **out) DT_MUST_USE;
-/* Opens such examples with targets, as a data set of which *part is to be evaluated. The caller
- * unrefs it before the job. */
+/* Opens a file of examples with targets, as a data set whose part *part is to be evaluated. The
+ * caller unrefs it before the job. */
 dt_status *dt_job_open_input(dt_job *j, const char *path, dt_part *part,
                              dt_dataset **out) DT_MUST_USE;
-/* Opens a text to predict, if the job's data are texts; *out is unchanged if the file has other
+/* If the job's data are texts, opens a text to predict. Leaves *out unchanged if the file has other
  * rows. */
 dt_status *dt_job_open_text(dt_job *j, const char *path, dt_part *part,
                             dt_dataset **out) DT_MUST_USE;
 
-/* Whether a source is the job's file or its base, not an override. source.c */
+/* source.c: whether a value comes from the job's file or its base, not from an override. */
 bool dt_job_is_of_files(const dt_job *j, const dt_source *source);
 
 /* ---- begin.c ---- */
 
-/* output.dir; the caller frees it. */
+/* Returns the path of output.dir, which the caller frees. */
 char *dt_job_output(const dt_job *j);
-/* `init_from` with a complete path, in the job's arena; path NULL: weights are initialized
- * randomly. */
+/* Returns the settings of `init_from` with a complete path, in the job's arena. Its path is NULL if
+ * weights are initialized randomly. */
 dt_init_from dt_job_first_weights(const dt_job *j);
 /* Checks that the weights of `init_from` exist and fit, unless the run resumes from its own
  * checkpoint. */
@@ -177,7 +183,7 @@ dt_status *dt_job_check_first_weights(const dt_job *j) DT_MUST_USE;
 /* ---- idle_keys.c ---- */
 
 enum { DT_MOST_IDLE_KEYS = 64 };
-/* Warnings about keys that change nothing in the job's model, in `arena`. */
+/* Warnings, in `arena`, about keys that have no effect on the job's model. */
 dt_texts dt_job_idle_keys(const dt_job *j, dt_arena *arena);
 
 /* ---- partition.c; its reading: job/partition.h ---- */
@@ -188,7 +194,7 @@ dt_status *dt_job_check_partition(const dt_job *j) DT_MUST_USE;
 /* Checks `partition` for elements whose sizes are known only once the data is open. Returns all
  * faults. */
 dt_status *dt_job_check_targets(const dt_job *j) DT_MUST_USE;
-/* Annotates steps that are traced with the model from now on, and its weights. */
+/* From now on annotates the weights of the model and the steps that are traced with it. */
 dt_status *dt_job_annotate_model(dt_job *j, dt_model *m) DT_MUST_USE;
 
 #endif

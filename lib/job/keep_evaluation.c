@@ -2,8 +2,8 @@
 /*
  * Keeps the last evaluation of each part in evaluation.PART.json in output.dir, for reports. The
  * file names the checkpoint with its generation and the digest of its weights, so that a reader can
- * check whether it is still current. Evaluations of parts of a split, and of other files, are not
- * kept.
+ * check whether it is still current. Evaluations of other files, or of only some batches of a part,
+ * are not kept.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -65,7 +65,7 @@ static dt_status *write_evaluation(const dt_job *job, const dt_saved *c, const d
     return s;
 }
 
-/* Whether the checkpoint is in DIRECTORY/ckpt, whichever way its path is written. */
+/* Whether the checkpoint is in DIRECTORY/ckpt, even if its path is written in another way. */
 static bool is_below(const dt_saved *c, const char *directory) {
     struct stat a, b;
     DT_LOCAL char *run = dt_path_join(c->path, "../..");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of keys, by where they apply in a job file: sections, and things with a name. See
- * keys.h. */
+/* The tables of keys, and where in a job file each applies: sections, and things that are chosen by
+ * name, such as layers. See keys.h. */
 #include <string.h>
 
 #include "data/map.h"

@@ -19,7 +19,7 @@ enum { LONGEST_PATH = 256, MOST_KINDS = 256 };
 typedef struct listing {
     void (*key)(const dt_job_key *key, void *user);
     void *user;
-    const dt_key_table *sort; /* the kinds whose keys are listed; NULL: a section's keys are */
+    const dt_key_table *sort; /* list the keys of these kinds; NULL: list the keys of a section */
     const dt_job_kind *of;
 } listing;
 
@@ -58,8 +58,8 @@ static void put_type(const dt_field *f, dt_str *out) {
     if (f->kind == DT_FIELD_LIST || f->kind == DT_FIELD_MAP) put_types(f->forms, out);
 }
 
-/* The same rule as for reading: limits of 0 and 0 mean none, and a lone maximum has the minimum
- * 0. */
+/* Whether a field has a minimum, by the rule that reading uses: if minimum and maximum are both 0
+ * there is no limit, and a maximum alone means a minimum of 0. */
 bool dt_field_has_min(const dt_field *f) { return f->min != 0 || f->max != 0 || f->above_min; }
 
 bool dt_field_has_max(const dt_field *f) {
@@ -100,13 +100,13 @@ static const dt_field *form_of(const dt_field *f, dt_field_kind kind) {
     return NULL;
 }
 
-/* The field or form whose limits apply to numbers. */
+/* The field, or the one of its forms, that has limits for numbers. */
 static const dt_field *numbers_of(const dt_field *f) {
     const dt_field *integer = form_of(f, DT_FIELD_INT), *real = form_of(f, DT_FIELD_REAL);
     return integer ? integer : real ? real : f;
 }
 
-/* The names that a key may have, ending with NULL; `room` is memory for them. */
+/* Returns the words that may be the value of a key, ending with NULL. `room` is memory for them. */
 static const char *const *names_of(const dt_field *f, const char *path,
                                    const char *names[MOST_KINDS]) {
     const dt_field *words = f->kind == DT_FIELD_ENUM ? f : form_of(f, DT_FIELD_WORDS),
@@ -135,7 +135,8 @@ static void list_forms(const listing *t, const char *path, const dt_field *forms
     }
 }
 
-/* The default of an optimizer's learning rate is in its row. */
+/* Returns a field's default. The default of an optimizer's learning rate is in the optimizer's
+ * row. */
 static const char *preset_of(const listing *t, const dt_field *f, char buffer[32]) {
     bool rate =
         t->of && strcmp(t->sort->noun, "optimizer") == 0 && strcmp(f->name, "learning_rate") == 0;
@@ -182,7 +183,7 @@ static void list_fields(const listing *t, const char *stem, const dt_field *fiel
         else list_field(t, stem, f);
 }
 
-/* A kind without keys is listed too, by its name alone. */
+/* Lists the keys of a kind. A kind without keys is listed by its name alone. */
 static void list_kind(const listing *t, const dt_key_table *s, const dt_job_kind *k) {
     char stem[LONGEST_PATH];
     const listing of = {t->key, t->user, s, k};

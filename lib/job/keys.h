@@ -11,30 +11,36 @@ typedef struct dt_section {
     const dt_field *(*fields)(void);
 } dt_section;
 
-/* A kind that a job file can name. name NULL: the end of the list. */
+/* A kind that a job file can name, such as a layer or a loss. A list of kinds ends with name
+ * NULL. */
 typedef struct dt_job_kind {
     const dt_kind *row;
     const char *name, *about;
     const dt_field *fields;
-    const char *const *aliases; /* may be NULL */
+    const char *const *aliases; /* other names of the kind, ending with NULL; may be NULL */
 } dt_job_kind;
 
 typedef struct dt_key_table {
-    const char *noun; /* "layer": forms name a sort by it */
-    /* the key whose value names the kind; NULL: the kind's keys are listed below `stem` alone */
+    /* what the kinds of this table are, such as "layer"; forms of fields refer to the table by this
+     * word */
+    const char *noun;
+    /* the key whose value names the kind; NULL: the kinds' keys are listed only below `stem` */
     const char *key;
     const char
-        *stem; /* where the keys of a kind are, below the kind's name; beside: not below its name */
+        /* path of the mapping that has the keys of a kind, below the kind's name; with `beside`,
+         * directly */
+        *stem;
     bool beside;
     dt_job_kind (*at)(int i);
-    /* see dt_map_brief; NULL: no kind has such arguments */
+    /* returns the arguments that a kind's short form may have (dt_map_brief); NULL: no kind has a
+     * short form */
     const char *const *(*brief)(const dt_kind *row, bool *list);
 } dt_key_table;
 
 const dt_section *dt_sections(int *n);
 const dt_key_table *dt_key_tables(int *n);
 const dt_key_table *dt_sort_named(const char *noun);
-/* The default as written in a job file; NULL: there is none. */
+/* Returns a field's default as written in a job file; NULL: it has none. */
 const char *dt_field_default(const dt_field *f);
 bool dt_field_has_min(const dt_field *f);
 bool dt_field_has_max(const dt_field *f);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A model that Keras wrote, in a job. Its file is read before overrides, so that these can change
- * its layers; its path is relative to the file that names it. If the file that a job names is gone,
- * evaluate, predict and export take the layers from the run's newest checkpoint. Training without
- * it is an error, and so is an override that names a missing file.
+ * A job whose model was written by Keras. The model's file is read before overrides are applied, so
+ * that these can change its layers; its path is relative to the file that names it. If the file
+ * that a job names is gone, evaluate, predict and export take the layers from the run's newest
+ * checkpoint. Training without it is an error, and so is an override that names a missing file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 
 /* ---- the file ---- */
 
-/* The file is read before words in braces are substituted, so its name cannot contain any. */
+/* Checks the file's name. Since the file is read before words in braces are substituted, the name
+ * cannot contain any. */
 static dt_status *check_name(const dt_tree *value) {
     if (!value || value->kind != DT_TREE_SCALAR || !strchr(value->text, '{')) return NULL;
     return dt_suggest(dt_fail(DT_E_SUBSTITUTION, &value->at,
@@ -35,7 +36,7 @@ static void put(dt_arena *arena, dt_tree *map, const char *key, dt_tree *value) 
     map->entry = all;
 }
 
-/* Appends steps to those of an element, which are a list, one step, or not given. */
+/* Appends steps to the `map` of an element, which may be a list, a single step, or missing. */
 static void append_steps(dt_job *j, dt_tree *map, const dt_entry *added) {
     dt_tree *given = dt_tree_get(map, added->key), *list = added->value;
     const int n = !given || given->kind == DT_TREE_NULL ? 0
@@ -49,7 +50,8 @@ static void append_steps(dt_job *j, dt_tree *map, const dt_entry *added) {
     put(j->arena, map, added->key, list);
 }
 
-/* Random layers of the model work on the data; see model/keras/augment.c. */
+/* Moves the model's random layers, such as RandomFlip, to the `map` of the data set; see
+ * model/keras/augment.c. */
 static void move_random(dt_job *j, dt_tree *model) {
     const dt_tree *steps = dt_keras_take_steps(j->arena, model);
     dt_tree *dataset = dt_tree_get(j->tree, "dataset");
@@ -93,14 +95,14 @@ static dt_status *read_trained(dt_job *j, const dt_saved *c, dt_tree **model) {
     return NULL;
 }
 
-/* *model: the model of the run's newest checkpoint; NULL: there is no checkpoint. */
+/* Sets *model to the model of the run's newest checkpoint, or to NULL if there is no checkpoint. */
 static dt_status *find_trained(dt_job *j, dt_tree **model) {
     dt_saved c = {0};
     dt_status *warnings = NULL;
     char *directory = dt_job_output(j);
     dt_status *s = dt_saved_newest(&c, directory, &warnings);
     free(directory);
-    dt_status_free(warnings); /* the same warnings are reported when the weights are read */
+    dt_status_free(warnings); /* these warnings are reported when the weights are read */
     if (!s && c.path && c.state.job) s = read_trained(j, &c, model);
     dt_saved_release(&c);
     return s;
@@ -111,7 +113,7 @@ dt_status *dt_job_recall_model(dt_job *j) {
     dt_status *missing = j->no_model;
     j->no_model = NULL;
     if (!missing) return NULL;
-    /* the missing file is the fault that the user can mend */
+    /* only the missing file is reported, because the user can correct that */
     dt_status_free(find_trained(j, &trained));
     if (!dt_tree_get(trained, "layers") || dt_tree_get(model, "layers")) return missing;
     dt_status_free(missing);

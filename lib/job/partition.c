@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `partition`: how values are placed on the logical devices of a replica. Elements of the data,
- * layers and values within them are named, weights match rules; all of it becomes annotations in
- * the graph of a step, like those of dt_strategy_split_to_logical_devices.
+ * `partition`: how values are placed on the logical devices of a replica. It names elements of the
+ * data, layers and values within layers; weights are matched by patterns. All of these become
+ * annotations in the graph of a step, like those of dt_strategy_split_to_logical_devices.
  *
  *     partition:
  *       image:  {split: [1, 2, 4, 1]}
@@ -10,9 +10,9 @@
  *       weights:
  *         - {match: "dense_?/kernel", split: [1, 8]}         the first rule that matches
  *
- * It has no effect if a replica has one logical device, so the strategy can be changed alone; but
- * names must be correct. Sizes are known as soon as the job is read, except those of targets,
- * which the data determines.
+ * It has no effect if a replica has one logical device, so that a user can change the strategy
+ * alone. Names must be correct all the same. Sizes are known as soon as the job is read, except
+ * those of targets, which the data determines.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -100,9 +100,7 @@ dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out) {
 }
 
 /*
- * ---- unknown names ----
- *
- * shown: the error will be printed, not only counted.
+ * If `shown` is true, errors are printed in full; otherwise they are only counted.
  */
 
 /* Lists elements of the data, then layers. */
@@ -132,7 +130,8 @@ static bool is_layer(const dt_job *j, const char *name, size_t length) {
     return false;
 }
 
-/* "layer 'decoder_0' has no value 'decoder_0/atention'": it has others, or none. */
+/* Makes an error such as "layer 'decoder_0' has no value 'decoder_0/atention'", and lists the
+ * layer's values, if it has any. */
 static dt_status *no_such_value(const dt_job *j, const dt_job_tensors *list,
                                 const dt_job_value *v) {
     size_t length = strcspn(v->name, "/");
@@ -183,7 +182,8 @@ static int logical_devices(const dt_job *j) {
                : 1;
 }
 
-/* The number of devices that is requested, even for a block that does not fit. */
+/* The number of devices that the job requests for a replica, even if no such block fits the
+ * slice. */
 static int devices_asked_for(const dt_job *j) {
     const dt_tree *shape = dt_tree_get(
         dt_tree_get(dt_tree_get(j->tree, "strategy"), "device_assignment"), "computation_shape");
@@ -202,12 +202,12 @@ static int devices_asked_for(const dt_job *j) {
 /* A value with a requested layout; if its type is unknown, only the number of parts can be
  * checked. */
 typedef struct subject {
-    const char *noun, *name; /* "layer", "logits" */
+    const char *noun, *name; /* for messages: "layer", "logits" */
     const dt_type *type;
-    int64_t rows; /* value of B; 0: unknown */
+    int64_t rows; /* number of rows that B stands for; 0: unknown */
 } subject;
 
-/* The rows of a replica in a full batch; 0: replicas have different numbers. */
+/* The number of rows of a replica in a full batch; 0: replicas have different numbers of rows. */
 static int64_t rows_of_replica(const dt_job *j) {
     int64_t each = j->dataset.per_replica_batch_size, all = j->dataset.global_batch_size, replicas;
     if (!j->has_dataset) return 0;
@@ -215,7 +215,7 @@ static int64_t rows_of_replica(const dt_job *j) {
     return each > 0 ? each : all % replicas == 0 ? all / replicas : 0;
 }
 
-/* The location of the number that is impossible, or else of the whole list. */
+/* The location of the number in the list that cannot be met, or of the whole list. */
 static const dt_location *split_place(const dt_lying *how, const subject *x) {
     const dt_tree *list = how->tree;
     dt_type type = !x->type  ? (dt_type){.rank = -1}
@@ -289,14 +289,15 @@ static bool matches(const dt_job_rule *r, const dt_weight_spec *w) {
     return dt_glob_matches(r->pattern, r->n, w->path);
 }
 
-/* The rule for a weight; NULL: none. */
+/* Returns the first rule that matches the weight; NULL: no rule does. */
 static const dt_job_rule *rule_for(const dt_job_partition *p, const dt_weight_spec *w) {
     for (int i = 0; i < p->n_rules; i++)
         if (matches(&p->rule[i], w)) return &p->rule[i];
     return NULL;
 }
 
-/* shown: as for unknown names. */
+/* The error that no weight matches a rule. If `shown` is false it is only counted, so it has no
+ * suggestions. */
 static dt_status *no_match(const dt_job *j, const dt_job_rule *r, bool shown) {
     enum { MOST_SHOWN = 6 };
     const dt_model_spec *m = &j->model;
@@ -315,8 +316,8 @@ static dt_status *no_match(const dt_job *j, const dt_job_rule *r, bool shown) {
                                             m->n_weights > MOST_SHOWN ? ", ..." : "");
 }
 
-/* A rule that matches nothing is an error. Of the weights that a rule applies to but does not fit,
- * the first is reported. of: by weight, its rule. */
+/* Checks a rule. A rule that matches no weight is an error. Of the weights that the rule applies to
+ * but does not fit, the first is reported. of[i] is the rule of weight i. */
 static dt_status *check_rule(const dt_job *j, const dt_job_rule *r, const dt_job_rule *const *of,
                              bool shown) {
     bool found = false;
@@ -344,7 +345,8 @@ static dt_status *check_rules(const dt_job *j) {
 
 /* ---- the section ---- */
 
-/* The location of `partition`, or of the setting that needs it. */
+/* The error for an input without a layout. It is located at `partition`, or at the setting that
+ * needs one. */
 static dt_status *no_partition_of(const dt_job *j, const char *input) {
     const dt_tree *spmd = dt_tree_get(dt_tree_get(j->tree, "strategy"), "spmd_partitioning");
     const dt_location *asks = spmd ? &spmd->at : &j->strategy.at;
@@ -389,7 +391,7 @@ dt_status *dt_job_check_partition(const dt_job *j) {
     return faults;
 }
 
-/* Called once the data is open, when the sizes of elements that are not inputs are known. */
+/* Checks elements that are not inputs. Their sizes are known only once the data is open. */
 dt_status *dt_job_check_targets(const dt_job *j) {
     dt_status *faults = NULL;
     const dt_element_spec *element;
@@ -410,14 +412,15 @@ dt_status *dt_job_check_targets(const dt_job *j) {
 /* ---- annotating ---- */
 
 /*
- * Sequence parallelism: between the products of a block each device has some steps of every
- * sequence. A product with a split weight needs all steps, so its input is gathered, and its
- * result, a sum over the devices, is scattered; gradients take the same way back.
+ * Sequence parallelism: between the matrix products of a transformer block, each device has some
+ * time steps of every sequence. A product with a split weight needs all steps, so its input is
+ * gathered, and its result, a sum over the devices, is scattered; gradients are gathered and
+ * scattered in the same places.
  *
  *     residual, norm    divided    ──▶ gathered ──▶ products ──▶ scattered ──▶ residual
  */
 
-/* The kind of a layer of the model; "": there is no such layer. */
+/* Returns the kind of the model's layer with that name; "": there is no such layer. */
 static const char *kind_of(const dt_job *j, const char *name) {
     for (int i = 0; i < j->model.n_layers; i++)
         if (strcmp(j->model.layer[i].name, name) == 0) return j->model.layer[i].row->kind.name;

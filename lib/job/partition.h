@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `partition`, read:
+ * The section `partition` of a job as structs:
  *
  *     image:         {split: [1, 2, 4, 1]}         a value: an element of the data, the output of
  *                                                  a layer or a value within one
@@ -20,10 +20,10 @@
 
 /* A requested layout on the logical devices of a replica. */
 typedef struct dt_lying {
-    dt_sharding_kind kind; /* OTHER: split */
-    dt_ints parts;         /* OTHER */
-    int64_t device;        /* MAXIMAL */
-    const dt_tree *tree;   /* location: of the list, the number or the word */
+    dt_sharding_kind kind; /* OTHER means that the value is split */
+    dt_ints parts;         /* used with OTHER: number of parts of each dimension */
+    int64_t device;        /* used with MAXIMAL: the device that has the whole value */
+    const dt_tree *tree;   /* the YAML node to locate errors at: the list, the number or the word */
 } dt_lying;
 
 typedef struct dt_job_value {
@@ -42,7 +42,7 @@ typedef struct dt_job_rule {
 
 struct dt_job_partition {
     dt_location at;        /* location of the key */
-    int n_values, n_rules; /* read without faults */
+    int n_values, n_rules; /* numbers of values and rules that were read without faults */
     dt_job_value *value;
     dt_job_rule *rule;
     bool sequence_parallel, collective_products;
@@ -55,21 +55,22 @@ struct dt_job_partition {
  * `key` is the location of the mapping's key. */
 dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_location *key) DT_MUST_USE;
 
-/* Whether sequence_parallel divides the value of that name, or gathers it. partition.c */
+/* partition.c: whether sequence_parallel divides the value of that name along the sequence, or
+ * gathers it. */
 bool dt_job_divides_sequence(const dt_job *j, const char *name);
 
 /* ---- names ---- */
 
 /* Something that can be annotated: its full name in messages is NOUN 'NAME'. */
 typedef struct dt_job_tensor {
-    const char *noun, *name; /* "layer", "decoder_0" */
-    dt_type type;            /* (B, ...) */
+    const char *noun, *name; /* such as "layer" and "decoder_0" */
+    dt_type type;            /* type (B, ...) */
 } dt_job_tensor;
 
 typedef struct dt_job_tensors {
     int n, cap;
     dt_job_tensor *v;
-    dt_hash_index at; /* by name */
+    dt_hash_index at; /* finds a tensor by its name */
 } dt_job_tensors;
 
 /* Lists the inputs, every layer's output and the values within layers, in the order of a forward
@@ -77,7 +78,8 @@ typedef struct dt_job_tensors {
 dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out) DT_MUST_USE;
 void dt_job_tensors_release(dt_job_tensors *list);
 
-/* The fields of the reserved keys; *others: the forms of all other keys. */
+/* Returns the fields of the reserved keys of `partition`. Sets *others to the forms of all other
+ * keys. */
 const dt_field *dt_partition_fields(const dt_field **others);
 
 #endif

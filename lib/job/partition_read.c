@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading `partition`: its form, without looking at the model. Reading continues after a fault. */
+/* Reads `partition` and checks its form, without looking at the model. Reading continues after a
+ * fault. */
 #include <string.h>
 
 #include "base/glob.h"
@@ -10,7 +11,7 @@ enum { LONGEST_MATCH = 200, MOST_PATTERNS = 256 };
 /* ---- split, replicate, assign ---- */
 
 struct lying {
-    const char *match; /* only in rules */
+    const char *match; /* pattern of a rule's weights; other entries have none */
     dt_ints split;
     int64_t assign;
     bool replicate, has_assign;
@@ -33,8 +34,8 @@ static const dt_field rule_fields[] = {
             .help = "pattern of weight paths: *, ?, [...], {a,b}"),
     LYING_FIELDS, DT_END};
 
-/* Reads the only one of split, assign and replicate that a mapping has; false: it has none of them,
- * or several. */
+/* Reads the layout if the mapping has exactly one of split, assign and replicate. Else returns
+ * false. */
 static bool take(const dt_tree *t, const struct lying *x, dt_lying *out) {
     const dt_tree *split = dt_tree_get(t, "split"), *assign = dt_tree_get(t, "assign"),
                   *replicate = dt_tree_get(t, "replicate");
@@ -50,7 +51,7 @@ static bool take(const dt_tree *t, const struct lying *x, dt_lying *out) {
 
 /* ---- values ---- */
 
-/* `split: [1, 2]`, `assign: 1`, `replicate: true`, or the word replicate. */
+/* Reads `split: [1, 2]`, `assign: 1`, `replicate: true`, or the word replicate. */
 static dt_status *read_value(dt_arena *arena, const dt_entry *e, dt_job_value *out) {
     const dt_tree *t = e->value;
     struct lying x;
@@ -140,7 +141,8 @@ static bool is_reserved(const char *key) {
     return false;
 }
 
-/* The entries of t whose keys are reserved, or are not; entries that are null are left out. */
+/* Returns the entries of t whose keys are reserved, or those whose keys are not. Entries that are
+ * null are left out. */
 static dt_tree pick(dt_arena *arena, const dt_tree *t, bool reserved) {
     dt_tree some = *t;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints the part of images, split by rows and columns, that each logical device has, and the part
- * that it gets from its neighbours, layer by layer, for the forward pass of one replica. A layer
- * whose windows do not divide evenly is printed as whole.
+ * that it gets from its neighbours, layer by layer, for the forward pass of one replica. If the
+ * windows of a layer cannot be divided evenly, every device has the whole layer.
  *
  *     each of 8 logical devices has, and gets from its neighbours (before + behind):
  *       image   512 rows x 256 columns
@@ -40,12 +40,13 @@ static dt_status *make_outline(dt_job *j, dt_model **out) {
 
 /* ---- one layer ---- */
 
-/* A device's part of a layer's output; rank 0: the layer computes nothing. */
+/* A device's part of a layer's output. If rank is 0, the layer computes nothing. */
 typedef struct tile {
     dt_type type;
     dt_layout layout;
     int64_t before[DT_MAX_RANK],
-        behind[DT_MAX_RANK]; /* elements of the layer's input that come from neighbours */
+        /* number of elements that come from neighbours before and behind, by dimension */
+        behind[DT_MAX_RANK];
     bool gets;
 } tile;
 
@@ -61,8 +62,8 @@ static void add_halo(tile *t, const dt_across_attr *a) {
     t->gets = true;
 }
 
-/* The last node of a layer is its output, since in a forward pass all its other nodes lead to
- * it. */
+/* Returns the part that a device has of a layer's output. The last node of a layer is its output,
+ * since in a forward pass all its other nodes lead to it. */
 static tile tile_of(const dt_spmd *s, const char *layer) {
     tile t = {0};
     for (int i = 0; i < s->local->n_nodes; i++) {

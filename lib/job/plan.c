@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain plan: a job's programs, each priced on the job's slice. */
+/* dtrain plan: a job's programs, with their costs on the job's slice. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 /*
  * ---- a plan as a trace ----
  *
- * One virtual step as a Trace Event file, which Perfetto and chrome://tracing read: a process for
- * each device, with a track for kernels and one for collectives. All devices do the same, each on
- * its own part; of large slices the first ones are written.
+ * Writes one virtual step as a Trace Event file for Perfetto and chrome://tracing. Each device is a
+ * process with a track for kernels and one for collectives. All devices run the same program, so
+ * only the first ones of a large slice are written.
  */
 
 enum { MOST_DEVICES = 64, MOST_EVENTS = 400000 };
@@ -104,7 +104,7 @@ static void print_trace(const dt_job_plan *p, dt_str *out) {
 
 /* ---- a plan as JSON ---- */
 
-/* A plan for programs: dtrain plan --json. Bytes and seconds. */
+/* Writes what `dtrain plan --json` prints. Sizes are in bytes, times in seconds. */
 
 static void put_bytes(dt_json *j, const dt_plan_bytes *b) {
     dt_json_open(j, "logical_device", '{');
@@ -132,7 +132,7 @@ static void put_parts(dt_json *j, const dt_plan_parts *p) {
     dt_json_close(j, '}');
 }
 
-/* Bytes over the busiest link of each direction. */
+/* Writes the bytes over the busiest link of each direction. */
 static void put_links(dt_json *j, const dt_plan *p) {
     dt_json_open(j, "traffic_bytes_per_link", '{');
     for (int axis = 0; axis < 3; axis++)
@@ -317,7 +317,7 @@ void dt_job_plan_destroy(dt_job_plan *p) {
     free(p);
 }
 
-/* ---- answers ---- */
+/* ---- figures for callers ---- */
 
 bool dt_job_plan_fits(const dt_job_plan *p) {
     for (int i = 0; i < p->n; i++)
@@ -343,7 +343,7 @@ void dt_put_seconds(dt_str *s, double seconds) {
     else dt_str_printf(s, "%.3g us", seconds * 1e6);
 }
 
-/* ---- the public face ---- */
+/* ---- public functions ---- */
 
 static dt_plan_options options_of(const dt_plan_request *q) {
     return (dt_plan_options){.budget = q->budget,
@@ -380,16 +380,17 @@ typedef struct made {
     dt_job_plan **p;
     const char **label;
     int n;
-    dt_status *bad; /* of columns that cannot be planned; of the first one, if n is 0 */
+    dt_status *bad; /* errors of the plans that failed; if n is 0, the error of the first plan */
 } made;
 
-/* A column that cannot be planned is left out, unless it is the job itself. */
+/* Plans all jobs, one for each column of the output. A job that cannot be planned is left out,
+ * unless it is the first one. */
 static made plan_all(const dt_plan_request *q, const dt_plan_options *o) {
     made m = {.p = dt_alloc(dt_size_mul((size_t)q->n_jobs, sizeof *m.p)),
               .label = dt_alloc(dt_size_mul((size_t)q->n_jobs, sizeof *m.label))};
     for (int i = 0; i < q->n_jobs && (i == 0 || m.n > 0); i++) {
         dt_plan_options of = *o;
-        if (i > 0) of.source = NULL; /* it is the first job's */
+        if (i > 0) of.source = NULL; /* the source belongs to the first job */
         dt_status *s = dt_job_plan_create(&m.p[m.n], q->jobs[i], &of);
         if (s) dt_status_append(&m.bad, i ? dt_note(s, "in the column %s", q->labels[i]) : s);
         else m.label[m.n++] = q->labels[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job planned: what each program of its run needs of the slice it would run on. Nothing as large
- * as a tensor is allocated.
+ * The plan of a job: how much memory and time each program of its run needs on its slice. No
+ * tensors are allocated.
  *
  *     plan.c        a job's programs, priced; a plan as JSON and as a trace
  *     plan_text.c   tables for people       plan_svg.c    a picture
@@ -18,40 +18,43 @@
 #include "cost/plan.h"
 #include "job/session.h"
 
-/* Settings besides the job; zeros are the defaults. */
+/* Settings of a plan that the job does not have. Zeros are the defaults. */
 typedef struct dt_plan_options {
-    int64_t budget; /* bytes of a device that may be used */
-    /* rows of the training step; other steps are left out. 0: the job's batch, and all steps */
+    int64_t budget; /* bytes of a device's memory that may be used; 0: all */
+    /* number of rows for which only the training step is planned; 0: the job's batch, and all
+     * steps */
     int64_t rows;
-    bool host;   /* the host's memory is computed, too */
-    int threads; /* threads of that host, as in dt_run_options */
+    bool host;   /* also compute the memory that this machine would need */
+    int threads; /* number of threads on this machine, as in dt_run_options */
     dt_kernels kernels;
-    const char *const *prices; /* [n_prices] as dt_plan_request has them, checked; lent */
+    const char *const *prices; /* [n_prices] the prices of dt_plan_request, already checked; lent */
     int n_prices;
     dt_plan_run run;
     const dt_job_source *source; /* source of the job, lent; NULL: the job cannot be opened again */
 } dt_plan_options;
 
-/* What a whole run takes (plan_run.c): seconds of the wall clock, on all slices. */
+/* An estimate of a whole run (plan_run.c), in seconds of the wall clock, for all slices
+ * together. */
 typedef struct dt_run_estimate {
-    double examples, tokens, steps; /* tokens 0: examples hold none */
+    double examples, tokens, steps; /* numbers of them; tokens 0: examples have no tokens */
     double training_s, evaluation_s;
-    /* between two checkpoints, to write one, and all of them */
+    /* seconds between two checkpoints, seconds to write one, and seconds for all of them */
     double interval_s, checkpoint_s, checkpoints_s;
-    double failures, lost_s; /* number; work done again and restarts */
-    double seconds;          /* everything; INFINITY: failures come faster than the run proceeds */
-    double usd;              /* 0: no price is known */
+    double failures, lost_s; /* number of failures; seconds lost by repeated work and restarts */
+    /* seconds of the whole run; INFINITY: failures come faster than the run proceeds */
+    double seconds;
+    double usd; /* price in US dollars; 0: unknown */
 } dt_run_estimate;
 
 typedef struct dt_job_plan {
     dt_job *job; /* lent, outlives the plan */
     dt_session session;
-    int n; /* programs of the run; the first is what a step of training is */
+    int n; /* number of programs of the run; the first one is the training step */
     dt_outlined step[DT_MOST_OUTLINED];
     const dt_spmd *program[DT_MOST_OUTLINED];
     dt_plan *plan[DT_MOST_OUTLINED];
     int replicas, logical;
-    /* elements of variables that are trained: of the model, on one device */
+    /* number of trained parameters: of the whole model, and of a single device */
     double parameters, parameters_here;
     /* bytes that fit would allocate on this machine for a step, besides variables; 0: not
      * requested, or too large to compute */
@@ -62,31 +65,34 @@ typedef struct dt_job_plan {
     struct dt_plan_check *check;
 } dt_job_plan;
 
-/* options NULL: none. NO_SLICE: the strategy has no slice. Free it with dt_job_plan_destroy. */
+/* Plans a job. With options NULL all settings are 0. NO_SLICE: the strategy has no slice. Free the
+ * plan with dt_job_plan_destroy. */
 dt_status *dt_job_plan_create(dt_job_plan **out, dt_job *j, const dt_plan_options *o) DT_MUST_USE;
-void dt_job_plan_destroy(dt_job_plan *p); /* takes NULL */
+void dt_job_plan_destroy(dt_job_plan *p); /* p may be NULL */
 bool dt_job_plan_fits(const dt_job_plan *p);
 const dt_topology *dt_job_plan_topology(const dt_job_plan *p);
 double dt_job_plan_examples_per_s(const dt_job_plan *p);
-int dt_job_plan_slices(const dt_job_plan *p); /* joined by a network; replicas are those of one */
+/* number of slices that are joined by a network; `replicas` counts those of one slice */
+int dt_job_plan_slices(const dt_job_plan *p);
 
 /* ---- dollars (plan_price.c) ---- */
 
 typedef struct dt_chip_price {
-    double usd_hour;    /* US dollars for a chip (of a cluster: a host) and hour; 0: not known */
-    const char *source; /* lent */
+    double usd_hour;    /* US dollars per hour for a chip, or for a host of a cluster; 0: unknown */
+    const char *source; /* where the price was published; lent */
 } dt_chip_price;
 /* UNKNOWN_SLICE_OPTION: not "GENERATION=DOLLARS" with a generation of the table, or dollars that
  * are not above 0 and at most 1,000,000. */
 dt_status *dt_prices_check(const char *const *prices, int n) DT_MUST_USE;
-/* The last price given for the slice's generation, or the table's. */
+/* Returns the last price that the user gave for the slice's generation, or else the price in the
+ * table of chips. */
 dt_chip_price dt_job_plan_price(const dt_job_plan *p);
 /* US dollars of 1,000 steps on all slices; 0: no price is known. */
 double dt_job_plan_dollars(const dt_job_plan *p);
 /* US dollars of `seconds` seconds on all slices; 0: no price is known. */
 double dt_job_plan_usd(const dt_job_plan *p, double seconds);
 
-/* Plans side by side; the first one is the unchanged job. */
+/* Several plans to be printed side by side. The first one is that of the unchanged job. */
 typedef struct dt_plan_columns {
     const dt_job_plan *const *p;
     const char *const *label;
@@ -95,15 +101,15 @@ typedef struct dt_plan_columns {
 } dt_plan_columns;
 void dt_job_plans_print(const dt_plan_columns *c, dt_str *out);
 void dt_job_plan_svg(const dt_job_plan *p, dt_str *out);
-/* One line each; nothing where all is well. */
+/* Reports warnings, each as one line. Without problems there are none. */
 void dt_job_plan_warn(const dt_job_plan *p, void (*line)(void *user, const char *text), void *user);
-/* "13.4 ms" */
+/* Appends a time such as "13.4 ms". */
 void dt_put_seconds(dt_str *s, double seconds);
 
 /* ---- the error to expect (plan_error.c) ---- */
 
-/* Returns the median relative error for published steps of the same kind, such as 0.02. NAN:
- * there are none. */
+/* Returns the median relative error of estimates for published steps of the same kind, such as
+ * 0.02; NAN: no such steps were published. */
 double dt_job_plan_error(const dt_job_plan *p);
 /* Print the errors for published steps of the same kind, as text and as JSON. */
 void dt_job_plan_print_errors(const dt_job_plan *p, dt_str *out);
@@ -111,25 +117,26 @@ void dt_job_plan_errors_json(const dt_job_plan *p, dt_json *j);
 
 /* ---- what would fit (plan_fit.c) ---- */
 
-/* Changes of a job that does not fit, each of which would make it fit; else one of several
- * together. */
+/* What would make a job fit that does not: changes of which any one suffices, or else one entry
+ * with several changes together. */
 typedef struct dt_would_fit {
-    dt_arena *arena; /* lent */
+    dt_arena *arena; /* memory for the texts; lent */
     int n;
     const char *words[10]; /* overrides, separated by blanks: "partition.over_replicas=weights" */
     double bytes[10];      /* bytes of a device with these overrides */
-    double least;          /* where n is 0: bytes of a device with all changes that save memory */
+    double least;          /* if n is 0: bytes of a device with all changes that save memory */
 } dt_would_fit;
 /* Adds overrides for more logical devices per replica, larger slices, and other chips. Needs
  * p->o.source. */
 void dt_job_plan_elsewhere(const dt_job_plan *p, dt_would_fit *f);
-/* For people; nothing where the job fits. */
+/* Print what would fit, for people and as JSON. Nothing is printed if the job fits. */
 void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out);
 void dt_job_plan_fitting_json(const dt_job_plan *p, dt_json *j);
 
 /* ---- a whole run (plan_run.c) ---- */
 
-/* The run that p->o.run asks for. USAGE: tokens of a job whose inputs have none. */
+/* Estimates the run that p->o.run asks for. USAGE: a number of tokens was given, but the job's
+ * inputs are not tokens. */
 dt_status *dt_job_plan_run(const dt_job_plan *p, dt_run_estimate *out) DT_MUST_USE;
 /* Returns the bytes of all variables, including the optimizer's slots. Each variable counts
  * once. */
@@ -140,16 +147,17 @@ void dt_put_time(dt_str *out, double seconds);
 void dt_put_dollars(dt_str *out, double usd);
 bool dt_run_meets_deadline(const dt_plan_run *r, const dt_run_estimate *e);
 bool dt_run_meets_budget(const dt_plan_run *r, const dt_run_estimate *e);
-/* For people and for programs; nothing where no run was asked for. */
+/* Print the estimate for people and as JSON. Nothing is printed if no run was asked for. */
 void dt_run_estimate_print(const dt_plan_run *r, const dt_run_estimate *e, dt_str *out);
 void dt_run_estimate_json(const dt_plan_run *r, const dt_run_estimate *e, dt_json *j);
 
 /* ---- jobs that run on this machine itself (plan_host.c) ---- */
 
-/* No job of the request has a slice, and it asks for nothing that only a slice has. */
+/* Whether the request can be answered by measuring on this machine: no job has a slice, and the
+ * request needs none. */
 bool dt_plan_is_of_host(const dt_plan_request *q);
-/* Memory and time of each on this machine, as text or as a list in JSON; *fits (may be NULL): of
- * the first. Runs steps, and writes nothing. */
+/* Writes memory and time of each job on this machine, as text or as a list in JSON. Sets *fits (may
+ * be NULL) for the first job. Runs some steps, but writes no files. */
 dt_status *dt_plan_of_host(const dt_plan_request *q, const dt_plan_options *o, dt_str *out,
                            bool *fits) DT_MUST_USE;
 

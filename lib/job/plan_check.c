@@ -4,12 +4,12 @@
  * StableHLO, a plug-in compiles it for the job's slice, and the compiler's figures are printed next
  * to the plan's.
  *
- *     arguments     variables and the batch, as they lie in memory, with what tiles add
+ *     arguments     variables and the batch, with the padding of their tiles
  *     temporaries   other memory in use at the peak
- *     in all        arguments, results that are not in their memory, temporaries
- *     collectives   launches, and bytes that a device puts in
- *     kernels       the compiler's estimate in cycles over the chip's clock; ours without waiting
- *                   for links
+ *     in all        arguments, results with memory of their own, temporaries
+ *     collectives   number of launches, and bytes that a device sends
+ *     kernels       seconds: the compiler's are its cycles / the chip's clock, the plan's are
+ *                   those without waiting for links
  */
 #include "job/plan_check.h"
 
@@ -38,7 +38,8 @@ static void count_ends(const dt_spmd *s, dt_plan_figures *f) {
     }
 }
 
-/* The same order as in dt_pjrt_kinds. */
+/* Returns the index of a collective's kind in dt_pjrt_kinds, or -1 for another node. Both lists
+ * have the same order. */
 static int kind_of(const dt_node *n) {
     dt_across_kind k = dt_across_kind_of(n);
     return k < DT_ACROSS_KINDS ? (int)k : -1;
@@ -46,7 +47,8 @@ static int kind_of(const dt_node *n) {
 _Static_assert((int)DT_PJRT_KINDS == (int)DT_ACROSS_KINDS, "kinds of collectives");
 
 static void count_collectives(const dt_spmd *s, dt_plan_figures *f) {
-    /* each kind's last bucket; numbered by their first nodes, and later nodes may join any */
+    /* number of the last bucket of each kind; a bucket has the number of its first node, and later
+     * nodes may join any bucket */
     int last[DT_PJRT_KINDS];
     memset(last, -1, sizeof last);
     for (int i = 0; i < s->local->n_nodes; i++) {
@@ -94,7 +96,7 @@ static char *slice_name(const dt_slice *s) {
     return dt_str_take(&name);
 }
 
-/* Ids of the mesh's devices, in its order; free it. */
+/* Returns the ids of the mesh's devices, in the mesh's order. The caller frees them. */
 static int64_t *devices_of(const dt_spmd *s, const dt_assignment *a) {
     int n = dt_mesh_devices(&s->mesh);
     int64_t *id = dt_alloc(dt_size_mul((size_t)n, sizeof *id));
@@ -127,7 +129,7 @@ static dt_status *compile(const dt_pjrt *plugin, const dt_spmd *s, const dt_assi
     return bad;
 }
 
-/* ---- features of a job that the program lacks ---- */
+/* ---- features of the job that the compiled program lacks ---- */
 
 static bool is_reproducible(const dt_job_plan *p) { return p->job->how.shards > 0; }
 
@@ -142,8 +144,8 @@ static const struct {
 };
 enum { N_BEYOND = sizeof beyond / sizeof *beyond };
 
-/* s: the job's training step in the dtypes of its policy. A plan prices that of float32, whose
- * values it takes as narrow (cost/mixed.c). */
+/* Asks the compiler. s has the job's training step in the types of its policy. The plan instead
+ * estimates the float32 step, and counts its values as narrow (cost/mixed.c). */
 static dt_status *ask_of(struct dt_plan_check *c, const dt_job_plan *p, const dt_pjrt *plugin,
                          dt_session *s) {
     const dt_topology *t = p->job->strategy.resolver->topology;
@@ -207,7 +209,7 @@ enum { LABEL = 26, COLUMN = 16 };
 
 static void put_seconds(dt_str *s, double x) { dt_str_printf(s, "%.3g ms", x * 1e3); }
 
-/* Without "-0.0 %". */
+/* Writes the difference in percent, with "0.0 %" in place of "-0.0 %". */
 static void put_difference(dt_str *out, double ours, double theirs) {
     double d = theirs > 0 ? (ours / theirs - 1) * 100 : 0;
     if (theirs > 0) dt_str_printf(out, "%+.1f %%", d > -0.05 && d < 0.05 ? 0.0 : d);

@@ -16,28 +16,29 @@ typedef struct dt_plan_figures {
     struct {
         int n;
         double bytes;
-    } collective[DT_PJRT_KINDS]; /* launches, and bytes that go in */
+    } collective[DT_PJRT_KINDS]; /* number of launches, and bytes that a device sends, by kind */
 } dt_plan_figures;
 
 struct dt_plan_check {
-    dt_str compiler;   /* name and version of the compiler */
-    double took_s;     /* seconds that it took to compile */
-    int loops;         /* loops of the compiler's program; their bodies count once */
-    double unknown;    /* runs of its kernels without an estimate */
-    unsigned left_out; /* bits: what the job has and the program that was compiled has not */
+    dt_str compiler; /* name and version of the compiler */
+    double took_s;   /* seconds that it took to compile */
+    /* number of loops in the compiler's program; the body of a loop counts once */
+    int loops;
+    double unknown;    /* number of kernel launches that the compiler gives no estimate for */
+    unsigned left_out; /* bits: features of the job that the compiled program lacks */
     dt_plan_figures ours, theirs;
 };
 
 /* Compiles the training step of a plan for its slice. Free it with dt_plan_check_destroy. */
 dt_status *dt_plan_check_create(struct dt_plan_check **out, const dt_job_plan *p,
                                 const char *plugin) DT_MUST_USE;
-void dt_plan_check_destroy(struct dt_plan_check *c); /* takes NULL */
+void dt_plan_check_destroy(struct dt_plan_check *c); /* c may be NULL */
 void dt_plan_check_print(const struct dt_plan_check *c, dt_str *out);
 void dt_plan_check_json(const struct dt_plan_check *c, dt_json *j);
 
-/* plan_gpu.c: of the request's first job, for its target, as text or JSON; *fits (may be NULL): a
- * GPU has the memory. USAGE for an unknown target, and for strategies that are not one program on
- * GPUs; PLUGIN, COMPILER. */
+/* plan_gpu.c: compiles the request's first job for the request's target, and writes the result as
+ * text or JSON. Sets *fits (may be NULL) to whether a GPU has enough memory. USAGE: the target is
+ * unknown, or the strategy is not a single program on GPUs. Other errors: PLUGIN, COMPILER. */
 dt_status *dt_plan_of_gpu(const dt_plan_request *q, dt_str *out, bool *fits) DT_MUST_USE;
 
 #endif

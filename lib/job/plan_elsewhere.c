@@ -29,7 +29,8 @@ static void say_block(const elsewhere *e, const int shape[4], int replicas) {
     say(e, dt_arena_printf(a, "%s.num_replicas=%d", key, replicas));
 }
 
-/* Opens and plans the job with the overrides. Adds them to the result if it fits. */
+/* Opens and plans the job with the candidate's overrides. If it fits, adds them to the result and
+ * returns true. */
 static bool add_if_fits(const elsewhere *e) {
     dt_job *job = NULL;
     dt_job_plan *other = NULL;
@@ -48,14 +49,15 @@ static bool add_if_fits(const elsewhere *e) {
     return fits;
 }
 
-/* Whether the variables alone exceed a device's memory, even if divided over all devices. */
+/* Whether the variables alone exceed a device's memory, even if they were divided among all
+ * devices. */
 static bool is_hopeless(const dt_job_plan *p, int64_t usable, int devices) {
     const int64_t limit = p->o.budget > 0 && p->o.budget < usable ? p->o.budget : usable;
     return dt_job_plan_state_bytes(p) / devices > (double)limit;
 }
 
-/* Plans the job with `logical` logical devices per replica on a mesh. False: it does not fit, or
- * the mesh or the batch cannot be divided that way. */
+/* Plans the job with `logical` logical devices per replica on a mesh. Returns false if it does not
+ * fit, or if the mesh or the batch cannot be divided that way. */
 static bool try_mesh(const elsewhere *e, const dt_topology *t, const char *slice, int logical) {
     const dt_job_plan *p = e->p;
     const int *mesh = t->mesh, devices = mesh[0] * mesh[1] * mesh[2] * mesh[3],
@@ -76,7 +78,8 @@ static bool try_mesh(const elsewhere *e, const dt_topology *t, const char *slice
     return add_if_fits(e);
 }
 
-/* Tries more devices per replica, if the job has a variable for the parts of layers, let.tensor. */
+/* Tries more devices per replica, if the job has the word let.tensor, by which layers are
+ * divided. */
 static void try_logical(const elsewhere *e) {
     const dt_tree *let = dt_tree_get(e->p->job->tree, "let");
     bool fits = !dt_tree_get(let, "tensor");

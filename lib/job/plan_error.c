@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The error to expect of a plan: how far plans of published steps of its kind were off, each with
- * its own source left out. A plan whose kind was never compared with a run says so.
+ * The error to expect of a plan, from published steps of the same kind: how far estimates of them
+ * were off, where each estimate does not use the step's own source. If no step of the kind was
+ * published, the plan says so.
  */
 #include <math.h>
 #include <string.h>
@@ -119,7 +120,7 @@ static void put_numbers(const dt_expected_error *e, dt_json *j) {
     dt_json_double(j, "worst", e->worst);
 }
 
-/* null: none was compared. */
+/* Writes an object, or null if nothing was compared. */
 static void put_object(dt_json *j, const char *key, const dt_expected_error *e) {
     if (!e) {
         dt_json_null(j, key);

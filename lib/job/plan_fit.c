@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan that does not fit: which layers hold most, and what would fit. Each change is planned like
- * the job itself, first alone, then on top of those before that saved memory.
+ * For a plan that does not fit: which layers need the most memory, and which changes would make it
+ * fit. Each change is planned like the job itself, first alone, then together with the earlier
+ * changes that saved memory.
  */
 #include <math.h>
 #include <string.h>
@@ -19,7 +20,7 @@ typedef enum change {
     CHANGES
 } change;
 
-/* What is changed in the job; `rows` 0: its batch. */
+/* The changes made to a job. `rows` is the batch, or 0 for the job's own. */
 typedef struct changed {
     bool on[CHANGES];
     int64_t rows;
@@ -45,7 +46,7 @@ static bool applies(const dt_job_plan *p, change k) {
     return false;
 }
 
-/* The overrides of a command line that make the change. */
+/* Writes the command-line overrides that make the changes. */
 static void put_words(const dt_job_plan *p, const changed *c, const char *between, dt_str *out) {
     const char *next = "";
     if (c->on[SHARE_OPTIMIZER] || c->on[SHARE_WEIGHTS]) {
@@ -69,8 +70,8 @@ static void put_words(const dt_job_plan *p, const changed *c, const char *betwee
                   (long long)(each ? c->rows / p->replicas : c->rows));
 }
 
-/* The bytes that a device needs with the changes. *fits: the device has as many. INFINITY: such a
- * job cannot be planned. */
+/* The bytes that a device needs with the changes. Sets *fits to whether a device has that many.
+ * Returns INFINITY if the changed job cannot be planned. */
 static double bytes_with(const dt_job_plan *p, const changed *c, bool *fits) {
     dt_job *j = p->job;
     dt_job_plan *other = NULL;
@@ -95,7 +96,7 @@ static double bytes_with(const dt_job_plan *p, const changed *c, bool *fits) {
     return bytes;
 }
 
-/* Adds a change that was planned. */
+/* Adds changes to the list of those that would fit, with the bytes that they need. */
 static void add(dt_would_fit *f, const dt_job_plan *p, const changed *c, double bytes) {
     dt_str words = {0};
     put_words(p, c, " ", &words);
@@ -103,8 +104,8 @@ static void add(dt_would_fit *f, const dt_job_plan *p, const changed *c, double 
     f->bytes[f->n++] = bytes;
 }
 
-/* Halves the batch until the job fits. False: it never does, and *bytes is what one example a
- * replica takes. */
+/* Halves the batch until the job fits. Returns false if it never does; then *bytes is the need with
+ * one example per replica. */
 static bool halve(const dt_job_plan *p, changed *c, double *bytes) {
     bool fits = false;
     const int64_t least = (int64_t)p->replicas * dt_job_plan_slices(p);
@@ -115,7 +116,7 @@ static bool halve(const dt_job_plan *p, changed *c, double *bytes) {
     return fits;
 }
 
-/* Changes together: each stays if it saves memory. */
+/* Combines changes one by one. A change is kept if it saves memory. */
 static void find_together(const dt_job_plan *p, dt_would_fit *f) {
     changed c = {0};
     bool fits = false;
@@ -138,7 +139,8 @@ static dt_would_fit fitting_of(const dt_job_plan *p, dt_arena *arena) {
     for (change k = SHARE_OPTIMIZER; k < CHANGES; k++) {
         changed c = {0};
         c.on[k] = true;
-        /* the second of a pair costs more time than the first */
+        /* changes come in pairs; the second of a pair costs more time, so it is tried only if the
+         * first does not suffice */
         const bool second = k == SHARE_WEIGHTS || k == INPUTS_ON_HOST;
         fits = fits && second;
         if (!applies(p, k) || fits) continue;

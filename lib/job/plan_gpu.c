@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain plan --check-with-cuda: the training step as `fit --backend pjrt` would hand it to the
- * plug-in, compiled for a GPU that need not be here. Nothing runs. Memory and the number of
- * kernels are the compiler's; what it would measure on a device to choose kernels, it guesses.
+ * dtrain plan --check-with-cuda: compiles the training step as `fit --backend pjrt` would give it
+ * to the plug-in, for a GPU that this machine need not have. Nothing is run. The memory and the
+ * number of kernels come from the compiler. Where the compiler would measure on a GPU to choose
+ * kernels, it guesses instead.
  */
 #include "job/plan_check.h"
 
@@ -12,15 +13,16 @@
 #include "base/json.h"
 #include "export/stablehlo/stablehlo.h"
 
-static const double usual_fraction = 0.75; /* the part of a GPU's memory that plug-ins take */
+/* the fraction of a GPU's memory that plug-ins use by default */
+static const double usual_fraction = 0.75;
 
 typedef struct gpu_check {
     const dt_pjrt_gpu *gpu;
     const dt_job *job;
-    int n;          /* GPUs */
-    bool uncounted; /* n is 1 in place of all that a machine has */
-    int64_t rows;   /* rows of the batch */
-    int64_t usable; /* bytes of one */
+    int n;          /* number of GPUs */
+    bool uncounted; /* n is 1 because the number of GPUs of the machine is unknown */
+    int64_t rows;   /* rows of the global batch */
+    int64_t usable; /* bytes of a GPU's memory that can be used */
     double took_s;
     dt_str compiler;
     dt_pjrt_report report;
@@ -86,7 +88,8 @@ static dt_status *compile_job(gpu_check *c, dt_job *j, const dt_pjrt *plugin) {
     dt_session s = {0};
     dt_outlined step[DT_MOST_OUTLINED];
     const dt_spmd *program = NULL;
-    j->strategy.backend = "pjrt"; /* devices are GPUs; plans open no plug-in to count them */
+    /* the devices are GPUs; a plan opens no plug-in, so it cannot count them */
+    j->strategy.backend = "pjrt";
     j->strategy.sealed = true;
     dt_status *bad = dt_session_outline(j, 0, &s);
     if (!bad) {

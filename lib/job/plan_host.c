@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain plan of a job without a slice: what it takes of this machine. Memory is what `fit`
- * announces, from a dry run of it. Time is measured: the first batches are trained, for about a
- * second, and one piece of the validation data is evaluated; the rest is an estimate from that.
- * Nothing is written.
+ * dtrain plan of a job without a slice: the memory and time that it needs on this machine. Memory
+ * comes from a dry run of `fit`. Time is measured: the first batches are trained for about a
+ * second, and one batch of the validation data is evaluated. The time of the whole run is estimated
+ * from these. Nothing is written.
  */
 #include "job/plan.h"
 
@@ -22,13 +22,14 @@ static const double most_seconds = 1, patience = 10;
 
 typedef struct host_plan {
     const char *label;
-    dt_event start; /* its pointers to texts are invalid; `device` is a copy of one */
+    /* the run's start event; its texts are no longer valid, except the copy in `device` */
+    dt_event start;
     char device[128];
     dt_memory_limit limit;
     bool fits;
-    dt_status *why;              /* why it does not fit; NULL: no error */
-    int timed;                   /* steps */
-    double step_s, validation_s; /* 0: not known */
+    dt_status *why;              /* why the job does not fit; NULL: it does */
+    int timed;                   /* number of steps that were timed */
+    double step_s, validation_s; /* seconds of a step and of a validation; 0: unknown */
     double validations;          /* number of validations in the whole run */
 } host_plan;
 
@@ -46,15 +47,16 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Takes the median of the steps after the first one, which allocates; the first one counts only if
- * there is no time for another. */
+/* Trains some steps and takes the median of their times. The first step also allocates memory, so
+ * it counts only if there is no time for another. */
 static dt_status *train_some(host_plan *p, dt_trainer *t, dt_iterator *batches, dt_sums *sums) {
     double seconds[MOST_STEPS + 1], spent = 0, loss;
     int n = 0;
     for (; n <= MOST_STEPS && (spent < most_seconds || (n < 3 && spent < patience)); n++) {
         dt_example batch;
         DT_TRY(dt_iterator_next_batch(batches, &batch));
-        if (batch.rows < p->start.global_batch) break; /* an incomplete batch, or no data is left */
+        /* stops at an incomplete batch, and at the end of the data */
+        if (batch.rows < p->start.global_batch) break;
         const int64_t since = dt_now_ns();
         DT_TRY(dt_trainer_step(t, &batch, true, sums, &loss));
         seconds[n] = dt_seconds_since(since);
@@ -80,7 +82,8 @@ static dt_status *time_training(host_plan *p, const dt_job *j, const dt_session 
     return bad;
 }
 
-/* A whole piece, or all there is, twice: the first time allocates. */
+/* Evaluates a full piece of the validation data, or all of it if there is less, and takes the time
+ * of the second of two passes, since the first one allocates memory. */
 static dt_status *time_validation(host_plan *p, const dt_job *j, const dt_session *s,
                                   dt_sums *sums) {
     const int64_t all = dt_dataset_count(j->data, DT_PART_VALIDATION),
@@ -240,7 +243,7 @@ dt_status *dt_plan_of_host(const dt_plan_request *q, const dt_plan_options *o, d
     if (json) dt_json_open(&list, NULL, '[');
     for (int i = 0; !s && i < q->n_jobs; i++) {
         host_plan p = {.label = q->labels[i]};
-        /* memory that earlier jobs still hold does not belong to this one */
+        /* subtracts the memory that earlier jobs of this process still hold */
         const int64_t of_others = dt_memory_resident() - before;
         s = fill(&p, q->jobs[i], o);
         if (i > 0 && of_others > 0 && of_others < p.start.program_bytes) {

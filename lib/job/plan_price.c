@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a plan costs. The table of chips has a price of each generation with its source. Prices
- * differ by region, contract and month, so `--price v6e=1.22` replaces it, with a spot or a
- * commitment's price too.
+ * differ by region, contract and month, so `--price v6e=1.22` can replace it, for example by a spot
+ * price or that of a commitment.
  */
 #include <string.h>
 
 #include "job/plan.h"
 
-/* The generation of "v6e=1.22", and its price; NULL: the text is not a price. */
+/* Reads "v6e=1.22": returns the generation and sets its price. NULL: the text is not a price. */
 static const dt_chip *read_price(const char *text, double *usd_hour) {
     const char *equals = strchr(text, '=');
     char generation[16];

@@ -5,7 +5,7 @@
  * A run trains, evaluates as `fit` sets it, writes checkpoints, and loses work when a chip fails.
  * The time between checkpoints is Young's, sqrt(2 C M), where C is the time that a checkpoint takes
  * and M the mean time between failures of all chips together (Young, CACM 17(9), 1974). A failure
- * costs half of that time, the restart, and no more (Daly, FGCS 22(3), 2006, to first order):
+ * costs half of that time and the restart (Daly, FGCS 22(3), 2006, to first order):
  *
  *     seconds = (training + evaluation) (1 + C / interval) / (1 - (interval / 2 + restart) / M)
  */
@@ -15,10 +15,10 @@
 #include "job/plan.h"
 
 /* 419 unexpected interruptions in 54 days of 16,384 H100s ("The Llama 3 Herd of Models", 2024,
- * table 5) are one in 50,677 hours of a chip. No such number of TPUs is published. */
+ * table 5) are one in 50,677 hours of a chip. For TPUs no such number is published. */
 #define CHIP_MTBF_S (54.0 * 86400 * 16384 / 419)
-/* Assumptions: a checkpoint is written by all hosts at once, at this rate each; a restart takes
- * this long, with a spare slice at hand. */
+/* Assumptions: all hosts write a checkpoint at the same time, each at this rate in bytes per
+ * second. A restart takes this many seconds if a spare slice is ready. */
 #define HOST_WRITE_BPS 1e9
 #define RESTART_S 600.0
 
@@ -41,7 +41,7 @@ double dt_job_plan_state_bytes(const dt_job_plan *p) {
     return bytes;
 }
 
-/* Seconds of evaluation for each example that is trained on. */
+/* Seconds of evaluation per training example. */
 static double evaluation_share(const dt_job_plan *p) {
     double epoch = 0, seconds = 0;
     for (int i = 0; i < p->n; i++) {
@@ -139,7 +139,8 @@ static void put_part(dt_str *out, const char *name, double seconds, const dt_run
     dt_str_printf(out, ", %.1f %%", 100 * seconds / e->seconds);
 }
 
-/* times: what the run takes, as a multiple of the limit; 0 or INFINITY: unknown. */
+/* Writes whether a limit is met. times: the time or price of the run as a multiple of the limit; 0
+ * or INFINITY: unknown. */
 static void put_limit(dt_str *out, const char *name, bool met, double times) {
     label(out, name);
     dt_str_puts(out, met ? "met" : "MISSED");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan as an SVG file: the memory of a device by kind, compared with what it has, one step on the
- * virtual clock (kernels above, collectives below), and what layers take.
+ * A plan as an SVG picture: the memory that a device needs, by kind, beside what it has; one step
+ * on the virtual clock, with kernels above and collectives below; and the times of layers.
  */
 #include <math.h>
 
@@ -69,7 +69,9 @@ static void put_memory(const dt_plan *p, double y, dt_str *out) {
 
 /* ---- time ---- */
 
-/* Thousands of launches are a share of each slot's time instead of a box each. */
+/* Draws the launches of a step on a track. There may be thousands. So the track is divided into
+ * slots, each filled by the share of its time that launches take, instead of one box for each
+ * launch. */
 static void put_track(const dt_plan *p, bool link, double y, dt_str *out) {
     double busy[SLOTS] = {0}, slot = p->seconds / SLOTS;
     for (int i = 0; i < p->n_events; i++) {

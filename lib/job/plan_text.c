@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan for people: rows down, plans across.
+ * Plans as tables for people: one row for each figure, one column for each plan.
  *
  *     per logical device       as it is      dataset.global_batch_size=256
  *       weights                20.8 MiB      20.8 MiB
  *
- * Then costs of layers, traffic of links and warnings of the first plan.
+ * Below the table come the costs of layers, the traffic of links and the warnings of the first
+ * plan.
  */
 #include <string.h>
 
@@ -13,7 +14,7 @@
 
 enum { LABEL = 26, COLUMN = 18, FEW_LAYERS = 8 };
 
-/* The next column, or two blanks where the text before it is long. */
+/* Appends blanks up to the column, or two blanks if the text before it is too long. */
 static void go_to(dt_str *out, size_t from, int column) {
     dt_str_puts(out, "  ");
     dt_str_pad(out, from, column);
@@ -47,7 +48,8 @@ static void put_dollars(const dt_job_plan *p, dt_str *s) {
     if (dollars >= 0.005) dt_str_printf(s, "$ %.2f", dollars);
 }
 
-/* The name of the layer; -v and --json name the value within it. */
+/* Prints the layer that has the largest memory at the peak. -v and --json also name the value in
+ * it. */
 static void put_peak(const dt_job_plan *p, dt_str *s) {
     const char *peak = train_of(p)->bytes.peak ? train_of(p)->bytes.peak : "-";
     dt_str_add(s, peak, strcspn(peak, "/"));
@@ -71,8 +73,9 @@ static double has_bubble(const dt_job_plan *p) { return train_of(p)->parts.bubbl
 typedef struct row {
     const char *label;
     void (*put)(const dt_job_plan *p, dt_str *s);
-    size_t bytes, seconds; /* instead of `put`: the offset in dt_plan of what is printed */
-    double (*shown)(const dt_job_plan *p); /* 0 in all plans: the row is left out; NULL: never */
+    size_t bytes, seconds; /* used if `put` is NULL: offset of the printed member of dt_plan */
+    /* the row is left out if this returns 0 for all plans; NULL: the row is always printed */
+    double (*shown)(const dt_job_plan *p);
     bool exact;
 } row;
 
@@ -157,7 +160,7 @@ static void print_programs(const dt_job_plan *p, dt_str *out) {
     dt_str_putc(out, '\n');
 }
 
-/* The price that dollars are computed from, with its source. */
+/* Prints the price per chip from which dollars are computed, with its source. */
 static void print_price(const dt_job_plan *p, dt_str *out) {
     const dt_chip *chip = dt_job_plan_topology(p)->slice->chip;
     const dt_chip_price price = dt_job_plan_price(p);
@@ -269,7 +272,7 @@ static void print_warning(void *user, const char *text) {
 
 void dt_job_plans_print(const dt_plan_columns *c, dt_str *out) {
     print_head(c->p[0], out);
-    /* Long labels go above, numbered. */
+    /* where a label begins; long labels are replaced by numbers, and listed above the table */
     size_t from;
     for (int i = 1; i < c->n; i++) dt_str_printf(out, "[%d] %s\n", i, c->label[i]);
     from = out->size;

@@ -6,10 +6,10 @@
 #include "job/plan.h"
 
 typedef struct rule {
-    /* A share of the step that is lost, and the warning about it. */
+    /* returns the fraction of a step that is lost to what the row warns about */
     double (*share)(const dt_job_plan *p);
     double from;
-    const char *text; /* format of the warning, with the share in percent */
+    const char *text; /* format of the warning; its argument is that fraction in percent */
 } rule;
 
 static double padding(const dt_job_plan *p) {
@@ -68,7 +68,7 @@ static double seconds_if(const dt_job_plan *p, dt_over_replicas over) {
     return seconds;
 }
 
-/* Another value of over_replicas, where it saves a twentieth of the step. */
+/* Suggests another value of over_replicas if it saves a twentieth of the step's time. */
 static void put_better_split(const dt_job_plan *p, dt_str *text) {
     dt_over_replicas best = p->job->how.over_replicas;
     double least = 0.95 * p->plan[0]->seconds;
@@ -99,7 +99,8 @@ static void warn_waiting(const dt_job_plan *p, void (*line)(void *user, const ch
     line(user, dt_str_text(&text));
 }
 
-/* Where over_replicas is to divide what replicas do not divide, and it counts. */
+/* Warns if over_replicas divides variables among replicas, but the sizes of some cannot be divided
+ * evenly, and these are 1 % of all or more. */
 static void warn_undivided(const dt_job_plan *p, void (*line)(void *user, const char *text),
                            void *user) {
     const dt_spmd *s = p->program[0];
@@ -117,7 +118,7 @@ static void warn_undivided(const dt_job_plan *p, void (*line)(void *user, const 
     line(user, dt_str_text(&text));
 }
 
-/* ---- slices that Cloud TPU does not hand out like that ---- */
+/* ---- slices that Cloud TPU does not offer in this form ---- */
 
 static void warn_slice(const dt_job_plan *p, void (*line)(void *user, const char *text),
                        void *user) {
@@ -141,7 +142,7 @@ static void warn_slice(const dt_job_plan *p, void (*line)(void *user, const char
     }
 }
 
-/* ---- keys that change nothing here ---- */
+/* ---- keys without effect on this plan ---- */
 
 static void warn_without_rate(const dt_job_plan *p, void (*line)(void *user, const char *text),
                               void *user) {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `ckpt verify --replay N`: repeats the steps that led to the newest checkpoint, in a scratch
- * directory, and compares the result with it, tensor by tensor, bit by bit. This finds a processor
- * that sometimes computes wrong results, data that changed, and another kernel library, earlier
- * than anything else would. Strategy and number of threads may differ from those of the run: the
- * bits are the same.
+ * directory, and compares the result with the checkpoint, bit by bit. This finds a processor that
+ * sometimes computes wrong results, data that changed, and another kernel library. The strategy and
+ * the number of threads may differ from those of the run, since they do not change results.
  *
  *     begin (a checkpoint N steps or more before, or nothing) ── fit ──▶ scratch/ckpt/step-B
  *                                                          scratch/ckpt/step-B = run/ckpt/step-B ?
  */
-#define _XOPEN_SOURCE 700 /* nftw, mkdtemp */
+#define _XOPEN_SOURCE 700 /* for nftw and mkdtemp */
 #include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>
@@ -33,20 +32,21 @@ typedef struct replay {
     int64_t first; /* the first step after `begin` */
     int64_t steps; /* number of all steps of the current job */
     char *scratch;
-    char *saved; /* the checkpoint that was reached */
+    char *saved; /* the checkpoint that the repeated steps ended with */
     int64_t saved_step;
 } replay;
 
 /* ---- choosing the checkpoints ---- */
 
-/* Compares the names, .../step-00000120, since the number in a damaged checkpoint cannot be
- * read. */
+/* Whether a checkpoint is newer than another one. Compares their names, .../step-00000120, since
+ * the step cannot be read from a damaged checkpoint. */
 static bool is_newer(const char *path, const char *than) {
     size_t n = strlen(path), m = strlen(than);
     return n > m || (n == m && strcmp(path, than) > 0);
 }
 
-/* Reports damaged checkpoints that are newer: fit would resume from the one before. */
+/* Reports damaged checkpoints that are newer than the one to be verified, from which fit would
+ * resume. */
 static dt_status *check_newer(const replay *r, const char *run) {
     dt_listing l = {0};
     dt_status *s = dt_listing_read(&l, run);
@@ -73,7 +73,7 @@ static dt_status *find_end(replay *r, const char *run) {
     return s ? s : check_newer(r, run);
 }
 
-/* Finds the last checkpoint of the same training that is enough steps before the end. */
+/* Finds the last checkpoint of the same training that is at least `steps` steps before the end. */
 static dt_status *find_begin(replay *r, const char *run, int64_t steps) {
     dt_listing l = {0};
     const dt_listed *best = NULL;
@@ -172,11 +172,11 @@ static dt_status *measure(replay *r) {
     return r->steps < r->end.state.step ? other_end(r) : NULL;
 }
 
-/* A training that ends with its last step also takes averages and calls the callbacks' end, so a
- * limit is set only if the recorded run ended earlier. */
+/* Repeats the steps. A training that ends with its last step also takes averages and calls the end
+ * of callbacks. So the number of steps is limited only if the recorded run ended before that. */
 static dt_status *do_again(replay *r) {
     dt_run_options o = *r->options;
-    /* Nothing but the last state is wanted. */
+    /* callbacks, reports and the like are switched off, because only the weights matter */
     dt_job *j = r->job;
     j->run_dir = r->scratch;
     j->checkpoint.every_epoch = false;
@@ -258,7 +258,8 @@ static dt_status *replay_all(replay *r, int64_t steps, dt_str *out) {
     return compare(r, out);
 }
 
-/* Refuses another back end than the run's, on which bits would differ. */
+/* Refuses to compute with another back end than the run's, because results would differ in their
+ * last bits. */
 static dt_status *check_may_compute(const dt_job *j) {
     if (!j->sealed || !dt_backend_takes_plugin(j->backend)) return NULL;
     return dt_suggest(dt_fail(DT_E_BACKEND, j->backend_at.source ? &j->backend_at : NULL,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows that are not the job's: a file, a folder or a pipe to predict or to evaluate. They are
- * examples as the data set stores them. Facts that the checkpoint lacks are taken from the job's
- * data. */
+/* Rows to predict or to evaluate that are not in the job's data set: a file, a folder or a pipe.
+ * Their examples are stored in the same form as those of the data set. If the checkpoint does not
+ * describe that form, it is taken from the files of the data set. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@
 #include "data/rows_file.h"
 #include "job/job.h"
 
-/* If a file of weights lacks what steps of `map` learned, they learn it again. */
+/* Lets steps of `map` learn from the training data again, if a file of weights lacks what they had
+ * learned. */
 static dt_status *learn_for_rows(dt_job *j) {
     if (j->dataset.learned || !dt_map_learns(j->dataset.map)) return NULL;
     DT_TRY(dt_job_open_data(j));
@@ -38,9 +39,9 @@ static dt_texts copy_columns(dt_arena *arena, const dt_element_spec *e) {
     return out;
 }
 
-/* If a file of weights does not describe what the data set stores, the files of the data set do. If
- * these are missing too, rows have the types of the model's inputs; columns by patterns are then an
- * error. */
+/* Finds out how rows are stored. If a file of weights does not describe it, the files of the data
+ * set are opened. If these are missing too, rows have the types of the model's inputs; then columns
+ * that are named by patterns are an error. */
 static dt_status *store_for_rows(dt_job *j) {
     const dt_element_spec *elements;
     dt_dataset *d = NULL;
@@ -48,7 +49,8 @@ static dt_status *store_for_rows(dt_job *j) {
     const bool patterns = j->dataset.n_stored == 0 && has_patterns(j);
     if (j->dataset.n_stored > 0 || (j->dataset.format->declare && !patterns)) return NULL;
     as_stored.as_stored = true;
-    as_stored.window.length = 0; /* rows, as the file to read has them */
+    /* single rows, not windows of rows, since that is what the file contains */
+    as_stored.window.length = 0;
     dt_status *missing = j->data ? NULL : dt_dataset_create(&d, &as_stored);
     if (missing && patterns) return missing;
     const dt_dataset *from = j->data ? j->data : d;
@@ -65,7 +67,7 @@ static dt_status *store_for_rows(dt_job *j) {
     return NULL;
 }
 
-/* The Inputs as batches carry them. */
+/* Opens rows to predict. Their elements are the model's Inputs. */
 dt_status *dt_job_open_rows(dt_job *j, const dt_predict_request *q, dt_dataset **out) {
     DT_TRY(learn_for_rows(j));
     DT_TRY(store_for_rows(j));
@@ -86,7 +88,8 @@ dt_status *dt_job_open_rows(dt_job *j, const dt_predict_request *q, dt_dataset *
 
 /* ---- rows to evaluate ---- */
 
-/* The elements that are fed, by name; those of the model's Inputs as batches carry them. */
+/* Lists the elements that a batch needs: the model's Inputs with their types, then targets and
+ * weights by name. */
 static int name_elements(const dt_job *j, const dt_match *m, dt_element_spec *out) {
     int n = 0;
     for (int i = 0; i < m->n_inputs; i++)
@@ -114,8 +117,8 @@ static dt_status *open_evaluated_rows(dt_job *j, const char *path, dt_dataset **
     return dt_rows_open(out, &q);
 }
 
-/* A text, or a folder of classes: its classes or tokens are those of the training part, which is
- * opened as well. */
+/* Opens a text, or a folder with a subfolder for each class. Tokens or classes are numbered as in
+ * the training part, so that part is opened as well. */
 static dt_status *open_test_part(const dt_job *j, const char *path, dt_dataset **out) {
     dt_dataset_spec spec = j->dataset;
     char *here = path[0] == '/' ? NULL : realpath(".", NULL);

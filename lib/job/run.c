@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job at work: fit, evaluate, predict, lower over what session.c makes of it, on the workers that
- * team.c connects. */
-#define _GNU_SOURCE /* memfd_create */
+/* fit, evaluate, predict and lower for a job. session.c makes the objects that compute, and team.c
+ * connects the workers. */
+#define _GNU_SOURCE /* for memfd_create */
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "job/partition.h"
 #include "job/session.h"
 
-/* Options that were not given are zeros. */
+/* Returns o, or options that are all 0 if o is NULL. */
 static const dt_run_options *or_none(const dt_run_options *o) {
     static const dt_run_options none = {0};
     return o ? o : &none;
@@ -26,8 +26,8 @@ static void warn(const dt_run_options *o, const char *text) {
     if (o->event) o->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = text}, o->user);
 }
 
-/* The first layer whose results in training depend on how replicas divide the batch; NULL: there is
- * none, or one replica. */
+/* Returns the first layer whose results in training depend on how the batch is divided among
+ * replicas; NULL: no layer does, or there is one replica. */
 static const dt_layer_spec *find_divided(const dt_job *j) {
     for (int i = 0; j->replicas > 1 && i < j->model.n_layers; i++) {
         const dt_layer_spec *l = &j->model.layer[i];
@@ -36,7 +36,7 @@ static const dt_layer_spec *find_divided(const dt_job *j) {
     return NULL;
 }
 
-/* 6 limits are found here, the others in idle_keys.c */
+/* limits_of finds up to 6, and idle_keys.c finds the others */
 enum { MOST_LIMITS = 6 + DT_MOST_IDLE_KEYS };
 
 /* Lists settings of the job that have less effect than a user may expect. */
@@ -107,8 +107,8 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, d
     return bad;
 }
 
-/* Whether to write a report: only if the run has trained. A run that failed before may have found
- * that another run uses its directory. */
+/* Whether to write a report: only if training has begun. A run that failed before that may have
+ * found its directory in use by another run. */
 static bool is_worth_a_report(const dt_job *j, const dt_run_options *o, const dt_status *s) {
     int number = dt_status_number(s);
     return j->report && j->strategy.launch.rank == 0 && j->strategy.launch.task == DT_TASK_WORKER &&
@@ -125,7 +125,7 @@ static dt_status *write_report(const dt_job *j, const dt_run_options *o) {
     return s;
 }
 
-/* A number among workers that the job does not have. */
+/* Refuses a worker number if the job has no workers. */
 static dt_status *check_rank_is_used(const dt_job *j) {
     if (!dt_launch_has_rank(&j->rank) || j->strategy.launch.workers) return NULL;
     return dt_launch_bad_rank(
@@ -133,7 +133,8 @@ static dt_status *check_rank_is_used(const dt_job *j) {
         "the job has no strategy.cluster_resolver that says where workers meet");
 }
 
-/* A job with a rendezvous of workers is not trained by one of them alone. */
+/* Refuses to train without a worker number if the job's workers find each other by a rendezvous,
+ * because one worker alone cannot train the job. */
 static dt_status *check_is_numbered(const dt_job *j) {
     const dt_launch *l = &j->strategy.launch;
     if (l->addresses && !l->workers)
@@ -145,8 +146,8 @@ static dt_status *check_is_numbered(const dt_job *j) {
     return check_rank_is_used(j);
 }
 
-/* A coordinator started this process, but its job has been edited since and has another strategy:
- * it must not be trained from here. */
+/* Refuses to train in a process that a coordinator started, if the job has been edited since and no
+ * longer has workers. */
 static dt_status *check_is_no_worker(const dt_job *j) {
     dt_inherited x;
     if (j->strategy.servers.workers) return NULL;
@@ -159,7 +160,7 @@ static dt_status *check_is_no_worker(const dt_job *j) {
 
 DT_API int dt_job_worker(const dt_job *j) { return DT_LIVE(j) ? j->strategy.launch.rank : 0; }
 
-/* A file in memory with the job's text. */
+/* Writes the job's text to a file in memory and returns its descriptor. */
 static dt_status *write_input(const dt_source *text, int *out) {
     *out = memfd_create("job", MFD_CLOEXEC);
     if (*out < 0) return dt_fail_errno(DT_E_IO, "the job for workers");
@@ -171,9 +172,9 @@ static dt_status *write_input(const dt_source *text, int *out) {
     return NULL;
 }
 
-/* The standard input of workers: the job's text if the job came by `-`, otherwise this process's
- * input if that is a file, which the job may name (/dev/stdin) and each worker reads from the
- * beginning. -1: neither. */
+/* Opens the standard input for the workers that this process starts. If the job was read from
+ * standard input, this is the job's text. If standard input is a file, which the job may name as
+ * /dev/stdin, each worker reads it from the beginning. Otherwise *out is -1. */
 static dt_status *open_input(const dt_job *j, int *out) {
     struct stat of;
     *out = -1;
@@ -183,7 +184,8 @@ static dt_status *open_input(const dt_job *j, int *out) {
     return NULL;
 }
 
-/* Around a coordinator processes meet as soon as they can compute; others before. */
+/* Connects the processes that will compute together. With a coordinator they meet later, once they
+ * can compute. */
 static dt_status *prepare_to_meet(dt_job *j, const dt_run_options *o) {
     dt_servers_spec *q = &j->strategy.servers;
     if (!dt_job_meets_coordinator(j)) DT_TRY(dt_job_open_team(j, o));
@@ -225,7 +227,7 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) {
     close_input(j);
     dt_status *unwritten = is_worth_a_report(j, options, bad) ? write_report(j, options) : NULL;
     if (!bad) return unwritten;
-    dt_status_free(unwritten); /* the error of training is the one to report */
+    dt_status_free(unwritten); /* only the error of training is reported */
     return bad;
 }
 
@@ -284,11 +286,12 @@ typedef struct evaluation {
     dt_part part;
     dt_saved saved;
     dt_session session;
-    dt_dataset *rows, *own; /* rows of `input`, and the job's data meanwhile; NULL: none */
+    /* the data set of --input, and the job's data, which is put aside meanwhile; NULL: not used */
+    dt_dataset *rows, *own;
 } evaluation;
 
-/* Classes of rows are compared with the job's training data, unless it cannot be read: the
- * checkpoint has all else that they need. */
+/* Warns of classes whose shares differ from those in the job's training data. If that cannot be
+ * read there is no warning, since the checkpoint has everything else that the evaluation needs. */
 static dt_status *warn_of_targets(const dt_job *j, const evaluation *e, dt_texts *out) {
     dt_dataset *training = e->rows && e->part == DT_PART_TRAIN ? e->own : j->data, *opened = NULL;
     if (!training) dt_status_free(dt_dataset_create(&opened, &j->dataset));
@@ -367,7 +370,7 @@ static dt_status *report_evaluation(const dt_job *j, const evaluation *e, const 
 
 static dt_status *evaluate(const dt_job *j, const evaluation *e, const dt_run_options *o) {
     dt_sums sums = {0};
-    /* not the job's: a job may be evaluated any number of times */
+    /* an arena of its own, because a job may be evaluated any number of times */
     dt_local_arena arena = dt_arena_create();
     dt_status *bad = dt_trainer_evaluate(e->session.trainer, e->part, o->max_steps, o, &sums);
     if (!bad) bad = report_evaluation(j, e, &sums, o, arena);
@@ -457,18 +460,19 @@ static dt_texts names_of_values(const dt_job *j, const dt_output_use *output) {
 static void name_values(const dt_job *j, dt_class_names *out) {
     for (int i = 0; j->has_compile && i < j->compile.n_outputs; i++) {
         const dt_output_use *o = &j->compile.output[i];
-        /* a loss's row begins with its dt_kind */
+        /* every row begins with its dt_kind */
         const dt_loss_row *loss = (const dt_loss_row *)o->loss.kind;
         if (loss && loss->of == DT_OUTPUT_VALUES && o->target) out->of[i] = names_of_values(j, o);
     }
 }
 
-/* Takes class names from the checkpoint; if it has none, from the job's data where it is open. */
+/* Takes class names from the checkpoint. If it has none, takes them from the job's data, if that is
+ * open. */
 static dt_status *name_classes(const dt_job *j, const dt_saved *c, dt_class_names *out) {
     dt_match match;
     DT_TRY(dt_class_names_read(c, &j->model, j->arena, out));
     if (c->state.classes || !j->data || !j->has_compile) return NULL;
-    /* data to predict need no targets */
+    /* an error is dropped, since data to predict need not have targets */
     dt_status *unmatched = dt_match_types(j->data, &j->model, &j->compile, &match);
     if (!unmatched) dt_class_names_of(j->data, &j->compile, &match, out);
     dt_status_free(unmatched);
@@ -505,7 +509,8 @@ static dt_status *check_request(const dt_job *j, const dt_predict_request *q, dt
     return q->input ? NULL : dt_want(q->split, "dt_job_predict", "split or input");
 }
 
-/* Each worker reads all of what comes, and computes with some. */
+/* Checks the input if there are several workers. Each worker reads all of the input and predicts
+ * some of its batches, so it must be a file. */
 static dt_status *check_input_of_team(const dt_job *j, const dt_predict_request *q) {
     if (!j->strategy.launch.workers || !q->input || strcmp(q->input, "-") != 0) return NULL;
     return dt_suggest(
@@ -516,7 +521,7 @@ static dt_status *check_input_of_team(const dt_job *j, const dt_predict_request 
         "give a file, or predict in one process");
 }
 
-/* To the caller's tensor and to the caller's function, one or both. */
+/* Where predictions go: to the caller's tensor, to the caller's function, or to both. */
 typedef struct audience {
     const dt_predict_request *q;
     dt_gathered *gathered;
@@ -558,8 +563,9 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q,
 
 /* ---- lower ---- */
 
-/* Only compiling needs memory. Text for another compiler has no shards, since its bits are not
- * reproducible anyway, and the dtypes of the job's policy. */
+/* Opens what a stage of `lower` needs. Only the stages that compile need memory. The text for
+ * another compiler has the types of the job's policy, and no shards, since its bits are not
+ * reproducible anyway. */
 static dt_status *open_for(dt_job *j, const char *stage, const dt_run_options *o, dt_session *s) {
     bool ours = strncmp(stage, "stablehlo", strlen("stablehlo")) != 0;
 

@@ -29,7 +29,7 @@ static dt_status *read_file(const char *path, dt_str *out) {
     dt_inflow_close(f);
     if (!s &&
         (out->size == 0 ||
-         out->data[0] != '{')) /* the file is printed, maybe on a terminal, so it must be JSON */
+         out->data[0] != '{')) /* the file is printed, possibly on a terminal, so it must be JSON */
         s = dt_fail(DT_E_DATA_FILE, NULL, "%s: not a recording of a run, which begins with '{'",
                     path);
     return s;

@@ -6,14 +6,12 @@
  *     # yaml-language-server: $schema=dtrain.schema.json
  *
  * It is as strict as the reader where a schema can be: types, limits, names, and no unknown keys.
- * What a reader accepts besides is in it, too: null for a key that may be left out; and for a value
- * of any type a text with a "{word}" of `let` or `Repeat`, which becomes that value. It does not
- * check values against each other (shapes, files, metrics that fit no loss): `dtrain validate`
- * does.
+ * It also allows what the reader allows in addition: null for a key that may be left out, and, in
+ * place of any value, a text with a "{word}" of `let` or `Repeat`. It does not check values against
+ * each other (shapes, files, metrics that fit no loss): `dtrain validate` does.
  *
- * A job that `extends` another has the rest there, so no key is required in it. Objects of sections
- * therefore list optional keys only; required keys are listed once, at the top, for jobs without
- * `extends`.
+ * A job that `extends` another one may leave out any key. Objects of sections therefore list
+ * optional keys only; required keys are listed once, at the top, for jobs without `extends`.
  */
 #include <string.h>
 
@@ -133,7 +131,7 @@ static void put_kind(dt_json *j, const dt_key_table *s, const dt_job_kind *k) {
     dt_json_close(j, ']');
 }
 
-/* A kind whose keys are beside the common ones. */
+/* Writes a kind whose keys are in the same mapping as the keys common to all kinds. */
 static void put_beside(dt_json *j, const dt_field *common, const dt_job_kind *k) {
     dt_json_string(j, "description", k->about);
     dt_json_open(j, "properties", '{');
@@ -153,7 +151,7 @@ static const dt_section *section_named(const char *name) {
     return NULL;
 }
 
-/* The sort whose kinds have their keys in this section, beside the section's own. */
+/* Returns the table of kinds whose keys are in this section, beside the section's own keys. */
 static const dt_key_table *sort_beside(const char *section) {
     int n;
     const dt_key_table *sorts = dt_key_tables(&n);
@@ -180,7 +178,8 @@ static void put_defs(dt_json *j) {
     dt_json_close(j, '}');
 }
 
-/* `if` the section's key names the kind, `then` ...: opened, for the caller to close. */
+/* Begins an object that says: if the section's key names this kind, then the following holds. The
+ * caller closes the object. */
 static void open_if(dt_json *j, const dt_key_table *s, const dt_job_kind *k) {
     const char *key = strrchr(s->key, '.') + 1;
     dt_json_open(j, NULL, '{');
@@ -231,7 +230,7 @@ static void put_section(dt_json *j, const dt_field *f, const dt_section *section
 
 /* ---- required keys ---- */
 
-/* Keys of which a section has one, and no more. */
+/* Groups of keys of which a section must have exactly one. */
 static const struct {
     const char *section, *one, *other;
 } alternatives[] = {

@@ -14,7 +14,7 @@ static void put_value(dt_json *j, const dt_field *f, bool null);
 
 /* ---- constraints ---- */
 
-/* `words`: a text may stand for the value, too. */
+/* Writes a type. With `words`, a text is allowed in place of the value. */
 void dt_schema_type(dt_json *j, const char *type, bool words, bool null) {
     if (words || null) dt_json_open(j, "type", '[');
     dt_json_string(j, words || null ? NULL : "type", type);
@@ -29,7 +29,7 @@ static void put_number(dt_json *j, const char *key, double x) {
     else dt_json_double(j, key, x);
 }
 
-/* Integers have 64 bits. */
+/* Writes the limits of a number. Integers have 64 bits. */
 static void put_limits(dt_json *j, const dt_field *f) {
     bool integer = f->kind == DT_FIELD_INT || f->kind == DT_FIELD_INTS;
     if (dt_field_has_min(f)) put_number(j, f->above_min ? "exclusiveMinimum" : "minimum", f->min);
@@ -54,7 +54,7 @@ static void put_numbers(dt_json *j, const dt_field *f, const char *type, bool lo
     dt_json_close(j, '}');
 }
 
-/* A text: any scalar is one. */
+/* Writes the type of a text. YAML reads any scalar as a text. */
 static void put_text(dt_json *j, const dt_field *f, bool null) {
     dt_json_open(j, "type", '[');
     dt_json_string(j, NULL, "string");
@@ -146,7 +146,7 @@ static void put_preset(dt_json *j, const char *key, const char *preset) {
     else dt_json_string(j, key, preset);
 }
 
-/* Writes a key that is refused, with the reason, which editors show. */
+/* Writes a key that the reader refuses, with the reason, which editors show. */
 static void put_instead(dt_json *j, const dt_field *f) {
     dt_json_open(j, f->name, '{');
     dt_json_string(j, "description", f->instead);
@@ -178,7 +178,7 @@ void dt_schema_fields(dt_json *j, const dt_field *fields) {
         else put_field(j, f);
 }
 
-/* `others`: forms of other keys; NULL: there are none. */
+/* `others` has the forms of keys that are not in the table; NULL: there are no such keys. */
 void dt_schema_properties(dt_json *j, const dt_field *fields, const dt_field *others) {
     dt_json_open(j, "properties", '{');
     dt_schema_fields(j, fields);

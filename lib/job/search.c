@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain plan --search: the same job over replicas x logical devices x batch x rematerialisation x
- * over_replicas. Every candidate is the job with overrides, opened and planned as for the user.
- * Candidates that are refused are counted and reported.
+ * dtrain plan --search: plans the job with all combinations of numbers of replicas, logical
+ * devices, batch sizes, rematerialization and over_replicas. Every candidate is the job with
+ * overrides, opened and planned like any job. Candidates that are refused are counted and reported.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +31,10 @@ typedef struct search {
     bool has_partition, has_assignment, by_replica;
     int mesh[4];
     int64_t examples; /* number of training examples; 0: unknown */
-    bool bounded;     /* larger batches were left out: there are too few examples */
+    bool bounded;     /* there are too few examples for some larger batches, which were left out */
     int n, cap, refused;
     candidate *at;
-    char *why; /* the first refusal */
+    char *why; /* the error of the first candidate that was refused */
 } search;
 
 /* ---- candidates ---- */
@@ -88,7 +88,8 @@ static bool has_examples(search *s, int64_t batch) {
     return has;
 }
 
-/* Larger batches of a job that fits, smaller ones of one that does not. */
+/* Lists the candidates: larger batches for a job that fits, smaller ones for a job that does
+ * not. */
 static void list_candidates(search *s) {
     const int64_t least = s->base.fits ? s->base.batch : s->base.batch / 8,
                   most = s->base.fits ? 4 * s->base.batch : s->base.batch;
@@ -184,7 +185,7 @@ static void plan_all(search *s) {
 
 /* ---- printing candidates ---- */
 
-/* What fits first, then the rate. */
+/* Compares candidates: those that fit come first, then those with more examples per second. */
 static int by_merit(const void *a, const void *b) {
     const candidate *x = a, *y = b;
     if (x->fits != y->fits) return y->fits - x->fits;

@@ -6,14 +6,14 @@
 
 #include "job/plan.h"
 
-/* Finds the shape of a block with this number of devices of a mesh: first the cores of a chip,
- * then neighbours along x, y, z. False: there is no such block. */
+/* Finds the shape of a block with this number of devices of a mesh: first the cores of a chip, then
+ * neighbours along x, y, z. Returns false if there is no such block. */
 bool dt_search_block(const int mesh[4], int devices, int shape[4]);
 /* Opens the job with additional overrides, word[words]. The list of overrides is allocated in
  * `arena`. */
 dt_status *dt_search_open(const dt_job_source *from, char *const *word, int words, dt_arena *arena,
                           dt_job **job) DT_MUST_USE;
-/* dt_plan_search for a request with a run. Prints the slices into `out`. */
+/* Does dt_plan_search for a request with a whole run, and prints the slices into `out`. */
 dt_status *dt_search_run(const dt_search_request *q, dt_str *out, bool *fits) DT_MUST_USE;
 
 #endif

@@ -7,8 +7,9 @@
  *
  * Most candidates are refused by lower bounds before they are planned: a device's share of the
  * variables, the activations that the same policy needed with fewer rows, and the time at the
- * chip's peak, which may miss a limit or be worse than a plan that was found. Large slices are
- * tried first, because their plans give the best bounds for smaller ones.
+ * chip's peak speed. A candidate is refused if one of them exceeds a limit, or if it cannot be
+ * better than a plan that was found. Large slices are tried first, because their plans give the
+ * best bounds for smaller ones.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 
 enum { MOST_WORDS = 10, MOST_SLICES = 16, MOST_SEEN = 512, TENSORS = 4 };
 
-/* From fast with much memory to slow with little. */
+/* Policies of rematerialization, from fast with much memory to slow with little. */
 static const char *const policies[] = {"none", "minimal", "full"};
 enum { POLICIES = 3 };
 
@@ -52,13 +53,14 @@ typedef struct search {
     dt_tree *let;
     bool has_assignment, has_partition;
     bool has_expert_parts; /* a replica's devices divide the experts of the job itself */
-    int logical, slices;   /* as in the job */
+    int logical, slices;   /* the job's own numbers of logical devices and slices */
     int64_t batch;         /* rows of the global batch */
     double examples;       /* examples in the whole run */
     double state;          /* bytes of all variables */
     double flops;          /* floating-point operations of the whole run */
-    double faster; /* factor by which quantization may exceed the chip's bfloat16 peak: 1 or 2 */
-    int n, cap;    /* number of candidates in `at`, which all fit into memory */
+    /* factor by which the chip is faster with the job's quantization than with bfloat16: 1 or 2 */
+    double faster;
+    int n, cap; /* number of candidates in `at`, which all fit into memory */
     point *at;
     int planned, refused;
     int late;  /* number of slices that would miss a limit even at their peak */
@@ -73,7 +75,8 @@ static bool has_expert_words(const dt_tree *let) {
     return dt_tree_get(let, "expert_parts") && dt_tree_get(let, "expert_rest");
 }
 
-/* A word's value; 0: there is none, or it is not a number. */
+/* Returns the value of a word of `let` as a number; 0: there is no such word, or it is not a
+ * number. */
 static int64_t number_of(const dt_tree *let, const char *word) {
     int64_t value = 0;
     const dt_tree *n = dt_tree_get(let, word);
@@ -112,7 +115,8 @@ static void add_word(const search *s, point *c, const char *name, const char *ke
         dt_arena_printf(s->arena, "%s%s=%s", is_named ? "let." : "", is_named ? name : key, value);
 }
 
-/* Writes the overrides of a candidate. False: the slice has no block of devices for a replica. */
+/* Writes the overrides of a candidate. Returns false if the slice has no block of devices for a
+ * replica. */
 static bool say(const search *s, const int mesh[4], point *c) {
     const char *assignment = "strategy.device_assignment";
     int shape[4];
@@ -153,8 +157,8 @@ static double price_of(const search *s, const dt_chip *chip) {
     return 0;
 }
 
-/* Whether the slice would miss a limit even at its chips' peak, or would still be no better than
- * a plan that was found. */
+/* Whether a slice need not be planned: even at its chips' peak it would miss a limit, or be no
+ * better than a plan that was found. */
 static bool is_hopeless(search *s, const dt_chip *chip, int chips) {
     const double least = s->flops / (peak(chip) * s->faster * chips),
                  usd = least * chips * price_of(s, chip) / 3600;
@@ -175,7 +179,8 @@ static double rows_of(const search *s, const point *c) {
     return (double)s->batch / ((double)c->replicas * c->slices);
 }
 
-/* The most bytes of earlier plans with the same split and policy and at most as many rows. */
+/* Returns a lower bound of the bytes of activations: the most that earlier plans needed with the
+ * same split and policy, and at most as many rows. */
 static double least_activations(const search *s, const point *c, int policy) {
     double most = 0;
     for (int i = 0; i < s->n_seen; i++) {

@@ -19,7 +19,7 @@ static const char *const backends[] = {
 #include "backend/backends.h"
 #undef DT_BACKEND
     NULL};
-/* as dt_pjrt_products */
+/* names of dt_pjrt_products, in the same order */
 static const char *const precisions[] = {"float32", "tensorfloat32", NULL};
 static const dt_field backend_fields[] = {
     DT_ENUM(struct backend, type, backends, .required = true, .noun = "back end",
@@ -49,8 +49,9 @@ static const dt_field backend_fields[] = {
 
 const dt_field *dt_backend_fields(void) { return backend_fields; }
 
-/* A plug-in is code, so a job's base, which may be another person's file, must not choose it. Its
- * path is relative to the working directory, like output.dir. */
+/* Checks a plug-in's path, which is relative to the working directory, like output.dir. A plug-in
+ * is code that will run, so a job's base, which may be another person's file, must not choose
+ * it. */
 static dt_status *check_plugin(const dt_job *j, const struct backend *x) {
     if (!x->plugin) return NULL;
     if (j->base && x->plugin_at.source == j->base)
@@ -62,7 +63,8 @@ static dt_status *check_plugin(const dt_job *j, const struct backend *x) {
     return NULL;
 }
 
-/* The cache holds code that will run, so the same rule applies. */
+/* Finds the directory of the compilation cache. It holds code that will run, so the base of a job
+ * must not choose it either. */
 static dt_status *find_cache(const dt_job *j, const struct backend *x, const char **out) {
     const char *path = x->compilation_cache;
     char *local = NULL;
@@ -140,7 +142,8 @@ static dt_status *read_option(dt_arena *arena, const dt_entry *e, dt_pjrt_settin
                : read_unknown(arena, e->value, dt_str_text(&what), out);
 }
 
-/* Settings with a key of their own come first; an option must not set them again. */
+/* Reads the plug-in's settings. Those with a key of their own are read first, and an option must
+ * not set them again. */
 static dt_status *read_settings(dt_job *j, const struct backend *x) {
     const int n = x->options ? x->options->n : 0;
     dt_pjrt_setting *at = dt_arena_array(j->arena, dt_pjrt_setting, n + 2);

@@ -2,7 +2,8 @@
 /*
  * The sections of a job. The table below is the top level; each section is read by the room that it
  * configures. Every section is read even if another one is faulty, so that all faults of a file are
- * reported in one run. Keys of later versions are refused by name, never ignored.
+ * reported in one run. A key that a later version will have is refused with that reason, never
+ * ignored.
  */
 #include <string.h>
 
@@ -61,7 +62,7 @@ enum { TOP_FIELDS = sizeof top_fields / sizeof *top_fields };
 bool dt_job_needs(const char *key, dt_purpose purpose) {
     static const struct {
         const char *key;
-        dt_purpose last; /* the last purpose in their order that needs the key */
+        dt_purpose last; /* the last purpose, in the order of dt_purpose, that needs the key */
     } rows[] = {
         {"dataset", DT_FOR_TOPOLOGY},
         {"model", DT_FOR_TOPOLOGY},

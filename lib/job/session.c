@@ -23,8 +23,8 @@ static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s)
     return NULL;
 }
 
-/* Strict bits are those of our own kernels. Products of bfloat16 are much slower by them where the
- * processor multiplies bfloat16. */
+/* The kernels to compute with. Only dtrain's own kernels give strictly reproducible bits. If the
+ * processor can multiply bfloat16, they are much slower at that. */
 dt_kernels dt_job_kernels(const dt_job *j, dt_kernels asked) {
     if (j->strict) return DT_KERNELS_OWN;
     if (asked != DT_KERNELS_AUTO) return asked;
@@ -89,8 +89,9 @@ static void describe_trainer(const dt_job *j, dt_session *s) {
                                       .how = how_of(j)};
 }
 
-/* For larger weights, the slice and this machine are checked before the weights are made. */
-enum { LARGE_WEIGHTS = 1 << 26 }; /* numbers */
+/* If a model has at least this many parameters, the memory of the slice and of this machine is
+ * checked before weights are allocated. */
+enum { LARGE_WEIGHTS = 1 << 26 };
 
 /* Whether weights are large, and this process computes the whole step. */
 static bool is_large_here(const dt_job *j) {
@@ -104,7 +105,7 @@ static dt_status *outline_fits(dt_job *j, const dt_run_options *o, dt_session *s
     DT_TRY(read_faults(j, o, s));
     if (j->model.parameters >= LARGE_WEIGHTS && dt_resolver_slice(j->strategy.resolver))
         DT_TRY(dt_trainer_check_fits(s->trainer));
-    /* a plug-in's device has its own memory */
+    /* this machine's memory is not checked for a plug-in, whose device has its own memory */
     if (!is_large_here(j) || strcmp(dt_strategy_backend(s->strategy), s->strategy->row->backend))
         return NULL;
     s->model->precision = j->compile.precision;
@@ -135,7 +136,7 @@ dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s) {
     DT_TRY(dt_job_open_data(j));
     DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
     DT_TRY(dt_model_outline(&s->model, &j->model, s->strategy));
-    s->model->seed = j->seed; /* seed of the numbers that steps draw */
+    s->model->seed = j->seed; /* seed of the random numbers that steps draw */
     DT_TRY(dt_job_annotate_model(j, s->model));
     s->optimizer = dt_optimizer_compiled(&j->compile);
     describe_trainer(j, s);

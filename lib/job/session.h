@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The objects that a job needs to compute, or to be planned. */
+/* The objects that a job needs in order to compute or to be planned. */
 #ifndef DT_JOB_SESSION_H
 #define DT_JOB_SESSION_H
 
@@ -15,17 +15,18 @@ typedef struct dt_session {
     dt_faults faults; /* faults to be injected into the run */
 } dt_session;
 
-/* The kernels that the job computes with. asked: by --kernels; AUTO: by nothing. */
+/* Returns the kernels that the job computes with. asked: the choice of --kernels; AUTO: the user
+ * made none. */
 dt_kernels dt_job_kernels(const dt_job *j, dt_kernels asked);
 /* Opens strategy and model, annotated according to `partition`. */
 dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s) DT_MUST_USE;
-/* Opens all members; the optimizer for training only. */
+/* Opens all members. The optimizer is opened only for training. */
 dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training,
                            dt_session *s) DT_MUST_USE;
 /*
  * Opens an outline: its trainer supports dt_trainer_outlined and dt_trainer_priced and prints
  * programs without compiling them; no tensor is allocated and no engine is opened. shards: 0 for a
- * slice; shards keep the bits of sums over the batch on this machine only.
+ * slice, since sums over the batch are divided into shards only on this machine.
  */
 dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s) DT_MUST_USE;
 void dt_session_close(dt_session *s);
@@ -33,13 +34,13 @@ void dt_session_close(dt_session *s);
 /* ---- team.c ---- */
 
 /* Connects to the other workers and sets j->cluster; does nothing if this process is alone.
- * WORKERS_DISAGREE where job or version differ. LAUNCH or NOT_YET for a launcher's processes that
- * do not share the job's work. o (may be NULL) gets an event about missing workers. */
+ * WORKERS_DISAGREE: the job or the version of dtrain differs between workers. LAUNCH or NOT_YET: a
+ * launcher started several processes, but the job's strategy does not divide work among them. o
+ * (may be NULL) gets an event about missing workers. */
 dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o) DT_MUST_USE;
-/* Disconnects. s: the result of this worker's work. If one worker was stopped, all were. */
+/* Disconnects. s is the result of this worker. A signal that stopped one worker has stopped all. */
 void dt_job_close_team(dt_job *j, const dt_status *s);
-/* WORKERS_DISAGREE unless all have the same weights, of the same checkpoint, and the same
- * kernels. */
+/* WORKERS_DISAGREE: workers have different weights, checkpoints or kernels. */
 dt_status *dt_job_compare_team(const dt_job *j, const dt_session *s, const dt_saved *c) DT_MUST_USE;
 
 /* ---- keep_evaluation.c ---- */
@@ -50,7 +51,8 @@ dt_status *dt_job_keep_evaluation(const dt_job *j, const dt_saved *c,
 
 /* ---- run.c ---- */
 
-/* The checkpoint of that path; NULL: the newest below output.dir, where there must be one. */
+/* Returns the checkpoint of that path. With NULL returns the newest one below output.dir; it is an
+ * error if there is none. */
 dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_run_options *o,
                                   dt_saved *c) DT_MUST_USE;
 dt_status *dt_job_load_weights(const dt_job *j, const dt_saved *c, const dt_session *s) DT_MUST_USE;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads files into one tree: the job's file or standard input, its base, a model that Keras wrote,
- * the overrides. Data files are relative to the job's file, output to the working directory; on
- * standard input there is no file, so everything is relative to the working directory.
+ * the overrides. Paths of data files are relative to the job's file, and output paths are relative
+ * to the working directory. If the job is read from standard input, all paths are relative to the
+ * working directory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +15,15 @@
 /*
  * ---- extends ----
  *
- * The base of a job. `extends: base.yaml` is one level deep: every key is then in one of two files.
+ * The base of a job. `extends: base.yaml` is one level deep: a base cannot extend another file, so
+ * every key is in one of two files.
  *
  *     base   strategy: {type: tpu, cluster_resolver: ...}   fit: {epochs: 5}
  *     job    strategy: {type: mirrored, replicas: 2}        fit: {validation_freq: 2}
  *     ──▶    strategy: {type: mirrored, replicas: 2}        fit: {epochs: 5, validation_freq: 2}
  *
- * Mappings are merged key by key. One whose `type` changes is another thing, so it is replaced
- * whole; and so is the optimizer or the loss when it is another one. Null takes a key of the base
- * away.
+ * Mappings are merged key by key. A mapping whose `type` changes is replaced as a whole. So is an
+ * optimizer or a loss of another kind. The value null removes a key of the base.
  */
 
 /* ---- merging ---- */
@@ -33,7 +34,8 @@ static bool same_text(const dt_tree *a, const dt_tree *b) {
     return a->kind == DT_TREE_SCALAR && b->kind == DT_TREE_SCALAR && strcmp(a->text, b->text) == 0;
 }
 
-/* Whether a value names another kind, as `{Adam: {...}}` merged into `{SGD: {...}}` does. */
+/* Whether a value names another kind than the base, as `{Adam: {...}}` merged into `{SGD: {...}}`
+ * does. */
 static bool is_other_kind(const char *key, const dt_tree *base, const dt_tree *over) {
     bool kind = strcmp(key, "optimizer") == 0 || strcmp(key, "loss") == 0;
     return kind &&
@@ -123,8 +125,8 @@ static const char *directory_of(dt_job *j, const char *path) {
     return dt_arena_strdup(j->arena, directory);
 }
 
-/* Refuses `extends=...` on the command line: the base belongs to the file, which has been read by
- * then. */
+/* Refuses `extends=...` on the command line: when overrides are applied, the base has been read
+ * already. */
 static dt_status *check_override(dt_arena *arena, int number, const char *assignment) {
     const size_t n = strlen("extends");
     if (strncmp(assignment, "extends", n) != 0 || !assignment[n] || !strchr("=.", assignment[n]))
@@ -156,8 +158,8 @@ static const dt_source *leave_overrides(dt_tree *t) {
     return first;
 }
 
-/* Moves the location of a key to its override strategy.KEY..., because the line in the file belongs
- * to another strategy. */
+/* Gives a key the location of the override strategy.KEY=..., because the line in the file belongs
+ * to the strategy that was replaced. */
 static void move_key(dt_entry *e, const dt_source *override) {
     const size_t from = strlen("strategy.");
     if (e->key_at.source != override && strncmp(override->text, "strategy.", from) == 0)
@@ -206,16 +208,16 @@ bool dt_job_is_of_files(const dt_job *j, const dt_source *source) {
     return source == j->tree->at.source || (j->base && source == j->base);
 }
 
-/* Whether an earlier override set the value. Then a second one of another kind is an error, which
- * is reported later. */
+/* Whether an earlier override set the value. If so, an override that names another kind is an
+ * error, which is reported later. */
 static bool is_overridden(const dt_job *j, const dt_tree *t) {
     return !dt_job_is_of_files(j, t->kind == DT_TREE_MAP && t->n > 0 ? t->entry[0].key_at.source
                                                                      : t->at.source);
 }
 
-/* As with a base, `compile.optimizer.Adam.learning_rate=0.1` over `{SGD: {...}}` names another
- * optimizer, which drops the file's arguments. If it is the same by another name, `adam`, they
- * stay. */
+/* Handles overrides such as `compile.optimizer.Adam.learning_rate=0.1`. If the file has `{SGD:
+ * {...}}`, the override names another optimizer, and the file's arguments are dropped, as when a
+ * base is merged. If the file has `adam`, which is the same optimizer, its arguments stay. */
 static void change_kind(dt_job *j, const dt_key_table *sort, const char *assignment) {
     const size_t n = strlen(sort->key), stem = strlen("compile.");
     dt_tree *t = dt_tree_get(dt_tree_get(j->tree, "compile"), sort->key + stem);
@@ -233,8 +235,8 @@ static void change_kind(dt_job *j, const dt_key_table *sort, const char *assignm
 }
 
 /* Whether an override determines the source of the layers: it sets the whole model or its file, or
- * removes a key beside the file. Such overrides come first; the others then meet the layers of the
- * file. */
+ * removes a key beside the file. Such overrides are applied first, so that the others can change
+ * the layers of that file. */
 static bool names_model(const char *assignment) {
     static const char *const whole[] = {"model=", "model." DT_KERAS_KEY "="};
     static const char *const removed[] = {"model.type=", "model.layers=", "model.outputs="};
@@ -282,7 +284,7 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) {
     dt_status *s = extend(j);
     if (!s) s = apply_overrides(j, source, true);
     if (!s) s = dt_job_import_model(j);
-    if (s) /* without its base or its layers, nothing more can be said about the job */
+    if (s) /* without its base or its layers, nothing else about the job can be checked */
         j->tree = NULL;
     dt_status_append(&faults, s);
     if (j->tree) dt_status_append(&faults, apply_overrides(j, source, false));
@@ -291,8 +293,8 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) {
 
 /* ---- data files of a base ---- */
 
-/* The directory of the base's file, as seen from the job's directory, from which the base was
- * found. */
+/* The directory of the base's file, relative to the job's directory. The path of the base is
+ * relative to the same directory. */
 static char *directory_of_base(const dt_job *j) {
     const char *base = j->base->name;
     size_t n = strlen(j->data_directory);
@@ -304,14 +306,15 @@ static void move_path(const dt_job *j, const char *directory, dt_tree *t) {
     char *path = dt_path_join(directory, t->text);
     t->text = dt_arena_strdup(j->arena, path);
     free(path);
-    /* a variable's value may be an absolute path */
+    /* the path begins with a variable, whose value may be an absolute path */
     if (!t->recorded || strchr("$~", *t->recorded)) return;
     path = dt_path_join(directory, t->recorded);
     t->recorded = dt_arena_strdup(j->arena, path);
     free(path);
 }
 
-/* Whether the text is a count, such as `validation: 1000` of synthetic data, and no file. */
+/* Whether the text is a number of examples, such as `validation: 1000` of synthetic data, and not a
+ * file. */
 static bool is_count(const dt_tree *t) {
     int64_t n;
     return t->kind == DT_TREE_SCALAR && !t->quoted && dt_parse_int64(t->text, &n);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Substitution in the texts of a job: {name}, {run_dir}, the words of its `let`, and in
- * paths ${VARIABLE} and ${VARIABLE:-default}. Every other {word} is an error, so that a misspelt
- * one does not become a directory; but the variables of a Repeat stay in its layers, for the model
- * to replace. First are the values of let, then the name, then output.dir, which may use it, then
- * all others, which may use both. Substituted text is not substituted again.
+ * Substitution in the texts of a job: {name}, {run_dir}, the words of its `let`, and in paths
+ * ${VARIABLE} and ${VARIABLE:-default}. Every other {word} is an error, so that a misspelt word
+ * does not become part of a path. Only the variables of a Repeat stay in its layers, where the
+ * model replaces them. The values of `let` are substituted first, then the name, then output.dir,
+ * which may use the name, then all others, which may use both. Substituted text is not substituted
+ * again.
  *
- * The environment holds secrets, and what a run leaves behind is shared. So a path with ${VARIABLE}
- * is two texts: its value, which files are opened by, and the text with ${VARIABLE} as it was
- * written, which is all that hashes, checkpoints, records and reports know. If a run's record
- * repeats a path, as in a warning, j->variable has the text to put back. Values must be UTF-8
- * without control characters, and all texts together may not grow beyond the size of a job file.
+ * The environment may hold secrets, and the files of a run are shared. So a path with ${VARIABLE}
+ * is kept as two texts: its value, by which files are opened, and the text with ${VARIABLE} as it
+ * was written. Hashes, checkpoints, records and reports contain only the second one. If a run's
+ * record repeats a path, as in a warning, j->variable has the text to write instead. Values must be
+ * UTF-8 without control characters, and all texts together may not grow beyond the size of a job
+ * file.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -29,14 +31,15 @@
  *     ...
  *           - Dense: {units: "{width}"}      # dtrain plan job.yaml let.width=8192
  *
- * A text that is nothing but a word becomes its value, a number, a word, null, a list or a mapping,
- * which keeps its place in the file. A value may use names defined before it. A name that is not
- * used is an error, because a misspelt override would change nothing. With overrides, words of
- * the file may be unused: a user who sets dataset.global_batch_size=256 need not know that it
- * replaces "{batch}".
+ * A text that consists of one {word} is replaced by the word's value: a number, a text, null, a
+ * list or a mapping, which keeps its source location. A value may use names defined before it. A
+ * name that is not used is an error, because a misspelt override would change nothing. With
+ * overrides, words of the file may be unused: a user who sets dataset.global_batch_size=256 need
+ * not know that it replaces "{batch}".
  */
 
-/* The value of a word of n bytes, which counts as used; NULL: there is no such word. */
+/* Returns the value of a word of n bytes, and marks the word as used; NULL: there is no such
+ * word. */
 static const dt_tree *let_value(const dt_substitution *c, const char *word, size_t n) {
     int i = dt_hash_index_first(&c->words, dt_hash_bytes(0, word, n));
     for (; i >= 0; i = dt_hash_index_next(&c->words, i)) {
@@ -48,7 +51,8 @@ static const dt_tree *let_value(const dt_substitution *c, const char *word, size
     return NULL;
 }
 
-/* A word has one meaning: the variables of a Repeat may not be words of let. Reports all faults. */
+/* Checks that no variable of a Repeat is also a word of let, so that a word has one meaning.
+ * Reports all faults. */
 static dt_status *let_check_variables(const dt_substitution *c, const dt_tree *variables) {
     dt_status *faults = NULL;
     for (int i = 0; variables && variables->kind == DT_TREE_MAP && i < variables->n; i++)
@@ -89,8 +93,9 @@ static dt_status *let_find(dt_job *j, dt_substitution *c) {
     return faults;
 }
 
-/* Whether a word may be unused. In plans all words of files may be unused, because plans also try
- * other strategies and sizes. Otherwise an override of an unused word is reported. */
+/* Whether a word may be unused. In plans, all words of files may be, because plans also try other
+ * strategies and sizes. Otherwise a word may be unused if overrides replaced values of the file,
+ * but not if an override set the word itself. */
 static bool may_be_idle(const dt_job *j, const dt_entry *e) {
     bool in_files = dt_job_is_of_files(j, e->key_at.source);
     return e->value->kind == DT_TREE_NULL || (in_files && j->purpose == DT_FOR_PLAN) ||
@@ -119,7 +124,7 @@ static dt_status *let_check_used(const dt_job *j, const dt_substitution *c) {
 
 enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 8, LONGEST_NAME = 200, NODE_BYTES = 16 };
 
-/* A part of a text; depth: nesting of defaults in defaults. */
+/* A part of a text. depth counts defaults within defaults. */
 typedef struct piece {
     const dt_location *at;
     const char *from, *to;
@@ -179,7 +184,7 @@ static dt_status *put_let(const dt_location *at, const char *word, const dt_tree
     return NULL;
 }
 
-/* Whether the key's value is the path of a checkpoint, in which braces may also hold names of
+/* Whether the key's value is the path of a checkpoint, in which braces may also contain names of
  * metrics. */
 static bool is_filepath(const char *key) {
     const char *last = key ? strrchr(key, '.') : NULL;
@@ -220,7 +225,7 @@ static dt_status *put_word(dt_substitution *c, const dt_location *at, const char
 
 /* ---- ${VARIABLE} ---- */
 
-/* A step of map may name a file. */
+/* Whether the key names a tokenizer, which may be a file. */
 static bool is_tokenizer(const char *key) {
     return key && strncmp(key, "dataset.", strlen("dataset.")) == 0 &&
            (strstr(key, ".tokenizer.path") ||
@@ -229,7 +234,7 @@ static bool is_tokenizer(const char *key) {
              strcmp(key + strlen(key) - strlen(".tokenizer"), ".tokenizer") == 0));
 }
 
-/* A step of map may name a file of words. */
+/* Whether the key names a vocabulary, which may be a file of words. */
 static bool is_vocabulary(const char *key) {
     static const char vocabulary[] = ".vocabulary";
     const size_t n = key ? strlen(key) : 0, stem = strlen("dataset.map."), end = strlen(vocabulary);
@@ -289,7 +294,7 @@ static dt_status *check_value(const dt_location *at, const char *variable, const
     return NULL;
 }
 
-/* The bracket that closes the one before `from`, with nested ones skipped. */
+/* Finds the bracket that closes the one before `from`. Nested brackets are skipped. */
 static const char *closing(const char *from, const char *to) {
     int open = 1;
     for (const char *p = from; p < to; p++) {
@@ -305,7 +310,8 @@ static dt_status *malformed(const piece *p) {
                    "write ${VARIABLE} or ${VARIABLE:-default}, got '${%.*s}'", shown, p->from);
 }
 
-/* As in a shell, the default after `:-` also replaces an empty variable. */
+/* Replaces ${VARIABLE} or ${VARIABLE:-default}. As in a shell, the default is also used if the
+ * variable is empty. */
 static dt_status *put_variable(dt_substitution *c, const piece *p, texts *out) {
     size_t n = dt_word_length(p->from, p->to);
     const char *rest = p->from + n;
@@ -327,8 +333,9 @@ static dt_status *put_variable(dt_substitution *c, const piece *p, texts *out) {
 
 /* ---- texts ---- */
 
-/* Substitutes the word or variable at p->from, which is '{' or "${"; *end is after it. A variable
- * is recorded as written, so that the record is the same whether it is set or not. */
+/* Substitutes the word or variable at p->from, which is '{' or "${"; Sets *end to the position
+ * after it. A variable is recorded as written, so that the record is the same whether or not the
+ * variable is set. */
 static dt_status *put_one(dt_substitution *c, const piece *p, texts *out, const char **end) {
     if (*p->from == '$') {
         const char *close = closing(p->from + 2, p->to);
@@ -342,7 +349,7 @@ static dt_status *put_one(dt_substitution *c, const piece *p, texts *out, const 
         return NULL;
     }
     size_t n = dt_word_length(p->from + 1, p->to);
-    /* no substitution, only a bracket */
+    /* the brace does not begin a substitution */
     if (n == 0 || p->from + 1 + n == p->to || p->from[1 + n] != '}') {
         put(out, "{", 1);
         *end = p->from + 1;
@@ -366,7 +373,8 @@ static dt_status *expand(dt_substitution *c, const piece *p, texts *out) {
     return NULL;
 }
 
-/* The value of the word of `let` that is the whole text; NULL: the text is something else. */
+/* If the whole text is one {word}, returns the value of that word of `let`; NULL: the text is
+ * something else. */
 static const dt_tree *whole_value(const dt_substitution *c, const char *text) {
     size_t n = *text == '{' ? dt_word_length(text + 1, text + strlen(text)) : 0;
     if (n == 0 || strcmp(text + 1 + n, "}") != 0 || is_filepath(c->key) ||
@@ -409,9 +417,12 @@ static dt_status *substitute_text(dt_substitution *c, dt_tree *t) {
     if (!s) {
         t->text = dt_arena_strdup(c->arena, dt_str_text(&text.value));
         t->recorded = text.differ ? dt_arena_strdup(c->arena, dt_str_text(&text.recorded)) : NULL;
-        t->quoted |= text.differ; /* a path, even if the value looks like a number */
+        /* a substituted path stays a text, even if it looks like a number */
+        t->quoted |= text.differ;
     }
-    if (t->recorded && !is_path(c->key)) { /* a word of let, or the run's directory */
+    /* outside of paths, only a word of let or the run's directory can make the recorded text
+     * differ */
+    if (t->recorded && !is_path(c->key)) {
         t->text = t->recorded;
         s = not_a_path(t);
     }
@@ -437,15 +448,15 @@ static dt_status *localize(dt_substitution *c, dt_tree *t) {
     return NULL;
 }
 
-/* Substitutes variables in a key's value. In `match`, braces belong to patterns and stay. A
- * Repeat has variables of its own. */
+/* Substitutes variables in a key's value. In the value of `match`, braces belong to patterns and
+ * are left as they are. A Repeat has variables of its own. */
 static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e) {
     const dt_tree *variables = strcmp(e->key, "Repeat") == 0 ? dt_tree_get(e->value, "for") : NULL;
     const dt_substitution_scope *outer = c->scope, inner = {variables, outer};
     if (strcmp(e->key, "match") == 0) return NULL;
     dt_status *faults = let_check_variables(c, variables);
     const char *above = c->key;
-    dt_str key = {0}; /* no key that counts here is as long as a part of it may be */
+    dt_str key = {0}; /* keys that matter here are short; of a longer key, only a part is kept */
     dt_str_printf(&key, "%s%s%.*s", above ? above : "", above && *above ? "." : "", LONGEST_NAME,
                   e->key);
     c->key = dt_str_text(&key);
@@ -467,7 +478,7 @@ dt_status *dt_substitute(dt_substitution *c, dt_tree *t) {
     }
     const char *key = c->key;
     if (t->kind == DT_TREE_LIST && is_vocabulary(key))
-        c->key = NULL; /* the value is a list of words, not a file of them */
+        c->key = NULL; /* words in a list are words themselves, not names of files */
     for (int i = 0; i < t->n; i++)
         dt_status_append(&faults, t->kind == DT_TREE_MAP ? substitute_entry(c, &t->entry[i])
                                                          : dt_substitute(c, t->item[i]));
@@ -484,7 +495,7 @@ static bool is_name(const char *name) {
            name[strspn(name, allowed)] == '\0';
 }
 
-/* "job" of "dir/job.yaml". */
+/* Returns the name of a job's file without folder and extension: "job" for "dir/job.yaml". */
 static const char *name_of_file(dt_arena *arena, const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     size_t n = strlen(base);
@@ -527,7 +538,8 @@ static dt_status *find_run_dir(dt_job *j, dt_substitution *c) {
     return NULL;
 }
 
-/* In plans, --tpu or --what-if may have replaced a value that used a word of `let`. */
+/* Substitutes in the whole job. An unused word of `let` is no fault in a plan, since --tpu or
+ * --what-if may have replaced the value that used it. */
 dt_status *dt_job_substitute(dt_job *j, const char *path) {
     dt_substitution c = {.arena = j->arena, .job = j};
     dt_status *faults = let_find(j, &c);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sweep: trials of one job, each a run in a folder of its own.
+ * A sweep: several runs (trials) of one job with different settings, each in its own folder.
  *
  *     sweep_space.c    lists and ranges of values, and the values of a trial
  *     sweep_open.c     options, the job, the folder and its settings (sweep.json)
- *     sweep_run.c      which trial is next, rungs of halving, results (trials.jsonl)
+ *     sweep_run.c      chooses the next trial, successive halving, results (trials.jsonl)
  *     sweep_board.c    the leaderboard, best.yaml and the report
  *
  * A trial's values are a function of seed, key and number, and its results are a line that is
@@ -30,13 +30,13 @@ typedef enum dt_sweep_kind {
 
 /* A key with several values. */
 typedef struct dt_sweep_range {
-    const char *key;  /* "let.width" */
+    const char *key;  /* a key of the job, such as "let.width" */
     const char *text; /* the override as given */
-    int operand;      /* its index among the overrides */
+    int operand;      /* index of the override in the list of all overrides */
     dt_sweep_kind kind;
-    int n; /* list */
+    int n; /* number of values of a list */
     const char *const *value;
-    double least, most; /* ranges; both ends are included */
+    double least, most; /* ends of a range, both included */
 } dt_sweep_range;
 
 typedef struct dt_sweep_space {
@@ -50,7 +50,8 @@ typedef struct dt_sweep_space {
  * (BAD_OVERRIDE). */
 dt_status *dt_space_read(dt_arena *arena, const char *const *overrides, int n,
                          dt_sweep_space *out) DT_MUST_USE;
-/* The value of a parameter in trial i, counted from 0, in the arena. */
+/* Returns the value of a parameter in trial i (counted from 0), in the arena: from the grid, or
+ * drawn at random. */
 const char *dt_space_grid(dt_arena *arena, const dt_sweep_space *s, int64_t i, int parameter);
 const char *dt_space_random(dt_arena *arena, const dt_sweep_space *s, uint64_t seed, int64_t i,
                             int parameter);
@@ -66,20 +67,21 @@ typedef enum dt_sweep_state {
 } dt_sweep_state;
 
 typedef struct dt_sweep_entry {
-    const char *const *value;     /* [space.n] */
-    const char *const *overrides; /* [n_overrides] */
+    const char *const *value;     /* [space.n] value of each parameter in this trial */
+    const char *const *overrides; /* [n_overrides] overrides that the trial's job is opened with */
     const char *settings;
-    const char *directory; /* path below -C */
-    dt_sweep_state state;  /* state in its last rung */
-    int rung;              /* number of the rung, from 0 */
+    const char *directory; /* directory of the trial's run, relative to the directory of -C */
+    dt_sweep_state state;  /* state in the last rung that the trial took part in */
+    int rung;              /* number of that rung, from 0 */
     bool scored[DT_SWEEP_MOST_RUNGS];
-    double score[DT_SWEEP_MOST_RUNGS]; /* the metric at the end of each rung; NaN: none */
+    /* the metric at the end of each rung; NaN: it has no value */
+    double score[DT_SWEEP_MOST_RUNGS];
     int exit_code;
-    const char *error;  /* NULL: none */
+    const char *error;  /* error of the trial; NULL: none */
     const char *sha256; /* weights_sha256 of the run; NULL: unknown */
 } dt_sweep_entry;
 
-struct dt_sweep { /* the public handle */
+struct dt_sweep { /* the type behind the public handle */
     int refs;
     dt_arena *arena;
     dt_job *job; /* the job with the settings of the first valid trial */
@@ -91,11 +93,12 @@ struct dt_sweep { /* the public handle */
     uint64_t seed;
     int64_t halving;
     const char *metric, *title;
-    const char *directory; /* path below -C */
+    const char *directory; /* directory of the sweep, relative to the directory of -C */
     dt_writer lock;
     bool locked;
-    bool torn;                    /* the last line of trials.jsonl is incomplete */
-    int rungs, rung, halted_code; /* rung: the current one, from 0 */
+    /* the last line of trials.jsonl is incomplete, because a process was killed */
+    bool torn;
+    int rungs, rung, halted_code; /* number of rungs, and the current one, from 0 */
     int n;
     dt_sweep_entry *trial;
 };
@@ -106,11 +109,12 @@ struct dt_sweep { /* the public handle */
 
 /* Reads the results in trials.jsonl, if it exists. */
 dt_status *dt_sweep_read_results(dt_sweep *s) DT_MUST_USE;
-/* The last rung in which the trial has a result; -1: none, or the trial failed later. */
+/* Returns the last rung in which the trial has a result; -1: it has no result, or it failed
+ * later. */
 int dt_trial_scored(const dt_sweep *s, const dt_sweep_entry *t);
 /* The trials, best first, into order[s->n]; returns how many of them have a result. */
 int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order);
-/* The end of a rung, of `all` epochs or steps. */
+/* Returns the epochs or steps after which a rung ends, if the whole job has `all` of them. */
 int64_t dt_sweep_budget(const dt_sweep *s, int rung, int64_t all);
 
 #endif

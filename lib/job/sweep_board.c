@@ -19,8 +19,8 @@ enum { MOST_COLUMNS = 5 + DT_SWEEP_MOST_PARAMETERS, CELL = 64 };
 typedef struct board {
     const dt_sweep *s;
     const dt_sweep_entry **order;
-    int columns, rows;  /* rows: the titles, then a trial each */
-    char (*cell)[CELL]; /* [rows * columns] */
+    int columns, rows;  /* the first row has the titles, and each further row a trial */
+    char (*cell)[CELL]; /* [rows * columns] texts */
 } board;
 
 /* Writes a cell; a text that is too long is cut between two characters. */
@@ -39,7 +39,7 @@ static void put_score(const board *b, int row, int column, double x) {
     put_cell(b, row, column, text);
 }
 
-/* "learning_rate" of "learning_rate=0.1 width=64". */
+/* Writes the titles: from settings such as "learning_rate=0.1 width=64", the names before '='. */
 static void put_titles(const board *b) {
     const char *const titles[] = {"rank", "trial", b->s->metric, "outcome"};
     const char *at = b->s->trial[0].settings;
@@ -95,7 +95,7 @@ static void print_table(const board *b, dt_str *out) {
     }
 }
 
-/* The reasons of failures, below the table. */
+/* Prints the errors of failed trials below the table. */
 static void print_errors(const board *b, dt_str *out) {
     for (int i = 0; i < b->s->n; i++) {
         const dt_sweep_entry *t = b->order[i];
@@ -169,7 +169,8 @@ DT_API dt_status *dt_sweep_text(const dt_sweep *s, bool json, char **text) {
 
 /* ---- best.yaml ---- */
 
-/* The relative path from one existing folder to another: "../../data". The caller frees it. */
+/* Returns the relative path from one existing folder to another, such as "../../data". The caller
+ * frees it. */
 static char *way_between(const char *from, const char *to) {
     char *a = realpath(*from ? from : ".", NULL), *b = realpath(*to ? to : ".", NULL);
     dt_str way = {0};
@@ -188,8 +189,8 @@ static char *way_between(const char *from, const char *to) {
     return dt_str_take(&way);
 }
 
-/* The text of a trial's job. The job is read again, because a leaderboard keeps none for each
- * trial. Paths of data files are relative to the sweep's folder. */
+/* Returns the text of a trial's job. The job is read again, because the leaderboard does not keep
+ * the jobs of trials. Paths of data files are relative to the sweep's folder. */
 static dt_status *job_text(const dt_sweep *s, const dt_sweep_entry *t, char **text) {
     dt_job_source source = s->source;
     dt_job *job = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening a sweep: its options, its job, its trials, and its folder. The folder's sweep.json has
- * the settings that determine the trials; a sweep with other settings is refused in that folder.
+ * Opening a sweep: its options, its job, its trials, and its folder. The settings that determine
+ * the trials are stored in the folder as sweep.json. A sweep with other settings cannot use the
+ * same folder.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ static void take_folds(dt_sweep *s) {
     if (s->space.n > 0) return;
     dt_status *bad = dt_job_open(&job, &s->source);
     const int folds = bad ? 0 : dt_job_folds(job);
-    /* if the job is invalid, it has no folds, and the missing list of values is reported */
+    /* an invalid job has no folds, so that the error is the missing list of values */
     dt_status_free(bad);
     dt_job_unref(job);
     if (folds == 0) return;
@@ -88,7 +89,7 @@ static bool is_output(const char *override) {
     return strncmp(override, "output.dir=", strlen("output.dir=")) == 0;
 }
 
-/* The overrides of a trial; the last one, its output.dir, is still missing. */
+/* Makes the overrides of a trial, except the last one, which will set output.dir. */
 static void make_overrides(dt_sweep *s, dt_sweep_entry *t) {
     const char **to = dt_arena_array(s->arena, const char *, s->source.n_overrides + 1);
     int n = 0;
@@ -119,7 +120,8 @@ static void make_trial(dt_sweep *s, int i) {
     make_overrides(s, t);
 }
 
-/* A word as in a job file, in quotes if YAML would read it as something else. */
+/* Returns a word as it is written in a job file: in quotes if YAML would read it as something
+ * else. */
 static const char *quoted(dt_arena *arena, const char *text) {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+/-$";
@@ -130,7 +132,8 @@ static const char *quoted(dt_arena *arena, const char *text) {
     return dt_arena_take(arena, &json);
 }
 
-/* Sets the folders of trials, below the job's output.dir; -C is prepended to all. */
+/* Sets the folders of trials, below the job's output.dir. The directory of -C is prepended to
+ * each. */
 static void place_trials(dt_sweep *s) {
     char *directory = dt_job_output(s->job);
     s->directory = dt_arena_strdup(s->arena, directory);
@@ -227,8 +230,8 @@ int64_t dt_sweep_budget(const dt_sweep *s, int rung, int64_t all) {
     return all;
 }
 
-/* Chooses the number of rungs, such that the last one has at least one trial and the first at least
- * one epoch or step. */
+/* Chooses the number of rungs, so that at least one trial is left in the last rung and the first
+ * rung has at least one epoch or step. */
 static dt_status *count_rungs(dt_sweep *s, int64_t halving) {
     const dt_fit_spec *fit = &s->job->fit;
     int64_t part = fit->epochs > 0 ? fit->epochs : fit->steps, trials = s->n;
@@ -280,7 +283,7 @@ static void make_title(dt_sweep *s) {
 
 /* ---- the folder ---- */
 
-/* Puts "{run_dir}" in place of output.dir, in front of paths. */
+/* Replaces output.dir by "{run_dir}" at the start of all paths. */
 static void forget_directory(json_t *t, const char *directory) {
     const size_t n = strlen(directory);
     const char *key;
@@ -295,7 +298,8 @@ static void forget_directory(json_t *t, const char *directory) {
     json_array_foreach(t, i, value) forget_directory(value, directory);
 }
 
-/* The SHA-256 of the job wherever its folder is: a sweep that was moved is the same one. */
+/* Returns a SHA-256 of the job that does not depend on the sweep's folder, so that a sweep can be
+ * moved. */
 static dt_digest digest_of(const dt_job *j) {
     json_t *t = json_loads(j->json, 0, NULL), *output = json_object_get(t, "output");
     json_object_del(output, "dir");

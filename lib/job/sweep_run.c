@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The results of trials, and which one is next. trials.jsonl in the sweep's folder has a line for
- * each rung of a trial that needs no repetition:
+ * each finished rung of a trial:
  *
  *     {"v": 1, "trial": 3, "rung": 1, "exit": 0, "score": 0.31, "weights_sha256": "...", ...}
  *
- * With successive halving all trials of a rung train for an equal part of the job; then the best of
- * them, one in `halving`, resume in the next rung. In the last rung they train to the job's end.
+ * With successive halving, all trials of a rung train for an equal part of the job. Then the best
+ * of them (one of every `halving` trials) resume in the next rung. In the last rung they train to
+ * the job's end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +17,14 @@
 #include "job/sweep.h"
 #include "report/run.h"
 
-/* Exit codes that another attempt with the same settings would have again. */
+/* Exit codes that another attempt with the same settings would return again, so that the trial is
+ * finished. */
 enum { OK = 0, BAD_JOB = 78, DIVERGED = 79 };
 
 static bool is_lasting(int code) { return code == OK || code == BAD_JOB || code == DIVERGED; }
 
-/* Whether the trial was stopped or killed from outside, or lacked memory: the next attempt may
- * succeed. */
+/* Whether the exit code means that the trial was stopped or killed from outside, or lacked memory,
+ * so that another attempt may succeed. */
 static bool is_interruption(int code) {
     return code == 71 || code == 73 || code == 74 || code == 75 || code == 77 || code > 128;
 }
@@ -30,7 +32,7 @@ static bool is_interruption(int code) {
 /* ---- results ---- */
 
 typedef struct result {
-    int trial, rung, exit_code; /* trial: from 0 */
+    int trial, rung, exit_code; /* `trial` counts from 0 */
     double score;
     const char *sha256, *error;
 } result;
@@ -66,7 +68,8 @@ static bool read_result(const dt_sweep *s, const json_t *line, result *r) {
     return true;
 }
 
-/* A line that is incomplete or in another format is ignored: its trial is trained again. */
+/* Reads a line of results. A line that is incomplete or has another form is ignored, and its trial
+ * is trained again. */
 static void read_line(dt_sweep *s, const char *path, const char *at, size_t n) {
     json_t *line = NULL;
     result r;
@@ -85,7 +88,8 @@ dt_status *dt_sweep_read_results(dt_sweep *s) {
         dt_status_free(bad);
         bad = NULL;
     }
-    /* after a power cut the file may contain zero bytes, which end neither a line nor the text */
+    /* the text may contain zero bytes, which a power cut can leave behind, so its end is computed
+     * from its size */
     const char *at = dt_str_text(&text), *const all = at + text.size;
     for (const char *end; !bad && (end = memchr(at, '\n', (size_t)(all - at))); at = end + 1)
         if (end > at) read_line(s, path, at, (size_t)(end - at));
@@ -93,7 +97,8 @@ dt_status *dt_sweep_read_results(dt_sweep *s) {
     return bad;
 }
 
-/* The line begins with a line break, which ends a line that a killed process left incomplete. */
+/* Writes a result. Its line begins with a line feed, in case a killed process left the line before
+ * it incomplete. */
 static dt_status *write_result(dt_sweep *s, const result *r) {
     dt_local_str line = {0};
     dt_writer w;
@@ -119,7 +124,7 @@ static dt_status *write_result(dt_sweep *s, const result *r) {
     return bad;
 }
 
-/* Reads the metric of the weights that the trial has kept. */
+/* Reads the metric that belongs to the weights which the trial keeps. */
 static dt_status *read_run(const dt_sweep *s, const dt_sweep_entry *t, result *r) {
     dt_report_run run;
     DT_TRY(dt_report_run_read(&run, t->directory));
@@ -144,7 +149,7 @@ int dt_trial_scored(const dt_sweep *s, const dt_sweep_entry *t) {
 typedef struct place {
     const dt_sweep_entry *trial;
     int rung;
-    double score; /* score: lower is better; infinite: there is none */
+    double score; /* lower is better; infinite: the trial has no score */
 } place;
 
 static int by_place(const void *a, const void *b) {
@@ -177,8 +182,8 @@ int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order) {
 
 /* ---- the next trial ---- */
 
-/* Whether the trial takes part in a rung: all trials in the first, later the best of the previous
- * rung. */
+/* Sets in[i] to whether trial i takes part in a rung: all trials do in the first rung, later the
+ * best of the previous rung. Returns their number. */
 static int promoted(const dt_sweep *s, int rung, bool *in) {
     int members = s->n;
     for (int i = 0; i < s->n; i++) in[i] = true;
@@ -197,13 +202,14 @@ static int promoted(const dt_sweep *s, int rung, bool *in) {
     return members;
 }
 
-/* Whether the trial has ended in this rung. A failed trial has; an interrupted one has not, so the
+/* Whether the trial is finished in this rung. A failed trial is; an interrupted one is not, so the
  * rung stays open. */
 static bool is_over(const dt_sweep_entry *t, int rung) {
     return t->scored[rung] || t->state == DT_TRIAL_FAILED;
 }
 
-/* The first trial that waits in the current rung; *open: some trial of the rung has not ended. */
+/* Returns the first trial that waits in the current rung. Sets *open to whether any trial of the
+ * rung is unfinished. */
 static dt_sweep_entry *find_waiting(dt_sweep *s, const bool *in, bool *open) {
     *open = false;
     for (int i = 0; i < s->n; i++) {
@@ -289,7 +295,8 @@ DT_API dt_status *dt_sweep_ended(dt_sweep *s, int number, int exit_code, const c
     dt_status *bad = exit_code == OK ? read_run(s, t, &r) : NULL;
     if (!bad && is_lasting(exit_code)) bad = write_result(s, &r);
     if (bad) {
-        r.exit_code = dt_status_code(bad); /* a result that could not be written does not count */
+        /* if the result could not be written, the trial does not count as finished */
+        r.exit_code = dt_status_code(bad);
         note_halt(s, r.exit_code == 66 ? 74 : r.exit_code);
     }
     take(s, &r);

@@ -2,10 +2,10 @@
 /*
  * Lists and ranges of values, and the values of a trial.
  *
- *     key=a,b,c          a list; commas inside brackets, braces and quotes separate nothing
+ *     key=a,b,c          a list; commas inside brackets, braces and quotes do not separate
  *     key=0.1..0.5       a range of numbers, evenly distributed
  *     key=16..64         a range of integers, both ends included
- *     key=log:1e-4..0.1  evenly distributed by their logarithm; integers as well
+ *     key=log:1e-4..0.1  evenly distributed on a logarithmic scale; also for integers
  *
  * Anything else is one value. Random numbers are Philox 4x32-10, keyed by the seed and the key's
  * name, with the trial's number as the stream. So adding a key, or more trials, does not change
@@ -22,7 +22,7 @@
 
 typedef struct reading {
     dt_arena *arena;
-    const dt_source *source; /* "override 2" */
+    const dt_source *source; /* name for messages, such as "override 2" */
     const char *value;       /* the text after the '=' */
 } reading;
 
@@ -40,7 +40,8 @@ static dt_status *fault(const reading *r, const char *at, size_t n, const char *
     return dt_fail(DT_E_BAD_OVERRIDE, &where, "%s", what);
 }
 
-/* The end of the item at `at`: a comma outside of brackets and quotes, or the end of the text. */
+/* Finds the end of the item that begins at `at`: a comma outside of brackets and quotes, or the end
+ * of the text. */
 static const char *end_of_item(const char *at) {
     char quote = '\0';
     for (int depth = 0; *at; at++) {
@@ -59,7 +60,7 @@ static int count_items(const char *text) {
     return n;
 }
 
-/* Removes blanks around an item: 'width=32, 64' in quotes. */
+/* Removes blanks around an item, as in 'width=32, 64'. */
 static void trim(const char **at, const char **end) {
     while (*at < *end && **at == ' ') ++*at;
     while (*end > *at && (*end)[-1] == ' ') --*end;
@@ -85,7 +86,7 @@ static dt_status *read_list(const reading *r, int n, dt_sweep_range *out) {
     return NULL;
 }
 
-/* Splits "LO..HI"; false: it has another form. */
+/* Splits "LO..HI" into its two sides. Returns false if the text has another form. */
 static bool split(dt_arena *arena, const char *text, const char *side[2]) {
     const char *dots = strstr(text, "..");
     if (!dots) return false;
@@ -119,7 +120,8 @@ static dt_status *read_ends(const reading *r, const char *text, const char *cons
     return NULL;
 }
 
-/* "../data" and "a..b" are texts: a range has a number at one end at least, or begins with log:. */
+/* Whether the value is a range: it begins with log: or at least one of its ends is a number.
+ * "../data" and "a..b" are texts. */
 static bool is_range(dt_arena *arena, const char *value, const char **text, const char *side[2]) {
     static const char log[] = "log:";
     double x;
@@ -131,7 +133,7 @@ static bool is_range(dt_arena *arena, const char *value, const char **text, cons
     return by_log || dt_parse_double(side[0], &x) || dt_parse_double(side[1], &x);
 }
 
-/* Reads an override; *several: it has more than one value. */
+/* Reads an override, and sets *several to whether it has more than one value. */
 static dt_status *read_one(const reading *r, dt_sweep_range *out, bool *several) {
     const char *text, *side[2];
     const int n = count_items(r->value);
@@ -173,7 +175,7 @@ static dt_status *read_override(dt_arena *arena, const char *text, int i, dt_swe
     dt_source *source = dt_arena_new(arena, dt_source);
     dt_sweep_range range = {.text = text, .operand = i};
     bool several = false;
-    if (!equals) return NULL; /* the job's reader reports the error */
+    if (!equals) return NULL; /* an override without '=' is reported when the job is read */
     *source = (dt_source){dt_arena_printf(arena, "override %d", i + 1), text, strlen(text)};
     const reading r = {arena, source, equals + 1};
     range.key = dt_arena_printf(arena, "%.*s", (int)(equals - text), text);
@@ -199,14 +201,14 @@ dt_status *dt_space_read(dt_arena *arena, const char *const *overrides, int n,
 
 /* ---- the values of a trial ---- */
 
-/* The last key changes fastest, as in nested loops. */
+/* Returns a value of the grid. The last key changes fastest, as in nested loops. */
 const char *dt_space_grid(dt_arena *arena, const dt_sweep_space *s, int64_t i, int parameter) {
     (void)arena;
     for (int k = s->n - 1; k > parameter; k--) i /= s->range[k].n;
     return s->range[parameter].value[i % s->range[parameter].n];
 }
 
-/* Writes a number with six digits, which can be read and typed; in a narrow range with all
+/* Writes a number with six digits, to be easy to read and type. In a narrow range it has all
  * digits. */
 static const char *real_text(dt_arena *arena, double x, const dt_sweep_range *r) {
     const char *text = dt_arena_printf(arena, "%.6g", x);
@@ -243,7 +245,8 @@ static const char *draw(dt_arena *arena, const dt_sweep_range *r, dt_random *ran
     return NULL;
 }
 
-/* If all are lists, no combination occurs twice: trials are a permutation of the grid. */
+/* Returns a random value. If all keys have lists, no combination occurs twice: the trials are a
+ * permutation of the grid. */
 const char *dt_space_random(dt_arena *arena, const dt_sweep_space *s, uint64_t seed, int64_t i,
                             int parameter) {
     const dt_sweep_range *r = &s->range[parameter];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workers of a job, if a launcher has started several: they connect, compare what they are
- * going to do, and disconnect. */
+/* The workers of a job, if a launcher started several. They connect, check that they run the same
+ * job, and disconnect in the end. */
 #include "job/session.h"
 
 static dt_status *check_what_they_share(const dt_job *j) {

@@ -17,7 +17,8 @@ static dt_status *no_slice(const dt_job *j) {
         "strategy: {type: multi_worker_mirrored, cluster: ...} describes other machines");
 }
 
-/* Shows the requested number of devices per chip, on a separate resolver. */
+/* Shows the slice with another number of devices per chip. The job's own resolver is not
+ * changed. */
 static dt_status *show_cores(dt_resolver **r, int64_t cores) {
     const char *name = (*r)->slice->name;
     dt_resolver *own = NULL;
@@ -40,8 +41,8 @@ static dt_status *show_cores(dt_resolver **r, int64_t cores) {
     return NULL;
 }
 
-/* The number of devices per chip; 0: the default. A job's setting for its own slice applies to
- * another slice that supports it. */
+/* The number of devices per chip; 0: the default. The job's setting is also used for another slice,
+ * if that supports it. */
 static int64_t cores_of(const dt_topology_request *q, const dt_resolver *r) {
     const dt_resolver *own = q->job ? q->job->strategy.resolver : NULL;
     const dt_chip *chip = r->slice->chip;
@@ -52,20 +53,20 @@ static int64_t cores_of(const dt_topology_request *q, const dt_resolver *r) {
                : 0;
 }
 
-/* Opens the requested slice, or else the job's; *out stays NULL if --fit needs none. */
+/* Opens the requested slice, or else the job's slice. *out stays NULL if --fit needs no slice. */
 static dt_status *open_slice(const dt_topology_request *q, dt_resolver **out) {
     if (q->tpu) DT_TRY(dt_resolver_open(out, q->tpu, DT_E_UNKNOWN_SLICE_OPTION, NULL));
     else if (q->job && q->job->strategy.cluster)
         DT_TRY(dt_tpu_resolver_of_topology(out, "worker", q->job->strategy.cluster));
     else if (q->job)
         *out = dt_resolver_ref(
-            (dt_resolver *)q->job->strategy.resolver); /* the reference count may change */
+            /* the cast removes const, because the reference count may change */
+            (dt_resolver *)q->job->strategy.resolver);
     else if (!q->fit) return dt_fail(DT_E_NO_SLICE, NULL, "neither a slice nor a job was given");
     return *out ? show_cores(out, cores_of(q, *out)) : NULL;
 }
 
-/* Places the job's replicas; on another slice than the job's, as many blocks of that shape as
- * fit. */
+/* Places the job's replicas. On another slice than the job's, places blocks of the same shape. */
 static dt_status *place(const dt_job *j, const dt_topology *t, dt_assignment **out) {
     const dt_assignment *own = j->strategy.assignment;
     if (!own) *out = dt_assignment_each_core(t);
@@ -96,7 +97,7 @@ static void draw(const dt_topology_request *q, const dt_resolver *r, const dt_as
     (q->json ? dt_topology_json : q->svg ? dt_topology_svg : dt_topology_draw)(&p, out);
 }
 
-/* "1,2,2,2" */
+/* Reads a shape such as "1,2,2,2". */
 static dt_status *read_shape(const char *text, int64_t shape[4]) {
     char side[32];
     int64_t devices = 1;
@@ -155,8 +156,8 @@ DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **te
     return s;
 }
 
-/* Writes names. A slice that is not the usual one with that number of chips is named by its shape
- * only. */
+/* Writes the names of slices. A slice whose shape is not the usual one for its number of chips is
+ * named by its shape only. */
 static void put_names(const dt_chip *c, dt_str *out) {
     int n;
     DT_LOCAL dt_slice *all = dt_slices_of(c, &n);
