@@ -26,10 +26,9 @@ typedef struct dt_key_table {
     const char *noun;
     /* the key whose value names the kind; NULL: the kinds' keys are listed only below `stem` */
     const char *key;
-    const char
-        /* path of the mapping that has the keys of a kind, below the kind's name; with `beside`,
-         * directly */
-        *stem;
+    /* path of the mapping that has the keys of a kind, below the kind's name; with `beside`,
+     * directly */
+    const char *stem;
     bool beside;
     dt_job_kind (*at)(int i);
     /* returns the arguments that a kind's short form may have (dt_map_brief); NULL: no kind has a

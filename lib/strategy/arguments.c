@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arguments of a step: the type that one replica sees, and the values of all replicas joined
- * into one array, as compiled steps take them.
+ * The arguments of a step: the type of each for one replica, and the values of all replicas joined
+ * into one array, which compiled steps take.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 
 /* ---- checks ---- */
 
-/* *alike: set to false if replicas' values differ in a dimension other than the first. */
+/* Checks one argument. Sets *alike to false if the replicas' values differ in a dimension other
+ * than the first. */
 static dt_status *check_entry(const dt_value_entry *e, int replicas, bool *alike) {
     if (e->per_replica && e->n != replicas)
         return dt_fail(DT_E_ARGUMENT, NULL,
@@ -128,7 +129,7 @@ static dt_type gathered_type(const dt_step_call *c, const dt_value_entry *e) {
 
 dt_status *dt_step_argument(const dt_step_call *c, const dt_value_entry *e, dt_view *out,
                             void **owned) {
-    /* the values are joined already */
+    /* the values are already one array */
     bool together = e->whole && (!e->per_replica || e->spread != DT_UNIFORM);
     int64_t at = 0;
 

@@ -10,12 +10,15 @@
 
 /* ---- recording the worker's half ---- */
 
-/* A deferred change of variables: one assignment, or one dt_optimizer_apply. */
+/* A change of variables that a worker only records: one assignment, or one dt_optimizer_apply. */
 typedef struct dt_closure_change {
-    dt_optimizer *optimizer; /* NULL: an assignment. Holds references to it and to `of` */
-    int how;                 /* a dt_write, for an assignment */
-    int first, n;            /* its values are pushed[first] to pushed[first + n - 1] of the kind */
-    /* [n_of] all variables of the optimizer's call, also those without a gradient */
+    /* NULL: the change is an assignment. The change holds references to the optimizer and to
+     * `of`. */
+    dt_optimizer *optimizer;
+    int how; /* a dt_write, for an assignment */
+    /* the n values are pushed[first] to pushed[first + n - 1] of the dt_closure_kind */
+    int first, n;
+    /* [n_of] all variables that were passed to the optimizer, also those without a gradient */
     dt_variable **of;
     int n_of;
 } change;
@@ -135,7 +138,7 @@ bool dt_closure_kind_is_joint(const dt_closure_kind *k) {
 
 /* ---- rows of tables ---- */
 
-/* Compiles g into *out, replacing what was there. The arguments of g are a subset of the call's.
+/* Compiles g into *out, replacing an earlier program. The arguments of g are some of the call's.
  * Takes ownership of g. */
 static dt_status *compile_again(const dt_step_call *call, dt_graph *g, dt_compiled **out) {
     dt_compiled *made = NULL;
@@ -277,7 +280,7 @@ dt_status *dt_closure_kind_match(const dt_closure_kind *k, const dt_packed_varia
         const dt_variable *v = dt_variable_whole(s->variable[i]);
         const int p = find_pushed(k, v);
         if (p >= 0) dt_halves_bind(h, s, i, k->name[p], worker, own, arena);
-        else /* state that the step changes: means of BatchNormalization, seeds */
+        else /* a variable that the step itself changes: means of BatchNormalization, seeds */
             h->moves[i] = dt_step_moves(worker, v);
     }
     if (own) dt_halves_match_parts(h, s, worker, own, arena);

@@ -11,28 +11,30 @@
 #include "strategy/packed_variables.h"
 #include "strategy/step.h"
 
-/* A function compiled for arguments of one signature. */
+/* A scheduled function compiled for one signature, that is, for arguments of certain names, types
+ * and shapes. */
 typedef struct dt_closure_kind {
     dt_function *function; /* holds a reference */
     char *signature;
     dt_arena *arena;
     dt_traced worker;
     dt_compiled *update; /* the coordinator's program; NULL: workers push no values for it */
-    /* Computes the row numbers that the worker looks up; result i lists rows of table[i]. compiled
-     * NULL: the function looks up no rows. */
+    /* The program that computes which rows of tables the worker looks up. Result i has the numbers
+     * of rows of table[i]. Its `compiled` is NULL if the function looks up no rows. */
     dt_traced numbers;
     dt_variable **table;
-    bool asks; /* some of these tables are sent by rows */
+    bool asks; /* at least one of these tables is sent by rows, which the worker asks for */
     int n_pushed;
     /* [n] Variables for which workers push a gradient or a new value: the result name[i] of the
      * worker's program, which is an argument of the update. Holds references. */
     dt_variable **pushed;
-    const char **name; /* [n] */
-    /* [n_changes] what the update does */
+    const char **name; /* [n] name of the result and argument for each of these variables */
+    /* [n_changes] changes of variables that the update makes */
     struct dt_closure_change *change;
     int n_changes;
-    dt_graph *tail; /* computes pushed values from parts of them; NULL: workers push whole values */
-    bool changes;   /* whether the function changes any variable, so that pushes contain slices */
+    /* graph that computes pushed values from parts of them; NULL: workers push whole values */
+    dt_graph *tail;
+    bool changes; /* whether the function changes any variable, so that pushes contain slices */
 } dt_closure_kind;
 
 /* Records and compiles the function for these arguments. May set call->sizing to EXACT. */
@@ -40,20 +42,20 @@ dt_status *dt_closure_kind_make(dt_closure_kind **out, dt_function *f,
                                 dt_step_call *call) DT_MUST_USE;
 void dt_closure_kind_free(dt_closure_kind *k);
 bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_step_call *call);
-/* Tell about a variable: whether the worker's program reads it; whether either program changes
- * it; whether the worker needs only the rows of it that it looks up, and pushes no value for the
- * whole of it. */
+/* Whether the worker's program reads the variable; whether either program changes it; whether the
+ * worker needs only those rows of it that it looks up, and pushes no value for the whole
+ * variable. */
 bool dt_closure_kind_reads(const dt_closure_kind *k, const dt_variable *v);
 bool dt_closure_kind_changes(const dt_closure_kind *k, const dt_variable *v);
 bool dt_closure_kind_by_rows(const dt_closure_kind *k, const dt_variable *v);
-/* Fills *h for the variables s. update: the update, or a part of it; NULL: there is none. arena:
- * that of s. */
+/* Fills *h for the variables s. update: the compiled update, or a part of it; NULL: there is no
+ * update. Memory comes from `arena`, which s was made with. */
 dt_status *dt_closure_kind_match(const dt_closure_kind *k, const dt_packed_variables *s,
                                  const dt_compiled *update, dt_arena *arena,
                                  dt_halves *h) DT_MUST_USE;
 /* Whether an optimizer of the update needs the gradients of all its variables in one process. */
 bool dt_closure_kind_is_joint(const dt_closure_kind *k);
-/* Whether result i of the worker is returned to the caller, rather than applied to a variable. */
+/* Whether result i of the worker goes back to the caller. If not, it is applied to a variable. */
 bool dt_closure_kind_returns(const dt_closure_kind *k, int i);
 
 #endif

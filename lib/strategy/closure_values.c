@@ -5,7 +5,7 @@
  *     name_bytes  dtype  rank  per_replica   int32 each
  *     dim[rank]                              int64 each
  *
- * A message may come from anyone, so everything in it is checked.
+ * Any program can connect and send a message, so everything in it is checked.
  */
 #include "strategy/closure_values.h"
 

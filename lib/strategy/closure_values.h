@@ -5,8 +5,8 @@
 
 #include "strategy/values.h"
 
-/* Appends values to a message. Of an entry per replica, only the first value is written. v may
- * be NULL. */
+/* Appends values to a message. If an entry has a value for each replica, only the first one is
+ * written. v may be NULL. */
 void dt_closure_values_write(const dt_values *v, dt_str *out);
 void dt_closure_value_write(const char *name, bool per_replica, const dt_view *x, dt_str *out);
 /* Reads the values that fill the rest of a message. Fails with WORKERS_DISAGREE if the bytes are

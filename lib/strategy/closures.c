@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See closures.h. Each update uses up one version. So all deadlines can be met exactly if the i-th
- * oldest closure (from 0) has at least the version `version - staleness + i`. Closures are given
- * out in the order of their versions, so the table has that order.
+ * See closures.h. Each update raises the version by one. So all closures can meet their deadlines
+ * if and only if the i-th oldest one (from 0) has pulled at least the version `version - staleness
+ * + i`. Closures are given out in the order of their versions, so the table has that order.
  */
 #include "strategy/closures.h"
 
@@ -59,8 +59,8 @@ static int find_lost(const dt_closures *c) {
     return found;
 }
 
-/* Counts closures that are not lost. Lost ones get a new version when they are given out again,
- * so they have no deadline. */
+/* Counts the closures that workers have or have pushed. Lost ones are not counted: they get a new
+ * version when they are given out again, so they have no deadline now. */
 static int count_out(const dt_closures *c) {
     int n = 0;
     for (int i = 0; i < c->n; i++) n += c->closure[i].state != DT_CLOSURE_LOST;
@@ -72,8 +72,8 @@ static int64_t version_in_order(const dt_closures *c, int64_t number) {
     return version > c->first ? version : c->first;
 }
 
-/* Whether a closure that is given out now can meet its deadline: it may have to wait until all
- * others are applied. */
+/* Whether a closure can meet its deadline if it is given out now. In the worst case it waits until
+ * all others are applied. */
 static bool may_give(const dt_closures *c, int64_t number) {
     if (c->in_order) return version_in_order(c, number) <= c->version;
     return c->staleness == DT_ANY_STALENESS || count_out(c) <= c->staleness;
@@ -108,8 +108,8 @@ static dt_closure *find_out(const dt_closures *c, int worker, int64_t number) {
     return NULL;
 }
 
-/* A closure that reads the weights later moves to the end of the table, which keeps the order of
- * versions. */
+/* Sets a closure's version when its worker reads the weights late. The closure moves to the end of
+ * the table, which stays in the order of versions. */
 bool dt_closures_pull(dt_closures *c, int worker, int64_t number, int64_t *version) {
     dt_closure *out = find_out(c, worker, number);
     if (!out) return false;
@@ -147,7 +147,8 @@ int dt_closures_lose(dt_closures *c, int worker) {
 
 /* Whether all other closures can still meet their deadlines if this one is applied now. */
 static bool leaves_time(const dt_closures *c, int applied) {
-    /* the lowest version to which the next of the others can be applied */
+    /* the version that the weights have when the next of the other closures is applied, at the
+     * earliest */
     int64_t update = c->version + 1;
     for (int i = 0; i < c->n; i++) {
         if (i == applied || c->closure[i].state == DT_CLOSURE_LOST) continue;

@@ -32,7 +32,7 @@ typedef enum dt_closure_state {
     DT_CLOSURE_PUSHED
 } dt_closure_state;
 typedef struct dt_closure {
-    int64_t number, version; /* version: of the weights that it pulled */
+    int64_t number, version; /* version of the weights that the closure has pulled */
     int worker;
     dt_closure_state state;
 } dt_closure;
@@ -40,10 +40,11 @@ typedef struct dt_closure {
 typedef struct dt_closures {
     int64_t staleness; /* DT_ANY_STALENESS: no limit */
     bool in_order;
-    int64_t first, end;    /* the window; numbers from `next` on have not been given out yet */
-    int64_t next, version; /* version: number of updates so far, in all windows */
+    /* the window of numbers; those from `next` on have not been given out yet */
+    int64_t first, end;
+    int64_t next, version; /* version: number of updates so far, in all windows together */
     int n, cap;
-    /* [n] given out but not applied yet, oldest version first */
+    /* [n] closures that were given out and not applied yet, oldest version first */
     dt_closure *closure;
     /* number of closures that were given out again; number of pushes that were dropped */
     int64_t again, dropped;
@@ -53,11 +54,13 @@ typedef struct dt_closures {
 } dt_closures;
 
 void dt_closures_release(dt_closures *c);
-/* Begins the window [first, end) with weights of version `first`. No closure may be given out. */
+/* Begins the window [first, end). The weights have version `first`. No closure of an earlier window
+ * may still be given out. */
 void dt_closures_begin(dt_closures *c, int64_t first, int64_t end);
 /* Extends the window by one number, and returns that number. */
 int64_t dt_closures_extend(dt_closures *c);
-/* Ends the window at `next`: no new numbers are given out, only lost closures again. */
+/* Ends the window at `next`: no new numbers are given out, but lost closures are given out
+ * again. */
 void dt_closures_drain(dt_closures *c);
 /* Like dt_closures_drain, and also removes lost closures. Those that a worker has or has pushed
  * remain. */
@@ -66,14 +69,14 @@ void dt_closures_cancel(dt_closures *c);
 void dt_closures_drop(dt_closures *c, int64_t number);
 /* Whether all closures of the window are finished. */
 bool dt_closures_rest(const dt_closures *c);
-/* Gives a closure to an idle worker, and sets out->version to the version that it must pull.
- * Lost closures come first. False: no closure can be given out now. */
+/* Gives a closure to an idle worker, and sets out->version to the version that it must pull. Lost
+ * closures come first. Returns false if no closure can be given out now. */
 bool dt_closures_give(dt_closures *c, int worker, dt_closure *out);
-/* Call it when a worker reads the weights later than it was given the closure. *version: the
- * version that it gets. False: the worker no longer has the closure. */
+/* Call this when a worker reads the weights later than it was given the closure. Sets *version to
+ * the version that it gets. Returns false if the worker no longer has the closure. */
 bool dt_closures_pull(dt_closures *c, int worker, int64_t number, int64_t *version);
-/* Records a worker's push. False: drop the push, because the worker no longer has the closure or
- * it has been applied. */
+/* Records a worker's push. Returns false if the push must be dropped, because the worker no longer
+ * has the closure or the closure has been applied. */
 bool dt_closures_push(dt_closures *c, int worker, int64_t number);
 /* Marks the closures of a worker as lost, so that they are given out again, and returns their
  * number. Closures that it has pushed are kept. */

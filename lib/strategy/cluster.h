@@ -18,7 +18,8 @@
 #include "net/worker_launcher.h"
 
 #define DT_RANK_VARIABLE "DTRAIN_RANK"
-/* a path, or "none": no encryption, and any interface may be used */
+/* the path of a file with a secret, or "none": messages are not encrypted, and any interface may be
+ * used */
 #define DT_SECRET_VARIABLE "DTRAIN_SECRET_FILE"
 #define DT_INTERFACE_VARIABLE "DTRAIN_INTERFACE"
 
@@ -31,40 +32,46 @@ typedef struct dt_rank_option {
 
 /* How the processes of a job were started, as described by the environment or by the job's
  * cluster_resolver. */
-/* WORKER includes the chief. */
+/* A chief also has the type WORKER. */
 typedef enum dt_task_type { DT_TASK_WORKER, DT_TASK_PS, DT_TASK_EVALUATOR } dt_task_type;
 typedef struct dt_launch {
-    /* workers: their number, 0: this process is alone; rank: that of this process */
+    /* number of workers, 0 if this process is alone; rank of this process */
     int workers, rank;
     /* number of processes as the launcher reports it, which may be 1; 0: no launcher */
     int stated;
-    dt_task_type task;    /* ranks from `workers` on belong to other tasks than workers */
-    bool has_chief;       /* worker 0 is the chief */
-    int ps;               /* number of tasks of type ps */
-    const char *by;       /* the variable that gave their number: "OMPI_COMM_WORLD_SIZE" */
-    const char *launcher; /* its name in messages: "mpirun of MPICH" */
+    dt_task_type task; /* ranks from `workers` on belong to other tasks than workers */
+    bool has_chief;    /* worker 0 is the chief */
+    int ps;            /* number of tasks of type ps */
+    /* the environment variable that has the number of processes, such as "OMPI_COMM_WORLD_SIZE" */
+    const char *by;
+    const char *launcher;           /* the launcher's name in messages, such as "mpirun of MPICH" */
     const struct dt_fabric *fabric; /* the fabric that connects the workers */
-    bool sure;                      /* no program but the launcher sets this variable */
-    /* A launcher that gives an address takes precedence, because srun can start workers with or
-     * without MPI. */
+    /* only the launcher sets this variable, so it proves that the launcher is in use */
+    bool sure;
+    /* another launcher that gives an address takes precedence over this one, because srun can start
+     * workers with or without MPI */
     bool yields;
-    /* HOST:PORT of each worker, or of worker 0 alone. Owned, with the strings. NULL: a launcher
-     * connects the workers, or the addresses are not known. */
+    /* HOST:PORT of each worker, or only of worker 0. The list and its strings are owned. NULL: a
+     * launcher connects the workers, or the addresses are unknown. */
     const char **address;
     int addresses;
-    const char **ps_address; /* [ps] HOST:PORT; owned, with the strings; NULL: not known */
-    /* How a user sets a worker's rank, "RANK=", and the rank that gets number 0 there. */
+    /* [ps] HOST:PORT of each task of type ps; owned, with the strings; NULL: unknown */
+    const char **ps_address;
+    /* What a user writes before a worker's rank, such as "RANK=", and the rank that worker 0 has
+     * there. */
     const char *start;
     int first;
-    const char *secret_file; /* path; lent; NULL: the environment may give one */
-    dt_inherited inherited;  /* set in a worker that a coordinator on this machine has started */
+    /* path of the file with the secret; lent; NULL: the environment may name it */
+    const char *secret_file;
+    dt_inherited inherited; /* set in a worker that a coordinator on this machine has started */
 } dt_launch;
 /* the largest number of processes that a launcher may start */
 enum { DT_LAUNCH_MOST = 1 << 16 };
 /* tf_config.c: sets *out from TF_CONFIG; without the variable it describes no processes. LAUNCH if
  * it is malformed. */
 dt_status *dt_launch_read_tf_config(dt_launch *out) DT_MUST_USE;
-/* LAUNCH, at `at`, if an address is malformed or two are equal. of: their owner, for messages. */
+/* Checks that no address is malformed and no two are equal. LAUNCH, located at `at`: they are not
+ * valid. of: where they come from, for messages. */
 dt_status *dt_launch_check_addresses(const dt_launch *l, const dt_location *at,
                                      const char *of) DT_MUST_USE;
 /* Reads the environment. Fails with LAUNCH if two launchers contradict each other, an index does
@@ -78,15 +85,16 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const dt_tex
 void dt_launch_release(dt_launch *l);
 struct dt_strategy;
 /* A warning for multi_worker_mirrored in one process that is part of a Slurm job with several
- * tasks, which srun would have started. NULL: it is not so. */
+ * tasks, which srun would have started. NULL: there is no reason to warn. */
 const char *dt_launch_without_srun(const struct dt_strategy *strategy, dt_arena *arena);
 /* Whether `own` or DTRAIN_RANK gives a rank. */
 bool dt_launch_has_rank(const dt_rank_option *own);
 /* Returns a LAUNCH error about the rank. The formatted text follows "--rank 5: ". */
 dt_status *dt_launch_bad_rank(const dt_location *at, const dt_rank_option *own, const char *format,
                               ...) DT_MUST_USE DT_PRINTF(3, 4);
-/* Returns a LAUNCH error: the address at which workers meet is not given. Names the missing
- * variables. what: "workers"; whose: "worker 0", if they meet on its machine. */
+/* Returns a LAUNCH error: the address at which workers meet is not given. The message names the
+ * variables that are missing. what: who meets, such as "workers"; whose: on whose machine, such as
+ * "worker 0". */
 dt_status *dt_launch_no_address(const dt_launch *l, const char *what,
                                 const char *whose) DT_MUST_USE;
 /* Finds the run's secret and derives its key. *open: the user has explicitly allowed anyone to
@@ -98,13 +106,13 @@ const char *dt_launch_interface(void);
 
 typedef struct dt_cluster {
     int workers, rank;
-    struct dt_team *team; /* net/fabric.h */
+    struct dt_team *team; /* the connected workers (net/fabric.h) */
     struct dt_member *member;
-    int64_t sums; /* member->flag_sums when the step began */
+    int64_t sums; /* value of member->flag_sums when the step began */
 } dt_cluster;
-/* start_s: how long to wait for workers to start; message_s: for a message. `say` reports
- * workers that are missing or silent, `warn` reports insecure settings, as long as the cluster
- * is open. Both may be NULL. */
+/* start_s: seconds to wait until all workers have started; message_s: seconds to wait for a
+ * message. `say` reports workers that are missing or silent, `warn` reports insecure settings, as
+ * long as the cluster is open. Both may be NULL. */
 typedef struct dt_cluster_spec {
     double start_s, message_s;
     void (*say)(void *user, const char *line);
@@ -114,14 +122,14 @@ typedef struct dt_cluster_spec {
 /* Connects this worker with the others. */
 dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch,
                            const dt_cluster_spec *spec) DT_MUST_USE;
-/* Disconnects. failed: this worker ends with an error, so it does not wait for the others. Takes
+/* Disconnects. failed: this worker ends with an error, so it does not wait for the others. c may be
  * NULL. */
 void dt_cluster_close(dt_cluster *c, bool failed);
-/* Marks later exchanges as part of this step of training. The flags, up to 8 bits, travel with
- * its sums. Takes NULL. */
+/* Marks later exchanges as part of this step of training. The flags, up to 8 bits, are sent
+ * together with the step's sums. c may be NULL. */
 void dt_cluster_begin_step(dt_cluster *c, int64_t step, uint32_t flags);
-/* Adds to *flags the flags with which any worker began the step. Sends extra messages only if
- * the step has exchanged no sum. of: names the exchange in errors. Takes NULL. */
+/* Adds to *flags the flags with which any worker began the step. Sends extra messages only if the
+ * step has exchanged no sum. of: the name of the exchange in errors. c may be NULL. */
 dt_status *dt_cluster_end_step(dt_cluster *c, const char *of, uint32_t *flags) DT_MUST_USE;
 /* Sets [*from, *to) to the rows of a batch that this worker computes if the batch is divided
  * into shards. */
@@ -136,7 +144,8 @@ dt_status *dt_cluster_collect(dt_cluster *c, const char *of, const void *own, co
 /* Like dt_cluster_collect, but every worker gets all bytes. */
 dt_status *dt_cluster_spread(dt_cluster *c, const char *of, const void *own, const size_t *n,
                              void *all) DT_MUST_USE;
-/* A dt_own_rows for a dt_cluster whose workers take whole batches in turn. */
+/* Returns the rows of a batch that this worker needs, if workers take whole batches in turn. The
+ * function has the form of dt_own_rows; cluster is a dt_cluster. */
 void dt_cluster_own_batch(const void *cluster, int64_t batch, int64_t rows, int64_t *from,
                           int64_t *to);
 /* Replaces each of the n numbers by its maximum over all workers. If c is NULL, this process is
@@ -145,8 +154,8 @@ dt_status *dt_cluster_max(dt_cluster *c, const char *of, int64_t *number, int n)
 /* Fails with WORKERS_DISAGREE, which names the worker and both texts, unless all workers have
  * the same text. */
 dt_status *dt_cluster_compare(dt_cluster *c, const char *of, const char *own) DT_MUST_USE;
-/* Fails with WORKER_GONE if another worker has failed, whose own message contains the reason.
- * Takes ownership of this worker's status s, and returns it if it is an error. */
+/* Tells all workers whether one has failed. Takes ownership of this worker's status s, and returns
+ * it if it is an error. WORKER_GONE: another worker has failed; its own message has the reason. */
 dt_status *dt_cluster_agree(dt_cluster *c, const char *of, dt_status *s) DT_MUST_USE;
 
 #endif

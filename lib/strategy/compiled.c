@@ -71,8 +71,8 @@ static dt_status *cut_shards(dt_compiled *c) {
     return simplify(&c->folded.graph);
 }
 
-/* Copies how arguments and results are spread over replicas: the folded graph's arena, which has
- * them, is freed by the next pass. */
+/* Copies how arguments and results are spread over replicas. The original is in the folded graph's
+ * arena, which the next pass frees. */
 static void keep_spreads(dt_compiled *c) {
     c->arg = dt_arena_copy(c->arena, c->folded.arg, (size_t)c->step->n_args * sizeof *c->arg);
     c->result =
@@ -89,7 +89,7 @@ static dt_status *fold(dt_compiled *c, const bool *distributed) {
     return NULL;
 }
 
-/* For a step without a folded form: finds only how arguments and results are spread over
+/* For a step that cannot be folded: finds only how arguments and results are spread over
  * replicas. */
 static dt_status *spread_only(dt_compiled *c, const bool *distributed) {
     dt_replication *spread = NULL,
@@ -136,7 +136,8 @@ static dt_status *make_parts(dt_compiled *c) {
     return NULL;
 }
 
-/* Compiles o->priced, a graph that replaces the step in estimates. Takes ownership of it. */
+/* Compiles o->priced, a graph whose cost is estimated in place of the step's. Takes ownership of
+ * it. */
 static dt_status *create_priced(dt_compiled *c, const dt_compile_options *o) {
     dt_compile_options priced = *o;
     priced.priced = NULL;
@@ -210,7 +211,7 @@ void dt_compiled_destroy(dt_compiled *c) {
 
 /* ---- sizes ---- */
 
-/* Whether the program that this machine runs is also the one to estimate. */
+/* Whether the cost estimate uses the same program as this machine runs. */
 static bool runs_as_priced(const dt_compiled *c) {
     return c->cluster || (!dt_compiled_uses_logical_devices(c) &&
                           (c->how.over_replicas == DT_OVER_NONE || c->strategy->replicas == 1));
@@ -247,8 +248,8 @@ static bool is_even(const dt_compiled *c, int64_t rows, const int32_t *offsets) 
     return even;
 }
 
-/* Whether z was compiled for this number of rows. With by_replica, the rows of this worker's
- * replicas must be the same, too. */
+/* Whether z can run a batch of this many rows. With by_replica, the rows of this worker's replicas
+ * must also be those that z was compiled for. */
 static bool is_size(const dt_compiled *c, const dt_sized *z, int64_t rows, bool even) {
     if (z->rows != rows || z->even != even || !c->own_replicas)
         return z->rows == rows && z->even == even;
@@ -308,8 +309,8 @@ static void see_own_replicas(dt_compiled *c, dt_env *env) {
     env->segments = c->own_replicas;
 }
 
-/* Collects the rows of a result from all workers on every worker. Each has computed those of its
- * own replicas. */
+/* Collects the rows of a result from all workers on every worker. Each worker has computed the rows
+ * of its own replicas. */
 static dt_status *gather_result(dt_compiled *c, int i, dt_view *result) {
     const int workers = c->cluster->workers, each = c->own_replicas;
     const int64_t k = -c->step->node[c->step->result[i].node].type.dim[0],
@@ -374,7 +375,7 @@ bool dt_compiled_runs_ahead(const dt_compiled *c) {
     dt_device *device = NULL;
     if (c->strategy->cluster || !c->folded.graph) return false;
     dt_status *s = dt_strategy_device_of(c->strategy, &device);
-    dt_status_free(s); /* running a step reports the same error */
+    dt_status_free(s); /* this error is reported when the step runs */
     return !s && dt_device_runs_ahead(device);
 }
 

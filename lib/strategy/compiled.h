@@ -25,7 +25,7 @@ typedef struct dt_sized {
     int64_t rows;
     bool even; /* all replicas have the same number of rows, and all are in this process */
     dt_share share;
-    /* the program of this worker, if there are several; NULL: all rows are computed here */
+    /* the program that computes this worker's rows; NULL: this process computes all rows */
     dt_graph *own;
     /* the step partitioned over logical devices, if they compute separately; NULL: each replica
      * computes as one device */
@@ -33,8 +33,8 @@ typedef struct dt_sized {
     dt_graph *unrolled; /* one graph with the work of all devices of `spmd` */
     /* the program of each device of each replica, for estimates; NULL: not needed */
     dt_spmd *priced;
-    /* the folded graph without annotations of logical devices, from which `over` was made; NULL:
-     * `over` was made from the folded graph itself */
+    /* the graph from which `over` was made: the folded graph without annotations of logical
+     * devices; NULL: it had none */
     dt_graph *bare;
     /* the program for each device of the back end; NULL: the back end has one device, or rows do
      * not divide evenly */
@@ -56,31 +56,35 @@ struct dt_compiled {
     /* the folded graph before it was divided into shards; NULL: it was not divided */
     dt_graph *unsharded;
     dt_graph *apart; /* the folded graph before steps of sequences were joined; NULL: none were */
-    dt_graph *alone; /* the graph that runs replica by replica; NULL: `step` */
+    dt_graph *alone; /* the graph to run replica by replica; NULL: `step` is run */
     /* compiled step that replaces this one in estimates; NULL: this one is used */
     dt_compiled *stands_for;
     bool annotated;                     /* the folded graph places values on logical devices */
     const dt_replication *arg, *result; /* how each argument and result is spread over replicas */
-    /* [states of the step] revision of the variable when the step was compiled */
+    /* [states of the step] revision that each variable had when the step was compiled */
     unsigned *revision;
     dt_compute_spec how;
-    const _Atomic uint32_t *beside; /* as in dt_env */
+    /* number of other threads that are busy beside the step's; lent */
+    const _Atomic uint32_t *beside;
     /* the workers that share each batch; NULL: this process computes all of it */
     const struct dt_cluster *cluster;
     dt_view *own_arg; /* [args] views of this worker's rows, for the current run */
     /* number of replicas whose rows this worker computes; 0: rows are divided by shards */
     int own_replicas;
-    const int32_t *offsets; /* offsets of the current run, if own_replicas > 0 */
-    int32_t *own_offsets;   /* [own_replicas + 1] */
-    void **gathered;        /* [results] rows collected from all workers; owned; NULL: not needed */
-    int n_parts; /* number of variables of which this worker keeps only a part (divided.h) */
+    /* the caller's offsets for the current run; only set if own_replicas > 0 */
+    const int32_t *offsets;
+    int32_t *own_offsets; /* [own_replicas + 1] first row of each of this worker's replicas */
+    void **gathered;      /* [results] rows collected from all workers; owned; NULL: not needed */
+    /* number of entries of `part`: variables of which this worker keeps only a part (divided.h) */
+    int n_parts;
     struct dt_divided **part;
     int shards;  /* number of shards of a batch: how.shards, or one for each worker; 0: no shards */
-    int n, next; /* n: number of sizes; next: counts replaced sizes */
+    int n, next; /* number of sizes in use; number of sizes that were replaced so far */
     dt_sized size[DT_SIZES];
     int n_priced;
-    dt_priced priced[DT_SIZES]; /* results of dt_compiled_priced */
-    void **joined;              /* without a folded form: [results] of the last run; owned */
+    dt_priced priced[DT_SIZES]; /* programs that dt_compiled_priced has made */
+    /* for a step without a folded form: [results] memory of the last run's results; owned */
+    void **joined;
 };
 
 /* Whether sums and products round as on the slice's chip (numerics: chip). */
@@ -88,11 +92,11 @@ bool dt_compiled_is_chip(const dt_compiled *c);
 /* Builds the graphs for a batch of `rows`, if the step has a folded form. Fills *z except
  * `executable` and `priced`. */
 dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) DT_MUST_USE;
-void dt_sized_release(dt_sized *z); /* *z may be all zeros */
-/* Returns the request to compile z. It refers to both arguments. */
+void dt_sized_release(dt_sized *z); /* z may be all zeros */
+/* Returns the request to compile z. It points into c and z. */
 dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z);
-/* For a back end with several devices: sets z->over to the program of each. z->over stays NULL
- * if rows do not divide evenly; then each device computes all rows. */
+/* For a back end with several devices: sets z->over to the programs of all devices. If rows cannot
+ * be divided evenly, z->over stays NULL and each device computes all rows. */
 dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z) DT_MUST_USE;
 /* Whether the program models each logical device separately. It does not if no value is placed
  * on them, or for `reproducible`. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ClusterCoordinator. Scheduled functions become closures of a worker pool (worker_pool.h). Workers
- * are forks of this process, so they have its functions and data sets as of the fork. A new
- * function, signature or data set therefore needs new workers, which are started when all scheduled
- * functions have finished. No thread runs in the background: results are received and applied, and
- * workers get their next functions, only within schedule, join, done and fetch.
+ * are forks of this process, so they have the functions and data sets that it had when it forked. A
+ * new function, signature or data set therefore needs new workers, which are started when all
+ * scheduled functions have finished. No thread runs in the background: results are received and
+ * applied, and workers get their next functions, only within schedule, join, done and fetch.
  */
 #include "strategy/coordinator.h"
 
@@ -93,7 +93,7 @@ static dt_status *failed(void *user, const dt_arrival *a) {
 }
 
 static void warn(void *user, const char *text) {
-    /* dt_coordinator_count counts the lost workers that this would report */
+    /* not reported here, because dt_coordinator_count counts the lost workers */
     (void)user, (void)text;
 }
 
@@ -158,7 +158,7 @@ static dt_status *wait_for_all(dt_coordinator *c) {
 static dt_status *raise(dt_coordinator *c) {
     if (!c->error) return NULL;
     dt_status *lost = wait_for_all(c);
-    dt_status_free(lost); /* the function's own error came first */
+    dt_status_free(lost); /* the function's own error is older, so only that one is returned */
     dt_status *s = dt_fail((dt_error)c->error, NULL, "%s", c->text);
     c->error = 0;
     free(c->text);
@@ -195,7 +195,7 @@ static dt_status *find_kind(dt_coordinator *c, dt_function *f, dt_step_call *cal
     return NULL;
 }
 
-/* Collects the arguments of a function. Those per worker are represented by their samples. */
+/* Collects the arguments of a function. A value per worker is represented by its sample. */
 static dt_status *sample(const dt_closure_arguments *a, dt_values *into) {
     DT_TRY(dt_arguments_add(into, a->values, false));
     for (int i = 0; i < DT_MOST_PER_WORKER && a->per_worker[i]; i++)
@@ -230,7 +230,8 @@ static dt_status *add_task(dt_coordinator *c, const dt_work_head *h, const dt_va
                        "Workers can read data themselves: dt_coordinator_per_worker_dataset",
                        n, DT_MOST_MORE);
     }
-    if (c->n_tasks == 0) dt_worker_pool_forget(c->pool); /* the program may have set variables */
+    /* workers must get all variables again, since the program may have set some */
+    if (c->n_tasks == 0) dt_worker_pool_forget(c->pool);
     dt_remote *r = dt_alloc(sizeof *r);
     *r = (dt_remote){.refs = out ? 2 : 1, .coordinator = c, .staleness = -1};
     DT_GROW(c->task, c->cap_tasks, c->n_tasks + 1);
@@ -378,7 +379,8 @@ dt_status *dt_coordinator_schedule(dt_coordinator *c, dt_function *f,
     DT_TRY(raise(c));
     dt_status *s = dt_values_create(&args);
     DT_SCOPE(c->strategy) {
-        if (!s) s = dt_status_kept(); /* if another strategy's scope is open */
+        /* returns the error that was kept if another strategy's scope is open */
+        if (!s) s = dt_status_kept();
         if (!s) s = schedule(c, f, &a, args, remote);
     }
     dt_values_unref(args);

@@ -6,7 +6,7 @@
 #include "strategy/closure_kind.h"
 #include "strategy/parameter_tasks.h"
 
-/* In a worker: its own iterator and its own values for one dt_per_worker. */
+/* In a worker: its own iterator and current values for one dt_per_worker. */
 typedef struct dt_worker_values {
     dt_iterator *elements;
     dt_values *values;
@@ -14,20 +14,21 @@ typedef struct dt_worker_values {
 
 struct dt_per_worker {
     int refs;
-    /* makes a data set; NULL: the function `values` makes values instead */
+    /* the user's function that makes a data set; NULL: `values` makes values instead */
     dt_dataset_fn dataset;
     dt_value_fn values;
     void *user;
-    dt_values *sample; /* the coordinator's own values, which give names and types */
+    dt_values *sample; /* values made in the coordinator, from which names and types are known */
 };
 
 struct dt_remote {
     int refs;
-    /* Not counted. NULL: the value has been computed, or the coordinator was destroyed. */
+    /* The coordinator that will provide the value, without a counted reference. NULL: the value has
+     * been computed, or the coordinator was destroyed. */
     dt_coordinator *coordinator;
     dt_remote_state state;
-    dt_values *values; /* if FINISHED */
-    int error;         /* if FAILED: error number and text */
+    dt_values *values; /* the values, if the state is FINISHED */
+    int error;         /* number and text of the error, if the state is FAILED */
     char *text;
     int64_t staleness;
 };
@@ -45,35 +46,38 @@ struct dt_coordinator {
     int refs;
     dt_strategy *strategy;
     int n_kinds, cap_kinds, n_own, cap_own, n_tasks, cap_tasks;
-    dt_closure_kind **kind;   /* [n_kinds] */
-    dt_per_worker **own;      /* [n_own] */
-    dt_task *task;            /* [n_tasks] ascending by number */
-    int64_t next;             /* number of the first closure of the next pool */
+    dt_closure_kind **kind; /* [n_kinds] compiled functions */
+    dt_per_worker **own;    /* [n_own] data sets and values per worker */
+    /* [n_tasks] scheduled functions that have not finished, ascending by number */
+    dt_task *task;
+    int64_t next;             /* number of the first closure that the next pool will get */
     dt_worker_pool *pool;     /* NULL: not opened yet, or closed because new workers are needed */
     dt_arena *arena;          /* memory of the pool's data */
     dt_worker_pool_spec spec; /* options to open the pool with */
-    /* variables of this process, none if tasks of type ps have them, and a program for each kind */
+    /* the variables of this process, and a program for each kind of function; without variables if
+     * tasks of type ps have them */
     dt_held held;
     dt_ps_tasks ps;
     int n_lodged;
     struct dt_lodged *lodged; /* [n_lodged] variables that are on tasks of type ps */
-    /* sum of variable->written over all packed variables when it was last checked */
+    /* sum of variable->written over all variables that are sent to workers, when it was last
+     * computed */
     unsigned written;
     dt_coordinator_counts past; /* counts of earlier pools, and of finished functions */
     /* number of the first error that has not been returned to the program yet; 0: none */
     int error;
     char *text;
-    /* only used in a worker */
+    /* members that only a worker uses */
     struct {
         int number;
-        dt_worker_values *own; /* [n_own] */
+        dt_worker_values *own; /* [n_own] iterators and values of this worker */
         dt_values *args;       /* arguments of the current closure */
         int kind;              /* index in kind[] of the current closure's function */
     } worker;
 };
 
-/* The head of a message with arguments: index of the function in kind[], and indices in own[] of
- * the data sets and values per worker that it uses. */
+/* The first part of a message with arguments: the index of the function in kind[], and the indices
+ * in own[] of the data sets and values per worker that it uses. */
 typedef struct dt_work_head {
     int32_t kind, n_own, own[DT_MOST_PER_WORKER];
 } dt_work_head;
@@ -82,8 +86,8 @@ typedef struct dt_work_head {
  * to tasks of type ps. Closing brings them back. */
 dt_status *dt_coordinator_open_pool(dt_coordinator *c) DT_MUST_USE;
 void dt_coordinator_close_pool(dt_coordinator *c);
-/* If the program has set variables, makes functions that are given out from now on see the new
- * values. With `in_order`, functions see older versions, whose copies must be kept. */
+/* Call this if the program may have set variables. Functions that are given out from now on see the
+ * new values. With `in_order`, functions see older versions, whose copies must be kept. */
 dt_status *dt_coordinator_notice_sets(dt_coordinator *c) DT_MUST_USE;
 /* Changes the variables as a function of this kind does with the values that it has pushed. */
 dt_status *dt_coordinator_apply(dt_coordinator *c, int kind, const dt_arrival *a) DT_MUST_USE;

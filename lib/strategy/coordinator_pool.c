@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The workers of a coordinator, and where its variables live: in this process, or on tasks of type
- * ps (parameter_tasks.h). A task holds a variable as a device does: reading the variable
- * fetches it, so checkpoints, dt_variable_value and dt_model_evaluate need not know. When workers
- * are started again, variables come back to this process first, because the links to the tasks must
- * not be open while it forks.
+ * ps (parameter_tasks.h). A variable on a task is handled like one on a device: reading it fetches
+ * its value. So checkpoints, dt_variable_value and dt_model_evaluate work without change. When
+ * workers are started again, variables come back to this process first, because the links to the
+ * tasks must not be open while it forks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +13,11 @@
 
 /* A variable that lives on tasks, each of which has rows of it, or a copy. */
 struct dt_lodged {
-    dt_variable_holder holder; /* its state is this struct */
+    /* the interface by which the variable is read; its state is this struct */
+    dt_variable_holder holder;
     const dt_ps_tasks *ps;
     dt_variable *variable;
-    unsigned written; /* variable->written when the tasks last had its value */
+    unsigned written; /* value of variable->written when the variable was last sent to the tasks */
 };
 
 /* ---- variables on tasks ---- */
@@ -70,7 +71,8 @@ static dt_status *lodge_all(dt_coordinator *c) {
     return NULL;
 }
 
-/* Brings all variables back to this process. Those of a lost task stay lost until they are set. */
+/* Brings all variables back to this process. Variables that were on a lost task stay unusable until
+ * the program sets them. */
 static void bring_back(dt_coordinator *c) {
     static const dt_variable_holder lost = {fetch_lost, NULL, NULL};
     for (int i = 0; i < c->n_lodged; i++) {
@@ -83,7 +85,7 @@ static void bring_back(dt_coordinator *c) {
     c->n_lodged = 0;
 }
 
-/* After an update: the tasks have newer values. */
+/* After an update: notes that the tasks have newer values than this process. */
 static dt_status *mark_newer(dt_coordinator *c) {
     for (int i = 0; i < c->n_lodged; i++) {
         struct dt_lodged *x = &c->lodged[i];
@@ -118,7 +120,7 @@ static void add(dt_variable **all, int *n, dt_variable *v) {
 }
 
 /* Lists all variables that functions read, each once, and then those that they change without
- * reading them. *n: all of them. Returns the number of the first ones. */
+ * reading them. Sets *n to the number of all. Returns the number of those that are read. */
 static int collect(const dt_coordinator *c, dt_variable ***all, int *n) {
     int most = 0;
     for (int k = 0; k < c->n_kinds; k++)
@@ -170,8 +172,8 @@ static void find_asks(dt_coordinator *c) {
     }
 }
 
-/* With tasks of type ps, what functions do not read is not sent to workers; gradients of it come as
- * parts. */
+/* Divides the variables among tasks of type ps. A variable that functions do not read is not sent
+ * to workers; its gradients come back in parts. */
 static dt_status *divide(dt_coordinator *c) {
     dt_ps_division q = {
         .n_programs = c->n_kinds, .way_of = way_of, .compile = compile, .match = match, .user = c};

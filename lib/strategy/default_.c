@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The default strategy, which applies if no other is chosen: one replica, nothing distributed. */
+/* The default strategy, which is used if the program chooses no other: one replica, and nothing is
+ * distributed. */
 #include "strategy/place.h"
 
 const dt_strategy_row dt_strategy_default_ = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Distributes data sets to workers and replicas. A pipeline is rewritten for each worker
- * (pipeline/build.h). Pipelines that a function made for each worker are used unchanged. A
- * transformation above the workers' pipelines joins their pieces to steps. The batches of a job's
- * data set stay whole in memory, even for several workers, and a replica's part is a view. Each of
- * its iterations is one epoch.
+ * (pipeline/build.h). Pipelines that a function made for each worker are used unchanged. A last
+ * transformation joins the pieces of all workers' pipelines to steps. The batches of a job's data
+ * set stay whole in memory, even for several workers, and a replica's part is a view. Each of its
+ * iterations is one epoch.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,11 +50,11 @@ static dt_status *check(const dt_strategy *s, dt_dist_dataset *const *out,
 /* ---- steps of workers ---- */
 
 struct workers {
-    int *
-        pieces; /* [number of inputs] pieces of a step that each worker provides, one per replica */
-    int all;    /* the sum of `pieces` */
-    /* all shapes are known, or the data is endless: a step that lacks a piece is the end of the
-     * data */
+    /* [number of inputs] how many pieces of a step each worker provides, one piece per replica */
+    int *pieces;
+    int all; /* the sum of `pieces` */
+    /* the data ends before a step that would lack a piece; so it is if all shapes are known, or if
+     * the data is endless */
     bool full_steps;
 };
 
@@ -71,8 +71,8 @@ static dt_status *open_workers(dt_iterator *it) {
     return NULL;
 }
 
-/* Reads the pieces of all workers for one step. *present: how many pieces there are; workers at
- * their end have none. */
+/* Reads the pieces of all workers for one step. Sets *present to the number of pieces. Workers
+ * whose data has ended provide none. */
 static dt_status *take_pieces(const dt_iterator *it, dt_example *piece, int *present) {
     const struct workers *a = it->pipe->args;
 
@@ -93,7 +93,7 @@ static dt_status *fill_up(const dt_iterator *it, dt_example *piece) {
     return NULL;
 }
 
-/* The components of all pieces of a step, piece by piece. */
+/* Returns the components of all pieces of a step, one piece after the other. */
 static dt_status *next_step(dt_iterator *it, dt_example *out) {
     const struct workers *a = it->pipe->args;
     const int n = it->pipe->spec.n;
@@ -132,8 +132,8 @@ static dt_dist_dataset *allocate(dt_strategy *s) {
     return d;
 }
 
-/* If there are as many workers as hosts, each feeds the replicas of its host, whose number may
- * differ between hosts. */
+/* Divides the replicas among workers. If there are as many workers as hosts, each worker feeds the
+ * replicas of its host; hosts may have different numbers of replicas. */
 static struct workers divide(const dt_strategy *s, int workers) {
     struct workers a = {.pieces = dt_alloc((size_t)workers * sizeof(int)), .all = s->replicas};
 
@@ -142,7 +142,7 @@ static struct workers divide(const dt_strategy *s, int workers) {
     return a;
 }
 
-/* Sets *out to the new data set. After an error releases the new one instead. */
+/* Sets *out to the new data set. If there is an error, releases the data set instead. */
 static dt_status *hand_out(dt_dist_dataset **out, dt_dist_dataset *made, dt_status *bad) {
     dt_dist_dataset_unref(bad ? made : *out);
     if (!bad) *out = made;
@@ -177,8 +177,8 @@ bool dt_dist_dataset_element_spec(const dt_dist_dataset *d, int i, dt_spec *out)
 
 /* ---- a job's data set ---- */
 
-/* For no_fallback: fails if there are too few files for the workers. Other kinds of data sets
- * have no fallback. */
+/* With the option no_fallback: fails if there are fewer files than workers. Data sets that are not
+ * files have no fallback. */
 static dt_status *check_fallback(const dt_dataset *data, int64_t workers) {
     dt_dealing dealing;
     dt_status *s = dt_workers_dealing(data, "file", workers, &dealing);
@@ -188,8 +188,8 @@ static dt_status *check_fallback(const dt_dataset *data, int64_t workers) {
     return NULL;
 }
 
-/* Decides how workers share the data set. AUTO: follows the data set's own key, or is AUTO if it
- * has none. */
+/* Decides how workers share the data set. The policy AUTO means the data set's own
+ * auto_shard_policy. */
 static dt_status *share_job(dt_batch_options *b, dt_dataset *data, const dt_strategy *s,
                             const dt_input_options *o, dt_str *decision) {
     static const char *const names[] = {NULL, "file", "data", "off", "hint"};
@@ -207,7 +207,7 @@ static dt_status *share_job(dt_batch_options *b, dt_dataset *data, const dt_stra
     if (dealing != DT_DEAL_GLOBAL) DT_TRY(check_even(s, workers));
     if (o->no_fallback && dealing == DT_DEAL_GLOBAL) DT_TRY(check_fallback(data, workers));
     dt_str_printf(decision, "%s, %d worker%s", dealt[dealing], workers, workers == 1 ? "" : "s");
-    /* batches in the order of one process suit any number of hosts and replicas */
+    /* if workers take their rows from whole batches, the data set needs no parts for workers */
     b->workers = dealing == DT_DEAL_GLOBAL ? 1 : workers;
     b->replicas = s->replicas / b->workers;
     return NULL;
@@ -295,7 +295,8 @@ dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data,
 
 /* ---- pipelines from a function ---- */
 
-/* The pipeline of the data set that the function makes for a worker. */
+/* Calls the program's function for a worker, and returns the pipeline of the data set that it
+ * makes. */
 static dt_status *call(const dt_input_context *c, dt_dataset_fn fn, void *user, dt_pipe **out) {
     dt_dataset *made = NULL;
     dt_status *s = fn(c, user, &made);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See divided.h. */
-#define _GNU_SOURCE /* madvise */
+#define _GNU_SOURCE /* for madvise */
 #include "strategy/divided.h"
 
 #include <stdint.h>
@@ -14,11 +14,11 @@
 
 struct dt_divided {
     dt_variable_holder holder;
-    dt_variable *whole; /* the variable whose holder this is */
-    dt_variable *own;   /* this worker's rows */
+    dt_variable *whole; /* the variable that is divided */
+    dt_variable *own;   /* variable that has this worker's rows */
     dt_cluster *cluster;
     bool filled;
-    /* whole->written when `own` was last filled from `whole`, or `whole` from all parts */
+    /* value of whole->written when `own` was last copied from `whole`, or `whole` from all parts */
     unsigned written;
 };
 
@@ -26,7 +26,7 @@ static bool is_slot(const dt_variable *v) {
     return v->slot && !v->on_all && v->of && v->lacks == 0;
 }
 
-/* a smaller weight is not worth the message that each step would need */
+/* smaller weights are not divided, because the message that each step would need costs more */
 enum { LEAST_BYTES = 65536 };
 static bool is_large_weight(const dt_variable *v) {
     return v->trainable && !v->slot && v->type.rank > 1 && dt_type_bytes(&v->type) >= LEAST_BYTES;
@@ -124,7 +124,8 @@ void dt_divided_ready(dt_divided *p) {
     p->filled = true;
 }
 
-/* Returns the memory pages of v to the system. Its values are in the workers' parts from now on. */
+/* Returns the memory pages of v to the system, because its values are in the workers' parts from
+ * now on. */
 static void give_back(const dt_variable *v) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)dt_host_data(v);
     const uintptr_t from = (first + page - 1) & ~(page - 1),

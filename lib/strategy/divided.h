@@ -19,21 +19,22 @@
 
 typedef struct dt_divided dt_divided;
 
-/* Whether v is divided over this many workers, each of which gets at least one row. That is so
- * for slots that have the shape of their weight and that host code does not change on every
- * worker. With DT_OVER_WEIGHTS it is also so for trainable matrices of at least 64 KiB. */
+/* Whether v can be divided among this many workers, with at least one row for each. Slots can if
+ * they have the shape of their weight and host code does not change them on every worker. With
+ * DT_OVER_WEIGHTS, trainable matrices of at least 64 KiB can, too. */
 bool dt_divided_fits(const dt_variable *v, dt_over_replicas over, int workers);
 /* Returns this worker's part of v, which the first call creates. The variable owns it. */
 dt_status *dt_divided_make(dt_divided **out, dt_variable *v, dt_cluster *c) DT_MUST_USE;
 dt_variable *dt_divided_own(const dt_divided *p);
 const dt_variable *dt_divided_whole(const dt_divided *p);
-/* Call it before a step. Copies values that the host has written to the part. */
+/* Call this before a step. If the host has written the variable, copies the new values to the
+ * part. */
 void dt_divided_ready(dt_divided *p);
-/* Call it after a step. Marks the part as newer than the whole variable. */
+/* Call this after a step. Marks the part as newer than the whole variable. */
 void dt_divided_changed(dt_divided *p);
 
-/* Collects all weights in v that are divided, on every worker. Call it on all workers, before
- * anything that every worker does with whole weights. */
+/* Collects all weights in v that are divided, on every worker. All workers must call this, before
+ * they use whole weights. */
 dt_status *dt_divided_put_together(dt_variable *const *v, int n) DT_MUST_USE;
 
 /* Returns how many bytes of v this process keeps between two checkpoints: all of it, or its

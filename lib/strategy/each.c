@@ -11,14 +11,14 @@
 #include "strategy/labels.h"
 #include "strategy/step.h"
 
-enum { MOST_ROUNDS = 64 }; /* how often all replicas are recorded at most; see trace_all */
+enum { MOST_ROUNDS = 64 }; /* most times that all replicas are recorded (trace_all) */
 
 typedef struct replicas {
     const dt_step_call *call;
     int n;
-    dt_graph **graph; /* [n] */
-    int64_t *rows;    /* [n] */
-    dt_view *arg;     /* [n][n_args] */
+    dt_graph **graph; /* [n] the step recorded for each replica */
+    int64_t *rows;    /* [n] number of rows of each replica */
+    dt_view *arg;     /* [n][n_args] arguments of each replica */
 } replicas;
 
 /* ---- recording ---- */
@@ -41,9 +41,9 @@ static dt_status *trace_once(const dt_function *f, dt_step_call *c, replicas *x)
     return first;
 }
 
-/* Records all replicas again until each knows the sizes of all replicas in each gather; in each
- * round a gather learns the sizes of the one before it. Errors of earlier rounds are dropped,
- * because unknown sizes may have caused them. */
+/* Records the step for all replicas, again and again, until every gather knows the sizes of all
+ * replicas' parts. Each round finds the sizes of one more gather. Errors of earlier rounds are
+ * dropped, because unknown sizes may have caused them. */
 static dt_status *trace_all(const dt_function *f, dt_step_call *c, replicas *x) {
     dt_each each = {0};
     dt_status *s = NULL;
@@ -103,8 +103,8 @@ static void bind(const dt_step_call *c, replicas *x) {
     }
 }
 
-/* Runs the recordings. If replicas change a variable differently, gives each its own copy, if
- * the variable may have copies, and runs them again. */
+/* Runs the recordings. If replicas assign different values to a variable that may have copies,
+ * gives each replica a copy, and runs the recordings again. */
 static dt_status *interpret(replicas *x, dt_interpretation *out) {
     const dt_graph *g = x->graph[0];
     for (;;) {

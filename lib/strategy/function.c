@@ -41,7 +41,7 @@ void dt_function_unref(dt_function *f) {
 
 /* ---- finding the trace ---- */
 
-/* Drops recordings for which a variable has changed since they were compiled, for example
+/* Drops recordings that must be compiled again because a variable has changed its form, for example
  * because it now has one copy per replica. */
 static void forget_stale(dt_function *f) {
     int kept = 0;
@@ -61,16 +61,17 @@ static dt_traced *look_up(const dt_function *f, const dt_step_call *c, const cha
     return NULL;
 }
 
-/* Whether recording with known sizes may succeed after the error s: some argument has an open
- * number of rows, and the step asked for that number or its shapes did not fit. */
+/* Whether the step may be recordable if sizes are known, after the error s. This is so if some
+ * argument has an open number of rows, and the step asked for that number or its shapes did not
+ * match. */
 static bool sizes_may_help(const dt_step_call *c, const dt_status *s) {
     bool unfit = dt_status_number(s) == DT_E_NEEDS_ROWS ||
                  (c->even && dt_status_number(s) == DT_E_MODEL_SHAPE);
     return unfit && c->sizing == DT_SIZES_ANY && dt_step_has_rows(c);
 }
 
-/* Records and compiles the step. If it needs known sizes, adds a recording without a compiled
- * step, which remembers that. */
+/* Records and compiles the step. If the step needs known sizes, adds an entry without a compiled
+ * step, so that this is not tried again. */
 static dt_status *add_trace(dt_function *f, const dt_step_call *c, const char *signature,
                             dt_traced **out) {
     dt_traced made = {.sizing = c->sizing};
@@ -187,11 +188,12 @@ dt_status *dt_strategy_run_with(dt_strategy *s, dt_function *f, const dt_values 
 
     DT_TRY(dt_want(s, "dt_strategy_run", "strategy"));
     DT_TRY(dt_want(f, "dt_strategy_run", "function"));
-    /* Other strategies check this when they are created; dt_get_strategy creates the default one
-     * unchecked. */
+    /* refuses to run in one of several processes; other strategies check this when they are
+     * created, but dt_get_strategy creates the default one unchecked */
     if (!dt_strategy_has_devices(s)) DT_TRY(dt_launched_alone());
     DT_SCOPE(s) {
-        bad = dt_status_kept(); /* if another strategy's scope is open */
+        /* returns the error that was kept if another strategy's scope is open */
+        bad = dt_status_kept();
         if (bad) break;
         c.offsets = dt_alloc(((size_t)s->replicas + 1) * sizeof *c.offsets);
         if (options && options->fixed_batch_size) c.sizing = DT_SIZES_EXACT;

@@ -10,7 +10,7 @@
 
 typedef struct gathering {
     const char *name;
-    int axis; /* counted from the front, so not negative */
+    int axis; /* the axis to concatenate along, counted from the front, so not negative */
     dt_type to;
     int parts;
     bool repeats; /* each replica returned the same constant, which is stored once */
@@ -76,7 +76,8 @@ static dt_status *join(gathering *g, const dt_value_entry *e, dt_tensor **out) {
 
 static dt_status *gather(const dt_strategy *s, gathering *g, const dt_value_entry *e, int axis,
                          dt_tensor **out) {
-    DT_TRY(dt_status_kept()); /* if another strategy's scope is open */
+    /* returns the error that was kept if another strategy's scope is open */
+    DT_TRY(dt_status_kept());
     if (!e) return dt_fail(DT_E_REDUCE, NULL, "no value '%s' to gather", g->name);
     if (e->per_replica && e->n != s->replicas)
         return dt_fail(DT_E_REDUCE, NULL,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Estimates how much of this machine's memory a step needs. The step is prepared and compiled as
- * for a run, and the executable reports its size; it allocates nothing before it runs. No device is
- * opened, so no chip's memory limit applies and no time is estimated.
+ * for a run, and the executable reports how much memory it will need. An executable allocates
+ * nothing before it runs. No device is opened, so no chip's memory limit applies and no time is
+ * estimated.
  */
 #include "strategy/compiled.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The iterators of programs: over the steps of a distributed data set, or the elements of a plain
- * pipeline. See iterators.h. */
+/* Iterators for programs that use the library: over the steps of a distributed data set, or over
+ * the elements of a pipeline. See iterators.h. */
 #include <stdlib.h>
 
 #include "data/pipeline/build.h"
@@ -65,8 +65,8 @@ void dt_iterator_unref(dt_iterator *it) {
 
 /* ---- making a batch from pieces ---- */
 
-/* Whether component k of all pieces can be joined to one tensor, as steps take it: shapes are
- * equal except in the first dimension. Other components have one tensor per replica. */
+/* Whether component k of all pieces can be joined to one tensor for the step, because shapes are
+ * equal except in the first dimension. If not, the step gets one tensor per replica. */
 static bool can_join(const dt_example *examples, int n, int k) {
     const dt_type *first = &examples[0].tensor[k]->type;
     int64_t rows = 0;
@@ -107,7 +107,8 @@ static dt_status *set_each(const dt_strategy *s, const dt_example *examples, int
     return bad;
 }
 
-/* Sets component k of the pieces of all replicas; a job's step is one piece. */
+/* Sets component k of a batch from the pieces of all replicas. A job's data set returns whole
+ * steps, so there is one piece. */
 static dt_status *set_component(const dt_iterator *it, const dt_example *pieces, int k,
                                 dt_values *out) {
     dt_strategy *s = it->of->strategy;
@@ -139,8 +140,8 @@ static dt_status *make_batch(const dt_iterator *it, const dt_example *step, dt_v
 
 /* ---- steps ---- */
 
-/* Keeps the tensors of the batch, not the batch itself, because the caller may change what it
- * contains. */
+/* Keeps the tensors of the last batch. The list of values itself is not kept, because the caller
+ * may change its contents. */
 static void keep_last(dt_iterator *it, const dt_values *batch) {
     int n = 0, k = 0;
 

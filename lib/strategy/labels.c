@@ -11,8 +11,8 @@
 
 enum { MOST_SHOWN = 20 };
 
-/* Returns the argument from which node i was made only by reshaping and converting; -1: there is
- * none. */
+/* Follows reshapes and conversions back from node i. Returns the argument where they begin; -1:
+ * node i is not made from an argument in this way. */
 static int argument_behind(const dt_graph *g, int i) {
     while (g->node[i].op->role == DT_ROLE_NAME || g->node[i].op->role == DT_ROLE_CONVERT)
         i = g->node[i].in[0];

@@ -6,7 +6,7 @@
 #include "strategy/strategy.h"
 
 /* Fails with LABEL_RANGE if an argument is used as labels of a cross-entropy of g and contains a
- * number outside the classes. arg[k]: argument k of g, with the rows of all replicas. */
+ * number outside the classes. arg[k] is argument k of g with the rows of all replicas. */
 dt_status *dt_check_labels(const dt_graph *g, const dt_view *arg) DT_MUST_USE;
 
 #endif

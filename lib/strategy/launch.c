@@ -35,8 +35,8 @@ static const struct launcher {
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
 
 /*
- * Other variables that launchers set. If only these are set, a shell, a container or ssh has
- * dropped the variables above. Variables that other programs set as well are not listed:
+ * Variables that launchers set besides those above. If only these are set, a shell, a container or
+ * ssh has dropped the others. Variables that other programs set as well are not listed:
  * SLURM_LOCALID (batch scripts) and MASTER_PORT (Kubernetes, for a service called master).
  */
 static const struct trace {
@@ -75,8 +75,8 @@ static void add_address(dt_launch *out, const char *text) {
     out->address[out->addresses++] = dt_strdup(text);
 }
 
-/* Checks addresses that a user wrote: each is valid, and no two are the same. of: where they
- * come from, "TF_CONFIG". */
+/* Checks addresses that a user wrote: each is valid, and no two are the same. of: where they were
+ * written, such as "TF_CONFIG". */
 dt_status *dt_launch_check_addresses(const dt_launch *l, const dt_location *at, const char *of) {
     for (int i = 0; i < l->addresses; i++) {
         dt_address a;
@@ -89,7 +89,7 @@ dt_status *dt_launch_check_addresses(const dt_launch *l, const dt_location *at, 
                 "write HOST:PORT, or [ADDRESS]:PORT for IPv6, with a port from 1 to 65535");
         }
     }
-    /* more addresses than that are refused later */
+    /* with more addresses than DT_RENDEZVOUS_RANKS the job is refused later */
     for (int i = 0; l->addresses <= DT_RENDEZVOUS_RANKS && i < l->addresses; i++)
         for (int k = 0; k < i; k++)
             if (strcmp(l->address[i], l->address[k]) == 0)
@@ -113,13 +113,13 @@ dt_status *dt_launch_no_address(const dt_launch *l, const char *what, const char
                 : dt_suggest(s, "set it to the name or the address of %s's machine", whose);
 }
 
-/* Reads the address of worker 0. If torchrun's agent uses MASTER_PORT itself, it sets this
- * variable, and the next port is free. */
+/* Reads the address of worker 0. If torchrun's agent listens on MASTER_PORT itself, it says so by a
+ * variable, and worker 0 uses the next port. */
 static dt_status *read_master(dt_launch *out) {
     const char *host = dt_environment("MASTER_ADDR"), *number = dt_environment("MASTER_PORT");
     const char *agent = dt_environment("TORCHELASTIC_USE_AGENT_STORE");
     int64_t port = 0;
-    /* an error only if workers need the address; see dt_launch_no_address */
+    /* no error yet, since not all workers need the address; see dt_launch_no_address */
     if (!host || !number) return NULL;
     if (!read_count("MASTER_PORT", &port) || port < 1 || port > 65534)
         return dt_fail(DT_E_LAUNCH, NULL, "MASTER_PORT=%.40s: it must be 1 to 65534", number);
@@ -191,7 +191,7 @@ static dt_status *read_launcher(const struct launcher *l, dt_launch *out) {
 
 /* ---- fit --workers ---- */
 
-/* Reads "RANK FD FD ...": the rank, then one word for each worker, which only the fabric
+/* Reads "RANK FD FD ...": the rank of this worker, then a word for each worker, which the fabric
  * interprets. */
 static dt_status *read_own(dt_launch *out) {
     const char *text = dt_environment(DT_SOCKETS_VARIABLE);
@@ -224,9 +224,10 @@ static dt_status *same(const dt_launch *a, const dt_launch *b) {
                       b->by, a->launcher);
 }
 
-/* Combines the launch found so far with that of another launcher. Takes ownership of the other. */
+/* Combines two launchers that were found: *out and `other`. Takes ownership of `other`. */
 static dt_status *join_launches(dt_launch *out, dt_launch *other) {
-    const bool around = out->sure && other->sure; /* mpirun was started within a batch system */
+    /* mpirun runs within a batch system, whose variables describe mpirun */
+    const bool around = out->sure && other->sure;
     /* srun or mpirun has started a single process, which starts the others itself */
     const bool one = out->sure && out->stated == 1;
     dt_status *s = out->stated && other->stated && !around && !one ? same(out, other) : NULL;
@@ -243,8 +244,8 @@ static dt_status *join_launches(dt_launch *out, dt_launch *other) {
     return s;
 }
 
-/* Refuses traces of a launcher whose number of processes is missing. If a rank is given, the job
- * itself describes the workers. */
+/* Returns an error if only some variables of a launcher are set, without the number of processes.
+ * If a rank is given, the job itself describes the workers. */
 static dt_status *check_traces(const dt_rank_option *own) {
     for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
         const struct trace *t = &traces[i];
@@ -300,8 +301,8 @@ dt_status *dt_launch_bad_rank(const dt_location *at, const dt_rank_option *own, 
     return s;
 }
 
-/* Reads the rank. *rank: -1 if it is not given. False: it is given, but is not a number of at
- * least 0. */
+/* Reads the rank. Sets *rank to -1 if it is not given. Returns false if it is given, but is not a
+ * number of at least 0. */
 static bool read_rank(const dt_rank_option *own, int64_t *rank) {
     const char *text = dt_environment(DT_RANK_VARIABLE);
     *rank = own->given ? own->value : -1;

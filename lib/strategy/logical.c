@@ -27,9 +27,9 @@ static dt_status *check_strategy(const dt_strategy *s) {
     return dt_scope_fits(s);
 }
 
-/* Whether x is a value of a running step of this strategy. If not, the trace fails. Outside of
- * step functions there is no trace, so the next public call returns the error. If x is the
- * result of a failed call, that call's error is kept. */
+/* Whether x is a value of a running step of this strategy. If it belongs to another step, that
+ * trace is marked as failed. Outside of step functions there is no trace, so the next public call
+ * returns the error. If x is the result of a failed call, that call's error is kept. */
 static bool is_usable(const dt_strategy *s, dt_value x, const char *call) {
     if (!x.trace && dt_context_now() == DT_OUTSIDE)
         dt_status_keep(dt_fail(DT_E_TRACE_VALUE, NULL,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * merge_call: a function in cross-replica context in the middle of a step. All replicas are traced
- * as one, so they reach it together, and a value of the trace already represents the value of each
- * replica. Nothing is copied; only the set of allowed calls changes.
+ * merge_call: calls a function in cross-replica context in the middle of a step. All replicas are
+ * traced as one, so they reach it together, and a value of the trace already represents the value
+ * of each replica. Nothing is copied; only the set of allowed calls changes.
  */
 #include "op/op.h"
 #include "strategy/values.h"
@@ -51,8 +51,8 @@ void dt_merge_call(const dt_merge *m, void (*fn)(const dt_merge *m)) {
 
 /* ---- reducing in such a function ---- */
 
-/* Computes the mean as the sum over replicas divided by the sum of counts, because replicas'
- * sizes may differ. */
+/* Computes a mean over an axis and all replicas: the sum of all values divided by their number,
+ * because replicas may have different sizes. */
 static dt_value mean_along(dt_value x, int axis) {
     x = dt_as_float(x);
     dt_value count = dt_convert(dt_dim_value(x, axis), dt_type_of_value(x).dtype);

@@ -2,7 +2,7 @@
 /*
  * MirroredStrategy: one replica on each of several devices of this machine, all with the same
  * weights. CPU devices are virtual, so `replicas: 4` is short for CPU:0 to CPU:3. Without
- * `replicas` and `devices` there is one for each core.
+ * `replicas` and `devices` there is one replica for each core.
  */
 #include "strategy/read.h"
 
@@ -13,8 +13,8 @@ struct mirrored {
     int cross_device_ops;
 };
 
-/* TensorFlow's names. All of them mean the same here: replicas in one process are always summed
- * in the same order. */
+/* TensorFlow's names of ways to add up replicas. They all have the same effect here: replicas in
+ * one process are always summed in the same order. */
 static const char *const ways_to_sum[] = {"ReductionToOneDevice", "HierarchicalCopyAllReduce",
                                           "NcclAllReduce", NULL};
 

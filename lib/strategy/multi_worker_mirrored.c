@@ -3,8 +3,8 @@
  * MultiWorkerMirroredStrategy: one replica on each device of several workers, all with the same
  * weights. Workers are processes if a launcher has started several, or the job contains their
  * addresses; each computes the rows of its replicas, and their sums are added (pass/workers.h). In
- * a single process they are virtual: it computes for all of them, so the numbers equal those of a
- * mirrored strategy with the same number of replicas.
+ * a single process the workers are virtual: this process computes for all of them. So the results
+ * equal those of a mirrored strategy with as many replicas.
  */
 #include "strategy/cluster.h"
 #include "strategy/read.h"
@@ -19,7 +19,7 @@ struct cluster {
     double flops, memory, memory_bandwidth, price_per_hour;
     struct links links;
     bool given;
-    dt_location links_at; /* location of `links`, or else of `cluster` */
+    dt_location links_at; /* location of the key `links`, or of `cluster` if that is missing */
 };
 
 struct multi_worker {
@@ -52,8 +52,8 @@ static const dt_field cluster_fields[] = {
     DT_REAL(struct cluster, price_per_hour, .min = 0, .max = 1e9, .help = "US dollars of a host"),
     DT_END};
 
-/* Requires a rate of the links if there are several (n) of `what`, which communicate at that
- * rate. */
+/* Requires the rate of a kind of link if there are several (n) of `what` that communicate over
+ * it. */
 static dt_status *want_link(const struct cluster *c, const char *key, double rate, int64_t n,
                             const char *what) {
     if (n == 1 || rate > 0) return NULL;

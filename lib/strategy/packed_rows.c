@@ -8,7 +8,7 @@
 #include "op/op.h"
 #include "strategy/packed_variables.h"
 
-/* bytes reserved for the number of rows before the parts, so that parts stay aligned */
+/* bytes before the parts for the number of rows; as many as keep the parts aligned */
 enum { HEAD = 64 };
 
 static int64_t row_bytes(const dt_packed_variables *s, int i) {
@@ -21,14 +21,15 @@ typedef struct lookup {
     int64_t variable, n;
 } lookup;
 
-/* Finds the variable, or rows of it. */
+/* Returns the index of the variable, or of the variable that has rows of it. */
 static int find_variable(const dt_packed_variables *s, const dt_variable *v) {
     for (int i = 0; i < s->n; i++)
         if (dt_variable_whole(s->variable[i]) == v) return i;
     return -1;
 }
 
-/* Asks for the rows that the table here has; others are in other processes. Returns their bytes. */
+/* Writes a request for the rows of a table that this process has, and leaves out rows that other
+ * processes have. Returns the bytes that the answer will have. */
 static int64_t ask_table(const dt_packed_variables *s, int i, const dt_view *numbers, dt_str *out) {
     const int64_t n = dt_type_elements(&numbers->type), rows = s->variable[i]->type.dim[0],
                   first = s->variable[i]->first_row;
@@ -37,7 +38,7 @@ static int64_t ask_table(const dt_packed_variables *s, int i, const dt_view *num
     dt_str_add(out, &head, sizeof head);
     for (int64_t k = 0; k < n; k++) {
         int64_t row = dt_cell_int(numbers, k);
-        /* the step itself reports a row number that no process has */
+        /* another process has the row; if none has, the step itself reports that */
         if (row < first || row - first >= rows) continue;
         row -= first;
         dt_str_add(out, &row, sizeof row);
@@ -148,7 +149,7 @@ static bool is_argument_of_variable(const dt_halves *h, const dt_packed_variable
 
 /* A node that adds rows of an argument to a table or a part of it (pass/update_part.c). */
 typedef struct row_sums {
-    int rows, numbers; /* nodes of arguments */
+    int rows, numbers; /* the nodes of the two arguments: rows, and their numbers */
     int64_t first, end;
 } row_sums;
 
@@ -168,7 +169,7 @@ static bool read_row_sums(const dt_graph *g, const dt_node *n, row_sums *out) {
            g->node[n->in[0]].op->role == DT_ROLE_ARGUMENT;
 }
 
-/* Finds the only node that reads the argument, if it adds rows of it. */
+/* If only one node reads the argument, and it adds rows to a table, fills *out and returns true. */
 static bool find_row_sums(const dt_graph *g, int argument, row_sums *out) {
     int readers = 0;
     bool found = false;
@@ -190,7 +191,7 @@ bool dt_part_names(const dt_halves *h, int numbers, int k) {
     return names;
 }
 
-/* Finds parts of which only rows are sent: those that the update adds to a part of a table. */
+/* Finds the parts of which only some rows are sent: the rows of a table that the receiver has. */
 static void find_rows(dt_halves *h, const dt_graph *update) {
     for (int k = 0; k < h->n_parts; k++) {
         row_sums x;
@@ -226,7 +227,8 @@ static void add_part(dt_halves *h, const dt_graph *worker, int result, int argum
     h->part[h->n_parts++] = worker->node[worker->result[result].node].type;
 }
 
-/* Row numbers come before the rows that they name. */
+/* Finds which part has the row numbers of another part. A part with row numbers comes before the
+ * rows that it numbers. */
 void dt_halves_match_parts(dt_halves *h, const dt_packed_variables *s, const dt_graph *worker,
                            const dt_graph *update, dt_arena *arena) {
     dt_parts_alloc(h, worker->n_results, arena);
@@ -269,7 +271,8 @@ static bool is_sent(const dt_halves *h, int k, const dt_view *numbers, int64_t i
     return row >= h->first_row[k] && row < h->end_row[k];
 }
 
-/* Returns the bytes of a part as it is sent. numbers: its row numbers, if it has some. */
+/* Returns the bytes of a part as it is sent. numbers: the row numbers of the part; NULL: it has
+ * none. */
 static int64_t sent_bytes(const dt_halves *h, int k, int64_t rows, const dt_view *numbers) {
     if (h->numbers[k] < 0) return part_bytes(h, k, rows);
     const int64_t all = dt_type_elements(&numbers->type);
@@ -278,7 +281,8 @@ static int64_t sent_bytes(const dt_halves *h, int k, int64_t rows, const dt_view
     return n ? n * (part_bytes(h, k, rows) / all) : 0;
 }
 
-/* Copies the rows that are sent: packed: from all rows to those alone; otherwise the other way. */
+/* With `packed`, copies the rows that are sent from the whole part to a message. Otherwise copies
+ * them from a message to their places. */
 static void move_rows(const dt_halves *h, int k, int64_t rows, const dt_view *numbers, bool packed,
                       const char *from, char *into) {
     const int64_t all = dt_type_elements(&numbers->type),
@@ -333,7 +337,8 @@ bool dt_parts_are_sound(const dt_halves *h, const char *parts, int64_t bytes, in
     if (rows < 0 || rows > INT32_MAX || dt_parts_bytes(h, rows) == INT64_MAX) return false;
     for (int k = 0; k < h->n_parts; k++) {
         dt_view numbers = {0};
-        int64_t before = HEAD; /* row numbers, and all parts before them, are sent whole */
+        /* a part that has row numbers is sent whole, and so are all parts before it */
+        int64_t before = HEAD;
         for (int j = 0; j < h->numbers[k]; j++) before += dt_aligned(part_bytes(h, j, rows));
         if (h->numbers[k] >= 0) numbers = view_of(h, h->numbers[k], rows, parts + before);
         const int64_t own = dt_aligned(sent_bytes(h, k, rows, &numbers));

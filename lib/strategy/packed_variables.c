@@ -41,7 +41,8 @@ static int count_shards(const dt_packed_variables *s, const dt_partitioner *p) {
     return n;
 }
 
-/* Assigns the shards of all variables that are sent this way to the servers in turn. */
+/* Assigns the shards of all variables that are sent to each worker in each step to the servers, in
+ * turn. */
 static void deal(dt_packed_variables *s, dt_arena *arena, const dt_servers_spec *how, dt_sent sent,
                  dt_extent *const *slice, int *n) {
     int64_t next = 0;
@@ -75,7 +76,8 @@ static void deal_all(dt_packed_variables *s, dt_arena *arena, const dt_servers_s
     s->slices.slice = (const dt_extent *const *)slice;
 }
 
-/* Lays out the variables that are sent this way from offset `from` on. Returns the end. */
+/* Gives offsets to the variables that are sent in the way `sent`, from offset `from` on. Returns
+ * the offset after them. */
 static int64_t lay_out(dt_packed_variables *s, dt_sent sent, int64_t from) {
     for (int i = 0; i < s->n; i++) {
         if (s->sent[i] != sent) continue;
@@ -171,7 +173,6 @@ void dt_packed_read(const dt_packed_variables *s, dt_sent most, const char *from
             memcpy(dt_host_edit(s->variable[i]), from + s->offset[i], (size_t)s->bytes[i]);
 }
 
-/* If variables cannot be read from a device, returns true; packing them then reports the error. */
 dt_status *dt_packed_buffers(const dt_packed_variables *s, char **weights, char **gradients) {
     const size_t bytes = (size_t)s->slices.bytes + 1;
     *weights = dt_try_alloc(bytes);
@@ -183,6 +184,7 @@ dt_status *dt_packed_buffers(const dt_packed_variables *s, char **weights, char 
     return NULL;
 }
 
+/* If a variable cannot be read from a device this returns true, and packing reports the error. */
 bool dt_packed_differs(const dt_packed_variables *s, const char *packed) {
     dt_status *bad = dt_variables_fetch(s->variable, s->n);
     bool differs = bad != NULL;
@@ -198,7 +200,8 @@ bool dt_packed_differs(const dt_packed_variables *s, const char *packed) {
     for (int64_t i = 0; i < n; i++)                                                                \
         ((type *)into)[i] = ((const type *)after)[i] - ((const type *)before)[i];
 
-/* Computes into = after - before. Integers are subtracted as unsigned ones, so they wrap. */
+/* Computes into = after - before. Integers are subtracted as unsigned numbers, so that they wrap
+ * around. */
 static void subtract(dt_dtype dtype, void *into, const void *after, const void *before, int64_t n) {
     if (dtype == DT_FLOAT32) SUBTRACT(float)
     else if (dtype == DT_FLOAT64) SUBTRACT(double)

@@ -14,8 +14,8 @@
  *     rows:         in the same order, one after the other
  *     parts:        int64 rows of the batch | each part, at multiples of 64 bytes
  *
- * Where the update adds rows to a part of a table, a push has only those rows that this part has:
- * the receiver finds their places by the row numbers, which are a part of their own.
+ * If the receiver has only some rows of a table, only the gradient's rows for these are sent. The
+ * receiver finds out which rows they are by the row numbers, which are another part of the message.
  */
 #ifndef DT_STRATEGY_PACKED_VARIABLES_H
 #define DT_STRATEGY_PACKED_VARIABLES_H
@@ -29,24 +29,26 @@ typedef enum dt_sent { DT_SENT_EACH_TIME, DT_SENT_ONCE, DT_SENT_BY_ROWS } dt_sen
 typedef struct dt_packed_variables {
     dt_extents slices;
     int n;
-    dt_variable *const *variable; /* [n] the list is lent */
-    int64_t *offset, *bytes;      /* [n] */
-    const dt_sent *sent;          /* [n] */
+    dt_variable *const *variable; /* [n] the variables; the list is lent */
+    int64_t *offset, *bytes;      /* [n] where each variable is in a message */
+    const dt_sent *sent;          /* [n] how each variable is sent */
     int64_t all; /* bytes of all variables; those sent by rows come after the slices */
 } dt_packed_variables;
 
 /* How a step is split into two programs: the results of the worker's program are values for
  * variables, which are arguments of the coordinator's program. */
 typedef struct dt_halves {
-    /* [n] for each variable: index of the worker's result and of the coordinator's argument; -1:
-     * none */
+    /* [n] for each variable: index of the worker's result and of the coordinator's argument; -1: it
+     * has none */
     int *result, *argument;
     bool *moves; /* [n] a worker sends back the difference that its step made to the variable */
     int n_parts; /* number of worker's results from which the update computes gradients */
-    int *part_result, *part_argument; /* [n_parts] */
+    /* [n_parts] index of the worker's result, and of the update's argument, for each part */
+    int *part_result, *part_argument;
     dt_type *part; /* [n_parts] type of each part; B stands for the rows of the batch */
-    /* [n_parts] for a part that is rows of a table: the earlier part with their numbers; -1: the
-     * part is sent whole. Rows with numbers in [first_row, end_row) are sent. */
+    /* [n_parts] if the part consists of rows of a table: index of the earlier part that has the
+     * numbers of these rows; -1: the part is sent whole. Rows with numbers in [first_row, end_row)
+     * are sent. */
     int *numbers;
     int64_t *first_row, *end_row;
 } dt_halves;
@@ -56,10 +58,10 @@ dt_status *dt_packed_make(dt_packed_variables *s, dt_arena *arena, dt_variable *
                           int n, const dt_sent *sent, const dt_servers_spec *how) DT_MUST_USE;
 /* Returns halves without results, arguments, parts or differences. */
 dt_halves dt_halves_none(dt_arena *arena, int n);
-/* Sets the result and the argument of variable i: the value of this name. */
+/* Finds the result and the argument that have this name. They are the value of variable i. */
 void dt_halves_bind(dt_halves *h, const dt_packed_variables *s, int i, const char *name,
                     const dt_graph *worker, const dt_graph *update, dt_arena *arena);
-/* Whether this program assigns the variable. */
+/* Whether this half of a step assigns the variable. */
 bool dt_step_moves(const dt_graph *half, const dt_variable *v);
 /* Fills the parts: results of the worker that are arguments of the update and belong to no
  * single variable. */
@@ -70,19 +72,19 @@ void dt_halves_match_parts(dt_halves *h, const dt_packed_variables *s, const dt_
 dt_status *dt_halves_check(const dt_halves *h, const dt_packed_variables *s,
                            const dt_graph *worker) DT_MUST_USE;
 
-/* Allocates a worker's buffers for messages: all variables, and their gradients, which begin with
- * 0. The caller frees both, also after an error, which is NO_MEMORY. */
+/* Allocates a worker's buffers for messages: one for all variables, and one for their gradients,
+ * which is filled with 0. The caller frees both, also after an error, which is NO_MEMORY. */
 dt_status *dt_packed_buffers(const dt_packed_variables *s, char **weights,
                              char **gradients) DT_MUST_USE;
 
-/* Copies variables into a message. most: the last kind to include; EACH_TIME < ONCE < BY_ROWS.
- * dt_packed_read copies such a message to the variables. */
+/* Copies variables into a message. most: which variables to include, up to this way of sending, in
+ * the order EACH_TIME, ONCE, BY_ROWS. dt_packed_read copies such a message to the variables. */
 dt_status *dt_packed_write(const dt_packed_variables *s, dt_sent most, char *into) DT_MUST_USE;
 void dt_packed_read(const dt_packed_variables *s, dt_sent most, const char *from);
 /* Whether a variable that is sent once has another value now than in the packed message. */
 bool dt_packed_differs(const dt_packed_variables *s, const char *packed);
-/* Writes what a step computed: values from its results, and differences of state since the
- * message `before`. */
+/* Writes what a step computed: values from its results, and for state how much it changed since the
+ * message `before` was read. */
 dt_status *dt_packed_write_step(const dt_packed_variables *s, const dt_halves *h,
                                 const dt_view *result, const char *before, char *into) DT_MUST_USE;
 
@@ -102,9 +104,9 @@ dt_status *dt_packed_apply(const dt_packed_variables *s, const dt_halves *h, dt_
  * message may be. */
 dt_status *dt_rows_ask(const dt_packed_variables *s, const dt_graph *numbers,
                        dt_variable *const *table, const dt_view *result, dt_str *out) DT_MUST_USE;
-/* Appends the answer to a request. packed: memory that dt_packed_write has filled; NULL: rows
- * are read from the variables. Fails with WORKERS_DISAGREE if the request is invalid; it may
- * come from anyone. */
+/* Appends the answer to a request. packed: memory that dt_packed_write has filled; NULL: rows are
+ * read from the variables. Fails with WORKERS_DISAGREE if the request is invalid, since any program
+ * can send one. */
 dt_status *dt_rows_answer(const dt_packed_variables *s, const char *packed, const char *request,
                           int64_t bytes, dt_str *out) DT_MUST_USE;
 /* Copies the rows of an answer to the variables. Fails with WORKERS_DISAGREE if it has another
@@ -114,20 +116,20 @@ dt_status *dt_rows_take(const dt_packed_variables *s, const dt_str *request, con
 
 /* Makes room for n parts. */
 void dt_parts_alloc(dt_halves *h, int n, dt_arena *arena);
-/* Whether a part can be the row numbers of part k: it has a number for each row, and is sent whole,
- * as all parts before it are. */
+/* Whether part `numbers` can have the row numbers of part k: it has one number for each row. Such a
+ * part, and all parts before it, are sent whole. */
 bool dt_part_names(const dt_halves *h, int numbers, int k);
-/* Returns the bytes of the parts of a batch, at most; 0: the step has no parts. */
+/* Returns the most bytes that the parts of a batch can have; 0: the step has no parts. */
 int64_t dt_parts_bytes(const dt_halves *h, int64_t rows);
-/* Returns the bytes that it has written. */
+/* Writes the parts and returns the number of bytes written. */
 int64_t dt_parts_write(const dt_halves *h, int64_t rows, const dt_view *result, char *into);
-/* Whether the bytes, which may come from anyone, begin with the parts of a batch of at most
- * INT32_MAX rows. *used: the length of the parts. Row numbers in them are not checked: adding to
- * rows that the table does not have does nothing. */
+/* Checks received bytes, which any program can have sent: whether they begin with the parts of a
+ * batch of at most INT32_MAX rows. Sets *used to the length of the parts. Row numbers are not
+ * checked, because adding to a row that the table does not have does nothing. */
 bool dt_parts_are_sound(const dt_halves *h, const char *parts, int64_t bytes, int64_t *used);
 int64_t dt_parts_rows(const dt_halves *h, const char *parts);
-/* Copies sound parts to memory of dt_parts_bytes, and sets arguments of the update to them. What
- * was not sent is undefined. */
+/* Copies parts that dt_parts_are_sound has accepted to memory of dt_parts_bytes, and sets the
+ * arguments of the update to them. Rows that were not sent are undefined. */
 void dt_parts_read(const dt_halves *h, const char *parts, char *into, dt_view *argument);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Divides variables among tasks of type ps, as a ParameterServerStrategy of tf.distribute does. The
  * partitioner says into how many shards along the first dimension a variable is divided, and shards
- * are assigned to tasks in turn. Where there are more shards than tasks, a task gets neighbours,
- * which are one run of rows. A variable stays whole if an update of one row needs others, such as a
- * norm: so the weights are bit by bit those of a process that has all of them.
+ * are assigned to tasks in turn. If there are more shards than tasks, a task gets adjacent shards,
+ * which are one range of rows. A variable is not divided if the update of a row needs other rows,
+ * for example for a norm. So the weights have the same bits as in a process that has all of them.
  */
 #include <stdio.h>
 
@@ -16,9 +16,10 @@ typedef struct dividing {
     const dt_ps_division *q;
     dt_ps_tasks *c;
     dt_arena *arena;
-    bool *everywhere; /* [n] every task has the variable */
-    int *pieces;      /* [n] the number of tasks that have rows of the variable; 1: it is whole */
-    int64_t *turn;    /* [n] the task that has the first piece */
+    bool *everywhere; /* [n] whether every task has a copy of the variable */
+    /* [n] number of tasks that each have some rows of the variable; 1: one task has all */
+    int *pieces;
+    int64_t *turn; /* [n] the task that has the first piece */
 } dividing;
 
 static const dt_graph *update_of(const dividing *d, int program) {
@@ -54,7 +55,7 @@ static void add_piece(const dividing *d, dt_variables *own, dt_variable *v, int 
     own->v[own->n++] = dt_variable_rows(v, first, end - first);
 }
 
-/* Adds the same rows of slots whose variables are divided. */
+/* Adds the slots of divided variables, with the same rows as the variable. */
 static void add_slots(const dividing *d, dt_variables *own) {
     const int n = own->n;
     for (int p = 0; p < d->q->n_programs; p++) {
@@ -89,8 +90,8 @@ static dt_status *part_of(const dividing *d, int program, const dt_variables *ow
     return dt_update_part(update_of(d, program), own, &dealt, out);
 }
 
-/* Marks variables that the update of v reads and that change: the task that has v needs them, too,
- * and changes its own copy. */
+/* Marks variables that the update of v reads and that change. The task that has v needs a copy of
+ * them, and updates it. */
 static dt_status *find_read(const dividing *d, dt_variable *v, int program) {
     dt_graph *g = NULL;
     if (!update_of(d, program)) return NULL;
@@ -141,7 +142,7 @@ static dt_status *deal(dividing *d) {
 
 /* ---- tasks ---- */
 
-/* Lists what task k has: first of all what workers read. */
+/* Lists the variables of task k. Those that workers read come first. */
 static void list_own(const dividing *d, int k, dt_variables *own) {
     dt_held *h = &d->c->task[k].held;
     *own = empty_list(d);
@@ -193,7 +194,7 @@ static dt_status *make_task(const dividing *d, int k) {
     return NULL;
 }
 
-/* This process has the variables that workers read. */
+/* Gives this process the variables that workers read. */
 static dt_status *hold_here(const dividing *d, dt_held *here) {
     here->variable = (dt_variable **)(uintptr_t)d->q->variable;
     here->n = d->q->n_read;

@@ -16,7 +16,8 @@ static dt_status *send(dt_ps_task *t, const dt_frame *m, const void *gradients, 
                    : dt_link_push(&t->link, m, gradients, more);
 }
 
-/* Nothing more comes from a task that is gone, so nothing waits for it again. */
+/* Receives a message from a task. If that fails, the task is marked as lost, so that nothing waits
+ * for it again. */
 static dt_status *receive(dt_ps_task *t, dt_frame *m, char **more) {
     dt_status *s = dt_link_pull(&t->link, m, t->weights, more);
     t->lost |= s != NULL;
@@ -36,7 +37,7 @@ dt_status *dt_held_apply(const dt_held *h, int program, const dt_pushed *from) {
     return dt_packed_apply(&h->packed, &p->halves, p->run, p->argument, p->no_result, from);
 }
 
-/* Connects with one task. The coordinator gets no weights. */
+/* Connects with one task. The coordinator does not get weights from it. */
 static dt_status *connect_task(const dt_ps_tasks *c, dt_ps_task *t, int number,
                                dt_zmq_carrier_spec *at) {
     static const dt_extents none;
@@ -50,7 +51,8 @@ static dt_status *connect_task(const dt_ps_tasks *c, dt_ps_task *t, int number,
     dt_status *s = dt_zmq_link_connect(
         &t->link, at, number, &(dt_link_wait){how->start_timeout, c->spec->say, c->spec->user});
     t->lost = s != NULL;
-    t->link.wait.say = NULL; /* do not report waits: a task answers late if an update takes long */
+    /* reports no waits, since a task answers late if an update takes long */
+    t->link.wait.say = NULL;
     return s;
 }
 
@@ -181,7 +183,7 @@ static dt_status *acknowledged(dt_ps_task *t, int64_t number) {
     return NULL;
 }
 
-/* A task that cannot be reached is closed like the others. */
+/* A task that cannot be reached is not told; its link is closed like the others. */
 void dt_ps_pause(dt_ps_tasks *c) {
     for (int k = 0; k < c->n; k++) {
         dt_status *s = end(&c->task[k], true);
@@ -232,7 +234,8 @@ dt_status *dt_ps_set(dt_ps_tasks *c, int64_t version) {
     return NULL;
 }
 
-/* Waits for the task: otherwise a worker that is given a function now could ask it first. */
+/* Sends a piece of the state and waits for the answer. Otherwise a worker that is given a function
+ * now could ask the task before it has the piece. */
 static dt_status *set_and_wait(void *user, int64_t at, const char *bytes, int64_t n) {
     const setting *s = user;
     DT_TRY(set_piece(user, at, bytes, n));

@@ -68,14 +68,14 @@ static dt_status *take_variables(dt_ps_task *t, dt_byte_reader *b, dt_arena *are
     t->held.sent = dt_arena_array(arena, dt_sent, t->held.n + 1);
     for (int i = 0; i < t->held.n; i++)
         t->held.sent[i] = (dt_sent)dt_bytes_take(b, 0, DT_SENT_BY_ROWS);
-    /* only variables that have rows can be sent by rows */
+    /* fails if a variable without rows would be sent by rows */
     for (int i = 0; i < t->held.n && !b->failed; i++)
         b->failed |= t->held.sent[i] == DT_SENT_BY_ROWS &&
                      (t->state[i]->type.rank == 0 || dt_type_bytes(&t->state[i]->type) == 0);
     return NULL;
 }
 
-/* Reads the name of an argument of g. -1: the name is empty. */
+/* Reads the name of an argument of g and returns its index. An empty name gives -1. */
 static int take_argument(dt_byte_reader *b, const dt_graph *g, dt_arena *arena) {
     const char *name = dt_bytes_take_text(b, arena);
     const int i = g && *name ? dt_graph_find_argument(g, name) : -1;
@@ -83,7 +83,8 @@ static int take_argument(dt_byte_reader *b, const dt_graph *g, dt_arena *arena) 
     return i;
 }
 
-/* Reads which arguments a push fills: each argument once, by a value of its own type. */
+/* Reads which arguments a push fills. Each argument must be filled once, by a value of its own
+ * type. */
 static void take_halves(dt_ps_task *t, dt_held_program *p, dt_byte_reader *b, dt_arena *arena) {
     const dt_graph *g = p->run ? dt_compiled_step(p->run) : NULL;
     dt_halves *h = &p->halves;
@@ -93,7 +94,7 @@ static void take_halves(dt_ps_task *t, dt_held_program *p, dt_byte_reader *b, dt
     for (int i = 0; i < t->held.n && !b->failed; i++) {
         h->moves[i] = dt_bytes_take(b, 0, 1);
         const int a = h->argument[i] = take_argument(b, g, arena);
-        /* the slices of a push have no tables that are sent by rows */
+        /* fails if a whole value would be pushed for a table that is sent by rows */
         b->failed |= t->held.sent[i] == DT_SENT_BY_ROWS && (h->moves[i] || a >= 0);
         if (a < 0) continue;
         b->failed |=

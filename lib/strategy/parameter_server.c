@@ -127,7 +127,8 @@ static dt_status *find_partitioner(const struct partitioner *x, dt_partitioner *
     return NULL;
 }
 
-/* Describes this process, a worker that the coordinator of the same job has started. */
+/* Fills in the launch of this process, a worker that the coordinator of the same job has
+ * started. */
 static void take_inherited(dt_launch *l, const dt_inherited *x) {
     *l = (dt_launch){.workers = x->workers + 1,
                      .rank = x->worker + 1,
@@ -136,7 +137,7 @@ static void take_inherited(dt_launch *l, const dt_inherited *x) {
                      .inherited = *x};
 }
 
-/* Finds the processes that a launcher has started or the job lists. The first one is the
+/* Finds the processes that a launcher has started or the job lists. The first of them is the
  * coordinator. */
 static dt_status *read_launch(dt_arena *arena, const struct parameter_server *x, const dt_tree *t,
                               dt_strategy_spec *out) {
@@ -201,7 +202,7 @@ static dt_status *place(dt_strategy *s, const dt_strategy_spec *spec) {
     dt_str what = {0};
     DT_TRY(dt_place_cpus(s, spec));
     s->servers = spec->servers;
-    s->servers.launch = spec->launch; /* the strings are lent */
+    s->servers.launch = spec->launch; /* copies the struct but not the strings, which are lent */
     s->servers.start_timeout = spec->start_timeout;
     dt_str_printf(&what, "%d worker%s, %d parameter server%s", s->servers.workers,
                   s->servers.workers == 1 ? "" : "s", s->servers.servers,
@@ -304,7 +305,7 @@ static void list_tasks(const char *const *ps, dt_launch *out) {
     for (int i = 0; i < out->ps; i++) out->ps_address[i] = dt_strdup(ps[i]);
 }
 
-/* Whether TF_CONFIG makes this process the coordinator of a cluster with tasks of type ps. */
+/* Checks that TF_CONFIG makes this process the coordinator of a cluster with tasks of type ps. */
 static dt_status *check_task(const dt_launch *l) {
     if (!l->ps) return dt_launched_alone();
     if (l->task == DT_TASK_WORKER && l->rank == 0 && l->has_chief) return NULL;
@@ -327,7 +328,7 @@ static dt_status *find_tasks(const dt_parameter_server_options *o, dt_launch *ou
     return s;
 }
 
-/* Opens the strategy, which takes ownership of the launch. */
+/* Opens the strategy. It takes ownership of the launch. */
 static dt_status *open_with(dt_strategy **out, const dt_parameter_server_options *o, dt_launch *l) {
     const int listed = l->ps && l->workers > 1 ? l->workers - 1 : 1;
     dt_status *s = dt_strategy_open(
@@ -345,10 +346,11 @@ static dt_status *open_with(dt_strategy **out, const dt_parameter_server_options
         dt_launch_release(l);
         return s;
     }
-    l->workers = 0; /* the coordinator starts them */
+    l->workers = 0; /* the coordinator itself starts the workers */
     (*out)->servers.launch = *l;
     (*out)->servers.owns_launch = true;
-    dt_strategy_set_engine(*out, 1, (*out)->kernels); /* a process with threads cannot be forked */
+    /* one thread, because a process with several threads cannot be forked */
+    dt_strategy_set_engine(*out, 1, (*out)->kernels);
     return NULL;
 }
 

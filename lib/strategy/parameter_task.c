@@ -24,22 +24,25 @@ typedef struct serving {
     const dt_servers_spec *how;
     dt_ps_task *own;
     dt_carrier *carrier;
-    int64_t version; /* of the variables; UNKNOWN: the coordinator has not sent the state yet */
-    int64_t times;   /* how often the coordinator has sent the state */
-    /* [workers] `times` when the worker got the values that never change; UNKNOWN: never */
+    /* version of the variables; UNKNOWN: the coordinator has not sent the state yet */
+    int64_t version;
+    int64_t times; /* number of times that the coordinator has sent the state */
+    /* [workers] value of `times` when the worker last got the variables that never change; UNKNOWN:
+     * it has not got them */
     int64_t *still;
-    /* [workers] a request for a version that does not exist yet; more NULL: none */
+    /* [workers] the worker's request for a version that does not exist yet; its `more` is NULL
+     * without a request */
     dt_arrival *wait;
     dt_arrival *push; /* [n] pushes that have not been applied */
     int n, cap;
-    int64_t
-        first; /* closures with lower numbers are finished: what is pushed for them is dropped */
-    version_copy *copy; /* [n_copies] oldest first; only with schedule: virtual */
+    int64_t first; /* closures with lower numbers are finished, so pushes for them are dropped */
+    /* [n_copies] copies of older versions, oldest first; only with schedule: virtual */
+    version_copy *copy;
     int n_copies, cap_copies;
     bool came, end;
-    int64_t since; /* when it began to wait for the coordinator */
-    /* for programs that the coordinator sends: the strategy for which they are compiled, and memory
-     * of the task; strategy NULL: the task has those of its job */
+    int64_t since; /* when this task began to wait for the coordinator, in nanoseconds */
+    /* the strategy for which programs of the coordinator are compiled, and memory for them;
+     * strategy NULL: the task has the programs of its own job */
     dt_strategy *strategy;
     dt_arena *arena;
 } serving;
@@ -160,7 +163,7 @@ static bool is_program(const serving *t, int64_t number) {
     return number >= 0 && number < t->own->held.n_programs;
 }
 
-/* Whether a push has what the program reads. */
+/* Whether a push has all values that the program reads. */
 static bool is_whole(const serving *t, const dt_arrival *a, int64_t program) {
     int64_t used = 0;
     return a->slices && is_program(t, program) &&
@@ -169,8 +172,7 @@ static bool is_whole(const serving *t, const dt_arrival *a, int64_t program) {
            used == a->message.more;
 }
 
-/* Drops the pushes with this number from this worker. UNKNOWN stands for all numbers, or all
- * workers. */
+/* Drops the pushes with this number from this worker. UNKNOWN means all numbers, or all workers. */
 static void drop_pushes(serving *t, int64_t number, int worker) {
     int kept = 0;
     for (int i = 0; i < t->n; i++) {
@@ -192,10 +194,10 @@ static void drop_finished(serving *t, int64_t first) {
         }
 }
 
-/* Keeps a push. A worker that has reconnected may compute a batch again; its newer gradients
- * then replace the older ones. The worker reports to the coordinator only after it has this
- * answer, so an order to apply gradients always comes after them. A late worker may push a batch
- * that another one has finished. */
+/* Keeps a push. A worker that has reconnected may compute a batch again; its newer gradients then
+ * replace the older ones. The worker reports to the coordinator only after it has this answer, so
+ * an order to apply gradients always comes after them. A push for a batch that another worker has
+ * finished is dropped. */
 static dt_status *take_push(serving *t, const dt_arrival *a) {
     if (!is_whole(t, a, a->message.version)) {
         release(a);
@@ -238,7 +240,8 @@ static dt_status *apply(serving *t, const dt_arrival *a) {
 
 /* ---- state ---- */
 
-/* Takes a piece of the state. With a version, it is a piece of all of it. */
+/* Takes a piece of the state. If the message has a version, the coordinator is sending the whole
+ * state. */
 static dt_status *take_piece(serving *t, const dt_arrival *a) {
     const dt_frame *m = &a->message;
     char *into = NULL;
@@ -272,7 +275,7 @@ static dt_status *give_piece(void *user, int64_t at, const char *bytes, int64_t 
 
 /* ---- programs of a coordinator ---- */
 
-/* Forgets the variables and all that belongs to them. */
+/* Forgets the variables and everything that depends on them. */
 static void forget(serving *t) {
     dt_ps_task *own = t->own;
     drop_pushes(t, UNKNOWN, UNKNOWN);
@@ -302,7 +305,8 @@ static dt_status *take_programs(serving *t, const dt_arrival *a) {
     return dt_ps_read(t->own, a, t->strategy, t->arena);
 }
 
-/* The coordinator ends, or will come again. Its workers have ended. */
+/* Handles the message that the coordinator ends, or that it pauses and will connect again. Its
+ * workers have ended. */
 static void take_end(serving *t, bool pauses) {
     t->end = !pauses;
     if (!pauses) return;
@@ -341,8 +345,8 @@ static dt_status *serve_worker(serving *t, dt_arrival *a) {
     return refuse(t, a->worker, dt_fail(DT_E_WORKERS_DISAGREE, NULL, "it sent an invalid message"));
 }
 
-/* Handles a connection that was opened or lost. Pushes of a lost worker are kept, because it may
- * have reported them to the coordinator. */
+/* Handles a connection that was opened or lost. Pushes of a lost worker are kept, because the
+ * coordinator may know of them already. */
 static dt_status *note_worker(serving *t, const dt_arrival *a) {
     const bool coordinator = a->worker == coordinator_of(t);
     if (coordinator && a->gone) return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator is gone");

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tasks of type ps: processes that have the variables in place of the coordinator, for `fit` and
- * for functions that a C program schedules. Each task owns variables, or rows of them
- * (parameter_division.c), and updates them by programs that read nothing else. The coordinator
- * orders the updates. It sends the state, and gets it back when it needs the values:
+ * for functions that a C program schedules. Each task owns some variables, or some rows of
+ * variables (parameter_division.c). It updates them by programs that read only these. The
+ * coordinator orders the updates. It sends the state, and gets it back when it needs the values:
  *
  *     coordinator ── closure ──▶ worker ── WANT, PUSH ──▶ each ps
  *                 ◀── answer ───
  *                 ──────────── SET, APPLY, GET ─────────▶ each ps
  *
- * A task of `fit` has read the same job. A task of a C program knows nothing of it: the coordinator
- * sends it the variables and the programs first (DT_FRAME_PROGRAMS, parameter_programs.c).
+ * A task of `fit` has read the same job. A task of a C program does not have that program's code,
+ * so the coordinator first sends it the variables and the programs that update them
+ * (DT_FRAME_PROGRAMS, parameter_programs.c).
  */
 #ifndef DT_STRATEGY_PARAMETER_TASKS_H
 #define DT_STRATEGY_PARAMETER_TASKS_H
@@ -20,56 +21,61 @@
 /* A program that applies a push. */
 typedef struct dt_held_program {
     dt_halves halves;
-    dt_compiled *run;              /* NULL: pushes only add to state */
-    dt_view *argument, *no_result; /* buffers for its arguments and results */
+    dt_compiled *run;              /* the compiled program; NULL: pushes only add to state */
+    dt_view *argument, *no_result; /* buffers for the program's arguments and results */
 } dt_held_program;
 
 /* The variables of one process, and the programs that change them. */
 typedef struct dt_held {
-    dt_variable **variable; /* [n] */
+    dt_variable **variable; /* [n] variables */
     int n, n_programs;
-    dt_sent *sent; /* [n] */
+    dt_sent *sent; /* [n] how each variable is sent */
     dt_packed_variables packed;
-    dt_held_program *program; /* [n_programs] */
+    dt_held_program *program; /* [n_programs] programs that apply pushes */
 } dt_held;
 
-/* Makes the buffers of a program whose halves and `run` are set. */
+/* Allocates the buffers of a program. Its halves and `run` must be set. */
 void dt_held_prepare(dt_held_program *p, dt_arena *arena);
-/* Applies a push by one of the programs. */
+/* Applies a push with the program of that index. */
 dt_status *dt_held_apply(const dt_held *h, int program, const dt_pushed *from) DT_MUST_USE;
 
 /* A task of type ps. The coordinator, every worker and the task itself have one of these. */
 typedef struct dt_ps_task {
-    dt_held held; /* the task owns the programs' `run` */
-    /* what dt_ps_divide has given it: the variables of `held`, others that it updates, and slots of
-     * divided ones; the task owns those that are rows of another variable */
+    dt_held held; /* the variables that workers read, and the programs, whose `run` the task owns */
+    /* all variables that dt_ps_divide gave to the task: those of `held`, others that it updates,
+     * and slots of divided ones. The task owns those that are rows of another variable. */
     dt_variables own;
-    /* [n_state] its variables, then the others that its programs use, such as slots */
+    /* [n_state] variables of the task's state: its own, then others that its programs use, such as
+     * slots */
     dt_variable **state;
     int n_state;
     int64_t state_bytes;
-    char name[32];             /* "parameter server 0" */
-    dt_worker_link link;       /* link to the task; in the task's own process all 0 */
-    bool lost;                 /* the link has failed: all that needs it fails */
+    char name[32];             /* name for messages, such as "parameter server 0" */
+    dt_worker_link link;       /* link to the task; all 0 in the task's own process */
+    bool lost;                 /* the link has failed, so every call that needs it fails */
     dt_str request;            /* in a worker: its last request for rows */
     char *weights, *gradients; /* in a worker: buffers for messages */
 } dt_ps_task;
 
 typedef struct dt_ps_tasks {
-    dt_ps_task *task; /* [n] */
-    int n;            /* 0: the coordinator has all variables */
-    /* numbers of processes at the tasks: workers count from 0, `workers` is the coordinator */
+    dt_ps_task *task; /* [n] the tasks */
+    int n;            /* number of tasks; 0: the coordinator has all variables */
+    /* number of workers; tasks know workers by numbers from 0, and the coordinator by the number
+     * `workers` */
     int workers;
     const dt_worker_pool_spec *spec; /* how to connect; lent */
 } dt_ps_tasks;
 
 /* The variables and programs of a coordinator, and how they are divided among tasks. */
 typedef struct dt_ps_division {
-    dt_variable *const *variable;  /* [n] all variables of the updates, but for slots */
+    dt_variable *const *variable;  /* [n] all variables that updates read or change, except slots */
     int n, n_read;                 /* workers read the first n_read */
-    const dt_variable *everywhere; /* one that every task has, updated by all; NULL: none */
-    bool joint;                    /* an update needs all gradients: one task has all variables */
-    dt_compiled *const *update;    /* [n_programs] for a process with all variables; NULL: none */
+    const dt_variable *everywhere; /* a variable that every task has and updates; NULL: none */
+    /* an update needs all gradients, so that one task gets all variables */
+    bool joint;
+    /* [n_programs] the update for a process that has all variables; NULL: the program has no
+     * update */
+    dt_compiled *const *update;
     int n_programs;
     dt_sent (*way_of)(void *user, const dt_variable *v);
     /* Compiles the part of an update that a task runs. Takes ownership of the graph. */
@@ -79,11 +85,11 @@ typedef struct dt_ps_division {
                         dt_held_program *p);
     void *user;
 } dt_ps_division;
-/* Makes the c->n tasks: their variables, programs and messages. With tasks this process has no
- * variables, and without them all: *here is for its own messages. */
+/* Makes the c->n tasks: their variables, programs and messages. *here describes the messages of
+ * this process. It has all variables if c->n is 0, and none otherwise. */
 dt_status *dt_ps_divide(dt_held *here, dt_ps_tasks *c, const dt_ps_division *q,
                         dt_arena *arena) DT_MUST_USE;
-/* Fills the list of a task's state; its variables and programs are set. */
+/* Lists the variables of a task's state. The task's variables and programs must be set. */
 void dt_ps_list_state(dt_ps_task *t, dt_arena *arena);
 
 /* Runs this process as the task `own`, until the coordinator ends it. compile: the strategy for
@@ -102,13 +108,14 @@ void dt_ps_release(dt_ps_task *t);
 dt_status *dt_ps_connect(dt_ps_tasks *c, int number) DT_MUST_USE;
 /* Sends the tasks their variables and programs. */
 dt_status *dt_ps_send_programs(dt_ps_tasks *c) DT_MUST_USE;
-/* Tells the tasks that this coordinator pauses: they forget everything but wait for it. */
+/* Tells the tasks that this coordinator pauses. They forget everything, and wait until it connects
+ * again. */
 void dt_ps_pause(dt_ps_tasks *c);
-/* Closes the links, and frees what tasks own. well: tells the tasks to end; otherwise they find
- * their link closed and report that the coordinator is gone. */
+/* Closes the links, and frees what tasks own. well: tells the tasks to end. Otherwise they notice
+ * that their link is closed, and report that the coordinator is gone. */
 void dt_ps_close(dt_ps_tasks *c, bool well);
-/* Sets *into to the memory of n bytes of the task's state, at offset `at`. False: these bytes do
- * not lie within one variable. */
+/* Sets *into to the memory of n bytes of the task's state, at offset `at`. Returns false if these
+ * bytes are not within one variable. */
 bool dt_ps_state_at(const dt_ps_task *t, int64_t at, int64_t n, char **into) DT_MUST_USE;
 /* Calls `send` for each piece of variable i of the task's state, in order. at: offset of the piece
  * in the state. */
@@ -122,14 +129,15 @@ dt_status *dt_ps_get(dt_ps_tasks *c) DT_MUST_USE;
 dt_status *dt_ps_set_one(dt_ps_task *t, int i) DT_MUST_USE;
 dt_status *dt_ps_get_one(dt_ps_task *t, int i) DT_MUST_USE;
 typedef struct dt_ps_order {
-    int64_t worker, program; /* the worker whose push to apply, and the program */
-    int64_t first;           /* closures with lower numbers are finished */
+    /* number of the worker whose push is applied, and index of the program that applies it */
+    int64_t worker, program;
+    int64_t first; /* closures with lower numbers are finished */
 } dt_ps_order;
 dt_status *dt_ps_apply(dt_ps_tasks *c, int64_t number, const dt_ps_order *order) DT_MUST_USE;
 
-/* The rows that a closure looks up: results of a program of dt_row_numbers. */
+/* The rows that a closure looks up, as results of a program made by dt_row_numbers. */
 typedef struct dt_looked_up {
-    const dt_graph *numbers; /* NULL: none */
+    const dt_graph *numbers; /* the program; NULL: the closure looks up no rows */
     dt_variable *const *table;
     const dt_view *result;
 } dt_looked_up;

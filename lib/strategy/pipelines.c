@@ -272,7 +272,7 @@ dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *form
     if (dt_pipe_count(dt_dataset_pipe(in)) == DT_ENDLESS)
         return dt_fail(DT_E_PIPELINE, NULL,
                        "collect: the pipeline is endless; limit it with dt_dataset_take");
-    /* a reference, because *out may be the input's handle */
+    /* keeps a reference, because *out may be the same variable as the input */
     dt_pipe *kept = dt_pipe_ref(dt_dataset_pipe(in));
     va_start(args, format);
     dt_status *s = read_all(in, &examples);

@@ -14,8 +14,8 @@ char *dt_full_name(const dt_device_name *d) {
     return dt_str_take(&text);
 }
 
-/* Parses the names of devices. Devices other than CPUs belong to a plug-in (PJRT) and need one
- * to be named. */
+/* Parses the names of devices. Devices other than CPUs belong to a plug-in (PJRT), which must be
+ * named. */
 static dt_status *parse_names(dt_strategy *s, const dt_strategy_spec *spec, dt_device_name *names) {
     const char *plugin = dt_environment(DT_PJRT_PLUGIN_ENV);
     const dt_location *at = spec->at.source ? &spec->at : NULL;
@@ -119,7 +119,7 @@ dt_status *dt_place_workers(dt_strategy *s, const dt_strategy_spec *spec) {
     dt_str what = {0};
 
     DT_TRY(count_workers(spec, &workers, &each));
-    /* names of the devices of one worker */
+    /* lists the names of one worker's devices */
     dt_device_name *first = dt_alloc(dt_size_mul((size_t)each, sizeof *first));
     dt_status *bad = spec->n_devices ? parse_names(s, spec, first) : NULL;
     if (!bad) {

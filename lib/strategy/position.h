@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Positions of iterators, for checkpoints. What a data set returns follows from its description and
- * the number of the iteration, so a position is that number and the number of batches read. To
- * restore it, a job's data set is opened at that batch; a pipeline is read up to it. The last batch
- * is then compared with the saved digest. It differs if the data or the global batch has changed,
- * or if a function of the caller depends on more than its element; training could then not resume
- * where it stopped.
+ * Positions of iterators, for checkpoints. The description of a data set and the number of the
+ * iteration determine what it returns. So a position is that number and the number of batches read.
+ * To restore a position, a job's data set is opened at that batch, and a pipeline is read up to it.
+ * The last batch is then compared with the saved digest. It differs if the data or the global batch
+ * has changed, or if a function of the caller depends on more than its element; training could then
+ * not resume where it stopped.
  *
- * The position of a distributed data set is that of its newest iterator. If that has ended or was
- * released, it is the beginning of the next iteration.
+ * The position of a distributed data set is that of its newest iterator. If that iterator has ended
+ * or was released, the position is the beginning of the next iteration.
  */
 #ifndef DT_STRATEGY_POSITION_H
 #define DT_STRATEGY_POSITION_H
@@ -22,7 +22,8 @@ typedef struct dt_position {
     int64_t epoch, steps;
     /* The iterator has ended. The position of its data set is then the next iteration. */
     bool ended;
-    dt_digest last; /* digest of the last batch; "": none was read, or it was not kept */
+    /* digest of the last batch; "": no batch was read, or the last one was not kept */
+    dt_digest last;
 } dt_position;
 
 dt_iterator *dt_iterator_ref(dt_iterator *it);
@@ -34,19 +35,19 @@ void dt_dist_dataset_track(dt_dist_dataset *d);
 dt_position dt_iterator_position(const dt_iterator *it);
 dt_position dt_dist_dataset_position(const dt_dist_dataset *d);
 
-/* Whether only a checkpoint still refers to this iterator, and its data set has a newer one,
- * which the training loop reads. */
+/* Whether the iterator is no longer used by the training loop: only a checkpoint refers to it, and
+ * its data set has a newer one. */
 bool dt_iterator_is_replaced(const dt_iterator *it);
 
-/* Opens a second iterator over the same data as `of`, at a position. It does not keep `of`
- * alive, so pass it to one of the functions below while `of` lives. Fails with CHECKPOINT_DATA
- * if the data set has no such batch, or a different one. */
+/* Opens a second iterator over the same data as `of`, at a position. The new iterator does not keep
+ * `of` alive, so pass it to one of the functions below before `of` is released. Fails with
+ * CHECKPOINT_DATA if the data set has no such batch, or a different one. */
 dt_status *dt_iterator_open_at(dt_iterator **out, const dt_iterator *of,
                                const dt_position *p) DT_MUST_USE;
 dt_status *dt_dist_dataset_open_at(dt_iterator **out, dt_dist_dataset *of,
                                    const dt_position *p) DT_MUST_USE;
-/* Moves an iterator to the position of `there`. For a data set, moves its newest iterator, or if
- * that has ended the next one. Takes ownership of `there`. */
+/* Moves an iterator to the position of `there`. For a data set, moves its newest iterator; if that
+ * has ended, the next iterator will begin there. Takes ownership of `there`. */
 void dt_iterator_resume(dt_iterator *it, dt_iterator *there);
 void dt_dist_dataset_resume(dt_dist_dataset *d, dt_iterator *there);
 

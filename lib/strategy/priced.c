@@ -7,7 +7,7 @@
  */
 #include "strategy/compiled.h"
 
-/* Finds the grid that the replicas form on their slice. False: unknown. */
+/* Finds the grid that the replicas form on their slice. Returns false if it is unknown. */
 static bool grid_of(const dt_strategy *s, int grid[4]) {
     return s->assignment && s->assignment->replicas == s->replicas &&
            dt_assignment_grid(s->assignment, grid, NULL);
@@ -87,7 +87,7 @@ bool dt_compiled_fits(const dt_compiled *c, int64_t rows) {
 
 static dt_status *try_dividing(const dt_compiled *c, int64_t rows, const dt_device *d,
                                dt_status *s) {
-    dt_compiled other = *c; /* a shallow copy, only used to try other settings */
+    dt_compiled other = *c; /* a copy of the struct, used to try other settings */
 
     while (c->strategy->replicas > 1 && other.how.over_replicas < DT_OVER_WEIGHTS) {
         other.how.over_replicas++;

@@ -49,7 +49,7 @@ static bool names_any(const dt_tree *t, const dt_field *fields) {
 }
 
 /* Whether a launcher has started this process as one of several workers. Errors in its variables
- * are ignored here; dt_launched_alone reports them when work starts. */
+ * are not reported here, but by dt_launched_alone when work starts. */
 static bool is_worker(void) {
     dt_launch l;
     dt_status *bad = dt_launch_find(&l, &(dt_rank_option){0});
@@ -73,9 +73,10 @@ static int index_of(const dt_strategy_row *row) {
     return i;
 }
 
-/* Finds the strategy. *row: index in rows; -1: the type is missing or invalid. */
+/* Finds the strategy. Sets *row to its index in rows, or to -1 if the type is missing or
+ * invalid. */
 static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row) {
-    /* without fields, because the fields are read from the mapping that contains `type` */
+    /* kinds without fields, since the fields are read from the mapping that contains `type` */
     dt_kind kinds[ROWS];
     const dt_kind *names[ROWS];
     const dt_tree *type = dt_tree_get(t, "type");
@@ -112,8 +113,8 @@ static void add(table *t, const dt_field *f) {
     t->field[t->n] = (dt_field)DT_END;
 }
 
-/* Adds the fields of a struct that begins `base` bytes into the joined one. required: if false,
- * no key is required, because the type is not known. */
+/* Adds the fields of a struct that begins `base` bytes into the joined one. With `required` false
+ * no key is required, because the strategy's type is unknown. */
 static void add_table(table *t, const dt_field *fields, size_t base, bool required) {
     for (const dt_field *f = fields; f && f->kind != DT_FIELD_END; f++) {
         dt_field moved = dt_field_moved(f, base);
@@ -270,7 +271,7 @@ static dt_status *read_texts(const dt_tree *devices, const char **out) {
 }
 
 dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices, dt_strategy_spec *out) {
-    /* makes a single name a list of one; it is only read */
+    /* a list with the single name as its only item, which is not changed */
     dt_tree *item[1] = {(dt_tree *)devices};
     dt_tree one = {.kind = DT_TREE_LIST, .at = devices->at, .n = 1, .item = item};
     const dt_tree *list = devices->kind == DT_TREE_LIST ? devices : &one;

@@ -10,8 +10,8 @@
 
 /* ---- tracing ---- */
 
-/* Exact sizes need one more dimension for the replicas, so arguments must not have DT_MAX_RANK
- * dimensions already. */
+/* Checks the rank of an argument. Recording with exact sizes adds a dimension for the replicas, so
+ * arguments must have fewer than DT_MAX_RANK dimensions. */
 static dt_status *check_rank(const dt_step_call *c, const dt_value_entry *e) {
     if (c->sizing == DT_SIZES_EXACT && e->per_replica && dt_step_type(c, e).rank == DT_MAX_RANK)
         return dt_fail(DT_E_ARGUMENT, NULL,
@@ -38,7 +38,8 @@ dt_status *dt_function_trace(const dt_function *f, const dt_step_call *c, dt_gra
     f->step(t, f->user);
     dt_context_trace(outer);
     dt_context_enter(before);
-    /* an error kept by the step: it entered a scope, or used a value of another trace */
+    /* the step may have caused an error that was kept: it entered a scope, or used a value of
+     * another trace */
     dt_trace_fail(t, dt_status_kept());
     return dt_trace_end(t, out);
 }
@@ -70,7 +71,7 @@ static bool is_update(const dt_graph *g, int node) {
     return false;
 }
 
-/* Finds the results that are constants. Each replica has made the same constant. */
+/* Finds the results that are constants. A constant has the same value on each replica. */
 static bool *constant_results(const dt_graph *g) {
     bool *constant = dt_alloc((size_t)g->n_results + 1);
     for (int i = 0; i < g->n_results; i++) {

@@ -17,8 +17,8 @@
 typedef struct reduction {
     dt_reduce_op op;
     const char *name;
-    const dt_axes *axes; /* NULL: reduce over replicas only */
-    uint32_t along;      /* bit d: dimension d of the replicas' tensors is summed */
+    const dt_axes *axes; /* axes to reduce along; NULL: reduce over replicas only */
+    uint32_t along;      /* bit d is set if dimension d of the replicas' tensors is summed */
     dt_type from, to;    /* types of replica 0's tensor and of the result */
     double *sum;         /* [elements of the result] sums of floats, and sums for means */
     int64_t *whole;      /* [elements of the result] sums of integers */
@@ -83,7 +83,7 @@ static void add_cell(reduction *r, const dt_view *v, int64_t from, int64_t to) {
     r->whole[to] = dt_int_add(r->whole[to], dt_cell_int(v, from));
 }
 
-/* Adds one replica's tensor to the sums. Along reduced axes the stride of the result is 0. */
+/* Adds one replica's tensor to the sums. The result has stride 0 along axes that are summed. */
 static void add_part(reduction *r, const dt_tensor *t) {
     const dt_view v = {t->type, t->data};
     int64_t in[DT_MAX_RANK], out[DT_MAX_RANK], count = 1;
@@ -174,7 +174,8 @@ static dt_status *reduce(const dt_strategy *s, reduction *r, const dt_values *va
                          dt_tensor **out) {
     const dt_value_entry *e = dt_values_find(values, r->name);
 
-    DT_TRY(dt_status_kept()); /* if another strategy's scope is open */
+    /* returns the error that was kept if another strategy's scope is open */
+    DT_TRY(dt_status_kept());
     DT_TRY(check_op(r->op));
     if (r->axes && (r->axes->n < 0 || r->axes->n > DT_MAX_RANK))
         return dt_fail(DT_E_REDUCE, NULL, "cannot reduce along %d axes: a tensor has at most %d",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The current strategy. As in tf.distribute it belongs to the thread: a stack of entered scopes,
- * with the default strategy at the bottom. Three things are the only mutable state of the library
- * that no handle owns: this stack, the error of a scope that could not be entered
- * (base/pending_status.c), and the key that frees both when a thread ends.
+ * with the default strategy at the bottom. The library has only three pieces of mutable state that
+ * do not belong to a handle: this stack, the error of a scope that could not be entered
+ * (base/pending_status.c), and the key by which both are freed when a thread ends.
  */
 #include "strategy/place.h"
 
@@ -13,11 +13,12 @@ enum { MAX_DEPTH = 64 };
 
 typedef struct context {
     dt_strategy *fallback; /* the default strategy, created when first needed */
-    dt_strategy *global;   /* set by dt_set_strategy; NULL: not set */
+    dt_strategy *global;   /* the strategy set by dt_set_strategy; NULL: none was set */
     int depth;
     dt_strategy *entered[MAX_DEPTH];
     dt_context where;
-    dt_trace *trace; /* trace of the running step function; NULL: none runs */
+    /* trace of the step function that is running; NULL: no step function is running */
+    dt_trace *trace;
 } context;
 
 static _Thread_local context current;
@@ -37,8 +38,8 @@ static int key_error; /* errno of pthread_key_create; 0: it succeeded */
 
 static void make_key(void) { key_error = pthread_key_create(&key, forget); }
 
-/* Makes the end of the thread free what it keeps, such as its default strategy, which may have
- * threads. If that is impossible for lack of memory, the next public call reports the error, and
+/* Arranges that this memory is freed when the thread ends, with the default strategy, which may
+ * have threads. If there is not enough memory for that, the next public call reports the error, and
  * this memory leaks. */
 static void forget_at_end(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -48,8 +49,8 @@ static void forget_at_end(void) {
         dt_status_keep(dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for what a thread keeps"));
 }
 
-/* Keeps an error, or nothing if s is NULL, for the next public call. Also makes the end of the
- * thread free what it keeps. */
+/* Keeps the error s, or none if s is NULL, for the next public call. Arranges that it is freed when
+ * the thread ends. */
 static void keep_error(dt_status *s) {
     forget_at_end();
     dt_status_keep(s);

@@ -5,7 +5,7 @@
 #include "strategy/parameter_tasks.h"
 #include "strategy/place.h"
 
-/* Finds the address in TF_CONFIG. *index: the number of this task. */
+/* Finds this task's address in TF_CONFIG. Sets *index to its number. */
 static dt_status *find_own(const dt_launch *l, const char **address, int *index) {
     if (l->task == DT_TASK_PS && l->ps_address) {
         *index = l->rank - l->workers;

@@ -15,7 +15,7 @@ bool dt_compiled_is_chip(const dt_compiled *c) {
     return c->strategy->resolver && c->strategy->resolver->numerics == DT_NUMERICS_CHIP;
 }
 
-/* Logical devices are ignored if no value is placed on them. */
+/* Whether the program models logical devices. It does not if no value is placed on them. */
 bool dt_compiled_uses_logical_devices(const dt_compiled *c) {
     return c->annotated && c->strategy->logical > 1 && c->how.shards == 0;
 }
@@ -114,8 +114,8 @@ dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) {
 /*
  * If the back end has a device for each logical device of each replica, and partitioning is SPMD,
  * each device runs the program of its logical device. Otherwise the batch is divided evenly among
- * the devices, independently of replicas, because the folded graph already contains all effects of
- * replicas on each other.
+ * the devices, without regard to replicas, because the folded graph already contains everything
+ * that depends on replicas.
  */
 dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z) {
     const bool logical = dt_compiled_uses_logical_devices(c) && c->strategy->spmd &&

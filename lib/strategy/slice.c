@@ -22,8 +22,8 @@ static char *name_of(const dt_strategy *s, int task, int device) {
     return dt_full_name(&d);
 }
 
-/* Names devices by the number of their core. The coordinates would not do, because several
- * devices may have the same. */
+/* Names devices by the number of their core. Coordinates would not be unique, because several
+ * devices may have the same ones. */
 static void name_cores(dt_strategy *s, const dt_topology *t) {
     for (int r = 0; r < s->replicas; r++)
         s->device_name[r] = name_of(s, r / t->devices, r % t->devices);

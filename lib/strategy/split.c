@@ -15,7 +15,7 @@ enum { MOST_SHOWN = 4 };
 /* ---- possible splits ---- */
 
 typedef struct way {
-    /* parts: number of parts of each dimension; most: the largest of these */
+    /* number of parts of each dimension; the largest of these numbers */
     int64_t parts[DT_MAX_RANK], most;
 } way;
 
@@ -26,8 +26,8 @@ typedef struct walk {
     int kept, n;
 } walk;
 
-/* Orders splits: the most even ones come first; among equally even ones, those that cut later
- * dimensions more. */
+/* Whether split a is suggested before b: the more even split comes first; of equally even ones, the
+ * one that divides later dimensions into more parts. */
 static bool is_before(const way *a, const way *b, int rank) {
     if (a->most != b->most) return a->most < b->most;
     for (int d = 0; d < rank; d++)
@@ -45,7 +45,7 @@ static void keep(walk *w) {
     w->best[at] = w->now;
 }
 
-/* Enumerates all ways to divide dimensions d, d + 1, ... into `left` parts together. */
+/* Enumerates all ways to divide dimensions d, d + 1, ... into `left` parts in all. */
 static void deal(walk *w, int d, int64_t left) {
     int64_t most = w->now.most;
 
@@ -63,14 +63,15 @@ static void deal(walk *w, int d, int64_t left) {
     w->now.most = most;
 }
 
-/* Appends "(32, 64, 64, 3)". */
+/* Appends a shape such as "(32, 64, 64, 3)". */
 static void print_shape(const dt_type *type, int64_t rows, dt_str *out) {
     const dt_type shown = rows > 0 ? dt_type_at(type, rows) : *type;
     dt_shape_print(&shown, out);
 }
 
 void dt_split_ways(const dt_type *type, int64_t rows, int logical, dt_str *out) {
-    /* if the number of rows is unknown, pretend 0 rows, which any number divides */
+    /* if the number of rows is unknown, 0 rows are assumed, which any number of parts divides
+     * evenly */
     const dt_type any = dt_type_at(type, rows > 0 ? rows : 0);
     walk w = {.type = type};
 
@@ -121,7 +122,7 @@ static dt_status *check_sizes(const dt_split *s, const char *shape) {
     return NULL;
 }
 
-/* Checks that there are as many parts as logical devices. shape: "" if not known. */
+/* Checks that there are as many parts as logical devices. shape: text of the shape; "": unknown. */
 static dt_status *check_product(const dt_split *s, const char *shape) {
     const char *of = *shape ? s->of : "", *is = *shape ? " is of shape " : "",
                *colon = *shape ? ": " : "";

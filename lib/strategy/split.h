@@ -7,19 +7,20 @@
 #include "graph/graph.h"
 
 typedef struct dt_split {
-    /* the list of parts, as errors call it: "partition_dimensions [1,2]", "split" */
+    /* the list of parts as error messages call it: "partition_dimensions [1,2]", "split" */
     const char *what;
-    const char *name; /* name of the list without its numbers */
-    const char *of;   /* the value, as errors call it: "the value", "'image'" */
+    const char *name; /* name of the list without its numbers, such as "partition_dimensions" */
+    const char *of;   /* the value as error messages call it: "the value", "'image'" */
     const dt_type *type;
     int64_t rows;         /* number of rows of a replica, which replaces B; 0: not known */
-    const int64_t *parts; /* [n] */
-    int n, logical;       /* n: number of parts given; logical: devices of a replica */
+    const int64_t *parts; /* [n] number of parts of each dimension */
+    /* n: number of entries of parts; logical: number of devices of a replica */
+    int n, logical;
 } dt_split;
 
-/* Checks in the order of tf.distribute: there are as many parts as dimensions, known sizes
- * divide evenly, and there are as many tiles as devices. Fails with SPLIT, and suggests possible
- * splits. Shapes are printed with the rows of a replica. */
+/* Checks, in the same order as tf.distribute, that there are as many parts as dimensions, that
+ * known sizes can be divided evenly, and that there are as many tiles as devices. Fails with SPLIT,
+ * and suggests possible splits. Shapes are printed with the rows of a replica. */
 dt_status *dt_split_check(const dt_split *s) DT_MUST_USE;
 /* Checks only that there are as many tiles as devices. s->type may be NULL if it is not known
  * yet. */

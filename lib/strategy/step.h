@@ -22,12 +22,13 @@ typedef struct dt_traced {
     dt_strategy *strategy;
     char *signature;
     dt_sizing sizing;
-    /* NULL: with these arguments the step cannot be recorded without known sizes */
+    /* NULL: a recording with these arguments needs known sizes */
     dt_compiled *compiled;
-    /* [results] the same value for all replicas: constants, arguments that are not distributed,
-     * and merged values */
+    /* [results] whether the result is the same value for all replicas: a constant, an argument that
+     * is not distributed, or a merged value */
     bool *single;
-    bool *constant; /* [results] a constant, which each replica made */
+    /* [results] whether the result is a constant, which has the same value on each replica */
+    bool *constant;
 } dt_traced;
 
 struct dt_function {
@@ -41,12 +42,12 @@ struct dt_function {
 /* One call of dt_strategy_run. */
 typedef struct dt_step_call {
     dt_strategy *strategy;
-    const dt_values *args; /* NULL: none */
+    const dt_values *args; /* arguments of the step; NULL: it has none */
     /* [replicas + 1] first row of each replica; if no argument has rows, one row each */
     int32_t *offsets;
     bool even; /* all replicas have the same number of rows */
     dt_sizing sizing;
-    dt_each *each; /* for EACH: the replica that is recorded */
+    dt_each *each; /* with DT_SIZES_EACH: the replica whose step is recorded */
     /* where changes of variables are recorded; NULL: the step changes variables itself */
     const dt_deferral *deferral;
 } dt_step_call;
@@ -55,13 +56,13 @@ typedef struct dt_step_call {
 dt_status *dt_step_check(dt_step_call *c) DT_MUST_USE;
 /* Whether any argument has rows. */
 bool dt_step_has_rows(const dt_step_call *c);
-/* Returns the type that one replica sees. */
+/* Returns the type of an argument for one replica. */
 dt_type dt_step_type(const dt_step_call *c, const dt_value_entry *e);
-/* Appends the signature: names, dtypes and sizes, as far as `sizing` makes them known, and which
- * arguments have a value per replica. */
+/* Appends the signature of the call: names, types and sizes of arguments, and which of them have a
+ * value per replica. Sizes are included as far as c->sizing fixes them. */
 void dt_step_sign(const dt_step_call *c, dt_str *out);
-/* Returns the values of all replicas joined, as compiled steps take them. *owned: memory that
- * the caller frees after the run; may be NULL. */
+/* Returns the values of all replicas joined, as compiled steps take them. Sets *owned to memory
+ * that the caller must free after the run, or to NULL. */
 dt_status *dt_step_argument(const dt_step_call *c, const dt_value_entry *e, dt_view *out,
                             void **owned) DT_MUST_USE;
 
@@ -78,15 +79,15 @@ dt_status *dt_step_run_each(const dt_function *f, dt_step_call *c, dt_values **r
 /* Records the function and compiles the recording. */
 dt_status *dt_step_record(dt_function *f, const dt_step_call *c, dt_traced *out) DT_MUST_USE;
 void dt_traced_release(dt_traced *t);
-/* Memory of a run. The results are valid until the step runs again or this is released, because
- * some may refer to arguments. */
+/* Memory of a run. Results may point into arguments, so they are valid until the step runs again or
+ * this memory is released. */
 typedef struct dt_ran {
     int n;
-    dt_view *arg; /* [n] */
+    dt_view *arg; /* [n] arguments */
     void **owned; /* [n] memory to free; NULL: the argument is lent */
     dt_view *result;
 } dt_ran;
-/* Release *out also after an error. */
+/* Runs the step. *out must be released, also after an error. */
 dt_status *dt_traced_run(const dt_traced *t, const dt_step_call *c, dt_ran *out) DT_MUST_USE;
 void dt_ran_release(dt_ran *r);
 dt_function *dt_function_ref(dt_function *f);

@@ -76,7 +76,8 @@ dt_status *dt_one_device_strategy(dt_strategy **out, const char *device) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_one_device_strategy", "handle to fill"));
     DT_TRY(dt_launched_alone());
-    if (!device) device = ""; /* the empty name causes an error that shows how names are written */
+    /* the empty name causes an error message that shows how devices are named */
+    if (!device) device = "";
     return dt_strategy_open(
         out,
         &(dt_strategy_spec){.row = &dt_strategy_one_device, .devices = &device, .n_devices = 1});
@@ -89,9 +90,9 @@ dt_status *dt_default_strategy(dt_strategy **out) {
     return dt_strategy_open(out, &(dt_strategy_spec){.row = &dt_strategy_default_});
 }
 
-enum { PATIENCE_S = 60 }; /* the default of strategy.timeout in jobs */
+enum { PATIENCE_S = 60 }; /* seconds; the default of strategy.timeout in jobs */
 
-/* Connects this process, one of several workers, with the others. */
+/* Connects this process, one of several workers, with the other workers. */
 static dt_status *join_workers(dt_strategy *s, const dt_launch *l) {
     DT_TRY(dt_cluster_open(&s->cluster, l,
                            &(dt_cluster_spec){.start_s = PATIENCE_S, .message_s = PATIENCE_S}));
@@ -160,8 +161,8 @@ int dt_strategy_replicas(const dt_strategy *s) {
     return s ? s->replicas : 0;
 }
 
-/* In TensorFlow the default strategy computes on any device, and asking it for worker_devices is
- * an error. */
+/* False for the default strategy: in TensorFlow it computes on any device, and asking it for
+ * worker_devices is an error. */
 bool dt_strategy_has_devices(const dt_strategy *s) { return s && !s->row->is_default; }
 
 const char *dt_strategy_device(const dt_strategy *s, int replica) {

@@ -32,9 +32,9 @@ typedef struct dt_strategy_row dt_strategy_row;
  */
 typedef struct dt_partitioner {
     dt_partitioner_kind kind;
-    /* FIXED: number of shards; MIN_SIZE and MAX_SIZE: largest number of shards, 0: no limit */
+    /* FIXED: number of shards; MIN_SIZE and MAX_SIZE: largest number of shards, 0 means no limit */
     int64_t shards;
-    int64_t bytes; /* MIN_SIZE: least bytes of a shard; MAX_SIZE: most bytes */
+    int64_t bytes; /* MIN_SIZE: fewest bytes of a shard; MAX_SIZE: most bytes of a shard */
 } dt_partitioner;
 
 /* Returns the number of shards of a variable with `rows` rows of row_bytes bytes: at least 1, and
@@ -43,25 +43,28 @@ int64_t dt_partitioner_shards(const dt_partitioner *p, int64_t rows, int64_t row
 
 /* A parameter server and its workers, each of which is one replica. */
 typedef struct dt_servers_spec {
-    int workers; /* 0: the strategy has no parameter server */
+    int workers; /* number of workers; 0: the strategy has no parameter server */
     int servers; /* number of server threads in the coordinator */
-    /* most updates between pull and push; DT_ANY_STALENESS (closures.h): no limit */
+    /* the most updates between a pull and its push; DT_ANY_STALENESS (closures.h): no limit */
     int64_t staleness;
-    bool in_order; /* schedule: virtual */
+    bool in_order; /* the schedule is virtual: closures are applied in the order of their numbers */
     bool elastic;  /* lost workers are started again */
     /* Seconds after which a worker that has not answered loses its closure to another one. */
     double timeout;
     dt_partitioner partitioner;
     /* workers 0: the coordinator starts its workers. Otherwise rank 0 is the coordinator, and
      * workers are started separately. */
-    dt_launch launch;          /* ps: tasks that have the variables, for all kinds of workers */
-    bool owns_launch, reached; /* reached: tasks of type ps wait for this strategy's end */
-    bool lent;                 /* a coordinator has variables on these tasks */
-    double start_timeout;      /* seconds within which separately started workers must connect */
-    /* Text that must be equal in coordinator and workers (version and job). One line; lent;
-     * NULL: none. */
+    /* launch.ps counts the tasks of type ps, which have the variables for all kinds of workers */
+    dt_launch launch;
+    /* the strategy owns `launch`; tasks of type ps are connected and must be told when it ends */
+    bool owns_launch, reached;
+    bool lent;            /* a coordinator has moved variables to these tasks */
+    double start_timeout; /* seconds within which separately started workers must connect */
+    /* One line of text, with version and job, that must be the same in the coordinator and its
+     * workers. Lent. NULL: nothing is compared. */
     const char *fingerprint;
-    /* How the coordinator starts its workers: as in dt_worker_launcher_spec. */
+    /* The command by which the coordinator starts workers, and their standard input, as in
+     * dt_worker_launcher_spec. */
     const char *const *program;
     int input;
 } dt_servers_spec;
@@ -81,27 +84,32 @@ typedef struct dt_strategy_spec {
     const dt_strategy_row *row;
     dt_location at;
     int n_devices;
-    /* names of devices as written; NULL: see `replicas`, or use what the machine has */
+    /* names of devices as the user wrote them; NULL: `replicas` or the machine determines the
+     * devices */
     const char *const *devices;
-    int64_t replicas; /* 0: not given; multi_worker_mirrored: replicas of each worker */
-    int64_t workers;  /* multi_worker_mirrored: number of workers; 0: one */
-    /* tpu: lent by the caller, or created by dt_strategy_read */
+    /* number of replicas, for multi_worker_mirrored of each worker; 0: not given */
+    int64_t replicas;
+    int64_t workers; /* multi_worker_mirrored: number of workers; 0: one */
+    /* tpu: the slice; lent by the caller, or created by dt_strategy_read */
     const dt_resolver *resolver;
-    /* tpu: lent or created like resolver; NULL: one replica on each core */
+    /* tpu: where replicas are, lent or created like `resolver`; NULL: one replica on each core */
     const dt_device_assignment *assignment;
     bool spmd;
-    /* multi_worker_mirrored: the hosts to plan for; counted; NULL: not described in the job */
+    /* multi_worker_mirrored: the hosts that a plan is made for; a counted reference; NULL: the job
+     * does not describe them */
     dt_topology *cluster;
-    /* multi_worker_mirrored: the processes of its workers; workers 0: workers are virtual */
+    /* multi_worker_mirrored: the processes of its workers; launch.workers 0: workers are virtual */
     dt_launch launch;
     dt_rank_option rank;     /* rank of this process as given on the command line */
     double launch_timeout;   /* seconds to wait for a worker that does not answer */
     double start_timeout;    /* seconds until all workers must have started */
-    dt_servers_spec servers; /* parameter_server */
+    dt_servers_spec servers; /* settings of parameter_server */
     bool verify_replicas;    /* compare the weights of workers during training */
     int64_t slices;          /* tpu: number of slices, joined by a network; 0: one */
-    const char *what;        /* description: "sim:v3-8", "2 x CPU"; filled in by dt_strategy_open */
-    /* Replaces the row's back end. NULL: the row's, or pjrt if devices are not CPUs. */
+    /* short description for people, such as "sim:v3-8" or "2 x CPU"; dt_strategy_open fills it
+     * in */
+    const char *what;
+    /* Name of the back end. NULL: that of the strategy's row, or pjrt if devices are not CPUs. */
     const char *backend;
     const char *plugin; /* pjrt: path of the plug-in; NULL: given by the environment */
     const dt_pjrt_settings *settings; /* pjrt: settings from the job; NULL: none */
@@ -110,57 +118,64 @@ typedef struct dt_strategy_spec {
 } dt_strategy_spec;
 
 struct dt_strategy_row {
-    dt_kind kind; /* its fields describe the args of `read` */
-    /* Converts args to a spec, and reports all errors in them. */
+    /* name and keys of the strategy; `args` of `read` is the struct that its fields describe */
+    dt_kind kind;
+    /* Converts args to a spec and checks them. Reports all errors. */
     dt_status *(*read)(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out);
-    /* Finds the devices: fills s->replicas, s->device_name and s->assignment. */
+    /* Finds the replicas and their devices: fills s->replicas, s->device_name and s->assignment. */
     dt_status *(*place)(dt_strategy *s, const dt_strategy_spec *spec);
     const char *backend;
-    /* If a job names neither devices nor replicas, there is a replica for each device of the
-     * back end, or for each core. */
+    /* If a job names neither devices nor replicas, each device of the back end gets a replica, or
+     * each core of this machine. */
     bool every_device;
     bool feeds_by_host; /* data sets are made per host instead of per replica */
-    bool is_launched;   /* processes that a launcher started share its work */
-    bool is_default;    /* it is the current strategy outside of any scope */
+    bool is_launched;   /* several processes that a launcher started share the strategy's work */
+    bool is_default;    /* this strategy is the current one outside of any scope */
     /* nothing is distributed: variables are plain variables, and values are single tensors */
     bool plain;
 };
 
-struct dt_strategy { /* the handle of the public API */
-    /* atomic, because results keep their strategy alive and may be freed in another thread */
+struct dt_strategy { /* the type behind the public handle */
+    /* an atomic count, because results keep their strategy alive and may be freed in another
+     * thread */
     _Atomic int refs;
     const dt_strategy_row *row;
     int replicas;
-    char **device_name; /* [replicas], full names */
+    char **device_name; /* [replicas] full name of each replica's device */
     /* Number of hosts that feed replicas (input workers), numbered in the order in which
      * replicas first use them. */
     int hosts;
-    char **host_name;          /* [hosts] full names of the hosts' CPU:0 */
+    char **host_name;          /* [hosts] full name of device CPU:0 of each host */
     int *host_of;              /* [replicas] index of the replica's host */
-    char *what;                /* description: "sim:v3-8", "2 x CPU" */
-    dt_resolver *resolver;     /* tpu; counted */
-    dt_assignment *assignment; /* tpu: replicas on the slice; counted */
+    char *what;                /* short description for people, such as "sim:v3-8" or "2 x CPU" */
+    dt_resolver *resolver;     /* tpu: the slice; a counted reference */
+    dt_assignment *assignment; /* tpu: where replicas are on the slice; a counted reference */
     bool assigned;             /* the assignment was given; otherwise each core has one replica */
     int logical;               /* number of logical devices of a replica */
-    char **logical_name;       /* [replicas][logical] full names; NULL: as in device_name */
+    /* [replicas][logical] full names of the devices; NULL: device_name has them */
+    char **logical_name;
     bool spmd;
     bool verify_replicas;
-    bool sealed; /* as in the spec */
-    /* sealed, so replicas is 1, although there would be one for each of the plug-in's devices */
+    bool sealed; /* opens no plug-in, as in dt_strategy_spec */
+    /* `sealed` made replicas 1; with the plug-in open there would be one for each of its devices */
     bool uncounted;
-    int threads; /* threads of the engine, which is opened when first needed */
+    int threads; /* number of threads of the engine, which is opened when it is first needed */
     dt_kernels kernels;
-    int64_t hbm;                /* limit on a simulated device's memory in bytes; 0: the chip's */
-    char *backend;              /* replaces the row's back end; NULL: the row's */
+    /* limit on a simulated device's memory in bytes; 0: the memory of the chip */
+    int64_t hbm;
+    char *backend;              /* name of the back end; NULL: that of the strategy's row */
     char *plugin;               /* pjrt: path of the plug-in; NULL: given by the environment */
     dt_pjrt_settings *settings; /* pjrt: settings from the job; NULL: none */
-    /* The plug-in's devices that this process uses, if they were named. NULL: the first ones. */
+    /* The numbers of the plug-in's devices that this process uses, if the user named them. NULL:
+     * the first ones. */
     int n_ordinals, *ordinal;
     dt_device *device;
-    /* In a worker: the coordinator's device, which a worker must not use. NULL: none. */
+    /* In a worker that was forked: the coordinator's device, which the worker must not use. NULL:
+     * none. */
     dt_device *inherited;
     bool serves; /* this process is a worker of a parameter server and has its own devices */
-    dt_servers_spec servers; /* servers.workers 0: the strategy has no parameter server */
+    /* the parameter server; servers.workers is 0 if the strategy has none */
+    dt_servers_spec servers;
     /* The workers in separate processes, one of which is this one (cluster.h). NULL: this
      * process computes alone. */
     struct dt_cluster *cluster;
@@ -169,14 +184,14 @@ struct dt_strategy { /* the handle of the public API */
 
 /* Returns the slice or cluster to estimate programs for. Lent. NULL: unknown. */
 const dt_topology *dt_strategy_spec_topology(const dt_strategy_spec *spec);
-/* Reads a job's `strategy` mapping. The caller sets out->backend, plugin, settings, sealed and rank
- * before. *out holds references, so release it with dt_strategy_spec_release. */
+/* Reads a job's `strategy` mapping. The caller must set out->backend, plugin, settings, sealed and
+ * rank before. *out holds references, so release it with dt_strategy_spec_release. */
 dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
                             dt_strategy_spec *out) DT_MUST_USE;
 /* Returns the strategy of a job that names no type. t: its `strategy` mapping; NULL: it has
  * none. */
 const dt_strategy_row *dt_strategy_unnamed(const dt_tree *t);
-/* Return the keys that all strategies share, and all strategies. For lists of all keys. */
+/* Return the keys that all strategies share, and the table of strategies, for lists of all keys. */
 const dt_field *dt_strategy_fields(void);
 const dt_strategy_row *const *dt_strategy_rows(int *n);
 /* launch.c: fails with NOT_YET if mpirun, srun, torchrun or TF_CONFIG describe this process as
@@ -191,22 +206,22 @@ void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels);
 void dt_strategy_set_hbm(dt_strategy *s, int64_t bytes);
 /* Returns the name of the back end that computes: the row's, unless another one was chosen. */
 const char *dt_strategy_backend(const dt_strategy *s);
-/* False: s is the default strategy, or NULL. */
+/* Whether the strategy has devices. False for the default strategy and for NULL. */
 bool dt_strategy_has_devices(const dt_strategy *s);
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out) DT_MUST_USE;
 /* Makes this process a worker of the strategy's parameter server. Steps that were compiled
  * before must be dropped by dt_compiled_forget. */
 void dt_strategy_serve(dt_strategy *s);
-/* Where this thread is executing, apart from scopes. In a step function no scope can be entered,
- * so nothing can be run or reduced. */
+/* Whether this thread is in a step function, or in a function called by dt_merge_call. In a step
+ * function no scope can be entered, so nothing can be run or reduced. */
 typedef enum dt_context { DT_OUTSIDE, DT_IN_REPLICA, DT_IN_MERGE } dt_context;
 dt_context dt_context_now(void);
 /* Sets the context, and returns the previous one. */
 dt_context dt_context_enter(dt_context c);
 /* Sets the trace of the step function that runs (NULL: none runs), and returns the previous one. */
 dt_trace *dt_context_trace(dt_trace *t);
-/* Returns the error of using something of `s` in the scope of another strategy; NULL: no such
- * scope is open. */
+/* If a scope of another strategy than `s` is open, returns an error, since nothing of `s` may be
+ * used there; else NULL. */
 dt_status *dt_scope_fits(const dt_strategy *s) DT_MUST_USE;
 
 /* ---- compiled steps ---- */
@@ -217,13 +232,16 @@ dt_status *dt_scope_fits(const dt_strategy *s) DT_MUST_USE;
  */
 typedef struct dt_compiled dt_compiled;
 typedef struct dt_compile_options {
-    const bool *distributed; /* [arguments] whether each has a value per replica; NULL: all have */
+    /* [arguments] whether the argument has a value per replica; NULL: all have */
+    const bool *distributed;
     dt_compute_spec how;
-    /* replaces the step in estimates; ownership is taken; NULL: the step itself */
+    /* graph whose cost is estimated in place of the step's; ownership is taken; NULL: the step
+     * itself */
     dt_graph *priced;
-    const dt_layer_units *units;    /* layers to rematerialize; NULL: none */
-    bool alone;                     /* each worker computes the whole batch */
-    const _Atomic uint32_t *beside; /* as in dt_env; lent */
+    const dt_layer_units *units; /* layers to rematerialize; NULL: none */
+    bool alone;                  /* each worker computes the whole batch */
+    /* number of other threads that are busy beside the step's; lent */
+    const _Atomic uint32_t *beside;
     /* A worker computes the rows of its own replicas, and results are collected from all
      * workers. */
     bool by_replica;
@@ -232,15 +250,15 @@ typedef struct dt_compile_options {
  * replica by replica, which is slow but correct. */
 dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *s, dt_graph *step,
                               const dt_compile_options *o) DT_MUST_USE;
-void dt_compiled_destroy(dt_compiled *c); /* takes NULL */
+void dt_compiled_destroy(dt_compiled *c); /* c may be NULL */
 /* Whether a variable of the step has changed since it was compiled: it now has a copy per
  * replica, or another sharding. The step must then be recorded again. */
 bool dt_compiled_is_stale(const dt_compiled *c);
 /* Drops all executables. They are compiled again when needed, for the device that the strategy
  * has then. */
 void dt_compiled_forget(dt_compiled *c);
-/* Compiles the step for a batch of `rows`, unless that is done already. *x: the executable, NULL
- * if there is none; x may be NULL. */
+/* Compiles the step for a batch of `rows` rows, unless that is done already. Sets *x to the
+ * executable, or to NULL if the step has none. x may be NULL. */
 dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) DT_MUST_USE;
 /*
  * Runs one step. offsets[replicas + 1]: first row of each replica. arg[i], in the order of the
@@ -250,7 +268,8 @@ dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) 
  */
 dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg,
                            dt_view *result) DT_MUST_USE;
-/* A dt_own_rows for a dt_compiled: the rows of its arguments that this worker needs. */
+/* Returns the rows of a batch that this worker needs for its arguments. The function has the form
+ * of dt_own_rows; compiled is a dt_compiled. */
 void dt_compiled_own_rows(const void *compiled, int64_t batch, int64_t rows, int64_t *from,
                           int64_t *to);
 /* Whether runs may overlap, so that one can start before the previous one is finished. The step
@@ -260,10 +279,10 @@ bool dt_compiled_runs_ahead(const dt_compiled *c);
  * dt_executable_finish(*x) is the second half. */
 dt_status *dt_compiled_start(dt_compiled *c, const int32_t *offsets, const dt_view *arg,
                              dt_view *result, dt_executable **x) DT_MUST_USE;
-/* [results] how each is spread over replicas */
+/* [results] how each result is spread over replicas */
 const dt_replication *dt_compiled_results(const dt_compiled *c);
-const dt_graph *dt_compiled_step(const dt_compiled *c); /* the step of one replica, simplified */
-/* NULL: the step runs replica by replica */
+const dt_graph *dt_compiled_step(const dt_compiled *c); /* the simplified step of one replica */
+/* the folded step; NULL: the step runs replica by replica */
 const dt_graph *dt_compiled_folded(const dt_compiled *c);
 /* Returns the program of each device of each replica for a batch of `rows`, for estimates.
  * Replicas are an axis of its mesh. Lent until this is called for many other numbers of rows.
@@ -276,8 +295,8 @@ bool dt_compiled_fits(const dt_compiled *c, int64_t rows);
 /* Fails with DOES_NOT_FIT if a batch of `rows` does not fit. The error suggests what would. */
 dt_status *dt_compiled_check_fits(const dt_compiled *c, int64_t rows) DT_MUST_USE;
 /* Estimates how many bytes of this machine's memory a run over `rows` takes, besides variables
- * (dt_executable_host_bytes). Allocates none of it and opens no device. *bytes 0: the step runs
- * replica by replica, or is too large to be compiled for an estimate (host.c). */
+ * (dt_executable_host_bytes). Allocates none of it and opens no device. Sets *bytes to 0 if the
+ * step runs replica by replica, or is too large to be compiled for an estimate (host.c). */
 dt_status *dt_compiled_host_bytes(const dt_compiled *c, int64_t rows, int64_t *bytes) DT_MUST_USE;
 /* Appends the program or the executable for a batch of `rows` as text. stage: "program" or
  * "executable". */

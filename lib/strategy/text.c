@@ -19,10 +19,16 @@
 #include "op/cells.h"
 #include "strategy/values.h"
 
-enum { SHOWN_WHOLE = 1000, SHOWN_AT_ENDS = 3, MOST_DECIMALS = 8, EXPONENT = 4 /* "e+00" */ };
+enum {
+    SHOWN_WHOLE = 1000,
+    SHOWN_AT_ENDS = 3,
+    MOST_DECIMALS = 8,
+    EXPONENT = 4 /* length of "e+00" */
+};
 
-/* The format of one array's numbers. left: characters before the decimal point (or of an
- * integer); right: characters after it; exponents: in scientific notation. */
+/* The format of one array's numbers. left: number of characters before the decimal point, or of an
+ * integer; right: number of characters after the point; exponents: whether numbers are in
+ * scientific notation. */
 typedef struct look {
     const dt_view *v;
     bool cut, exponents;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads TF_CONFIG, in which TensorFlow's launchers describe the tasks of a cluster and name the one
- * that this process is. */
+/* Reads TF_CONFIG. In this variable TensorFlow's launchers describe the tasks of a cluster, and
+ * which of them this process is. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@ static int64_t tasks_of(const json_t *cluster, const char *job) {
     return (int64_t)(json_is_object(list) ? json_object_size(list) : json_array_size(list));
 }
 
-/* Copies the addresses of a job's tasks, which are a list or a mapping in TF_CONFIG and were
- * checked before. */
+/* Copies the addresses of the tasks of a type ("job"). TF_CONFIG has them as a list or a mapping,
+ * which was checked before. */
 static void list_tasks(const json_t *cluster, const char *job, const char **address) {
     json_t *list = json_object_get(cluster, job);
     void *at = json_object_iter(list);
@@ -29,7 +29,7 @@ static void list_tasks(const json_t *cluster, const char *job, const char **addr
     }
 }
 
-/* names of dt_task_type, then the chief */
+/* names of the values of dt_task_type, then "chief" */
 static const char *const types[] = {"worker", "ps", "evaluator", "chief"};
 enum { TYPES = sizeof types / sizeof *types, CHIEF = TYPES - 1 };
 
@@ -60,8 +60,8 @@ static dt_status *check_task(const char *type, const char *number, const json_t 
                       "write HOST:PORT, or [ADDRESS]:PORT for IPv6, with a port from 1 to 65535");
 }
 
-/* Checks the addresses of all tasks, even unused ones: a wrong address means that the cluster is
- * not the intended one. */
+/* Checks the addresses of all tasks, also of those that are not used, since a wrong address means
+ * that the description is of another cluster. */
 static dt_status *check_tasks(const char *type, json_t *list) {
     const char *key;
     json_t *address;
@@ -111,8 +111,8 @@ static dt_status *bad_index(const json_t *index) {
     return s;
 }
 
-/* Returns the position in the list of the task with this index; -1: there is none. If the list
- * is a mapping, its keys are the indices. */
+/* Returns where the task with this index is in the list; -1: it is missing. If the list is a
+ * mapping, its keys are the indices. */
 static int64_t find_index(json_t *list, int64_t index) {
     const char *key;
     json_t *address;
@@ -126,7 +126,8 @@ static int64_t find_index(json_t *list, int64_t index) {
     return -1;
 }
 
-/* keyed: the cluster maps indices to addresses. all: the number of tasks of the type. */
+/* Returns the error that a task is not listed. keyed: the cluster maps indices to addresses. all:
+ * the number of tasks of the type. */
 static dt_status *absent(const char *type, int64_t index, int64_t all, bool keyed) {
     if (all == 0)
         return dt_fail(DT_E_LAUNCH, NULL,

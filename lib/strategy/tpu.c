@@ -11,7 +11,7 @@
 
 struct resolver {
     const char *tpu;
-    int numerics; /* a dt_numerics */
+    int numerics; /* index in dt_numerics */
     int64_t cores_per_chip, num_slices;
     bool has_cores;
 };
@@ -19,7 +19,7 @@ struct resolver {
 struct assignment {
     dt_ints computation_shape, computation_stride;
     int64_t num_replicas;
-    int device_order_mode; /* a dt_device_order */
+    int device_order_mode; /* a value of dt_device_order */
     bool given;
 };
 
@@ -143,8 +143,8 @@ static const dt_location *place_of(const dt_tree *t, const dt_status *s) {
     }
 }
 
-/* Returns the source location of an error in an assignment. If a block does not fit, it is that
- * of the number that is too large. */
+/* Returns the source location of an error in an assignment. If a block does not fit, that is the
+ * number that is too large. */
 static const dt_location *size_place(const dt_tree *t, const struct assignment *x,
                                      const dt_topology *slice, const dt_status *s) {
     const dt_tree *shape = dt_tree_get(t, "computation_shape"),

@@ -29,7 +29,7 @@ static dt_view part_of(const dt_view *whole, dt_replication spread, const int32_
     return v;
 }
 
-/* Returns the type of all replicas' results joined. */
+/* Returns the type of a result with the rows of all replicas. */
 static dt_type joined_type(const dt_compiled *c, const dt_view *first, dt_replication spread,
                            int64_t rows) {
     dt_type t = first->type;

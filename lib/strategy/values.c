@@ -58,8 +58,8 @@ const dt_value_entry *dt_values_find(const dt_values *v, const char *name) {
     return NULL;
 }
 
-/* Returns the entry of this name with its old contents released, or a new entry. name may be the
- * old entry's own name. */
+/* Returns the entry of this name, without its old contents, or a new entry. `name` may point to the
+ * name in the old entry. */
 static dt_value_entry *entry_for(dt_values *v, const char *name, int n) {
     dt_value_entry *e = (dt_value_entry *)dt_values_find(v, name);
     char *kept = dt_strdup(name);
@@ -89,7 +89,7 @@ dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t) {
     DT_LIVE(t);
     DT_TRY(check_entry(v, name, "dt_values_set"));
     DT_TRY(dt_want(t, "dt_values_set", "tensor"));
-    /* t may be the old contents of the entry, which are released */
+    /* keeps a reference, because t may be in the old contents of the entry, which are released */
     dt_tensor *kept = dt_tensor_ref(t);
     entry_for(v, name, 1)->local[0] = kept;
     return NULL;
@@ -128,7 +128,8 @@ void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *w) {
     dt_value_entry *e = entry_for(v, name, n);
 
     e->per_replica = w->strategy != NULL;
-    e->kind = n > 1 ? "PerReplica" : "Tensor"; /* with one replica, run returns the value itself */
+    /* with one replica, dt_strategy_run returns the value itself */
+    e->kind = n > 1 ? "PerReplica" : "Tensor";
     e->strategy = w->strategy ? dt_strategy_ref(w->strategy) : NULL;
     e->whole = dt_tensor_ref(w->tensor);
     e->spread = w->spread;
@@ -151,7 +152,7 @@ static dt_tensor *cut_from_whole(const dt_value_entry *e, int replica) {
         type.dim[0] = e->offsets[replica + 1] - e->offsets[replica];
         return dt_tensor_part(e->whole, &type, e->offsets[replica] * row);
     }
-    /* drop the first dimension, which counts replicas */
+    /* removes the first dimension, which counts replicas */
     memmove(type.dim, type.dim + 1, sizeof type.dim - sizeof *type.dim);
     type.dim[--type.rank] = 0;
     return dt_tensor_part(e->whole, &type, replica * row);

@@ -14,15 +14,19 @@
 typedef struct dt_value_entry {
     char *name;
     bool per_replica;
-    const char *kind; /* what dt_values_kind returns */
+    const char *kind; /* the name that dt_values_kind returns */
     int n;            /* number of tensors: 1, or the number of replicas */
-    /* Number of replicas, if each returned this same constant. 0: not such a constant. */
+    /* If each replica returned this same constant: the number of replicas. Else 0. */
     int each;
-    dt_tensor **local;     /* [n] with `whole`, an element is NULL until it is needed */
-    dt_tensor *whole;      /* NULL: there are only the local tensors */
+    /* [n] the tensor of each replica; if `whole` is set, each is made when it is first needed */
+    dt_tensor **local;
+    /* the values of all replicas in one tensor; NULL: only local tensors exist */
+    dt_tensor *whole;
     dt_replication spread; /* how `whole` is spread over replicas */
-    int64_t *offsets;      /* if spread is ROWS: [n + 1] first row of each replica */
-    dt_strategy *strategy; /* the local tensors are on its devices; NULL: on the host; counted */
+    int64_t *offsets;      /* if spread is ROWS: [n + 1] first row of each replica in `whole` */
+    /* the strategy on whose devices the local tensors are, a counted reference; NULL: they are on
+     * the host */
+    dt_strategy *strategy;
 } dt_value_entry;
 
 struct dt_values {
@@ -34,8 +38,10 @@ struct dt_values {
 /* The values of all replicas in one tensor. */
 typedef struct dt_whole {
     dt_tensor *tensor;
-    dt_replication spread; /* UNIFORM: each replica has the same value */
-    dt_strategy *strategy; /* the strategy of the replicas; NULL: one value for all, and UNIFORM */
+    dt_replication spread; /* UNIFORM means that each replica has the same value */
+    /* the strategy of the replicas; NULL: the value is the same for all replicas, and spread is
+     * UNIFORM */
+    dt_strategy *strategy;
     /* If spread is ROWS: [replicas + 1] first example of each replica. An example may have
      * several rows. */
     const int32_t *offsets;
@@ -48,8 +54,8 @@ void dt_values_set_each(dt_values *v, const char *name, int replicas);
 const dt_value_entry *dt_values_find(const dt_values *v, const char *name);
 /* Returns the tensor of one replica, which is created if needed. Lent. */
 dt_tensor *dt_entry_local(const dt_value_entry *e, int replica);
-/* Whether the entry counts as PerReplica for the caller. The value of a single replica from a
- * step or data set does not. */
+/* Whether the entry counts as PerReplica for the caller. A value that a step or data set returned
+ * for a single replica does not count. */
 bool dt_entry_is_distributed(const dt_value_entry *e);
 
 #endif

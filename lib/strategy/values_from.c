@@ -13,7 +13,7 @@ typedef struct making {
     dt_value_fn fn;
     void *user;
     int n;          /* number of calls */
-    dt_values **of; /* [n] the values that each call made */
+    dt_values **of; /* [n] the values that each call returned */
 } making;
 
 static dt_status *call_function(making *m, int replica) {

@@ -13,15 +13,15 @@ static inline bool dt_variable_is_on_read(const dt_variable *v) {
 dt_view dt_variable_copy(const dt_variable *v, int replica);
 /* Returns "NONE", "SUM", "MEAN" or "ONLY_FIRST_REPLICA". */
 const char *dt_aggregation_name(int aggregation);
-/* Checks that the public function `call` may read or write v outside of step functions: v is not
- * NULL, no step function is running, and no other strategy's scope is open. */
+/* Checks that the public function `call` may read or write v now: v is not NULL, no step function
+ * is running, and no other strategy's scope is open. */
 dt_status *dt_variable_outside(const dt_variable *v, const char *call) DT_MUST_USE;
 /* Returns an error that names the function `call` if v is NULL. */
 dt_status *dt_want_variable(const dt_variable *v, const char *call) DT_MUST_USE;
 
 /*
- * A variable's value in a checkpoint: data[copies] holds one copy per replica if copies > 1.
- * aggregation is that of the saved variable. dt_variable_prepare_restore changes no value; it fails
+ * A variable's value in a checkpoint. If copies > 1, data has one copy per replica. aggregation is
+ * the one that the variable was saved with. dt_variable_prepare_restore changes no value; it fails
  * with CHECKPOINT_PARTS if the copies cannot be combined for the current number of replicas.
  * dt_variable_restore may overwrite data.
  */

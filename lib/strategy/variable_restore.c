@@ -48,7 +48,7 @@ dt_status *dt_variable_prepare_restore(dt_variable *v, const dt_saved_copies *fr
 }
 
 /* Adds up the copies in replica order, floats in double and integers in 64 bits, and divides for
- * MEAN. Stores the result in the first copy. */
+ * MEAN. The result is the first copy. */
 static void add_up(const dt_variable *v, const dt_saved_copies *from) {
     const int64_t copies = from->copies;
     const dt_view sum = copy_of(v, from->data, 0);
@@ -72,7 +72,8 @@ void dt_variable_restore(dt_variable *v, const dt_saved_copies *from) {
     const int64_t copies = from->copies;
     void *data = from->data;
     const size_t bytes = (size_t)dt_type_bytes(&v->type);
-    /* the variable is the sum of its copies: the first one gets the value, the others 0 */
+    /* reading the variable adds its copies up, so the first copy gets the value and the others get
+     * 0 */
     const bool divides = v->aggregation == DT_AGGREGATE_SUM && dt_variable_is_on_read(v);
 
     char *own = dt_host_edit(v);

@@ -64,7 +64,7 @@ static double combined(dt_scatter how, double old, double x) {
     return x;
 }
 
-/* For uint64, whose values above INT64_MAX would be negative as int64. */
+/* Combines two uint64 values. Values above INT64_MAX would be negative as int64. */
 static uint64_t combined_uint64(dt_scatter how, uint64_t old, uint64_t x) {
     switch (how) {
     case DT_SCATTER_ADD: return old + x;

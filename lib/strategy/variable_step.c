@@ -21,7 +21,7 @@ static dt_value fail(dt_trace *t, dt_status *s) {
     return none;
 }
 
-/* Whether `call` may use v in this step. If not, the trace fails with the reason. */
+/* Whether `call` may use v in this step. If not, marks the trace as failed, with the reason. */
 static bool usable(dt_trace *t, const dt_variable *v, const char *call) {
     if (!dt_trace_is_live(t) || dt_trace_error(t)) return false;
     dt_status *s = dt_want_variable(v, call);
@@ -95,8 +95,8 @@ dt_value dt_variable_read(dt_trace *t, dt_variable *v) {
 
 /* ---- assigning ---- */
 
-/* Returns what each copy is assigned in cross-replica context, where x is the value for all
- * replicas already. */
+/* Returns the value to assign to each copy in cross-replica context. There, x is one value for all
+ * replicas. */
 static dt_value merged(const dt_variable *v, dt_write how, dt_value x) {
     if (dt_variable_is_on_read(v) && v->aggregation == DT_AGGREGATE_NONE)
         return fail(x.trace, dt_fail(DT_E_VARIABLE, NULL,
@@ -144,9 +144,9 @@ dt_value dt_variable_assign_sub(dt_trace *t, dt_variable *v, dt_value value) {
     return write_value(t, v, DT_ASSIGN_SUB, value);
 }
 
-/* Assigns one number that is the same on all replicas. Its mean is itself, and a sum of it is an
- * error, because it is most likely a mistake. A plain variable takes the number once from each
- * replica. */
+/* Assigns a number that is the same on all replicas. The mean over replicas is the number itself. A
+ * sum over replicas is an error, because it is most likely a mistake. A plain variable takes the
+ * number once from each replica. */
 dt_value dt_variable_write_number(dt_trace *t, dt_variable *v, dt_write how, double number) {
     DT_LIVE(v);
     if (!usable(t, v, "dt_variable_write_number")) return none;

@@ -114,7 +114,7 @@ dt_status *dt_values_set_variable(dt_values *values, const char *name, dt_variab
 typedef struct writing {
     dt_variable *v;
     dt_write how;
-    int64_t share; /* each copy gets value / share */
+    int64_t share; /* what `value` is divided by before it is assigned to each copy */
 } writing;
 
 static const char *const verbs[] = {

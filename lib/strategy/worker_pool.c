@@ -107,14 +107,16 @@ static dt_status *answer_request(dt_worker_pool *c, const dt_arrival *a) {
         s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "it asks for rows that it does not need");
     else if (dt_closures_pull(&c->closures, a->worker, a->message.number, &version))
         s = give_rows(c, a, version, &rows);
-    else c->worker[a->worker].busy = false; /* the closure was given to another worker meanwhile */
+    /* another worker got the closure meanwhile, so this worker is only marked as idle */
+    else c->worker[a->worker].busy = false;
     dt_str_release(&rows);
     free(a->more);
     return s && dt_status_number(s) == DT_E_WORKERS_DISAGREE ? refuse_worker(c, a->worker, s) : s;
 }
 
-/* Handles the first message of a program that the pool has started: it can compute now. Refuses
- * it if its job differs, because the job file may have changed since this process started. */
+/* Handles the first message of a program that the pool has started, which says that it can compute
+ * now. Refuses it if its job differs, because the job file may have changed since this process
+ * started. */
 static dt_status *welcome(dt_worker_pool *c, const dt_arrival *a) {
     dt_pool_peer *x = &c->worker[a->worker];
     const char *own = c->spec.how->fingerprint;
@@ -125,7 +127,8 @@ static dt_status *welcome(dt_worker_pool *c, const dt_arrival *a) {
         x->coming = false;
         x->starts = 0;
     } else {
-        x->starts = DT_POOL_STARTS; /* do not restart the worker: it would read the same job */
+        /* prevents another start, since the new worker would read the same job */
+        x->starts = DT_POOL_STARTS;
         s = refuse_worker(c, a->worker,
                           dt_fail(DT_E_WORKERS_DISAGREE, NULL,
                                   "the coordinator has %s, it has %.200s", own ? own : "no job",
@@ -160,9 +163,9 @@ dt_status *dt_worker_pool_wait(dt_worker_pool *c, int64_t deadline_ns, bool *cam
     dt_arrival a;
     dt_status *s = give_out(c);
     *came = !s && dt_carrier_next(c->carrier, deadline_ns, &a);
-    /* apply the arrival before its worker gets more work, which keeps weights less stale */
+    /* handles the arrival before its worker gets more work, so that pulled weights are newer */
     if (*came) s = dt_worker_pool_take(c, &a);
-    /* check this even if other workers answer all the time */
+    /* checks for late workers even if other workers answer all the time */
     if (!s) s = dt_worker_pool_check_late(c);
     c->failed |= s != NULL;
     return s;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The workers of a parameter server, as the coordinator sees them. They are started, lost and
- * replaced; idle ones get closures (closures.h); their pushes wait until they may be applied. The
- * owner of the pool defines closures and applies pushes. These are steps of `fit`, or functions
- * that a program has scheduled.
+ * The workers of a parameter server, as the coordinator sees them. The pool starts workers, notices
+ * lost ones and replaces them. Idle workers get closures (closures.h), and their pushes wait until
+ * they may be applied. The owner of the pool defines closures and applies pushes. A closure is a
+ * step of `fit`, or a function that a program has scheduled.
  */
 #ifndef DT_STRATEGY_WORKER_POOL_H
 #define DT_STRATEGY_WORKER_POOL_H
@@ -16,20 +16,22 @@
 #include "strategy/packed_variables.h"
 #include "strategy/strategy.h"
 
-/* A closure as a worker gets it. */
+/* A closure, as sent to a worker. */
 typedef struct dt_work {
     dt_frame frame;
     /* [frame.more] arguments of the closure, or the rows that the worker has requested */
     const char *more;
-    bool asked;    /* `more` holds rows, which have been copied to the variables already */
-    char *weights; /* packed as in messages (packed_variables.h) */
+    /* `more` has the rows that the worker asked for, and they have been copied to the variables
+     * already */
+    bool asked;
+    char *weights; /* values of the weights in the layout of messages (packed_variables.h) */
 } dt_work;
 
 /* What a worker computes. The serve loop (worker_serve.c) moves variables and messages, and
  * calls these functions of the pool's owner with `user`. An error of `ask` or `compute` belongs
  * to the closure, and is reported to the coordinator. */
 typedef struct dt_worker_body {
-    /* Called once, in the worker. NULL: nothing to prepare. */
+    /* Called once in the worker, before its first closure. NULL: nothing to prepare. */
     void (*begin)(void *user, int worker);
     /* Reads the closure, and writes its request for rows (dt_rows_ask). */
     dt_status *(*ask)(void *user, const dt_work *work, dt_str *request);
@@ -37,20 +39,23 @@ typedef struct dt_worker_body {
      * the kind of the answer; for PUSH fills gradients. Appends to `more`, which is empty. */
     dt_status *(*compute)(void *user, const dt_work *work, dt_frame_kind *kind, char *gradients,
                           dt_str *more);
-    void (*end)(void *user); /* NULL: nothing to release */
-    void *user; /* must be complete before any worker is started, as forked ones copy it */
+    void (*end)(void *user); /* called once when the worker ends; NULL: nothing to release */
+    /* passed to these functions; must be complete before any worker is started, since forked
+     * workers copy it */
+    void *user;
 } dt_worker_body;
 
 typedef struct dt_worker_pool_spec {
     const dt_servers_spec *how;
     const dt_packed_variables *packed; /* layout of the weights */
-    const char *closure;               /* what messages call a closure: "batch" */
+    const char *closure;               /* the word for a closure in messages, such as "batch" */
     dt_worker_body body;
-    const char *last_words; /* as in dt_worker_launcher_spec */
+    /* text that the launcher prints if this process is gone, as in dt_worker_launcher_spec */
+    const char *last_words;
     /* Functions of the owner, which are called with `user`. */
-    /* whether the closure needs rows, which its worker requests */
+    /* returns whether a worker must ask for rows before it can compute the closure */
     bool (*asks)(void *user, int64_t number);
-    /* Returns n bytes to send with a closure. May be NULL: nothing is sent. */
+    /* Returns n bytes to send with a closure. The function may be NULL: nothing is sent. */
     const void *(*describe)(void *user, int64_t number, int64_t *n);
     /* Whether a push is complete. If not, it is dropped; its worker is dropped as well if it
      * still has the closure. */
@@ -58,7 +63,7 @@ typedef struct dt_worker_pool_spec {
     /* Called when a worker could not compute a closure, which has been removed. */
     dt_status *(*failed)(void *user, const dt_arrival *a);
     void (*warn)(void *user, const char *text);
-    /* reports workers that the pool waits for; may be NULL */
+    /* receives reports about workers that the pool waits for; may be NULL */
     void (*say)(void *user, const char *text);
     void *user;
 } dt_worker_pool_spec;
@@ -67,20 +72,19 @@ typedef struct dt_worker_pool dt_worker_pool;
 /* Starts the workers, or waits for those that are started separately. If workers are forked, the
  * caller must have a single thread. */
 dt_status *dt_worker_pool_open(dt_worker_pool **out, const dt_worker_pool_spec *spec) DT_MUST_USE;
-void dt_worker_pool_close(dt_worker_pool *c); /* takes NULL */
+void dt_worker_pool_close(dt_worker_pool *c); /* c may be NULL */
 /* Returns the table of closures. The owner begins, extends and ends its windows. */
 dt_closures *dt_worker_pool_closures(dt_worker_pool *c);
-/* Call it when weights were changed by something other than updates: drops the copies of the
- * weights. */
+/* Call this when weights were changed by anything but updates. Drops the copies of the weights. */
 void dt_worker_pool_forget(dt_worker_pool *c);
-/* Gives out closures, and handles one arrival if there is one before the deadline. *came: there
- * was one. */
+/* Gives out closures, and handles one message if there is one before the deadline. Sets *came to
+ * whether there was one. */
 dt_status *dt_worker_pool_wait(dt_worker_pool *c, int64_t deadline_ns, bool *came) DT_MUST_USE;
-/* Gets the push to be applied next. It belongs to the caller until dt_worker_pool_finish. False:
- * none can be applied yet. */
+/* Gets the push to be applied next. It belongs to the caller until dt_worker_pool_finish. Returns
+ * false if none can be applied yet. */
 bool dt_worker_pool_ready(dt_worker_pool *c, dt_arrival *out);
-/* Call it after a push was applied. updated: it has changed weights. Frees the push. *stale: the
- * number of updates between its pull and its own update; stale may be NULL. */
+/* Call this after a push was applied. updated: whether it has changed weights. Frees the push. Sets
+ * *stale (may be NULL) to the number of updates between its pull and its own update. */
 dt_status *dt_worker_pool_finish(dt_worker_pool *c, const dt_arrival *a, bool updated,
                                  int64_t *stale) DT_MUST_USE;
 /* Return the number of connected workers, and how many workers were lost so far. */
@@ -98,8 +102,8 @@ dt_status *dt_worker_pool_serve(const dt_worker_pool_spec *spec) DT_MUST_USE;
 struct dt_zmq_carrier_spec;
 dt_status *dt_worker_pool_address(const dt_worker_pool_spec *q, dt_run_key *key,
                                   struct dt_zmq_carrier_spec *out) DT_MUST_USE;
-/* Marks the pool as failed, for a reason that the owner reports. Closing it then does not tell
- * workers that all is done. */
+/* Marks the pool as failed, for a reason that the owner reports. When it is closed, workers are not
+ * told that all work is done. */
 void dt_worker_pool_fail(dt_worker_pool *c);
 
 /* ---- worker_serve.c ---- */

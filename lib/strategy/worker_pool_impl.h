@@ -5,21 +5,21 @@
 
 #include "strategy/worker_pool.h"
 
-/* most programs that are started in one place and end before they can compute */
+/* if this many programs in a row end before they can compute, no more are started in their place */
 enum { DT_POOL_STARTS = 8 };
 
 /* A worker, as the pool sees it. */
 typedef struct dt_pool_peer {
     pid_t pid;
-    /* there: connected; busy: it has a closure; late: it did not answer in time, so its closure
-     * was given to another worker */
+    /* there: the worker is connected; busy: it has a closure; late: it did not answer in time, so
+     * that its closure was given to another worker */
     bool there, busy, late;
     bool coming; /* a program that was started, but has not reported that it can compute */
     /* number of programs, one after the other, that were started here and have not been able to
      * compute */
     int starts;
-    bool reported; /* its silence has been reported */
-    bool answered; /* it has got the rows for its closure, or needs none */
+    bool reported; /* the worker's silence has been reported */
+    bool answered; /* the worker has got the rows for its closure, or needs none */
     /* the pool's `still` when the worker last got the values that never change; 0: never */
     int64_t still;
     int64_t given_ns;
@@ -28,26 +28,27 @@ typedef struct dt_pool_peer {
 /* A copy of the weights of one version. */
 typedef struct dt_weights_copy {
     int64_t version;
-    bool all; /* also contains the values that never change */
+    bool all; /* the copy also has the values that never change */
     dt_shared *weights;
 } dt_weights_copy;
 
 struct dt_worker_pool {
     dt_worker_pool_spec spec;
-    dt_worker_launcher *launcher; /* NULL: workers are started separately */
+    /* starts workers on this machine; NULL: workers are started separately */
+    dt_worker_launcher *launcher;
     dt_carrier *carrier;
     dt_closures closures;
-    dt_pool_peer *worker; /* [how->workers] */
+    dt_pool_peer *worker; /* [how->workers] the workers */
     dt_arrival *pushed;   /* [n] pushes that wait to be applied */
     int n_pushed, cap_pushed;
-    dt_weights_copy *copy; /* [n] oldest first */
+    dt_weights_copy *copy; /* [n] copies of the weights, oldest version first */
     int n_copies, cap_copies;
-    /* Revision of the values that never change during updates. The owner may set them, which
-     * increases it. */
+    /* Revision of the values that updates never change. It increases when the owner sets them. */
     int64_t still;
-    dt_shared *with_still; /* the last copy with these values that a worker got */
+    /* the last copy of the weights that had these values and was sent to a worker */
+    dt_shared *with_still;
     bool set; /* the owner may have set some of these values since they were last compared */
-    int64_t alone_ns;      /* time of the last loss of a worker */
+    int64_t alone_ns;      /* when the last worker was lost, in nanoseconds */
     bool failed;           /* no more closures can be computed */
     int64_t lost;          /* number of lost workers */
     int64_t lost_in_a_row; /* workers lost since a closure was last finished */
@@ -64,20 +65,22 @@ void dt_worker_pool_release(dt_worker_pool *c, const dt_arrival *a);
 
 /* ---- worker_pool_workers.c: starting and losing workers ---- */
 
-/* Starts worker w on this machine. */
+/* Starts a program for worker w on this machine. */
 dt_status *dt_worker_pool_start(dt_worker_pool *c, int w) DT_MUST_USE;
-/* Handles the loss of worker w: reports it, gives its closures to others, and starts another one
- * in its place if the pool is elastic. how: what happened, for the report. Fails with
+/* Handles the loss of worker w: reports it, gives its closures to others, and starts another one in
+ * its place if the pool is elastic. how: text for the report that says what happened. Fails with
  * WORKER_GONE if no worker is left, or none can compute. */
 dt_status *dt_worker_pool_lose(dt_worker_pool *c, int w, const char *how) DT_MUST_USE;
-/* Gives the closures of workers that have not answered for strategy.timeout to others. */
+/* Takes the closures of workers that have not answered for strategy.timeout, and gives them to
+ * other workers. */
 dt_status *dt_worker_pool_check_late(dt_worker_pool *c) DT_MUST_USE;
-/* Returns the number of connected workers. late: counts those, too, that did not answer in time. */
+/* Returns the number of connected workers. With `late`, workers that did not answer in time are
+ * counted, too. */
 int dt_worker_pool_count(const dt_worker_pool *c, bool late);
 
 /* ---- worker_pool_weights.c: copies of the weights ---- */
 
-/* Makes a copy of the current weights. all: include the values that never change. */
+/* Makes a copy of the current weights. all: whether to include the values that never change. */
 dt_status *dt_worker_pool_publish(dt_worker_pool *c, bool all) DT_MUST_USE;
 /* Finds the copy of the weights to send to worker w. A copy of the current version is made when
  * it is first needed. */
@@ -85,8 +88,8 @@ dt_status *dt_worker_pool_find_copy(dt_worker_pool *c, int w, int64_t version, b
                                     dt_shared **out) DT_MUST_USE;
 /* Drops copies of versions below this one. */
 void dt_worker_pool_drop_copies(dt_worker_pool *c, int64_t below);
-/* Whether worker w lacks the current values that never change. Counts them as sent, so send them
- * if true. */
+/* Whether worker w lacks the current version of the values that never change. If true, the caller
+ * must send them, since the pool counts them as sent. */
 bool dt_worker_pool_lacks_still(dt_worker_pool *c, int w);
 
 #endif

@@ -102,7 +102,7 @@ dt_status *dt_worker_pool_check_late(dt_worker_pool *c) {
         }
         x->late = true;
         tell_lost(c, w, dt_closures_lose(&c->closures, w), "does not answer");
-        /* a stopped process would occupy its place forever */
+        /* a stopped process is ended, because otherwise no other worker could replace it */
         if (starts_again(c)) {
             kill(x->pid, SIGKILL);
             x->late = false;
@@ -110,7 +110,7 @@ dt_status *dt_worker_pool_check_late(dt_worker_pool *c) {
         }
     }
     if (dt_worker_pool_count(c, false) > 0) return NULL;
-    /* all are lost, but workers that are started separately may connect again */
+    /* all workers are lost, but those that are started separately may connect again */
     if (dt_worker_pool_count(c, true) == 0)
         return dt_seconds_since(c->alone_ns) < c->spec.how->start_timeout
                    ? NULL

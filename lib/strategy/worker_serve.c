@@ -14,9 +14,10 @@ typedef struct serving {
     dt_worker_link *link;
     const dt_packed_variables *packed;
     const dt_worker_body *body;
-    char *weights, *gradients; /* buffers for messages */
+    char *weights, *gradients; /* buffers for messages: values of variables, and gradients */
     dt_str request, more;
-    int64_t asked; /* number of the closure for which rows were requested; -1: none */
+    /* number of the closure for which this worker has asked for rows; -1: it has not asked */
+    int64_t asked;
 } serving;
 
 static dt_status *push(const serving *t, const dt_frame *m, const dt_str *more) {
@@ -34,7 +35,8 @@ static dt_status *push_failure(const serving *t, const dt_frame *work, dt_status
     return bad;
 }
 
-/* ---- a closure: its own errors are pushed; only errors of the link are returned ---- */
+/* ---- a closure: its own errors are sent to the coordinator; only errors of the link are returned
+ * ---- */
 
 static dt_status *serve_request(serving *t, const dt_work *work) {
     dt_str_clear(&t->request);
@@ -66,7 +68,7 @@ static dt_status *serve_work(serving *t, dt_work *work) {
                     &t->more);
 }
 
-/* Receives and handles one message. *end: it was END. */
+/* Receives and handles one message. Sets *end to whether it was END. */
 static dt_status *serve_one(serving *t, bool *end) {
     dt_work work = {.weights = t->weights};
     char *more = NULL;
