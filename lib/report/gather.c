@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the runs as the JSON that the page draws: the record's facts, curves with as many points
- * as a screen can show, and results of the whole run (outcome, best values, sums, the job as a list
- * of keys). */
+/* Prints the runs as JSON, from which the page is drawn: facts from the record, curves with as many
+ * points as a screen can show, and results of the whole run (outcome, best values, sums, the job as
+ * a list of keys). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +10,11 @@
 
 enum { EARLY = 20, LATE = 80, MOST_REMARKS = 20, BINS = 120 };
 
-/* The item after i, where a long list shows only its first and last items. */
+/* Returns the index after i. A long list shows only its first and last items, so the index may
+ * jump. */
 static int next_of(int i, int n) { return i + 1 == EARLY && n > EARLY + LATE ? n - LATE : i + 1; }
 
-/* The parser has limited the depth. */
+/* Writes a tree. Recursion is bounded, because the parser has limited the depth. */
 static void put_tree(dt_json *j, const char *key, const json_t *tree) {
     const char *name;
     json_t *value;
@@ -40,8 +41,8 @@ static void put_tree(dt_json *j, const char *key, const json_t *tree) {
 
 /* ---- what was recorded ---- */
 
-/* Writes the line about the start of the run. The texts of the job are left out: other members
- * have them. */
+/* Writes the line about the start of the run, without the texts of the job, which other members
+ * have. */
 static void put_start(const dt_report_run *r, dt_json *j) {
     json_t *start = r->start ? json_copy(r->start) : NULL;
     json_object_del(start, "job");
@@ -159,8 +160,8 @@ static bool is_leaf(const json_t *t) {
     return true;
 }
 
-/* All keys, such as "fit.epochs", in order. Values are texts, because JavaScript has no 64-bit
- * integers. The parser has limited the depth. */
+/* Writes all keys, such as "fit.epochs", in order. Values are written as texts, because JavaScript
+ * has no 64-bit integers. Recursion is bounded, because the parser has limited the depth. */
 static void put_keys(dt_arena *arena, const json_t *t, const char *path, dt_json *j) {
     const char *key;
     json_t *value;
@@ -177,7 +178,8 @@ static void put_keys(dt_arena *arena, const json_t *t, const char *path, dt_json
         put_keys(arena, value, dt_arena_printf(arena, "%s%s%s", path, *path ? "." : "", key), j);
 }
 
-/* The job as `config show --origin` prints it. Without a record, the JSON of the checkpoint. */
+/* Writes the job as `config show --origin` prints it. Without a record, writes the JSON of the
+ * checkpoint. */
 static void put_job(const dt_report_run *r, bool alone, dt_json *j) {
     const char *config = r->start ? dt_report_text(r->start, "config") : NULL;
     char *text = config || !r->job ? NULL : json_dumps(r->job, JSON_INDENT(2));
@@ -223,7 +225,8 @@ static void put_outcome(const dt_report_run *r, dt_json *j) {
     dt_json_string(j, "why", dt_str_text(&why));
 }
 
-/* Sums over steps and over epochs. An epoch that was killed has no line. */
+/* Writes sums over all steps and epochs. An epoch in which the run was killed has no line and does
+ * not count. */
 static void put_sums(const dt_report_run *r, dt_json *j) {
     static const char *const steps[] = {"n", "seconds"}, *const epochs[] = {"wall_s", "examples",
                                                                             "waited_s"};
@@ -268,8 +271,8 @@ static void put_curve(dt_json *j, const dt_series *s) {
     dt_json_close(j, '}');
 }
 
-/* factor * sum of `above` / sum of `below`, over bins of neighbouring points, since single short
- * steps scatter too much. */
+/* A curve whose points are factor * sum of `above` / sum of `below`, each over several adjacent
+ * points, since single short steps scatter too much. */
 static const struct {
     const char *name, *above, *below;
     double factor;
@@ -325,7 +328,7 @@ static dt_status *place(const json_t *start, const dt_topology *t, dt_assignment
         *out = dt_assignment_each_core(t);
         return NULL;
     }
-    /* the record has no stride */
+    /* records may lack the stride, which is then 1 */
     for (int i = 0; i < 4; i++) stride[i] = stride[i] > 0 ? stride[i] : 1;
     return dt_device_assignment_build(
         out, t,
@@ -338,8 +341,8 @@ static dt_status *place(const json_t *start, const dt_topology *t, dt_assignment
             .device_order_mode = order <= DT_ORDER_MESH ? (dt_device_order)order : DT_ORDER_AUTO});
 }
 
-/* The picture of `topology --svg`. A slice that this version does not know has no picture; its
- * name is among the facts. */
+/* Draws the slice as `topology --svg` does. A slice that this version does not know is not drawn;
+ * its name is among the facts. */
 static void put_slice(const dt_report_run *r, dt_json *j) {
     dt_resolver *resolver = NULL;
     dt_assignment *a = NULL;

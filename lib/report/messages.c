@@ -24,7 +24,7 @@ static void forget(dt_message_line *l) {
     *l = (dt_message_line){0};
 }
 
-/* A copy of the text's beginning, cut at a boundary of UTF-8 characters. */
+/* Returns a copy of the beginning of the text, cut at a boundary of UTF-8 characters. */
 static char *copy(const char *text) {
     size_t n = strlen(text);
     if (n > LONGEST)
@@ -41,7 +41,8 @@ static void keep(dt_message_line *to, const dt_message_line *from, int64_t order
     to->order = order;
 }
 
-/* The first messages are kept; the last ones share a ring behind them. */
+/* Returns where message number i of a kind is stored. The first messages are kept; the last ones
+ * share a ring after them. */
 static int64_t place_of(int64_t i) {
     return i < KEPT ? i : DT_MESSAGE_ENDS + (i - DT_MESSAGE_ENDS) % DT_MESSAGE_ENDS;
 }

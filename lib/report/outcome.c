@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a run ended, by its last attempt or, without a record, by its newest checkpoint; and its
- * metrics. */
+/* How a run ended, taken from its last attempt or, without a record, from its newest checkpoint.
+ * Also its metrics. */
 #include <string.h>
 #include <time.h>
 
@@ -40,8 +40,8 @@ static void put_steps(const char *before, int64_t n, dt_str *out) {
     dt_str_grouped(out, n);
 }
 
-/* The record of a running run is incomplete: lines are written every second or two, and each
- * stands for several steps. */
+/* Explains a run that is still going on. Its record is incomplete: lines are written every second
+ * or two, and each stands for several steps. */
 static void explain_running(const dt_report_run *r, const dt_attempt *a, dt_str *out) {
     int64_t steps = r->start ? dt_report_int(r->start, "steps") : 0;
     dt_str_puts(out, "still training");
@@ -78,7 +78,8 @@ const char *dt_report_base(const char *metric) {
     return strncmp(metric, "val_", 4) == 0 ? metric + 4 : metric;
 }
 
-/* Names of metrics that usually should be small, for runs whose record does not tell. */
+/* Whether a metric should be small, judging by its name. Used if the run's record does not say
+ * it. */
 static bool is_cost(const char *name) {
     static const char *const words[] = {"loss",       "error",      "crossentropy", "perplexity",
                                         "Perplexity", "divergence", "hinge",        "poisson",
@@ -96,7 +97,8 @@ static bool is_listed(const json_t *names, const char *name) {
     return false;
 }
 
-/* 1: larger is better, -1: smaller is better, 0: unknown. */
+/* Returns 1 if larger values of the metric are better, -1 if smaller ones are, 0 if that is
+ * unknown. */
 static int way_of(const dt_report_run *r, const char *name) {
     const json_t *less = json_object_get(r->start, "less_is_better"),
                  *more = json_object_get(r->start, "more_is_better");
@@ -104,7 +106,7 @@ static int way_of(const dt_report_run *r, const char *name) {
     return is_listed(more, dt_report_base(name)) - is_listed(less, dt_report_base(name));
 }
 
-/* The epoch whose weights are in the newest checkpoint; 0: the last epoch. */
+/* Returns the epoch whose weights are in the newest checkpoint; 0: the last epoch. */
 static int64_t kept_epoch(const dt_report_run *r) {
     const dt_listed *newest = NULL;
     for (int i = 0; i < r->checkpoints.n; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a run's directory. */
-#define _GNU_SOURCE /* F_OFD_GETLK */
+#define _GNU_SOURCE /* for F_OFD_GETLK */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -33,9 +33,9 @@ typedef struct reading {
     const char *name;
     take_line *take;
     dt_str line;
-    bool skips; /* skips the rest of a line that is too long */
+    bool skips; /* the rest of the current line is skipped, because the line is too long */
     int64_t bad;
-    dt_history_lines checks; /* the lines are a history's */
+    dt_history_lines checks; /* checks lines of a history */
 } reading;
 
 static void end_line(reading *f) {
@@ -43,7 +43,8 @@ static void end_line(reading *f) {
                             f->line.size, DT_E_CHECKPOINT};
     json_t *line = NULL;
     if (f->line.size > 0 && !f->skips)
-        dt_status_free(dt_json_parse(&t, &line)); /* counted for a remark */
+        /* the error is dropped, and the line is counted for a remark */
+        dt_status_free(dt_json_parse(&t, &line));
     dt_history_take(&f->checks, dt_str_text(&f->line), f->line.size, line != NULL);
     f->bad += f->skips || (f->line.size > 0 && !(line && f->take(f->r, line)));
     json_decref(line);
@@ -99,7 +100,7 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
     return s;
 }
 
-/* *there: the file exists. */
+/* Reads a file line by line. Sets *there to whether the file exists. */
 static dt_status *read_file(dt_report_run *r, const char *name, take_line *take, bool *there) {
     DT_LOCAL char *path = dt_path_join(r->path, name);
     dt_status *s = read_lines(r, name, path, take);
@@ -115,7 +116,8 @@ bool dt_report_is_own(const dt_report_run *r, const dt_listed *c) {
     return !c->damage && (!r->start || c->state.generation == r->generation);
 }
 
-/* A fresh start leaves older state, with the history, until its first checkpoint. */
+/* Whether the run has state of its own. Until its first checkpoint, a fresh start leaves the older
+ * state and history in the directory. */
 static bool has_own_state(const dt_report_run *r) {
     bool older = false;
     for (int i = 0; i < r->checkpoints.n; i++) {
@@ -125,7 +127,8 @@ static bool has_own_state(const dt_report_run *r) {
     return !older;
 }
 
-/* Then its own history is a file beside the old one. */
+/* Reads the history. Before the first checkpoint of a fresh start it is in a separate file beside
+ * the old one. */
 static dt_status *read_history(dt_report_run *r, bool *there) {
     const char *beside = dt_arena_printf(r->arena, "history.%lld.jsonl", (long long)r->generation);
     *there = false;
@@ -144,7 +147,8 @@ static void report_damage(dt_report_run *r) {
                              dt_status_text(r->checkpoints.item[i].damage));
 }
 
-/* The directory is a run's if it has one of these files. */
+/* Reads the history and the checkpoints. A directory that has neither, nor a record, is not a
+ * run. */
 static dt_status *read_history_and_checkpoints(dt_report_run *r, bool record) {
     bool history;
     dt_status *none = dt_listing_read(&r->checkpoints, r->path);
@@ -167,7 +171,7 @@ static bool is_locked(const char *directory) {
     return held;
 }
 
-/* The time of the record's last line, which matters while the run goes on. */
+/* Takes the time of the record's last line, which is shown if the run is still going on. */
 static void take_time(dt_report_run *r) {
     struct stat st;
     DT_LOCAL char *path = dt_path_join(r->path, DT_RECORD_FILE);
@@ -195,7 +199,8 @@ static void take_job(dt_report_run *r) {
     if (!r->weights_sha256 && c) r->weights_sha256 = c->state.weights_sha256;
 }
 
-/* A report below the run's directory must not contain values of environment variables. */
+/* Takes the name to show for the run's directory. A report that is written below that directory
+ * must not contain values of environment variables. */
 static void take_shown(dt_report_run *r) {
     const json_t *output = r->job ? json_object_get(r->job, "output") : NULL;
     const char *dir = json_is_object(output) ? dt_report_text(output, "dir") : NULL;
@@ -239,8 +244,8 @@ static dt_status *parse_evaluation(dt_report_run *r, int part, const char *name,
     return s;
 }
 
-/* Reads the kept evaluations. One that belongs to an older training in this directory is left
- * out. */
+/* Reads the evaluations that the run's directory contains. One that belongs to an older training is
+ * left out. */
 static void read_evaluations(dt_report_run *r) {
     for (int i = 0; i < DT_REPORT_PARTS; i++) {
         const char *name = dt_arena_printf(r->arena, "evaluation.%s.json", dt_report_parts[i]);

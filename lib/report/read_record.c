@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the lines of record.jsonl, in order. A start removes the steps behind its position,
- * which a killed attempt had done. See train/record.h. */
+/* Reads the lines of record.jsonl, in order. The start of an attempt removes the later steps of an
+ * attempt before it that was killed. See train/record.h. */
 #include <string.h>
 
 #include "base/events.h"
@@ -47,7 +47,7 @@ static void add_workers(dt_report_workers *to, const dt_report_workers *more) {
     for (int i = 0; i < DT_STALENESS_BINS; i++) to->staleness[i] += more->staleness[i];
 }
 
-/* A new attempt begins. */
+/* When a new attempt begins, adds the workers' counts of the attempt before to the sums. */
 static void keep_workers(dt_report_run *r) {
     add_workers(&r->workers_before, &r->workers);
     r->workers = (dt_report_workers){.n = r->workers.n};
@@ -94,7 +94,7 @@ static void end(dt_report_run *r, const dt_event_line *l, json_t *line) {
 
 const char *const dt_report_parts[DT_REPORT_PARTS] = {"train", "validation", "test"};
 
-/* Only hashes of the same kind can be compared. */
+/* Whether two identities of data differ. Only hashes of the same kind are compared. */
 static bool are_others(const json_t *a, const json_t *b) {
     const char *of_a = dt_report_text(a, "sha256"), *of_b = dt_report_text(b, "sha256"),
                *how_a = dt_report_text(a, "hashed"), *how_b = dt_report_text(b, "hashed");
@@ -113,7 +113,7 @@ static void data(dt_report_run *r, const dt_event_line *l, json_t *line) {
 
 /* ---- what was measured ---- */
 
-/* A value that is not a number is a gap in the curve. */
+/* Returns a number. A value that is not a number gives NaN, which is a gap in the curve. */
 static double number_of(const json_t *x) {
     return json_is_number(x) ? json_number_value(x) : (double)NAN;
 }
@@ -137,8 +137,9 @@ static void steps(dt_report_run *r, const dt_event_line *l, json_t *line) {
     if (slice > 0) dt_series_add(dt_series_of(&r->by_step, "virtual_ms"), step, 1e3 * slice);
 }
 
-/* Removes the line of an incomplete epoch when the whole epoch's line comes. That line has all
- * times and examples, but only its own attempt's waiting, which is therefore added. */
+/* Removes the values of an incomplete epoch when the line of the whole epoch is read. That line has
+ * all times and examples of the epoch, but only the waiting time of its own attempt. So this
+ * returns the waiting time removed, to be added. */
 static double forget_part(dt_report_run *r, double epoch) {
     const dt_series *numbers = dt_series_find(&r->of_epochs, "epoch"),
                     *waits = dt_series_find(&r->of_epochs, "waited_s");
@@ -176,11 +177,11 @@ static void message(dt_report_run *r, const dt_event_line *l, json_t *line) {
     if (m.text) dt_messages_add(&r->messages, &m);
 }
 
-/* Limits counts so that sums over all attempts cannot overflow. */
+/* The largest count that is accepted, so that sums over all attempts cannot overflow. */
 #define MOST_UPDATES (INT64_C(1) << 40)
 static int64_t limited(int64_t n) { return n < MOST_UPDATES ? n : MOST_UPDATES; }
 
-/* Lines of one attempt have the counts since its start. */
+/* Takes the counts of workers. The lines of an attempt have counts since its start. */
 static void workers(dt_report_run *r, const dt_event_line *l, json_t *line) {
     const dt_event *e = &l->event;
     (void)line;
@@ -236,7 +237,7 @@ bool dt_report_history_line(dt_report_run *r, json_t *line) {
         return false;
     const double steps = (double)dt_report_int(r->start, "steps_per_epoch"),
                  step = (double)dt_report_int(line, "step");
-    /* a validation by steps belongs to the epoch around it */
+    /* a validation by steps belongs to the epoch that it is in */
     const double x = steps > 0 ? step / steps : (double)dt_report_int(line, "epoch");
     json_object_foreach(line, key, value) if (dt_history_is_metric(key))
         dt_series_add(dt_series_of(&r->by_epoch, key), x, number_of(value));

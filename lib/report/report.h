@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A report: one HTML file that needs nothing else, about one run or about several side by side. C
- * reads and sums up, the page itself draws:
+ * A report: a single HTML file about one run, or about several side by side. C code reads the runs
+ * and computes sums, and the script of the page draws:
  *
  *     read.c, read_record.c     a run's directory (run.h); messages.c: warnings and events, the
  *                               first and last of many

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run as its directory tells it, for the sections of a report:
+ * What a run's directory contains, as the sections of a report need it:
  *
  *     record.jsonl     what happened, attempt by attempt (train/record.h): steps, times, memory,
  *                      machine, warnings
  *     history.jsonl    the metrics of each epoch
- *     evaluation.PART.json    what `evaluate` found out last (job/keep_evaluation.c)
+ *     evaluation.PART.json    the last result of `evaluate` (job/keep_evaluation.c)
  *     ckpt/            checkpoints, whose newest has the job and the weights' hash
  *
- * Any of them may be missing, cut or torn: what cannot be read is named in `remark`, the rest is
+ * Any of these may be missing or incomplete. `remark` names what cannot be read, and the rest is
  * shown.
  */
 #ifndef DT_REPORT_RUN_H
@@ -22,89 +22,96 @@
 #include "report/messages.h"
 
 typedef struct dt_point {
-    double x, y; /* y not finite: a gap in the curve, with a mark */
+    double x, y; /* if y is not finite, the curve has a gap with a mark there */
 } dt_point;
 
-/* The values of one name, by rising x. dt_thin reduces a long series to the points that a screen
- * can show. */
+/* The values of one name, in the order of increasing x. dt_thin reduces a long series to the points
+ * that a screen can show. */
 typedef struct dt_series {
     const char *name;
     int n, cap;
     dt_point *p;
-    int n_mean; /* after dt_thin: means of intervals, for smoothed curves */
+    /* number of means of intervals, which smoothed curves are drawn from; set by dt_thin */
+    int n_mean;
     dt_point *mean;
-    int of; /* points before dt_thin; 0: all points are there */
+    int of; /* number of points before dt_thin; 0: no points were removed */
 } dt_series;
 
 typedef struct dt_series_list {
     int n, cap;
     dt_series *v;
-    bool passed_over; /* there were too many names */
+    bool passed_over; /* some series were left out, because there were too many names */
 } dt_series_list;
-/* NULL: there is no series of that name. */
+/* Returns the series of that name; NULL: there is none. */
 const dt_series *dt_series_find(const dt_series_list *l, const char *name);
 /* Finds or adds the series of that name. Valid until the next call that adds one. NULL: there
  * are too many. */
 dt_series *dt_series_of(dt_series_list *l, const char *name);
-/* Adds a point, which replaces those at the same or larger x. s may be NULL. */
+/* Adds a point, and removes points at the same or a larger x. s may be NULL. */
 void dt_series_add(dt_series *s, double x, double y);
-/* Removes the points beyond x. */
+/* Removes all points whose x is larger than the given one. */
 void dt_series_cut(dt_series_list *l, double x);
-/* The sum of the finite values; 0 without such a series. */
+/* Returns the sum of a series' finite values; 0 if there is no such series. */
 double dt_series_sum(const dt_series_list *l, const char *name);
 void dt_series_release(dt_series_list *l);
 
-/* Reduces the curves of one chart to about `most` points each: in every interval of x all curves
- * keep the points where one of them has its smallest or largest value. If no curve is longer, all
- * stay whole. dt_thin_band keeps the largest width of a band in each interval. */
+/* Reduces the curves of one chart to about `most` points each: in every interval of x, all curves
+ * keep the points where one of them has its smallest or largest value. If no curve has more points
+ * than that, none is changed. dt_thin_band keeps the largest width of a band in each interval. */
 void dt_thin(dt_series *const *curve, int n, int most);
 void dt_thin_band(dt_series *least, dt_series *greatest, int most);
 
 /* One attempt: from a start of the run to its end. */
 typedef struct dt_attempt {
-    /* "2026-11-22T11:03:10Z"; ended NULL: killed, or still running */
+    /* times such as "2026-11-22T11:03:10Z"; ended is NULL if the attempt was killed or is still
+     * going on */
     const char *began, *ended;
-    int64_t from, to; /* steps */
-    double seconds;   /* up to its last line */
+    int64_t from, to; /* the steps at its start and at its end */
+    double seconds;   /* seconds from its start to its last line */
     int exit;
     const char *error;
     bool resumed, finished, stopped_early;
 } dt_attempt;
 
-enum { DT_REPORT_PARTS = 3 }; /* train, validation, test */
+enum { DT_REPORT_PARTS = 3 }; /* train, validation and test */
 extern const char *const dt_report_parts[DT_REPORT_PARTS];
 
 /* The workers of a parameter server, summed over attempts. */
 typedef struct dt_report_workers {
-    int64_t n, lost, again, dropped; /* n: workers at the end */
-    /* updates by their staleness; the last one counts all that are staler */
+    int64_t n, lost, again, dropped; /* n: number of workers at the end */
+    /* number of updates by their staleness; the last entry counts all larger values */
     int64_t staleness[DT_STALENESS_BINS];
 } dt_report_workers;
 
 typedef struct dt_report_run {
     dt_arena *arena;
-    const char *path, *label; /* label: a name that differs from other runs' */
-    /* shown in place of path: output.dir as the job writes it, with ${VARIABLE} */
+    const char *path, *label; /* label: a name that no other run of the report has */
+    /* text to show in place of the path: output.dir as written in the job, with ${VARIABLE} */
     const char *shown;
-    dt_series_list by_epoch; /* history's metrics; x: epochs */
-    /* of the steps up to each x: loss, loss_min, loss_max, learning_rate, virtual_ms; val_... */
+    dt_series_list by_epoch; /* metrics of the history; x counts epochs */
+    /* values of the steps up to each x: loss, loss_min, loss_max, learning_rate, virtual_ms,
+     * val_... */
     dt_series_list by_step;
-    dt_series_list work; /* of the same steps: n, examples, seconds, waited_s, which are summed */
-    dt_series_list of_epochs; /* epoch, wall_s, examples, waited_s; x: steps */
+    dt_series_list work; /* sums over the same steps: n, examples, seconds, waited_s */
+    /* values of each epoch: epoch, wall_s, examples, waited_s; x counts steps */
+    dt_series_list of_epochs;
     dt_listing checkpoints;
-    json_t *start;                 /* the last line of this kind in the record; NULL: none */
-    json_t *data[DT_REPORT_PARTS]; /* the last lines about each part's files; NULL: none */
-    /* evaluation.PART.json; NULL: there is none for this training */
+    json_t *start; /* the record's last line about a start; NULL: it has none */
+    /* the record's last line about the files of each part; NULL: it has none */
+    json_t *data[DT_REPORT_PARTS];
+    /* contents of evaluation.PART.json; NULL: no evaluation of this training */
     json_t *evaluation[DT_REPORT_PARTS];
-    bool other_data[DT_REPORT_PARTS];        /* an earlier attempt had other files */
-    json_t *job;                             /* resolved; NULL: unknown */
-    const char *weights_sha256, *job_sha256; /* NULL: unknown */
+    /* whether an earlier attempt read other files for the part */
+    bool other_data[DT_REPORT_PARTS];
+    json_t *job; /* the job with all values resolved; NULL: unknown */
+    /* hashes of the weights and of the job; NULL: unknown */
+    const char *weights_sha256, *job_sha256;
     int64_t generation;
     bool has_workers;
-    /* workers_before: sums of all attempts but the last */
+    /* workers_before: sums over all attempts except the last one */
     dt_report_workers workers, workers_before;
-    double peak_rss; /* bytes; 0: unknown */
-    bool running;    /* a process holds its lock */
+    double peak_rss; /* most memory that the process used, in bytes; 0: unknown */
+    bool running;    /* a process holds the lock of the directory, so the run is still going on */
     int64_t as_of_s; /* time of the record's last line; 0: unknown */
     int n_attempts, cap_attempts;
     dt_attempt *attempt;
@@ -113,21 +120,21 @@ typedef struct dt_report_run {
     const char **remark;
 } dt_report_run;
 
-/* The text with `shown` in place of the run's path. */
+/* Returns the text with the run's path replaced by `shown`. */
 const char *dt_report_shown(const dt_report_run *r, const char *text);
-/* NO_INPUT: there is no such directory, or it has no run. */
+/* Reads the run in the directory `path`. NO_INPUT: the directory does not exist, or has no run. */
 dt_status *dt_report_run_read(dt_report_run *r, const char *path) DT_MUST_USE;
 /* Whether a checkpoint is readable and belongs to the recorded training, not to an older one in
  * the same directory. */
 bool dt_report_is_own(const dt_report_run *r, const dt_listed *c);
-void dt_report_run_release(dt_report_run *r); /* takes a zeroed one */
+void dt_report_run_release(dt_report_run *r); /* r may be all zeros */
 void dt_report_remark(dt_report_run *r, const char *format, ...) DT_PRINTF(2, 3);
 
-/* read_record.c: take one line each. False: it is not a line of such a file. */
+/* read_record.c: these take one line each. They return false if it is not a line of such a file. */
 bool dt_report_record_line(dt_report_run *r, json_t *line);
 bool dt_report_history_line(dt_report_run *r, json_t *line);
 
-/* Members of a line; NULL or 0 if they are missing or have another type. */
+/* Return a member of a line; NULL or 0 if it is missing or has another type. */
 const char *dt_report_text(const json_t *object, const char *key);
 int64_t dt_report_int(const json_t *object, const char *key);
 
@@ -135,22 +142,24 @@ int64_t dt_report_int(const json_t *object, const char *key);
  * "failed", "running", "interrupted", "not recorded"); dt_report_explain prints a sentence about
  * it. */
 typedef struct dt_run_outcome {
-    const char *word, *tone; /* tone: "good", "fair", "bad", "plain" */
+    /* `word` is the badge's text; `tone` is "good", "fair", "bad" or "plain" */
+    const char *word, *tone;
 } dt_run_outcome;
 dt_run_outcome dt_report_outcome(const dt_report_run *r);
 void dt_report_explain(const dt_report_run *r, dt_str *out);
 
 /* A metric's last value, and its best one if the record tells which direction is better. */
 typedef struct dt_figure {
-    int way; /* 1: larger is better, -1: smaller is, 0: unknown */
+    int way; /* 1: larger values are better, -1: smaller values are, 0: unknown */
     double last, best;
     bool has_best;
     int64_t epoch; /* epoch of the best value */
-    bool has_kept; /* the run ended with the weights of an earlier epoch */
-    double kept;   /* the metric in that epoch */
+    bool has_kept; /* the run ended with the weights of an earlier epoch, see `kept` */
+    double kept;   /* value of the metric in the epoch whose weights were kept */
     int64_t kept_epoch;
 } dt_figure;
 dt_figure dt_report_figure(const dt_report_run *r, const dt_series *s);
-const char *dt_report_base(const char *metric); /* "loss" of "val_loss" */
+/* Returns the name without the prefix "val_": "loss" for "val_loss". */
+const char *dt_report_base(const char *metric);
 
 #endif

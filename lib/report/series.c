@@ -9,15 +9,15 @@
 /*
  * ---- long curves ----
  *
- * What a screen can show of curves with very many points. The range of x is divided into some
- * hundred intervals. Of each interval every curve keeps the points where one of the curves has its
- * smallest or its largest value, and a point that is not finite. The first and the last point are
- * kept, too. All these points were recorded; only smoothed curves are drawn from means.
+ * Reduces curves with very many points to what a screen can show. The range of x is divided into a
+ * few hundred intervals. In each interval every curve keeps the points where one of the curves has
+ * its smallest or its largest value, and a point that is not finite. The first and the last point
+ * are kept, too. All these points were recorded; only smoothed curves are drawn from means.
  */
 
 enum { FEWEST = 20 };
 
-typedef struct places { /* the x of points that are kept */
+typedef struct places { /* The values of x whose points are kept. */
     int n, cap;
     double *x;
 } places;
@@ -56,7 +56,7 @@ static int by_x(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Keeps the points at these x, which are sorted. */
+/* Keeps only the points at these values of x, which are sorted. */
 static void take(dt_series *s, const places *at) {
     int n = 0;
     for (int i = 0, k = 0; i < s->n && k < at->n;) {

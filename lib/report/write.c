@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `dtrain report` from C: reads the runs, writes the page. */
+/* `dtrain report` as a C function: reads the runs and writes the page. */
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 
 /* ---- the page ---- */
 
-/* Style and script, which the build turns into C texts. The parts of the script are one text; a
- * part uses those above it. */
+/* Style and script of the page, which the build turns into C texts. The parts of the script are
+ * concatenated in this order; each uses only those before it. */
 static const char *const style[] = {
 #include "report/page.css.inc"
 };
@@ -39,7 +39,8 @@ static void put_text(dt_str *out, const char *text) {
     }
 }
 
-/* The page may load nothing, and may run only the script with this hash. */
+/* Writes the policy by which a browser loads nothing for the page, and runs only the script with
+ * this hash. */
 static void put_policy(const dt_str *code, dt_str *out) {
     unsigned char hash[EVP_MAX_MD_SIZE], text[2 * EVP_MAX_MD_SIZE];
     unsigned n = 0;
@@ -67,7 +68,7 @@ static void put_head(const dt_report_run *run, int n, const dt_str *code, dt_str
     dt_str_puts(out, "</style>\n</head>\n<body>\n");
 }
 
-/* Outcome and metrics of each run, for browsers without scripts. */
+/* Writes the outcome and the metrics of each run, for browsers without scripts. */
 static void put_plain(const dt_report_run *run, int n, dt_str *out) {
     dt_str_puts(out, "<noscript><section><h2>Metrics</h2><p class=\"note\">The rest of this page "
                      "is drawn by a script, which is turned off here.</p>\n");
@@ -95,8 +96,8 @@ static void put_plain(const dt_report_run *run, int n, dt_str *out) {
     dt_str_puts(out, "</section></noscript>\n");
 }
 
-/* "<" is escaped, so that an HTML parser finds no end of the script and no comment. In JSON it
- * occurs only within texts. */
+/* Writes the JSON into the page. "<" is escaped, so that an HTML parser finds no end of the script
+ * and no comment in it. In JSON it occurs only within texts. */
 static void put_data(const dt_run_report_request *q, const dt_report_run *run, dt_str *out) {
     const int n = q->n_runs;
     dt_local_str text = {0};
@@ -135,7 +136,8 @@ static void put_page(const dt_run_report_request *q, const dt_report_run *run, d
 
 enum { PAGE_POINTS = 20000, CURVE_POINTS = 1000 };
 
-/* How much of their paths all runs share: whole directories, and something of each stays. */
+/* Returns the length of the beginning that the paths of all runs share: whole directories, so that
+ * something is left of each path. */
 static size_t shared(const dt_report_run *all, int n) {
     size_t end = 0;
     for (size_t i = 0; all[0].path[i]; i++) {
@@ -146,7 +148,7 @@ static size_t shared(const dt_report_run *all, int n) {
     return end;
 }
 
-/* Runs of one name are told apart by their directories. */
+/* Gives runs of the same name different labels, from their directories. */
 static void distinguish_runs(dt_report_run *all, int n) {
     for (int i = 0; i < n; i++)
         for (int k = 0; k < n; k++)
@@ -158,7 +160,7 @@ static void distinguish_runs(dt_report_run *all, int n) {
             }
 }
 
-/* ---- curves that share what a page has room for ---- */
+/* ---- curves that share a chart ---- */
 
 static int64_t points_of(const dt_series_list *l) {
     int64_t n = 0;
@@ -170,7 +172,7 @@ static dt_series_list *list_of(dt_report_run *r, bool by_step) {
     return by_step ? &r->by_step : &r->by_epoch;
 }
 
-/* Thins the curves of one chart together: those of a metric of all runs, in training and
+/* Reduces the curves of one chart together: those of a metric for all runs, in training and
  * validation. */
 static void thin_chart(dt_report_run *run, int n, bool by_step, const char *metric, int most) {
     DT_LOCAL dt_series **curve = dt_alloc((size_t)n * 2 * sizeof *curve);
@@ -206,7 +208,8 @@ static dt_status *read_runs(const dt_run_report_request *q, dt_report_run *run, 
     return NULL;
 }
 
-/* A metric without a direction is a caller's word, which may be misspelt. */
+/* Checks a metric that the caller asks for. If its direction is unknown, its name may be
+ * misspelt. */
 static dt_status *check_metric(const dt_run_report_request *q, const dt_report_run *run) {
     if (!q->metric || q->better != 0) return NULL;
     for (int i = 0; i < q->n_runs; i++)
