@@ -7,17 +7,18 @@
 
 struct dt_device {
     const dt_backend *backend;
-    void *state;      /* state that only the back end's own functions read */
-    bool priced;      /* set in open: programs have a price on it */
-    int count;        /* set in open: dt_device_count; 0: one */
-    bool runs_ahead;  /* set in open: start returns before the step is done */
-    dt_device *inner; /* the back end that computes, behind this one; NULL: this one */
+    void *state;     /* state that only the back end's own functions read */
+    bool priced;     /* set in open: whether the cost of programs is estimated */
+    int count;       /* set in open: result of dt_device_count; 0 means one device */
+    bool runs_ahead; /* set in open: start returns before the step is done */
+    /* the back end that this one wraps, and which computes; NULL: this one computes */
+    dt_device *inner;
 };
 
 struct dt_executable {
     dt_device *device; /* the innermost device, which compiled the executable */
     void *state;
-    int flies; /* steps that have started and not finished */
+    int flies; /* number of steps that have started and not finished */
     dt_price price;
 };
 
@@ -26,16 +27,16 @@ struct dt_lent {
     void *state;
 };
 
-/* A row. A back end that wraps another one sets d->inner in open; its members below `check` are
- * NULL. */
+/* A row of the table of back ends. A back end that wraps another one sets d->inner in open, and the
+ * members of its row below `check` are NULL. */
 struct dt_backend {
     dt_kind kind;
-    /* its devices belong to a plug-in, and the bits of its results may differ from those of this
-     * machine */
+    /* the back end's devices belong to a plug-in, so that results may differ in their last bits
+     * from those of this machine */
     bool takes_plugin;
     dt_status *(*open)(dt_device *d, const dt_device_options *o);
     void (*close)(dt_device *d); /* called only if `open` succeeded */
-    /* called only where d->priced */
+    /* called only if d->priced is true */
     dt_status *(*check)(const dt_device *d, const dt_compile_request *r, dt_price *price);
     dt_status *(*compile)(dt_device *d, const dt_compile_request *r, void **state);
     void (*release)(void *executable);
@@ -50,7 +51,8 @@ struct dt_backend {
     void (*print)(const void *executable, dt_str *out);
     dt_device_facts (*facts)(const dt_device *d);
     int64_t (*peak_bytes)(
-        const dt_device *d); /* NULL: the back end computes in this machine's memory */
+        /* returns bytes in use on a device; NULL: the back end computes in this machine's memory */
+        const dt_device *d);
     void (*record)(dt_device *d, dt_recorder *r);
 };
 

@@ -27,14 +27,14 @@ static void release_program(cpu_program *p) {
     *p = (cpu_program){0};
 }
 
-/* Replaces a graph by the result of a pass; NULL: the pass changed nothing. */
+/* Replaces a graph by the result of a pass. `made` is NULL if the pass changed nothing. */
 static dt_status *took(cpu_program *p, dt_graph **g, dt_graph *made, dt_status *s) {
     if (s || !made) return s;
     p->made[p->n++] = *g = made;
     return NULL;
 }
 
-/* Upcasting precedes the division of sums, which expects float32. */
+/* Runs the passes. Upcasting comes before the division of sums, which expects float32. */
 static dt_status *run_passes(cpu_program *p, const dt_compile_request *r, dt_graph **g) {
     dt_graph *out = NULL;
     dt_status *s = dt_unannotate(*g, &out);
@@ -106,7 +106,7 @@ static dt_status *compile(dt_device *d, const dt_compile_request *r, void **stat
     return s;
 }
 
-/* The executor reads and writes the host's copies. */
+/* Starts a step. The executor reads and writes the variables' memory on the host. */
 static dt_status *start(void *executable, const dt_env *env, const dt_view *arg, dt_view *result) {
     const cpu_executable *x = executable;
     const dt_graph *g = x->program.program->graph;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The instruction sets and libraries of this machine, as each reports itself. */
+/* Finds the instruction sets of this machine and the libraries that it has, with what each says
+ * about itself. */
 #include <assert.h>
 #include <stdlib.h>
 

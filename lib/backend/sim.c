@@ -10,7 +10,7 @@
 
 typedef struct slice {
     const dt_topology *topology;
-    int64_t hbm; /* limit of a device's memory below the chip's; 0: none */
+    int64_t hbm; /* limit in bytes of a device's memory, if below the chip's; 0: no limit */
 } slice;
 
 /* ---- steps that do not fit into memory ---- */
@@ -20,7 +20,7 @@ static void put_bytes(dt_str *out, const char *what, int64_t bytes) {
     dt_str_bytes(out, (double)bytes);
 }
 
-/* Notes what the memory at the peak is used for. */
+/* Adds to the error what the memory at the peak is used for. */
 static dt_status *note_kinds(dt_status *s, const dt_plan_bytes *b) {
     const struct {
         const char *name;
@@ -46,7 +46,7 @@ static dt_status *note_largest(dt_status *s, const char *what, const dt_plan *p,
     return s;
 }
 
-/* XLA's message, as far as it applies here. */
+/* Makes the error in the words that XLA uses, as far as they apply here. */
 static dt_status *does_not_fit(const dt_plan *p, int64_t usable, const dt_topology *t) {
     dt_status *s =
         dt_fail(DT_E_DOES_NOT_FIT, NULL,
@@ -82,7 +82,7 @@ static dt_status *open(dt_device *d, const dt_device_options *o) {
     DT_TRY(dt_device_open(&d->inner, dt_backend_find(o->computes ? o->computes : "cpu"), o));
     slice *on = d->state = dt_alloc(sizeof *on);
     *on = (slice){.topology = o->topology, .hbm = o->hbm};
-    /* a topology created from coordinates has no chip, so steps have no price */
+    /* a topology that was created from coordinates has no chip, so the cost of steps is unknown */
     d->priced = o->topology && o->topology->slice;
     return NULL;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks row numbers that are out of range. On cpu `gather` refuses them while it runs; a plug-in
- * silently takes the nearest row. Row numbers nearly always come straight from the data, perhaps
- * with negative ones counted from the end. So the small part of the graph that computes them runs
- * here before a batch is uploaded. Row numbers that depend on weights are not checked.
+ * Checks row numbers that are out of range. On the back end cpu, `gather` reports them while it
+ * runs. A plug-in silently takes the nearest row. Nearly always row numbers come directly from the
+ * data, or only negative ones are replaced by numbers counted from the end. So the small part of
+ * the graph that computes them is run here before a batch is uploaded. Row numbers that depend on
+ * weights are not checked.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ static bool is_cheap(const dt_node *n) {
     return fits && (n->op->eval || role == DT_ROLE_ARGUMENT) && !dt_dtype_is_float(n->type.dtype);
 }
 
-/* Marks the nodes that a node depends on, including itself. False: one of them is expensive. */
+/* Marks node `node` and the nodes that it depends on. Returns false if one of them is expensive to
+ * compute. */
 static bool mark_needed(const dt_graph *g, int node, bool *needed) {
     needed[node] = true;
     for (int i = node; i >= 0; i--) {

@@ -15,7 +15,8 @@
 
 static dt_status *fetch(void *state, dt_variable *v);
 
-/* NULL: this device has none. */
+/* Returns the member of a copy on this device that belongs to the variable; NULL: this device has
+ * none. */
 static dt_pjrt_member *member_of(const dt_pjrt_device *d, const dt_variable *v) {
     dt_pjrt_member *m = v->held && v->held->fetch == fetch ? v->held->state : NULL;
     return m && m->copy->device == d ? m : NULL;
@@ -43,7 +44,8 @@ static dt_status *collect(dt_pjrt_copy *c) {
     return s;
 }
 
-/* A lost value is an error, even though the host has an older one. */
+/* Fetches the value of a variable for the host. If it was lost this is an error, even though the
+ * host has an older value. */
 static dt_status *fetch(void *state, dt_variable *v) {
     dt_pjrt_copy *c = ((dt_pjrt_member *)state)->copy;
     return c->lost
@@ -63,7 +65,7 @@ static void destroy(dt_pjrt_copy *c) {
     free(c);
 }
 
-/* A copy is released with the last of its variables. */
+/* Detaches a variable from its copy. The copy is released with the last of its variables. */
 static void forget(void *state) {
     dt_pjrt_member *m = state;
     m->variable = NULL;
@@ -101,7 +103,7 @@ dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *const *v, int n, bool
     if (is_of(d, v, n, stacked, out)) return NULL;
     dt_pjrt_copy *c = make(d, v, n, stacked);
     dt_status *s = NULL;
-    c->n_held = 1; /* this function */
+    c->n_held = 1; /* this function itself holds the copy until it returns */
     for (int i = 0; !s && i < n; i++) {
         s = dt_variable_hold(v[i], &c->member[i].holder);
         if (s) break;
@@ -109,7 +111,8 @@ dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *const *v, int n, bool
         c->n_held++;
     }
     for (int i = 0; s && i < n && c->member[i].variable; i++)
-        dt_status_free(dt_variable_hold(v[i], NULL)); /* the host has its value */
+        /* cannot fail, because the host has the variable's value */
+        dt_status_free(dt_variable_hold(v[i], NULL));
     if (--c->n_held == 0) destroy(c);
     else *out = c;
     return s;
@@ -125,7 +128,8 @@ static bool is_current(const dt_pjrt_copy *c) {
     return current;
 }
 
-/* A copy in another layout is transferred through the host. */
+/* Makes the copy ready for a step. If it has another layout, its values are transferred through the
+ * host. */
 dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n) {
     if (c->n && c->n == n && dt_pjrt_lies_alike(&c->lie, lie, c->row.rank) && is_current(c))
         return NULL;
@@ -192,8 +196,8 @@ static dt_pjrt_member *any_member(dt_pjrt_copy *c) {
     return &c->member[i];
 }
 
-/* A variable may outlive its strategy. If its value cannot be downloaded any more, it is lost,
- * which the next read reports. */
+/* Releases all copies of a device that closes. A variable may live longer than its strategy. If its
+ * value cannot be downloaded any more, it is lost, which the next read reports. */
 void dt_pjrt_copies_release(dt_pjrt_device *d) {
     static const dt_variable_holder gone = {.fetch = fetch_gone};
     while (d->copies) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arrays that are uploaded in advance. The thread that prepares batches lends a batch as soon as
- * it is complete, while the device computes an earlier one. The step that gets the same memory
- * later finds the buffers in the device's list, and uploads arrays that are not there itself.
+ * Arrays that are uploaded in advance. The thread that prepares batches lends a batch as soon as it
+ * is complete, while the device computes an earlier one. The step that later reads the same memory
+ * finds the buffers in the device's list. It uploads arrays that are not in the list itself.
  */
 #include <stdlib.h>
 
@@ -27,7 +27,8 @@ dt_status *dt_pjrt_loan_give(dt_pjrt_device *d, dt_pjrt_loan *l) {
     return NULL;
 }
 
-/* The events occur at the latest when the buffers are destroyed. */
+/* Destroys the buffers and waits for the events after which nothing reads the array. These occur at
+ * the latest when the buffers are destroyed. */
 dt_status *dt_pjrt_loan_drop(const dt_pjrt_device *d, dt_pjrt_loan *l) {
     dt_status *s = NULL;
     dt_pjrt_drop(d, l->buffer, d->n);
@@ -40,13 +41,13 @@ dt_status *dt_pjrt_loan_drop(const dt_pjrt_device *d, dt_pjrt_loan *l) {
     return s;
 }
 
-/* ---- the arrays of a step to come ---- */
+/* ---- the arrays of a later step ---- */
 
 struct dt_pjrt_lent {
     dt_pjrt_device *device;
     dt_arena *arena;
     int n;
-    dt_pjrt_loan *loan; /* [n] by argument */
+    dt_pjrt_loan *loan; /* [n] the lent arrays, by number of the argument */
     dt_pjrt_lent *next, **link;
 };
 
@@ -60,7 +61,7 @@ static void list(dt_pjrt_lent *l) {
     pthread_mutex_unlock(&d->lock);
 }
 
-/* The entry may be missing, if lending failed. */
+/* Removes l from the device's list. It may not be in the list, if lending failed. */
 static void unlist(dt_pjrt_lent *l) {
     pthread_mutex_lock(&l->device->lock);
     if (l->link) *l->link = l->next;
@@ -87,8 +88,8 @@ dt_pjrt_buffer *const *dt_pjrt_find_lent(dt_pjrt_device *d, const dt_view *array
     return found;
 }
 
-/* Arrays are lent in the layout of the program's first variant, which is for even borders.
- * Nothing here changes while steps run. */
+/* Lends arrays in the layout of the program's first variant, which is for equal numbers of rows.
+ * Nothing that is read here changes while steps run. */
 dt_status *dt_pjrt_lend_arrays(void *executable, const dt_view *arg, void **lent) {
     const dt_pjrt_program *x = executable;
     const dt_spmd *over = x->segments && x->rows % x->segments ? NULL : x->cut;
@@ -134,7 +135,8 @@ static void keep(dt_pjrt_device *d, dt_status *s) {
     pthread_mutex_unlock(&d->lock);
 }
 
-/* Taking memory back is not part of a step, so it cannot return the device's error. */
+/* Ends a loan. This is not part of a step, so an error of the device is stored for the next step to
+ * return. */
 void dt_pjrt_take_back(void *lent) {
     dt_pjrt_lent *l = lent;
     unlist(l);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step of a worker. The plug-in runs whole programs, so a step has one program for each
- * superstep (pass/supersteps.c). Between two of them this process exchanges values in its own
- * memory with other workers, as the executor of cpu does (exec/kernel_exchange.c):
+ * A training step of a worker that exchanges values with others. The plug-in runs whole programs,
+ * so a step has one program for each superstep (pass/supersteps.c). Between two of them this
+ * process exchanges values in its own memory with other workers, as the executor of cpu does
+ * (exec/kernel_exchange.c):
  *
  *     program 0 -> gradients of own rows, to the host -> sums over all workers -> program 1
  *          \------------------ activations, which stay on the device --------------^
@@ -14,23 +15,25 @@
 #include "op/workers.h"
 #include "pass/supersteps.h"
 
-/* Exchanges that are made together: of the same kind and dtype, after the same superstep. */
+/* Exchanges of the same kind and dtype after the same superstep, which are made together. */
 typedef struct meeting {
     int after, n, *node;
-    dt_tree_item *sum;  /* [n] of tree_join; NULL: */
-    dt_rows_item *rows; /* [n] of worker_rows */
+    dt_tree_item *sum;  /* [n] items to sum (tree_join); NULL: the exchange collects rows */
+    dt_rows_item *rows; /* [n] rows to collect (worker_rows) */
 } meeting;
 
 struct dt_pjrt_meetings {
-    const dt_graph *graph; /* lent */
+    const dt_graph *graph; /* the graph of the whole step; lent */
     dt_supersteps cut;
-    dt_pjrt_program **program; /* [cut.n] */
-    /* [cut.n]: the division of each program over devices; NULL: all rows on each */
+    dt_pjrt_program **program; /* [cut.n] the program of each superstep */
+    /* [cut.n] how each program is divided over devices; NULL: each device computes all rows */
     dt_spmd **over;
-    bool **stays;          /* [cut.n][results]: results that only other programs read */
-    dt_pjrt_lent **lent;   /* [cut.n]: arrays lent in the current step */
-    dt_view *value;        /* [nodes]: values of the current step on the host */
-    dt_view *arg, *result; /* arguments and results of one program */
+    /* [cut.n][results] whether only later programs read the result, so that it stays on the
+     * device */
+    bool **stays;
+    dt_pjrt_lent **lent;   /* [cut.n] arrays of each program that were lent for the current step */
+    dt_view *value;        /* [nodes] values of the current step that are on the host */
+    dt_view *arg, *result; /* arguments and results of one program, one program at a time */
     int n_meetings;
     meeting *meeting;
     int64_t bytes;
@@ -44,7 +47,8 @@ static bool goes_along(const dt_pjrt_meetings *m, const meeting *with, int i) {
            (!dt_is_tree_join(b) || a->type.dtype == b->type.dtype);
 }
 
-/* The order of meetings is that of their first nodes, on all workers. */
+/* Returns the meeting that exchange i belongs to. Meetings are in the order of their first nodes,
+ * which is the same on all workers. */
 static meeting *meeting_of(dt_pjrt_meetings *m, int i) {
     for (int k = 0; k < m->n_meetings; k++)
         if (goes_along(m, &m->meeting[k], i)) return &m->meeting[k];
@@ -91,7 +95,8 @@ static dt_status *divide(dt_pjrt_meetings *m, const dt_pjrt_program *x) {
     return NULL;
 }
 
-/* Whether all later supersteps read result i of superstep k in the layout that the devices have. */
+/* Whether all later supersteps that read result i of superstep k can read it in the layout in which
+ * the devices have it. */
 static bool is_taken_so(const dt_pjrt_meetings *m, int k, int i) {
     const int node = m->cut.step[k].out[i];
     const dt_pjrt_lie made = dt_pjrt_lie_of(m->over[k], m->over[k] ? m->over[k]->result : NULL, i);
@@ -106,8 +111,8 @@ static bool is_taken_so(const dt_pjrt_meetings *m, int k, int i) {
     return true;
 }
 
-/* Finds results that stay on the devices: neither an exchange nor the caller reads them, and later
- * programs read them in the layout that they have. */
+/* Finds the results that can stay on the devices: neither an exchange nor the caller reads them,
+ * and later programs can read them in their present layout. */
 static void find_what_stays(dt_pjrt_meetings *m) {
     const dt_graph *g = m->graph;
     bool *seen = dt_arena_array(m->cut.arena, bool, g->n_nodes);
@@ -122,8 +127,8 @@ static void find_what_stays(dt_pjrt_meetings *m) {
     }
 }
 
-/* The last program is compiled first: it changes the variables, and the others accept its
- * layouts. */
+/* Compiles the programs. The last one is compiled first, since it changes the variables, and the
+ * others must accept its layouts. */
 static dt_status *compile(dt_pjrt_meetings *m, const dt_pjrt_program *x) {
     m->program = dt_arena_array(m->cut.arena, dt_pjrt_program *, m->cut.n);
     m->lent = dt_arena_array(m->cut.arena, dt_pjrt_lent *, m->cut.n);
@@ -168,7 +173,7 @@ void dt_pjrt_meetings_destroy(dt_pjrt_meetings *m) {
 
 /* ---- a step ---- */
 
-/* Lends the results of a program that has started. */
+/* Makes the results of a program that has started available to later programs. */
 static dt_pjrt_lent *lend_made(dt_pjrt_meetings *m, int k) {
     dt_pjrt_program *x = m->program[k];
     const dt_pjrt_flight *f = &x->flight[(x->oldest + x->n_flying - 1) % DT_PJRT_FLIGHTS];
@@ -223,7 +228,7 @@ static dt_status *exchange(dt_pjrt_meetings *m, meeting *with, dt_member *member
 
 static dt_status *run_all(dt_pjrt_meetings *m, const dt_env *env) {
     dt_env own = *env;
-    own.refusal = NULL; /* the arguments have been checked already */
+    own.refusal = NULL; /* not needed, because the arguments have been checked already */
     for (int k = 0; k < m->cut.n; k++) {
         DT_TRY(run_program(m, k, &own));
         for (int i = 0; i < m->n_meetings; i++)
@@ -245,7 +250,7 @@ dt_status *dt_pjrt_meet(dt_pjrt_meetings *m, const dt_env *env, const dt_view *a
     return s;
 }
 
-/* ---- answers ---- */
+/* ---- the whole step ---- */
 
 int64_t dt_pjrt_meetings_bytes(const dt_pjrt_meetings *m) {
     int64_t bytes = m->bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of an array on devices. A part is a box: along each dimension a range, whose number
- * is the device's rank among the axes that divide it. */
+/* The parts of an array on devices. A part is a box: along each dimension it is one of several
+ * equal ranges. Which one is the device's rank in the mesh axes that divide the dimension. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,8 +27,8 @@ dt_type dt_pjrt_part_type(const dt_type *whole, const dt_pjrt_lie *lie) {
     return t;
 }
 
-/* Copies runs of elements that are contiguous in both arrays: everything inside the last divided
- * dimension. */
+/* Copies a part. Everything inside the last divided dimension is contiguous in both arrays, and is
+ * copied at once. */
 void dt_pjrt_copy_part(const dt_view *whole, const dt_pjrt_lie *lie, int device,
                        const dt_view *part, bool into) {
     const dt_type *w = &whole->type, *p = &part->type;
@@ -108,7 +108,8 @@ static dt_type stacked_type(const dt_type *row, int n) {
     return t;
 }
 
-/* Copies a device's part of each row into `all`, or (`into`) out of it. */
+/* With `into`, copies a device's part `all` into each row; else copies the part of each row to
+ * `all`. */
 static void copy_rows(const dt_view *row, int n, const dt_pjrt_lie *lie, int device, dt_view *all,
                       bool into) {
     dt_view part = {dt_pjrt_part_type(&row->type, lie), all->data};

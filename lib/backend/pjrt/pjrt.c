@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pjrt: devices of a plug-in that the user has installed. The plug-in is code, so its path comes
- * from the command line, the environment or the user's own job file, and from nowhere else.
+ * from the command line, the environment or the user's own job file, and never from another file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "backend/pjrt/pjrt_impl.h"
 #include "base/environment.h"
 
-/* NULL: no plug-in is named. */
+/* Returns the path of the plug-in; NULL: none is named. */
 static const char *path_of(const char *plugin) {
     return plugin && *plugin ? plugin : dt_environment(DT_PJRT_PLUGIN_ENV);
 }
@@ -21,7 +21,8 @@ static dt_status *find_path(const dt_device_options *o, const char **out) {
                       "--plugin PATH, backend: {plugin: PATH} or " DT_PJRT_PLUGIN_ENV);
 }
 
-/* The index of a device in the list of those that the client is confined to, or else its number. */
+/* Returns the number by which the client knows a device. If the client is confined to a list of
+ * devices, that is the device's index in the list. */
 static int place_of(const dt_pjrt_device *p, const dt_device_options *o, int ordinal) {
     int before = 0;
     if (!dt_pjrt_client_is_confined(p->client)) return ordinal;
@@ -59,15 +60,16 @@ static void close(dt_device *d) {
     dt_pjrt_device *p = d->state;
     dt_pjrt_copies_release(p);
     dt_pjrt_client_close(p->client);
-    dt_status_free(p->bad); /* no later step has returned this error */
+    dt_status_free(p->bad); /* an error that no later step has returned */
     pthread_mutex_destroy(&p->lock);
     free(p->ordinal);
     free(p);
 }
 
-/* A GPU plug-in reserves memory on each device that it sees. So it is confined to the devices that
- * will compute: the named ones, or the first one if one replica needs no other. If several are
- * needed and not named, it sees all, since only the plug-in knows how many there are. */
+/* A GPU plug-in reserves memory on each device that it sees. So the client is confined to the
+ * devices that will compute: those that were named, or the first one if there is one replica. If
+ * several devices are needed but not named, the client sees all, since only the plug-in knows how
+ * many there are. */
 static dt_pjrt_opening opening_of(const dt_device_options *o) {
     static const int first = 0;
     dt_pjrt_opening how = {.settings = o->settings, .looks = o->looks};
@@ -119,7 +121,7 @@ static const char *largest_layer(const void *executable, dt_arena *arena, int64_
     return "";
 }
 
-/* The work of devices is recorded by the plug-in, not here. */
+/* Records nothing: the plug-in itself can record the work of its devices. */
 static void record(dt_device *d, dt_recorder *r) { (void)d, (void)r; }
 
 const dt_backend dt_backend_pjrt = {

@@ -2,15 +2,14 @@
 /*
  * Parts of the back end pjrt.
  *
- *   pjrt.c     the row: which plug-in, which of its devices
- *   parts.c    what a device holds of an array: all of it, or a part that a layout says
- *   copies.c   variables on devices: uploaded when the host has changed them, fetched when it asks
+ *   pjrt.c     the back end's row: chooses the plug-in and its devices
+ *   parts.c    copies arrays to devices: all of an array to each, or parts by a layout
+ *   copies.c   variables on devices: uploaded if the host changed them, fetched if it reads them
  *   program.c  a graph compiled to StableHLO and by the plug-in
- *   lent.c     arrays that a step to come will take, on their way to the devices before it starts
- *   step.c     one step of it, in two halves
- *   meet.c     one step of a worker that exchanges something with others in the middle
- *   check.c    what cpu would refuse while it runs, looked for in arguments before they are
- *              uploaded
+ *   lent.c     uploads arrays of a later step in advance
+ *   step.c     runs a step of the program, in two halves
+ *   meet.c     runs a step of a worker that exchanges values with others
+ *   check.c    checks arguments before they are uploaded, for faults that cpu reports while it runs
  */
 #ifndef DT_BACKEND_PJRT_PJRT_IMPL_H
 #define DT_BACKEND_PJRT_PJRT_IMPL_H
@@ -26,41 +25,44 @@ typedef struct dt_pjrt_lent dt_pjrt_lent;
 
 typedef struct dt_pjrt_device {
     dt_pjrt_client *client;
-    int *ordinal; /* [n] the plug-in's devices that compute, in the order of replicas */
+    int *ordinal; /* [n] numbers of the plug-in's devices that compute, in the order of replicas */
     int n;
     dt_pjrt_products products; /* precision of float32 products */
-    int64_t memory;            /* bytes for programs on the first device; 0: unknown */
-    dt_pjrt_copy *copies;      /* copies of variables: a list */
+    /* bytes of the first device's memory that programs can use; 0: unknown */
+    int64_t memory;
+    dt_pjrt_copy *copies; /* linked list of the copies of variables */
     /* protects the following members, since other threads lend arrays and take them back */
     pthread_mutex_t lock;
-    dt_pjrt_lent *lent; /* a list */
-    /* the first error of arrays that were taken back, until a step returns it */
+    dt_pjrt_lent *lent; /* linked list of arrays that were uploaded in advance */
+    /* the first error while memory was taken back; kept until a step returns it */
     dt_status *bad;
 } dt_pjrt_device;
 
 /* ---- parts.c ---- */
 
-/* The layout of an array on devices; mesh NULL: each device has all of it. */
+/* The layout of an array on devices. With mesh NULL, each device has the whole array. */
 typedef struct dt_pjrt_lie {
     const dt_mesh *mesh;
     dt_layout layout;
 } dt_pjrt_lie;
 bool dt_pjrt_is_cut(const dt_pjrt_lie *lie, int rank);
 bool dt_pjrt_lies_alike(const dt_pjrt_lie *a, const dt_pjrt_lie *b, int rank);
-/* The type of a device's part. */
+/* Returns the type of the part that a device has. */
 dt_type dt_pjrt_part_type(const dt_type *whole, const dt_pjrt_lie *lie);
-/* Copies the device's part out of the whole, or (`into`) into it. */
+/* Copies the device's part out of the whole array or, with `into`, into it. */
 void dt_pjrt_copy_part(const dt_view *whole, const dt_pjrt_lie *lie, int device,
                        const dt_view *part, bool into);
-/* Uploads an array: a buffer on each device. After an error none is left. */
+/* Uploads an array to all devices, as one buffer on each. If there is an error, no buffer is
+ * left. */
 dt_status *dt_pjrt_place(dt_pjrt_device *d, const dt_view *whole, const dt_pjrt_lie *lie, int n,
                          dt_pjrt_buffer **out) DT_MUST_USE;
 /* Downloads the parts of all devices into the whole array. If each device has all of it, the
  * first is read. */
 dt_status *dt_pjrt_collect(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n,
                            const dt_pjrt_lie *lie, const dt_view *whole) DT_MUST_USE;
-/* dt_pjrt_place and dt_pjrt_collect for arrays of one type that are stacked on the devices
- * (`stacked`), or for a single one. collect: arrays without data are left out. */
+/* Like dt_pjrt_place and dt_pjrt_collect, but with `stacked` for several arrays of one type that
+ * are stacked on the devices. Without it there is a single array. When stacks are collected, arrays
+ * without data are left out. */
 dt_status *dt_pjrt_place_stack(dt_pjrt_device *d, const dt_view *row, int n_rows, bool stacked,
                                const dt_pjrt_lie *lie, int n, dt_pjrt_buffer **out) DT_MUST_USE;
 dt_status *dt_pjrt_collect_stack(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n,
@@ -73,11 +75,12 @@ void dt_pjrt_drop(const dt_pjrt_device *d, dt_pjrt_buffer **b, int n);
 
 /* One variable of a copy. */
 typedef struct dt_pjrt_member {
-    dt_variable_holder holder; /* attached to the variable */
+    /* attached to the variable, so that reading the variable fetches the copy */
+    dt_variable_holder holder;
     dt_pjrt_copy *copy;
-    dt_variable *variable; /* NULL: it was destroyed, or another device holds it */
-    unsigned written;      /* the variable's `written` when the buffers were made */
-    bool wanted;           /* while they are fetched */
+    dt_variable *variable; /* NULL: the variable was destroyed, or another device has its value */
+    unsigned written;      /* value of variable->written when the buffers were made */
+    bool wanted;           /* the value is being fetched for the host */
 } dt_pjrt_member;
 
 struct dt_pjrt_copy {
@@ -86,42 +89,44 @@ struct dt_pjrt_copy {
     bool stacked; /* variables are stacked along an additional dimension */
     /* a program that changes the variables expects this layout, so other programs must accept it */
     bool settled;
-    int n_members, n_held;   /* variables, and how many are still attached */
-    dt_pjrt_member *member;  /* [n_members] */
-    dt_mesh mesh;            /* mesh of `lie` */
+    int n_members, n_held;   /* number of variables, and of those that are still attached */
+    dt_pjrt_member *member;  /* [n_members] the variables of the copy */
+    dt_mesh mesh;            /* memory for the mesh that `lie` points to */
     dt_pjrt_lie lie;         /* layout of each variable */
-    int n;                   /* buffers; 0: none yet */
-    dt_pjrt_buffer **buffer; /* [device->n] */
-    bool lost;               /* its memory was given to a step that failed */
+    int n;                   /* number of buffers; 0: none were made yet */
+    dt_pjrt_buffer **buffer; /* [device->n] the buffer on each device */
+    /* the value is lost, because a step that failed had taken its memory */
+    bool lost;
     dt_pjrt_copy *next, **link;
 };
 
 /* Finds or makes the copy of n variables on this device, and attaches it to them. Its buffers may
- * be out of date. If not stacked, n is 1. */
+ * be out of date. If it is not `stacked`, n is 1. */
 dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *const *v, int n, bool stacked,
                            dt_pjrt_copy **out) DT_MUST_USE;
-/* Makes sure that n devices have the current values in that layout. */
+/* Makes sure that n devices have the current values of the copy in that layout. */
 dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n) DT_MUST_USE;
 /* Replaces the buffers by result[device][i], the new values. The old buffers go to old[devices], to
  * be destroyed when the step is done. */
 void dt_pjrt_copy_replace(dt_pjrt_copy *c, dt_pjrt_buffer *const *const *result, int i,
                           dt_pjrt_buffer **old);
-/* Marks the variable's copy as lost, after a step has failed that may have overwritten its
+/* Marks the copy of v as lost. Called after a step has failed that may have overwritten its
  * memory. */
 void dt_pjrt_lose(dt_pjrt_device *d, dt_variable *v);
-/* Fixes the layout: programs compiled later must accept it. */
+/* Fixes the layout of a copy, so that programs compiled later must accept it. */
 void dt_pjrt_copy_settle(dt_pjrt_copy *c);
-/* The copy that v belongs to, if its layout is fixed; or NULL. */
+/* Returns the copy that v belongs to, if its layout is fixed; else NULL. */
 const dt_pjrt_copy *dt_pjrt_settled(const dt_pjrt_device *d, const dt_variable *v);
-/* Called before the device closes: fetches values that are newer than the host's. */
+/* Releases all copies when the device closes. First fetches values that are newer than the
+ * host's. */
 void dt_pjrt_copies_release(dt_pjrt_device *d);
 
 /* ---- check.c ---- */
 
-/* Row numbers that can be computed from arguments, and the number of rows. */
+/* Row numbers that can be computed from arguments, and the number of rows that the table has. */
 typedef struct dt_pjrt_check {
     int index;          /* the node that computes the row numbers */
-    const bool *needed; /* [nodes] the nodes that this depends on */
+    const bool *needed; /* [nodes] whether `index` depends on the node */
     int64_t rows;
     const char *layer;
 } dt_pjrt_check;
@@ -133,34 +138,36 @@ void dt_pjrt_check_rows(const dt_graph *g, const dt_pjrt_check *c, const dt_env 
 
 /* ---- lent.c ---- */
 
-/* A host array on the devices of a program. Divided parts are copied; a whole array is read from
- * the host's memory until the loan is dropped. */
+/* A host array that is lent to the devices of a program. Divided parts are copied. A whole array is
+ * read from the host's memory until the loan is dropped. */
 typedef struct dt_pjrt_loan {
     dt_view array;
     dt_pjrt_lie lie;
-    dt_pjrt_buffer **buffer; /* [device->n] */
-    void **free;             /* [device->n] events after which nothing reads the array any more */
+    dt_pjrt_buffer **buffer; /* [device->n] the buffer on each device */
+    /* [device->n] for each device, the event after which nothing reads the array any more */
+    void **free;
 } dt_pjrt_loan;
-/* Creates the buffers of *l, whose array and lie are set. Buffers that exist after an error must
- * be dropped, too. */
+/* Creates the buffers of *l. Its array and lie must be set. After an error *l must be dropped, too,
+ * since some buffers may exist. */
 dt_status *dt_pjrt_loan_give(dt_pjrt_device *d, dt_pjrt_loan *l) DT_MUST_USE;
 dt_status *dt_pjrt_loan_drop(const dt_pjrt_device *d, dt_pjrt_loan *l) DT_MUST_USE;
-/* The buffers of an array that was lent before in that layout; NULL: there are none. They are
- * valid until it is taken back. */
+/* Returns the buffers of an array that was lent before in that layout; NULL: it was not lent. They
+ * are valid until the array is taken back. */
 dt_pjrt_buffer *const *dt_pjrt_find_lent(dt_pjrt_device *d, const dt_view *array,
                                          const dt_pjrt_lie *lie);
 dt_status *dt_pjrt_lend_arrays(void *executable, const dt_view *arg, void **lent) DT_MUST_USE;
-/* Registers results of one program for others: n arrays on the devices only, recognized by their
- * data pointers. The loan owns their buffers, and dt_pjrt_take_back ends it. */
+/* Makes n results of a program available to other programs. They are only on the devices, and are
+ * recognized by their data pointers. The loan owns their buffers, and dt_pjrt_take_back ends it. */
 dt_pjrt_lent *dt_pjrt_lend_made(dt_pjrt_device *d, int n, const dt_pjrt_loan *made);
-/* May be called by any thread. An error is stored for the next step. */
+/* Takes lent memory back. Any thread may call this. An error is stored for the next step. */
 void dt_pjrt_take_back(void *lent);
 /* Returns the error that was stored when arrays were taken back. */
 dt_status *dt_pjrt_late_fault(dt_pjrt_device *d) DT_MUST_USE;
 
 /* ---- program.c ---- */
 
-/* stays[i]: result i is not fetched (dt_pjrt_program); NULL: all are. */
+/* Compiles a program. stays[i]: result i is not fetched to the host (dt_pjrt_program); NULL: all
+ * results are fetched. */
 dt_status *dt_pjrt_make_program(dt_pjrt_device *d, const dt_compile_request *r, const bool *stays,
                                 void **state) DT_MUST_USE;
 dt_status *dt_pjrt_compile_graph(dt_device *d, const dt_compile_request *r,

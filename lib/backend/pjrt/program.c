@@ -28,7 +28,7 @@ typedef struct program_text {
 } program_text;
 
 /* Lists existing stacks of variables into groups[states at most], each with room for that many
- * numbers. *any: some variables have a fixed layout, stacked or single. */
+ * numbers. Sets *any to whether some variables have a fixed layout, stacked or single. */
 static int list_settled(const dt_pjrt_program *x, dt_hlo_group *group, int *number, bool *any) {
     const dt_graph *g = x->graph;
     int n = 0;
@@ -47,7 +47,8 @@ static int list_settled(const dt_pjrt_program *x, dt_hlo_group *group, int *numb
     return n;
 }
 
-/* A simulated chip has its own rounding, whatever the job requests. */
+/* Returns the precision of products. A simulated chip has its own rounding, whatever the job
+ * requests. */
 static const char *precision_of(const dt_pjrt_program *x) {
     static const char *const words[] = {
         [DT_PJRT_FLOAT32] = "HIGHEST", [DT_PJRT_TENSORFLOAT32] = "HIGH"};
@@ -83,7 +84,8 @@ static void release_text(program_text *t) {
     *t = (program_text){0};
 }
 
-/* Existing layouts of variables also decide which repeats become loops. */
+/* Writes the program as text. Repeats become loops where that agrees with the layouts that
+ * variables already have. */
 static dt_status *write_text(const dt_pjrt_program *x, const int32_t *offsets, bool names_layers,
                              program_text *out) {
     dt_arena *arena = dt_arena_create();
@@ -120,8 +122,8 @@ static dt_status *note_text(dt_status *s, long number, const char *line) {
                    line);
 }
 
-/* "-:38:11: error: ..." names a line of the text, which is written again with the names of
- * layers. */
+/* Adds the layer to an error such as "-:38:11: error: ...", which names a line of the text. The
+ * text is written again with the names of layers to find it. */
 static dt_status *note_line(const dt_pjrt_program *x, const int32_t *offsets, dt_status *s) {
     const char *at = strstr(dt_status_text(s), "-:");
     long number = at ? strtol(at + 2, NULL, 10) : 0;
@@ -136,7 +138,8 @@ static dt_status *note_line(const dt_pjrt_program *x, const int32_t *offsets, dt
     return s;
 }
 
-/* Adds the memory that a step needs on devices, besides what the plug-in needs. */
+/* Adds to an error the memory that a step needs on devices, besides what the plug-in itself
+ * needs. */
 static dt_status *note_memory(dt_status *s, const dt_graph *g, int64_t rows) {
     int64_t bytes[3] = {0};
     dt_str text = {0};
@@ -170,8 +173,8 @@ static dt_status *check_dtypes(const dt_pjrt_program *x) {
     return NULL;
 }
 
-/* Later programs accept variables in the layout of a program that changes them, so that
- * alternating programs transfer nothing. */
+/* Fixes the layout of the variables that a program changes. Later programs must accept it, so that
+ * nothing is transferred when programs alternate. */
 static dt_status *settle(dt_pjrt_program *x, dt_pjrt_variant *v) {
     const int args = x->graph->n_args;
     v->variable = dt_arena_array(x->arena, dt_variable **, v->takes.n_in - args + 1);
@@ -244,7 +247,7 @@ dt_status *dt_pjrt_find_variant(dt_pjrt_program *x, const dt_env *env, dt_pjrt_v
     return dt_fail(DT_E_INTERNAL, NULL, "a program that was compiled is not there");
 }
 
-/* The most segments that the batch is cut into; 0: none. */
+/* Returns the largest number of segments that the batch is cut into; 0: none. */
 static int count_segments(const dt_graph *g) {
     int most = 0;
     for (int i = 0; i < g->n_nodes; i++)
@@ -295,7 +298,7 @@ void dt_pjrt_release(void *executable) {
     free(x);
 }
 
-/* ---- answers ---- */
+/* ---- questions about a program ---- */
 
 int64_t dt_pjrt_host_bytes(const void *executable) {
     const dt_pjrt_program *x = executable;

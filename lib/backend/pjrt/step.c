@@ -7,8 +7,9 @@
  *     finish   wait for results, then release buffers
  *
  * Between the two the host is free and may start the next step. The device may read a batch's
- * memory until the step is finished. Old values of variables, whose memory the new ones have
- * taken, are destroyed at the end as well: earlier, destroying them would wait for the device.
+ * memory until the step is finished. The buffers of old values of variables, whose memory the new
+ * values use, are also destroyed at the end. If they were destroyed earlier, that would wait for
+ * the device.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static dt_status *first(dt_status *s, dt_status *later) {
     return s ? s : later;
 }
 
-/* Releases everything that a flight has. */
+/* Finishes a step: releases everything that its flight has. */
 static dt_status *land(dt_pjrt_program *x, dt_pjrt_flight *f) {
     const dt_graph *g = x->graph;
     dt_pjrt_device *d = x->device;
@@ -85,7 +86,7 @@ void dt_pjrt_release_room(dt_pjrt_program *x) {
             free(x->flight[k].host[i].data);
 }
 
-/* The next free flight. */
+/* Returns the next flight that is free. */
 static dt_status *find_flight(dt_pjrt_program *x, dt_pjrt_flight **out) {
     dt_pjrt_flight *f = *out = &x->flight[(x->oldest + x->n_flying) % DT_PJRT_FLIGHTS];
     if (x->n_flying == DT_PJRT_FLIGHTS)
@@ -129,8 +130,8 @@ static dt_status *find_states(dt_pjrt_program *x, const dt_pjrt_variant *v) {
     return NULL;
 }
 
-/* A plug-in that reports success has set all results, so entries of earlier runs must be
- * cleared. */
+/* Clears the list of results, because a plug-in that reports success has set all of them, and
+ * entries of earlier runs must not be mistaken for these. */
 static void clear_results(dt_pjrt_program *x) {
     for (int k = 0; k < x->device->n; k++)
         memset(x->result[k], 0,
@@ -164,7 +165,7 @@ static bool is_in_parts(const dt_pjrt_flight *f, int i) {
     return dt_pjrt_is_cut(&lie, f->host[i].type.rank);
 }
 
-/* Results have the sizes that were checked in the first run. */
+/* Begins to download results. Their sizes were checked in the first run. */
 static dt_status *ask_for_results(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v) {
     const dt_pjrt_client *c = x->device->client;
     for (int i = 0; i < x->graph->n_results; i++) {
@@ -183,7 +184,7 @@ static void lose_updates(dt_pjrt_program *x) {
         if (x->graph->state[i].update >= 0) dt_pjrt_lose(x->device, x->graph->state[i].variable);
 }
 
-/* From here on variables may be overwritten by the device. */
+/* Runs the program. From now on the device may overwrite variables. */
 static dt_status *execute(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v) {
     clear_results(x);
     dt_status *s =
@@ -237,7 +238,7 @@ dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg
 
 dt_status *dt_pjrt_finish(void *executable) {
     dt_pjrt_program *x = executable;
-    if (x->meetings) return NULL; /* dt_pjrt_meet has run the whole step in start */
+    if (x->meetings) return NULL; /* the whole step was run in start (dt_pjrt_meet) */
     dt_pjrt_flight *f = &x->flight[x->oldest];
     dt_status *s = collect_parts(x, f);
 
