@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The part of the PJRT C API that is used here: the layouts of a plug-in's table and of its
- * functions' arguments. They are facts of the published interface (OpenXLA's pjrt_c_api.h, versions
- * 0.81 to 0.116), written independently; nothing of that header is copied.
+ * functions' arguments. They follow the published interface (OpenXLA's pjrt_c_api.h, versions 0.81
+ * to 0.116), but were written independently; nothing was copied from that header.
  *
  * GetPjrtApi returns a table: its size, a list of extensions, a version, then pointers to functions
  * in a fixed order. A function takes one struct and returns an error or NULL. Every struct begins
- * with its size, as its user knows it, and a list of extensions; later versions only add members. A
- * function is there only if the table is long enough and its pointer is set.
+ * with its size, as the caller's version defines it, and a list of extensions. Later versions only
+ * add members. A function exists only if the table is long enough and its pointer is set.
  */
 #ifndef DT_PJRT_API_H
 #define DT_PJRT_API_H
@@ -23,7 +23,7 @@ typedef struct dt_pjrt_head {
     void *extensions;
 } dt_pjrt_head;
 
-typedef void *(*dt_pjrt_function)(void *arguments); /* an error, or NULL */
+typedef void *(*dt_pjrt_function)(void *arguments); /* returns an error, or NULL */
 
 typedef struct dt_pjrt_api {
     dt_pjrt_head head;
@@ -31,13 +31,13 @@ typedef struct dt_pjrt_api {
         dt_pjrt_head head;
         int major, minor;
     } version;
-    dt_pjrt_function function[]; /* by dt_pjrt_slot */
+    dt_pjrt_function function[]; /* functions in the order of dt_pjrt_slot */
 } dt_pjrt_api;
 
 /* A member of the list of extensions, by its published number. */
 typedef struct dt_pjrt_extension {
     size_t size;
-    int type; /* dt_pjrt_extension_type */
+    int type; /* a dt_pjrt_extension_type */
     const struct dt_pjrt_extension *next;
 } dt_pjrt_extension;
 typedef enum dt_pjrt_extension_type { DT_PJRT_GPU_CUSTOM_CALL = 0 } dt_pjrt_extension_type;
@@ -99,9 +99,9 @@ typedef struct dt_pjrt_named_value {
     size_t value_size; /* number of characters of a string, of numbers of a list; otherwise 1 */
 } dt_pjrt_named_value;
 
-/* ---- what functions take; members behind "gives" are filled by the plug-in ---- */
+/* ---- arguments of functions; members after a mark "output" are filled by the plug-in ---- */
 
-/* Arguments of functions that take only an object. */
+/* Arguments of functions that take an object and nothing else. */
 typedef struct dt_pjrt_of {
     dt_pjrt_head head;
     void *object;
@@ -109,25 +109,25 @@ typedef struct dt_pjrt_of {
 /* Arguments of functions that return a text: an error's message, a platform's name. */
 typedef struct dt_pjrt_text_of {
     dt_pjrt_head head;
-    void *object; /* output */
+    void *object; /* the members after this one are output */
     const char *text;
     size_t size;
 } dt_pjrt_text_of;
 /* Arguments of functions that return an object, or that fill the one at `part`. */
 typedef struct dt_pjrt_object_of {
     dt_pjrt_head head;
-    void *object; /* output */
+    void *object; /* the members after this one are output */
     void *part;
 } dt_pjrt_object_of;
 /* Arguments of functions that return a list: a client's devices, a topology's descriptions. */
 typedef struct dt_pjrt_objects_of {
     dt_pjrt_head head;
-    void *object; /* output */
+    void *object; /* the members after this one are output */
     void *const *part;
     size_t n;
 } dt_pjrt_objects_of;
 typedef struct dt_pjrt_attributes {
-    dt_pjrt_head head; /* output */
+    dt_pjrt_head head; /* the members after this one are output */
     const dt_pjrt_named_value *value;
     size_t n;
 } dt_pjrt_attributes;
@@ -175,7 +175,8 @@ typedef struct dt_pjrt_client_create {
     dt_pjrt_head head;
     const dt_pjrt_named_value *option;
     size_t n_options;
-    void *get, *get_user, *put, *put_user; /* callbacks of programs that span processes: NULL */
+    /* callbacks by which programs in several processes exchange data; NULL: not used */
+    void *get, *get_user, *put, *put_user;
     /* output */ void *client;
     void *(*try_get)(void *);
     void *try_get_user;
@@ -183,12 +184,12 @@ typedef struct dt_pjrt_client_create {
 /* Arguments of functions that return a number: a device's id, an error's code. */
 typedef struct dt_pjrt_number_of {
     dt_pjrt_head head;
-    void *object; /* output */
+    void *object; /* the member after this one is output */
     int number;
 } dt_pjrt_number_of;
 typedef struct dt_pjrt_count_of {
     dt_pjrt_head head;
-    void *object; /* output */
+    void *object; /* the member after this one is output */
     size_t n;
 } dt_pjrt_count_of;
 typedef struct dt_pjrt_device_memory {
@@ -219,7 +220,7 @@ typedef struct dt_pjrt_layout {
     const int64_t *tile;
     const size_t *tile_size;
     size_t n_tiles;
-    int type; /* 0: tiled */
+    int type; /* kind of layout; 0: tiled */
 } dt_pjrt_layout;
 /* How long the plug-in may read the host's memory. */
 typedef enum dt_pjrt_semantics {
@@ -236,7 +237,7 @@ typedef struct dt_pjrt_from_host {
     size_t rank;
     const int64_t *stride;
     size_t n_strides;
-    int semantics; /* dt_pjrt_semantics */
+    int semantics; /* a dt_pjrt_semantics */
     void *device, *memory, *layout;
     /* output */ void *done, *buffer;
 } dt_pjrt_from_host;
@@ -244,7 +245,7 @@ typedef struct dt_pjrt_to_host {
     dt_pjrt_head head;
     void *buffer;
     dt_pjrt_layout *layout;
-    void *data; /* NULL: asks for the number of bytes */
+    void *data; /* where to copy to; NULL: only the number of bytes is asked for */
     size_t size;
     /* output */ void *event;
 } dt_pjrt_to_host;
@@ -253,23 +254,26 @@ typedef struct dt_pjrt_execute_options {
     void *send, *receive;
     size_t sends, receives;
     int launch;
-    const int64_t *kept; /* arguments that are not donated, even where the program donates them */
+    /* numbers of arguments that keep their memory, even if the program would reuse it for a
+     * result */
+    const int64_t *kept;
     size_t n_kept;
     void *context;
     const char *location;
     size_t n_tasks;
     int *task;
     int64_t *incarnation;
-    void *later[8]; /* members of newer versions; zeros have no effect */
+    void *later[8]; /* members that newer versions have added; zeros have no effect */
 } dt_pjrt_execute_options;
 typedef struct dt_pjrt_execute_arguments {
     dt_pjrt_head head;
     void *executable;
     dt_pjrt_execute_options *options;
-    void *const *const *argument; /* [device][argument] */
+    void *const *const *argument; /* [device][argument] buffers */
     size_t n_devices, n_arguments;
-    void **const *result; /* [device][result] */
-    void **complete;      /* [device] events; NULL: not needed */
+    void **const *result; /* [device][result] buffers */
+    /* [device] events that occur when the program has finished; NULL: not needed */
+    void **complete;
     void *device;
 } dt_pjrt_execute_arguments;
 typedef struct dt_pjrt_serialize {
@@ -277,7 +281,7 @@ typedef struct dt_pjrt_serialize {
     void *executable; /* an executable that is not loaded */
     /* output */ const char *bytes;
     size_t size;
-    void *serialized; /* owns the bytes */
+    void *serialized; /* object that owns the bytes */
     void (*free_serialized)(void *serialized);
 } dt_pjrt_serialize;
 typedef struct dt_pjrt_deserialize {

@@ -44,7 +44,7 @@ static void add_text(dt_sha256 *h, const char *text) {
     dt_sha256_add(h, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
-/* A replaced plug-in may have the same version, so its file is part of the key. */
+/* Adds the plug-in's file to the key, because another file may have the same version. */
 static void add_file(dt_sha256 *h, const char *path) {
     struct stat st;
     int64_t facts[3] = {0};
@@ -56,8 +56,8 @@ static void add_file(dt_sha256 *h, const char *path) {
     dt_sha256_add(h, facts, sizeof facts);
 }
 
-/* Programs use the processor's features, and home folders may be shared by machines, so the
- * processor is part of the key. */
+/* Adds the processor to the key. Programs use the processor's features, and machines may share a
+ * home folder. */
 static void add_processor(dt_sha256 *h) {
     char line[8192];
     FILE *f = fopen("/proc/cpuinfo", "re");
@@ -106,7 +106,8 @@ static void *load_bytes(const dt_pjrt_cached *c, const char *bytes, size_t n) {
                              .size = n};
     dt_status *bad = dt_pjrt_call(c->plugin, &load, &a);
     if (!bad) return a.executable;
-    /* stored by another version, or for a device that is missing here: compile again */
+    /* the program was stored by another version, or for a device that is missing here, so it is
+     * compiled again */
     dt_status_free(bad);
     return NULL;
 }
@@ -114,7 +115,8 @@ static void *load_bytes(const dt_pjrt_cached *c, const char *bytes, size_t n) {
 void *dt_pjrt_cache_load(const dt_pjrt_cached *c) {
     char *path = path_of(c);
     dt_str file = {0};
-    dt_status *bad = dt_file_read(path, longest, &file); /* most often the file does not exist */
+    /* an error most often means that the file does not exist */
+    dt_status *bad = dt_file_read(path, longest, &file);
     void *loaded = !bad && is_whole(&file)
                        ? load_bytes(c, file.data + HEAD_SIZE, file.size - HEAD_SIZE)
                        : NULL;
@@ -158,5 +160,6 @@ void dt_pjrt_cache_store(const dt_pjrt_cached *c, void *executable) {
     dt_status *s = dt_pjrt_call(c->plugin, &serialize, &a);
     if (!s && a.bytes && a.size) s = store_bytes(c, a.bytes, a.size);
     if (a.serialized && a.free_serialized) a.free_serialized(a.serialized);
-    dt_status_free(s); /* a full disk must not end training; the next start compiles again */
+    /* an error, such as a full disk, must not end training; the next start compiles again */
+    dt_status_free(s);
 }

@@ -21,7 +21,8 @@ struct dt_pjrt_client {
     void *const *device;
     int n_devices;
     char *platform, *about;
-    char *cache, *autotuned; /* folders: of compiled programs, of XLA's choices; NULL: none */
+    /* folders for compiled programs and for the kernels that XLA has chosen; NULL: not used */
+    char *cache, *autotuned;
     bool is_cpu, is_confined;
 };
 
@@ -76,7 +77,7 @@ static dt_status *describe(dt_pjrt_client *c) {
     if (!s) s = text_of(c->plugin, &version, c->client, &build);
     dt_str_printf(&about, "%s, ", dt_str_text(&platform));
     dt_pjrt_print_version(c->plugin, &about);
-    /* the first line of the build's description */
+    /* only the first line of the build's description is used */
     if (build.size && strcmp(dt_str_text(&build), dt_str_text(&platform)) != 0)
         dt_str_printf(&about, "; %.*s", (int)strcspn(dt_str_text(&build), "\\"),
                       dt_str_text(&build));
@@ -87,14 +88,15 @@ static dt_status *describe(dt_pjrt_client *c) {
     return s;
 }
 
-/* libtpu queries a metadata server, for minutes where there is none. A machine without the
- * device files of a TPU is not a Cloud TPU. */
+/* Prevents libtpu from querying a metadata server on machines without a TPU, where it would wait
+ * for minutes. A machine is not a Cloud TPU if it has no device files of a TPU. */
 static void look_for_tpu(void) {
     if (access("/dev/accel0", F_OK) != 0 && access("/dev/vfio", F_OK) != 0)
         setenv("TPU_SKIP_MDS_QUERY", "1", 0);
 }
 
-/* A client that only lists devices compiles nothing. */
+/* Opens the folder of compiled programs, unless the client only lists devices and so compiles
+ * nothing. */
 static dt_status *open_cache(dt_pjrt_client *c, const dt_pjrt_opening *how) {
     const char *named = how->settings ? how->settings->cache : NULL;
     const char *folder = named ? named : dt_environment(DT_PJRT_CACHE_ENV);
@@ -145,7 +147,7 @@ int dt_pjrt_client_devices(const dt_pjrt_client *c) { return c->n_devices; }
 
 bool dt_pjrt_client_is_confined(const dt_pjrt_client *c) { return c->is_confined; }
 
-/* ---- what is known of a device ---- */
+/* ---- facts about a device ---- */
 
 static dt_status *description_of(const dt_pjrt_client *c, int i, void **out) {
     static const dt_pjrt_step get = {DT_PJRT_DEVICE_GET_DESCRIPTION, "PJRT_Device_GetDescription",
@@ -165,7 +167,7 @@ static dt_status *id_of(const dt_pjrt_client *c, void *description, int *id) {
     return NULL;
 }
 
-/* Some plug-ins lack these attributes, which are optional. */
+/* Reads optional attributes of a device, which some plug-ins lack. */
 static void read_attributes(const dt_pjrt_client *c, void *description, dt_pjrt_device_facts *out) {
     static const dt_pjrt_step get = {DT_PJRT_DEVICE_DESCRIPTION_ATTRIBUTES,
                                      "PJRT_DeviceDescription_Attributes", "device", DT_E_PLUGIN};
@@ -185,7 +187,7 @@ static void read_attributes(const dt_pjrt_client *c, void *description, dt_pjrt_
         if (dt_pjrt_is_named(&a.value[i], "core_on_chip") && a.value[i].kind == DT_PJRT_INT64 &&
             out->n_coordinates) {
             out->coordinate[out->n_coordinates++] = a.value[i].value.int64;
-            break; /* only the first one is stored */
+            break; /* only the first attribute of this name is used */
         }
     dt_status_free(bad);
 }
@@ -223,7 +225,7 @@ dt_status *dt_pjrt_client_device(const dt_pjrt_client *c, int i, dt_pjrt_device_
 
 /* ---- arrays ---- */
 
-/* The published numbers of element types. */
+/* Returns the published number of an element type. */
 static int type_of(dt_dtype d) {
     static const int numbers[] = {
         [DT_BOOL] = 1,     [DT_INT8] = 2,     [DT_INT16] = 3,    [DT_INT32] = 4,  [DT_INT64] = 5,
@@ -362,7 +364,8 @@ static dt_status *check_results(const dt_pjrt_client *c, dt_pjrt_loaded *x, int 
     return s;
 }
 
-/* Writes CompileOptionsProto for these devices, and XLA's options for this platform. */
+/* Writes the compile options (CompileOptionsProto) for these devices, with XLA's options for this
+ * platform. */
 static dt_status *write_options(const dt_pjrt_client *c, const dt_pjrt_text *t, dt_str *out) {
     int64_t *ids = dt_alloc(dt_size_mul((size_t)t->n_devices, sizeof *ids));
     dt_status *s = NULL;

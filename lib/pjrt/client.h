@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plug-in that computes: its devices, arrays on them, programs that run. A thin layer over the
- * published calls; room backend knows what a program computes and which arrays are variables.
+ * A plug-in that computes: its devices, arrays on them, programs that run. This is a thin layer
+ * over the published calls; the room backend decides what a program computes and which arrays are
+ * variables.
  *
- * Errors: PLUGIN where the plug-in lacks a function or has no device, COMPILER where it refuses a
- * program, DOES_NOT_FIT where a device has no memory left, ACCELERATOR for all other errors of a
+ * Errors: PLUGIN if the plug-in lacks a function or has no device, COMPILER if it refuses a
+ * program, DOES_NOT_FIT if a device has no memory left, ACCELERATOR for all other errors of a
  * device.
  */
 #ifndef DT_PJRT_CLIENT_H
@@ -19,30 +20,31 @@ typedef struct dt_pjrt_buffer dt_pjrt_buffer; /* an array on a device, owned by 
 typedef struct dt_pjrt_loaded dt_pjrt_loaded;
 
 typedef struct dt_pjrt_opening {
-    const dt_pjrt_settings *settings; /* settings of the job; NULL: none */
-    const int *ordinal; /* [n_ordinals] the devices that will compute; NULL: any of them may */
+    const dt_pjrt_settings *settings; /* settings of the job; NULL: there are none */
+    /* [n_ordinals] numbers of the devices that will compute; NULL: any device may */
+    const int *ordinal;
     int n_ordinals;
     bool looks; /* only list devices, so that none of their memory is reserved */
 } dt_pjrt_opening;
-/* GPU plug-ins also get the options that JAX reads in the environment
- * (XLA_PYTHON_CLIENT_MEM_FRACTION and others; BACKEND for a bad value), and use no other devices
- * than ordinal[]. */
+/* Opens a client. GPU plug-ins also get the options that JAX reads from the environment
+ * (XLA_PYTHON_CLIENT_MEM_FRACTION and others), and use only the devices in ordinal[]. BACKEND: a
+ * variable has a bad value. */
 dt_status *dt_pjrt_client_open(dt_pjrt_client **out, const char *path,
                                const dt_pjrt_opening *how) DT_MUST_USE;
-void dt_pjrt_client_close(dt_pjrt_client *c);                 /* accepts NULL */
-const char *dt_pjrt_client_platform(const dt_pjrt_client *c); /* "cpu", "cuda", "tpu" */
-/* "cuda, PJRT 0.116, StableHLO 1.22.0; jaxlib 0.12.0.1": the versions that the bits of results
- * depend on. */
+void dt_pjrt_client_close(dt_pjrt_client *c);                 /* c may be NULL */
+const char *dt_pjrt_client_platform(const dt_pjrt_client *c); /* returns "cpu", "cuda" or "tpu" */
+/* Returns the versions that the bits of results depend on: "cuda, PJRT 0.116, StableHLO 1.22.0;
+ * jaxlib 0.12.0.1". */
 const char *dt_pjrt_client_describe(const dt_pjrt_client *c);
 int dt_pjrt_client_devices(const dt_pjrt_client *c); /* number of devices, at least 1 */
-/* Whether the devices are exactly opening.ordinal[], in ascending order. */
+/* Whether the client's devices are exactly those in opening.ordinal[], in ascending order. */
 bool dt_pjrt_client_is_confined(const dt_pjrt_client *c);
 
 typedef struct dt_pjrt_device_facts {
     int id;
-    char kind[104];    /* "TPU v4", "NVIDIA H100" */
-    int64_t memory;    /* bytes for programs; 0: unknown */
-    int n_coordinates; /* coordinates on its slice: x, y, z, core; 0: unknown */
+    char kind[104];    /* such as "TPU v4" or "NVIDIA H100" */
+    int64_t memory;    /* bytes of its memory that programs can use; 0: unknown */
+    int n_coordinates; /* number of its coordinates on its slice (x, y, z, core); 0: unknown */
     int64_t coordinate[4];
 } dt_pjrt_device_facts;
 dt_status *dt_pjrt_client_device(const dt_pjrt_client *c, int i,
@@ -57,30 +59,29 @@ dt_pjrt_memory dt_pjrt_client_memory(const dt_pjrt_client *c, int i);
 
 /* ---- arrays ---- */
 
-/* Copies x, a concrete array, to device i. The memory of x may change when the call has
- * returned. */
+/* Copies the array x to device i. After the call the memory of x may change. */
 dt_status *dt_pjrt_upload(const dt_pjrt_client *c, int i, const dt_view *x,
                           dt_pjrt_buffer **out) DT_MUST_USE;
-/* Makes a buffer that reads x's memory, which must not change until the buffer has been destroyed
- * and the event *free, if it is not NULL, has occurred. */
+/* Makes a buffer that reads the memory of x. This memory must not change until the buffer has been
+ * destroyed and the event *free, if it is not NULL, has occurred. */
 dt_status *dt_pjrt_lend(const dt_pjrt_client *c, int i, const dt_view *x, dt_pjrt_buffer **out,
                         void **free) DT_MUST_USE;
 /* Checks that a buffer has as many bytes as x, since a download of a larger one would write
  * beyond it. */
 dt_status *dt_pjrt_check_size(const dt_pjrt_client *c, dt_pjrt_buffer *b,
                               const dt_view *x) DT_MUST_USE;
-/* Begins to download all elements, row-major, of a buffer that has x's type and size; they are in
- * x->data once *ready has been awaited. */
+/* Begins to download all elements of a buffer in row-major order. The buffer must have x's type and
+ * size. The elements are in x->data once *ready has been awaited. */
 dt_status *dt_pjrt_download(const dt_pjrt_client *c, dt_pjrt_buffer *b, const dt_view *x,
                             void **ready) DT_MUST_USE;
-/* also destroys the event */
+/* Waits for the event, and destroys it. */
 dt_status *dt_pjrt_await(const dt_pjrt_client *c, void *event) DT_MUST_USE;
-void dt_pjrt_buffer_destroy(const dt_pjrt_client *c, dt_pjrt_buffer *b); /* accepts NULL */
+void dt_pjrt_buffer_destroy(const dt_pjrt_client *c, dt_pjrt_buffer *b); /* b may be NULL */
 
 /* ---- programs ---- */
 
-/* Compiles StableHLO text for these devices, each of which is a replica for XLA. n_results:
- * number of results of the text, which the compiled program must have, too. */
+/* What to compile: StableHLO text, for these devices, each of which is a replica for XLA. n_results
+ * is the number of results in the text; the compiled program must have as many. */
 typedef struct dt_pjrt_text {
     const char *text;
     size_t size;
@@ -89,13 +90,14 @@ typedef struct dt_pjrt_text {
 } dt_pjrt_text;
 dt_status *dt_pjrt_load_program(const dt_pjrt_client *c, const dt_pjrt_text *t,
                                 dt_pjrt_loaded **out) DT_MUST_USE;
-void dt_pjrt_loaded_destroy(const dt_pjrt_client *c, dt_pjrt_loaded *x); /* accepts NULL */
-/* argument[device][n_arguments]; fills result[device][..], which the caller destroys. Arguments
- * whose memory a result takes are invalid afterwards, also after an error. */
+void dt_pjrt_loaded_destroy(const dt_pjrt_client *c, dt_pjrt_loaded *x); /* x may be NULL */
+/* Runs a program on argument[device][n_arguments]. Fills result[device][..], which the caller
+ * destroys. An argument whose memory a result uses is invalid afterwards, also after an error. */
 dt_status *dt_pjrt_execute(const dt_pjrt_client *c, dt_pjrt_loaded *x, int n_devices,
                            dt_pjrt_buffer *const *const *argument, int n_arguments,
                            dt_pjrt_buffer **const *result) DT_MUST_USE;
-/* Bytes that the program needs on a device besides arguments and results; 0: unknown. */
+/* Returns the bytes that the program needs on a device besides arguments and results; 0:
+ * unknown. */
 int64_t dt_pjrt_temporary_bytes(const dt_pjrt_client *c, dt_pjrt_loaded *x);
 
 #endif

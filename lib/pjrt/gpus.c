@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Descriptions of GPUs for a compiler that has none of them. Numbers of a card are from NVIDIA's
- * data sheets (memory in units of 10^9 bytes, so that a plan does not promise too much), those that
- * all cards of a compute capability share from the table of technical specifications in the CUDA
- * C++ Programming Guide.
+ * Descriptions of GPUs, for a compiler on a machine without such GPUs. The figures of a card are
+ * from NVIDIA's data sheets; its memory is counted in units of 10^9 bytes, so that a plan does not
+ * promise too much. Figures that all cards of a compute capability share are from the table of
+ * technical specifications in the CUDA C++ Programming Guide.
  */
 #include "pjrt/gpus.h"
 
@@ -38,7 +38,7 @@ static void put(dt_str *out, const char *name, int64_t value) {
     dt_str_printf(out, "  %s: %lld\n", name, (long long)value);
 }
 
-/* Properties that all compute capabilities of the table share. */
+/* Writes the properties that are the same for all compute capabilities in the table. */
 static void put_common(dt_str *out) {
     static const struct {
         const char *name;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The few fields of HloModuleProto that are read, and CompileOptionsProto as far as it is written.
- * Numbers of fields are those of xla/service/hlo.proto, xla/xla_data.proto and
- * xla/pjrt/proto/compile_options.proto.
+ * Reads a few fields of HloModuleProto, and writes a part of CompileOptionsProto. Numbers of fields
+ * are those of xla/service/hlo.proto, xla/xla_data.proto and xla/pjrt/proto/compile_options.proto.
  *
  *     HloModuleProtoWithConfig 1 module -> 3 computations -> 5 id, 2 instructions: 2 opcode,
  *         3 shape, 8 literal -> 4 s32s, 35 id, 36 operands,
  *         38 called computations (of a loop body and condition), 43 backend_config (JSON text),
  *         63 comparison direction
  *
- * A computation counts as often as it runs: a loop's body as often as its condition says.
+ * A computation counts as often as it runs. For the body of a loop that follows from the loop's
+ * condition.
  *
- * Bytes come from a plug-in: lengths are looked at before they are believed.
+ * The bytes come from a plug-in, so lengths in them are checked before they are used.
  */
 #include "file/protobuf.h"
 #include "pjrt/options.h"
@@ -29,7 +29,8 @@ const char *const dt_pjrt_kinds[DT_PJRT_KINDS] = {"all-reduce", "all-gather", "r
 
 /* ---- reading ---- */
 
-/* The next field of s; false at its end, and where it is malformed: then *bad is set. */
+/* Reads the next field of s. Returns false at its end. Also returns false, and sets *bad, if the
+ * bytes are malformed. */
 static bool next(dt_pb_span *s, dt_pb_field *f, bool *bad) {
     const char *why;
     if (*bad || s->at == s->end) return false;
@@ -49,7 +50,8 @@ static bool next_number(dt_pb_span *s, uint64_t *x, bool *bad) {
 
 enum { DEEPEST = 16 };
 
-/* Bytes of an element by PrimitiveType; types that are not listed (tokens, half bytes) count 0. */
+/* Returns the bytes of an element by its PrimitiveType. Types that are not listed (tokens, half
+ * bytes) count as 0. */
 static double element_bytes(uint64_t type) {
     static const unsigned char sizes[] = {
         [1] = 1,  [2] = 1,  [3] = 2,  [4] = 4,  [5] = 8,  [6] = 1,   [7] = 2,  [8] = 4, [9] = 8,
@@ -64,7 +66,7 @@ static double product_of(dt_pb_span packed, bool *bad) {
     return product;
 }
 
-/* Bytes of a value; for a tuple, the sum of its parts. */
+/* Returns the bytes of a value. Those of a tuple are the sum of its parts. */
 static double shape_bytes(dt_pb_span s, int depth, bool *bad) {
     double size = 0, elements = 1, parts = 0;
     dt_pb_field f;
@@ -82,7 +84,7 @@ static double shape_bytes(dt_pb_span s, int depth, bool *bad) {
 
 typedef struct instruction {
     dt_pb_span opcode, shape, literal, backend, operands, called, direction;
-    uint64_t id, operand; /* operand: the only one, where it is not packed */
+    uint64_t id, operand; /* operand: the only operand, if operands are not a packed list */
     bool has_operand;
 } instruction;
 
@@ -118,10 +120,11 @@ static bool is_text(dt_pb_span s, const char *text, const char *suffix) {
            memcmp(s.at + n, suffix, m) == 0;
 }
 
-/* Larger counts are not estimates: compilers write INT64_MAX for unknown ones. */
+/* A count above this is not an estimate: compilers write INT64_MAX for unknown ones. */
 static const double no_estimate = 4e18;
 
-/* A number in the backend's JSON; 0 if it is not there: {.., "estimated_cycles":"1234", ..}. */
+/* Reads a number from the back end's JSON, such as {.., "estimated_cycles":"1234", ..}; 0: it is
+ * missing. */
 static double number_of(dt_pb_span s, const char *key) {
     size_t n = strlen(key);
     double number = 0;
@@ -132,13 +135,15 @@ static double number_of(dt_pb_span s, const char *key) {
     return number;
 }
 
-/* Different for different ids, and spread where the ids are multiples of a large number. */
+/* Returns a hash that is different for different ids. It is also well distributed if ids are
+ * multiples of a large number. */
 static uint64_t hash_of(uint64_t id) { return id * 0x9e3779b97f4a7c15u; }
 
-/* The bytes of a computation's instructions, by their ids; empty until a collective asks. */
+/* The bytes of each instruction of a computation, by id. Filled only when a collective needs
+ * them. */
 typedef struct sizes {
     dt_hash_index ids;
-    double *bytes; /* [ids.n] */
+    double *bytes; /* [ids.n] bytes */
     int cap;
 } sizes;
 
@@ -171,18 +176,21 @@ static double operand_bytes(dt_pb_span computation, const instruction *i, sizes 
 
 typedef struct computation {
     dt_pb_span at;
-    double times;  /* how often it runs in a step */
-    double trips;  /* as the condition of a loop, see trips_of; below 0: not known yet */
-    bool launches; /* its instructions are kernels; false: they are part of one */
+    double times; /* number of times that the computation runs in a step */
+    /* if it is the condition of a loop: the iterations (trips_of); below 0: not computed yet */
+    double trips;
+    /* each of its instructions is a kernel; false: together they are part of one kernel */
+    bool launches;
 } computation;
 
 typedef struct module {
     computation *c;
     int n, cap;
-    dt_hash_index places; /* by id */
+    dt_hash_index places; /* finds a computation by its id */
 } module;
 
-static const double most_times = 1e12; /* limits counts so that products of them stay finite */
+/* the most times that a computation counts, so that products of such counts stay finite */
+static const double most_times = 1e12;
 
 static void add_computation(module *m, dt_pb_span s, bool *bad) {
     computation c = {.at = s, .trips = -1};
@@ -190,13 +198,15 @@ static void add_computation(module *m, dt_pb_span s, bool *bad) {
     dt_pb_field f;
     while (next(&s, &f, bad))
         if (f.number == 5 && f.type == DT_PB_VARINT) id = f.value;
-    *bad = *bad || dt_hash_index_first(&m->places, hash_of(id)) >= 0; /* two of the same id */
+    /* the file is malformed if two computations have the same id */
+    *bad = *bad || dt_hash_index_first(&m->places, hash_of(id)) >= 0;
     DT_GROW(m->c, m->cap, m->n + 1);
     m->c[m->n++] = c;
     dt_hash_index_add(&m->places, hash_of(id));
 }
 
-/* NULL: there is none before `before`. Callers follow the computations that they call. */
+/* Finds a computation by its id; NULL: none comes before index `before`. A computation comes after
+ * those that it calls. */
 static computation *find_computation(const module *m, uint64_t id, int before) {
     const int i = dt_hash_index_first(&m->places, hash_of(id));
     return i >= 0 && i < before ? &m->c[i] : NULL;
@@ -210,8 +220,8 @@ static double integer_of(dt_pb_span literal, bool *bad) {
     return x <= INT32_MAX ? (double)x : 0;
 }
 
-/* The n of a loop's condition `counter < n`, for a loop that counts from 0, as stablehlo writes
- * them. 0: another form. */
+/* Reads n from a loop's condition `counter < n`. This is the form that the room export/stablehlo
+ * writes, with a counter from 0. Returns 0 for other forms. */
 static double trips_of(dt_pb_span condition, bool *bad) {
     double n = 0;
     int compared = 0, constants = 0;
@@ -234,7 +244,8 @@ static bool is_one_of(dt_pb_span opcode, const char *const *list) {
     return *list != NULL;
 }
 
-/* The number of iterations of a loop, as the compiler or the condition states it; 0: unknown. */
+/* Returns the iterations of a loop, from the compiler's own figure or from the condition; 0:
+ * unknown. */
 static double turns_of(const instruction *i, computation *condition, bool *bad) {
     const double stated = number_of(i->backend, "\"known_trip_count\":{\"n\":\"");
     if (stated > 0) return fmin(stated, most_times);
@@ -270,8 +281,8 @@ static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report 
 
 /* ---- adding up instructions ---- */
 
-/* Whether the instruction is launched as a kernel: not if it only names memory, is control flow, or
- * is the second half of an asynchronous one. */
+/* Whether the instruction is launched as a kernel. It is not if it only names memory, is control
+ * flow, or ends an asynchronous instruction. */
 static bool is_launched(const instruction *i) {
     static const char *const names[] = {"parameter",
                                         "constant",
@@ -316,7 +327,7 @@ static void read_computation(module *m, int at, dt_pjrt_report *out, bool *bad) 
     dt_pb_span s = c->at;
     sizes all = {0};
     dt_pb_field f;
-    if (c->times == 0) { /* no other computation calls it: the entry */
+    if (c->times == 0) { /* the entry computation, which no other computation calls */
         c->times = 1;
         c->launches = true;
     }
@@ -356,7 +367,7 @@ dt_status *dt_pjrt_read_hlo(const void *bytes, size_t n, dt_pjrt_report *out) {
 
 /* ---- writing ---- */
 
-/* executable_build_options (3): num_replicas (4), num_partitions (5), device_assignment (9):
+/* Writes executable_build_options (3): num_replicas (4), num_partitions (5), device_assignment (9):
  * replica_count (1), computation_count (2), computation_devices (3): ids (1). */
 void dt_pjrt_write_options(const int64_t *device, int n, dt_str *out) {
     dt_str ids = {0}, devices = {0}, assignment = {0}, build = {0};
@@ -371,7 +382,8 @@ void dt_pjrt_write_options(const int64_t *device, int n, dt_str *out) {
     dt_pb_move_message(out, DT_PB_TAG(3, DT_PB_BYTES), &build);
 }
 
-/* env_option_overrides (7): a map from names (1) to values (2); a text is (1), a bool (2). */
+/* Writes an entry of env_option_overrides (7), a map from names (1) to values (2). In a value, a
+ * text is field 1 and a bool is field 2. */
 static void put_override(const char *name, dt_str *value, dt_str *out) {
     dt_str entry = {0};
     dt_pb_put_text(&entry, DT_PB_TAG(1, DT_PB_BYTES), name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of clients and compilations. */
+/* The options that clients and compilations get. */
 #ifndef DT_PJRT_OPTIONS_H
 #define DT_PJRT_OPTIONS_H
 
@@ -10,10 +10,12 @@
 typedef struct dt_pjrt_options {
     int n;
     dt_pjrt_named_value *at;
-    int64_t *visible; /* the devices that it is confined to, ascending; NULL: all devices */
+    /* ids of the devices that the client is confined to, ascending; NULL: all devices */
+    int64_t *visible;
 } dt_pjrt_options;
-/* Release it with dt_pjrt_options_release, also after an error: BACKEND where a variable of the
- * environment has no value of its option. Settings are lent. */
+/* Collects the options of a client. Release them with dt_pjrt_options_release, also after an error.
+ * BACKEND: an environment variable has a value that its option does not allow. Settings are
+ * lent. */
 dt_status *dt_pjrt_options_of(const dt_pjrt *p, const dt_pjrt_opening *how,
                               dt_pjrt_options *out) DT_MUST_USE;
 void dt_pjrt_options_release(dt_pjrt_options *o);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Driving a plug-in: see pjrt.h, and api.h for its table.
+ * Calls a plug-in: see pjrt.h, and api.h for the plug-in's table.
  *
  * By default libtpu queries a metadata server and locks the machine's TPU. Neither is needed here,
  * so both are turned off by libtpu's environment variables, unless the user has set them. (The
@@ -40,7 +40,8 @@ static bool is_exhausted(const dt_pjrt *p, void *error) {
            code.number == DT_PJRT_RESOURCE_EXHAUSTED;
 }
 
-/* Whether the message is XLA's for missing CUDA files, which is not an error of the program. */
+/* Whether the message is the one that XLA gives for missing CUDA files. These are not an error of
+ * the program. */
 static bool lacks_cuda(const char *words) {
     static const char *const signs[] = {"libdevice", "ptxas", "No PTX compilation provider"};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
@@ -88,8 +89,8 @@ void dt_pjrt_destroy(const dt_pjrt *p, dt_pjrt_slot slot, void *object) {
 
 /* ---- opening ---- */
 
-/* XLA logs traces of each refusal, and a hundred lines where a CUDA file is missing, to standard
- * error. The errors that it returns are enough. */
+/* Keeps XLA from writing to standard error. It would log traces for each error, and a hundred lines
+ * if a CUDA file is missing. The errors that it returns are enough. */
 static void be_quiet(void) { setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0); }
 
 static void set_environment(void) {
@@ -103,7 +104,7 @@ static void set_environment(void) {
 
 static dt_status *load(dt_pjrt *p) {
     const dt_pjrt_api *(*get)(void) = NULL;
-    if (!*p->path) /* dlopen interprets "" as this program itself */
+    if (!*p->path) /* dlopen would open this program itself for "" */
         return dt_fail(DT_E_PLUGIN, NULL, "cannot open the plug-in: its path is empty");
     DT_TRY(dt_path_check(p->path));
     void *library = dlopen(p->path, RTLD_NOW | RTLD_LOCAL);
@@ -202,7 +203,7 @@ static dt_status *create_topology(const dt_pjrt *p, const char *name,
     return NULL;
 }
 
-/* A topology of one host with that many GPUs. */
+/* Makes the topology of one host with that many GPUs. */
 static dt_status *make_gpus(const dt_pjrt *p, const dt_pjrt_order *o, void **out) {
     char grid[40];
     snprintf(grid, sizeof grid, "1x1x%d", o->n_devices);
@@ -278,7 +279,7 @@ static dt_status *read_memory(const dt_pjrt *p, void *executable, dt_pjrt_report
     return NULL;
 }
 
-/* Calls the function twice: for the size, then for the bytes. */
+/* Reads the optimized program by two calls: the first returns its size, the second its bytes. */
 static dt_status *read_program(const dt_pjrt *p, void *executable, dt_pjrt_report *out) {
     static const dt_pjrt_step optimized = {DT_PJRT_EXECUTABLE_OPTIMIZED_PROGRAM,
                                            "PJRT_Executable_OptimizedProgram", "optimized program",

@@ -10,31 +10,31 @@
 struct dt_pjrt {
     char *path;
     const dt_pjrt_api *api;
-    int64_t stablehlo[3]; /* the version of StableHLO that it reads; zeros: unknown */
+    int64_t stablehlo[3]; /* the version of StableHLO that the plug-in reads; zeros: unknown */
 };
 
 #define DT_PJRT_HEAD(type) .head = {.size = sizeof(type)}
 
-/* A call of a function: its slot, its published name, its purpose for messages, and the error of
- * its failures. */
+/* A function to call: its slot in the table, its published name, its purpose for messages, and the
+ * error to return if it fails. */
 typedef struct dt_pjrt_step {
     dt_pjrt_slot slot;
     const char *name, *doing;
     dt_error id;
 } dt_pjrt_step;
 
-/* dt_pjrt_open without changes to the environment. */
+/* Opens a plug-in like dt_pjrt_open, but does not change the environment. */
 dt_status *dt_pjrt_load(dt_pjrt **out, const char *path) DT_MUST_USE;
 bool dt_pjrt_has(const dt_pjrt *p, dt_pjrt_slot slot);
-/* PLUGIN where the table lacks the function. RESOURCE_EXHAUSTED of a device or a compiler is
- * DOES_NOT_FIT. */
+/* Calls a function. PLUGIN: the table does not have it. DOES_NOT_FIT: a device or the compiler
+ * returned RESOURCE_EXHAUSTED. */
 dt_status *dt_pjrt_call(const dt_pjrt *p, const dt_pjrt_step *s, void *arguments) DT_MUST_USE;
-/* The message of a plug-in's error; frees the error. */
+/* Makes a status from a plug-in's error, with its message, and frees the error. */
 dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing,
                           void *error) DT_MUST_USE;
 /* Destroys an object or NULL. Errors are ignored, since the object is not used any more. */
 void dt_pjrt_destroy(const dt_pjrt *p, dt_pjrt_slot slot, void *object);
-/* Whether its devices are GPUs: NVIDIA's and AMD's plug-ins have an extension that other
+/* Whether the plug-in's devices are GPUs: NVIDIA's and AMD's plug-ins have an extension that other
  * plug-ins lack. */
 bool dt_pjrt_drives_gpus(const dt_pjrt *p);
 bool dt_pjrt_is_named(const dt_pjrt_named_value *v, const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a user's settings to the options of a client: those of the job, then for GPU plug-ins those
- * that JAX reads in the environment, then the devices that will compute.
+ * Converts a user's settings to the options of a client: first those of the job, then for GPU
+ * plug-ins those that JAX reads from the environment, then the devices that will compute.
  */
 #include "pjrt/settings.h"
 
@@ -49,7 +49,7 @@ const dt_pjrt_setting *dt_pjrt_settings_find(const dt_pjrt_settings *s, const ch
     return NULL;
 }
 
-/* The options of XLA's GPU plug-ins, with the kinds that their error messages name. */
+/* The options of XLA's GPU plug-ins, with the kinds of values that their error messages name. */
 static const struct {
     const char *name;
     dt_pjrt_kind kind;
@@ -157,7 +157,8 @@ static void add(dt_pjrt_options *o, const dt_pjrt_setting *s) {
     }
 }
 
-/* The option of row i, unless the job has set it. JAX refuses two variables for one option, too. */
+/* Adds the option of row i from its environment variable, unless the job has set it. Two variables
+ * for one option are an error, as in JAX. */
 static dt_status *add_variable(dt_pjrt_options *o, int i, const char *const *text) {
     dt_pjrt_setting s = {.name = environment[i].name};
     if (!text[i]) return NULL;
@@ -188,7 +189,7 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Restricts the client to these devices, so that it reserves memory of no others. */
+/* Restricts the client to these devices, so that it does not reserve memory of other devices. */
 static void add_visible(dt_pjrt_options *o, const dt_pjrt_opening *how) {
     o->visible = dt_alloc(dt_size_mul((size_t)how->n_ordinals + 1, sizeof *o->visible));
     for (int i = 0; i < how->n_ordinals; i++) o->visible[i] = how->ordinal[i];
@@ -205,7 +206,8 @@ dt_status *dt_pjrt_options_of(const dt_pjrt *p, const dt_pjrt_opening *how, dt_p
     const int most = (s ? s->n : 0) + N_ENVIRONMENT + OWN_OPTIONS;
     *out = (dt_pjrt_options){.at = dt_alloc(dt_size_mul((size_t)most, sizeof *out->at))};
 
-    /* otherwise listing devices would reserve three quarters of all GPUs' memory */
+    /* reserves no memory; otherwise listing devices would reserve three quarters of the memory of
+     * all GPUs */
     if (gpu && how->looks)
         add(out, &(dt_pjrt_setting){"preallocate", DT_PJRT_BOOL, .value.flag = false});
     for (int i = 0; s && i < s->n; i++)

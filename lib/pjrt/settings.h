@@ -2,7 +2,7 @@
 /*
  * A user's settings for a plug-in, besides its path: options for its client, by the plug-in's own
  * names, and how float32 products are computed. Plug-ins differ in the options that they take: GPU
- * plug-ins refuse an unknown name and a value of another kind, XLA on the CPU ignores all of them.
+ * plug-ins refuse unknown names and values of another kind. XLA on the CPU ignores all options.
  */
 #ifndef DT_PJRT_SETTINGS_H
 #define DT_PJRT_SETTINGS_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The published kinds of values. */
+/* The kinds of values, with their published numbers. */
 typedef enum dt_pjrt_kind {
     DT_PJRT_STRING,
     DT_PJRT_INT64,
@@ -29,7 +29,7 @@ typedef struct dt_pjrt_setting {
         double number;
         bool flag;
     } value;
-    int n; /* length of the list */
+    int n; /* length of the value, if it is a list */
 } dt_pjrt_setting;
 
 /* How products and convolutions of float32 are computed: with all digits, or with operands rounded
@@ -38,18 +38,18 @@ typedef enum dt_pjrt_products { DT_PJRT_FLOAT32, DT_PJRT_TENSORFLOAT32 } dt_pjrt
 
 typedef struct dt_pjrt_settings {
     int n;
-    const dt_pjrt_setting *at; /* [n], each name once */
+    const dt_pjrt_setting *at; /* [n] the options, each name once */
     dt_pjrt_products products;
-    const char *cache;      /* folder of compiled programs; NULL: the environment's, or none */
-    struct dt_arena *arena; /* memory of a copy */
+    const char *cache;      /* folder of compiled programs; NULL: the environment may name one */
+    struct dt_arena *arena; /* memory of these settings, if they are a copy */
 } dt_pjrt_settings;
 
-/* A copy that owns its texts; NULL for NULL. */
+/* Returns a copy that owns its texts; NULL if s is NULL. */
 dt_pjrt_settings *dt_pjrt_settings_copy(const dt_pjrt_settings *s);
-void dt_pjrt_settings_destroy(dt_pjrt_settings *s); /* only for copies; accepts NULL */
-/* The setting of a name, or NULL. s may be NULL. */
+void dt_pjrt_settings_destroy(dt_pjrt_settings *s); /* only for copies; s may be NULL */
+/* Returns the setting of that name, or NULL. s may be NULL. */
 const dt_pjrt_setting *dt_pjrt_settings_find(const dt_pjrt_settings *s, const char *name);
-/* Whether GPU plug-ins have an option of this name, and its kind. */
+/* Whether GPU plug-ins have an option of this name. Sets *out to the kind of its value. */
 bool dt_pjrt_kind_of(const char *name, dt_pjrt_kind *out);
 
 #endif
