@@ -10,7 +10,7 @@
 
 /* An exchange, for which the costs of several algorithms are compared. */
 typedef struct question {
-    const dt_exchange *x;
+    const dt_collective_request *x;
     dt_wires wires;      /* links at their nominal rates, without the time to start */
     const dt_grid *grid; /* NULL: the groups do not form a grid */
     /* The torus schedule whose cost is computed; NULL: it is another algorithm. */
@@ -108,7 +108,7 @@ static void weigh_all(question *q) {
 /* ---- the formula of the book ---- */
 
 static double textbook(const question *q) {
-    const dt_exchange *x = q->x;
+    const dt_collective_request *x = q->x;
     const dt_wires *w = &q->wires;
     int axes = 0, hops = 0;
     for (int a = 0; q->grid && a < DT_CORE_AXIS; a++) {
@@ -127,7 +127,7 @@ static double textbook(const question *q) {
     }
 }
 
-void dt_exchange_price_of(const dt_exchange *x, dt_exchange_price *out) {
+void dt_exchange_price_of(const dt_collective_request *x, dt_exchange_price *out) {
     dt_grid grid;
     question q = {.x = x, .wires = dt_wires_of(x->topology, x->place), .best = out};
     *out = (dt_exchange_price){.seconds = 0};

@@ -19,7 +19,7 @@
 
 #include "coll/coll.h"
 
-typedef struct dt_exchange {
+typedef struct dt_collective_request {
     const dt_topology *topology; /* topology of the slice */
     dt_collective collective;
     int groups, ranks; /* number of groups, and of ranks in each */
@@ -28,7 +28,7 @@ typedef struct dt_exchange {
      * that the group holds; for collective_permute and collective_broadcast, of what one rank
      * sends */
     double bytes;
-} dt_exchange;
+} dt_collective_request;
 
 typedef struct dt_exchange_price {
     double seconds;
@@ -43,6 +43,6 @@ typedef struct dt_exchange_price {
     char schedule[48];
 } dt_exchange_price;
 
-void dt_exchange_price_of(const dt_exchange *x, dt_exchange_price *out);
+void dt_exchange_price_of(const dt_collective_request *x, dt_exchange_price *out);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "coll/links.h"
 
-static const int *place(const dt_exchange *x, int group, int rank) {
+static const int *place(const dt_collective_request *x, int group, int rank) {
     return &x->place[4 * (group * x->ranks + rank)];
 }
 
@@ -16,7 +16,7 @@ static const int *place(const dt_exchange *x, int group, int rank) {
 
 /* Adds the loads of a step of the ring: every rank sends one byte to the next rank, or to the
  * previous one. */
-static void add_step(dt_loads *l, const dt_exchange *x, bool back) {
+static void add_step(dt_loads *l, const dt_collective_request *x, bool back) {
     for (int g = 0; g < x->groups; g++)
         for (int r = 0; r < x->ranks; r++) {
             const int *a = place(x, g, r), *b = place(x, g, (r + 1) % x->ranks);
@@ -31,7 +31,7 @@ static void note_links(dt_wire_price *p, const dt_loads *l, double bytes) {
 }
 
 /* The time in seconds of all rounds of an all-gather, given the loads of one step. */
-static double gather_seconds(const dt_exchange *x, bool both, const dt_loads *l,
+static double gather_seconds(const dt_collective_request *x, bool both, const dt_loads *l,
                              const dt_wires *w) {
     const double link = dt_loads_link(l), chip = dt_loads_chip(l), chunk = x->bytes / x->ranks;
     if (!both) return (x->ranks - 1) * dt_wires_round(w, l->hops, link * chunk, chip * chunk);
@@ -42,8 +42,8 @@ static double gather_seconds(const dt_exchange *x, bool both, const dt_loads *l,
 }
 
 /* Adds the cost of one half of a ring collective; a reduce-scatter goes in the other direction. */
-static void add_half(dt_wire_price *p, dt_loads *total, const dt_exchange *x, bool both, bool back,
-                     const dt_wires *w) {
+static void add_half(dt_wire_price *p, dt_loads *total, const dt_collective_request *x, bool both,
+                     bool back, const dt_wires *w) {
     dt_loads l = dt_loads_create(x->topology);
     const int rounds = both ? x->ranks / 2 : x->ranks - 1;
     add_step(&l, x, back);
@@ -54,7 +54,7 @@ static void add_half(dt_wire_price *p, dt_loads *total, const dt_exchange *x, bo
     dt_loads_release(&l);
 }
 
-dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *w) {
+dt_wire_price dt_ring_cost(const dt_collective_request *x, bool both, const dt_wires *w) {
     dt_loads total = dt_loads_create(x->topology);
     dt_wire_price p = {0};
     const double travels = x->bytes / x->ranks * (x->ranks - 1);
@@ -69,14 +69,14 @@ dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *w) {
 
 /* Adds the loads of a round of an all-gather: every rank sends `bytes` to the rank `distance`
  * before it. */
-static void add_distance(dt_loads *l, const dt_exchange *x, int distance, double bytes) {
+static void add_distance(dt_loads *l, const dt_collective_request *x, int distance, double bytes) {
     for (int g = 0; g < x->groups; g++)
         for (int r = 0; r < x->ranks; r++)
             dt_loads_add(l, place(x, g, r), place(x, g, (r - distance + x->ranks) % x->ranks),
                          bytes);
 }
 
-dt_wire_price dt_doubling_cost(const dt_exchange *x, const dt_wires *w) {
+dt_wire_price dt_doubling_cost(const dt_collective_request *x, const dt_wires *w) {
     const int times = x->collective == DT_ALL_REDUCE ? 2 : 1;
     const double chunk = x->bytes / x->ranks;
     dt_loads total = dt_loads_create(x->topology);
@@ -101,7 +101,7 @@ dt_wire_price dt_doubling_cost(const dt_exchange *x, const dt_wires *w) {
  * represents them */
 enum { PAIRS = 1 << 18 };
 
-static void add_all_pairs(dt_loads *l, const dt_exchange *x) {
+static void add_all_pairs(dt_loads *l, const dt_collective_request *x) {
     const double pairs = (double)x->groups * x->ranks * x->ranks;
     const int step = pairs > PAIRS ? (int)(pairs / PAIRS) + 1 : 1,
               counted = (x->ranks - 2) / step + 1;
@@ -112,13 +112,13 @@ static void add_all_pairs(dt_loads *l, const dt_exchange *x) {
                 dt_loads_add(l, place(x, g, a), place(x, g, (a + d) % x->ranks), each);
 }
 
-static void add_neighbours(dt_loads *l, const dt_exchange *x) {
+static void add_neighbours(dt_loads *l, const dt_collective_request *x) {
     for (int g = 0; g < x->groups; g++)
         for (int r = 0; r + 1 < x->ranks; r++)
             dt_loads_add(l, place(x, g, r), place(x, g, r + 1), x->bytes);
 }
 
-dt_wire_price dt_direct_cost(const dt_exchange *x, const dt_wires *w) {
+dt_wire_price dt_direct_cost(const dt_collective_request *x, const dt_wires *w) {
     dt_loads l = dt_loads_create(x->topology);
     dt_wire_price p = {0};
     if (x->collective == DT_ALL_TO_ALL) add_all_pairs(&l, x);
@@ -156,7 +156,7 @@ static dt_branch branch_in_grid(const dt_grid *grid, const int *root, const int 
 
 /* The last step to a rank in the broadcast's tree. Without a grid, half of the ranks are on each
  * side of rank 0. */
-dt_branch dt_branch_to(const dt_exchange *x, const dt_grid *grid, int group, int rank) {
+dt_branch dt_branch_to(const dt_collective_request *x, const dt_grid *grid, int group, int rank) {
     const bool behind = 2 * rank > x->ranks;
     if (grid) return branch_in_grid(grid, place(x, group, 0), place(x, group, rank));
     dt_branch b = {.depth = behind ? x->ranks - rank : rank};
@@ -164,7 +164,7 @@ dt_branch dt_branch_to(const dt_exchange *x, const dt_grid *grid, int group, int
     return b;
 }
 
-dt_wire_price dt_spread_cost(const dt_exchange *x, const dt_grid *grid, const dt_wires *w,
+dt_wire_price dt_spread_cost(const dt_collective_request *x, const dt_grid *grid, const dt_wires *w,
                              int *pieces) {
     dt_loads l = dt_loads_create(x->topology);
     dt_wire_price p = {0};

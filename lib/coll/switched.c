@@ -31,19 +31,19 @@ typedef struct tiers {
     int sharing; /* number of groups that have devices on the busiest host */
 } tiers;
 
-static int host_of(const dt_exchange *x, int group, int rank) {
+static int host_of(const dt_collective_request *x, int group, int rank) {
     return x->place[4 * (group * x->ranks + rank) + 1];
 }
 
 /* The number of ranks of a group on a host. */
-static int count_on(const dt_exchange *x, int group, int host) {
+static int count_on(const dt_collective_request *x, int group, int host) {
     int n = 0;
     for (int k = 0; k < x->ranks; k++) n += host_of(x, group, k) == host;
     return n;
 }
 
 /* Finds the tiers from the first group, since all groups are alike. */
-static tiers find_tiers(const dt_exchange *x) {
+static tiers find_tiers(const dt_collective_request *x) {
     tiers t = {0};
     const int first = host_of(x, 0, 0);
     for (int k = 0; k < x->ranks; k++) {
@@ -62,7 +62,7 @@ static double part(int n) { return (n - 1.0) / n; }
 /* The number of rounds, in one direction, of a sum over all hosts. */
 static double rounds_of(int hosts) { return ceil(log2(hosts)); }
 
-void dt_switched_price(const dt_exchange *x, dt_exchange_price *out) {
+void dt_switched_price(const dt_collective_request *x, dt_exchange_price *out) {
     const dt_chip *c = x->topology->slice->chip;
     const tiers t = find_tiers(x);
     const double d = t.devices, h = t.hosts, V = x->bytes;

@@ -7,6 +7,6 @@
 
 /* Computes the cost of an exchange between devices and hosts that are joined by switches. ideal_s
  * and textbook_s are set to `seconds`, since there is only one algorithm. */
-void dt_switched_price(const dt_exchange *x, dt_exchange_price *out);
+void dt_switched_price(const dt_collective_request *x, dt_exchange_price *out);
 
 #endif

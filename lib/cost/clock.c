@@ -205,7 +205,7 @@ static void price_link(clock *c, item *it) {
 
 static void add_items(clock *c) {
     for (int i = 0; i < c->k->n; i++) {
-        const dt_launch *k = &c->k->kernel[i];
+        const dt_kernel_launch *k = &c->k->kernel[i];
         add_item(c, (item){.place = k->at,
                            .node = k->head,
                            .unit = DT_UNIT_CHIP,

@@ -48,7 +48,7 @@ dt_priced_program dt_priced_prepared(const dt_priced_program *r, dt_arena *arena
 /* Whether element-wise ops that compute inputs of node i can be fused into its kernel. */
 bool dt_launch_takes_producers(const dt_priced_program *r, int i);
 
-typedef struct dt_launch {
+typedef struct dt_kernel_launch {
     int at;   /* position in the program: the first node at which it can run */
     int head; /* the node that it is named after: the one with a product, else the last one */
     double times;
@@ -58,12 +58,12 @@ typedef struct dt_launch {
     double share;
     dt_cost work;
     dt_core_price price;
-} dt_launch;
+} dt_kernel_launch;
 
 typedef struct dt_launches {
     int n;
-    dt_launch *kernel; /* by place in the program */
-    int *of;           /* by node: its kernel, -1: it is in none */
+    dt_kernel_launch *kernel; /* by place in the program */
+    int *of;                  /* by node: its kernel, -1: it is in none */
     /* by node: computed by a kernel and read by another one, so that it needs HBM */
     bool *kept;
 } dt_launches;

@@ -7,7 +7,7 @@
 
 #include "op/op.h"
 
-const dt_step_kind dt_compiler_estimate = {"compiler-estimate", "", "", ""};
+const dt_plan_kind dt_compiler_estimate = {"compiler-estimate", "", "", ""};
 
 static const dt_expected_error table[] = {
 #define DT_EXPECTED_ERROR(family, precision, split, policy, generation, rows, median, worst)       \
@@ -16,12 +16,12 @@ static const dt_expected_error table[] = {
 #undef DT_EXPECTED_ERROR
 };
 
-static bool is_equal(const dt_step_kind *a, const dt_step_kind *b) {
+static bool is_equal(const dt_plan_kind *a, const dt_plan_kind *b) {
     return strcmp(a->family, b->family) == 0 && strcmp(a->precision, b->precision) == 0 &&
            strcmp(a->split, b->split) == 0 && strcmp(a->policy, b->policy) == 0;
 }
 
-const dt_expected_error *dt_expected_error_of(const dt_step_kind *kind, const char *generation) {
+const dt_expected_error *dt_expected_error_of(const dt_plan_kind *kind, const char *generation) {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (is_equal(&table[i].kind, kind) && strcmp(table[i].generation, generation) == 0)
             return &table[i];

@@ -261,7 +261,8 @@ static double own_bytes(const fusing *f, int i, const dt_cost *alone) {
     return bytes > 0 ? bytes : 0;
 }
 
-static void add_member(const fusing *f, int i, dt_launch *k, int root, bool kept, int *seen) {
+static void add_member(const fusing *f, int i, dt_kernel_launch *k, int root, bool kept,
+                       int *seen) {
     dt_cost alone = dt_priced_cost(f->r, i), eight = alone;
     dt_priced_quantize(f->r, i, &eight);
     bool own = f->role[i] == ROLE_ALONE;
@@ -277,7 +278,7 @@ static void add_member(const fusing *f, int i, dt_launch *k, int root, bool kept
 }
 
 static int by_place(const void *a, const void *b) {
-    const dt_launch *x = a, *y = b;
+    const dt_kernel_launch *x = a, *y = b;
     return (x->at > y->at) - (x->at < y->at);
 }
 
@@ -287,12 +288,12 @@ static dt_launches collect(fusing *f) {
     const members m = list_members(f);
     dt_launches k = {.of = f->of,
                      .kept = dt_arena_array(f->arena, bool, n + 1),
-                     .kernel = dt_arena_array(f->arena, dt_launch, n + 1)};
+                     .kernel = dt_arena_array(f->arena, dt_kernel_launch, n + 1)};
     for (int i = 0; i < n; i++) k.kept[i] = f->of[i] >= 0 && is_kept(f, i);
     for (int root = 0; root < n; root++)
         if (m.begin[root] < m.begin[root + 1]) {
-            dt_launch *now = &k.kernel[k.n++];
-            *now = (dt_launch){.at = f->at[root], .head = root, .times = 1, .share = 1};
+            dt_kernel_launch *now = &k.kernel[k.n++];
+            *now = (dt_kernel_launch){.at = f->at[root], .head = root, .times = 1, .share = 1};
             for (int j = m.begin[root]; j < m.begin[root + 1]; j++)
                 add_member(f, m.node[j], now, root, k.kept[m.node[j]], seen);
         }
@@ -303,7 +304,7 @@ static dt_launches collect(fusing *f) {
 }
 
 /* In pieces, the output layer's product is computed once for the loss and once for the gradient. */
-static void repeat_pieces(const fusing *f, dt_launch *k) {
+static void repeat_pieces(const fusing *f, dt_kernel_launch *k) {
     const dt_node *n = &f->g->node[k->head];
     k->again = dt_is_rematerialized(n) ? k->times : 0;
     if (f->role[k->head] != ROLE_PRODUCT || !f->forward[k->head] ||

@@ -227,7 +227,7 @@ static bool is_as_large(const holding *h, int a, int b) {
  * product, reads no element at another place, and the result has as many elements, of at most the
  * same size. */
 static bool is_written_over(const holding *h, const span *s, int i, int reader, int from) {
-    const dt_launch *k = &h->k->kernel[h->k->of[i]];
+    const dt_kernel_launch *k = &h->k->kernel[h->k->of[i]];
     return k->work.product[0].count == 0 && h->g->node[reader].op->role != DT_ROLE_MOVE &&
            takes_room(h, from) && h->k->of[from] != h->k->of[i] &&
            end_of(&s[from]) == h->place[h->k->of[i]] && !dt_priced_is_gathered_twice(h->r, from) &&

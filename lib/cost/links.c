@@ -79,7 +79,7 @@ static const int *place_of(const dt_links *l, int device) {
 
 /* [groups][ranks][4]: devices that differ in `axes` only form a group. Micro-batches do not count
  * as devices. */
-static int *groups_over(const dt_links *l, dt_mesh_axes axes, dt_exchange *x) {
+static int *groups_over(const dt_links *l, dt_mesh_axes axes, dt_collective_request *x) {
     const dt_mesh *m = &l->r->program->mesh;
     dt_mesh_axes others = (((dt_mesh_axes)1 << m->n) - 1) & ~axes & ~m->time;
     int *place;
@@ -94,7 +94,7 @@ static int *groups_over(const dt_links *l, dt_mesh_axes axes, dt_exchange *x) {
 }
 
 /* Pairs of places: from one logical device of each replica to another, or to all of them. */
-static int *pairs(const dt_links *l, const dt_across_attr *a, dt_exchange *x) {
+static int *pairs(const dt_links *l, const dt_across_attr *a, dt_collective_request *x) {
     const dt_assignment *as = l->assignment;
     int *place;
     x->groups = as->replicas;
@@ -127,7 +127,7 @@ static double sent(const dt_links *l, int i, double bytes) {
 }
 
 /* Whether a group on more than one chip uses the links of the chip at `at`. */
-static bool uses_links_of(const dt_exchange *x, const int at[3]) {
+static bool uses_links_of(const dt_collective_request *x, const int at[3]) {
     for (int g = 0; g < x->groups; g++) {
         bool here = false, elsewhere = false;
         for (int k = 0; k < x->ranks; k++) {
@@ -142,7 +142,7 @@ static bool uses_links_of(const dt_exchange *x, const int at[3]) {
 }
 
 /* The slowness of a collective is that of the slowest link that it needs. */
-static double slowness(const dt_links *l, const dt_exchange *x) {
+static double slowness(const dt_links *l, const dt_collective_request *x) {
     double most = 1;
     for (int i = 0; i < l->r->n_slow; i++)
         if (l->r->slow[i].times > most && uses_links_of(x, l->r->slow[i].at))
@@ -154,10 +154,10 @@ static dt_link_price price(const dt_links *l, int i, double bytes) {
     const dt_node *n = &l->r->program->local->node[i];
     const dt_across_attr *a = n->attr;
     const kind *k = kind_of(n);
-    dt_exchange x = {.topology = l->r->topology,
-                     .collective = k           ? k->collective
-                                   : a->to < 0 ? DT_COLLECTIVE_BROADCAST
-                                               : DT_COLLECTIVE_PERMUTE};
+    dt_collective_request x = {.topology = l->r->topology,
+                               .collective = k           ? k->collective
+                                             : a->to < 0 ? DT_COLLECTIVE_BROADCAST
+                                                         : DT_COLLECTIVE_PERMUTE};
     dt_exchange_price p;
     int *place = k ? groups_over(l, a->axes & ~l->r->program->mesh.time, &x) : pairs(l, a, &x);
     x.place = place;

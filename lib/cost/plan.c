@@ -24,7 +24,7 @@ static dt_plan_bound bound_of(const dt_core_price *k) {
 static void count_kernels(const dt_priced_program *r, const dt_launches *kernels, dt_plan *p) {
     double *part[] = {&p->parts.matrix, &p->parts.memory, &p->parts.vector, &p->parts.launch};
     for (int i = 0; i < kernels->n; i++) {
-        const dt_launch *k = &kernels->kernel[i];
+        const dt_kernel_launch *k = &kernels->kernel[i];
         dt_plan_bound bound = bound_of(&k->price);
         double times = k->times * k->share, seconds = k->price.seconds * times;
         dt_plan_layer *l = dt_plan_layer_of(p, r->program->local->node[k->head].path);

@@ -23,7 +23,7 @@ bool dt_plan_has_places(const dt_spmd *s) {
 static double price_node(const void *user, const dt_spmd *s, int i) {
     const prices *x = user;
     (void)s;
-    const dt_launch *k = x->k->of[i] >= 0 ? &x->k->kernel[x->k->of[i]] : NULL;
+    const dt_kernel_launch *k = x->k->of[i] >= 0 ? &x->k->kernel[x->k->of[i]] : NULL;
     return k && k->head == i ? k->price.seconds * k->times : 0;
 }
 

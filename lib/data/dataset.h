@@ -77,9 +77,9 @@ struct dt_dataset {
 dt_format_request dt_dataset_request_rows(const dt_dataset_spec *spec, dt_arena *arena);
 /* Takes the tensors of all examples, (count, ...) each, in the form that dt_format_held takes as
  * its args, allocated in the arena. *out: set after an error, too. */
-dt_status *dt_held_make(dt_arena *arena, const dt_example_spec *spec, const dt_example *examples,
-                        dt_examples **out) DT_MUST_USE;
-void dt_held_release(dt_examples *held); /* again: nothing happens */
+dt_status *dt_parameter_store_make(dt_arena *arena, const dt_example_spec *spec,
+                                   const dt_example *examples, dt_examples **out) DT_MUST_USE;
+void dt_parameter_store_release(dt_examples *held); /* again: nothing happens */
 
 /* The index of row i of a part among the format's examples. */
 static inline int64_t dt_rows_number(const dt_rows *r, int64_t i) {

@@ -174,7 +174,7 @@ static void open_groups(dt_exec *x) {
     x->n_groups = x->p->n_groups;
     x->group = dt_arena_array(x->arena, dt_group, x->n_groups + 1);
     for (int i = 0; i < x->g->n_nodes; i++) {
-        const dt_piece *piece = &x->p->piece[i];
+        const dt_node_division *piece = &x->p->piece[i];
         if (piece->segment < 0) continue;
         dt_group *group = &x->group[piece->group];
         group->units = piece->units;

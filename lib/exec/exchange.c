@@ -132,7 +132,7 @@ static void find_parts(dt_exec *x) {
     for (int i = 0; i < x->exchanges->n; i++) {
         dt_exchange *e = &x->exchanges->exchange[i];
         for (int k = 0; k < e->n; k++) {
-            const dt_piece *in = &x->p->piece[x->g->node[e->node[k]].in[0]];
+            const dt_node_division *in = &x->p->piece[x->g->node[e->node[k]].in[0]];
             if (in->segment < 0) continue;
             e->from = in->segment > e->from ? in->segment : e->from;
             add_part(x, in->group, i);

@@ -56,7 +56,7 @@ typedef enum dt_home {
     DT_HOME_TASK
 } dt_home;
 
-typedef struct dt_slot {
+typedef struct dt_value_slot {
     dt_home home;
     int index;   /* ARG, VARIABLE: its number */
     int owner;   /* the node that owns the memory: itself, or the input of a reshape */
@@ -67,7 +67,7 @@ typedef struct dt_slot {
     /* first and last segment that use the memory; TASK: first and last step of its group */
     int first, last;
     int64_t offset, bytes; /* ARENA: in the arena; TASK: for the largest piece */
-} dt_slot;
+} dt_value_slot;
 
 typedef struct dt_step dt_step;
 
@@ -148,7 +148,7 @@ struct dt_exec {
     dt_type *type; /* by node: type as stored, for this batch */
     /* by node: rounds a value that is stored rounded, so it does nothing, see storage.c */
     bool *renamed;
-    dt_slot *slot;
+    dt_value_slot *slot;
     void **at;       /* by node: its memory now; NULL: none */
     int *fused_in;   /* by node: the fused step it runs in, -1: none */
     int *overwrites; /* by node: the variable that it updates in place, as a node, -1: none */

@@ -15,20 +15,20 @@ static void find_homes(dt_exec *x) {
     const dt_graph *g = x->g;
 
     for (int i = 0; i < g->n_nodes; i++) {
-        dt_slot *s = &x->slot[i];
+        dt_value_slot *s = &x->slot[i];
         s->owner = i;
         s->home = s->stored ? DT_HOME_ARENA : DT_HOME_NONE;
         s->bytes = dt_aligned(dt_type_bytes(&x->type[i]));
     }
     for (int i = 0; i < g->n_args; i++)
         x->slot[g->arg[i].node] =
-            (dt_slot){.home = DT_HOME_ARG, .index = i, .owner = g->arg[i].node};
+            (dt_value_slot){.home = DT_HOME_ARG, .index = i, .owner = g->arg[i].node};
     for (int i = 0; i < g->n_states; i++) {
         const dt_state *s = &g->state[i];
-        x->slot[s->node] = (dt_slot){.home = DT_HOME_VARIABLE, .index = i, .owner = s->node};
+        x->slot[s->node] = (dt_value_slot){.home = DT_HOME_VARIABLE, .index = i, .owner = s->node};
         if (s->update >= 0 && !x->p->copy_back[i])
-            x->slot[s->update] =
-                (dt_slot){.home = DT_HOME_VARIABLE, .index = i, .owner = s->node, .stored = true};
+            x->slot[s->update] = (dt_value_slot){
+                .home = DT_HOME_VARIABLE, .index = i, .owner = s->node, .stored = true};
     }
     for (int i = 0; i < g->n_nodes; i++)
         if (dt_is_renamed(x, i) && x->slot[i].home == DT_HOME_ARENA)
@@ -39,7 +39,7 @@ static void find_homes(dt_exec *x) {
  * be kept. */
 static void keep_old_value(dt_exec *x, int node) {
     int source = dt_named_by(x->g, node);
-    dt_slot *s = &x->slot[source];
+    dt_value_slot *s = &x->slot[source];
 
     if (x->g->node[source].op->role != DT_ROLE_STATE || x->g->state[s->index].update < 0) return;
     s->kept = true;
@@ -56,7 +56,7 @@ static void keep_old_values(dt_exec *x) {
 }
 
 static void read_until(dt_exec *x, int node, int segment) {
-    dt_slot *owner = &x->slot[x->slot[node].owner];
+    dt_value_slot *owner = &x->slot[x->slot[node].owner];
     if (segment > owner->last) owner->last = segment;
 }
 
@@ -75,7 +75,7 @@ static void find_lifetimes(dt_exec *x) {
 
     for (int i = 0; i < g->n_nodes; i++) {
         int segment = x->p->piece[i].segment;
-        dt_slot *s = &x->slot[i];
+        dt_value_slot *s = &x->slot[i];
         if (s->owner == i) s->first = s->last = segment < 0 ? 0 : segment;
         if (g->node[i].op->role == DT_ROLE_CONSTANT)
             s->last = x->n_segments; /* written once, before the first run */
@@ -107,7 +107,7 @@ static int larger_first(const void *a, const void *b) {
 }
 
 /* The lowest gap between blocks that live at the same time; placed[n] are ordered by offset. */
-static int64_t lowest_gap(const dt_slot *s, dt_slot *const *placed, int n) {
+static int64_t lowest_gap(const dt_value_slot *s, dt_value_slot *const *placed, int n) {
     int64_t at = 0;
 
     for (int i = 0; i < n; i++) {
@@ -119,18 +119,18 @@ static int64_t lowest_gap(const dt_slot *s, dt_slot *const *placed, int n) {
 }
 
 /* Inserts s into the n placed blocks, ordered by offset. */
-static void insert(dt_slot **placed, int n, dt_slot *s) {
+static void insert(dt_value_slot **placed, int n, dt_value_slot *s) {
     for (; n > 0 && placed[n - 1]->offset > s->offset; n--) placed[n] = placed[n - 1];
     placed[n] = s;
 }
 
 int64_t dt_place_blocks(dt_exec *x, dt_taken *blocks, int n) {
     int64_t bytes = 0;
-    dt_slot **placed = dt_alloc((size_t)(n + 1) * sizeof *placed);
+    dt_value_slot **placed = dt_alloc((size_t)(n + 1) * sizeof *placed);
 
     qsort(blocks, (size_t)n, sizeof *blocks, larger_first);
     for (int i = 0; i < n; i++) {
-        dt_slot *s = &x->slot[blocks[i].node];
+        dt_value_slot *s = &x->slot[blocks[i].node];
         s->offset = lowest_gap(s, placed, i);
         insert(placed, i, s);
         bytes = dt_max(bytes, dt_memory_sum(s->offset, s->bytes));
@@ -158,7 +158,7 @@ void dt_plan_memory(dt_exec *x) {
 /* ---- the layer that takes most memory ---- */
 
 static int64_t takes(const dt_exec *x, int node, int segment) {
-    const dt_slot *s = &x->slot[node];
+    const dt_value_slot *s = &x->slot[node];
     if (s->home == DT_HOME_TASK) return dt_task_memory_in(x, node, segment);
     return (s->kept || (s->home == DT_HOME_ARENA && s->owner == node)) && s->first <= segment &&
                    segment <= s->last

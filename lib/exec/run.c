@@ -75,7 +75,7 @@ dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) {
                    .p = p,
                    .g = p->graph,
                    .type = dt_arena_array(arena, dt_type, n + 1),
-                   .slot = dt_arena_array(arena, dt_slot, n + 1),
+                   .slot = dt_arena_array(arena, dt_value_slot, n + 1),
                    .at = dt_arena_array(arena, void *, n + 1),
                    .fused_in = dt_arena_array(arena, int, n + 1),
                    .overwrites = dt_arena_array(arena, int, n + 1),
@@ -135,7 +135,7 @@ static void fill_splat(const dt_type *t, double value, void *p) {
 
 static void place_values(dt_exec *x) {
     for (int i = 0; i < x->g->n_nodes; i++) {
-        const dt_slot *s = &x->slot[i], *owner = &x->slot[s->owner];
+        const dt_value_slot *s = &x->slot[i], *owner = &x->slot[s->owner];
         if (s->home == DT_HOME_VARIABLE) x->at[i] = x->g->state[s->index].variable->host_data;
         else if (s->home == DT_HOME_ARENA && owner->home == DT_HOME_ARENA)
             x->at[i] = x->memory + owner->offset;
@@ -233,7 +233,7 @@ static void place_arguments(dt_exec *x, const dt_view *arg) {
 
 static void keep_old_values(const dt_exec *x) {
     for (int i = 0; i < x->g->n_states; i++) {
-        const dt_slot *s = &x->slot[x->g->state[i].node];
+        const dt_value_slot *s = &x->slot[x->g->state[i].node];
         if (s->kept)
             memcpy(x->memory + s->offset, x->g->state[i].variable->host_data,
                    (size_t)dt_type_bytes(&x->g->state[i].variable->type));
@@ -241,7 +241,7 @@ static void keep_old_values(const dt_exec *x) {
 }
 
 const void *dt_final_value(const dt_exec *x, int node) {
-    const dt_slot *source = &x->slot[dt_named_by(x->g, node)];
+    const dt_value_slot *source = &x->slot[dt_named_by(x->g, node)];
     return source->kept ? x->memory + source->offset : x->at[node];
 }
 

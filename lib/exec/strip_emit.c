@@ -33,17 +33,17 @@ typedef struct emitter {
     int holds[VALUES]; /* the result in the register; -1: free */
 } emitter;
 
-static dt_place vector(int v) { return (dt_place){.vector = v}; }
+static dt_vex_operand vector(int v) { return (dt_vex_operand){.vector = v}; }
 
-static dt_place strip_register(int reg, int scale) {
-    return (dt_place){
+static dt_vex_operand strip_register(int reg, int scale) {
+    return (dt_vex_operand){
         .vector = -1, .base = DT_RDX, .scale = scale, .at = reg * DT_STRIP * (int)sizeof(float)};
 }
 
-static dt_place stream_of(const emitter *e, int node, int scale) {
+static dt_vex_operand stream_of(const emitter *e, int node, int scale) {
     int k = 0;
     while (e->pass->stream[k] != node) k++;
-    return (dt_place){.vector = -1, .base = stream_register[k], .scale = scale};
+    return (dt_vex_operand){.vector = -1, .base = stream_register[k], .scale = scale};
 }
 
 static dt_strip_op load_of(const emitter *e, int in) {
@@ -55,7 +55,7 @@ static bool is_splat(const emitter *e, int in) {
     return in < 0 && e->p->operand[-1 - in].layout == DT_STRIP_SPLAT;
 }
 
-static dt_place place_of(const emitter *e, int in) {
+static dt_vex_operand place_of(const emitter *e, int in) {
     int node = dt_strip_stream(e->p, in);
     if (in >= 0 && e->vector[in] >= 0) return vector(e->vector[in]);
     if (node >= 0) return stream_of(e, node, dt_strip_formats[load_of(e, in)].scale);
@@ -65,12 +65,12 @@ static dt_place place_of(const emitter *e, int in) {
 
 /* ---- lines ---- */
 
-static void emit_row(const emitter *e, const dt_strip_line *l, const dt_place name[NAMES]) {
+static void emit_row(const emitter *e, const dt_strip_line *l, const dt_vex_operand name[NAMES]) {
     for (int i = 0; i < MOST_LINES && l[i].what != DT_VEX_NONE; i++) {
-        dt_place number = {.vector = -1,
-                           .base = DT_RCX,
-                           .scale = -1,
-                           .at = (l[i].b - NAMES) * (int)sizeof *dt_strip_numbers};
+        dt_vex_operand number = {.vector = -1,
+                                 .base = DT_RCX,
+                                 .scale = -1,
+                                 .at = (l[i].b - NAMES) * (int)sizeof *dt_strip_numbers};
         int imm = l[i].what == DT_VEX_CHOOSE ? name[l[i].imm].vector << 4 : l[i].imm;
         dt_code_vex(e->c, l[i].what, name[l[i].to].vector,
                     l[i].a == NONE ? -1 : name[l[i].a].vector,
@@ -78,9 +78,10 @@ static void emit_row(const emitter *e, const dt_strip_line *l, const dt_place na
     }
 }
 
-static void emit_rows(const emitter *e, const dt_strip_line *l, dt_place result, dt_place x) {
+static void emit_rows(const emitter *e, const dt_strip_line *l, dt_vex_operand result,
+                      dt_vex_operand x) {
     emit_row(e, l,
-             (dt_place[NAMES]){
+             (dt_vex_operand[NAMES]){
                  result, x, {0}, {0}, vector(SCRATCH), vector(SCRATCH + 1), vector(SCRATCH + 2)});
 }
 
@@ -88,7 +89,7 @@ static void emit_rows(const emitter *e, const dt_strip_line *l, dt_place result,
  * memory, only one is read. */
 static void emit_load(const emitter *e, int in, int to) {
     dt_strip_op op = load_of(e, in);
-    dt_place from = place_of(e, in);
+    dt_vex_operand from = place_of(e, in);
     if (from.vector < 0 && e->one) {
         dt_code_vex(e->c, dt_strip_formats[op].load_one, to,
                     dt_strip_formats[op].load_one == DT_VEX_LOAD_32 ? -1 : to, &from, 0);
@@ -97,15 +98,15 @@ static void emit_load(const emitter *e, int in, int to) {
     if (op != DT_S_COPY || from.vector != to) emit_rows(e, dt_strip_rows[op], vector(to), from);
 }
 
-static void emit_store(const emitter *e, int from, dt_place to, dt_strip_op convert) {
+static void emit_store(const emitter *e, int from, dt_vex_operand to, dt_strip_op convert) {
     const dt_strip_format *f = &dt_strip_formats[convert];
     dt_code_vex(e->c, e->one ? f->store_one : f->store, from, -1, &to, 0);
 }
 
 /* An instruction of one line reads its last input from memory; others need theirs in registers. */
-static dt_place emit_input(const emitter *e, const dt_strip_code *code, int k) {
+static dt_vex_operand emit_input(const emitter *e, const dt_strip_code *code, int k) {
     const dt_strip_line *l = dt_strip_row_of(e->p, code);
-    dt_place at = place_of(e, code->in[k]);
+    dt_vex_operand at = place_of(e, code->in[k]);
     bool in_place = l[1].what == DT_VEX_NONE && l[0].b == X + k &&
                     load_of(e, code->in[k]) == DT_S_COPY && (!e->one || is_splat(e, code->in[k]));
     if (at.vector >= 0 || in_place) return at;
@@ -172,7 +173,7 @@ static void emit_result(emitter *e, int i) {
 
 static void emit_instruction(emitter *e, int i) {
     const dt_strip_code *c = &e->p->code[i];
-    dt_place name[NAMES] = {
+    dt_vex_operand name[NAMES] = {
         [T] = vector(SCRATCH), [U] = vector(SCRATCH + 1), [V] = vector(SCRATCH + 2)};
 
     for (int k = 0; k < c->n_in; k++) name[X + k] = emit_input(e, c, k);
@@ -187,7 +188,7 @@ static void emit_instruction(emitter *e, int i) {
 }
 
 static void emit_sum(const emitter *e, const dt_strip_sum *s) {
-    dt_place sums = strip_register(s->reg, 2), term = place_of(e, s->in);
+    dt_vex_operand sums = strip_register(s->reg, 2), term = place_of(e, s->in);
     int sum = TEMPORARY + 1;
     if (term.vector < 0) {
         emit_load(e, s->in, TEMPORARY);
@@ -204,7 +205,7 @@ static void emit_prefetches(const emitter *e) {
     for (int o = 0; o < e->p->n_operands; o++)
         for (int k = 0; k < e->pass->n_streams && e->p->operand[o].far; k++)
             if (e->pass->stream[k] == e->p->operand[o].node) {
-                dt_place at = place_of(e, -1 - o);
+                dt_vex_operand at = place_of(e, -1 - o);
                 at.at = (int32_t)e->p->strip << at.scale;
                 dt_code_prefetch(e->c, &at);
             }

@@ -12,18 +12,18 @@
 #include "exec/sums.h"
 
 /* The content of an operand's register: n elements of one row, the first at `within`. */
-typedef struct dt_held {
+typedef struct register_content {
     int64_t row, within, n;
-} dt_held;
+} register_content;
 
 typedef struct runner {
     const dt_kernel_call *c;
     const dt_strip_program *p;
     const dt_simd *simd;
-    bool generated;  /* the loops were generated */
-    int64_t from, n; /* the current strip: flat elements [from, from + n) */
-    dt_held *held;   /* by operand */
-    int64_t blocks;  /* number of blocks that have been summed */
+    bool generated;         /* the loops were generated */
+    int64_t from, n;        /* the current strip: flat elements [from, from + n) */
+    register_content *held; /* by operand */
+    int64_t blocks;         /* number of blocks that have been summed */
 } runner;
 
 static float *reg(const runner *r, int i) { return (float *)r->c->scratch + (int64_t)i * DT_STRIP; }
@@ -100,10 +100,10 @@ static bool is_held(const runner *r, int operand) {
     const dt_strip_operand *o = &r->p->operand[operand];
     const int64_t row = r->from / o->period, last = (r->from + r->n - 1) / o->period,
                   within = r->from % o->inner;
-    dt_held *h = &r->held[operand];
+    register_content *h = &r->held[operand];
 
     if (h->n >= r->n && h->row == row && h->within == within && last == row) return true;
-    *h = (dt_held){.row = row, .within = within, .n = last == row ? r->n : 0};
+    *h = (register_content){.row = row, .within = within, .n = last == row ? r->n : 0};
     return false;
 }
 
@@ -232,7 +232,7 @@ static void end_sums(const runner *r) {
 
 static void run(const dt_kernel_call *c) {
     const dt_strip_program *p = c->step->state;
-    dt_held held[p->n_operands + 1];
+    register_content held[p->n_operands + 1];
     runner r = {.c = c,
                 .held = memset(held, 0, sizeof held),
                 .p = p,

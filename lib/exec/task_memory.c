@@ -28,8 +28,8 @@
 /* ---- values that task memory holds ---- */
 
 static bool may_be_own(const dt_exec *x, int node) {
-    const dt_slot *s = &x->slot[node];
-    const dt_piece *p = &x->p->piece[node];
+    const dt_value_slot *s = &x->slot[node];
+    const dt_node_division *p = &x->p->piece[node];
     return s->home == DT_HOME_ARENA && s->owner == node && p->segment >= 0 && p->units > 1 &&
            s->first == p->segment && s->last == p->segment && s->bytes < TOO_MUCH &&
            p->by != DT_BY_HEADS && dt_cut_of(&x->g->node[node]) != DT_CUT_TILES;
@@ -88,7 +88,7 @@ static void number_fused(const dt_exec *x, int *number) {
 }
 
 static void read_until_step(dt_exec *x, int node, int step) {
-    dt_slot *owner = &x->slot[x->slot[node].owner];
+    dt_value_slot *owner = &x->slot[x->slot[node].owner];
     if (owner->home == DT_HOME_TASK && step > owner->last) owner->last = step;
 }
 
@@ -142,7 +142,7 @@ static void place_values(dt_exec *x, dt_group *group, dt_taken *blocks) {
     int n = 0;
     for (int i = 0; i < group->n_own; i++) {
         const int node = group->own[i];
-        dt_slot *s = &x->slot[node];
+        dt_value_slot *s = &x->slot[node];
         if (s->owner != node) continue;
         s->bytes = dt_aligned(largest_piece(x, node, group->units));
         blocks[n++] = (dt_taken){node, s->bytes};
@@ -184,7 +184,7 @@ void dt_plan_task_memory(dt_exec *x) {
 }
 
 int64_t dt_task_memory_in(const dt_exec *x, int node, int segment) {
-    const dt_piece *p = &x->p->piece[node];
+    const dt_node_division *p = &x->p->piece[node];
     if (p->segment != segment) return 0;
     return x->slot[node].bytes *
            (x->segment[segment].lane_bytes ? dt_engine_threads(x->engine) : p->units);

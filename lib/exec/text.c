@@ -34,7 +34,7 @@ static void print_step(const dt_exec *x, const dt_step *step, dt_str *out) {
 
 static void print_memory(const dt_exec *x, dt_str *out) {
     for (int i = 0; i < x->g->n_nodes; i++) {
-        const dt_slot *s = &x->slot[i];
+        const dt_value_slot *s = &x->slot[i];
         const bool of_task = s->home == DT_HOME_TASK;
         if (!of_task && !s->kept && (s->home != DT_HOME_ARENA || s->owner != i)) continue;
         dt_str_printf(out, s->kept ? "  old %%%d " : "  %%%d ", i);

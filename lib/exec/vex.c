@@ -68,7 +68,7 @@ static void put_distance(dt_code *c, int32_t x) { dt_code_bytes(c, (const char *
 
 /* The bytes behind an opcode. Memory is always written with a second byte and a distance of four:
  * one form for every register. */
-static void put_place(dt_code *c, int reg, const dt_place *p) {
+static void put_place(dt_code *c, int reg, const dt_vex_operand *p) {
     int index = p->scale < 0 ? 4 : DT_RAX; /* 4: none */
     if (p->vector >= 0) {
         put(c, 0xc0 | (reg & 7) << 3 | (p->vector & 7));
@@ -80,7 +80,7 @@ static void put_place(dt_code *c, int reg, const dt_place *p) {
 }
 
 /* VEX has the upper bits of register numbers, and the first operand, inverted. */
-void dt_code_vex(dt_code *c, dt_vex what, int to, int a, const dt_place *b, uint8_t imm) {
+void dt_code_vex(dt_code *c, dt_vex what, int to, int a, const dt_vex_operand *b, uint8_t imm) {
     const insn *i = &insns[what];
     int reg = i->digit ? i->digit - 1 : to,
         first = i->digit ? to
@@ -96,7 +96,7 @@ void dt_code_vex(dt_code *c, dt_vex what, int to, int a, const dt_place *b, uint
     if (i->has_imm) put(c, imm);
 }
 
-void dt_code_prefetch(dt_code *c, const dt_place *at) {
+void dt_code_prefetch(dt_code *c, const dt_vex_operand *at) {
     put(c, 0x40 | at->base >> 3);
     dt_code_bytes(c, "\x0f\x18", 2);
     put_place(c, 2, at);
@@ -105,7 +105,7 @@ void dt_code_prefetch(dt_code *c, const dt_place *at) {
 void dt_code_load_word(dt_code *c, int to, int index) {
     put(c, 0x48 | to >> 3 << 2);
     put(c, 0x8b);
-    put_place(c, to, &(dt_place){.vector = -1, .base = DT_RDI, .scale = -1, .at = index * 8});
+    put_place(c, to, &(dt_vex_operand){.vector = -1, .base = DT_RDI, .scale = -1, .at = index * 8});
 }
 
 void dt_code_land(dt_code *c, int hole, int target) {

@@ -59,18 +59,18 @@ typedef enum dt_vex {
 
 /* The last operand of an instruction: a vector register, or memory at base + index << scale +
  * at. */
-typedef struct dt_place {
+typedef struct dt_vex_operand {
     int vector;      /* -1: memory */
     int base, scale; /* general registers by number; scale -1: no index */
     int32_t at;
-} dt_place;
+} dt_vex_operand;
 
 enum { DT_RAX, DT_RCX, DT_RDX, DT_RBX, DT_RBP = 5, DT_RDI = 7 }; /* the index is RAX */
 
 void dt_code_bytes(dt_code *c, const char *bytes, int n);
 /* to = a op b; a: -1 where the instruction has no such operand. */
-void dt_code_vex(dt_code *c, dt_vex what, int to, int a, const dt_place *b, uint8_t imm);
-void dt_code_prefetch(dt_code *c, const dt_place *at);
+void dt_code_vex(dt_code *c, dt_vex what, int to, int a, const dt_vex_operand *b, uint8_t imm);
+void dt_code_prefetch(dt_code *c, const dt_vex_operand *at);
 /* Register = word `index` of the array at RDI. */
 void dt_code_load_word(dt_code *c, int to, int index);
 /* Jumps have a distance of 4 bytes, which is filled in later: the jump at `hole` goes to the end of

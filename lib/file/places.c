@@ -60,14 +60,14 @@ static void close_group(dt_places *p, dt_places_group *g) {
     dt_str_add(&p->codes, end, sizeof end);
 }
 
-static void begin_group(dt_places *p, const dt_place *first) {
+static void begin_group(dt_places *p, const dt_record_range *first) {
     if (p->n_groups > 0) close_group(p, &p->group[p->n_groups - 1]);
     DT_GROW(p->group, p->cap_groups, p->n_groups + 1);
     p->group[p->n_groups++] =
         (dt_places_group){.offset = first->offset, .first = (int32_t)p->n, .file = first->file};
 }
 
-void dt_places_add(dt_places *p, const dt_place *place) {
+void dt_places_add(dt_places *p, const dt_record_range *place) {
     const dt_places_group *g = p->n_groups > 0 ? &p->group[p->n_groups - 1] : NULL;
     const int64_t gap = place->offset - p->end;
     if (!g || p->n - g->first == DT_PLACES_GROUP || g->file != place->file || gap != (int32_t)gap) {
@@ -134,7 +134,7 @@ static int64_t gaps(const dt_places *p, int group, int from, int to) {
     return sum;
 }
 
-dt_place dt_places_find(const dt_places *p, int64_t row, dt_places_cursor *cursor) {
+dt_record_range dt_places_find(const dt_places *p, int64_t row, dt_places_cursor *cursor) {
     dt_places_cursor c = *cursor;
     const int next = c.group + 1;
     const bool near = c.row > 0 && c.row <= row && row >= p->group[c.group].first &&
@@ -147,7 +147,7 @@ dt_place dt_places_find(const dt_places *p, int64_t row, dt_places_cursor *curso
     const dt_places_group *g = &p->group[c.group];
     const int from = (int)(c.row - g->first), at = (int)(row - g->first);
     const int64_t offset = c.end + sizes(p, c.group, from, at) + gaps(p, c.group, from, at + 1);
-    const dt_place found = {offset, sizes(p, c.group, at, at + 1), g->file};
+    const dt_record_range found = {offset, sizes(p, c.group, at, at + 1), g->file};
     *cursor = (dt_places_cursor){row + 1, offset + found.size, c.group};
     return found;
 }

@@ -10,10 +10,10 @@
 
 #include "base/str.h"
 
-typedef struct dt_place {
+typedef struct dt_record_range {
     int64_t offset, size; /* in bytes; size: up to 1 GiB */
     int file;
-} dt_place;
+} dt_record_range;
 
 /* records per group, and so the most numbers to read in order to find a record */
 enum { DT_PLACES_GROUP = 128 };
@@ -46,10 +46,10 @@ typedef struct dt_places_cursor {
 } dt_places_cursor;
 
 /* Adds a record after the last one. */
-void dt_places_add(dt_places *p, const dt_place *place);
+void dt_places_add(dt_places *p, const dt_record_range *place);
 /* Finds record `row`, which must exist. This is immediate for the record after the one found last;
  * otherwise it reads the numbers of a group. */
-dt_place dt_places_find(const dt_places *p, int64_t row, dt_places_cursor *cursor);
+dt_record_range dt_places_find(const dt_places *p, int64_t row, dt_places_cursor *cursor);
 void dt_places_release(dt_places *p); /* the list is empty afterwards */
 
 #endif

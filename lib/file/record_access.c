@@ -118,7 +118,7 @@ static bool has_place(const record_part *x, const dt_row_source *s) {
 
 static dt_status *add_record(record_part *x, int file) {
     const dt_row_source *s = &x->source[file];
-    dt_place p = {s->record.offset, s->record.size, file};
+    dt_record_range p = {s->record.offset, s->record.size, file};
     if (x->base.count == MOST_RECORDS)
         return dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d records in all", s->path,
                        MOST_RECORDS);
@@ -249,14 +249,14 @@ static bool make_room(dt_str *buffer, size_t n) {
 
 /* Bytes to read for a record. If records are read in order, many are read at a time: up to twice as
  * many bytes as were needed in order so far. */
-static int64_t bytes_ahead(const dt_place *p, const dt_inflow *file, int64_t run) {
+static int64_t bytes_ahead(const dt_record_range *p, const dt_inflow *file, int64_t run) {
     enum { MOST = 1 << 18 };
     const int64_t left = dt_inflow_size(file) - p->offset, most = 2 * run < MOST ? 2 * run : MOST,
                   wanted = most < left ? most : left;
     return wanted > p->size ? wanted : p->size;
 }
 
-static dt_status *fill(const dt_row_source *s, const dt_place *p, dt_read_buffer *b) {
+static dt_status *fill(const dt_row_source *s, const dt_record_range *p, dt_read_buffer *b) {
     const int64_t n = bytes_ahead(p, s->file, b->run);
     b->bytes.size = 0;
     if (!make_room(&b->bytes, (size_t)n))
@@ -270,7 +270,7 @@ static dt_status *fill(const dt_row_source *s, const dt_place *p, dt_read_buffer
 }
 
 /* Gets position and bytes of a record, from the buffer or from the decompressed records. */
-static dt_status *fetch(const record_part *x, int64_t row, dt_read_buffer *b, dt_place *p,
+static dt_status *fetch(const record_part *x, int64_t row, dt_read_buffer *b, dt_record_range *p,
                         dt_bytes *out) {
     *p = dt_places_find(&x->places, row, &b->cursor);
     const dt_row_source *s = &x->source[p->file];
@@ -285,7 +285,7 @@ static dt_status *fetch(const record_part *x, int64_t row, dt_read_buffer *b, dt
     return NULL;
 }
 
-static dt_status *unpack(const record_part *x, int64_t row, const dt_place *p,
+static dt_status *unpack(const record_part *x, int64_t row, const dt_record_range *p,
                          const dt_bytes *bytes, void *const *out) {
     const dt_row_source *s = &x->source[p->file];
     const dt_row_record record = {.number = row - x->base.first[p->file],
@@ -314,7 +314,7 @@ static void copy_kept(const record_part *x, int64_t row, void *const *out) {
 static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *buffer,
                                void *const *out) {
     const record_part *x = (const record_part *)base;
-    dt_place place;
+    dt_record_range place;
     dt_bytes bytes;
     if (x->kept) {
         copy_kept(x, row, out);
@@ -330,7 +330,7 @@ static dt_status *try_first(const dt_format_request *r, record_part *x) {
     void **out = dt_arena_array(r->arena, void *, x->base.n);
     dt_status *s = NULL;
     dt_read_buffer buffer = {0};
-    dt_place place = {0};
+    dt_record_range place = {0};
     dt_bytes bytes;
     for (int e = 0; e < x->base.n && !s; e++) {
         out[e] = dt_try_alloc((size_t)dt_type_bytes(&x->base.stored[e].type) + 1);

@@ -31,9 +31,9 @@ static const char *split_of(const dt_job_plan *p) {
                                                  : "tensor";
 }
 
-static dt_step_kind kind_of(const dt_job_plan *p) {
+static dt_plan_kind kind_of(const dt_job_plan *p) {
     const dt_rematerialize *r = &p->job->model.rematerialize;
-    return (dt_step_kind){.family = dt_family_of(p->program[0]->whole),
+    return (dt_plan_kind){.family = dt_family_of(p->program[0]->whole),
                           .precision = precision_of(p->job),
                           .split = split_of(p),
                           .policy = !r->on       ? "none"
@@ -42,7 +42,7 @@ static dt_step_kind kind_of(const dt_job_plan *p) {
                                                  : "full"};
 }
 
-static bool is_calibrated(const dt_job_plan *p, const dt_step_kind *kind) {
+static bool is_calibrated(const dt_job_plan *p, const dt_plan_kind *kind) {
     const char *on = p->plan[0]->chip->kernel.calibrated;
     return on && strcmp(on, kind->family) == 0;
 }
@@ -60,13 +60,13 @@ static void put_error(const dt_expected_error *e, dt_str *out) {
                   100 * e->worst, e->rows);
 }
 
-static void put_kind(const dt_step_kind *k, dt_str *out) {
+static void put_kind(const dt_plan_kind *k, dt_str *out) {
     dt_str_printf(out, "%s in %s, split: %s, rematerialize: %s\n", k->family, k->precision,
                   k->split, k->policy);
 }
 
 static void print_steps(const dt_job_plan *p, dt_str *out) {
-    const dt_step_kind kind = kind_of(p);
+    const dt_plan_kind kind = kind_of(p);
     const char *chip = p->plan[0]->chip->generation;
     const dt_expected_error *all = dt_expected_error_of(&kind, ""),
                             *here = dt_expected_error_of(&kind, chip);
@@ -90,7 +90,7 @@ static void print_steps(const dt_job_plan *p, dt_str *out) {
 }
 
 double dt_job_plan_error(const dt_job_plan *p) {
-    const dt_step_kind kind = kind_of(p);
+    const dt_plan_kind kind = kind_of(p);
     const dt_expected_error *e = dt_expected_error_of(&kind, "");
     return e ? e->median : NAN;
 }
@@ -132,7 +132,7 @@ static void put_object(dt_json *j, const char *key, const dt_expected_error *e) 
 }
 
 void dt_job_plan_errors_json(const dt_job_plan *p, dt_json *j) {
-    const dt_step_kind kind = kind_of(p);
+    const dt_plan_kind kind = kind_of(p);
     const char *chip = p->plan[0]->chip->generation;
     dt_json_open(j, "expected_error", '{');
     dt_json_open(j, "kind", '{');

@@ -18,19 +18,19 @@
 
 /* A slice: bytes [offset, offset + bytes) of the weights, or of the gradients, which have the
  * same layout. */
-typedef struct dt_extent {
+typedef struct dt_byte_range {
     int64_t offset, bytes;
-} dt_extent;
-typedef struct dt_extents {
+} dt_byte_range;
+typedef struct dt_byte_ranges {
     int servers;
-    const int *n;                  /* [servers] number of slices of each server */
-    const dt_extent *const *slice; /* [servers][n] */
-    int64_t bytes;                 /* bytes of all slices together */
+    const int *n;                      /* [servers] number of slices of each server */
+    const dt_byte_range *const *slice; /* [servers][n] */
+    int64_t bytes;                     /* bytes of all slices together */
     /* Slices of values that never change. They come last: n_still[s] slices of server s, and the
      * last still_bytes of the buffer. Only WORK_ALL carries them. n_still NULL: there are none. */
     const int *n_still; /* [servers] */
     int64_t still_bytes;
-} dt_extents;
+} dt_byte_ranges;
 
 /* Kinds of frames. If a worker needs only some rows of tables, the coordinator first sends it
  * the closure (ASSIGN), the worker requests the rows (WANT), and the WORK frame brings them. The
@@ -151,9 +151,9 @@ typedef struct dt_link_wait {
 struct dt_worker_link {
     const dt_worker_link_row *row;
     int worker;
-    const dt_extents *slices; /* lent */
-    const int *fd;            /* [servers] the inherited sockets, lent */
-    pid_t coordinator;        /* process that started this program; 0: it was started separately */
+    const dt_byte_ranges *slices; /* lent */
+    const int *fd;                /* [servers] the inherited sockets, lent */
+    pid_t coordinator; /* process that started this program; 0: it was started separately */
     /* Members for links over ZeroMQ. */
     struct dt_messenger *m;
     int peer;

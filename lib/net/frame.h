@@ -18,12 +18,12 @@ static inline bool dt_frame_has_slices(const dt_frame *m) {
 
 /* Returns how many slices the server sends or receives with this message. dt_frame_bytes returns
  * the bytes of all servers' slices together. */
-static inline int dt_frame_slices(const dt_frame *m, const dt_extents *e, int server) {
+static inline int dt_frame_slices(const dt_frame *m, const dt_byte_ranges *e, int server) {
     if (!dt_frame_has_slices(m)) return 0;
     return e->n[server] - (e->n_still && m->kind != DT_FRAME_WORK_ALL ? e->n_still[server] : 0);
 }
 
-static inline int64_t dt_frame_bytes(const dt_frame *m, const dt_extents *e) {
+static inline int64_t dt_frame_bytes(const dt_frame *m, const dt_byte_ranges *e) {
     if (!dt_frame_has_slices(m)) return 0;
     return e->bytes - (m->kind == DT_FRAME_WORK_ALL ? 0 : e->still_bytes);
 }

@@ -37,14 +37,14 @@ typedef struct part {
     int64_t bytes;
 } part;
 
-static part part_of(dt_frame_io *p, const dt_extents *e, int server, char *slices) {
+static part part_of(dt_frame_io *p, const dt_byte_ranges *e, int server, char *slices) {
     if (p->part < 0) return (part){(char *)&p->head, (int64_t)sizeof p->head};
     if (p->part < dt_frame_slices(&p->head, e, server))
         return (part){slices + e->slice[server][p->part].offset, e->slice[server][p->part].bytes};
     return (part){p->more, p->head.more};
 }
 
-static bool is_whole(const dt_frame_io *p, const dt_extents *e, int server) {
+static bool is_whole(const dt_frame_io *p, const dt_byte_ranges *e, int server) {
     return p->part > dt_frame_slices(&p->head, e, server);
 }
 
@@ -63,7 +63,7 @@ static int outcome(dt_frame_io *p, ssize_t n) {
 
 /* ---- moving ---- */
 
-int dt_frame_send(dt_frame_io *p, int fd, const dt_extents *e, int server, const char *slices) {
+int dt_frame_send(dt_frame_io *p, int fd, const dt_byte_ranges *e, int server, const char *slices) {
     for (; !is_whole(p, e, server); go_on(p)) {
         /* send only reads through the pointer */
         const part x = part_of(p, e, server, (char *)(uintptr_t)slices);
@@ -84,7 +84,7 @@ static bool take_head(dt_frame_io *p, const char *slices) {
     return true;
 }
 
-int dt_frame_receive(dt_frame_io *p, int fd, const dt_extents *e, int server, char *slices) {
+int dt_frame_receive(dt_frame_io *p, int fd, const dt_byte_ranges *e, int server, char *slices) {
     for (; !is_whole(p, e, server); go_on(p)) {
         const part x = part_of(p, e, server, slices);
         while (p->done < x.bytes) {

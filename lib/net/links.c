@@ -153,7 +153,7 @@ static dt_status *push(dt_worker_link *l, const dt_frame *m, const void *gradien
 /* The sockets are closed when the process that has inherited them exits. */
 static void close_nothing(dt_worker_link *l) { l->fd = NULL; }
 
-dt_worker_link dt_links_join(int worker, const int *fd, const dt_extents *slices) {
+dt_worker_link dt_links_join(int worker, const int *fd, const dt_byte_ranges *slices) {
     static const dt_worker_link_row row = {pull, push, close_nothing};
     return (dt_worker_link){.row = &row, .worker = worker, .fd = fd, .slices = slices};
 }

@@ -95,7 +95,7 @@ static void warn_if_open(const dt_messenger *m, const char *address, bool loopba
 
 dt_status *dt_messenger_listen(dt_messenger *m, const char *address) {
     dt_address a;
-    dt_link *l = NULL;
+    dt_socket *l = NULL;
     bool loopback = false;
     char endpoint[DT_ENDPOINT_MOST] = "";
     size_t n = sizeof endpoint;
@@ -151,7 +151,7 @@ dt_status *dt_messenger_listen_at(dt_messenger *m, const char *address, const ch
 
 const char *dt_messenger_address(const dt_messenger *m) { return m->address; }
 
-int dt_peer_add(dt_messenger *m, dt_link *l, const char *name) {
+int dt_peer_add(dt_messenger *m, dt_socket *l, const char *name) {
     DT_GROW(m->peer, m->peers_cap, m->peers + 1);
     m->peer[m->peers] = (dt_peer){.link = l, .fd = -1};
     snprintf(m->peer[m->peers].name, sizeof m->peer->name, "%s", name);
@@ -160,7 +160,7 @@ int dt_peer_add(dt_messenger *m, dt_link *l, const char *name) {
 
 dt_status *dt_messenger_connect(dt_messenger *m, const char *address, int *peer) {
     dt_address a;
-    dt_link *l = NULL;
+    dt_socket *l = NULL;
     bool loopback = false;
     char endpoint[DT_ENDPOINT_MOST];
     DT_TRY(dt_address_read(&a, address));

@@ -57,7 +57,7 @@ static void take_routing(const dt_messenger *m, dt_zmq_msg *part, arrival *a) {
 
 /* Receives part i directly into its final place, because ZeroMQ's messages must not be moved.
  * False: that was the last part, or no part has arrived. */
-static bool take_part(dt_messenger *m, dt_link *l, arrival *a, int i) {
+static bool take_part(dt_messenger *m, dt_socket *l, arrival *a, int i) {
     held *h = m->spare = m->spare ? m->spare : event_of(m, DT_PEER_MESSAGE, 0);
     const bool is_routing = i == 0 && l->peer < 0,
                is_kept = !is_routing && h->base.n < DT_MESSAGE_PARTS;
@@ -78,7 +78,7 @@ static bool take_part(dt_messenger *m, dt_link *l, arrival *a, int i) {
     return more;
 }
 
-static arrival take_arrival(dt_messenger *m, dt_link *l) {
+static arrival take_arrival(dt_messenger *m, dt_socket *l) {
     arrival a = {.fd = -1};
     for (int i = 0; take_part(m, l, &a, i);) i++;
     if (a.message) {
@@ -102,7 +102,7 @@ static bool is_greeting(const dt_message *x, size_t n) {
 /* Answers the first message of an unknown process. If it is our greeting, adds a peer and sets
  * *out to DT_PEER_JOINED. A process with another version gets our greeting, so that it can
  * report the difference; *out stays NULL. */
-static dt_status *admit(dt_messenger *m, dt_link *l, const arrival *a, dt_message **out) {
+static dt_status *admit(dt_messenger *m, dt_socket *l, const arrival *a, dt_message **out) {
     const dt_message *x = &a->message->base;
     dt_peer guest = {.link = l, .fd = a->fd};
     memcpy(guest.routing, a->routing, sizeof guest.routing);
@@ -121,7 +121,7 @@ static dt_status *admit(dt_messenger *m, dt_link *l, const arrival *a, dt_messag
     return NULL;
 }
 
-static dt_status *come_to_server(dt_messenger *m, dt_link *l, const arrival *a, bool *is_wanted,
+static dt_status *come_to_server(dt_messenger *m, dt_socket *l, const arrival *a, bool *is_wanted,
                                  dt_message **out) {
     const int peer = a->routing[0] ? find_peer(m, a->routing) : -1;
     if (peer < 0) return admit(m, l, a, out);
@@ -134,7 +134,7 @@ static dt_status *come_to_server(dt_messenger *m, dt_link *l, const arrival *a, 
     return NULL;
 }
 
-static dt_status *come_to_client(dt_messenger *m, const dt_link *l, const arrival *a,
+static dt_status *come_to_client(dt_messenger *m, const dt_socket *l, const arrival *a,
                                  bool *is_wanted, dt_message **out) {
     dt_peer *p = &m->peer[l->peer];
     const dt_message *x = &a->message->base;
@@ -159,7 +159,7 @@ static dt_status *come_to_client(dt_messenger *m, const dt_link *l, const arriva
 
 /* Takes one message from the link. *more: there was one, even if it does not become an event in
  * *out. */
-static dt_status *take_from(dt_messenger *m, dt_link *l, bool *more, dt_message **out) {
+static dt_status *take_from(dt_messenger *m, dt_socket *l, bool *more, dt_message **out) {
     bool is_wanted = false;
     arrival a = take_arrival(m, l);
     *more = a.message != NULL;

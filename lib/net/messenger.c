@@ -55,7 +55,7 @@ static int set_kind(dt_messenger *m, void *socket, bool listens) {
            m->z.set(socket, DT_ZMQ_ROUTING_ID, m->routing, strlen(m->routing));
 }
 
-static int open_monitor(dt_messenger *m, dt_link *l) {
+static int open_monitor(dt_messenger *m, dt_socket *l) {
     enum {
         EVENTS = DT_ZMQ_CONNECTED | DT_ZMQ_LISTENING | DT_ZMQ_ACCEPTED | DT_ZMQ_CLOSED |
                  DT_ZMQ_DISCONNECTED | DT_ZMQ_HANDSHAKE_DONE
@@ -67,9 +67,9 @@ static int open_monitor(dt_messenger *m, dt_link *l) {
            set_int(m, l->monitor, DT_ZMQ_LINGER, 0) || m->z.connect(l->monitor, endpoint);
 }
 
-dt_status *dt_link_open(dt_messenger *m, int type, int peer, dt_link **out) {
+dt_status *dt_link_open(dt_messenger *m, int type, int peer, dt_socket **out) {
     const bool listens = type == DT_ZMQ_ROUTER;
-    dt_link *l = dt_alloc(sizeof *l);
+    dt_socket *l = dt_alloc(sizeof *l);
     l->peer = peer;
     DT_GROW(m->link, m->links_cap, m->links + 1);
     m->link[m->links] = l;
@@ -123,7 +123,7 @@ static void watch_server(dt_messenger *m, int event, int fd) {
 
 /* Handles an event of an outgoing connection. True: the handshake is done, so a greeting can be
  * sent. */
-static bool watch_connection(dt_messenger *m, dt_link *l, int event) {
+static bool watch_connection(dt_messenger *m, dt_socket *l, int event) {
     dt_peer *p = &m->peer[l->peer];
     if (event & DT_ZMQ_DISCONNECTED) {
         p->refusals += l->half_open && p->state == DT_PEER_COMES;
@@ -156,7 +156,7 @@ static bool read_report(dt_messenger *m, void *monitor, uint16_t *event, uint32_
     return true;
 }
 
-bool dt_link_watch(dt_messenger *m, dt_link *l) {
+bool dt_link_watch(dt_messenger *m, dt_socket *l) {
     uint16_t event = 0;
     uint32_t value = 0;
     bool greets = false;

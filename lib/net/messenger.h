@@ -19,7 +19,7 @@ typedef enum dt_peer_state {
     DT_PEER_PAST
 } dt_peer_state;
 typedef struct dt_peer {
-    struct dt_link *link;
+    struct dt_socket *link;
     char routing[DT_ROUTING_MOST]; /* the routing id of a peer that connected to this messenger */
     char name[DT_ENDPOINT_MOST];
     int fd; /* descriptor of its connection; -1: not known */
@@ -29,13 +29,13 @@ typedef struct dt_peer {
 
 /* A socket and its monitor. Either the server's socket, or the socket of one outgoing
  * connection. */
-typedef struct dt_link {
+typedef struct dt_socket {
     void *socket, *monitor;
     /* peer at the other end of an outgoing connection; -1: this is the server's socket */
     int peer;
     bool half_open; /* connected, but the handshake is not done */
     bool reached;   /* a connection was made at least once */
-} dt_link;
+} dt_socket;
 
 struct dt_messenger {
     dt_zmq z;
@@ -46,7 +46,7 @@ struct dt_messenger {
     uint8_t known[DT_KEY_BYTES];  /* public key of processes that connect */
     uint8_t server[DT_KEY_BYTES]; /* public key of processes that listen */
     char routing[DT_ROUTING_MOST], address[DT_ENDPOINT_MOST];
-    dt_link **link;
+    dt_socket **link;
     dt_peer *peer;
     int links, links_cap, peers, peers_cap, next_link;
     dt_admission admission;   /* admission of connections to the server's socket */
@@ -59,14 +59,14 @@ struct dt_messenger {
 #define DT_GREETING "dtrain messages 1"
 dt_status *dt_peer_greet(dt_messenger *m, const dt_peer *p) DT_MUST_USE;
 bool dt_peer_is_name(const char *name);
-int dt_peer_add(dt_messenger *m, dt_link *l, const char *name);
+int dt_peer_add(dt_messenger *m, dt_socket *l, const char *name);
 
 /* Opens a socket with its options, key and monitor. type: DT_ZMQ_ROUTER for the server,
  * DT_ZMQ_DEALER for a connection. */
-dt_status *dt_link_open(dt_messenger *m, int type, int peer, dt_link **out) DT_MUST_USE;
+dt_status *dt_link_open(dt_messenger *m, int type, int peer, dt_socket **out) DT_MUST_USE;
 /* Reads all waiting events of the link's monitor and updates the states of peers. True: the
  * other end waits for a greeting. */
-bool dt_link_watch(dt_messenger *m, dt_link *l);
+bool dt_link_watch(dt_messenger *m, dt_socket *l);
 /* Opens or shuts the listening socket to new connections. Call it after dt_link_watch. */
 void dt_link_update_admission(dt_messenger *m);
 /* Opens the gate. Call it before any other socket listens. */

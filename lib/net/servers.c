@@ -51,7 +51,7 @@ typedef struct server {
 
 struct servers {
     dt_carrier carrier;
-    const dt_extents *slices;
+    const dt_byte_ranges *slices;
     int workers, started;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -370,7 +370,7 @@ static void close_all(dt_carrier *c, bool well) {
     free(a);
 }
 
-dt_status *dt_servers_open(dt_carrier **out, const dt_extents *slices, int workers) {
+dt_status *dt_servers_open(dt_carrier **out, const dt_byte_ranges *slices, int workers) {
     static const dt_carrier_row row = {
         .give = give, .next = next, .recycle = recycle, .drop = drop, .close = close_all};
     servers *a = dt_alloc(sizeof *a);

@@ -15,13 +15,13 @@
 #include "net/carrier.h"
 
 /* Starts a thread for each server. slices: lent. Workers are numbered from 0 to workers - 1. */
-dt_status *dt_servers_open(dt_carrier **out, const dt_extents *slices, int workers) DT_MUST_USE;
+dt_status *dt_servers_open(dt_carrier **out, const dt_byte_ranges *slices, int workers) DT_MUST_USE;
 /* Adds a worker with its links, which are non-blocking streams, one for each server, and closes
  * them at the end. Drops arrivals of an earlier process with this number that dt_carrier_next
  * has not returned. */
 void dt_servers_add(dt_carrier *servers, int worker, const int *link);
 
 /* Makes a worker's end of such links. fd: blocking streams, lent. */
-dt_worker_link dt_links_join(int worker, const int *fd, const dt_extents *slices);
+dt_worker_link dt_links_join(int worker, const int *fd, const dt_byte_ranges *slices);
 
 #endif

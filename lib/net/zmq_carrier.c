@@ -26,8 +26,8 @@ static zmq_carrier *of(dt_carrier *c) { return (zmq_carrier *)c; }
 
 /* ---- messages ---- */
 
-static dt_status *send_frame(dt_messenger *m, int peer, const dt_extents *e, const dt_frame *head,
-                             const void *slices, const void *more) {
+static dt_status *send_frame(dt_messenger *m, int peer, const dt_byte_ranges *e,
+                             const dt_frame *head, const void *slices, const void *more) {
     dt_frame own = *head;
     own.magic = DT_FRAME_MAGIC;
     const dt_message_part part[] = {
@@ -35,7 +35,7 @@ static dt_status *send_frame(dt_messenger *m, int peer, const dt_extents *e, con
     return dt_messenger_send(m, peer, part, 3);
 }
 
-bool dt_frame_read(const dt_message *x, const dt_extents *e, dt_frame *out) {
+bool dt_frame_read(const dt_message *x, const dt_byte_ranges *e, dt_frame *out) {
     if (x->event != DT_PEER_MESSAGE || x->n != 3 || x->part[0].n != sizeof *out) return false;
     memcpy(out, x->part[0].bytes, sizeof *out);
     return dt_frame_is_sound(out) && x->part[1].n == (size_t)dt_frame_bytes(out, e) &&
@@ -193,7 +193,7 @@ static void close_all(dt_carrier *c, bool well) {
     free(p);
 }
 
-dt_status *dt_zmq_fits(const dt_extents *e) {
+dt_status *dt_zmq_fits(const dt_byte_ranges *e) {
     if (e->bytes <= DT_MOST_PART) return NULL;
     return dt_suggest(dt_fail(DT_E_RANGE, NULL,
                               "variables of %lld bytes in one process are sent in one message, "

@@ -25,7 +25,7 @@ typedef struct dt_zmq_carrier_spec {
      * last number is the coordinator's, which keeps its place */
     bool replaces;
     double silence_s;
-    const dt_extents *slices;
+    const dt_byte_ranges *slices;
     const char *fingerprint;                    /* one line of text; lent */
     void (*warn)(void *user, const char *text); /* as in dt_messenger_spec */
     void *user;
@@ -33,10 +33,10 @@ typedef struct dt_zmq_carrier_spec {
 
 /* Reads the head of any received message. False: it is not a valid frame. If true, parts 1 and 2
  * have the lengths that the head states. */
-bool dt_frame_read(const dt_message *x, const dt_extents *e, dt_frame *out) DT_MUST_USE;
+bool dt_frame_read(const dt_message *x, const dt_byte_ranges *e, dt_frame *out) DT_MUST_USE;
 
 /* Whether slices of that size can be sent in one message. RANGE: they cannot. */
-dt_status *dt_zmq_fits(const dt_extents *e) DT_MUST_USE;
+dt_status *dt_zmq_fits(const dt_byte_ranges *e) DT_MUST_USE;
 /* Listens for workers. Processes can connect as long as any worker is missing. Fails like the
  * messenger. */
 dt_status *dt_zmq_carrier_open(dt_carrier **out, const dt_zmq_carrier_spec *spec,

@@ -130,7 +130,7 @@ static dt_division division_of(const dt_cutter *c, int i) {
 }
 
 static void divide(dt_cutter *c, int i) {
-    dt_piece *piece = &c->p->piece[i];
+    dt_node_division *piece = &c->p->piece[i];
     piece->by = division_of(c, i);
     piece->units = piece->by == DT_BY_ROWS ? units_of(c, i) : c->time_units;
     if (piece->by == DT_BY_HEADS)
@@ -191,7 +191,7 @@ static int after_absorbed(const dt_cutter *c, int i) {
     int segment = c->body;
 
     for (int k = 0; k < n->n_in; k++) {
-        const dt_piece *in = &c->p->piece[n->in[k]];
+        const dt_node_division *in = &c->p->piece[n->in[k]];
         int after = in->segment + (dt_in_one_task(c, i, n->in[k]) ? 0 : 1);
         if (in->segment >= 0 && after > segment) segment = after;
     }
@@ -204,7 +204,7 @@ static int earliest(const dt_cutter *c, int i) {
 
     if (dt_absorbs(c, i)) return after_absorbed(c, i);
     for (int k = 0; k < n->n_in; k++) {
-        const dt_piece *in = &c->p->piece[n->in[k]];
+        const dt_node_division *in = &c->p->piece[n->in[k]];
         int after = in->segment + (dt_is_aligned(c, i, k) ? 0 : 1);
         if (in->segment >= 0 && after > segment) segment = after;
     }
@@ -212,7 +212,7 @@ static int earliest(const dt_cutter *c, int i) {
 }
 
 static void place_node(dt_cutter *c, int i) {
-    dt_piece *piece = &c->p->piece[i];
+    dt_node_division *piece = &c->p->piece[i];
 
     divide(c, i);
     piece->segment = -1;
@@ -306,7 +306,7 @@ static void absorb_concatenations(dt_cutter *c) {
         for (int k = 0; a && k < c->g->node[i].n_in; k++) {
             const int j = c->g->node[i].in[k];
             const dt_axis_attr *b = dt_concatenate_of(&c->g->node[j]);
-            dt_piece *piece = &c->p->piece[j];
+            dt_node_division *piece = &c->p->piece[j];
             if (b && a->axis == b->axis && c->uses[j] == 1 &&
                 piece->group == c->p->piece[i].group && !reads_old_value(c, j))
                 piece->absorbed = true;
@@ -344,7 +344,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
 
     *p = (dt_program){.graph = graph,
                       .batch = options->batch / graph->batch_parts,
-                      .piece = dt_arena_array(arena, dt_piece, graph->n_nodes + 1),
+                      .piece = dt_arena_array(arena, dt_node_division, graph->n_nodes + 1),
                       .copy_back = dt_arena_array(arena, bool, graph->n_states + 1)};
     take_cuts(p, options, arena);
     read_rules(&c);

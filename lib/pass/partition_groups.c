@@ -67,7 +67,7 @@ static void join_odds_and_ends(dt_cutter *c, dt_arena *scratch) {
 
 /* The gradients of one attention are computed together. */
 static void join_gradients(dt_cutter *c, int i) {
-    const dt_piece *piece = c->p->piece;
+    const dt_node_division *piece = c->p->piece;
     for (int j = 0; j < i && piece[i].by == DT_BY_HEADS; j++)
         if (piece[j].by == DT_BY_HEADS && piece[j].segment == piece[i].segment &&
             c->g->node[j].op == c->g->node[i].op &&

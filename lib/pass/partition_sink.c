@@ -125,7 +125,7 @@ void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch) {
     }
     const bool *whole = find_whole(c, scratch);
     for (int i = c->g->n_nodes - 1; i >= 0; i--) {
-        dt_piece *piece = &c->p->piece[i];
+        dt_node_division *piece = &c->p->piece[i];
         if (piece->segment < 0) continue;
         if (can_wait(c, i) && first[i] < none)
             piece->segment = dt_max(piece->segment, latest(c, i, first[i]));

@@ -165,7 +165,7 @@ typedef enum dt_division {
     DT_BY_HEADS = 4 /* the heads of keys of all examples, in attention */
 } dt_division;
 
-typedef struct dt_piece {
+typedef struct dt_node_division {
     int units; /* pieces; 1: whole */
     dt_division by;
     int segment; /* -1: no work (argument, variable, constant) */
@@ -173,7 +173,7 @@ typedef struct dt_piece {
     /* computed by its only reader, without a value in memory: a segment op that a tree_sum reads,
      * a concatenation that another one reads */
     bool absorbed;
-} dt_piece;
+} dt_node_division;
 
 typedef struct dt_program {
     dt_graph *graph;
@@ -182,7 +182,7 @@ typedef struct dt_program {
      * pieces */
     const int32_t *cut;
     int cuts;
-    dt_piece *piece; /* by node */
+    dt_node_division *piece; /* by node */
     /* by state: the update is copied at the end, because a later node reads the old value */
     bool *copy_back;
     int n_segments, n_groups;

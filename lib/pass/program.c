@@ -39,7 +39,7 @@ void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *l
 
 static void print_piece(const dt_graph *g, int i, dt_str *out, void *user) {
     const dt_program *p = user;
-    const dt_piece *piece = &p->piece[i];
+    const dt_node_division *piece = &p->piece[i];
 
     if (piece->absorbed)
         dt_str_puts(out, dt_concatenate_of(&g->node[i]) ? "  [within its reader]"

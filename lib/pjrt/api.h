@@ -145,17 +145,17 @@ typedef struct dt_pjrt_description_attributes {
     /* output */ size_t n;
     const dt_pjrt_named_value *value;
 } dt_pjrt_description_attributes;
-typedef struct dt_pjrt_program {
+typedef struct dt_pjrt_program_source {
     dt_pjrt_head head;
     char *code;
     size_t code_size;
     const char *format;
     size_t format_size;
-} dt_pjrt_program;
+} dt_pjrt_program_source;
 typedef struct dt_pjrt_compile_arguments {
     dt_pjrt_head head;
     const void *topology;
-    const dt_pjrt_program *program;
+    const dt_pjrt_program_source *program;
     const char *options;
     size_t options_size;
     void *client;
@@ -205,7 +205,7 @@ typedef struct dt_pjrt_device_memory {
 typedef struct dt_pjrt_client_compile {
     dt_pjrt_head head;
     void *client;
-    const dt_pjrt_program *program;
+    const dt_pjrt_program_source *program;
     const char *options;
     size_t options_size;
     /* output */ void *executable;

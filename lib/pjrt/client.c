@@ -326,8 +326,9 @@ static dt_status *compile(const dt_pjrt_client *c, const dt_pjrt_text *t, const 
                                       DT_E_COMPILER};
     char *code = dt_alloc(t->size + 1);
     memcpy(code, t->text, t->size);
-    const dt_pjrt_program program = {HEAD(dt_pjrt_program), .code = code, .code_size = t->size,
-                                     .format = "mlir", .format_size = 4};
+    const dt_pjrt_program_source program = {HEAD(dt_pjrt_program_source), .code = code,
+                                            .code_size = t->size, .format = "mlir",
+                                            .format_size = 4};
     dt_pjrt_client_compile a = {HEAD(dt_pjrt_client_compile), .client = c->client,
                                 .program = &program, .options = options->data,
                                 .options_size = options->size};

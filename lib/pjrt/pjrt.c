@@ -252,8 +252,9 @@ static dt_status *compile(const dt_pjrt *p, const dt_pjrt_order *o, const void *
     char *code = dt_alloc(o->size + 1);
     memcpy(code, o->program, o->size);
     dt_pjrt_write_options(o->device, o->n_devices, &options);
-    const dt_pjrt_program program = {HEAD(dt_pjrt_program), .code = code, .code_size = o->size,
-                                     .format = "mlir", .format_size = 4};
+    const dt_pjrt_program_source program = {HEAD(dt_pjrt_program_source), .code = code,
+                                            .code_size = o->size, .format = "mlir",
+                                            .format_size = 4};
     dt_pjrt_compile_arguments c = {HEAD(dt_pjrt_compile_arguments), .topology = topology,
                                    .program = &program, .options = dt_str_text(&options),
                                    .options_size = options.size};
@@ -284,7 +285,7 @@ static dt_status *read_program(const dt_pjrt *p, void *executable, dt_pjrt_repor
     static const dt_pjrt_step optimized = {DT_PJRT_EXECUTABLE_OPTIMIZED_PROGRAM,
                                            "PJRT_Executable_OptimizedProgram", "optimized program",
                                            DT_E_PLUGIN};
-    dt_pjrt_program program = {HEAD(dt_pjrt_program)};
+    dt_pjrt_program_source program = {HEAD(dt_pjrt_program_source)};
     dt_pjrt_object_of q = {HEAD(dt_pjrt_object_of), .object = executable, .part = &program};
     DT_TRY(dt_pjrt_call(p, &optimized, &q));
     size_t asked = program.code_size;

@@ -56,7 +56,7 @@ struct dt_coordinator {
     dt_worker_pool_spec spec; /* options to open the pool with */
     /* the variables of this process, and a program for each kind of function; without variables if
      * tasks of type ps have them */
-    dt_held held;
+    dt_parameter_store held;
     dt_ps_tasks ps;
     int n_lodged;
     struct dt_lodged *lodged; /* [n_lodged] variables that are on tasks of type ps */

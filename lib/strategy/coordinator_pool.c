@@ -157,13 +157,13 @@ static dt_status *compile(void *user, int kind, dt_graph *g, dt_compiled **out) 
 }
 
 static dt_status *match(void *user, const dt_packed_variables *packed, int kind,
-                        dt_held_program *p) {
+                        dt_parameter_program *p) {
     const dt_coordinator *c = user;
     return dt_closure_kind_match(c->kind[kind], packed, p->run, c->arena, &p->halves);
 }
 
 static void find_asks(dt_coordinator *c) {
-    const dt_held *h = &c->held;
+    const dt_parameter_store *h = &c->held;
     for (int k = 0; k < c->n_kinds; k++) {
         c->kind[k]->asks = false;
         for (int i = 0; i < h->n; i++)
@@ -262,7 +262,7 @@ dt_status *dt_coordinator_apply(dt_coordinator *c, int kind, const dt_arrival *a
         DT_TRY(dt_ps_apply(&c->ps, a->message.number, &(dt_ps_order){a->worker, kind, first}));
         return mark_newer(c);
     }
-    dt_status *s = dt_held_apply(&c->held, kind, &(dt_pushed){a->slices, a->more});
+    dt_status *s = dt_parameter_store_apply(&c->held, kind, &(dt_pushed){a->slices, a->more});
     c->written = count_written(c);
     return s;
 }

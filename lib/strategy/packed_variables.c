@@ -44,7 +44,7 @@ static int count_shards(const dt_packed_variables *s, const dt_partitioner *p) {
 /* Assigns the shards of all variables that are sent to each worker in each step to the servers, in
  * turn. */
 static void deal(dt_packed_variables *s, dt_arena *arena, const dt_servers_spec *how, dt_sent sent,
-                 dt_extent *const *slice, int *n) {
+                 dt_byte_range *const *slice, int *n) {
     int64_t next = 0;
     for (int i = 0; i < s->n; i++) {
         const int64_t rows = rows_of(&s->variable[i]->type), row = s->bytes[i] / rows,
@@ -55,7 +55,7 @@ static void deal(dt_packed_variables *s, dt_arena *arena, const dt_servers_spec 
         for (int64_t k = 0; k < shards; k++, next++) {
             const int64_t server = next % how->servers;
             slice[server][n[server]++] =
-                (dt_extent){s->offset[i] + first[k] * row, (first[k + 1] - first[k]) * row};
+                (dt_byte_range){s->offset[i] + first[k] * row, (first[k + 1] - first[k]) * row};
         }
     }
 }
@@ -63,9 +63,9 @@ static void deal(dt_packed_variables *s, dt_arena *arena, const dt_servers_spec 
 static void deal_all(dt_packed_variables *s, dt_arena *arena, const dt_servers_spec *how) {
     const int all = count_shards(s, &how->partitioner), servers = how->servers;
     int *n = dt_arena_array(arena, int, servers), *still = dt_arena_array(arena, int, servers);
-    dt_extent **slice = dt_arena_array(arena, dt_extent *, servers);
+    dt_byte_range **slice = dt_arena_array(arena, dt_byte_range *, servers);
     for (int k = 0; k < servers; k++)
-        slice[k] = dt_arena_array(arena, dt_extent, all / servers + 2);
+        slice[k] = dt_arena_array(arena, dt_byte_range, all / servers + 2);
     deal(s, arena, how, DT_SENT_EACH_TIME, slice, n);
     for (int k = 0; k < servers; k++) still[k] = -n[k];
     deal(s, arena, how, DT_SENT_ONCE, slice, n);
@@ -73,7 +73,7 @@ static void deal_all(dt_packed_variables *s, dt_arena *arena, const dt_servers_s
     s->slices.servers = servers;
     s->slices.n = n;
     s->slices.n_still = still;
-    s->slices.slice = (const dt_extent *const *)slice;
+    s->slices.slice = (const dt_byte_range *const *)slice;
 }
 
 /* Gives offsets to the variables that are sent in the way `sent`, from offset `from` on. Returns

@@ -27,7 +27,7 @@
 typedef enum dt_sent { DT_SENT_EACH_TIME, DT_SENT_ONCE, DT_SENT_BY_ROWS } dt_sent;
 
 typedef struct dt_packed_variables {
-    dt_extents slices;
+    dt_byte_ranges slices;
     int n;
     dt_variable *const *variable; /* [n] the variables; the list is lent */
     int64_t *offset, *bytes;      /* [n] where each variable is in a message */

@@ -144,7 +144,7 @@ static dt_status *deal(dividing *d) {
 
 /* Lists the variables of task k. Those that workers read come first. */
 static void list_own(const dividing *d, int k, dt_variables *own) {
-    dt_held *h = &d->c->task[k].held;
+    dt_parameter_store *h = &d->c->task[k].held;
     *own = empty_list(d);
     for (int i = 0; i < d->q->n; i++) {
         const int piece = (int)((k - d->turn[i] + d->c->n) % d->c->n);
@@ -159,27 +159,27 @@ static void list_own(const dividing *d, int k, dt_variables *own) {
 }
 
 /* Prepares messages for the variables that h has, and matches its programs. */
-static dt_status *hold(const dividing *d, dt_held *h, const dt_servers_spec *how) {
+static dt_status *hold(const dividing *d, dt_parameter_store *h, const dt_servers_spec *how) {
     h->sent = dt_arena_array(d->arena, dt_sent, h->n + 1);
     for (int i = 0; i < h->n; i++)
         h->sent[i] = d->q->way_of(d->q->user, dt_variable_whole(h->variable[i]));
     DT_TRY(dt_packed_make(&h->packed, d->arena, h->variable, h->n, h->sent, how));
     for (int p = 0; p < h->n_programs; p++) {
         DT_TRY(d->q->match(d->q->user, &h->packed, p, &h->program[p]));
-        dt_held_prepare(&h->program[p], d->arena);
+        dt_parameter_store_prepare(&h->program[p], d->arena);
     }
     return NULL;
 }
 
-static void alloc_programs(const dividing *d, dt_held *h) {
+static void alloc_programs(const dividing *d, dt_parameter_store *h) {
     h->n_programs = d->q->n_programs;
-    h->program = dt_arena_array(d->arena, dt_held_program, h->n_programs + 1);
+    h->program = dt_arena_array(d->arena, dt_parameter_program, h->n_programs + 1);
 }
 
 static dt_status *make_task(const dividing *d, int k) {
     static const dt_servers_spec one = {.servers = 1};
     dt_ps_task *t = &d->c->task[k];
-    dt_held *h = &t->held;
+    dt_parameter_store *h = &t->held;
     snprintf(t->name, sizeof t->name, "parameter server %d", k);
     list_own(d, k, &t->own);
     alloc_programs(d, h);
@@ -195,21 +195,22 @@ static dt_status *make_task(const dividing *d, int k) {
 }
 
 /* Gives this process the variables that workers read. */
-static dt_status *hold_here(const dividing *d, dt_held *here) {
+static dt_status *hold_here(const dividing *d, dt_parameter_store *here) {
     here->variable = (dt_variable **)(uintptr_t)d->q->variable;
     here->n = d->q->n_read;
     for (int p = 0; p < here->n_programs; p++) here->program[p].run = d->q->update[p];
     return hold(d, here, d->c->spec->how);
 }
 
-dt_status *dt_ps_divide(dt_held *here, dt_ps_tasks *c, const dt_ps_division *q, dt_arena *arena) {
+dt_status *dt_ps_divide(dt_parameter_store *here, dt_ps_tasks *c, const dt_ps_division *q,
+                        dt_arena *arena) {
     dividing d = {.q = q,
                   .c = c,
                   .arena = arena,
                   .everywhere = dt_arena_array(arena, bool, q->n + 1),
                   .pieces = dt_arena_array(arena, int, q->n + 1),
                   .turn = dt_arena_array(arena, int64_t, q->n + 1)};
-    *here = (dt_held){0};
+    *here = (dt_parameter_store){0};
     alloc_programs(&d, here);
     if (c->n == 0) return hold_here(&d, here);
     c->task = dt_arena_array(arena, dt_ps_task, c->n);

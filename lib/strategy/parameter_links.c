@@ -26,21 +26,22 @@ static dt_status *receive(dt_ps_task *t, dt_frame *m, char **more) {
 
 /* ---- opening and closing ---- */
 
-void dt_held_prepare(dt_held_program *p, dt_arena *arena) {
+void dt_parameter_store_prepare(dt_parameter_program *p, dt_arena *arena) {
     const dt_graph *g = p->run ? dt_compiled_step(p->run) : NULL;
     p->argument = dt_arena_array(arena, dt_view, g ? g->n_args + 1 : 1);
     p->no_result = dt_arena_array(arena, dt_view, g ? g->n_results + 1 : 1);
 }
 
-dt_status *dt_held_apply(const dt_held *h, int program, const dt_pushed *from) {
-    const dt_held_program *p = &h->program[program];
+dt_status *dt_parameter_store_apply(const dt_parameter_store *h, int program,
+                                    const dt_pushed *from) {
+    const dt_parameter_program *p = &h->program[program];
     return dt_packed_apply(&h->packed, &p->halves, p->run, p->argument, p->no_result, from);
 }
 
 /* Connects with one task. The coordinator does not get weights from it. */
 static dt_status *connect_task(const dt_ps_tasks *c, dt_ps_task *t, int number,
                                dt_zmq_carrier_spec *at) {
-    static const dt_extents none;
+    static const dt_byte_ranges none;
     const dt_servers_spec *how = c->spec->how;
     const bool here = number == c->workers;
     at->address = how->launch.ps_address[t - c->task];
@@ -116,7 +117,7 @@ static void add_state(dt_ps_task *t, dt_variable *v) {
 }
 
 void dt_ps_list_state(dt_ps_task *t, dt_arena *arena) {
-    const dt_held *h = &t->held;
+    const dt_parameter_store *h = &t->held;
     int most = h->n;
     for (int p = 0; p < h->n_programs; p++)
         most += h->program[p].run ? dt_compiled_step(h->program[p].run)->n_states : 0;

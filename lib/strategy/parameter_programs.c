@@ -18,7 +18,7 @@
 
 /* ---- writing ---- */
 
-static void write_program(const dt_ps_task *t, const dt_held_program *p, dt_str *out) {
+static void write_program(const dt_ps_task *t, const dt_parameter_program *p, dt_str *out) {
     const dt_graph *g = p->run ? dt_compiled_step(p->run) : NULL;
     const dt_halves *h = &p->halves;
     dt_bytes_put(out, g != NULL);
@@ -85,7 +85,8 @@ static int take_argument(dt_byte_reader *b, const dt_graph *g, dt_arena *arena) 
 
 /* Reads which arguments a push fills. Each argument must be filled once, by a value of its own
  * type. */
-static void take_halves(dt_ps_task *t, dt_held_program *p, dt_byte_reader *b, dt_arena *arena) {
+static void take_halves(dt_ps_task *t, dt_parameter_program *p, dt_byte_reader *b,
+                        dt_arena *arena) {
     const dt_graph *g = p->run ? dt_compiled_step(p->run) : NULL;
     dt_halves *h = &p->halves;
     bool *filled = dt_arena_array(arena, bool, g ? g->n_args + 1 : 1);
@@ -119,8 +120,8 @@ static void take_halves(dt_ps_task *t, dt_held_program *p, dt_byte_reader *b, dt
     b->failed |= n != (g ? g->n_args : 0);
 }
 
-static dt_status *take_program(dt_ps_task *t, dt_held_program *p, dt_byte_reader *b, dt_strategy *s,
-                               dt_arena *arena) {
+static dt_status *take_program(dt_ps_task *t, dt_parameter_program *p, dt_byte_reader *b,
+                               dt_strategy *s, dt_arena *arena) {
     dt_graph *g = NULL;
     if (dt_bytes_take(b, 0, 1)) {
         DT_TRY(dt_graph_read(b, t->state, t->n_state, &g));
@@ -128,16 +129,16 @@ static dt_status *take_program(dt_ps_task *t, dt_held_program *p, dt_byte_reader
         DT_TRY(dt_compiled_create(&p->run, s, g, &(dt_compile_options){.distributed = uniform}));
     }
     take_halves(t, p, b, arena);
-    if (!b->failed) dt_held_prepare(p, arena);
+    if (!b->failed) dt_parameter_store_prepare(p, arena);
     return b->failed ? NULL : dt_halves_check(&p->halves, &t->held.packed, NULL);
 }
 
 dt_status *dt_ps_read(dt_ps_task *t, const dt_arrival *from, dt_strategy *s, dt_arena *arena) {
     static const dt_servers_spec one = {.servers = 1};
     dt_byte_reader b = {from->more, (size_t)from->message.more, false};
-    dt_held *h = &t->held;
+    dt_parameter_store *h = &t->held;
     DT_TRY(take_variables(t, &b, arena));
-    h->program = dt_arena_array(arena, dt_held_program, h->n_programs + 1);
+    h->program = dt_arena_array(arena, dt_parameter_program, h->n_programs + 1);
     if (!b.failed) DT_TRY(dt_packed_make(&h->packed, arena, h->variable, h->n, h->sent, &one));
     for (int p = 0; p < h->n_programs && !b.failed; p++)
         DT_TRY(take_program(t, &h->program[p], &b, s, arena));

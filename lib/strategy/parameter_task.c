@@ -229,8 +229,8 @@ static dt_status *apply(serving *t, const dt_arrival *a) {
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
                        "%s is to apply gradients of batch %lld, which it does not have",
                        t->own->name, (long long)a->message.number + 1);
-    DT_TRY(
-        dt_held_apply(&t->own->held, (int)order.program, &(dt_pushed){push->slices, push->more}));
+    DT_TRY(dt_parameter_store_apply(&t->own->held, (int)order.program,
+                                    &(dt_pushed){push->slices, push->more}));
     drop_pushes(t, a->message.number, UNKNOWN); /* several workers may have pushed this batch */
     drop_finished(t, order.first);
     t->version++;
@@ -291,7 +291,7 @@ static void forget(serving *t) {
     for (int i = 0; i < own->n_state; i++) dt_variable_unref(own->state[i]);
     dt_arena_destroy(t->arena);
     t->arena = NULL;
-    own->held = (dt_held){0};
+    own->held = (dt_parameter_store){0};
     own->state = NULL;
     own->n_state = 0;
     own->state_bytes = 0;

@@ -19,29 +19,31 @@
 #include "strategy/worker_pool.h"
 
 /* A program that applies a push. */
-typedef struct dt_held_program {
+typedef struct dt_parameter_program {
     dt_halves halves;
     dt_compiled *run;              /* the compiled program; NULL: pushes only add to state */
     dt_view *argument, *no_result; /* buffers for the program's arguments and results */
-} dt_held_program;
+} dt_parameter_program;
 
 /* The variables of one process, and the programs that change them. */
-typedef struct dt_held {
+typedef struct dt_parameter_store {
     dt_variable **variable; /* [n] variables */
     int n, n_programs;
     dt_sent *sent; /* [n] how each variable is sent */
     dt_packed_variables packed;
-    dt_held_program *program; /* [n_programs] programs that apply pushes */
-} dt_held;
+    dt_parameter_program *program; /* [n_programs] programs that apply pushes */
+} dt_parameter_store;
 
 /* Allocates the buffers of a program. Its halves and `run` must be set. */
-void dt_held_prepare(dt_held_program *p, dt_arena *arena);
+void dt_parameter_store_prepare(dt_parameter_program *p, dt_arena *arena);
 /* Applies a push with the program of that index. */
-dt_status *dt_held_apply(const dt_held *h, int program, const dt_pushed *from) DT_MUST_USE;
+dt_status *dt_parameter_store_apply(const dt_parameter_store *h, int program,
+                                    const dt_pushed *from) DT_MUST_USE;
 
 /* A task of type ps. The coordinator, every worker and the task itself have one of these. */
 typedef struct dt_ps_task {
-    dt_held held; /* the variables that workers read, and the programs, whose `run` the task owns */
+    dt_parameter_store
+        held; /* the variables that workers read, and the programs, whose `run` the task owns */
     /* all variables that dt_ps_divide gave to the task: those of `held`, others that it updates,
      * and slots of divided ones. The task owns those that are rows of another variable. */
     dt_variables own;
@@ -82,12 +84,12 @@ typedef struct dt_ps_division {
     dt_status *(*compile)(void *user, int program, dt_graph *g, dt_compiled **out);
     /* Sets the halves of a program whose `run` is set. */
     dt_status *(*match)(void *user, const dt_packed_variables *packed, int program,
-                        dt_held_program *p);
+                        dt_parameter_program *p);
     void *user;
 } dt_ps_division;
 /* Makes the c->n tasks: their variables, programs and messages. *here describes the messages of
  * this process. It has all variables if c->n is 0, and none otherwise. */
-dt_status *dt_ps_divide(dt_held *here, dt_ps_tasks *c, const dt_ps_division *q,
+dt_status *dt_ps_divide(dt_parameter_store *here, dt_ps_tasks *c, const dt_ps_division *q,
                         dt_arena *arena) DT_MUST_USE;
 /* Lists the variables of a task's state. The task's variables and programs must be set. */
 void dt_ps_list_state(dt_ps_task *t, dt_arena *arena);

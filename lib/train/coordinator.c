@@ -87,7 +87,7 @@ static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_example *batc
     const dt_ps_order order = {a->worker, program,
                                dt_closures_first(dt_worker_pool_closures(c->pool))};
     dt_status *s = c->ps.n ? dt_ps_apply(&c->ps, a->message.number, &order)
-                           : dt_held_apply(&c->held, program, &pushed);
+                           : dt_parameter_store_apply(&c->held, program, &pushed);
     if (!s) add_report(c, a, batch, loss);
     dt_status *late = dt_worker_pool_finish(c->pool, a, true, NULL);
     dt_status_free(s ? late : NULL);
@@ -181,7 +181,7 @@ static dt_status *check(const run *r) {
  * arguments of the update. Variables that a worker's step changes, such as moving means, come
  * back as differences. */
 static dt_status *match(void *user, const dt_packed_variables *packed, int program,
-                        dt_held_program *p) {
+                        dt_parameter_program *p) {
     const dt_coordinated *c = user;
     const dt_graph *worker = dt_compiled_step(c->trainer->train),
                    *update = dt_compiled_step(p->run);

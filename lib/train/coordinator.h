@@ -30,7 +30,7 @@ typedef struct dt_coordinated {
     dt_trainer *trainer;
     dt_arena *arena;
     dt_servers_spec how;
-    dt_held held; /* the coordinator's variables; none if tasks of type ps have them */
+    dt_parameter_store held; /* the coordinator's variables; none if tasks of type ps have them */
     dt_ps_tasks ps;
     bool failed;
     /* Reads batches by number. The iterator is opened before workers are forked, so that they share

@@ -30,12 +30,12 @@ static dt_exchange_price cluster_price(int hosts, int devices, dt_collective c, 
                                                                 .between_Bps = 10e9,
                                                                 .latency_s = 1e-3});
     dt_exchange_price p;
-    dt_exchange_price_of(&(dt_exchange){.topology = t,
-                                        .collective = c,
-                                        .groups = 1,
-                                        .ranks = hosts * devices,
-                                        .place = t->coordinates[0],
-                                        .bytes = bytes},
+    dt_exchange_price_of(&(dt_collective_request){.topology = t,
+                                                  .collective = c,
+                                                  .groups = 1,
+                                                  .ranks = hosts * devices,
+                                                  .place = t->coordinates[0],
+                                                  .bytes = bytes},
                          &p);
     dt_topology_unref(t);
     return p;
@@ -84,12 +84,12 @@ static void test_groups_share_a_host(void **state) {
     for (int g = 0; g < 4; g++)
         for (int host = 0; host < 2; host++)
             memcpy(place[g][host], (int[]){0, host, 0, g}, sizeof place[g][host]);
-    dt_exchange_price_of(&(dt_exchange){.topology = t,
-                                        .collective = DT_ALL_REDUCE,
-                                        .groups = 4,
-                                        .ranks = 2,
-                                        .place = &place[0][0][0],
-                                        .bytes = 1e9},
+    dt_exchange_price_of(&(dt_collective_request){.topology = t,
+                                                  .collective = DT_ALL_REDUCE,
+                                                  .groups = 4,
+                                                  .ranks = 2,
+                                                  .place = &place[0][0][0],
+                                                  .bytes = 1e9},
                          &p);
     assert_near(p.seconds, 4 * 0.1, 1e-12);
     dt_topology_unref(t);
@@ -172,8 +172,8 @@ static void test_transfers_take_all_disjoint_ways(void **state) {
     const dt_slice mesh = {"mesh", dt_chip_find("v5e"), {4, 4, 1}, {false, false, false}, false};
     dt_topology *t = dt_topology_of_slice(&mesh);
     dt_exchange_price p;
-    dt_exchange_price_of(&(dt_exchange){t, DT_COLLECTIVE_PERMUTE, 1, 2, place, 8 * 128 * 8192 * 2},
-                         &p);
+    dt_exchange_price_of(
+        &(dt_collective_request){t, DT_COLLECTIVE_PERMUTE, 1, 2, place, 8 * 128 * 8192 * 2}, &p);
     assert_near(p.ideal_s, 6e-6 + 8 * 128 * 8192 * 2 / 90e9, 1e-9);
     dt_topology_unref(t);
 }

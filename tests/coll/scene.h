@@ -12,7 +12,7 @@
 typedef struct scene {
     dt_slice slice;
     dt_topology *topology;
-    dt_exchange x;
+    dt_collective_request x;
     int *place;
 } scene;
 
@@ -45,7 +45,7 @@ static inline void scene_set(scene *s, const scene_spec *spec) {
     const int all = m[0] * m[1] * m[2] * m[3],
               ranks = spec->group[0] * spec->group[1] * spec->group[2] * spec->group[3];
     s->place = dt_alloc((size_t)all * 4 * sizeof *s->place);
-    s->x = (dt_exchange){
+    s->x = (dt_collective_request){
         .topology = s->topology, .groups = all / ranks, .ranks = ranks, .place = s->place};
     for (int i = 0; i < all; i++)
         scene_stand(

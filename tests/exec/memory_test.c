@@ -13,12 +13,12 @@ static bool has_block(const dt_exec *x, int i) {
 }
 
 static void check_block(const dt_exec *x, int i, uint64_t seed) {
-    const dt_slot *s = &x->slot[i];
+    const dt_value_slot *s = &x->slot[i];
     if (s->offset % 64 || s->offset < 0 || s->offset + s->bytes > x->arena_bytes ||
         s->bytes < dt_type_bytes(&x->type[i]))
         fail_msg("seed %llu: %%%d lies outside of the arena", (unsigned long long)seed, i);
     for (int j = 0; j < i; j++) {
-        const dt_slot *other = &x->slot[j];
+        const dt_value_slot *other = &x->slot[j];
         bool together = s->first <= other->last && other->first <= s->last;
         bool overlap =
             s->offset < other->offset + other->bytes && other->offset < s->offset + s->bytes;
@@ -29,13 +29,13 @@ static void check_block(const dt_exec *x, int i, uint64_t seed) {
 
 /* Values of one task, and what else its group has. */
 static void check_room(const dt_exec *x, int i, uint64_t seed) {
-    const dt_slot *s = &x->slot[i];
-    const dt_piece *p = &x->p->piece[i];
+    const dt_value_slot *s = &x->slot[i];
+    const dt_node_division *p = &x->p->piece[i];
     if (s->offset % 64 || s->offset < 0 || s->offset + s->bytes > x->group[p->group].own_bytes ||
         s->bytes * p->units < dt_type_bytes(&x->type[i]))
         fail_msg("seed %llu: %%%d lies outside of its task's room", (unsigned long long)seed, i);
     for (int j = 0; j < i; j++) {
-        const dt_slot *other = &x->slot[j];
+        const dt_value_slot *other = &x->slot[j];
         bool together = other->home == DT_HOME_TASK && x->p->piece[j].group == p->group &&
                         s->first <= other->last && other->first <= s->last;
         if (together && s->offset < other->offset + other->bytes &&
@@ -47,7 +47,7 @@ static void check_room(const dt_exec *x, int i, uint64_t seed) {
 
 /* Node i is read in `segment`. */
 static void expect_alive(const dt_exec *x, int i, int segment, uint64_t seed) {
-    const dt_slot *s = &x->slot[x->slot[i].owner];
+    const dt_value_slot *s = &x->slot[x->slot[i].owner];
     if (s->home == DT_HOME_TASK && segment != x->p->piece[x->slot[i].owner].segment)
         fail_msg("seed %llu: %%%d is read in segment %d, but belongs to a task of another",
                  (unsigned long long)seed, i, segment);

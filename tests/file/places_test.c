@@ -14,7 +14,7 @@ enum { RECORDS = 20000 };
 
 typedef struct lists {
     dt_places places;
-    dt_place plain[RECORDS];
+    dt_record_range plain[RECORDS];
 } lists;
 
 static uint64_t state = 7;
@@ -30,7 +30,8 @@ static void fill(lists *l, int64_t most, int files, bool odd) {
         const int file = (int)((int64_t)i * files / RECORDS);
         if (i > 0 && l->plain[i - 1].file != file) at = below(100);
         at += odd && below(20) == 0 ? below(1000000) : 1;
-        l->plain[i] = (dt_place){at, odd && below(500) == 0 ? below(1 << 30) : below(most), file};
+        l->plain[i] =
+            (dt_record_range){at, odd && below(500) == 0 ? below(1 << 30) : below(most), file};
         at += l->plain[i].size;
         dt_places_add(&l->places, &l->plain[i]);
     }
@@ -38,7 +39,7 @@ static void fill(lists *l, int64_t most, int files, bool odd) {
 }
 
 static void assert_found(const lists *l, int row, dt_places_cursor *c) {
-    const dt_place p = dt_places_find(&l->places, row, c);
+    const dt_record_range p = dt_places_find(&l->places, row, c);
     assert_int_equal(p.offset, l->plain[row].offset);
     assert_int_equal(p.size, l->plain[row].size);
     assert_int_equal(p.file, l->plain[row].file);
@@ -67,7 +68,8 @@ static void test_places_are_found(void **unused) {
 
 /* An offset may also lie before the end of the record before it. */
 static void test_distances_may_be_negative(void **unused) {
-    const dt_place a[] = {{100, 10, 0}, {50, 20, 0}, {60, 0, 0}, {INT64_C(1) << 40, 1 << 30, 0}};
+    const dt_record_range a[] = {
+        {100, 10, 0}, {50, 20, 0}, {60, 0, 0}, {INT64_C(1) << 40, 1 << 30, 0}};
     dt_places p = {0};
     dt_places_cursor c = {0};
     (void)unused;
@@ -99,7 +101,7 @@ static double bytes_with_gaps(int64_t size, int64_t gap) {
     int64_t at = 0;
     for (int i = 0; i < RECORDS; i++, at += size) {
         at += 1 + i % 2 * gap;
-        dt_places_add(&p, &(dt_place){at, size, 0});
+        dt_places_add(&p, &(dt_record_range){at, size, 0});
     }
     const double bytes = bytes_each(&p);
     dt_places_release(&p);

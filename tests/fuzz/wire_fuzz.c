@@ -18,11 +18,11 @@
 #include "strategy/closure_values.h"
 #include "strategy/worker_pool.h"
 
-static const dt_extent own[] = {{0, 8}, {16, 4}}, other[] = {{8, 8}};
-static const dt_extents extents = {.servers = 2,
-                                   .n = (const int[]){2, 1},
-                                   .slice = (const dt_extent *const[]){own, other},
-                                   .bytes = 24};
+static const dt_byte_range own[] = {{0, 8}, {16, 4}}, other[] = {{8, 8}};
+static const dt_byte_ranges extents = {.servers = 2,
+                                       .n = (const int[]){2, 1},
+                                       .slice = (const dt_byte_range *const[]){own, other},
+                                       .bytes = 24};
 
 static void read_tag(const uint8_t *data, size_t size) {
     unsigned char again[DT_WIRE_BYTES];

@@ -74,7 +74,7 @@ static int serve(int port) {
 }
 
 static dt_status *join_with(const task *t, dt_worker_link *l, int number, const char *fingerprint) {
-    static const dt_extents kernel = {.servers = 1, .bytes = KERNEL};
+    static const dt_byte_ranges kernel = {.servers = 1, .bytes = KERNEL};
     const dt_zmq_carrier_spec at = {.address = t->address,
                                     .host = "the task",
                                     .silence_s = 30,
@@ -212,7 +212,7 @@ typedef struct sent {
 
 static void is_refused(const task *t, const sent *x) {
     static const char zeros[4 * KERNEL];
-    const dt_extents slices = {.servers = 1, .bytes = x->slices ? x->slices : KERNEL};
+    const dt_byte_ranges slices = {.servers = 1, .bytes = x->slices ? x->slices : KERNEL};
     dt_worker_link l;
     dt_frame m;
     char *more = NULL;

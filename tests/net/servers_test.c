@@ -23,12 +23,12 @@
 
 enum { SERVERS = 3, NUMBERS = 100000, LIMIT_S = 30 };
 
-static const dt_extent first[] = {{0, 40000}, {120000, 4}}, second[] = {{40000, 80000}},
-                       third[] = {{120004, NUMBERS * 4 - 120004}};
-static const dt_extents extents = {
+static const dt_byte_range first[] = {{0, 40000}, {120000, 4}}, second[] = {{40000, 80000}},
+                           third[] = {{120004, NUMBERS * 4 - 120004}};
+static const dt_byte_ranges extents = {
     .servers = SERVERS,
     .n = (const int[]){2, 1, 1},
-    .slice = (const dt_extent *const[]){first, second, third},
+    .slice = (const dt_byte_range *const[]){first, second, third},
     .bytes = NUMBERS * 4,
 };
 

@@ -263,9 +263,9 @@ static void test_whole_gradients_are_tasks_of_their_own(void **state) {
                               dt_multiply(of[k], dt_broadcast_to(rate, &dt_node_of(of[k])->type))));
     dt_return(s.trace, "sum", dt_reduce_sum(h, 0));
     finished f = finish(&s, 64);
-    const dt_piece *made[2];
+    const dt_node_division *made[2];
     for (int k = 0; k < 2; k++) {
-        const dt_piece *update = &f.p->piece[f.g->state[k].update];
+        const dt_node_division *update = &f.p->piece[f.g->state[k].update];
         made[k] = &f.p->piece[f.g->node[f.g->node[f.g->state[k].update].in[1]].in[0]];
         assert_true(made[k]->units == 1 && made[k]->group == update->group &&
                     made[k]->segment == update->segment);

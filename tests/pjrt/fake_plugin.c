@@ -266,7 +266,7 @@ static void *memory_stats(void *arguments) {
 }
 
 static void *optimized(void *arguments) {
-    dt_pjrt_program *p = ((dt_pjrt_object_of *)arguments)->part;
+    dt_pjrt_program_source *p = ((dt_pjrt_object_of *)arguments)->part;
     if (p->code && p->code_size >= code_size) memcpy(p->code, code, code_size);
     p->code_size = code_size + (p->code && is("grows"));
     return NULL;

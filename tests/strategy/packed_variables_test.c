@@ -85,7 +85,7 @@ static void still_variables_are_last(void **state) {
     assert_null(dt_packed_make(
         &k.s, k.arena, k.variable, 2, sent,
         &(dt_servers_spec){.servers = 2, .partitioner = {DT_PARTITION_FIXED, .shards = 3}}));
-    const dt_extents *e = &k.s.slices;
+    const dt_byte_ranges *e = &k.s.slices;
     int64_t bytes[] = {0, 0};
     assert_int_equal(e->bytes, sizeof packed);
     assert_int_equal(e->still_bytes, 64);

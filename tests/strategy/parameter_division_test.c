@@ -23,7 +23,7 @@ typedef struct world {
     dt_servers_spec how;
     dt_worker_pool_spec spec;
     dt_ps_tasks tasks;
-    dt_held here;
+    dt_parameter_store here;
 } world;
 
 static dt_sent way_of(void *user, const dt_variable *v) {
@@ -39,7 +39,8 @@ static dt_status *compile(void *user, int program, dt_graph *g, dt_compiled **ou
         &(dt_compile_options){.distributed = dt_arena_array(w->arena, bool, g->n_args + 1)});
 }
 
-static dt_status *match(void *user, const dt_packed_variables *s, int program, dt_held_program *p) {
+static dt_status *match(void *user, const dt_packed_variables *s, int program,
+                        dt_parameter_program *p) {
     const world *w = user;
     const dt_graph *own = dt_compiled_step(p->run);
     (void)program;
@@ -134,7 +135,7 @@ static void close_world(world *w) {
 static void has(const world *w, const char *wanted) {
     dt_str text = {0};
     for (int k = 0; k < w->tasks.n; k++) {
-        const dt_held *h = &w->tasks.task[k].held;
+        const dt_parameter_store *h = &w->tasks.task[k].held;
         if (k) dt_str_puts(&text, " |");
         for (int i = 0; i < h->n; i++) dt_str_printf(&text, " %s", h->variable[i]->path);
     }

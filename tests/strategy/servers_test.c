@@ -227,7 +227,7 @@ static void test_no_differences_of_rows(void **state) {
 /* Variables that no message can carry. */
 static void test_large_variables(void **state) {
     dt_carrier *c = NULL;
-    dt_extents e = {.bytes = DT_MOST_PART};
+    dt_byte_ranges e = {.bytes = DT_MOST_PART};
     (void)state;
     OK(dt_zmq_fits(&e));
     e.bytes++;

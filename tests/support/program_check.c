@@ -40,11 +40,11 @@ static void check_pieces(const checker *c, int i) {
 }
 
 static void check_group(const checker *c, int i) {
-    const dt_piece *a = &c->p->piece[i];
+    const dt_node_division *a = &c->p->piece[i];
     if (a->segment >= c->p->n_segments || a->group < 0 || a->group >= c->p->n_groups)
         complain(c, i, "a segment or group that does not exist");
     for (int j = 0; j < i; j++) {
-        const dt_piece *b = &c->p->piece[j];
+        const dt_node_division *b = &c->p->piece[j];
         if (works(c, j) && b->group == a->group &&
             (b->segment != a->segment || b->units != a->units))
             complain(c, i, "a group of two segments, or cut in two ways");
@@ -84,7 +84,7 @@ static bool needs_same_piece(const checker *c, int i, int k) {
 
 /* Task of node `user` may read what node j makes; `same_piece`: it needs its own piece only. */
 static void check_made_before(const checker *c, int j, int user, bool same_piece) {
-    const dt_piece *from = &c->p->piece[j], *to = &c->p->piece[user];
+    const dt_node_division *from = &c->p->piece[j], *to = &c->p->piece[user];
     if (from->segment < to->segment) return;
     if (from->segment > to->segment) complain(c, user, "reads what a later segment makes");
     if (from->group != to->group || j >= user)
@@ -114,7 +114,7 @@ static int memory_of(const checker *c, int i) {
 }
 
 static void check_reader(const checker *c, const dt_state *s, int r, int k) {
-    const dt_piece *reader = &c->p->piece[r], *writer = &c->p->piece[s->update];
+    const dt_node_division *reader = &c->p->piece[r], *writer = &c->p->piece[s->update];
     if (reader->segment < writer->segment) return;
     if (reader->segment > writer->segment)
         complain(c, r, "reads a variable that an earlier segment has overwritten");

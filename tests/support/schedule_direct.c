@@ -42,7 +42,7 @@ dt_schedule *dt_direct_schedule(dt_collective c, int ranks) {
     return dt_schedule_of_draft(&d);
 }
 
-static int rank_at(const dt_exchange *x, const int *at) {
+static int rank_at(const dt_collective_request *x, const int *at) {
     int r = 0;
     while (x->place[4 * r] != at[0] || x->place[4 * r + 1] != at[1] ||
            x->place[4 * r + 2] != at[2] || x->place[4 * r + 3] != at[3])
@@ -50,7 +50,7 @@ static int rank_at(const dt_exchange *x, const int *at) {
     return r;
 }
 
-dt_schedule *dt_tree_schedule(const dt_exchange *x, const dt_grid *grid, int pieces) {
+dt_schedule *dt_tree_schedule(const dt_collective_request *x, const dt_grid *grid, int pieces) {
     dt_draft d = {
         .name = "tree", .collective = DT_COLLECTIVE_BROADCAST, .ranks = x->ranks, .chunks = pieces};
     d.owner = dt_alloc((size_t)pieces * sizeof *d.owner); /* rank 0 */

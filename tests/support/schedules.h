@@ -70,7 +70,7 @@ dt_schedule *dt_torus_schedule(const dt_torus *s, dt_collective c, const int *pl
 /* all_to_all and collective_permute of one group. */
 dt_schedule *dt_direct_schedule(dt_collective c, int ranks);
 /* A broadcast down the tree of dt_branch_to. */
-dt_schedule *dt_tree_schedule(const dt_exchange *x, const dt_grid *grid, int pieces);
+dt_schedule *dt_tree_schedule(const dt_collective_request *x, const dt_grid *grid, int pieces);
 /* The price for a buffer of `bytes` (the whole one: of an all-gather the result). A round lasts as
  * long as its slowest link or message: max(bytes on a link / link_Bps, hops * hop_s), of a direct
  * one their sum; rounds follow each other. Colours go through the rounds of a phase at their own
