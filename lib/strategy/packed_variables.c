@@ -184,6 +184,11 @@ dt_status *dt_packed_buffers(const dt_packed_variables *s, char **weights, char 
     return NULL;
 }
 
+dt_status *dt_packed_copy(const dt_packed_variables *s, dt_sent most, dt_shared **out) {
+    DT_TRY(dt_shared_new(out, most == DT_SENT_BY_ROWS ? s->all : s->slices.bytes));
+    return dt_packed_write(s, most, (*out)->data);
+}
+
 /* If a variable cannot be read from a device this returns true, and packing reports the error. */
 bool dt_packed_differs(const dt_packed_variables *s, const char *packed) {
     dt_status *bad = dt_variables_fetch(s->variable, s->n);
@@ -195,6 +200,35 @@ bool dt_packed_differs(const dt_packed_variables *s, const char *packed) {
             memcmp(packed + s->offset[i], dt_host_data(s->variable[i]), (size_t)s->bytes[i]) != 0;
     return differs;
 }
+
+/* ---- versions ---- */
+
+dt_status *dt_packed_versions_add(dt_packed_versions *k, const dt_packed_variables *s,
+                                  int64_t version, dt_sent most) {
+    DT_GROW(k->of, k->cap, k->n + 1);
+    dt_packed_version *v = &k->of[k->n++];
+    *v = (dt_packed_version){.version = version, .most = most};
+    return dt_packed_copy(s, most, &v->message);
+}
+
+dt_shared *dt_packed_versions_find(const dt_packed_versions *k, int64_t version, dt_sent least) {
+    for (int i = 0; i < k->n; i++)
+        if (k->of[i].version == version && k->of[i].most >= least) return k->of[i].message;
+    return NULL;
+}
+
+void dt_packed_versions_drop(dt_packed_versions *k, int64_t below) {
+    int kept = 0;
+    for (int i = 0; i < k->n; i++)
+        if (k->of[i].version < below) dt_shared_unref(k->of[i].message);
+        else k->of[kept++] = k->of[i];
+    k->n = kept;
+    if (below < INT64_MAX) return;
+    free(k->of);
+    *k = (dt_packed_versions){0};
+}
+
+/* ---- what a step computed ---- */
 
 #define SUBTRACT(type)                                                                             \
     for (int64_t i = 0; i < n; i++)                                                                \
@@ -245,14 +279,12 @@ static dt_status *run_update(const dt_halves *h, dt_compiled *update, dt_view *a
                              dt_view *result, const char *from) {
     const int64_t batch = dt_parts_rows(h, from), bytes = dt_parts_bytes(h, batch);
     const int32_t rows[] = {0, (int32_t)batch};
-    char *parts = dt_try_alloc((size_t)bytes);
+    DT_LOCAL char *parts = dt_try_alloc((size_t)bytes);
     if (!parts)
         return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for parts of gradients (%lld bytes)",
                        (long long)bytes);
     if (bytes > 0) dt_parts_read(h, from, parts, argument);
-    dt_status *s = dt_compiled_run(update, rows, argument, result);
-    free(parts);
-    return s;
+    return dt_compiled_run(update, rows, argument, result);
 }
 
 dt_status *dt_packed_apply(const dt_packed_variables *s, const dt_halves *h, dt_compiled *update,

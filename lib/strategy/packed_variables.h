@@ -35,6 +35,18 @@ typedef struct dt_packed_variables {
     int64_t all; /* bytes of all variables; those sent by rows come after the slices */
 } dt_packed_variables;
 
+/* Messages with the variables, one for each version that a worker may still request. A version is
+ * the number of updates that the variables have seen. */
+typedef struct dt_packed_version {
+    int64_t version;
+    dt_sent most; /* the last kind of variables that the message includes */
+    dt_shared *message;
+} dt_packed_version;
+typedef struct dt_packed_versions {
+    dt_packed_version *of; /* [n] oldest first */
+    int n, cap;
+} dt_packed_versions;
+
 /* How a step is split into two programs: the results of the worker's program are values for
  * variables, which are arguments of the coordinator's program. */
 typedef struct dt_halves {
@@ -81,8 +93,17 @@ dt_status *dt_packed_buffers(const dt_packed_variables *s, char **weights,
  * the order EACH_TIME, ONCE, BY_ROWS. dt_packed_read copies such a message to the variables. */
 dt_status *dt_packed_write(const dt_packed_variables *s, dt_sent most, char *into) DT_MUST_USE;
 void dt_packed_read(const dt_packed_variables *s, dt_sent most, const char *from);
+/* A message with the variables. The caller owns a reference. */
+dt_status *dt_packed_copy(const dt_packed_variables *s, dt_sent most, dt_shared **out) DT_MUST_USE;
 /* Whether a variable that is sent once has another value now than in the packed message. */
 bool dt_packed_differs(const dt_packed_variables *s, const char *packed);
+/* Adds a message with the current values. */
+dt_status *dt_packed_versions_add(dt_packed_versions *k, const dt_packed_variables *s,
+                                  int64_t version, dt_sent most) DT_MUST_USE;
+/* Returns the message of this version with at least these kinds, which is lent; NULL: none. */
+dt_shared *dt_packed_versions_find(const dt_packed_versions *k, int64_t version, dt_sent least);
+/* Drops versions below this one. INT64_MAX drops all, and releases the list. */
+void dt_packed_versions_drop(dt_packed_versions *k, int64_t below);
 /* Writes what a step computed: values from its results, and for state how much it changed since the
  * message `before` was read. */
 dt_status *dt_packed_write_step(const dt_packed_variables *s, const dt_halves *h,

@@ -14,11 +14,6 @@
 
 enum { LOOK_NS = 500000000, UNKNOWN = -1 };
 
-typedef struct version_copy {
-    int64_t version;
-    dt_shared *all;
-} version_copy;
-
 typedef struct serving {
     dt_ps_tasks *c;
     const dt_servers_spec *how;
@@ -36,9 +31,7 @@ typedef struct serving {
     dt_arrival *push; /* [n] pushes that have not been applied */
     int n, cap;
     int64_t first; /* closures with lower numbers are finished, so pushes for them are dropped */
-    /* [n_copies] copies of older versions, oldest first; only with schedule: virtual */
-    version_copy *copy;
-    int n_copies, cap_copies;
+    dt_packed_versions copies; /* only with schedule: virtual */
     bool came, end;
     int64_t since; /* when this task began to wait for the coordinator, in nanoseconds */
     /* the strategy for which programs of the coordinator are compiled, and memory for them;
@@ -66,43 +59,23 @@ static void reply(serving *t, int w, dt_frame_kind kind, int64_t number) {
 
 /* ---- versions ---- */
 
-static void drop_copies(serving *t, int64_t below) {
-    int kept = 0;
-    for (int i = 0; i < t->n_copies; i++)
-        if (t->copy[i].version < below) dt_shared_unref(t->copy[i].all);
-        else t->copy[kept++] = t->copy[i];
-    t->n_copies = kept;
-}
-
 static dt_status *copy_version(serving *t) {
-    dt_shared *all = NULL;
     if (!t->how->in_order) return NULL;
-    drop_copies(t, t->version - t->how->staleness);
-    DT_TRY(dt_shared_new(&all, t->own->held.packed.all));
-    DT_GROW(t->copy, t->cap_copies, t->n_copies + 1);
-    t->copy[t->n_copies++] = (version_copy){t->version, all};
-    return dt_packed_write(&t->own->held.packed, DT_SENT_BY_ROWS, all->data);
-}
-
-static dt_shared *find_copy(const serving *t, int64_t version) {
-    for (int i = 0; i < t->n_copies; i++)
-        if (t->copy[i].version == version) return dt_shared_ref(t->copy[i].all);
-    return NULL;
+    dt_packed_versions_drop(&t->copies, t->version - t->how->staleness);
+    return dt_packed_versions_add(&t->copies, &t->own->held.packed, t->version, DT_SENT_BY_ROWS);
 }
 
 /* ---- pulls ---- */
 
 static dt_status *find_weights(serving *t, const dt_arrival *a, bool all, dt_shared **out) {
-    const dt_packed_variables *p = &t->own->held.packed;
-    if (t->how->in_order) {
-        *out = find_copy(t, a->message.version);
-        return *out ? NULL
-                    : dt_fail(DT_E_WORKERS_DISAGREE, NULL,
-                              "a request for version %lld, which is not kept",
-                              (long long)a->message.version);
-    }
-    DT_TRY(dt_shared_new(out, p->slices.bytes));
-    return dt_packed_write(p, all ? DT_SENT_ONCE : DT_SENT_EACH_TIME, (*out)->data);
+    if (!t->how->in_order)
+        return dt_packed_copy(&t->own->held.packed, all ? DT_SENT_ONCE : DT_SENT_EACH_TIME, out);
+    dt_shared *kept = dt_packed_versions_find(&t->copies, a->message.version, DT_SENT_BY_ROWS);
+    if (!kept)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "a request for version %lld, which is not kept",
+                       (long long)a->message.version);
+    *out = dt_shared_ref(kept);
+    return NULL;
 }
 
 static dt_status *send_weights(serving *t, const dt_arrival *a, dt_str *rows) {
@@ -128,9 +101,8 @@ static dt_status *send_weights(serving *t, const dt_arrival *a, dt_str *rows) {
 
 /* Answers a request for variables. Takes ownership of it. */
 static dt_status *answer_request(serving *t, dt_arrival *a) {
-    dt_str rows = {0};
+    dt_local_str rows = {0};
     dt_status *s = send_weights(t, a, &rows);
-    dt_str_release(&rows);
     release(a);
     return s && dt_status_number(s) == DT_E_WORKERS_DISAGREE ? refuse(t, a->worker, s) : s;
 }
@@ -257,7 +229,7 @@ static dt_status *take_piece(serving *t, const dt_arrival *a) {
     }
     if (m->version == UNKNOWN || m->number + m->more < t->own->state_bytes) return NULL;
     drop_pushes(t, UNKNOWN, UNKNOWN);
-    drop_copies(t, INT64_MAX);
+    dt_packed_versions_drop(&t->copies, INT64_MAX);
     t->first = 0;
     t->version = m->version;
     t->times++;
@@ -397,10 +369,9 @@ dt_status *dt_ps_serve(dt_ps_tasks *c, dt_ps_task *own, dt_strategy *compile) {
     while (!s && !t.end) s = serve_one(&t);
     dt_carrier_close(t.carrier, !s);
     forget(&t);
-    drop_copies(&t, INT64_MAX);
+    dt_packed_versions_drop(&t.copies, INT64_MAX);
     free(t.still);
     free(t.wait);
     free(t.push);
-    free(t.copy);
     return s;
 }

@@ -68,12 +68,10 @@ static dt_status *give_rows(dt_worker_pool *c, const dt_arrival *a, int64_t vers
 /* Drops a worker. If it was started separately, sends it the reason. Takes ownership of the
  * error. */
 static dt_status *refuse_worker(dt_worker_pool *c, int w, dt_status *why) {
-    dt_str how = {0};
+    dt_local_str how = {0};
     dt_str_printf(&how, "was refused: %s", dt_status_text(why));
     dt_carrier_refuse(c->carrier, w, why);
-    dt_status *s = dt_worker_pool_lose(c, w, dt_str_text(&how));
-    dt_str_release(&how);
-    return s;
+    return dt_worker_pool_lose(c, w, dt_str_text(&how));
 }
 
 /* Keeps a push until it may be applied. Drops a worker whose push is not a result of its
@@ -100,7 +98,7 @@ static dt_status *take_push(dt_worker_pool *c, const dt_arrival *a) {
 }
 
 static dt_status *answer_request(dt_worker_pool *c, const dt_arrival *a) {
-    dt_str rows = {0};
+    dt_local_str rows = {0};
     int64_t version = 0;
     dt_status *s = NULL;
     if (c->worker[a->worker].answered)
@@ -109,7 +107,6 @@ static dt_status *answer_request(dt_worker_pool *c, const dt_arrival *a) {
         s = give_rows(c, a, version, &rows);
     /* another worker got the closure meanwhile, so this worker is only marked as idle */
     else c->worker[a->worker].busy = false;
-    dt_str_release(&rows);
     free(a->more);
     return s && dt_status_number(s) == DT_E_WORKERS_DISAGREE ? refuse_worker(c, a->worker, s) : s;
 }
@@ -190,7 +187,7 @@ dt_status *dt_worker_pool_finish(dt_worker_pool *c, const dt_arrival *a, bool up
     if (stale) *stale = own;
     c->lost_in_a_row = 0;
     dt_worker_pool_release(c, a);
-    dt_worker_pool_drop_copies(c, dt_closures_oldest(&c->closures));
+    dt_packed_versions_drop(&c->copies, dt_closures_oldest(&c->closures));
     return updated && c->spec.how->in_order ? dt_worker_pool_publish(c, true) : NULL;
 }
 

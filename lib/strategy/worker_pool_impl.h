@@ -25,13 +25,6 @@ typedef struct dt_pool_peer {
     int64_t given_ns;
 } dt_pool_peer;
 
-/* A copy of the weights of one version. */
-typedef struct dt_weights_copy {
-    int64_t version;
-    bool all; /* the copy also has the values that never change */
-    dt_shared *weights;
-} dt_weights_copy;
-
 struct dt_worker_pool {
     dt_worker_pool_spec spec;
     /* starts workers on this machine; NULL: workers are started separately */
@@ -41,8 +34,7 @@ struct dt_worker_pool {
     dt_pool_peer *worker; /* [how->workers] the workers */
     dt_arrival *pushed;   /* [n] pushes that wait to be applied */
     int n_pushed, cap_pushed;
-    dt_weights_copy *copy; /* [n] copies of the weights, oldest version first */
-    int n_copies, cap_copies;
+    dt_packed_versions copies; /* of the weights */
     /* Revision of the values that updates never change. It increases when the owner sets them. */
     int64_t still;
     /* the last copy of the weights that had these values and was sent to a worker */
@@ -86,8 +78,6 @@ dt_status *dt_worker_pool_publish(dt_worker_pool *c, bool all) DT_MUST_USE;
  * it is first needed. */
 dt_status *dt_worker_pool_find_copy(dt_worker_pool *c, int w, int64_t version, bool all,
                                     dt_shared **out) DT_MUST_USE;
-/* Drops copies of versions below this one. */
-void dt_worker_pool_drop_copies(dt_worker_pool *c, int64_t below);
 /* Whether worker w lacks the current version of the values that never change. If true, the caller
  * must send them, since the pool counts them as sent. */
 bool dt_worker_pool_lacks_still(dt_worker_pool *c, int w);

@@ -82,7 +82,7 @@ static dt_status *wait_for_workers(dt_worker_pool *c) {
     const int64_t since = dt_now_ns();
     int64_t said = since;
     while (count_missing(c) > 0) {
-        dt_str who = {0};
+        dt_local_str who = {0};
         dt_arrival a;
         dt_status *s = NULL;
         if (dt_carrier_next(c->carrier, dt_now_ns() + LOOK_NS, &a)) s = dt_worker_pool_take(c, &a);
@@ -98,7 +98,6 @@ static dt_status *wait_for_workers(dt_worker_pool *c) {
             s = dt_fail(DT_E_WORKER_LATE, NULL, "the coordinator has waited %g s for %s",
                         c->spec.how->start_timeout, dt_str_text(&who) + strlen("waiting for "));
         else if (c->spec.say) c->spec.say(c->spec.user, dt_str_text(&who));
-        dt_str_release(&who);
         DT_TRY(s);
     }
     return NULL;
@@ -145,13 +144,12 @@ void dt_worker_pool_fail(dt_worker_pool *c) { c->failed = true; }
 void dt_worker_pool_close(dt_worker_pool *c) {
     if (!c) return;
     for (int i = 0; i < c->n_pushed; i++) dt_worker_pool_release(c, &c->pushed[i]);
-    dt_worker_pool_drop_copies(c, INT64_MAX);
+    dt_packed_versions_drop(&c->copies, INT64_MAX);
     dt_shared_unref(c->with_still);
     dt_carrier_close(c->carrier, !c->failed);
     dt_worker_launcher_close(c->launcher);
     dt_closures_release(&c->closures);
     free(c->pushed);
-    free(c->copy);
     free(c->worker);
     free(c);
 }

@@ -39,13 +39,12 @@ int dt_worker_pool_count(const dt_worker_pool *c, bool late) {
 }
 
 static void tell_lost(const dt_worker_pool *c, int w, int closures, const char *how) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     write_name(c, w, &text);
     dt_str_printf(&text, " %s", how);
     if (closures) dt_str_printf(&text, "; its %s is given to another worker", c->spec.closure);
     if (starts_again(c)) dt_str_puts(&text, "; another one is started in its place");
     c->spec.warn(c->spec.user, dt_str_text(&text));
-    dt_str_release(&text);
 }
 
 dt_status *dt_worker_pool_lose(dt_worker_pool *c, int w, const char *how) {
@@ -77,7 +76,7 @@ dt_status *dt_worker_pool_lose(dt_worker_pool *c, int w, const char *how) {
 static void tell_silent(dt_worker_pool *c, int w, double silent_s) {
     enum { TELL_S = 5, TIMES = 3 };
     dt_pool_peer *x = &c->worker[w];
-    dt_str line = {0};
+    dt_local_str line = {0};
     if (x->reported || !c->spec.say || silent_s < TELL_S || silent_s < TIMES * c->slowest_s) return;
     x->reported = true;
     write_name(c, w, &line);
@@ -86,7 +85,6 @@ static void tell_silent(dt_worker_pool *c, int w, double silent_s) {
                   "(strategy.timeout)",
                   silent_s, c->spec.closure, c->spec.how->timeout);
     c->spec.say(c->spec.user, dt_str_text(&line));
-    dt_str_release(&line);
 }
 
 dt_status *dt_worker_pool_check_late(dt_worker_pool *c) {
