@@ -29,20 +29,17 @@ static dt_status *note_kinds(dt_status *s, const dt_plan_bytes *b) {
         {"weights ", b->weights},           {", gradients ", b->gradients}, {", slots ", b->slots},
         {", activations ", b->activations}, {", padding ", b->padding},
     };
-    dt_str text = {0};
+    dt_local_str text = {0};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         put_bytes(&text, kinds[i].name, kinds[i].bytes);
-    s = dt_note(s, "at the peak%s%s: %s", b->peak && *b->peak ? ", in " : "",
-                b->peak ? b->peak : "", dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return dt_note(s, "at the peak%s%s: %s", b->peak && *b->peak ? ", in " : "",
+                   b->peak ? b->peak : "", dt_str_text(&text));
 }
 
 static dt_status *note_largest(dt_status *s, const char *what, const dt_plan *p, bool values) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_plan_put_largest(p, values, &text);
     if (text.size) s = dt_note(s, "%s: %s", what, dt_str_text(&text));
-    dt_str_release(&text);
     return s;
 }
 

@@ -37,7 +37,7 @@ double dt_link_say_at(const dt_worker_link *l) { return fmax(REPORT_S, TIMES * l
 /* Reports a long wait. Workers that were started separately are numbered from 1 there, like the
  * ranks of their processes. */
 void dt_link_waited(const dt_worker_link *l, double waited_s, double *say_at) {
-    dt_str line = {0};
+    dt_local_str line = {0};
     if (!l->wait.say || l->worker < 0 || waited_s < *say_at) return;
     *say_at = 2 * waited_s;
     dt_str_printf(&line, "worker %d has waited %.0f s for the coordinator",
@@ -48,7 +48,6 @@ void dt_link_waited(const dt_worker_link *l, double waited_s, double *say_at) {
         dt_str_printf(&line, "; it counts as lost after %g s of silence (twice strategy.timeout)",
                       l->silence_s);
     l->wait.say(l->wait.user, dt_str_text(&line));
-    dt_str_release(&line);
 }
 
 /* ---- moving ---- */

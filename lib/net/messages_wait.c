@@ -201,7 +201,7 @@ static dt_status *look(dt_messenger *m, dt_message **out) {
 }
 
 static void sleep_until(dt_messenger *m, double seconds) {
-    dt_zmq_item *item = dt_alloc((size_t)(2 * m->links + 1) * sizeof *item);
+    DT_LOCAL dt_zmq_item *item = dt_alloc((size_t)(2 * m->links + 1) * sizeof *item);
     int n = 0;
     for (int i = 0; i < m->links; i++) {
         item[n++] = (dt_zmq_item){.socket = m->link[i]->socket, .events = DT_ZMQ_READABLE};
@@ -209,7 +209,6 @@ static void sleep_until(dt_messenger *m, double seconds) {
     }
     if (m->gate) item[n++] = (dt_zmq_item){.socket = m->gate, .events = DT_ZMQ_READABLE};
     m->z.poll(item, n, (long)(seconds * 1000) + 1);
-    free(item);
 }
 
 dt_status *dt_messenger_wait(dt_messenger *m, double seconds, dt_message **out) {

@@ -80,7 +80,7 @@ static dt_status *late(const dt_peers *p, const dt_member *m, const dt_awaited *
  * waiting for a third rank. */
 static void tell(const dt_peers *p, const dt_member *m, int peer, double waited_s) {
     const int stopped = find(p, m, is_stopped), who = stopped >= 0 ? stopped : peer;
-    dt_str line = {0};
+    dt_local_str line = {0};
     dt_str_printf(&line, "rank %d has waited %.0f s for rank %d", m->rank, waited_s, who);
     if (p->identity)
         dt_str_printf(&line, ", process %lld on %s", (long long)p->identity[who].pid,
@@ -88,7 +88,6 @@ static void tell(const dt_peers *p, const dt_member *m, int peer, double waited_
     dt_str_printf(&line, ", which %s; it counts as lost after %g s (strategy.timeout)",
                   stopped >= 0 ? "is stopped" : "is silent", m->patience_s);
     m->say(m->user, dt_str_text(&line));
-    dt_str_release(&line);
 }
 
 dt_status *dt_peers_wait(dt_peers *p, const dt_member *m, const dt_awaited *a) {
@@ -126,8 +125,7 @@ void dt_peers_release(dt_peers *p) {
 
 void dt_peers_part(dt_peers *p, dt_member *m) {
     const char bye = 0;
-    char *all = dt_alloc((size_t)m->team->ranks);
+    DT_LOCAL char *all = dt_alloc((size_t)m->team->ranks);
     if (!m->team->broken && p->identity) dt_status_free(dt_member_gather(m, &bye, 1, all));
-    free(all);
     dt_peers_release(p);
 }

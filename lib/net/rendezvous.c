@@ -72,13 +72,12 @@ static void take_in(gathering *g, int rank, int peer) {
 /* ---- rank 0 ---- */
 
 static dt_status *refuse(gathering *g, int peer, dt_status *s) {
-    dt_str line = {0};
+    dt_local_str line = {0};
     dt_str_printf(&line, "no %s", dt_status_text(s));
     for (int r = 0; r < g->how->ranks; r++)
         if (g->met->peer[r] >= 0 && g->met->peer[r] != peer)
             dt_status_free(tell(g, g->met->peer[r], dt_str_text(&line)));
     dt_status_free(tell(g, peer, dt_str_text(&line)));
-    dt_str_release(&line);
     return s;
 }
 
@@ -116,13 +115,12 @@ static int count_missing(const gathering *g) {
 }
 
 static dt_status *tell_all(gathering *g) {
-    dt_str line = {0};
+    dt_local_str line = {0};
     dt_status *s = NULL;
     dt_str_puts(&line, "table");
     for (int r = 0; r < g->how->ranks; r++)
         dt_str_printf(&line, " %s", r ? g->address[r] : g->how->address[0]);
     for (int r = 1; r < g->how->ranks && !s; r++) s = tell(g, g->met->peer[r], dt_str_text(&line));
-    dt_str_release(&line);
     g->told = true;
     return s;
 }
@@ -309,22 +307,19 @@ static void describe_wait(const gathering *g, dt_str *out) {
 }
 
 static void say(gathering *g) {
-    dt_str line = {0};
+    dt_local_str line = {0};
     if (!g->how->say || dt_seconds_since(g->said_ns) < REPORT_S) return;
     g->said_ns = dt_now_ns();
     dt_str_puts(&line, "waiting for ");
     describe_wait(g, &line);
     g->how->say(g->how->user, dt_str_text(&line));
-    dt_str_release(&line);
 }
 
 static dt_status *late(gathering *g) {
-    dt_str who = {0};
+    dt_local_str who = {0};
     describe_wait(g, &who);
-    dt_status *s = dt_fail(DT_E_WORKER_LATE, NULL, "worker %d has waited %g s for %s", g->how->own,
-                           g->how->patience_s, dt_str_text(&who));
-    dt_str_release(&who);
-    return s;
+    return dt_fail(DT_E_WORKER_LATE, NULL, "worker %d has waited %g s for %s", g->how->own,
+                   g->how->patience_s, dt_str_text(&who));
 }
 
 /* ---- the rendezvous ---- */

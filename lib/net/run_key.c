@@ -178,12 +178,11 @@ static dt_status *read_secret(const char *path, dt_str *out) {
 }
 
 dt_status *dt_run_key_read(dt_run_key *out, const char *path) {
-    dt_str secret = {0};
+    dt_local_str secret = {0};
     dt_status *s = read_secret(path, &secret);
     size_t n = secret.size;
     while (n > 0 && (secret.data[n - 1] == '\n' || secret.data[n - 1] == '\r')) n--;
     if (!s) s = dt_run_key_of(out, dt_str_text(&secret), n);
     if (secret.data) OPENSSL_cleanse(secret.data, secret.size);
-    dt_str_release(&secret);
     return s ? dt_note(s, "in %s", path) : NULL;
 }

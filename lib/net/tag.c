@@ -21,25 +21,19 @@ static void describe(const dt_tag *tag, size_t n, dt_str *out) {
 
 dt_status *dt_tags_differ(const dt_member *m, int from, const dt_tag *awaited, size_t n,
                           const dt_tag *came, size_t bytes) {
-    dt_str here = {0}, there = {0};
+    dt_local_str here = {0}, there = {0};
     describe(awaited, n, &here);
     describe(came, bytes, &there);
-    dt_status *s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d is in %s, rank %d in %s", m->rank,
-                           dt_str_text(&here), from, dt_str_text(&there));
-    dt_str_release(&here);
-    dt_str_release(&there);
-    return s;
+    return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d is in %s, rank %d in %s", m->rank,
+                   dt_str_text(&here), from, dt_str_text(&there));
 }
 
 dt_status *dt_message_missing(const dt_member *m, int from, const dt_tag *awaited, size_t n,
                               bool late) {
-    dt_str what = {0};
+    dt_local_str what = {0};
     describe(awaited, n, &what);
-    dt_status *s =
-        late ? dt_fail(DT_E_WORKER_LATE, NULL, "rank %d is late: rank %d waited %g s for %s", from,
-                       m->rank, m->patience_s, dt_str_text(&what))
-             : dt_fail(DT_E_WORKER_GONE, NULL, "rank %d left while rank %d waited for %s", from,
-                       m->rank, dt_str_text(&what));
-    dt_str_release(&what);
-    return s;
+    return late ? dt_fail(DT_E_WORKER_LATE, NULL, "rank %d is late: rank %d waited %g s for %s",
+                          from, m->rank, m->patience_s, dt_str_text(&what))
+                : dt_fail(DT_E_WORKER_GONE, NULL, "rank %d left while rank %d waited for %s", from,
+                          m->rank, dt_str_text(&what));
 }

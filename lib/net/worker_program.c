@@ -57,9 +57,8 @@ dt_status *dt_inherited_read(dt_inherited *out) {
     const char *text = dt_environment(DT_POOL_VARIABLE);
     *out = (dt_inherited){0};
     if (!text) return NULL;
-    char *words = dt_strdup(text);
+    DT_LOCAL char *words = dt_strdup(text);
     const bool good = read_words(words, out);
-    free(words);
     if (good) {
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* it holds nothing to lose before it serves */
         /* The coordinator has already ended and reported why. End as PDEATHSIG would end this

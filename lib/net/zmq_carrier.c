@@ -81,11 +81,10 @@ static int worker_of(const zmq_carrier *p, int peer) {
 }
 
 static void refuse(const zmq_carrier *p, int peer, dt_status *why) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_failure_write(why, &text);
     tell(p, peer, &(dt_frame){.kind = DT_FRAME_FAILED, .more = (int64_t)text.size}, NULL,
          dt_str_text(&text));
-    dt_str_release(&text);
 }
 
 static void refuse_worker(dt_carrier *c, int w, dt_status *why) {
@@ -235,11 +234,10 @@ static void describe_wait(const dt_worker_link *l, const dt_zmq_carrier_spec *sp
 
 static void say(const dt_worker_link *l, const dt_zmq_carrier_spec *spec,
                 const dt_link_wait *wait) {
-    dt_str line = {0};
+    dt_local_str line = {0};
     dt_str_puts(&line, "waiting for ");
     describe_wait(l, spec, &line);
     wait->say(wait->user, dt_str_text(&line));
-    dt_str_release(&line);
 }
 
 static dt_status *wait_for_host(dt_worker_link *l, const dt_zmq_carrier_spec *spec,
@@ -252,13 +250,10 @@ static dt_status *wait_for_host(dt_worker_link *l, const dt_zmq_carrier_spec *sp
         joined = x && x->event == DT_PEER_JOINED;
         dt_message_free(x);
         if (!joined && dt_seconds_since(since) > wait->patience_s) {
-            dt_str who = {0};
+            dt_local_str who = {0};
             describe_wait(l, spec, &who);
-            dt_status *s =
-                dt_fail(DT_E_WORKER_LATE, NULL, "this %s has waited %g s for %s",
-                        spec->host ? "process" : "worker", wait->patience_s, dt_str_text(&who));
-            dt_str_release(&who);
-            return s;
+            return dt_fail(DT_E_WORKER_LATE, NULL, "this %s has waited %g s for %s",
+                           spec->host ? "process" : "worker", wait->patience_s, dt_str_text(&who));
         }
         if (!joined && wait->say && dt_seconds_since(said) >= REPORT_S) {
             said = dt_now_ns();

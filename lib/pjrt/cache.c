@@ -113,16 +113,14 @@ static void *load_bytes(const dt_pjrt_cached *c, const char *bytes, size_t n) {
 }
 
 void *dt_pjrt_cache_load(const dt_pjrt_cached *c) {
-    char *path = path_of(c);
-    dt_str file = {0};
+    DT_LOCAL char *path = path_of(c);
+    dt_local_str file = {0};
     /* an error most often means that the file does not exist */
     dt_status *bad = dt_file_read(path, longest, &file);
     void *loaded = !bad && is_whole(&file)
                        ? load_bytes(c, file.data + HEAD_SIZE, file.size - HEAD_SIZE)
                        : NULL;
     dt_status_free(bad);
-    dt_str_release(&file);
-    free(path);
     return loaded;
 }
 
@@ -143,13 +141,11 @@ static dt_status *write_file(const char *temporary, const char *bytes, size_t n)
 }
 
 static dt_status *store_bytes(const dt_pjrt_cached *c, const char *bytes, size_t n) {
-    char *path = path_of(c);
-    dt_str temporary = {0};
+    DT_LOCAL char *path = path_of(c);
+    dt_local_str temporary = {0};
     dt_str_printf(&temporary, "%s.%ld.tmp", path, (long)getpid());
     dt_status *s = write_file(dt_str_text(&temporary), bytes, n);
     if (!s) s = dt_file_adopt(dt_str_text(&temporary), path);
-    dt_str_release(&temporary);
-    free(path);
     return s;
 }
 

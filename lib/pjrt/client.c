@@ -324,7 +324,7 @@ static dt_status *compile(const dt_pjrt_client *c, const dt_pjrt_text *t, const 
                           void **out) {
     static const dt_pjrt_step with = {DT_PJRT_CLIENT_COMPILE, "PJRT_Client_Compile", "compile",
                                       DT_E_COMPILER};
-    char *code = dt_alloc(t->size + 1);
+    DT_LOCAL char *code = dt_alloc(t->size + 1);
     memcpy(code, t->text, t->size);
     const dt_pjrt_program_source program = {HEAD(dt_pjrt_program_source), .code = code,
                                             .code_size = t->size, .format = "mlir",
@@ -333,7 +333,6 @@ static dt_status *compile(const dt_pjrt_client *c, const dt_pjrt_text *t, const 
                                 .program = &program, .options = options->data,
                                 .options_size = options->size};
     dt_status *s = dt_pjrt_call(c->plugin, &with, &a);
-    free(code);
     *out = a.executable;
     return s || a.executable ? s
                              : dt_fail(DT_E_COMPILER, NULL, "%s: compile: no program was returned",
@@ -368,7 +367,7 @@ static dt_status *check_results(const dt_pjrt_client *c, dt_pjrt_loaded *x, int 
 /* Writes the compile options (CompileOptionsProto) for these devices, with XLA's options for this
  * platform. */
 static dt_status *write_options(const dt_pjrt_client *c, const dt_pjrt_text *t, dt_str *out) {
-    int64_t *ids = dt_alloc(dt_size_mul((size_t)t->n_devices, sizeof *ids));
+    DT_LOCAL int64_t *ids = dt_alloc(dt_size_mul((size_t)t->n_devices, sizeof *ids));
     dt_status *s = NULL;
 
     for (int i = 0; !s && i < t->n_devices; i++) {
@@ -382,7 +381,6 @@ static dt_status *write_options(const dt_pjrt_client *c, const dt_pjrt_text *t, 
     if (c->is_cpu) dt_pjrt_write_override("xla_cpu_use_xnnpack", false, out);
     if (c->autotuned)
         dt_pjrt_write_override_text("xla_gpu_per_fusion_autotune_cache_dir", c->autotuned, out);
-    free(ids);
     return s;
 }
 
@@ -411,14 +409,13 @@ static dt_status *find_program(const dt_pjrt_client *c, const dt_pjrt_text *t,
 
 dt_status *dt_pjrt_load_program(const dt_pjrt_client *c, const dt_pjrt_text *t,
                                 dt_pjrt_loaded **out) {
-    dt_str options = {0};
+    dt_local_str options = {0};
     void *made = NULL;
     dt_status *s = write_options(c, t, &options);
     if (!s) s = find_program(c, t, &options, &made);
     if (!s) s = check_results(c, made, t->n_results);
     if (s) dt_pjrt_loaded_destroy(c, made);
     else *out = made;
-    dt_str_release(&options);
     return s;
 }
 

@@ -51,7 +51,7 @@ static bool lacks_cuda(const char *words) {
 
 dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing, void *error) {
     dt_pjrt_text_of m = {HEAD(dt_pjrt_text_of), .object = error};
-    dt_str words = {0};
+    dt_local_str words = {0};
 
     if (dt_pjrt_has(p, DT_PJRT_ERROR_MESSAGE)) p->api->function[DT_PJRT_ERROR_MESSAGE](&m);
     if ((id == DT_E_ACCELERATOR || id == DT_E_COMPILER) && is_exhausted(p, error))
@@ -66,7 +66,6 @@ dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing, void
             s, "CUDA's compiler is not installed beside the plug-in: pip install "
                "'jax-cuda13-plugin[with-cuda]', and "
                "name the plug-in where pip put it: jax_plugins/xla_cuda13/xla_cuda_plugin.so");
-    dt_str_release(&words);
     if (dt_pjrt_has(p, DT_PJRT_ERROR_DESTROY))
         p->api->function[DT_PJRT_ERROR_DESTROY](&(dt_pjrt_of){HEAD(dt_pjrt_of), .object = error});
     return s;
@@ -248,8 +247,8 @@ static dt_status *read_devices(const dt_pjrt *p, void *topology, dt_pjrt_report 
 static dt_status *compile(const dt_pjrt *p, const dt_pjrt_order *o, const void *topology,
                           void **executable) {
     static const dt_pjrt_step with = {DT_PJRT_COMPILE, "PJRT_Compile", "compile", DT_E_COMPILER};
-    dt_str options = {0};
-    char *code = dt_alloc(o->size + 1);
+    dt_local_str options = {0};
+    DT_LOCAL char *code = dt_alloc(o->size + 1);
     memcpy(code, o->program, o->size);
     dt_pjrt_write_options(o->device, o->n_devices, &options);
     const dt_pjrt_program_source program = {HEAD(dt_pjrt_program_source), .code = code,
@@ -260,8 +259,6 @@ static dt_status *compile(const dt_pjrt *p, const dt_pjrt_order *o, const void *
                                    .options_size = options.size};
     dt_status *bad = dt_pjrt_call(p, &with, &c);
     *executable = c.executable;
-    dt_str_release(&options);
-    free(code);
     return bad;
 }
 

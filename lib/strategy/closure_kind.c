@@ -142,11 +142,10 @@ bool dt_closure_kind_is_joint(const dt_closure_kind *k) {
  * Takes ownership of g. */
 static dt_status *compile_again(const dt_step_call *call, dt_graph *g, dt_compiled **out) {
     dt_compiled *made = NULL;
-    bool *distributed = dt_distributed_arguments(g, call->args);
+    DT_LOCAL bool *distributed = dt_distributed_arguments(g, call->args);
     dt_status *s =
         dt_compiled_create(&made, call->strategy, g,
                            &(dt_compile_options){.distributed = distributed, .by_replica = true});
-    free(distributed);
     if (s) return s;
     dt_compiled_destroy(*out);
     *out = made;
@@ -262,13 +261,11 @@ void dt_closure_kind_free(dt_closure_kind *k) {
 }
 
 bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_step_call *call) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     call->sizing = k->worker.sizing;
     dt_step_sign(call, &text);
-    const bool fits = k->function == f && strcmp(dt_str_text(&text), k->signature) == 0 &&
-                      !dt_compiled_is_stale(k->worker.compiled);
-    dt_str_release(&text);
-    return fits;
+    return k->function == f && strcmp(dt_str_text(&text), k->signature) == 0 &&
+           !dt_compiled_is_stale(k->worker.compiled);
 }
 
 dt_status *dt_closure_kind_match(const dt_closure_kind *k, const dt_packed_variables *s,

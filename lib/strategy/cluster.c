@@ -86,10 +86,9 @@ dt_status *dt_cluster_end_step(dt_cluster *c, const char *of, uint32_t *flags) {
     if (!c) return NULL;
     *flags |= c->member->flags;
     if (c->member->flag_sums > c->sums) return NULL;
-    uint32_t *all = dt_alloc((size_t)c->workers * sizeof *all);
+    DT_LOCAL uint32_t *all = dt_alloc((size_t)c->workers * sizeof *all);
     dt_status *s = dt_cluster_gather(c, of, flags, sizeof *flags, all);
     for (int i = 0; !s && i < c->workers; i++) *flags |= all[i];
-    free(all);
     return s;
 }
 
@@ -137,11 +136,10 @@ void dt_cluster_own_batch(const void *cluster, int64_t batch, int64_t rows, int6
 
 dt_status *dt_cluster_max(dt_cluster *c, const char *of, int64_t *number, int n) {
     if (!c) return NULL;
-    int64_t *all = dt_alloc((size_t)(c->workers * n) * sizeof *all);
+    DT_LOCAL int64_t *all = dt_alloc((size_t)(c->workers * n) * sizeof *all);
     dt_status *s = dt_cluster_gather(c, of, number, (size_t)n * sizeof *all, all);
     for (int i = 0; !s && i < c->workers * n; i++)
         number[i % n] = all[i] > number[i % n] ? all[i] : number[i % n];
-    free(all);
     return s;
 }
 

@@ -317,7 +317,7 @@ static dt_status *gather_result(dt_compiled *c, int i, dt_view *result) {
                   all = c->offsets[workers * each] * k;
     const dt_type one = dt_type_at(&c->step->node[c->step->result[i].node].type, 1);
     const size_t row_bytes = (size_t)(dt_type_bytes(&one) / k);
-    size_t *n = dt_alloc((size_t)workers * sizeof *n);
+    DT_LOCAL size_t *n = dt_alloc((size_t)workers * sizeof *n);
     for (int w = 0; w < workers; w++)
         n[w] = (size_t)((c->offsets[(w + 1) * each] - c->offsets[w * each]) * k) * row_bytes;
     free(c->gathered[i]);
@@ -327,7 +327,6 @@ static dt_status *gather_result(dt_compiled *c, int i, dt_view *result) {
                                            result->data, n, c->gathered[i])
                        : dt_fail(DT_E_NO_MEMORY, NULL, "no memory for %lld rows of '%s'",
                                  (long long)all, c->step->result[i].name);
-    free(n);
     result->data = c->gathered[i];
     result->type.dim[0] = all;
     return s;

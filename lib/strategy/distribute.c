@@ -97,7 +97,7 @@ static dt_status *fill_up(const dt_iterator *it, dt_example *piece) {
 static dt_status *next_step(dt_iterator *it, dt_example *out) {
     const struct workers *a = it->pipe->args;
     const int n = it->pipe->spec.n;
-    dt_example *piece = dt_alloc((size_t)a->all * sizeof *piece);
+    DT_LOCAL dt_example *piece = dt_alloc((size_t)a->all * sizeof *piece);
     int present = 0;
 
     dt_status *s = take_pieces(it, piece, &present);
@@ -109,7 +109,6 @@ static dt_status *next_step(dt_iterator *it, dt_example *out) {
             out->tensor[i * n + k] = dt_tensor_ref(piece[i].tensor[k]);
         dt_example_release(&piece[i]);
     }
-    free(piece);
     return s;
 }
 

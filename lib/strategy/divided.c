@@ -52,14 +52,13 @@ static size_t begin_of(const dt_divided *p, int rank) {
 static dt_status *fetch(void *state, dt_variable *v) {
     dt_divided *p = state;
     DT_TRY(dt_variable_fetch(p->own));
-    size_t *n = dt_alloc((size_t)p->cluster->workers * sizeof *n);
+    DT_LOCAL size_t *n = dt_alloc((size_t)p->cluster->workers * sizeof *n);
     for (int r = 0; r < p->cluster->workers; r++) n[r] = begin_of(p, r + 1) - begin_of(p, r);
     void *host = dt_host_edit(v);
     dt_status *s = (v->slot ? dt_cluster_collect : dt_cluster_spread)(
         p->cluster, v->path, dt_host_data(p->own), n, host);
     p->written = v->written;
     if (s) v->newer = &p->holder;
-    free(n);
     return s;
 }
 

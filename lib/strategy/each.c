@@ -127,12 +127,11 @@ static dt_status *interpret(replicas *x, dt_interpretation *out) {
 }
 
 static dt_status *prepare(const dt_step_call *c, replicas *x, const bool *distributed) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     dt_replication *spread = NULL;
     dt_status *s = check_alike(x);
     if (!s) s = dt_diverge_variables(x->graph[0], distributed, x->n);
     if (!s) s = dt_replication_of(x->graph[0], distributed, arena, &spread);
-    dt_arena_destroy(arena);
     DT_TRY(s);
     bind(c, x);
     for (int r = 0; r < x->n; r++)
@@ -183,18 +182,15 @@ static void take_updates(const replicas *x, const dt_interpretation *in) {
 
 static dt_status *run_all(const dt_step_call *c, replicas *x, dt_values **results) {
     const dt_graph *g = x->graph[0];
-    bool *distributed = dt_distributed_arguments(g, c->args),
-         *none = dt_alloc((size_t)g->n_results + 1);
-    bool *single = dt_single_results(g, distributed, none);
+    DT_LOCAL bool *distributed = dt_distributed_arguments(g, c->args),
+                  *none = dt_alloc((size_t)g->n_results + 1);
+    DT_LOCAL bool *single = dt_single_results(g, distributed, none);
     dt_interpretation in = {0};
     dt_status *s = prepare(c, x, distributed);
     if (!s) s = interpret(x, &in);
     if (!s && results) s = take_results(x, &in, single, results);
     if (!s) take_updates(x, &in);
     dt_interpretation_release(&in);
-    free(single);
-    free(none);
-    free(distributed);
     return s;
 }
 

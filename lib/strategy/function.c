@@ -88,13 +88,12 @@ static dt_status *add_trace(dt_function *f, const dt_step_call *c, const char *s
 }
 
 static dt_status *find_trace(dt_function *f, const dt_step_call *c, dt_traced **out) {
-    dt_str signature = {0};
+    dt_local_str signature = {0};
     dt_status *bad = NULL;
 
     dt_step_sign(c, &signature);
     *out = look_up(f, c, dt_str_text(&signature));
     if (!*out) bad = add_trace(f, c, dt_str_text(&signature), out);
-    dt_str_release(&signature);
     return bad;
 }
 

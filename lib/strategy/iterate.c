@@ -87,12 +87,11 @@ static dt_status *set_joined(dt_strategy *s, const dt_example *examples, int k, 
     dt_tensor *whole = NULL;
 
     DT_TRY(dt_examples_join_one(examples, n, k, &whole));
-    int32_t *offsets = dt_alloc(((size_t)n + 1) * sizeof *offsets);
+    DT_LOCAL int32_t *offsets = dt_alloc(((size_t)n + 1) * sizeof *offsets);
     for (int r = 0; r < n; r++)
         offsets[r + 1] = offsets[r] + (int32_t)examples[r].tensor[k]->type.dim[0];
     dt_values_set_whole(out, name, &(dt_whole){whole, DT_ROWS, s, offsets});
     dt_tensor_unref(whole);
-    free(offsets);
     return NULL;
 }
 
@@ -127,12 +126,11 @@ static dt_status *make_batch(const dt_iterator *it, const dt_example *step, dt_v
     dt_values *v = NULL;
 
     if (!it->of) return dt_values_of_example(&it->pipe->spec, step, batch);
-    dt_example *piece = dt_alloc((size_t)pieces * sizeof *piece);
+    DT_LOCAL dt_example *piece = dt_alloc((size_t)pieces * sizeof *piece);
     for (int i = 0; i < pieces; i++)
         piece[i] = (dt_example){.n = n, .offsets = step->offsets, .tensor = step->tensor + i * n};
     dt_status *s = dt_values_create(&v);
     for (int k = 0; k < n && !s; k++) s = set_component(it, piece, k, v);
-    free(piece);
     if (s) dt_values_unref(v);
     else *batch = v;
     return s;

@@ -23,16 +23,13 @@ static int argument_behind(const dt_graph *g, int i) {
 
 static dt_status *out_of_range(const dt_view *labels, double label, int64_t classes) {
     int64_t n = dt_type_elements(&labels->type);
-    dt_str text = {0};
+    dt_local_str text = {0};
     for (int64_t i = 0; i < n && i < MOST_SHOWN; i++)
         dt_str_printf(&text, " %.15g", dt_cell_double(labels, i));
-    dt_status *s =
-        dt_fail(DT_E_LABEL_RANGE, NULL,
-                "label %.15g is %s [0, %lld), the classes that have a score; labels are%s%s", label,
-                label == trunc(label) ? "outside of" : "not a whole number in", (long long)classes,
-                dt_str_text(&text), n > MOST_SHOWN ? " ..." : "");
-    dt_str_release(&text);
-    return s;
+    return dt_fail(DT_E_LABEL_RANGE, NULL,
+                   "label %.15g is %s [0, %lld), the classes that have a score; labels are%s%s",
+                   label, label == trunc(label) ? "outside of" : "not a whole number in",
+                   (long long)classes, dt_str_text(&text), n > MOST_SHOWN ? " ..." : "");
 }
 
 static dt_status *check(const dt_view *labels, int64_t classes) {

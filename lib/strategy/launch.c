@@ -123,7 +123,7 @@ static dt_status *read_master(dt_launch *out) {
     if (!host || !number) return NULL;
     if (!read_count("MASTER_PORT", &port) || port < 1 || port > 65534)
         return dt_fail(DT_E_LAUNCH, NULL, "MASTER_PORT=%.40s: it must be 1 to 65534", number);
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_address address;
     const char *colon = host[0] == '[' ? NULL : strchr(host, ':');
     const bool six = colon && strchr(colon + 1, ':');
@@ -139,7 +139,6 @@ static dt_status *read_master(dt_launch *out) {
     } else {
         add_address(out, dt_str_text(&text));
     }
-    dt_str_release(&text);
     return s;
 }
 
@@ -287,18 +286,15 @@ static const char *rank_by(const dt_rank_option *own) {
 dt_status *dt_launch_bad_rank(const dt_location *at, const dt_rank_option *own, const char *format,
                               ...) {
     const char *by = rank_by(own);
-    dt_str text = {0}, rank = {0};
+    dt_local_str text = {0}, rank = {0};
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
     va_end(args);
     if (own->given) dt_str_printf(&rank, "%d", own->value);
     else dt_str_puts(&rank, dt_environment(DT_RANK_VARIABLE));
-    dt_status *s = dt_fail(DT_E_LAUNCH, at, "%s%c%.40s: %s", by, own->given ? ' ' : '=',
-                           dt_str_text(&rank), dt_str_text(&text));
-    dt_str_release(&text);
-    dt_str_release(&rank);
-    return s;
+    return dt_fail(DT_E_LAUNCH, at, "%s%c%.40s: %s", by, own->given ? ' ' : '=', dt_str_text(&rank),
+                   dt_str_text(&text));
 }
 
 /* Reads the rank. Sets *rank to -1 if it is not given. Returns false if it is given, but is not a

@@ -51,21 +51,19 @@ static void print_parts(dt_str *out, const int64_t *v, int n) {
 
 static dt_status *check_split(const dt_strategy *s, const dt_type *t, const char *of,
                               const int64_t *parts, int n) {
-    dt_str text = {0};
+    dt_local_str text = {0};
 
     if (n < 0 || (!parts && n > 0))
         return dt_fail(DT_E_SPLIT, NULL,
                        "partition_dimensions must be given, %d numbers of at least 1", t->rank);
     print_parts(&text, parts, n);
-    dt_status *bad = dt_split_check(&(dt_split){.what = dt_str_text(&text),
-                                                .name = "partition_dimensions",
-                                                .of = of,
-                                                .type = t,
-                                                .parts = parts,
-                                                .n = n,
-                                                .logical = s->logical});
-    dt_str_release(&text);
-    return bad;
+    return dt_split_check(&(dt_split){.what = dt_str_text(&text),
+                                      .name = "partition_dimensions",
+                                      .of = of,
+                                      .type = t,
+                                      .parts = parts,
+                                      .n = n,
+                                      .logical = s->logical});
 }
 
 static dt_status *check_device(const dt_strategy *s, int logical_device_id) {
@@ -155,12 +153,11 @@ dt_status *dt_strategy_split_variable(dt_strategy *s, dt_variable *v,
                                       const int64_t *partition_dimensions, int n) {
     DT_LIVE(s);
     DT_LIVE(v);
-    dt_str name = {0};
+    dt_local_str name = {0};
 
     DT_TRY(check_variable(s, v, "dt_strategy_split_variable"));
     dt_str_printf(&name, "variable '%s'", v->path);
     dt_status *bad = check_split(s, &v->type, dt_str_text(&name), partition_dimensions, n);
-    dt_str_release(&name);
     if (bad) return bad;
     dt_sharding_attr attr = tiles(partition_dimensions, n);
     dt_variable_annotate(v, &attr);

@@ -194,17 +194,14 @@ void dt_ps_pause(dt_ps_tasks *c) {
 }
 
 static dt_status *send_programs(dt_ps_task *t) {
-    dt_str more = {0};
+    dt_local_str more = {0};
     dt_ps_describe(t, &more);
-    dt_status *s =
-        more.size > DT_MOST_MORE
-            ? dt_fail(DT_E_RANGE, NULL,
-                      "the programs of scheduled functions have %zu bytes; they may have %d",
-                      more.size, DT_MOST_MORE)
-            : send(t, &(dt_frame){.kind = DT_FRAME_PROGRAMS, .more = (int64_t)more.size}, NULL,
-                   dt_str_text(&more));
-    dt_str_release(&more);
-    return s;
+    return more.size > DT_MOST_MORE
+               ? dt_fail(DT_E_RANGE, NULL,
+                         "the programs of scheduled functions have %zu bytes; they may have %d",
+                         more.size, DT_MOST_MORE)
+               : send(t, &(dt_frame){.kind = DT_FRAME_PROGRAMS, .more = (int64_t)more.size}, NULL,
+                      dt_str_text(&more));
 }
 
 dt_status *dt_ps_send_programs(dt_ps_tasks *c) {
@@ -324,14 +321,12 @@ static dt_status *push(dt_ps_task *t, const dt_frame *m, const dt_view *result, 
     const int64_t parts = dt_parts_bytes(h, rows);
     dt_frame own = *m;
     DT_TRY(dt_packed_write_step(&t->held.packed, h, result, t->weights, t->gradients));
-    char *more = dt_try_alloc((size_t)parts + 1);
+    DT_LOCAL char *more = dt_try_alloc((size_t)parts + 1);
     if (!more)
         return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for parts of gradients (%lld bytes)",
                        (long long)parts);
     own.more = dt_parts_write(h, rows, result, more);
-    dt_status *s = send(t, &own, t->gradients, more);
-    free(more);
-    return s;
+    return send(t, &own, t->gradients, more);
 }
 
 static dt_status *check_size(const dt_ps_task *t, int program, int64_t rows) {

@@ -34,7 +34,7 @@ static dt_status *parse_names(dt_strategy *s, const dt_strategy_spec *spec, dt_d
 }
 
 static dt_status *name_cpus(dt_strategy *s, const dt_strategy_spec *spec) {
-    dt_device_name *names = dt_alloc(dt_size_mul((size_t)s->replicas, sizeof *names));
+    DT_LOCAL dt_device_name *names = dt_alloc(dt_size_mul((size_t)s->replicas, sizeof *names));
     dt_status *bad = NULL;
 
     if (spec->n_devices > 0) bad = parse_names(s, spec, names);
@@ -43,7 +43,6 @@ static dt_status *name_cpus(dt_strategy *s, const dt_strategy_spec *spec) {
             names[r] = (dt_device_name){.job = "localhost", .type = DT_DEVICE_CPU, .index = r};
         s->device_name[r] = dt_full_name(&names[r]);
     }
-    free(names);
     return bad;
 }
 
@@ -120,7 +119,7 @@ dt_status *dt_place_workers(dt_strategy *s, const dt_strategy_spec *spec) {
 
     DT_TRY(count_workers(spec, &workers, &each));
     /* lists the names of one worker's devices */
-    dt_device_name *first = dt_alloc(dt_size_mul((size_t)each, sizeof *first));
+    DT_LOCAL dt_device_name *first = dt_alloc(dt_size_mul((size_t)each, sizeof *first));
     dt_status *bad = spec->n_devices ? parse_names(s, spec, first) : NULL;
     if (!bad) {
         s->replicas = workers * each;
@@ -144,7 +143,6 @@ dt_status *dt_place_workers(dt_strategy *s, const dt_strategy_spec *spec) {
                                   .index = spec->n_devices ? first[i % each].index : i % each};
         s->device_name[i] = dt_full_name(&d);
     }
-    free(first);
     return bad;
 }
 
@@ -182,7 +180,7 @@ static void find_first(dt_strategy *s, placed *p) {
 /* Numbers the hosts in the order in which replicas first use them. */
 void dt_place_hosts(dt_strategy *s) {
     int cap = 0;
-    placed *p = dt_alloc(dt_size_mul((size_t)s->replicas + 1, sizeof *p));
+    DT_LOCAL placed *p = dt_alloc(dt_size_mul((size_t)s->replicas + 1, sizeof *p));
 
     s->host_of = dt_alloc(dt_size_mul((size_t)s->replicas + 1, sizeof *s->host_of));
     find_first(s, p);
@@ -196,5 +194,4 @@ void dt_place_hosts(dt_strategy *s) {
         s->host_of[r] = s->hosts++;
     }
     for (int i = 0; i < s->replicas; i++) free(p[i].host);
-    free(p);
 }

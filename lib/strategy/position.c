@@ -31,7 +31,7 @@ void dt_dist_dataset_track(dt_dist_dataset *d) {
  * as one, so the digest does not depend on the number of replicas. */
 static dt_digest digest_of(const dt_iterator *it) {
     dt_sha256 *h = dt_sha256_create();
-    dt_str type = {0};
+    dt_local_str type = {0};
 
     for (int i = 0; i < it->last.n; i++) {
         const dt_tensor *t = it->last.tensor[i];
@@ -40,7 +40,6 @@ static dt_digest digest_of(const dt_iterator *it) {
         dt_sha256_add(h, type.data, type.size);
         dt_sha256_add(h, t->data, (size_t)dt_type_bytes(&t->type));
     }
-    dt_str_release(&type);
     return dt_sha256_end(h);
 }
 

@@ -67,13 +67,12 @@ static void take_share(const dt_compiled *c, dt_sized *z) {
                                     : (dt_shard_range){.count = c->shards};
     z->share = (dt_share){.rows = z->rows, .shards = own.count};
     if (c->shards == 0) return;
-    int32_t *all = dt_alloc(dt_size_mul((size_t)c->shards + 1, sizeof *all));
+    DT_LOCAL int32_t *all = dt_alloc(dt_size_mul((size_t)c->shards + 1, sizeof *all));
     dt_cut_rows(z->rows, z->rows, c->shards, all);
     z->share.border = dt_alloc(dt_size_mul((size_t)own.count + 1, sizeof *all));
     for (int i = 0; i <= own.count; i++) z->share.border[i] = all[own.first + i] - all[own.first];
     z->share.first = all[own.first];
     z->share.rows = z->share.border[own.count];
-    free(all);
 }
 
 static dt_variable *part_of(void *user, dt_variable *whole) {

@@ -143,29 +143,25 @@ static dt_status *check_product(const dt_split *s, const char *shape) {
 }
 
 static dt_status *suggest_ways(const dt_split *s, dt_status *bad) {
-    dt_str ways = {0};
+    dt_local_str ways = {0};
 
     dt_split_ways(s->type, s->rows, s->logical, &ways);
-    bad = dt_suggest(bad, "%s", dt_str_text(&ways));
-    dt_str_release(&ways);
-    return bad;
+    return dt_suggest(bad, "%s", dt_str_text(&ways));
 }
 
 dt_status *dt_split_check_parts(const dt_split *s) {
-    dt_str shape = {0};
+    dt_local_str shape = {0};
 
     if (s->type) print_shape(s->type, s->rows, &shape);
     dt_status *bad = check_product(s, dt_str_text(&shape));
-    dt_str_release(&shape);
     return bad && s->type ? suggest_ways(s, bad) : bad;
 }
 
 dt_status *dt_split_check(const dt_split *s) {
-    dt_str shape = {0};
+    dt_local_str shape = {0};
 
     print_shape(s->type, s->rows, &shape);
     dt_status *bad = check_rank(s, dt_str_text(&shape));
     if (!bad) bad = check_sizes(s, dt_str_text(&shape));
-    dt_str_release(&shape);
     return bad ? suggest_ways(s, bad) : dt_split_check_parts(s);
 }

@@ -102,7 +102,7 @@ static int characters_left(const look *l, int64_t i) {
 
 static void measure(look *l, int64_t n) {
     bool floats = dt_dtype_is_float(l->v->type.dtype);
-    dt_str text = {0};
+    dt_local_str text = {0};
 
     for (int64_t i = 0; floats && i < n; i++)
         l->right = decimals(l, i) > l->right ? decimals(l, i) : l->right;
@@ -112,7 +112,6 @@ static void measure(look *l, int64_t n) {
         int left = floats ? characters_left(l, i) : (int)text.size;
         l->left = left > l->left ? left : l->left;
     }
-    dt_str_release(&text);
 }
 
 /* Whether to use scientific notation, by NumPy's rule: the largest value is at least 1e8, the
@@ -197,7 +196,7 @@ static void print_nothing(const dt_type *t, dt_str *out) {
 
 void dt_text_array(const dt_view *v, const char *comma, dt_str *out) {
     static const char head[] = "array(";
-    dt_str array = {0};
+    dt_local_str array = {0};
 
     dt_str_puts(out, "shape=");
     print_shape(&v->type, out);
@@ -216,7 +215,6 @@ void dt_text_array(const dt_view *v, const char *comma, dt_str *out) {
     if (!is_plain(&v->type)) dt_str_printf(&array, ", dtype=%s", dt_dtype_name(v->type.dtype));
     dt_str_putc(&array, ')');
     dt_str_printf(out, "%s%s", strchr(array.data, '\n') ? "\n" : "", array.data);
-    dt_str_release(&array);
 }
 
 /* ---- public functions ---- */

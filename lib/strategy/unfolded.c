@@ -78,8 +78,9 @@ static dt_status *take_results(dt_compiled *c, const dt_interpretation *in, dt_v
 dt_status *dt_unfolded_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg,
                            dt_view *result) {
     int replicas = c->strategy->replicas, n = c->step->n_args;
-    dt_view *parts = dt_alloc(dt_size_mul((size_t)replicas, (size_t)(n + 1) * sizeof *parts));
-    int64_t *batch = dt_alloc(dt_size_mul((size_t)replicas, sizeof *batch));
+    DT_LOCAL dt_view *parts =
+        dt_alloc(dt_size_mul((size_t)replicas, (size_t)(n + 1) * sizeof *parts));
+    DT_LOCAL int64_t *batch = dt_alloc(dt_size_mul((size_t)replicas, sizeof *batch));
     dt_interpretation in = {0};
     dt_refusal refusal = {0};
     const dt_env env = {.replicas = replicas, .refusal = &refusal};
@@ -92,7 +93,5 @@ dt_status *dt_unfolded_run(dt_compiled *c, const int32_t *offsets, const dt_view
     if (!s) s = dt_refusal_status(&refusal);
     if (!s) s = take_results(c, &in, result);
     dt_interpretation_release(&in);
-    free(parts);
-    free(batch);
     return s;
 }

@@ -68,7 +68,6 @@ static dt_status *read_initializer(dt_arena *arena, dt_named *out, const char *f
 }
 
 static dt_status *draw(dt_variable *v, const dt_variable_options *o) {
-    dt_arena *arena;
     dt_named initializer;
 
     if (!o->initializer) return NULL;
@@ -77,11 +76,10 @@ static dt_status *draw(dt_variable *v, const dt_variable_options *o) {
             DT_E_VARIABLE, NULL,
             "variable '%s' is %s, but initializers generate floats; give an initial value", v->path,
             dt_dtype_name(v->type.dtype));
-    arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     dt_status *s = read_initializer(arena, &initializer, "%s", o->initializer);
     if (!s) s = dt_initializer_check(&initializer, &v->type);
     if (!s) dt_initialize(&initializer, o->seed, 0, v);
-    dt_arena_destroy(arena);
     return s;
 }
 

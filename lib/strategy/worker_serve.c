@@ -28,11 +28,9 @@ static dt_status *push(const serving *t, const dt_frame *m, const dt_str *more) 
 
 /* Reports an error of a closure to the coordinator. Takes ownership of the error. */
 static dt_status *push_failure(const serving *t, const dt_frame *work, dt_status *bad) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_failure_write(bad, &text);
-    bad = push(t, &(dt_frame){.kind = DT_FRAME_FAILED, .number = work->number}, &text);
-    dt_str_release(&text);
-    return bad;
+    return push(t, &(dt_frame){.kind = DT_FRAME_FAILED, .number = work->number}, &text);
 }
 
 /* ---- a closure: its own errors are sent to the coordinator; only errors of the link are returned

@@ -71,7 +71,7 @@ static int argument_number(const dt_graph *g, int node) {
 
 void dt_pjrt_check_rows(const dt_graph *g, const dt_pjrt_check *c, const dt_env *env,
                         const dt_view *arg) {
-    dt_view *v = dt_alloc(dt_size_mul((size_t)c->index + 1, sizeof *v));
+    DT_LOCAL dt_view *v = dt_alloc(dt_size_mul((size_t)c->index + 1, sizeof *v));
 
     memset(v, 0, ((size_t)c->index + 1) * sizeof *v);
     for (int i = 0; i <= c->index; i++) {
@@ -90,5 +90,4 @@ void dt_pjrt_check_rows(const dt_graph *g, const dt_pjrt_check *c, const dt_env 
     look_at(c, &v[c->index], env->refusal);
     for (int i = 0; i <= c->index; i++)
         if (v[i].data && g->node[i].op->role != DT_ROLE_ARGUMENT) free(v[i].data);
-    free(v);
 }

@@ -26,7 +26,7 @@ static dt_pjrt_member *member_of(const dt_pjrt_device *d, const dt_variable *v) 
 
 /* Downloads the copy. Variables that the host has written since are not overwritten. */
 static dt_status *collect(dt_pjrt_copy *c) {
-    dt_view *row = dt_alloc(dt_size_mul((size_t)c->n_members, sizeof *row));
+    DT_LOCAL dt_view *row = dt_alloc(dt_size_mul((size_t)c->n_members, sizeof *row));
     for (int i = 0; i < c->n_members; i++) {
         dt_variable *v = c->member[i].variable;
         const bool wanted = v && v->newer == &c->member[i].holder;
@@ -40,7 +40,6 @@ static dt_status *collect(dt_pjrt_copy *c) {
             c->member[i].written = c->member[i].variable->written;
             c->member[i].variable->newer = s ? &c->member[i].holder : NULL;
         }
-    free(row);
     return s;
 }
 
@@ -138,12 +137,11 @@ dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n) {
     c->n = 0;
     c->mesh = lie->mesh ? *lie->mesh : (dt_mesh){0};
     c->lie = (dt_pjrt_lie){lie->mesh ? &c->mesh : NULL, lie->layout};
-    dt_view *row = dt_alloc(dt_size_mul((size_t)c->n_members, sizeof *row));
+    DT_LOCAL dt_view *row = dt_alloc(dt_size_mul((size_t)c->n_members, sizeof *row));
     for (int i = 0; i < c->n_members; i++)
         row[i] = (dt_view){c->row, (void *)dt_host_data(c->member[i].variable)};
     dt_status *s =
         dt_pjrt_place_stack(c->device, row, c->n_members, c->stacked, &c->lie, n, c->buffer);
-    free(row);
     if (s) return s;
     c->n = n;
     c->lost = false;

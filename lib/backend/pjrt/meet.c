@@ -177,7 +177,7 @@ void dt_pjrt_meetings_destroy(dt_pjrt_meetings *m) {
 static dt_pjrt_lent *lend_made(dt_pjrt_meetings *m, int k) {
     dt_pjrt_program *x = m->program[k];
     const dt_pjrt_flight *f = &x->flight[(x->oldest + x->n_flying - 1) % DT_PJRT_FLIGHTS];
-    dt_pjrt_loan *made = dt_alloc((size_t)(x->graph->n_results + 1) * sizeof *made);
+    DT_LOCAL dt_pjrt_loan *made = dt_alloc((size_t)(x->graph->n_results + 1) * sizeof *made);
     int n = 0;
     for (int i = 0; i < x->graph->n_results; i++)
         if (m->stays[k][i])
@@ -186,7 +186,6 @@ static dt_pjrt_lent *lend_made(dt_pjrt_meetings *m, int k) {
                                .lie = dt_pjrt_lie_of(f->over, f->over ? f->over->result : NULL, i),
                                .buffer = f->made + i * x->device->n};
     dt_pjrt_lent *l = n ? dt_pjrt_lend_made(x->device, n, made) : NULL;
-    free(made);
     return l;
 }
 

@@ -88,7 +88,7 @@ static void release_text(program_text *t) {
  * variables already have. */
 static dt_status *write_text(const dt_pjrt_program *x, const int32_t *offsets, bool names_layers,
                              program_text *out) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     dt_hlo_group *group = dt_arena_array(arena, dt_hlo_group, x->graph->n_states + 1);
     dt_hlo_request q = {.names_layers = names_layers, .group = group};
     bool any = false;
@@ -107,7 +107,6 @@ static dt_status *write_text(const dt_pjrt_program *x, const int32_t *offsets, b
         q.n_groups = 0;
         s = write_as(x, offsets, &q, out);
     }
-    dt_arena_destroy(arena);
     return s;
 }
 
@@ -142,7 +141,7 @@ static dt_status *note_line(const dt_pjrt_program *x, const int32_t *offsets, dt
  * needs. */
 static dt_status *note_memory(dt_status *s, const dt_graph *g, int64_t rows) {
     int64_t bytes[3] = {0};
-    dt_str text = {0};
+    dt_local_str text = {0};
     for (int i = 0; i < g->n_states; i++)
         bytes[g->state[i].variable->slot] += dt_type_bytes(&g->state[i].variable->type);
     for (int i = 0; i < g->n_args; i++) {
@@ -153,9 +152,7 @@ static dt_status *note_memory(dt_status *s, const dt_graph *g, int64_t rows) {
         dt_str_puts(&text, k == 0 ? "weights " : k == 1 ? ", optimizer " : ", batch ");
         dt_str_bytes(&text, (double)bytes[k]);
     }
-    s = dt_note(s, "the step has %s, besides gradients and activations", dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return dt_note(s, "the step has %s, besides gradients and activations", dt_str_text(&text));
 }
 
 dt_status *dt_pjrt_explain(const dt_pjrt_program *x, dt_status *s) {
