@@ -10,7 +10,7 @@
 
 enum { MOST_COLUMNS = 64, MOST_CELL = 40, GAP = 2 };
 
-static void take(struct table *t, dt_str *cell) {
+static void add_cell(struct table *t, dt_str *cell) {
     DT_GROW(t->cell, t->room, t->n + 1);
     t->cell[t->n++] = dt_str_take(cell);
 }
@@ -23,7 +23,7 @@ void table_text(struct table *t, const char *text) {
     const size_t bytes = text_bytes_of(all, MOST_CELL);
     dt_str_add(&cell, all, bytes);
     if (all[bytes]) dt_str_puts(&cell, "...");
-    take(t, &cell);
+    add_cell(t, &cell);
 }
 
 void table_printf(struct table *t, const char *format, ...) {
@@ -32,13 +32,13 @@ void table_printf(struct table *t, const char *format, ...) {
     va_start(args, format);
     dt_str_vprintf(&cell, format, args);
     va_end(args);
-    take(t, &cell);
+    add_cell(t, &cell);
 }
 
 void table_value(struct table *t, double value) {
     dt_str cell = {0};
     put_value(&cell, value);
-    take(t, &cell);
+    add_cell(t, &cell);
 }
 
 static int width_of(const struct table *t, int column) {

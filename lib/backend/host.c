@@ -10,7 +10,7 @@
 
 static_assert((int)DT_HOST_SETS >= (int)DT_MAX_SIMD, "all sets have room");
 
-static dt_host_library look_at(const char *name, dt_status *(*open)(dt_gemm_library *)) {
+static dt_host_library find_library(const char *name, dt_status *(*open)(dt_gemm_library *)) {
     dt_gemm_library l = {0};
     dt_status *s = open(&l);
     dt_host_library found = {name, !s, dt_strdup(s ? dt_status_text(s) : l.about)};
@@ -36,8 +36,8 @@ dt_status *dt_host_facts_find(dt_host_facts *out) {
                            .limited = dt_instructions_limit()};
     for (int i = 0; i < out->sets; i++) out->set[i] = set[i]->name;
     out->library[0] = about_own(chosen);
-    out->library[1] = look_at("openblas", dt_gemm_open_openblas);
-    out->library[2] = look_at("onednn", dt_gemm_open_onednn);
+    out->library[1] = find_library("openblas", dt_gemm_open_openblas);
+    out->library[2] = find_library("onednn", dt_gemm_open_onednn);
     return NULL;
 }
 

@@ -134,8 +134,8 @@ static const char *below(const char *group, const char *root) {
     return inside && strcmp(group + n, "/") != 0 ? group + n : "";
 }
 
-static void look(const hierarchy *h, const char *root, char *groups, char *mounts,
-                 dt_memory_limit *l) {
+static void read_limit(const hierarchy *h, const char *root, char *groups, char *mounts,
+                       dt_memory_limit *l) {
     char group[PATH_MAX], of[PATH_MAX], point[PATH_MAX];
     find_group(h, groups, group, sizeof group);
     if (!*group || !find_mount(h, mounts, of, point, sizeof point)) return;
@@ -162,7 +162,8 @@ bool dt_memory_limit_of_group(const char *root, dt_memory_limit *l) {
         dt_str_clear(&path);
         dt_str_printf(&path, "%s/proc/self/mountinfo", root);
         read_text(dt_str_text(&path), &mounts);
-        if (groups.size && mounts.size) look(&hierarchies[i], root, groups.data, mounts.data, l);
+        if (groups.size && mounts.size)
+            read_limit(&hierarchies[i], root, groups.data, mounts.data, l);
     }
     return l->bytes < none;
 }

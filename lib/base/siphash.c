@@ -18,7 +18,7 @@ static void mix(uint64_t v[4], int rounds) {
     }
 }
 
-static void take(uint64_t v[4], uint64_t word) {
+static void absorb(uint64_t v[4], uint64_t word) {
     v[3] ^= word;
     mix(v, 2);
     v[0] ^= word;
@@ -37,8 +37,8 @@ uint64_t dt_siphash(const dt_siphash_key *key, const void *bytes, size_t n) {
                      b ^ 0x7465646279746573u};
     const unsigned char *p = bytes;
     size_t left = n;
-    for (; left >= 8; p += 8, left -= 8) take(v, word_of(p, 8));
-    take(v, word_of(p, left) | (uint64_t)n << 56);
+    for (; left >= 8; p += 8, left -= 8) absorb(v, word_of(p, 8));
+    absorb(v, word_of(p, left) | (uint64_t)n << 56);
     v[2] ^= 0xff;
     mix(v, 4);
     return v[0] ^ v[1] ^ v[2] ^ v[3];

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "coll/links.h"
 
-static const int *place(const dt_collective_request *x, int group, int rank) {
+static const int *coordinates_of(const dt_collective_request *x, int group, int rank) {
     return &x->place[4 * (group * x->ranks + rank)];
 }
 
@@ -19,7 +19,7 @@ static const int *place(const dt_collective_request *x, int group, int rank) {
 static void add_step(dt_loads *l, const dt_collective_request *x, bool back) {
     for (int g = 0; g < x->groups; g++)
         for (int r = 0; r < x->ranks; r++) {
-            const int *a = place(x, g, r), *b = place(x, g, (r + 1) % x->ranks);
+            const int *a = coordinates_of(x, g, r), *b = coordinates_of(x, g, (r + 1) % x->ranks);
             dt_loads_add(l, back ? b : a, back ? a : b, 1);
         }
 }
@@ -72,8 +72,8 @@ dt_wire_price dt_ring_cost(const dt_collective_request *x, bool both, const dt_w
 static void add_distance(dt_loads *l, const dt_collective_request *x, int distance, double bytes) {
     for (int g = 0; g < x->groups; g++)
         for (int r = 0; r < x->ranks; r++)
-            dt_loads_add(l, place(x, g, r), place(x, g, (r - distance + x->ranks) % x->ranks),
-                         bytes);
+            dt_loads_add(l, coordinates_of(x, g, r),
+                         coordinates_of(x, g, (r - distance + x->ranks) % x->ranks), bytes);
 }
 
 dt_wire_price dt_doubling_cost(const dt_collective_request *x, const dt_wires *w) {
@@ -109,13 +109,14 @@ static void add_all_pairs(dt_loads *l, const dt_collective_request *x) {
     for (int g = 0; g < x->groups; g++)
         for (int a = 0; a < x->ranks; a++)
             for (int d = 1; d < x->ranks; d += step)
-                dt_loads_add(l, place(x, g, a), place(x, g, (a + d) % x->ranks), each);
+                dt_loads_add(l, coordinates_of(x, g, a), coordinates_of(x, g, (a + d) % x->ranks),
+                             each);
 }
 
 static void add_neighbours(dt_loads *l, const dt_collective_request *x) {
     for (int g = 0; g < x->groups; g++)
         for (int r = 0; r + 1 < x->ranks; r++)
-            dt_loads_add(l, place(x, g, r), place(x, g, r + 1), x->bytes);
+            dt_loads_add(l, coordinates_of(x, g, r), coordinates_of(x, g, r + 1), x->bytes);
 }
 
 dt_wire_price dt_direct_cost(const dt_collective_request *x, const dt_wires *w) {
@@ -158,9 +159,11 @@ static dt_branch branch_in_grid(const dt_grid *grid, const int *root, const int 
  * side of rank 0. */
 dt_branch dt_branch_to(const dt_collective_request *x, const dt_grid *grid, int group, int rank) {
     const bool behind = 2 * rank > x->ranks;
-    if (grid) return branch_in_grid(grid, place(x, group, 0), place(x, group, rank));
+    if (grid)
+        return branch_in_grid(grid, coordinates_of(x, group, 0), coordinates_of(x, group, rank));
     dt_branch b = {.depth = behind ? x->ranks - rank : rank};
-    memcpy(b.from, place(x, group, behind ? (rank + 1) % x->ranks : rank - 1), sizeof b.from);
+    memcpy(b.from, coordinates_of(x, group, behind ? (rank + 1) % x->ranks : rank - 1),
+           sizeof b.from);
     return b;
 }
 
@@ -172,7 +175,7 @@ dt_wire_price dt_spread_cost(const dt_collective_request *x, const dt_grid *grid
     for (int g = 0; g < x->groups; g++)
         for (int r = 1; r < x->ranks; r++) {
             const dt_branch b = dt_branch_to(x, grid, g, r);
-            dt_loads_add(&l, b.from, place(x, g, r), 1);
+            dt_loads_add(&l, b.from, coordinates_of(x, g, r), 1);
             depth = b.depth > depth ? b.depth : depth;
         }
     const double all = dt_wires_round(w, 0, dt_loads_link(&l) * x->bytes,

@@ -115,7 +115,7 @@ static const char *anchor_of(const yaml_event_t *e) {
     return (const char *)name;
 }
 
-static dt_location place_of(reader *r, const yaml_event_t *e) {
+static dt_location location_of(reader *r, const yaml_event_t *e) {
     dt_location at = dt_yaml_place(&r->text, e->start_mark, e->end_mark);
     if (e->type == YAML_MAPPING_START_EVENT || e->type == YAML_SEQUENCE_START_EVENT) at.width = 0;
     if (anchor_of(e) || tag_of(e)) dt_yaml_skip_properties(&at);
@@ -237,7 +237,7 @@ static dt_status *bad_key(reader *r, const yaml_event_t *e, const char *key,
 
 static void take_key(reader *r, const yaml_event_t *e) {
     const char *key = (const char *)e->data.scalar.value;
-    dt_location at = place_of(r, e);
+    dt_location at = location_of(r, e);
     check_nul(r, e, &at);
     dt_status *fault = bad_key(r, e, key, &at);
     if (fault) {
@@ -313,7 +313,7 @@ static dt_status *take_scalar(reader *r, const yaml_event_t *e) {
     dt_tree *node = dt_arena_new(r->arena, dt_tree);
     node->quoted = r->before.quoted;
     node->kind = node->quoted || !is_null(text) ? DT_TREE_SCALAR : DT_TREE_NULL;
-    node->at = place_of(r, e);
+    node->at = location_of(r, e);
     node->text = dt_arena_strdup(r->arena, text);
     r->bytes += e->data.scalar.length;
     DT_TRY(count_nodes(r, 1, &node->at));
@@ -324,7 +324,7 @@ static dt_status *take_scalar(reader *r, const yaml_event_t *e) {
 }
 
 static dt_status *open_level(reader *r, const yaml_event_t *e, dt_tree_kind kind) {
-    dt_location at = place_of(r, e);
+    dt_location at = location_of(r, e);
     DT_TRY(check_depth(r, r->depth + 1, &at));
     DT_TRY(count_nodes(r, 1, &at));
     check_tag(r, e);

@@ -42,7 +42,7 @@ typedef struct life {
     int node, from, to;
 } life;
 
-static int place_of(const holding *h, int i) {
+static int position_of(const holding *h, int i) {
     return h->k->of[i] >= 0 ? h->place[h->k->of[i]] : i;
 }
 
@@ -69,7 +69,7 @@ static void follow_inputs(const holding *h, int i, flow *f) {
         if (h->k->of[from] == h->k->of[i] || h->g->node[from].n_in == 0) continue;
         int64_t bytes = bytes_of(h, from, true);
         f->largest = bytes > f->largest ? bytes : f->largest;
-        f->ready = place_of(h, from) > f->ready ? place_of(h, from) : f->ready;
+        f->ready = position_of(h, from) > f->ready ? position_of(h, from) : f->ready;
     }
 }
 
@@ -192,17 +192,18 @@ static void start_early(const holding *h, span *s) {
             before = now;
             now = after;
         }
-        if (before >= 0) s[i].first = place_of(h, before);
+        if (before >= 0) s[i].first = position_of(h, before);
     }
 }
 
 static span *spans_of(const holding *h) {
     span *s = dt_arena_array(h->arena, span, h->g->n_nodes + 1);
     for (int i = 0; i < h->g->n_nodes; i++)
-        s[i] = (span){.first = place_of(h, i), .last = -1, .again = h->g->n_nodes, .end = -1};
+        s[i] = (span){.first = position_of(h, i), .last = -1, .again = h->g->n_nodes, .end = -1};
     for (int i = 0; i < h->g->n_nodes; i++)
         for (int k = 0; k < h->g->node[i].n_in && !dt_is_from_host(&h->g->node[i]); k++)
-            read_at(&s[dt_priced_source(h->r, h->g->node[i].in[k])], place_of(h, i), h->forward[i]);
+            read_at(&s[dt_priced_source(h->r, h->g->node[i].in[k])], position_of(h, i),
+                    h->forward[i]);
     for (int i = 0; i < h->r->program->local->n_results; i++)
         s[dt_priced_source(h->r, h->g->result[i].node)].end = h->g->n_nodes;
     start_early(h, s);

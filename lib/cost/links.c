@@ -67,7 +67,7 @@ void dt_links_destroy(dt_links *l) {
 
 /* ---- places ---- */
 
-static const int *place_of(const dt_links *l, int device) {
+static const int *coordinates_of(const dt_links *l, int device) {
     const dt_mesh *m = &l->r->program->mesh;
     dt_mesh_axes all = ((dt_mesh_axes)1 << m->n) - 1;
     int replica = m->replicas ? dt_mesh_rank(m, device, m->replicas) : 0,
@@ -89,7 +89,7 @@ static int *groups_over(const dt_links *l, dt_mesh_axes axes, dt_collective_requ
     for (int d = 0; d < dt_mesh_devices(m); d++)
         if (dt_mesh_rank(m, d, m->time) == 0)
             memcpy(&place[4 * (dt_mesh_rank(m, d, others) * x->ranks + dt_mesh_rank(m, d, axes))],
-                   place_of(l, d), 4 * sizeof *place);
+                   coordinates_of(l, d), 4 * sizeof *place);
     return place;
 }
 

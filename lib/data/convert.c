@@ -67,7 +67,7 @@ static int rank_of(const dt_element_spec *e) {
 
 /* The index of a column: found by name, or equal to the number that is its name if the files have
  * no header. The job has been checked, so the name is a number that every record reaches. */
-static int place_of(conversion *c, const char *name) {
+static int column_index(conversion *c, const char *name) {
     int64_t at = 0;
     if (c->no_header) dt_parse_int64(name, &at);
     while (!c->no_header && at < c->columns && strcmp(c->column[at].name, name) != 0) at++;
@@ -77,7 +77,7 @@ static int place_of(conversion *c, const char *name) {
 
 static void place_own(conversion *c, const dt_element_spec *e) {
     for (int i = 0; i < e->stored->columns.n; i++) {
-        const int at = place_of(c, e->stored->columns.v[i]);
+        const int at = column_index(c, e->stored->columns.v[i]);
         if (c->from[at].element && rank_of(e) <= rank_of(c->from[at].element)) continue;
         c->from[at] = (origin){e, i};
         c->column[at] =

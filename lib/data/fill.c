@@ -230,7 +230,7 @@ typedef struct example {
 
 /* Where element e of an example is decoded to: the cache, the batch, or the thread's own buffer.
  * NULL: an element of a partner that is not needed. */
-static void *place_of(const dt_filler *f, int e, const example *x) {
+static void *destination_of(const dt_filler *f, int e, const example *x) {
     const track *t = &f->tracks[e];
     void *place = x->kept ? dt_example_cache_place(f->rows->kept, t->index, x->row) : NULL;
     return place           ? place
@@ -243,7 +243,7 @@ static dt_status *read_example(dt_filler *f, const example *x, int64_t spent_ns[
                                int64_t *since) {
     dt_examples *from = f->rows->x;
     for (int e = 0; e < f->n; e++)
-        f->wanted[f->tracks[e].index] = f->tracks[e].whole ? NULL : place_of(f, e, x);
+        f->wanted[f->tracks[e].index] = f->tracks[e].whole ? NULL : destination_of(f, e, x);
     f->record.fetched_ns = 0;
     dt_status *s = from->reader->at(from, x->row, &f->record, f->wanted);
     if (f->record.fetched_ns) {
@@ -279,8 +279,8 @@ static dt_status *read_examples(dt_filler *f, const dt_piece *p, int64_t spent_n
         }
         for (int e = 0; e < f->n; e++) {
             if (f->tracks[e].whole) continue;
-            pair(f, e, i, place_of(f, e, &other));
-            DT_TRY(turn(f, p, e, i, place_of(f, e, &x)));
+            pair(f, e, i, destination_of(f, e, &other));
+            DT_TRY(turn(f, p, e, i, destination_of(f, e, &x)));
         }
         spend(&spent_ns[DT_SPENT_MAP], &since);
     }

@@ -107,7 +107,7 @@ static dt_status *hash_all(const taking *t, dt_identity *out, dt_sha256 *all) {
     return NULL;
 }
 
-static dt_status *take(taking *t, dt_identity *out) {
+static dt_status *hash_files(taking *t, dt_identity *out) {
     DT_TRY(count(t, out));
     t->hashed = out->hashed = out->files > MOST_FILES   ? DT_HASHED_SIZES
                               : out->bytes > MOST_BYTES ? DT_HASHED_ENDS
@@ -126,5 +126,5 @@ dt_status *dt_identity_take(const dt_dataset *d, dt_part part, const atomic_bool
     taking t = {.x = d->rows[part].x, .stop = stop};
     *out = (dt_identity){0};
     if (d->pipe || !t.x || (part != DT_PART_TRAIN && t.x == d->rows[DT_PART_TRAIN].x)) return NULL;
-    return take(&t, out);
+    return hash_files(&t, out);
 }

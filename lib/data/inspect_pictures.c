@@ -70,7 +70,7 @@ static void note_fault(look *l, dt_status *s) {
     dt_status_free(s);
 }
 
-static void look_at(look *l, const char *path) {
+static void inspect_picture(look *l, const char *path) {
     dt_str file = {0};
     dt_image_header h = {0};
     dt_status *s = dt_file_read(path, LARGEST_FILE, &file);
@@ -114,7 +114,7 @@ static dt_status *look_through(look *l, const char *folder) {
     DT_GROW(l->classes, l->cap, l->n + 1);
     class *c = &l->classes[l->n++];
     *c = (class){.name = dt_arena_strdup(l->arena, strrchr(folder, '/') + 1), .pictures = files.n};
-    for (int i = 0; !s && i < files.n; i++) look_at(l, files.v[i]);
+    for (int i = 0; !s && i < files.n; i++) inspect_picture(l, files.v[i]);
     l->pictures += c->pictures;
     dt_paths_release(&files);
     return s;

@@ -27,7 +27,7 @@ static int64_t count_words(const char *text) {
     return n;
 }
 
-static void look_at(look *l, const char *path) {
+static void inspect_text(look *l, const char *path) {
     dt_str text = {0};
     dt_status *s = dt_text_files_read(path, &text);
     if (s && l->facts.broken++ < REPORTED) dt_str_printf(&l->faults, "%s\n", dt_status_text(s));
@@ -42,7 +42,7 @@ static void look_at(look *l, const char *path) {
 static dt_status *look_through(look *l, const char *folder, int class) {
     dt_paths files = {0};
     dt_status *s = dt_text_files_list(folder, &files);
-    for (int i = 0; !s && i < files.n; i++) look_at(l, files.v[i]);
+    for (int i = 0; !s && i < files.n; i++) inspect_text(l, files.v[i]);
     l->texts[class] = files.n;
     l->facts.texts += files.n;
     dt_paths_release(&files);

@@ -30,7 +30,7 @@ static const char *recorded(const dt_tree *t, const char *path) {
 static const char characters[] =
     "characters of dataset.train"; /* used in messages like the name of a file */
 
-static void keep(dt_dataset *d, const char *name, const char *bytes, size_t n) {
+static void cache_file(dt_dataset *d, const char *name, const char *bytes, size_t n) {
     const dt_digest digest = dt_sha256_of(bytes, n);
     dt_pair *all = dt_arena_array(d->arena, dt_pair, d->n_named + 1);
     for (int i = 0; i < d->n_named; i++) all[i] = d->named[i];
@@ -45,7 +45,7 @@ static dt_status *add(dt_dataset *d, const char *path) {
     if (is_known(d, name)) return NULL;
     char *file = dt_path_join(d->spec.directory, path);
     dt_status *s = dt_file_read(file, LARGEST_FILE, &bytes);
-    if (!s) keep(d, name, dt_str_text(&bytes), bytes.size);
+    if (!s) cache_file(d, name, dt_str_text(&bytes), bytes.size);
     free(file);
     dt_str_release(&bytes);
     return s;
@@ -56,7 +56,7 @@ dt_status *dt_dataset_hash_named(dt_dataset *d) {
         const dt_rows *r = &d->rows[p];
         if (r->x && r->x->named) DT_TRY(add(d, r->x->named));
         if (r->x && r->x->characters && !is_known(d, characters))
-            keep(d, characters, r->x->characters, strlen(r->x->characters));
+            cache_file(d, characters, r->x->characters, strlen(r->x->characters));
         for (int e = 0; r->x && e < d->n; e++)
             for (int i = 0; dt_map_plan_file(r->plan[e], i); i++)
                 DT_TRY(add(d, dt_map_plan_file(r->plan[e], i)));

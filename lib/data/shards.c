@@ -25,7 +25,7 @@ typedef struct shared {
     int64_t *shown; /* [workers * SHOWN] the first examples of each worker */
 } shared;
 
-static void take(shared *x, int64_t worker, int64_t number) {
+static void count_example(shared *x, int64_t worker, int64_t number) {
     if (x->read[worker] < SHOWN) x->shown[worker * SHOWN + x->read[worker]] = number;
     x->read[worker]++;
     x->times[number] += x->times[number] < UINT8_MAX;
@@ -39,7 +39,8 @@ static void run_step(shared *x, dt_workers *w, int64_t step, dt_arena *arena) {
             *pass = dt_arena_array(arena, int64_t, rows + 1);
     dt_workers_deal(w, &(dt_dealt){.step = step, .count = rows, .example = example, .pass = pass});
     for (int64_t r = 0; r < all; r++)
-        for (int32_t i = offsets[r]; i < offsets[r + 1]; i++) take(x, r / w->replicas, example[i]);
+        for (int32_t i = offsets[r]; i < offsets[r + 1]; i++)
+            count_example(x, r / w->replicas, example[i]);
 }
 
 /* Deals all steps of an epoch. If the workers follow the order of one process, a batch has at most

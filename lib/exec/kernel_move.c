@@ -69,7 +69,7 @@ static void merge_dimensions(box *b) {
     }
 }
 
-static moves *keep(dt_step *step, const box *boxes, int n) {
+static moves *make_moves(dt_step *step, const box *boxes, int n) {
     moves *m = dt_alloc(sizeof *m + dt_size_mul((size_t)n, sizeof *boxes));
     for (int i = 0; i < n; i++) {
         m->box[i] = boxes[i];
@@ -80,7 +80,7 @@ static moves *keep(dt_step *step, const box *boxes, int n) {
 }
 
 static dt_status *keep_one(dt_step *step, box b) {
-    keep(step, &b, 1);
+    make_moves(step, &b, 1);
     return NULL;
 }
 
@@ -127,7 +127,7 @@ static void add_parts(parts *p, int node) {
 static dt_status *side_by_side(dt_exec *x, dt_step *step, int axis) {
     parts p = {.x = x, .node = step->node, .axis = axis};
     add_parts(&p, step->node);
-    keep(step, p.box, p.n);
+    make_moves(step, p.box, p.n);
     free(p.box);
     return NULL;
 }
@@ -202,7 +202,7 @@ static dt_status *prepare_pad(dt_exec *x, dt_step *step) {
     const dt_pad_attr *a = x->g->node[step->node].attr;
     box b = box_of(x, step->node, 0);
     for (int d = 0; d < b.rank; d++) place_padded(&b, d, a, x->type[step->node].dim[d]);
-    moves *m = keep(step, &b, 1);
+    moves *m = make_moves(step, &b, 1);
     m->fills = true;
     m->fill = a->value;
     return NULL;

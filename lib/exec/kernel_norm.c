@@ -74,13 +74,13 @@ static bool next(walker *w) {
 }
 
 /* The current rows of a node's value as floats: in place, or in part `at` of the scratch. */
-static float *place(const walker *w, int node, int at) {
+static float *rows_as_floats(const walker *w, int node, int at) {
     if (!dt_is_stored_narrow(w->c->x, node)) return dt_floats(w->c->x, node) + w->row * w->features;
     return (float *)w->c->scratch + at * w->most * w->features;
 }
 
 static const float *fetch(const walker *w, int node, int at) {
-    float *to = place(w, node, at);
+    float *to = rows_as_floats(w, node, at);
     dt_fetch_floats(w->c->x, node, w->row * w->features, w->some * w->features, to);
     return to;
 }
@@ -109,7 +109,7 @@ static void run(const dt_kernel_call *c) {
         dt_norm_args a = arguments(&w, n);
         a.gamma = dt_floats(x, n->in[1]);
         a.beta = dt_floats(x, n->in[2]);
-        a.out = place(&w, c->step->node, 2);
+        a.out = rows_as_floats(&w, c->step->node, 2);
         x->engine->simd->rows->norm(&a);
         store(&w, c->step->node, a.out);
     }
@@ -133,7 +133,7 @@ static void run_grad(const dt_kernel_call *c) {
         dt_norm_args a = arguments(&w, n);
         a.gamma = dt_floats(x, n->in[1]);
         a.dy = fetch(&w, n->in[2], 1);
-        a.out = place(&w, c->step->node, 2);
+        a.out = rows_as_floats(&w, c->step->node, 2);
         x->engine->simd->rows->norm_grad(&a);
         store(&w, c->step->node, a.out);
     }

@@ -142,7 +142,7 @@ static int count_narrow(const dt_exec *x) {
     return n;
 }
 
-static void settle(dt_exec *x) {
+static void object_until_stable(dt_exec *x) {
     for (int before = -1, now = count_narrow(x); now != before; before = now, now = count_narrow(x))
         for (int i = 0; i < x->g->n_nodes; i++)
             if (touches_narrow(x, i)) object(x, i);
@@ -169,7 +169,7 @@ void dt_choose_storage(dt_exec *x) {
     find_exact(&s);
     find_wanted(&s);
     list_candidates(&s);
-    settle(x);
+    object_until_stable(x);
     find_renamed(&s);
     free(s.exact);
     free(s.wanted);

@@ -55,7 +55,7 @@ static bool is_splat(const emitter *e, int in) {
     return in < 0 && e->p->operand[-1 - in].layout == DT_STRIP_SPLAT;
 }
 
-static dt_vex_operand place_of(const emitter *e, int in) {
+static dt_vex_operand operand_of(const emitter *e, int in) {
     int node = dt_strip_stream(e->p, in);
     if (in >= 0 && e->vector[in] >= 0) return vector(e->vector[in]);
     if (node >= 0) return stream_of(e, node, dt_strip_formats[load_of(e, in)].scale);
@@ -89,7 +89,7 @@ static void emit_rows(const emitter *e, const dt_strip_line *l, dt_vex_operand r
  * memory, only one is read. */
 static void emit_load(const emitter *e, int in, int to) {
     dt_strip_op op = load_of(e, in);
-    dt_vex_operand from = place_of(e, in);
+    dt_vex_operand from = operand_of(e, in);
     if (from.vector < 0 && e->one) {
         dt_code_vex(e->c, dt_strip_formats[op].load_one, to,
                     dt_strip_formats[op].load_one == DT_VEX_LOAD_32 ? -1 : to, &from, 0);
@@ -106,7 +106,7 @@ static void emit_store(const emitter *e, int from, dt_vex_operand to, dt_strip_o
 /* An instruction of one line reads its last input from memory; others need theirs in registers. */
 static dt_vex_operand emit_input(const emitter *e, const dt_strip_code *code, int k) {
     const dt_strip_line *l = dt_strip_row_of(e->p, code);
-    dt_vex_operand at = place_of(e, code->in[k]);
+    dt_vex_operand at = operand_of(e, code->in[k]);
     bool in_place = l[1].what == DT_VEX_NONE && l[0].b == X + k &&
                     load_of(e, code->in[k]) == DT_S_COPY && (!e->one || is_splat(e, code->in[k]));
     if (at.vector >= 0 || in_place) return at;
@@ -137,7 +137,7 @@ static bool reads(const dt_strip_code *c, int result) {
 
 /* A free register; else, of the values that c does not read, the register of the one whose last
  * reader is furthest away. */
-static int take(emitter *e, const dt_strip_code *c) {
+static int free_register(emitter *e, const dt_strip_code *c) {
     int latest = -1;
     for (int v = 0; v < VALUES; v++) {
         if (e->holds[v] < 0) return v;
@@ -179,7 +179,7 @@ static void emit_instruction(emitter *e, int i) {
     for (int k = 0; k < c->n_in; k++) name[X + k] = emit_input(e, c, k);
     for (int k = 0; k < c->n_in; k++)
         if (c->in[k] >= 0 && e->last[c->in[k]] == i) release(e, c->in[k]);
-    int v = take(e, c);
+    int v = free_register(e, c);
     e->vector[i] = v;
     e->holds[v] = i;
     name[R] = vector(v);
@@ -188,7 +188,7 @@ static void emit_instruction(emitter *e, int i) {
 }
 
 static void emit_sum(const emitter *e, const dt_strip_sum *s) {
-    dt_vex_operand sums = strip_register(s->reg, 2), term = place_of(e, s->in);
+    dt_vex_operand sums = strip_register(s->reg, 2), term = operand_of(e, s->in);
     int sum = TEMPORARY + 1;
     if (term.vector < 0) {
         emit_load(e, s->in, TEMPORARY);
@@ -205,7 +205,7 @@ static void emit_prefetches(const emitter *e) {
     for (int o = 0; o < e->p->n_operands; o++)
         for (int k = 0; k < e->pass->n_streams && e->p->operand[o].far; k++)
             if (e->pass->stream[k] == e->p->operand[o].node) {
-                dt_vex_operand at = place_of(e, -1 - o);
+                dt_vex_operand at = operand_of(e, -1 - o);
                 at.at = (int32_t)e->p->strip << at.scale;
                 dt_code_prefetch(e->c, &at);
             }

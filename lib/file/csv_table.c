@@ -305,7 +305,7 @@ static dt_status *find_kept(const dt_row_source *s, table *t) {
     return NULL;
 }
 
-static dt_status *kept(const dt_row_source *s, int i, dt_str *out, bool *json) {
+static dt_status *append_kept(const dt_row_source *s, int i, dt_str *out, bool *json) {
     const table *t = s->state;
     *json = false;
     if (t->keep[i] >= t->csv.n) return NULL; /* the row has too few fields */
@@ -429,8 +429,11 @@ static dt_status *record_at(const dt_row_source *s, const dt_row_record *r, void
 }
 
 static dt_status *open_table(dt_row_source *s) {
-    static const dt_row_reader reader = {
-        .next = next_record, .holds = holds, .at = record_at, .kept = kept, .close = close_table};
+    static const dt_row_reader reader = {.next = next_record,
+                                         .holds = holds,
+                                         .at = record_at,
+                                         .kept = append_kept,
+                                         .close = close_table};
     table *t = s->state = dt_arena_new(s->arena, table);
     dt_missing_keep_all(s);
     t->index = dt_arena_array(s->arena, int *, s->n);

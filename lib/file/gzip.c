@@ -97,7 +97,7 @@ static dt_status *begin(dt_inflow *f, int window_bits) {
 }
 
 /* Looks for gzip's first bytes. Reads them by offset, so the file's position stays at the front. */
-static dt_status *look(dt_inflow *f) {
+static dt_status *detect_gzip(dt_inflow *f) {
     unsigned char magic[2];
     if (f->size < 2) return NULL;
     DT_TRY(dt_file_pread(f->fd, f->path, magic, sizeof magic, 0));
@@ -135,7 +135,7 @@ dt_status *dt_inflow_open_member(dt_inflow **out, const char *path, const dt_inf
     f->left = INT64_MAX;
     f->what = "gzip";
     dt_status *s = dt_file_open(path, &f->fd, &f->size);
-    if (!s) s = m ? begin_member(f, m) : look(f);
+    if (!s) s = m ? begin_member(f, m) : detect_gzip(f);
     if (s) {
         dt_inflow_close(f);
         f = NULL;

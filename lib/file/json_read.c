@@ -218,7 +218,7 @@ static void lend_list(const dt_json_member *m, const json_t *list, void *out) {
     *(int *)((char *)out + m->count) = count;
 }
 
-static void lend(const dt_json_member *m, const json_t *value, void *out) {
+static void lend_member(const dt_json_member *m, const json_t *value, void *out) {
     void *at = (char *)out + m->offset;
     const int64_t n = dt_json_count(value);
     switch (m->kind) {
@@ -237,7 +237,7 @@ static void lend(const dt_json_member *m, const json_t *value, void *out) {
 
 void dt_json_members_lend(const json_t *object, const dt_json_member *table, void *out) {
     for (const dt_json_member *m = table; m->key || m->put; m++)
-        if (m->key) lend(m, json_object_get(object, m->key), out);
+        if (m->key) lend_member(m, json_object_get(object, m->key), out);
 }
 
 bool dt_json_texts(dt_arena *arena, const json_t *list, dt_texts *out) {

@@ -140,7 +140,7 @@ static bool put_kept(dt_json_cursor *c, dt_str *out, bool *json) {
 }
 
 /* Appends the value of a kept key. The row has been read, so it is valid JSON. */
-static dt_status *kept(const dt_row_source *s, int i, dt_str *out, bool *json) {
+static dt_status *append_kept(const dt_row_source *s, int i, dt_str *out, bool *json) {
     const lines *l = s->state;
     const dt_json_values *v = &l->values;
     const dt_json_place place = {s->path, v->text, v->row_line, v->row_col};
@@ -176,7 +176,7 @@ static dt_status *line_at(const dt_row_source *s, const dt_row_record *r, void *
 
 static dt_status *open_lines(dt_row_source *s) {
     static const dt_row_reader reader = {
-        .next = next_row, .holds = holds, .at = line_at, .kept = kept, .close = close_lines};
+        .next = next_row, .holds = holds, .at = line_at, .kept = append_kept, .close = close_lines};
     lines *l = s->state = dt_arena_new(s->arena, lines);
     dt_missing_keep_all(s);
     dt_jsonl_names_make(s, &l->names);

@@ -361,7 +361,7 @@ static void put_label_keys(const survey *v, dt_json *j) {
     dt_json_close(j, '}');
 }
 
-static dt_status *look(const dt_survey_request *q) {
+static dt_status *survey_file(const dt_survey_request *q) {
     survey v = {.whole = true};
     for (int i = 0; i < q->n; i++) DT_TRY(look_through(&v, q->path[i]));
     if (v.rows == 0) return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", q->path[0]);
@@ -393,7 +393,7 @@ const dt_format dt_format_libsvm = {
     .content = DT_CONTENT_OTHER,
     .sniff = sniff,
     .open = open_lines,
-    .survey = look,
+    .survey = survey_file,
     .check = dt_records_check,
     .declare = declare,
     .open_part = dt_records_open_part,

@@ -37,7 +37,7 @@ static void skip_blanks(reader *r) {
 }
 
 /* Skips blanks, and the character c if it follows. Returns whether it did. */
-static bool take(reader *r, char c) {
+static bool skip_char(reader *r, char c) {
     skip_blanks(r);
     if (r->at == r->end || *r->at != c) return false;
     r->at++;
@@ -54,7 +54,7 @@ static bool take_word(reader *r, const char *word) {
 
 /* Reads 'text' or "text" without escapes, shorter than `room`. */
 static bool take_string(reader *r, char *out, size_t room) {
-    char quote = take(r, '\'') ? '\'' : take(r, '"') ? '"' : '\0';
+    char quote = skip_char(r, '\'') ? '\'' : skip_char(r, '"') ? '"' : '\0';
     if (!quote) return false;
     const char *close = memchr(r->at, quote, (size_t)(r->end - r->at));
     if (!close || (size_t)(close - r->at) >= room) return false;
@@ -108,7 +108,7 @@ static dt_status *set_descr(reader *r, const char *text) {
 
 static dt_status *read_descr(reader *r) {
     char text[LONGEST_DESCR];
-    if (take(r, '['))
+    if (skip_char(r, '['))
         return dt_fail(
             DT_E_DATA_TYPE, NULL,
             "%s: structured arrays are not supported; save each field as a separate array",
@@ -126,7 +126,7 @@ static dt_status *read_dim(reader *r, int64_t *out) {
     char digits[32];
     size_t n = 0;
     skip_blanks(r);
-    bool negative = take(r, '-');
+    bool negative = skip_char(r, '-');
     while (r->at < r->end && *r->at >= '0' && *r->at <= '9' && n < sizeof digits - 1)
         digits[n++] = *r->at++;
     digits[n] = '\0';
@@ -135,19 +135,19 @@ static dt_status *read_dim(reader *r, int64_t *out) {
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: negative dimension -%s", r->path, digits);
     if (!dt_parse_int64(digits, out))
         return dt_fail(DT_E_DATA_SIZE, NULL, "%s: shape overflows: dimension %s", r->path, digits);
-    take(r, 'L'); /* Python 2 wrote an L after long integers */
+    skip_char(r, 'L'); /* Python 2 wrote an L after long integers */
     return NULL;
 }
 
 static dt_status *read_shape(reader *r) {
     dt_type *t = &r->out->type;
-    if (!take(r, '(')) return not_a_dictionary(r);
-    while (!take(r, ')')) {
+    if (!skip_char(r, '(')) return not_a_dictionary(r);
+    while (!skip_char(r, ')')) {
         if (t->rank == DT_MAX_RANK)
             return dt_fail(DT_E_DATA_FILE, NULL, "%s: more than %d dimensions", r->path,
                            DT_MAX_RANK);
         DT_TRY(read_dim(r, &t->dim[t->rank++]));
-        bool comma = take(r, ',');
+        bool comma = skip_char(r, ',');
         if (!comma && !(r->at < r->end && *r->at == ')')) return not_a_dictionary(r);
     }
     return NULL;
@@ -156,7 +156,7 @@ static dt_status *read_shape(reader *r) {
 static dt_status *read_entry(reader *r, bool *fortran) {
     char key[16];
     bool *seen;
-    if (!take_string(r, key, sizeof key) || !take(r, ':')) return not_a_dictionary(r);
+    if (!take_string(r, key, sizeof key) || !skip_char(r, ':')) return not_a_dictionary(r);
     seen = strcmp(key, "descr") == 0           ? &r->has_descr
            : strcmp(key, "fortran_order") == 0 ? &r->has_order
            : strcmp(key, "shape") == 0         ? &r->has_shape
@@ -170,10 +170,10 @@ static dt_status *read_entry(reader *r, bool *fortran) {
 
 static dt_status *read_dictionary(reader *r) {
     bool fortran = false;
-    if (!take(r, '{')) return not_a_dictionary(r);
-    while (!take(r, '}')) {
+    if (!skip_char(r, '{')) return not_a_dictionary(r);
+    while (!skip_char(r, '}')) {
         DT_TRY(read_entry(r, &fortran));
-        bool comma = take(r, ',');
+        bool comma = skip_char(r, ',');
         if (!comma && !(r->at < r->end && *r->at == '}')) return not_a_dictionary(r);
     }
     skip_blanks(r);

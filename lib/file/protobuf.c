@@ -27,7 +27,7 @@ bool dt_pb_long_varint(dt_pb_span *s, uint64_t *out, const char **why) {
     return false;
 }
 
-static bool take(dt_pb_span *s, uint64_t n, dt_pb_span *out) {
+static bool split_span(dt_pb_span *s, uint64_t n, dt_pb_span *out) {
     if (n > (uint64_t)(s->end - s->at)) return false;
     *out = (dt_pb_span){s->at, s->at + n};
     s->at += n;
@@ -55,11 +55,11 @@ static bool read_field(dt_pb_span *s, dt_pb_field *f, int depth, const char **wh
     *f = (dt_pb_field){.number = tag >> 3, .type = (dt_pb_type)(tag & 7)};
     switch (f->type) {
     case DT_PB_VARINT: return dt_pb_varint(s, &f->value, why);
-    case DT_PB_FIXED64: return take(s, 8, &f->bytes);
-    case DT_PB_BYTES: return dt_pb_varint(s, &n, why) && take(s, n, &f->bytes);
+    case DT_PB_FIXED64: return split_span(s, 8, &f->bytes);
+    case DT_PB_BYTES: return dt_pb_varint(s, &n, why) && split_span(s, n, &f->bytes);
     case DT_PB_GROUP: return take_group(s, f->number, depth, &f->bytes, why);
     case DT_PB_END_GROUP: return depth > 0;
-    case DT_PB_FIXED32: return take(s, 4, &f->bytes);
+    case DT_PB_FIXED32: return split_span(s, 4, &f->bytes);
     default: return false;
     }
 }

@@ -220,7 +220,7 @@ static void note_omitted(const dt_format_request *r, record_part *x) {
 
 /* Finishes reading. Checks that the values of compressed files are still in memory, because they
  * cannot be read again. */
-static dt_status *settle(const dt_format_request *r, record_part *x) {
+static dt_status *finish_reading(const dt_format_request *r, record_part *x) {
     for (int i = 0; i < x->base.paths.n && !x->skips; i++) {
         if (!x->kept && !x->source[i].file)
             return dt_fail(
@@ -425,7 +425,7 @@ dt_status *dt_records_open_part(const dt_format_request *r, dt_examples **out) {
                                        .element = x->base.stored,
                                        .count = -1};
     DT_TRY(note_all_omitted(x, dt_files_read(r, &x->base, read_file)));
-    DT_TRY(settle(r, x));
+    DT_TRY(finish_reading(r, x));
     note_omitted(r, x);
     return x->skips ? try_first(r, x) : NULL;
 }

@@ -74,7 +74,7 @@ static bool is_header(const unsigned char *h) { return dt_crc32c_masked(h, 8) ==
 
 /* Checks whether the file is compressed with zlib. zlib has no magic bytes, so it is tried only if
  * the file does not begin with a record. */
-static dt_status *look(dt_records *r) {
+static dt_status *detect_compression(dt_records *r) {
     unsigned char h[DT_TFRECORD_HEADER];
     if (dt_inflow_is_gzip(r->file) || dt_inflow_size(r->file) < 2) return NULL;
     size_t n = dt_inflow_size(r->file) < (int64_t)sizeof h ? 2 : sizeof h;
@@ -296,7 +296,7 @@ static const struct {
     dt_status *(*open)(dt_records *r);
     dt_status *(*next)(dt_records *r, dt_str *out, bool *more);
 } kinds[] = {
-    [DT_TFRECORD] = {look, next_tfrecord},
+    [DT_TFRECORD] = {detect_compression, next_tfrecord},
     [DT_TEXT_LINES] = {NULL, next_line},
     [DT_FIXED_LENGTH] = {open_fixed, next_fixed},
 };

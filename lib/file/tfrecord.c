@@ -381,7 +381,7 @@ static dt_row_record data_of(const dt_row_record *r) {
     return data;
 }
 
-static void look(dt_row_source *s, const dt_row_record *first) {
+static void read_first(dt_row_source *s, const dt_row_record *first) {
     const dt_row_record data = data_of(first);
     dt_parsed_example parsed = {0};
     const char *why;
@@ -408,7 +408,7 @@ static dt_status *open_records(dt_row_source *s) {
     static const dt_row_reader operations = {.next = next_record,
                                              .holds = holds,
                                              .skip = skip_record,
-                                             .look = look,
+                                             .look = read_first,
                                              .at = record_at,
                                              .close = close_records};
     static const dt_record_options options = {.kind = DT_TFRECORD};

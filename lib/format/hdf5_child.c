@@ -67,7 +67,7 @@ static dt_status *limit(int64_t size) {
 }
 
 /* Moves the descriptors to IN, OUT and WHY, and closes all others. */
-static bool keep(const int fd[3]) {
+static bool move_descriptors(const int fd[3]) {
     int high[3];
     for (int i = 0; i < 3; i++)
         if ((high[i] = fcntl(fd[i], F_DUPFD_CLOEXEC, 16)) < 0) return false;
@@ -83,7 +83,7 @@ static dt_status *write_arrays(int64_t size, const json_t *model, dt_arena *aren
     return dt_safetensors_put(&w, &arrays);
 }
 
-static void tell(const dt_status *bad) {
+static void write_error(const dt_status *bad) {
     char text[LONGEST_WHY];
     const char *hint = dt_status_suggestion(bad);
     const int n = snprintf(text, sizeof text, "%s%s%s", dt_status_text(bad), hint ? "\n" : "",
@@ -95,10 +95,10 @@ static void tell(const dt_status *bad) {
 /* Runs in the child and ends it. Exit codes: 0: the weights were written; 1: the file is damaged;
  * 2: the library is not available. */
 static void run(const int fd[3], int64_t size, const json_t *model) {
-    if (!keep(fd)) _exit(3);
+    if (!move_descriptors(fd)) _exit(3);
     dt_status *bad = write_arrays(size, model, dt_arena_create());
     if (!bad) _exit(0);
-    tell(bad);
+    write_error(bad);
     _exit(dt_status_code(bad) == UNAVAILABLE ? 2 : 1);
 }
 

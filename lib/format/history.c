@@ -78,7 +78,7 @@ static char *name_of(const dt_run_dir *r, int64_t generation) {
 
 /* Handles files that killed runs left beside history.jsonl: lines of this run's generation are
  * adopted; those of a later generation, which has no checkpoint, are removed. */
-static dt_status *settle(const dt_run_dir *r, const char *path, int64_t generation) {
+static dt_status *recover_files(const dt_run_dir *r, const char *path, int64_t generation) {
     char *own = name_of(r, generation), *later = name_of(r, generation + 1);
     bool there;
     dt_status *s = check_kind(own, &there);
@@ -109,7 +109,7 @@ dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_f
     *w = (dt_writer){.fd = -1};
     *kept = (dt_history_kept){0};
     char *path = dt_path_join(r->path, "history.jsonl"), *beside = name_of(r, from->generation);
-    dt_status *s = from->aside ? NULL : settle(r, path, from->generation);
+    dt_status *s = from->aside ? NULL : recover_files(r, path, from->generation);
     if (!s) s = open_as(w, (names){path, from->aside ? beside : path}, from->step, kept);
     free(path);
     free(beside);

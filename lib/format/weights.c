@@ -143,7 +143,7 @@ static dt_status *sort(dt_stored_arrays *s) {
     return NULL;
 }
 
-static dt_status *take(const dt_weights_request *q, dt_stored_arrays *s) {
+static dt_status *read_arrays(const dt_weights_request *q, dt_stored_arrays *s) {
     if (q->rename) {
         q->rename(q->user, s);
         DT_TRY(sort(s));
@@ -192,7 +192,7 @@ void dt_stored_close(dt_stored_arrays *s) {
 dt_status *dt_weights_read(const dt_weights_request *q) {
     dt_stored_arrays s;
     DT_TRY(q->held ? dt_stored_open_held(&s, q->held) : dt_stored_open(&s, q->path));
-    dt_status *bad = take(q, &s);
+    dt_status *bad = read_arrays(q, &s);
     dt_stored_close(&s);
     return bad;
 }

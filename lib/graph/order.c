@@ -48,7 +48,7 @@ static int *minus_ones(int n) {
 }
 
 /* Takes the next node that must come before `node`; -1: no more. */
-static int take(walk *w, int node) {
+static int next_input(walk *w, int node) {
     const dt_node *n = w->trace->node[node];
     if (w->next[node] < n->n_in) return n->in[w->next[node]++];
     int at = w->waits ? w->waits->first[node] : -1;
@@ -66,7 +66,7 @@ static void meet(walk *w, int node) {
 static void visit(walk *w, int root) {
     meet(w, root);
     while (w->depth > 0) {
-        int top = w->stack[w->depth - 1], before = take(w, top);
+        int top = w->stack[w->depth - 1], before = next_input(w, top);
         if (before >= 0) meet(w, before);
         else w->order[w->n++] = w->stack[--w->depth];
     }

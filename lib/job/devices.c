@@ -32,7 +32,7 @@ typedef struct machine {
 
 /* ---- looking for devices ---- */
 
-static dt_status *look(machine *m) {
+static dt_status *inspect_machine(machine *m) {
     DT_TRY(dt_host_facts_find(&m->host));
     m->cores = dt_cores();
     int n;
@@ -189,7 +189,7 @@ DT_API dt_status *dt_devices_text(bool json, char **text) {
     machine m = {0};
     dt_str out = {0};
     DT_REQUIRE({text, "place for the text"});
-    dt_status *s = look(&m);
+    dt_status *s = inspect_machine(&m);
     if (!s) {
         (json ? print_json : print_text)(&m, &out);
         *text = dt_str_take(&out);

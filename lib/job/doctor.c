@@ -268,7 +268,7 @@ static dt_status *list_devices(bool json, char **text) {
     return NULL;
 }
 
-static dt_status *look(patient *p) {
+static dt_status *inspect_all(patient *p) {
     const char *temporary = dt_environment("TMPDIR");
     look_at_program(p);
     struct utsname u;
@@ -337,7 +337,7 @@ DT_API dt_status *dt_doctor_text(bool json, char **text) {
     patient p = {0};
     dt_str out = {0};
     DT_REQUIRE({text, "place for the text"});
-    dt_status *s = look(&p);
+    dt_status *s = inspect_all(&p);
     if (!s) {
         (json ? print_json : print_text)(&p, &out);
         *text = dt_str_take(&out);

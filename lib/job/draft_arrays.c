@@ -184,7 +184,7 @@ static void put_arrays(arrays *a) {
     if (a->n == 2 && is_picture(&a->element[1 - a->target])) d->body = DT_DRAFT_PICTURES;
 }
 
-static dt_status *look_at(arrays *a) {
+static dt_status *inspect_arrays(arrays *a) {
     a->n = dt_dataset_elements(a->data, &a->element);
     DT_TRY(find_array(a));
     DT_TRY(check_arrays(a));
@@ -204,7 +204,7 @@ dt_status *dt_draft_arrays(dt_draft *d) {
     a->d = d;
     dt_status *s =
         dt_without_place(dt_dataset_open(&a->data, "%s", dt_str_text(&d->guess->out)), "dataset");
-    if (!s) s = look_at(a);
+    if (!s) s = inspect_arrays(a);
     dt_dataset_unref(a->data);
     return s;
 }

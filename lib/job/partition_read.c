@@ -36,7 +36,7 @@ static const dt_field rule_fields[] = {
 
 /* Reads the layout if the mapping has exactly one of split, assign and replicate. Else returns
  * false. */
-static bool take(const dt_tree *t, const struct lying *x, dt_lying *out) {
+static bool read_only_one(const dt_tree *t, const struct lying *x, dt_lying *out) {
     const dt_tree *split = dt_tree_get(t, "split"), *assign = dt_tree_get(t, "assign"),
                   *replicate = dt_tree_get(t, "replicate");
 
@@ -61,7 +61,7 @@ static dt_status *read_value(dt_arena *arena, const dt_entry *e, dt_job_value *o
     if (t->kind == DT_TREE_SCALAR && strcmp(t->text, "replicate") == 0) return NULL;
     if (t->kind == DT_TREE_MAP && t->n == 1) {
         DT_TRY(dt_fields_read(arena, value_fields, t, &t->at, e->key, &x));
-        if (take(t, &x, &out->how)) return NULL;
+        if (read_only_one(t, &x, &out->how)) return NULL;
     }
     return dt_fail(DT_E_PARTITION, &t->at,
                    "partition of '%.80s' must be replicate, {split: [...]} or {assign: N}", e->key);
@@ -89,7 +89,7 @@ static dt_status *read_rule(dt_arena *arena, const dt_tree *t, dt_job_rule *out)
     DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "weights"));
     DT_TRY(dt_fields_read(arena, rule_fields, t, &t->at, "weights", &x));
     DT_TRY(read_match(arena, t, &x, out));
-    if (take(t, &x, &out->how)) return NULL;
+    if (read_only_one(t, &x, &out->how)) return NULL;
     return dt_fail(
         DT_E_PARTITION, &t->at,
         "a rule of weights has a match and one of split: [...], replicate: true and assign: N");

@@ -17,16 +17,16 @@ typedef struct elsewhere {
     int *words;
 } elsewhere;
 
-static void say(const elsewhere *e, const char *text) {
+static void add_line(const elsewhere *e, const char *text) {
     e->word[(*e->words)++] = dt_arena_strdup(e->f->arena, text);
 }
 
 static void say_block(const elsewhere *e, const int shape[4], int replicas) {
     const char *key = "strategy.device_assignment";
     dt_arena *a = e->f->arena;
-    say(e, dt_arena_printf(a, "%s.computation_shape=[%d,%d,%d,%d]", key, shape[0], shape[1],
-                           shape[2], shape[3]));
-    say(e, dt_arena_printf(a, "%s.num_replicas=%d", key, replicas));
+    add_line(e, dt_arena_printf(a, "%s.computation_shape=[%d,%d,%d,%d]", key, shape[0], shape[1],
+                                shape[2], shape[3]));
+    add_line(e, dt_arena_printf(a, "%s.num_replicas=%d", key, replicas));
 }
 
 /* Opens and plans the job with the candidate's overrides. If it fits, adds them to the result and
@@ -69,11 +69,12 @@ static bool try_mesh(const elsewhere *e, const dt_topology *t, const char *slice
         (!each && p->step[0].rows % ((int64_t)replicas * dt_job_plan_slices(p))) ||
         is_hopeless(p, t->slice->chip->core_hbm_usable * dt_topology_device_cores(t), devices))
         return false;
-    if (slice) say(e, dt_arena_printf(e->f->arena, "strategy.cluster_resolver.tpu=sim:%s", slice));
+    if (slice)
+        add_line(e, dt_arena_printf(e->f->arena, "strategy.cluster_resolver.tpu=sim:%s", slice));
     if (p->job->strategy.assignment || logical > 1) say_block(e, shape, replicas);
     if (logical != p->logical) {
-        say(e, dt_arena_printf(e->f->arena, "let.tensor=%d", logical));
-        say(e, "partition.sequence_parallel=true");
+        add_line(e, dt_arena_printf(e->f->arena, "let.tensor=%d", logical));
+        add_line(e, "partition.sequence_parallel=true");
     }
     return add_if_fits(e);
 }

@@ -34,7 +34,7 @@ static double launches(const dt_job_plan *p) {
     return p->plan[0]->parts.launch / p->plan[0]->seconds;
 }
 
-static double again(const dt_job_plan *p) {
+static double recomputed(const dt_job_plan *p) {
     return 1 - p->plan[0]->model_flops / (p->plan[0]->flops + 1);
 }
 
@@ -49,7 +49,7 @@ static const rule rules[] = {
     {bubble, 0.2, "%.0f %% of the pipeline is bubble: more micro-batches would fill it"},
     {launches, 0.3,
      "%.0f %% of the step is kernel-launch overhead: the model is too small for this chip"},
-    {again, 0.3, "%.0f %% of the products are computed again to save memory"},
+    {recomputed, 0.3, "%.0f %% of the products are computed again to save memory"},
 };
 
 /* ---- waiting for links ---- */

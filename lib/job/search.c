@@ -55,7 +55,7 @@ static void add_word(const search *s, candidate *c, const char *format, const ch
     c->word[c->words++] = dt_arena_printf(s->arena, format, value);
 }
 
-static bool place(const search *s, candidate *c) {
+static bool place_candidate(const search *s, candidate *c) {
     int shape[4], all = s->mesh[0] * s->mesh[1] * s->mesh[2] * s->mesh[3];
     if (!dt_search_block(s->mesh, c->logical, shape) || (c->logical > 1 && !s->has_partition))
         return false;
@@ -95,7 +95,7 @@ static void list_candidates(search *s) {
                   most = s->base.fits ? 4 * s->base.batch : s->base.batch;
     for (int logical = 1; logical <= MOST_LOGICAL; logical *= 2) {
         candidate c = {.logical = logical};
-        if (!place(s, &c)) continue;
+        if (!place_candidate(s, &c)) continue;
         for (int64_t batch = most; batch >= least && batch > 0; batch /= 2)
             for (size_t r = 0; r < 2 && has_examples(s, batch); r++)
                 for (size_t o = 0; o < (c.replicas > 1 ? 3 : 1); o++) {
@@ -126,7 +126,7 @@ static dt_status *open_with(const search *s, candidate *c, dt_job **job) {
     return dt_search_open(s->q->source, c->word, c->words, s->arena, job);
 }
 
-static void keep(candidate *c, const dt_job_plan *p) {
+static void store_result(candidate *c, const dt_job_plan *p) {
     c->logical = p->logical;
     c->replicas = p->replicas;
     c->batch = p->step[0].rows;
@@ -141,7 +141,7 @@ static dt_status *plan_one(const search *s, candidate *c) {
     dt_job_plan *p = NULL;
     dt_status *bad = open_with(s, c, &job);
     if (!bad) bad = dt_job_plan_create(&p, job, &(dt_plan_options){.budget = s->q->budget});
-    if (!bad) keep(c, p);
+    if (!bad) store_result(c, p);
     dt_job_plan_destroy(p);
     dt_job_unref(job);
     return bad;
@@ -154,7 +154,7 @@ static dt_status *plan_base(search *s) {
     dt_status *bad = open_with(s, &s->base, &job);
     if (!bad) bad = dt_job_plan_create(&p, job, &(dt_plan_options){.budget = s->q->budget});
     if (!bad) {
-        keep(&s->base, p);
+        store_result(&s->base, p);
         s->base.rematerialize = job->model.rematerialize.name;
         s->base.over_replicas = dt_over_replicas_names[job->how.over_replicas];
         s->examples = dt_dataset_count(p->session.made_of.data, DT_PART_TRAIN);

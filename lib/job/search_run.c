@@ -117,7 +117,7 @@ static void add_word(const search *s, point *c, const char *name, const char *ke
 
 /* Writes the overrides of a candidate. Returns false if the slice has no block of devices for a
  * replica. */
-static bool say(const search *s, const int mesh[4], point *c) {
+static bool write_overrides(const search *s, const int mesh[4], point *c) {
     const char *assignment = "strategy.device_assignment";
     int shape[4];
     if (!dt_search_block(mesh, c->logical, shape)) return false;
@@ -203,7 +203,7 @@ static bool is_too_large(const search *s, const point *c, int policy) {
 
 /* ---- planning ---- */
 
-static void keep(search *s, point *c, const dt_job_plan *p) {
+static void store_result(search *s, point *c, const dt_job_plan *p) {
     c->bytes = p->plan[0]->bytes.total;
     c->usable = p->plan[0]->bytes.usable;
     c->step_s = p->plan[0]->seconds;
@@ -232,7 +232,7 @@ static bool plan_one(search *s, int policy, point *c) {
     dt_status *bad = dt_search_open(s->q->source, c->word, c->words, s->arena, &job);
     if (!bad) bad = dt_job_plan_create(&p, job, &o);
     const bool fits = !bad && dt_job_plan_fits(p);
-    if (fits) keep(s, c, p);
+    if (fits) store_result(s, c, p);
     if (!bad) {
         s->planned++;
         see(s, policy, c, p);
@@ -251,7 +251,7 @@ static double try_policies(search *s, const dt_topology *t, point c) {
     for (int k = 0; k < POLICIES; k++) {
         point with = c;
         with.policy = policies[k];
-        if (is_too_large(s, &with, k) || !say(s, t->mesh, &with)) continue;
+        if (is_too_large(s, &with, k) || !write_overrides(s, t->mesh, &with)) continue;
         if (plan_one(s, k, &with)) return s->at[s->n - 1].step_s;
     }
     return INFINITY;

@@ -37,7 +37,7 @@ typedef struct result {
     const char *sha256, *error;
 } result;
 
-static void take(dt_sweep *s, const result *r) {
+static void store_result(dt_sweep *s, const result *r) {
     dt_sweep_entry *t = &s->trial[r->trial];
     t->rung = r->rung;
     t->exit_code = r->exit_code;
@@ -75,7 +75,7 @@ static void read_line(dt_sweep *s, const char *path, const char *at, size_t n) {
     result r;
     dt_status_free(
         dt_json_parse(&(dt_json_text){path, "a line", "key", at, n, DT_E_CHECKPOINT}, &line));
-    if (line && read_result(s, line, &r)) take(s, &r);
+    if (line && read_result(s, line, &r)) store_result(s, &r);
     json_decref(line);
 }
 
@@ -146,33 +146,33 @@ int dt_trial_scored(const dt_sweep *s, const dt_sweep_entry *t) {
     return rung;
 }
 
-typedef struct place {
+typedef struct standing {
     const dt_sweep_entry *trial;
     int rung;
     double score; /* lower is better; infinite: the trial has no score */
-} place;
+} standing;
 
-static int by_place(const void *a, const void *b) {
-    const place *x = a, *y = b;
+static int by_standing(const void *a, const void *b) {
+    const standing *x = a, *y = b;
     if (x->rung != y->rung) return x->rung > y->rung ? -1 : 1;
     if (x->score != y->score) return x->score < y->score ? -1 : 1;
     return x->trial < y->trial ? -1 : x->trial > y->trial;
 }
 
-static place place_of(const dt_sweep *s, const dt_sweep_entry *t, int rung) {
+static standing standing_of(const dt_sweep *s, const dt_sweep_entry *t, int rung) {
     const double score = rung < 0 ? (double)NAN : t->score[rung];
-    return (place){t, rung, isfinite(score) ? s->less ? score : -score : (double)INFINITY};
+    return (standing){t, rung, isfinite(score) ? s->less ? score : -score : (double)INFINITY};
 }
 
 int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order) {
-    DT_LOCAL place *all = dt_alloc((size_t)s->n * sizeof *all);
+    DT_LOCAL standing *all = dt_alloc((size_t)s->n * sizeof *all);
     int ranked = 0;
     for (int i = 0; i < s->n; i++) {
-        all[i] = place_of(s, &s->trial[i], dt_trial_scored(s, &s->trial[i]));
+        all[i] = standing_of(s, &s->trial[i], dt_trial_scored(s, &s->trial[i]));
         if (!isfinite(all[i].score))
             all[i].rung = -1; /* trials without a score come last, however long they trained */
     }
-    qsort(all, (size_t)s->n, sizeof *all, by_place);
+    qsort(all, (size_t)s->n, sizeof *all, by_standing);
     for (int i = 0; i < s->n; i++) {
         order[i] = all[i].trial;
         ranked += all[i].rung >= 0;
@@ -187,13 +187,13 @@ int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order) {
 static int promoted(const dt_sweep *s, int rung, bool *in) {
     int members = s->n;
     for (int i = 0; i < s->n; i++) in[i] = true;
-    DT_LOCAL place *all = dt_alloc((size_t)s->n * sizeof *all);
+    DT_LOCAL standing *all = dt_alloc((size_t)s->n * sizeof *all);
     for (int r = 1; r <= rung; r++) {
         int n = 0, kept = (int)(members / s->halving);
         for (int i = 0; i < s->n; i++)
             if (in[i] && s->trial[i].scored[r - 1] && isfinite(s->trial[i].score[r - 1]))
-                all[n++] = place_of(s, &s->trial[i], r - 1);
-        qsort(all, (size_t)n, sizeof *all, by_place);
+                all[n++] = standing_of(s, &s->trial[i], r - 1);
+        qsort(all, (size_t)n, sizeof *all, by_standing);
         memset(in, 0, (size_t)s->n * sizeof *in);
         kept = kept < 1 ? 1 : kept;
         members = n < kept ? n : kept;
@@ -299,7 +299,7 @@ DT_API dt_status *dt_sweep_ended(dt_sweep *s, int number, int exit_code, const c
         r.exit_code = dt_status_code(bad);
         note_halt(s, r.exit_code == 66 ? 74 : r.exit_code);
     }
-    take(s, &r);
+    store_result(s, &r);
     note_halt(s, exit_code);
     if (text) *text = line_about(s, t);
     return bad;

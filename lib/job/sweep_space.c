@@ -26,7 +26,7 @@ typedef struct reading {
     const char *value;       /* the text after the '=' */
 } reading;
 
-static dt_location place(const reading *r, const char *at, size_t n) {
+static dt_location location_at(const reading *r, const char *at, size_t n) {
     return (dt_location){.source = r->source,
                          .line = 1,
                          .col = 1 +
@@ -36,7 +36,7 @@ static dt_location place(const reading *r, const char *at, size_t n) {
 }
 
 static dt_status *fault(const reading *r, const char *at, size_t n, const char *what) {
-    const dt_location where = place(r, at, n);
+    const dt_location where = location_at(r, at, n);
     return dt_fail(DT_E_BAD_OVERRIDE, &where, "%s", what);
 }
 

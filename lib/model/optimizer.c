@@ -167,10 +167,10 @@ static const dt_optimizer_row *row_of(const dt_optimizer *o) {
     return (const dt_optimizer_row *)o->named.kind;
 }
 
-static uint64_t place_of(const dt_variable *v) { return dt_hash_bytes(0, &v, sizeof v); }
+static uint64_t hash_of(const dt_variable *v) { return dt_hash_bytes(0, &v, sizeof v); }
 
 struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v) {
-    for (int i = dt_hash_index_first(&o->slots_at, place_of(v)); i >= 0;
+    for (int i = dt_hash_index_first(&o->slots_at, hash_of(v)); i >= 0;
          i = dt_hash_index_next(&o->slots_at, i))
         if (o->slot[i].of == v) return &o->slot[i];
     return NULL;
@@ -233,7 +233,7 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v) {
     int own, n = list_slots(o, v, &own, spec);
     DT_GROW(o->slot, o->cap, o->n + 1);
     struct dt_optimizer_slot *s = &o->slot[o->n++];
-    dt_hash_index_add(&o->slots_at, place_of(v));
+    dt_hash_index_add(&o->slots_at, hash_of(v));
     *s = (struct dt_optimizer_slot){.of = v, .own = own};
     for (int k = 0; k < n; k++) {
         char *path = slot_path(o, v, spec[k].name);

@@ -100,7 +100,7 @@ static dt_value choose(dt_value scalar, dt_value a, dt_value b) {
 }
 
 /* Assigns the value to v; if gradients are not finite, v keeps its old value. */
-static void keep(const step *s, dt_variable *v, dt_value value) {
+static void assign_if_finite(const step *s, dt_variable *v, dt_value value) {
     dt_assign(s->trace, v,
               s->finite.trace ? choose(s->finite, value, dt_read(s->trace, v)) : value);
 }
@@ -152,7 +152,7 @@ static void move_scale(const step *s) {
 /* Adds g to the sum; at the last of k steps returns the mean and resets the sum. */
 static dt_value accumulated(const step *s, const struct dt_optimizer_slot *slots, dt_value g) {
     dt_value sum = dt_add(g, dt_read(s->trace, slots->sum));
-    keep(s, slots->sum, choose(s->updates, dt_like(sum, 0), sum));
+    assign_if_finite(s, slots->sum, choose(s->updates, dt_like(sum, 0), sum));
     return dt_divide(sum, dt_like(sum, (double)s->head->gradient_accumulation_steps));
 }
 
@@ -240,8 +240,9 @@ static void update_variable(const step *s, dt_variable *v, dt_value gradient) {
     u.w = dt_optimizer_decayed(&u, s->head->weight_decay);
     ((const dt_optimizer_row *)s->o->named.kind)->apply(&u);
     for (int k = 0; k < slots->own; k++)
-        keep(s, slots->slot[k], choose(s->updates, u.slot[k], dt_read(t, slots->slot[k])));
-    keep(s, v, choose(s->updates, u.w, w));
+        assign_if_finite(s, slots->slot[k],
+                         choose(s->updates, u.slot[k], dt_read(t, slots->slot[k])));
+    assign_if_finite(s, v, choose(s->updates, u.w, w));
 }
 
 /* mean = m mean + (1 - m) w, with m 0 for the first update; at a fixed interval w is set to the
@@ -252,9 +253,10 @@ static void update_average(const step *s, dt_variable *v) {
     dt_value later = dt_convert(dt_compare(s->done, dt_like(s->done, 0), DT_NE), v->type.dtype);
     dt_value m = dt_multiply(later, dt_like(later, s->head->ema_momentum));
     mean = dt_add(dt_multiply(m, mean), dt_multiply(dt_subtract(dt_like(m, 1), m), w));
-    keep(s, average, mean);
+    assign_if_finite(s, average, mean);
     if (s->head->ema_overwrite_frequency)
-        keep(s, v, choose(is_multiple(s->t, s->head->ema_overwrite_frequency), mean, w));
+        assign_if_finite(s, v,
+                         choose(is_multiple(s->t, s->head->ema_overwrite_frequency), mean, w));
 }
 
 void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v,
@@ -269,10 +271,10 @@ void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v,
         if (g[i].trace) update_variable(&s, v->v[i], g[i]);
         if (s.head->use_ema) update_average(&s, v->v[i]);
         if (g[i].trace && v->v[i]->constraint)
-            keep(&s, v->v[i], dt_constrained(v->v[i], dt_read(t, v->v[i])));
+            assign_if_finite(&s, v->v[i], dt_constrained(v->v[i], dt_read(t, v->v[i])));
     }
     dt_trace_path(t, "optimizer");
-    keep(&s, o->iteration, dt_add(s.before, int64(t, 1)));
+    assign_if_finite(&s, o->iteration, dt_add(s.before, int64(t, 1)));
     if (s.finite.trace) move_scale(&s);
     dt_trace_path(t, before);
 }

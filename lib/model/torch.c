@@ -255,7 +255,7 @@ static void put(const move *m, int64_t own, int64_t tensor) {
     ((float *)m->tensor->data)[tensor] = m->rule->adds ? 0 : from[own];
 }
 
-static void take(const move *m, int64_t own, int64_t tensor) {
+static void copy_or_add(const move *m, int64_t own, int64_t tensor) {
     const float value = ((const float *)m->tensor->data)[tensor];
     float *to = m->weight->data;
     to[own] = m->rule->adds ? to[own] + value : value;
@@ -279,7 +279,7 @@ void dt_torch_put(const dt_torch *t) {
 void dt_torch_take(const dt_torch *t) {
     for (int i = 0; i < t->n; i++) {
         const move *m = &t->move[i];
-        if (m->rule) copy_each(m, take);
+        if (m->rule) copy_each(m, copy_or_add);
         else memcpy(m->weight->data, m->tensor->data, (size_t)dt_type_bytes(&m->weight->type));
     }
 }

@@ -59,7 +59,7 @@ static socklen_t size_of(const struct sockaddr *a) {
     return a->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 }
 
-static void take(dt_address *a, const struct sockaddr *from, bool *loopback) {
+static void add_interface(dt_address *a, const struct sockaddr *from, bool *loopback) {
     getnameinfo(from, size_of(from), a->host, sizeof a->host, NULL, 0, NI_NUMERICHOST);
     *loopback = is_loopback(from);
 }
@@ -76,7 +76,7 @@ static bool find_interface(dt_address *a, bool *loopback) {
             continue;
         if (!found || (found->sa_family == AF_INET6 && one->sa_family == AF_INET)) found = one;
     }
-    if (found) take(a, found, loopback);
+    if (found) add_interface(a, found, loopback);
     freeifaddrs(all);
     return found != NULL;
 }
@@ -103,7 +103,7 @@ dt_status *dt_address_resolve(dt_address *a, bool here, bool *loopback) {
     *loopback = false;
     if (here && (strcmp(a->host, "*") == 0 || find_interface(a, loopback))) return NULL;
     DT_TRY(look_up(a, &all, &best));
-    take(a, best->ai_addr, loopback);
+    add_interface(a, best->ai_addr, loopback);
     freeaddrinfo(all);
     return NULL;
 }

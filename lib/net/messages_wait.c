@@ -185,7 +185,7 @@ static dt_message *find_ended(dt_messenger *m) {
     return NULL;
 }
 
-static dt_status *look(dt_messenger *m, dt_message **out) {
+static dt_status *receive(dt_messenger *m, dt_message **out) {
     dt_gate_answer(m);
     for (int i = 0; i < m->links; i++)
         if (dt_link_watch(m, m->link[i])) DT_TRY(dt_peer_greet(m, &m->peer[m->link[i]->peer]));
@@ -214,7 +214,7 @@ static void sleep_until(dt_messenger *m, double seconds) {
 dt_status *dt_messenger_wait(dt_messenger *m, double seconds, dt_message **out) {
     const int64_t since = dt_now_ns();
     for (*out = NULL; m->links;) {
-        DT_TRY(look(m, out));
+        DT_TRY(receive(m, out));
         const double left = seconds - dt_seconds_since(since);
         if (*out || left <= 0) return NULL;
         sleep_until(m, left);

@@ -232,7 +232,7 @@ static dt_status *send(dt_member *base, int to, const dt_tag *tag, const void *b
     return !x->part[0] || (!is_short(n) && !x->part[1]) ? refused(m, to) : NULL;
 }
 
-static dt_status *settle(dt_member *base) {
+static dt_status *finish_sending(dt_member *base) {
     mpi_member *m = (mpi_member *)base;
     while (m->first) {
         sending *x = m->first;
@@ -292,6 +292,6 @@ const dt_fabric dt_fabric_mpi = {
     .join = join,
     .leave = leave,
     .send = send,
-    .settle = settle,
+    .settle = finish_sending,
     .recv = recv,
 };

@@ -61,7 +61,7 @@ dt_status *dt_peers_gone(const dt_peers *p, const dt_member *m, int peer, const 
 
 enum { LOOK_NS = 100000000, TELL_S = 5 };
 
-static dt_status *look(const dt_peers *p, const dt_member *m, const dt_awaited *a) {
+static dt_status *check_peers(const dt_peers *p, const dt_member *m, const dt_awaited *a) {
     const int dead = find(p, m, is_dead);
     if (dead < 0) return NULL;
     dt_status *s = dt_peers_gone(p, m, dead, a->tag, a->n);
@@ -78,7 +78,7 @@ static dt_status *late(const dt_peers *p, const dt_member *m, const dt_awaited *
 
 /* Reports the stopped rank, if there is one. Otherwise reports `peer`, which may be computing or
  * waiting for a third rank. */
-static void tell(const dt_peers *p, const dt_member *m, int peer, double waited_s) {
+static void report_late(const dt_peers *p, const dt_member *m, int peer, double waited_s) {
     const int stopped = find(p, m, is_stopped), who = stopped >= 0 ? stopped : peer;
     dt_local_str line = {0};
     dt_str_printf(&line, "rank %d has waited %.0f s for rank %d", m->rank, waited_s, who);
@@ -96,11 +96,11 @@ dt_status *dt_peers_wait(dt_peers *p, const dt_member *m, const dt_awaited *a) {
     if (waited_s > m->patience_s) return late(p, m, a);
     if (now - p->looked_ns < LOOK_NS) return NULL;
     p->looked_ns = now;
-    DT_TRY(look(p, m, a));
+    DT_TRY(check_peers(p, m, a));
     if (waited_s < TELL_S) p->told_s = 0;
     if (!m->say || waited_s < (p->told_s > 0 ? 2 * p->told_s : TELL_S)) return NULL;
     p->told_s = waited_s;
-    tell(p, m, a->peer, waited_s);
+    report_late(p, m, a->peer, waited_s);
     return NULL;
 }
 

@@ -39,7 +39,7 @@ typedef struct gathering {
 
 /* ---- messages ---- */
 
-static dt_status *tell(gathering *g, int peer, const char *line) {
+static dt_status *send_line(gathering *g, int peer, const char *line) {
     return dt_messenger_send(g->met->m, peer, &(dt_message_part){line, strlen(line)}, 1);
 }
 
@@ -76,8 +76,8 @@ static dt_status *refuse(gathering *g, int peer, dt_status *s) {
     dt_str_printf(&line, "no %s", dt_status_text(s));
     for (int r = 0; r < g->how->ranks; r++)
         if (g->met->peer[r] >= 0 && g->met->peer[r] != peer)
-            dt_status_free(tell(g, g->met->peer[r], dt_str_text(&line)));
-    dt_status_free(tell(g, peer, dt_str_text(&line)));
+            dt_status_free(send_line(g, g->met->peer[r], dt_str_text(&line)));
+    dt_status_free(send_line(g, peer, dt_str_text(&line)));
     return s;
 }
 
@@ -114,13 +114,14 @@ static int count_missing(const gathering *g) {
     return n;
 }
 
-static dt_status *tell_all(gathering *g) {
+static dt_status *send_table(gathering *g) {
     dt_local_str line = {0};
     dt_status *s = NULL;
     dt_str_puts(&line, "table");
     for (int r = 0; r < g->how->ranks; r++)
         dt_str_printf(&line, " %s", r ? g->address[r] : g->how->address[0]);
-    for (int r = 1; r < g->how->ranks && !s; r++) s = tell(g, g->met->peer[r], dt_str_text(&line));
+    for (int r = 1; r < g->how->ranks && !s; r++)
+        s = send_line(g, g->met->peer[r], dt_str_text(&line));
     g->told = true;
     return s;
 }
@@ -151,7 +152,7 @@ static dt_status *introduce(gathering *g) {
     char address[DT_ENDPOINT_MOST], line[DT_ENDPOINT_MOST + 40];
     DT_TRY(own_address(g, address));
     snprintf(line, sizeof line, "meet %d %d %s", g->how->own, g->how->ranks, address);
-    return tell(g, g->host, line);
+    return send_line(g, g->host, line);
 }
 
 /* Reads the table of addresses, and connects to the ranks below this one. */
@@ -205,7 +206,7 @@ static dt_status *greet(gathering *g, int peer) {
     if (rank >= 0) take_in(g, rank, peer);
     if (peer == g->host) return introduce(g);
     snprintf(line, sizeof line, "rank %d", g->how->own);
-    return rank > 0 ? tell(g, peer, line) : NULL;
+    return rank > 0 ? send_line(g, peer, line) : NULL;
 }
 
 /* Handles a peer that has left. Before the addresses were sent it may be started again; later
@@ -231,7 +232,7 @@ static dt_status *miss(gathering *g, int peer) {
 
 /* Keeps a message for the time after the rendezvous. Takes ownership of it. Drops it if the rank
  * of the sender is not known. */
-static dt_status *keep(gathering *g, dt_message *x) {
+static dt_status *store_message(gathering *g, dt_message *x) {
     const int rank = rank_of(g, x->peer);
     dt_message **last = &g->met->early;
     size_t bytes = 0;
@@ -249,8 +250,8 @@ static dt_status *keep(gathering *g, dt_message *x) {
     return NULL;
 }
 
-static dt_status *take(gathering *g, dt_message *x) {
-    if (x->event == DT_PEER_MESSAGE && x->n > 1) return keep(g, x);
+static dt_status *handle_message(gathering *g, dt_message *x) {
+    if (x->event == DT_PEER_MESSAGE && x->n > 1) return store_message(g, x);
     dt_status *s = x->event == DT_PEER_JOINED ? greet(g, x->peer)
                    : x->event == DT_PEER_GONE ? miss(g, x->peer)
                                               : hear(g, x);
@@ -306,7 +307,7 @@ static void describe_wait(const gathering *g, dt_str *out) {
                       how->start, r - how->first);
 }
 
-static void say(gathering *g) {
+static void report_wait(gathering *g) {
     dt_local_str line = {0};
     if (!g->how->say || dt_seconds_since(g->said_ns) < REPORT_S) return;
     g->said_ns = dt_now_ns();
@@ -363,13 +364,13 @@ static bool is_over(const gathering *g) {
 static dt_status *wait(gathering *g) {
     while (!is_over(g)) {
         dt_message *x = NULL;
-        say(g);
+        report_wait(g);
         DT_TRY(dt_messenger_wait(g->met->m, 0.5, &x));
-        if (x) DT_TRY(take(g, x));
+        if (x) DT_TRY(handle_message(g, x));
         if (!is_over(g) && dt_seconds_since(g->since_ns) > g->how->patience_s) return late(g);
     }
     dt_messenger_admit(g->met->m, false);
-    return g->how->own == 0 ? tell_all(g) : NULL;
+    return g->how->own == 0 ? send_table(g) : NULL;
 }
 
 dt_status *dt_rendezvous_hold(dt_met *out, const dt_rendezvous *how) {

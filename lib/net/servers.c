@@ -67,24 +67,24 @@ static servers *of(dt_carrier *c) { return (servers *)c; }
 
 /* ---- a server ---- */
 
-static void tell(servers *a, const dt_arrival *x) {
+static void add_arrival(servers *a, const dt_arrival *x) {
     DT_GROW(a->arrival, a->cap, a->n + 1);
     a->arrival[a->n++] = *x;
     pthread_cond_signal(&a->changed);
 }
 
-static void tell_gone(servers *a, int w, link_ *l) {
+static void report_gone(servers *a, int w, link_ *l) {
     pthread_mutex_lock(&a->lock);
     l->dead = true;
     pthread_cond_broadcast(&a->changed);
-    if (!a->worker[w].gone && !l->closing) tell(a, &(dt_arrival){.worker = w, .gone = true});
+    if (!a->worker[w].gone && !l->closing) add_arrival(a, &(dt_arrival){.worker = w, .gone = true});
     a->worker[w].gone = true;
     pthread_mutex_unlock(&a->lock);
 }
 
 /* Records that a server has received its part of a message. After the last part, the message
  * becomes an arrival. */
-static void tell_part(servers *a, int server_, int w, link_ *l) {
+static void add_part(servers *a, int server_, int w, link_ *l) {
     worker *x = &a->worker[w];
     pthread_mutex_lock(&a->lock);
     if (server_ == 0) {
@@ -97,10 +97,10 @@ static void tell_part(servers *a, int server_, int w, link_ *l) {
     x->parts++;
     const bool bare = server_ == 0 && !dt_frame_has_slices(&x->head);
     if (bare || x->parts == a->slices->servers) {
-        tell(a, &(dt_arrival){.worker = w,
-                              .message = x->head,
-                              .slices = bare ? NULL : x->slices,
-                              .more = x->more});
+        add_arrival(a, &(dt_arrival){.worker = w,
+                                     .message = x->head,
+                                     .slices = bare ? NULL : x->slices,
+                                     .more = x->more});
         x->slices = bare ? x->slices : NULL;
         x->more = NULL;
         x->parts = 0;
@@ -149,13 +149,13 @@ static void serve(server *s, int w, short events) {
     int got = 0;
     while (events & (POLLIN | POLLHUP | POLLERR) &&
            (got = dt_frame_receive(&l->in, l->fd, a->slices, s->number, slices_of(a, w))) == 1)
-        tell_part(a, s->number, w, l);
-    if (sent < 0 || got < 0) tell_gone(a, w, l);
+        add_part(a, s->number, w, l);
+    if (sent < 0 || got < 0) report_gone(a, w, l);
 }
 
 /* Lists the descriptors to poll, and closes links that are marked for it. False: the thread must
  * stop. */
-static bool look(server *s) {
+static bool prepare_poll(server *s) {
     servers *a = s->all;
     s->poll[0] = (struct pollfd){.fd = s->wake, .events = POLLIN};
     for (int w = 0; w < a->workers; w++) {
@@ -177,7 +177,7 @@ static bool look(server *s) {
 static void *server_main(void *argument) {
     server *s = argument;
     uint64_t times;
-    while (look(s)) {
+    while (prepare_poll(s)) {
         /* interrupted by a signal (EINTR) */
         if (poll(s->poll, (nfds_t)(1 + s->all->workers), -1) < 0) continue;
         if (s->poll[0].revents && read(s->wake, &times, sizeof times) < 0)

@@ -211,7 +211,7 @@ static dt_status *wait(sockets_member *m, const awaited *a) {
 /* How long to poll before sleeping, if there is a core for each rank. Waking up takes longer
  * than most messages. */
 enum { SPIN_NS = 300000 };
-static dt_status *take(sockets_member *m, const awaited *a, void *to, size_t n) {
+static dt_status *read_message(sockets_member *m, const awaited *a, void *to, size_t n) {
     const int fd = team_of(&m->base)->link[a->from].fd;
     /* dt_now_ns() when the socket was first found empty; 0: bytes have just arrived */
     int64_t idle_ns = 0;
@@ -246,7 +246,7 @@ static dt_status *send_message(dt_member *base, int to, const dt_tag *tag, const
     return push(l) ? NULL : broken(m, dt_peers_gone(&m->peers, base, to, tag, n));
 }
 
-static dt_status *settle(dt_member *base) {
+static dt_status *finish_sending(dt_member *base) {
     sockets_member *m = (sockets_member *)base;
     sockets_team *t = team_of(base);
     const int64_t since = dt_now_ns();
@@ -270,11 +270,11 @@ static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, voi
     const awaited a = {.from = from, .tag = tag, .n = n, .since_ns = dt_now_ns()};
     header h;
     DT_TRY(is_broken(base));
-    DT_TRY(take(m, &a, &h, sizeof h));
+    DT_TRY(read_message(m, &a, &h, sizeof h));
     if (h.bytes != n || !dt_tag_same(&h.tag, tag))
         return broken(m, dt_tags_differ(base, from, tag, n, &h.tag, (size_t)h.bytes));
     base->flags |= h.tag.flags;
-    return take(m, &a, bytes, n);
+    return read_message(m, &a, bytes, n);
 }
 
 /* ---- members ---- */
@@ -306,6 +306,6 @@ const dt_fabric dt_fabric_sockets = {
     .join = join,
     .leave = leave,
     .send = send_message,
-    .settle = settle,
+    .settle = finish_sending,
     .recv = recv_message,
 };

@@ -123,7 +123,7 @@ static void start(launcher_state *n, const request *q, const int *link) {
         return; /* the caller is gone, which the next receive_request finds */
 }
 
-static int keep(launcher_state *n) {
+static int serve_requests(launcher_state *n) {
     for (;;) {
         request q;
         int link[DT_LAUNCHER_LINKS];
@@ -149,7 +149,7 @@ static int be_launcher(const launcher_state *of) {
     *n = *of;
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) signal(ignored[i], SIG_IGN);
     prctl(PR_SET_NAME, "dtrain-launcher");
-    return keep(n);
+    return serve_requests(n);
 }
 
 /* ---- the caller ---- */

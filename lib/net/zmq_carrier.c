@@ -51,14 +51,14 @@ static char *copy_more(const dt_message *x) {
 /* ---- the coordinator ---- */
 
 /* Sends a frame. An error means that the peer is gone; ZeroMQ's next event reports that. */
-static void tell(const zmq_carrier *p, int peer, const dt_frame *head, const void *slices,
-                 const void *more) {
+static void send_or_drop(const zmq_carrier *p, int peer, const dt_frame *head, const void *slices,
+                         const void *more) {
     dt_status_free(send_frame(p->m, peer, p->spec.slices, head, slices, more));
 }
 
 static void give(dt_carrier *c, int w, const dt_frame *m, dt_shared *weights, const void *more) {
     const zmq_carrier *p = of(c);
-    if (p->peer[w] >= 0) tell(p, p->peer[w], m, weights ? weights->data : NULL, more);
+    if (p->peer[w] >= 0) send_or_drop(p, p->peer[w], m, weights ? weights->data : NULL, more);
 }
 
 /* No process can connect while all expected ones are connected. */
@@ -83,8 +83,8 @@ static int worker_of(const zmq_carrier *p, int peer) {
 static void refuse(const zmq_carrier *p, int peer, dt_status *why) {
     dt_local_str text = {0};
     dt_failure_write(why, &text);
-    tell(p, peer, &(dt_frame){.kind = DT_FRAME_FAILED, .more = (int64_t)text.size}, NULL,
-         dt_str_text(&text));
+    send_or_drop(p, peer, &(dt_frame){.kind = DT_FRAME_FAILED, .more = (int64_t)text.size}, NULL,
+                 dt_str_text(&text));
 }
 
 static void refuse_worker(dt_carrier *c, int w, dt_status *why) {
@@ -153,7 +153,7 @@ static bool take_push(const zmq_carrier *p, const dt_message *x, dt_arrival *out
 }
 
 /* Handles an event of the messenger. True: *out is an arrival for the caller. */
-static bool take(zmq_carrier *p, const dt_message *x, dt_arrival *out) {
+static bool handle_event(zmq_carrier *p, const dt_message *x, dt_arrival *out) {
     const int w = worker_of(p, x->peer);
     if (w < 0) return x->event == DT_PEER_MESSAGE && welcome(p, x, out);
     *out = (dt_arrival){.worker = w, .gone = true};
@@ -172,7 +172,7 @@ static bool next(dt_carrier *c, int64_t deadline_ns, dt_arrival *out) {
             if (!s || left <= 0) return false;
             continue;
         }
-        found = take(p, x, out);
+        found = handle_event(p, x, out);
         dt_message_free(x);
         if (found) return true;
     }
@@ -186,7 +186,8 @@ static void recycle(dt_carrier *c, void *slices) {
 static void close_all(dt_carrier *c, bool well) {
     zmq_carrier *p = of(c);
     for (int w = 0; well && w < p->workers; w++)
-        if (p->peer[w] >= 0) tell(p, p->peer[w], &(dt_frame){.kind = DT_FRAME_END}, NULL, NULL);
+        if (p->peer[w] >= 0)
+            send_or_drop(p, p->peer[w], &(dt_frame){.kind = DT_FRAME_END}, NULL, NULL);
     dt_messenger_close(p->m);
     free(p->peer);
     free(p);
@@ -232,8 +233,8 @@ static void describe_wait(const dt_worker_link *l, const dt_zmq_carrier_spec *sp
                          "there and it takes no more");
 }
 
-static void say(const dt_worker_link *l, const dt_zmq_carrier_spec *spec,
-                const dt_link_wait *wait) {
+static void report_wait(const dt_worker_link *l, const dt_zmq_carrier_spec *spec,
+                        const dt_link_wait *wait) {
     dt_local_str line = {0};
     dt_str_puts(&line, "waiting for ");
     describe_wait(l, spec, &line);
@@ -257,7 +258,7 @@ static dt_status *wait_for_host(dt_worker_link *l, const dt_zmq_carrier_spec *sp
         }
         if (!joined && wait->say && dt_seconds_since(said) >= REPORT_S) {
             said = dt_now_ns();
-            say(l, spec, wait);
+            report_wait(l, spec, wait);
         }
     }
     return NULL;

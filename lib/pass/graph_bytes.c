@@ -23,7 +23,7 @@ void dt_bytes_put_type(dt_str *out, const dt_type *t) {
     for (int d = 0; d < t->rank; d++) dt_bytes_put(out, t->dim[d]);
 }
 
-static bool take(dt_byte_reader *b, void *into, size_t n) {
+static bool read_bytes(dt_byte_reader *b, void *into, size_t n) {
     if (b->failed || n > b->left) {
         b->failed = true;
         memset(into, 0, n);
@@ -37,7 +37,7 @@ static bool take(dt_byte_reader *b, void *into, size_t n) {
 
 int64_t dt_bytes_take(dt_byte_reader *b, int64_t low, int64_t high) {
     int64_t x = 0;
-    take(b, &x, sizeof x);
+    read_bytes(b, &x, sizeof x);
     b->failed |= x < low || x > high;
     return b->failed ? 0 : x;
 }
@@ -49,7 +49,7 @@ int dt_bytes_take_count(dt_byte_reader *b, size_t each) {
 const char *dt_bytes_take_text(dt_byte_reader *b, dt_arena *arena) {
     const size_t n = (size_t)dt_bytes_take(b, 0, MOST_TEXT);
     char *text = dt_arena_alloc(arena, n + 1);
-    take(b, text, n);
+    read_bytes(b, text, n);
     b->failed |= strlen(text) != n;
     return b->failed ? "" : text;
 }
@@ -147,7 +147,7 @@ static dt_variable *take_variable(const reading *r) {
  * because rules of ops look at its dtype first. */
 static const void *take_attributes(const reading *r, const dt_op *op) {
     char *attr = dt_arena_alloc(dt_trace_arena(r->t), op->attr.size + 1);
-    take(r->from, attr, op->attr.size);
+    read_bytes(r->from, attr, op->attr.size);
     if (op->attr.type) {
         dt_type type;
         memcpy(&type, attr + op->attr.type - 1, sizeof type);

@@ -186,7 +186,7 @@ static wants list_wants(const remat *r, item i) {
     return w;
 }
 
-static dt_value *place_of(remat *r, item i) {
+static dt_value *value_slot(remat *r, item i) {
     return i.again ? &r->again[i.node] : &r->kept[i.node];
 }
 
@@ -212,7 +212,7 @@ static dt_value emit(remat *r, item i) {
         int after = barrier_at(r, i, n->in[k]);
         in[k] = comes_from_host(r, i, n->in[k]) ? from_host(r, n->in[k], after)
                 : after >= 0                    ? behind(r, n->in[k], after)
-                             : *place_of(r, (item){n->in[k], takes_again(r, i, n->in[k])});
+                             : *value_slot(r, (item){n->in[k], takes_again(r, i, n->in[k])});
     }
     dt_value v = i.again && n->n_in == 0 ? behind(r, i.node, r->after[r->unit[i.node]])
                                          : dt_emit(r->trace, n->op, in, n->n_in, n->attr);
@@ -230,13 +230,13 @@ static void emit_all(remat *r, int root, item **stack, int *cap) {
         item top = (*stack)[n - 1];
         wants w = list_wants(r, top);
         int had = n;
-        for (int k = 0; k < w.n && !place_of(r, top)->trace; k++)
-            if (!place_of(r, w.v[k])->trace) {
+        for (int k = 0; k < w.n && !value_slot(r, top)->trace; k++)
+            if (!value_slot(r, w.v[k])->trace) {
                 DT_GROW(*stack, *cap, n + 1);
                 (*stack)[n++] = w.v[k];
             }
         if (n > had) continue;
-        if (!place_of(r, top)->trace) *place_of(r, top) = emit(r, top);
+        if (!value_slot(r, top)->trace) *value_slot(r, top) = emit(r, top);
         n--;
     }
 }

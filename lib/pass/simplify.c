@@ -261,7 +261,7 @@ typedef struct walk {
     int cap_settled;
 } walk;
 
-static dt_value settle(walk *w, dt_value v) {
+static dt_value simplify_value(walk *w, dt_value v) {
     for (int had = w->cap_settled; v.trace && had <= v.node; had = w->cap_settled) {
         DT_GROW(w->settled, w->cap_settled, v.node + 1);
         memset(w->settled + had, 0, (size_t)(w->cap_settled - had) * sizeof *w->settled);
@@ -294,8 +294,8 @@ static dt_value simplest(walk *w, dt_value v) {
         in[k] =
             simplest(w, (dt_value){.trace = w->t, .node = n->in[k], .generation = v.generation});
     dt_value by = rewritten(w, n, in);
-    if (!by.trace) return settle(w, dt_emit(w->t, n->op, in, n->n_in, n->attr));
-    return by.node == v.node ? settle(w, v) : simplest(w, by);
+    if (!by.trace) return simplify_value(w, dt_emit(w->t, n->op, in, n->n_in, n->attr));
+    return by.node == v.node ? simplify_value(w, v) : simplest(w, by);
 }
 
 static dt_value simplified(walk *w, int i) {
@@ -303,7 +303,8 @@ static dt_value simplified(walk *w, int i) {
     dt_value in[DT_MAX_IN];
     for (int k = 0; k < n->n_in; k++) in[k] = w->map[n->in[k]];
     dt_value by = rewritten(w, n, in);
-    return by.trace ? simplest(w, by) : settle(w, dt_emit(w->t, n->op, in, n->n_in, n->attr));
+    return by.trace ? simplest(w, by)
+                    : simplify_value(w, dt_emit(w->t, n->op, in, n->n_in, n->attr));
 }
 
 dt_status *dt_simplify(const dt_graph *g, dt_graph **out) {

@@ -95,7 +95,8 @@ static void need_inputs(cutting *c) {
 
 /* ---- graphs ---- */
 
-static dt_value take(const cutting *c, dt_trace *t, dt_superstep *s, int i, const char *name) {
+static dt_value add_argument(const cutting *c, dt_trace *t, dt_superstep *s, int i,
+                             const char *name) {
     char made[24];
     snprintf(made, sizeof made, "value %d", i);
     s->in[s->n_in++] = i;
@@ -116,7 +117,8 @@ static void import(const cutting *c, dt_trace *t, int step, dt_value *map) {
     dt_trace_set_batch_parts(t, g->batch_parts);
     for (int i = 0; i < g->n_args; i++)
         if (needed[g->arg[i].node])
-            map[g->arg[i].node] = take(c, t, &c->s->step[step], g->arg[i].node, g->arg[i].name);
+            map[g->arg[i].node] =
+                add_argument(c, t, &c->s->step[step], g->arg[i].node, g->arg[i].name);
     for (int i = 0; i < g->n_states; i++)
         if (needed[g->state[i].node] || (step == c->s->n - 1 && g->state[i].update >= 0))
             map[g->state[i].node] = dt_read(t, g->state[i].variable);
@@ -128,7 +130,7 @@ static void copy(const cutting *c, dt_trace *t, int step, dt_value *map) {
         dt_value in[DT_MAX_IN];
         if (!c->needed[step][i] || is_given(n)) continue;
         if (!is_made_in(c, step, i)) {
-            map[i] = take(c, t, &c->s->step[step], i, NULL);
+            map[i] = add_argument(c, t, &c->s->step[step], i, NULL);
             continue;
         }
         for (int k = 0; k < n->n_in; k++) in[k] = map[n->in[k]];

@@ -32,7 +32,7 @@ typedef struct dividing {
     dt_value *whole, *own; /* by node; no trace: not emitted yet */
 } dividing;
 
-static dt_value own_of(dividing *d, int i);
+static dt_value local_rows(dividing *d, int i);
 
 static dt_value put_together(dividing *d, int i, dt_value own) {
     dt_worker_rows_attr a;
@@ -48,7 +48,7 @@ static dt_value put_together(dividing *d, int i, dt_value own) {
 }
 
 static dt_value whole_of(dividing *d, int i) {
-    if (!d->whole[i].trace) d->whole[i] = put_together(d, i, own_of(d, i));
+    if (!d->whole[i].trace) d->whole[i] = put_together(d, i, local_rows(d, i));
     return d->whole[i];
 }
 
@@ -89,14 +89,15 @@ static bool is_by_element(const dividing *d, int i) {
 
 /* This worker's rows of a value that exists as a whole, too: element-wise ops before it are
  * emitted for these rows alone. */
-static dt_value own_of(dividing *d, int i) {
+static dt_value local_rows(dividing *d, int i) {
     const dt_node *n = &d->g->node[i];
     dt_value in[DT_MAX_IN];
     if (d->own[i].trace) return d->own[i];
     if (is_repeated(d, i)) return d->own[i] = repeat(d, i);
     if (!is_by_element(d, i)) return d->own[i] = cut(d, i);
     for (int k = 0; k < n->n_in; k++)
-        in[k] = d->g->node[n->in[k]].type.rank == 0 ? whole_of(d, n->in[k]) : own_of(d, n->in[k]);
+        in[k] =
+            d->g->node[n->in[k]].type.rank == 0 ? whole_of(d, n->in[k]) : local_rows(d, n->in[k]);
     const char *path = dt_trace_path(d->t, n->path);
     d->own[i] = dt_emit_like(d->t, d->g, i, in);
     dt_trace_path(d->t, path);
@@ -118,7 +119,7 @@ static void import(dividing *d) {
 
 /* The value of a divided variable for a reader that also reads rows of the batch. */
 static dt_value whole_late(dividing *d, int i, dt_value rows) {
-    const dt_value in[] = {own_of(d, i), rows};
+    const dt_value in[] = {local_rows(d, i), rows};
     dt_value own = dt_emit(d->t, &dt_op_optimization_barrier, in, 2, NULL);
     return put_together(d, i, own);
 }
@@ -136,7 +137,7 @@ static void copy(dividing *d, int i) {
     dt_value in[DT_MAX_IN];
     for (int k = 0; k < n->n_in; k++) d->local[i] |= d->local[n->in[k]] && is_by_element(d, i);
     if (d->local[i]) {
-        own_of(d, i);
+        local_rows(d, i);
         return;
     }
     for (int k = 0; k < n->n_in; k++)
@@ -155,7 +156,7 @@ static void export(dividing *d) {
         dt_variable *part = d->parts->of(d->parts->user, s->variable);
         if (s->update >= 0)
             dt_assign(d->t, part ? part : s->variable,
-                      part ? own_of(d, s->update) : whole_of(d, s->update));
+                      part ? local_rows(d, s->update) : whole_of(d, s->update));
     }
 }
 

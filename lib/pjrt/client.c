@@ -244,8 +244,8 @@ dt_status *dt_pjrt_await(const dt_pjrt_client *c, void *event) {
     return s;
 }
 
-static dt_status *place(const dt_pjrt_client *c, int i, const dt_view *x, int semantics,
-                        dt_pjrt_from_host *f) {
+static dt_status *upload(const dt_pjrt_client *c, int i, const dt_view *x, int semantics,
+                         dt_pjrt_from_host *f) {
     static const dt_pjrt_step copy = {DT_PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER,
                                       "PJRT_Client_BufferFromHostBuffer", "copying to a device",
                                       DT_E_ACCELERATOR};
@@ -261,7 +261,7 @@ static dt_status *place(const dt_pjrt_client *c, int i, const dt_view *x, int se
 
 dt_status *dt_pjrt_upload(const dt_pjrt_client *c, int i, const dt_view *x, dt_pjrt_buffer **out) {
     dt_pjrt_from_host f = {0};
-    dt_status *s = place(c, i, x, DT_PJRT_UNTIL_DONE, &f), *bad = dt_pjrt_await(c, f.done);
+    dt_status *s = upload(c, i, x, DT_PJRT_UNTIL_DONE, &f), *bad = dt_pjrt_await(c, f.done);
     if (s) dt_status_free(bad);
     else s = bad;
     if (s) dt_pjrt_buffer_destroy(c, f.buffer);
@@ -272,7 +272,7 @@ dt_status *dt_pjrt_upload(const dt_pjrt_client *c, int i, const dt_view *x, dt_p
 dt_status *dt_pjrt_lend(const dt_pjrt_client *c, int i, const dt_view *x, dt_pjrt_buffer **out,
                         void **free) {
     dt_pjrt_from_host f = {0};
-    dt_status *s = place(c, i, x, DT_PJRT_LENT, &f);
+    dt_status *s = upload(c, i, x, DT_PJRT_LENT, &f);
     *out = f.buffer;
     *free = f.done;
     return s;
@@ -384,7 +384,7 @@ static dt_status *write_options(const dt_pjrt_client *c, const dt_pjrt_text *t, 
     return s;
 }
 
-static void keep(const dt_pjrt_client *c, const dt_pjrt_cached *cached, void *loaded) {
+static void store_program(const dt_pjrt_client *c, const dt_pjrt_cached *cached, void *loaded) {
     void *executable = NULL;
     dt_status *bad = executable_of(c, loaded, &executable);
     if (!bad) dt_pjrt_cache_store(cached, executable);
@@ -403,7 +403,7 @@ static dt_status *find_program(const dt_pjrt_client *c, const dt_pjrt_text *t,
     *out = dt_pjrt_cache_load(&cached);
     if (*out) return NULL;
     DT_TRY(compile(c, t, options, out));
-    keep(c, &cached, *out);
+    store_program(c, &cached, *out);
     return NULL;
 }
 

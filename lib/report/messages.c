@@ -32,7 +32,7 @@ static char *copy(const char *text) {
     return memcpy(dt_alloc(n + 1), text, n);
 }
 
-static void keep(dt_message_line *to, const dt_message_line *from, int64_t order) {
+static void store_line(dt_message_line *to, const dt_message_line *from, int64_t order) {
     forget(to);
     *to = *from;
     to->who = from->who ? copy(from->who) : NULL;
@@ -43,14 +43,14 @@ static void keep(dt_message_line *to, const dt_message_line *from, int64_t order
 
 /* Returns where message number i of a kind is stored. The first messages are kept; the last ones
  * share a ring after them. */
-static int64_t place_of(int64_t i) {
+static int64_t ring_index(int64_t i) {
     return i < KEPT ? i : DT_MESSAGE_ENDS + (i - DT_MESSAGE_ENDS) % DT_MESSAGE_ENDS;
 }
 
 void dt_messages_add(dt_messages *s, const dt_message_line *line) {
     const int k = line->kind;
     if (!s->line[k]) s->line[k] = dt_alloc(KEPT * sizeof *s->line[k]);
-    keep(&s->line[k][place_of(s->of[k]++)], line, s->n++);
+    store_line(&s->line[k][ring_index(s->of[k]++)], line, s->n++);
 }
 
 static int by_order(const void *a, const void *b) {

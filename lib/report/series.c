@@ -22,7 +22,7 @@ typedef struct places { /* The values of x whose points are kept. */
     double *x;
 } places;
 
-static void keep(places *p, const dt_point *at) {
+static void add_point(places *p, const dt_point *at) {
     if (!at) return;
     DT_GROW(p->x, p->cap, p->n + 1);
     p->x[p->n++] = at->x;
@@ -37,9 +37,9 @@ static void keep_stretch(places *to, const dt_point *p, int n) {
             most = !most || p[i].y > most->y ? &p[i] : most;
         }
     }
-    keep(to, least);
-    keep(to, most);
-    keep(to, gap);
+    add_point(to, least);
+    add_point(to, most);
+    add_point(to, gap);
 }
 
 static void keep_curve(places *to, const dt_series *s, int stretches) {
@@ -47,8 +47,8 @@ static void keep_curve(places *to, const dt_series *s, int stretches) {
         const int from = (int)(i * s->n / stretches), end = (int)((i + 1) * s->n / stretches);
         keep_stretch(to, s->p + from, end - from);
     }
-    keep(to, s->n > 0 ? &s->p[0] : NULL);
-    keep(to, s->n > 0 ? &s->p[s->n - 1] : NULL);
+    add_point(to, s->n > 0 ? &s->p[0] : NULL);
+    add_point(to, s->n > 0 ? &s->p[s->n - 1] : NULL);
 }
 
 static int by_x(const void *a, const void *b) {
@@ -57,7 +57,7 @@ static int by_x(const void *a, const void *b) {
 }
 
 /* Keeps only the points at these values of x, which are sorted. */
-static void take(dt_series *s, const places *at) {
+static void keep_points(dt_series *s, const places *at) {
     int n = 0;
     for (int i = 0, k = 0; i < s->n && k < at->n;) {
         if (s->p[i].x == at->x[k]) s->p[n++] = s->p[i];
@@ -95,7 +95,7 @@ void dt_thin(dt_series *const *curve, int n, int most) {
         average(curve[i], shorter(curve[i]->n, most));
     }
     if (at.n > 0) qsort(at.x, (size_t)at.n, sizeof *at.x, by_x);
-    for (int i = 0; is_long && i < n; i++) take(curve[i], &at);
+    for (int i = 0; is_long && i < n; i++) keep_points(curve[i], &at);
     free(at.x);
 }
 

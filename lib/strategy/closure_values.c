@@ -33,7 +33,7 @@ void dt_closure_values_write(const dt_values *v, dt_str *out) {
     }
 }
 
-static bool take(const char **from, size_t *n, void *to, size_t bytes) {
+static bool read_bytes(const char **from, size_t *n, void *to, size_t bytes) {
     if (bytes > *n) return false;
     memcpy(to, *from, bytes);
     *from += bytes;
@@ -50,9 +50,9 @@ static dt_status *no_value(void) {
  * message. */
 static dt_status *read_head(const char **from, size_t *n, head *h, dt_type *type) {
     int64_t dim[DT_MAX_RANK] = {0};
-    if (!take(from, n, h, sizeof *h) || h->name_bytes <= 0 || h->name_bytes > MOST_NAME ||
+    if (!read_bytes(from, n, h, sizeof *h) || h->name_bytes <= 0 || h->name_bytes > MOST_NAME ||
         h->rank < 0 || h->rank > DT_MAX_RANK || (uint32_t)h->per_replica > 1 ||
-        !take(from, n, dim, (size_t)h->rank * sizeof *dim))
+        !read_bytes(from, n, dim, (size_t)h->rank * sizeof *dim))
         return no_value();
     dt_status *s = dt_tensor_check((dt_dtype)h->dtype, h->rank, dim);
     if (s) {
@@ -78,10 +78,10 @@ static dt_status *read_value(const char **from, size_t *n, dt_values *into) {
     dt_type type;
     head h;
     DT_TRY(read_head(from, n, &h, &type));
-    take(from, n, name, (size_t)h.name_bytes);
+    read_bytes(from, n, name, (size_t)h.name_bytes);
     if (strlen(name) != (size_t)h.name_bytes || dt_values_find(into, name)) return no_value();
     DT_TRY(dt_tensor_new(&t, &type));
-    take(from, n, t->data, (size_t)dt_type_bytes(&type));
+    read_bytes(from, n, t->data, (size_t)dt_type_bytes(&type));
     dt_status *s = !are_truths(t)  ? no_value()
                    : h.per_replica ? dt_values_set_per_replica(into, name, &t, 1)
                                    : dt_values_set(into, name, t);

@@ -40,13 +40,13 @@ void dt_closures_cancel(dt_closures *c) {
         if (c->closure[i].state == DT_CLOSURE_LOST) take_out(c, i);
 }
 
-static int place_of(const dt_closures *c, int64_t number) {
+static int index_of(const dt_closures *c, int64_t number) {
     int at = 0;
     while (c->closure[at].number != number) at++;
     return at;
 }
 
-void dt_closures_drop(dt_closures *c, int64_t number) { take_out(c, place_of(c, number)); }
+void dt_closures_drop(dt_closures *c, int64_t number) { take_out(c, index_of(c, number)); }
 
 /* ---- giving closures out ---- */
 
@@ -168,7 +168,7 @@ const dt_closure *dt_closures_ready(const dt_closures *c) {
 }
 
 int64_t dt_closures_applied(dt_closures *c, int64_t number) {
-    const int at = place_of(c, number);
+    const int at = index_of(c, number);
     const int64_t stale = c->version - c->closure[at].version;
     take_out(c, at);
     c->stale[stale < DT_STALENESS_BINS ? stale : DT_STALENESS_BINS - 1]++;

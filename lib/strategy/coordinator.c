@@ -136,7 +136,7 @@ static dt_status *finish(dt_coordinator *c, const dt_arrival *a) {
 
 /* Receives and applies all results that have arrived. Waits for the first one until the
  * deadline. */
-static dt_status *look(dt_coordinator *c, int64_t deadline_ns) {
+static dt_status *receive_results(dt_coordinator *c, int64_t deadline_ns) {
     bool came = true;
     dt_arrival a;
     dt_status *s = NULL;
@@ -149,7 +149,7 @@ static dt_status *look(dt_coordinator *c, int64_t deadline_ns) {
 }
 
 static dt_status *wait_for_all(dt_coordinator *c) {
-    while (c->n_tasks > 0) DT_TRY(look(c, dt_now_ns() + LOOK_NS));
+    while (c->n_tasks > 0) DT_TRY(receive_results(c, dt_now_ns() + LOOK_NS));
     return NULL;
 }
 
@@ -263,7 +263,7 @@ static dt_status *schedule(dt_coordinator *c, dt_function *f, const dt_closure_a
         if (s) return lose_all(c, s);
     }
     DT_TRY(add_task(c, &h, a->values, out));
-    return look(c, 0);
+    return receive_results(c, 0);
 }
 
 /* ---- public functions ---- */
@@ -400,7 +400,7 @@ dt_status *dt_coordinator_done(dt_coordinator *c, bool *done) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(c, "dt_coordinator_done", "coordinator"));
     DT_TRY(dt_want(done, "dt_coordinator_done", "place for the answer"));
-    DT_TRY(look(c, 0));
+    DT_TRY(receive_results(c, 0));
     DT_TRY(raise(c));
     *done = c->n_tasks == 0;
     return NULL;
@@ -427,7 +427,7 @@ dt_status *dt_remote_fetch(dt_remote *r, dt_values **out) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(r, "dt_remote_fetch", "remote value"));
     DT_TRY(dt_want(out, "dt_remote_fetch", "handle to fill"));
-    while (r->coordinator) DT_TRY(look(r->coordinator, dt_now_ns() + LOOK_NS));
+    while (r->coordinator) DT_TRY(receive_results(r->coordinator, dt_now_ns() + LOOK_NS));
     if (r->state == DT_REMOTE_FAILED) return dt_fail((dt_error)r->error, NULL, "%s", r->text);
     if (r->state == DT_REMOTE_CANCELLED)
         return dt_fail(DT_E_CANCELLED, NULL,

@@ -296,7 +296,7 @@ static dt_status *want(dt_ps_task *t, const dt_frame *work, const dt_looked_up *
                 NULL, dt_str_text(&t->request));
 }
 
-static dt_status *take(dt_ps_task *t, const dt_frame *work) {
+static dt_status *receive_rows(dt_ps_task *t, const dt_frame *work) {
     dt_frame m;
     char *more = NULL;
     DT_TRY(receive(t, &m, &more));
@@ -312,7 +312,7 @@ static dt_status *take(dt_ps_task *t, const dt_frame *work) {
 
 dt_status *dt_ps_pull(dt_ps_tasks *c, const dt_frame *work, const dt_looked_up *rows) {
     for (int k = 0; k < c->n; k++) DT_TRY(want(&c->task[k], work, rows));
-    for (int k = 0; k < c->n; k++) DT_TRY(take(&c->task[k], work));
+    for (int k = 0; k < c->n; k++) DT_TRY(receive_rows(&c->task[k], work));
     return NULL;
 }
 

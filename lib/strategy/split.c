@@ -35,7 +35,7 @@ static bool is_before(const way *a, const way *b, int rank) {
     return false;
 }
 
-static void keep(walk *w) {
+static void keep_best(walk *w) {
     int at = w->kept < MOST_SHOWN ? w->kept++ : MOST_SHOWN - 1;
 
     w->n++;
@@ -50,7 +50,7 @@ static void deal(walk *w, int d, int64_t left) {
     int64_t most = w->now.most;
 
     if (d == w->type->rank) {
-        if (left == 1) keep(w);
+        if (left == 1) keep_best(w);
         return;
     }
     for (int64_t parts = 1; parts <= left; parts++) {

@@ -128,7 +128,7 @@ static bool wants_exponents(const dt_view *v, int64_t n) {
     return most >= 1e8 || (most > 0 && (least < 1e-4 || most / least > 1000));
 }
 
-static look look_of(const dt_view *v, int indent) {
+static look format_of(const dt_view *v, int indent) {
     int64_t n = dt_type_elements(&v->type);
     look l = {.v = v,
               .cut = n > SHOWN_WHOLE,
@@ -209,7 +209,7 @@ void dt_text_array(const dt_view *v, const char *comma, dt_str *out) {
     if (dt_type_elements(&v->type) == 0) {
         print_nothing(&v->type, &array);
     } else {
-        look l = look_of(v, (int)sizeof head - 1);
+        look l = format_of(v, (int)sizeof head - 1);
         print_axis(&l, 0, 0, &array);
     }
     if (!is_plain(&v->type)) dt_str_printf(&array, ", dtype=%s", dt_dtype_name(v->type.dtype));

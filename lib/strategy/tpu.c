@@ -133,7 +133,7 @@ static dt_status *read_resolver(const struct resolver *x, const dt_tree *t,
 
 /* ---- device_assignment ---- */
 
-static const dt_location *place_of(const dt_tree *t, const dt_status *s) {
+static const dt_location *location_of(const dt_tree *t, const dt_status *s) {
     switch (dt_status_number(s)) {
     case DT_E_TOO_MANY_REPLICAS: return dt_tree_value_at(t, "num_replicas");
     case DT_E_DEVICE_ORDER: return dt_tree_value_at(t, "device_order_mode");
@@ -158,7 +158,7 @@ static const dt_location *size_place(const dt_tree *t, const struct assignment *
                      dt_mul_fits(size, x->computation_stride.v[k], &size));
         if (!fits || size > slice->mesh[k]) return &list->item[k]->at;
     }
-    return place_of(t, s);
+    return location_of(t, s);
 }
 
 static dt_status *build_assignment(const struct assignment *x, const dt_tree *t,

@@ -38,7 +38,7 @@ int dt_worker_pool_count(const dt_worker_pool *c, bool late) {
     return n;
 }
 
-static void tell_lost(const dt_worker_pool *c, int w, int closures, const char *how) {
+static void report_lost(const dt_worker_pool *c, int w, int closures, const char *how) {
     dt_local_str text = {0};
     write_name(c, w, &text);
     dt_str_printf(&text, " %s", how);
@@ -52,7 +52,7 @@ dt_status *dt_worker_pool_lose(dt_worker_pool *c, int w, const char *how) {
     dt_carrier_drop(c->carrier, w);
     c->worker[w].there = c->worker[w].busy = c->worker[w].coming = false;
     c->lost++;
-    tell_lost(c, w, closures, how);
+    report_lost(c, w, closures, how);
     if (++c->lost_in_a_row > LOST_IN_A_ROW * (int64_t)c->spec.how->workers)
         return dt_fail(
             DT_E_WORKER_GONE, NULL,
@@ -73,7 +73,7 @@ dt_status *dt_worker_pool_lose(dt_worker_pool *c, int w, const char *how) {
 }
 
 /* Reports a worker that takes much longer than any answer so far; at most once per closure. */
-static void tell_silent(dt_worker_pool *c, int w, double silent_s) {
+static void report_silent(dt_worker_pool *c, int w, double silent_s) {
     enum { TELL_S = 5, TIMES = 3 };
     dt_pool_peer *x = &c->worker[w];
     dt_local_str line = {0};
@@ -95,11 +95,11 @@ dt_status *dt_worker_pool_check_late(dt_worker_pool *c) {
         if (!x->there || !x->busy || x->late) continue;
         const double silent_s = dt_seconds_since(x->given_ns);
         if (silent_s < c->spec.how->timeout) {
-            tell_silent(c, w, silent_s);
+            report_silent(c, w, silent_s);
             continue;
         }
         x->late = true;
-        tell_lost(c, w, dt_closures_lose(&c->closures, w), "does not answer");
+        report_lost(c, w, dt_closures_lose(&c->closures, w), "does not answer");
         /* a stopped process is ended, because otherwise no other worker could replace it */
         if (starts_again(c)) {
             kill(x->pid, SIGKILL);

@@ -86,7 +86,7 @@ static int column_of(const dt_sketch *k, const frame *f, int i) {
 }
 
 /* The coordinates of the chip in the i-th shown column and j-th shown row. */
-static void place_of(const dt_sketch *k, const frame *f, int i, int j, dt_coords at) {
+static void chip_at(const dt_sketch *k, const frame *f, int i, int j, dt_coords at) {
     memcpy(at, (dt_coords){dt_shown_at(&k->cut[0], i), dt_shown_at(&k->cut[1], j), f->z, 0},
            sizeof(dt_coords));
 }
@@ -99,7 +99,7 @@ static bool same_host(const dt_sketch *k, const dt_coords a, const dt_coords b) 
 /* Draws a chip; returns its width in columns. */
 static int draw_chip(dt_sketch *k, const frame *f, int i, int j) {
     dt_coords at;
-    place_of(k, f, i, j, at);
+    chip_at(k, f, i, j, at);
     dt_local_str text = {0};
     for (; at[3] < k->t->mesh[3]; at[3]++) {
         const char *label = k->label[dt_topology_id(k->t, at)], *idle = k->roomy ? "-" : ".";
@@ -118,8 +118,8 @@ static void draw_across(dt_sketch *k, const frame *f, int i, int j, int from) {
     const pen *with = pen_of(k);
     dt_coords a, b;
     int line = f->line + 2 * j, to = column_of(k, f, i + 1), inset = k->roomy;
-    place_of(k, f, i, j, a);
-    place_of(k, f, i + 1, j, b);
+    chip_at(k, f, i, j, a);
+    chip_at(k, f, i + 1, j, b);
     if (b[0] != a[0] + 1) dt_canvas_put(&k->canvas, line, to - 4, with->fold);
     else
         dt_canvas_fill(&k->canvas, line, from + inset, to - from - 2 * inset,
@@ -130,8 +130,8 @@ static void draw_down(dt_sketch *k, const frame *f, int i, int j) {
     const pen *with = pen_of(k);
     dt_coords a, b;
     int column = column_of(k, f, i) + (k->roomy ? k->cell / 2 : 0), line = f->line + 2 * j + 1;
-    place_of(k, f, i, j, a);
-    place_of(k, f, i, j + 1, b);
+    chip_at(k, f, i, j, a);
+    chip_at(k, f, i, j + 1, b);
     dt_canvas_put(&k->canvas, line, column,
                   b[1] != a[1] + 1     ? with->fold_down
                   : same_host(k, a, b) ? with->host_down

@@ -25,7 +25,7 @@ static int index_of(const dt_topology *t, const int at[3]) {
     return at[0] + t->mesh[0] * (at[1] + t->mesh[1] * at[2]);
 }
 
-static void place_of(const dt_topology *t, int chip, int at[3]) {
+static void coordinates_of(const dt_topology *t, int chip, int at[3]) {
     at[0] = chip % t->mesh[0];
     at[1] = chip / t->mesh[0] % t->mesh[1];
     at[2] = chip / t->mesh[0] / t->mesh[1];
@@ -63,7 +63,7 @@ int dt_topology_neighbour(const dt_topology *t, int chip, int axis, bool up) {
     int at[3];
     if (t->slice && t->slice->chip->is_host)
         return -1; /* hosts of a cluster are linked to a switch, not to each other */
-    place_of(t, chip, at);
+    coordinates_of(t, chip, at);
     bool end = at[axis] == (up ? t->mesh[axis] - 1 : 0);
     if (end && !dt_topology_wraps(t, axis)) return -1;
     if (end) go_round(t, axis, up, at);
@@ -131,7 +131,7 @@ static dt_link next_link(const dt_topology *t, const dt_coords at, const dt_coor
         dt_coords next = {0};
         l.to = dt_topology_neighbour(t, here, l.axis, l.up);
         if (l.to < 0) continue;
-        place_of(t, l.to, next);
+        coordinates_of(t, l.to, next);
         if (dt_topology_hops(t, next, to) == far - 1) return l;
     }
     return (dt_link){.from = here, .to = -1};
@@ -142,7 +142,7 @@ int dt_topology_route(const dt_topology *t, const dt_coords a, const dt_coords b
     const int n = dt_topology_hops(t, a, b);
     for (int i = 0; i < n; i++) {
         links[i] = next_link(t, at, b);
-        place_of(t, links[i].to, at);
+        coordinates_of(t, links[i].to, at);
     }
     return n;
 }

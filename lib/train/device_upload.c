@@ -5,7 +5,7 @@
 
 #include "train/results.h"
 
-static dt_status *lend(void *user, const dt_example *batch, void **lent) {
+static dt_status *lend_batch(void *user, const dt_example *batch, void **lent) {
     const dt_lender *l = user;
     dt_view arg[DT_MAX_INPUTS + 2 * DT_MAX_OUTPUTS];
     dt_lent *out = NULL;
@@ -37,6 +37,6 @@ dt_status *dt_lender_make(dt_lender *l, const dt_dataset *data, dt_compiled *c, 
         DT_TRY(dt_compiled_prepare(c, rows[i], &l->size[l->n].executable));
         l->size[l->n++].rows = rows[i];
     }
-    *out = (dt_batch_lend){.lend = lend, .take_back = take_back, .user = l};
+    *out = (dt_batch_lend){.lend = lend_batch, .take_back = take_back, .user = l};
     return NULL;
 }

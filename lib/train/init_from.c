@@ -107,7 +107,7 @@ typedef struct first_weights {
     bool only_compared;
 } first_weights;
 
-static dt_status *take(first_weights *w, const dt_init_from *from, dt_status **warnings) {
+static dt_status *read_first(first_weights *w, const dt_init_from *from, dt_status **warnings) {
     const bool is_checkpoint = !w->checkpoint.only_weights;
     const dt_held_file held =
         is_checkpoint ? dt_saved_held(&w->checkpoint, 0) : (dt_held_file){.fd = -1};
@@ -143,7 +143,7 @@ static dt_status *find_and_take(const dt_model *m, bool only_compared, const dt_
                        .names = {.arena = arena},
                        .only_compared = only_compared};
     dt_status *bad = find(&w, m, from, warnings);
-    if (!bad) bad = take(&w, from, warnings);
+    if (!bad) bad = read_first(&w, from, warnings);
     dt_saved_release(&w.checkpoint);
     close_names(&w.names);
     if (!bad) return NULL;

@@ -11,7 +11,7 @@ enum { AUTO, LESS, MORE };
 /* ---- finding the metric ---- */
 
 /* Removes the prefix "val_": returns "loss" for "val_loss". */
-static const char *bare(const char *name) {
+static const char *without_val(const char *name) {
     return strncmp(name, "val_", 4) == 0 ? name + 4 : name;
 }
 
@@ -19,15 +19,15 @@ static const char *bare(const char *name) {
 static const dt_metric_use *find_metric(const dt_compile_spec *c, const char *name) {
     for (int i = 0; i < c->n_metrics; i++)
         for (int k = 0; k < c->metric[i].n; k++)
-            if (strcmp(c->metric[i].keys[k], bare(name)) == 0) return &c->metric[i];
+            if (strcmp(c->metric[i].keys[k], without_val(name)) == 0) return &c->metric[i];
     return NULL;
 }
 
 /* Whether the key is the total loss or the loss of an output. */
 static bool is_loss(const dt_compile_spec *c, const char *name) {
-    bool is = strcmp(bare(name), "loss") == 0;
+    bool is = strcmp(without_val(name), "loss") == 0;
     for (int i = 0; i < c->n_outputs; i++)
-        is |= c->output[i].loss_key && strcmp(bare(name), c->output[i].loss_key) == 0;
+        is |= c->output[i].loss_key && strcmp(without_val(name), c->output[i].loss_key) == 0;
     return is;
 }
 
@@ -69,7 +69,7 @@ static dt_status *no_validation(const dt_named *named, const char *name) {
         dt_fail(DT_E_CALLBACK, at, "%s: cannot monitor '%.80s': the job has no validation data",
                 named->kind->name, name);
     return dt_suggest(s, "write monitor: %.80s, or give dataset.validation or validation_split",
-                      bare(name));
+                      without_val(name));
 }
 
 dt_better dt_metric_better(const dt_compile_spec *c, const char *key) {
@@ -80,14 +80,14 @@ dt_better dt_metric_better(const dt_compile_spec *c, const char *key) {
 bool dt_monitor_has(const dt_callback_job *job, const char *name) {
     bool known = is_loss(job->compile, name) || find_metric(job->compile, name);
     return strcmp(name, "learning_rate") == 0 ||
-           (known && (bare(name) == name || has_validation(job->data)));
+           (known && (without_val(name) == name || has_validation(job->data)));
 }
 
 dt_status *dt_monitor_check(const dt_callback_job *job, const dt_named *named) {
     const dt_monitor_head *head = named->args;
     const char *name = head->monitor;
     if (!job->compile) return NULL;
-    if (!dt_monitor_has(job, name) && dt_monitor_has(job, bare(name)))
+    if (!dt_monitor_has(job, name) && dt_monitor_has(job, without_val(name)))
         return no_validation(named, name);
     if (!dt_monitor_has(job, name)) return unknown_metric(job, named, name);
     if (head->mode != AUTO || dt_metric_better(job->compile, name) != DT_BETTER_UNKNOWN)
@@ -119,7 +119,7 @@ bool dt_monitor_improves(dt_monitor *m, double value) {
     return true;
 }
 
-bool dt_monitor_is_of_validation(const dt_monitor *m) { return bare(m->name) != m->name; }
+bool dt_monitor_is_of_validation(const dt_monitor *m) { return without_val(m->name) != m->name; }
 
 bool dt_monitor_is_due(const run *r, const dt_monitor *m, const dt_logs *logs) {
     return logs->between ? dt_monitor_is_of_validation(m) : dt_epoch_is_whole(r);

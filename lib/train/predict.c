@@ -315,7 +315,7 @@ static const char *const *files_of(prediction *p, int64_t rows) {
 }
 
 /* Passes on the columns of the current examples that are copied to the output. */
-static void keep(prediction *p, dt_predicted_rows *out) {
+static void keep_columns(prediction *p, dt_predicted_rows *out) {
     const dt_texts *keeps = dt_rows_keep(p->from->data);
     if (keeps->n == 0) return;
     const int n = keeps->n;
@@ -379,7 +379,7 @@ static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows) {
                              .meaning = p->meaning,
                              .files = files_of(p, rows),
                              .errors = faults_of(p, result, rows)};
-    keep(p, &all);
+    keep_columns(p, &all);
     dt_status *s = p->from->rows(&all, p->from->user);
     p->done += rows;
     return s;

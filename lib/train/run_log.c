@@ -50,7 +50,7 @@ static char *beside(const dt_run_log *l, int64_t generation) {
 
 /* Handles files that killed runs left beside the log. The file of this generation becomes the log.
  * The file of the next generation is deleted, since that one has no checkpoint. */
-static dt_status *settle(const dt_run_log *l) {
+static dt_status *recover_files(const dt_run_log *l) {
     char *own = beside(l, l->generation), *later = beside(l, l->generation + 1);
     int64_t size;
     dt_status *s = size_of(own, &size);
@@ -87,7 +87,7 @@ dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append) {
     l->aside = r->out.aside;
     l->generation = r->out.generation;
     DT_TRY(make_folder(l->path));
-    if (!l->aside) DT_TRY(settle(l));
+    if (!l->aside) DT_TRY(recover_files(l));
     l->size = r->out.resumed ? dt_run_log_kept(r, l->size, l->end) : append ? INT64_MAX : 0;
     DT_LOCAL char *path = l->aside ? beside(l, l->generation) : dt_strdup(l->path);
     return begin(l, path);

@@ -48,7 +48,7 @@ int dt_pjrt_checks_of(const dt_graph *g, dt_arena *arena, dt_pjrt_check **out) {
     return n;
 }
 
-static void look_at(const dt_pjrt_check *c, const dt_view *x, dt_refusal *refusal) {
+static void check_value(const dt_pjrt_check *c, const dt_view *x, dt_refusal *refusal) {
     for (int64_t i = 0, n = dt_type_elements(&x->type); i < n; i++) {
         const int64_t number = dt_cell_int(x, i);
         if (number >= 0 && number < c->rows) continue;
@@ -87,7 +87,7 @@ void dt_pjrt_check_rows(const dt_graph *g, const dt_pjrt_check *c, const dt_env 
         for (int k = 0; k < n->n_in; k++) in[k] = v[n->in[k]];
         n->op->eval(&(dt_call){.node = n, .env = env, .in = in, .out = v[i]});
     }
-    look_at(c, &v[c->index], env->refusal);
+    check_value(c, &v[c->index], env->refusal);
     for (int i = 0; i <= c->index; i++)
         if (v[i].data && g->node[i].op->role != DT_ROLE_ARGUMENT) free(v[i].data);
 }

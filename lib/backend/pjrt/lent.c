@@ -128,7 +128,7 @@ dt_pjrt_lent *dt_pjrt_lend_made(dt_pjrt_device *d, int n, const dt_pjrt_loan *ma
     return l;
 }
 
-static void keep(dt_pjrt_device *d, dt_status *s) {
+static void keep_first_fault(dt_pjrt_device *d, dt_status *s) {
     pthread_mutex_lock(&d->lock);
     if (d->bad) dt_status_free(s);
     else d->bad = s;
@@ -140,7 +140,8 @@ static void keep(dt_pjrt_device *d, dt_status *s) {
 void dt_pjrt_take_back(void *lent) {
     dt_pjrt_lent *l = lent;
     unlist(l);
-    for (int i = 0; i < l->n; i++) keep(l->device, dt_pjrt_loan_drop(l->device, &l->loan[i]));
+    for (int i = 0; i < l->n; i++)
+        keep_first_fault(l->device, dt_pjrt_loan_drop(l->device, &l->loan[i]));
     dt_arena_destroy(l->arena);
 }
 

@@ -23,7 +23,7 @@ static dt_status *find_path(const dt_device_options *o, const char **out) {
 
 /* Returns the number by which the client knows a device. If the client is confined to a list of
  * devices, that is the device's index in the list. */
-static int place_of(const dt_pjrt_device *p, const dt_device_options *o, int ordinal) {
+static int index_of(const dt_pjrt_device *p, const dt_device_options *o, int ordinal) {
     int before = 0;
     if (!dt_pjrt_client_is_confined(p->client)) return ordinal;
     for (int i = 0; o->ordinal && i < o->n_ordinals; i++) before += o->ordinal[i] < ordinal;
@@ -48,7 +48,7 @@ static dt_status *choose_devices(dt_pjrt_device *p, const dt_device_options *o) 
             dt_pjrt_client_platform(p->client), there, p->n);
     for (int i = 0; i < p->n; i++) {
         const int ordinal = o->ordinal ? o->ordinal[i] : i;
-        p->ordinal[i] = place_of(p, o, ordinal);
+        p->ordinal[i] = index_of(p, o, ordinal);
         if (p->ordinal[i] < 0 || p->ordinal[i] >= there)
             return dt_fail(DT_E_NO_DEVICE, NULL, "no device %d; the plug-in (%s) has %d", ordinal,
                            dt_pjrt_client_platform(p->client), there);
@@ -146,7 +146,7 @@ const dt_backend dt_backend_pjrt = {
 
 /* ---- finding accelerators ---- */
 
-static dt_status *look_at(const dt_pjrt_client *c, int i, dt_accelerator *out) {
+static dt_status *describe_device(const dt_pjrt_client *c, int i, dt_accelerator *out) {
     dt_pjrt_device_facts f;
     DT_TRY(dt_pjrt_client_device(c, i, &f));
     *out = (dt_accelerator){.id = f.id, .memory = f.memory, .n_coordinates = f.n_coordinates};
@@ -168,7 +168,7 @@ dt_status *dt_accelerators_find(const char *plugin, const dt_pjrt_settings *sett
                              .n = dt_pjrt_client_devices(c)};
     out->device = dt_alloc(dt_size_mul((size_t)out->n, sizeof *out->device));
     dt_status *s = NULL;
-    for (int i = 0; !s && i < out->n; i++) s = look_at(c, i, &out->device[i]);
+    for (int i = 0; !s && i < out->n; i++) s = describe_device(c, i, &out->device[i]);
     dt_pjrt_client_close(c);
     if (s) dt_accelerators_release(out);
     return s;

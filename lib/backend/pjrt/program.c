@@ -172,7 +172,7 @@ static dt_status *check_dtypes(const dt_pjrt_program *x) {
 
 /* Fixes the layout of the variables that a program changes. Later programs must accept it, so that
  * nothing is transferred when programs alternate. */
-static dt_status *settle(dt_pjrt_program *x, dt_pjrt_variant *v) {
+static dt_status *fix_layouts(dt_pjrt_program *x, dt_pjrt_variant *v) {
     const int args = x->graph->n_args;
     v->variable = dt_arena_array(x->arena, dt_variable **, v->takes.n_in - args + 1);
     for (int i = args; i < v->takes.n_in; i++) {
@@ -196,7 +196,7 @@ static dt_status *load(dt_pjrt_program *x, const int32_t *offsets, dt_pjrt_varia
                                                         .n_devices = x->device->n,
                                                         .n_results = t->takes.n_out},
                                         &v->loaded);
-    return s ? note_line(x, offsets, s) : settle(x, v);
+    return s ? note_line(x, offsets, s) : fix_layouts(x, v);
 }
 
 static void release_variant(const dt_pjrt_program *x, dt_pjrt_variant *v) {

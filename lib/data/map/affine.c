@@ -55,7 +55,7 @@ dt_status *dt_affine_infer(dt_map_stage *s, dt_arena *arena) {
 }
 
 /* The row or column of an image of n that stands for i; -1: fill_value. */
-static int64_t place(int fill_mode, int64_t i, int64_t n) {
+static int64_t source_index(int fill_mode, int64_t i, int64_t n) {
     if (i >= 0 && i < n) return i;
     if (fill_mode == CONSTANT) return -1;
     if (fill_mode == NEAREST) return i < 0 ? 0 : n - 1;
@@ -66,8 +66,8 @@ static int64_t place(int fill_mode, int64_t i, int64_t n) {
 }
 
 static const void *pixel(const moved *v, int64_t row, int64_t column) {
-    row = place(v->fill_mode, row, v->size.rows);
-    column = place(v->fill_mode, column, v->size.columns);
+    row = source_index(v->fill_mode, row, v->size.rows);
+    column = source_index(v->fill_mode, column, v->size.columns);
     return row < 0 || column < 0
                ? v->fill
                : (const char *)v->in + (row * v->size.columns + column) * v->size.pixel;

@@ -108,7 +108,7 @@ static void note(lesson *l, int kind, const char *text) {
     if (!l->text[kind]) l->text[kind] = dt_strdup(text);
 }
 
-static void take(void *to, const dt_map_stage *s, const dt_map_at *at, const void *in) {
+static void learn_value(void *to, const dt_map_stage *s, const dt_map_at *at, const void *in) {
     (void)at;
     const struct date *a = s->args;
     dt_date d;
@@ -136,7 +136,8 @@ static void end(void *from, const dt_map_stage *s, dt_arena *arena, dt_lesson *o
     free(l);
 }
 
-static const dt_map_learning learning = {.wants = learns, .begin = begin, .take = take, .end = end};
+static const dt_map_learning learning = {
+    .wants = learns, .begin = begin, .take = learn_value, .end = end};
 
 static const char *shown(const dt_map_stage *s, int kind) {
     const dt_texts *words = &s->learned->words;

@@ -90,7 +90,7 @@ static void note(feature *f, double x, int strategy) {
     f->n++;
 }
 
-static void take(void *to, const dt_map_stage *s, const dt_map_at *at, const void *in) {
+static void learn_value(void *to, const dt_map_stage *s, const dt_map_at *at, const void *in) {
     (void)at;
     const struct impute *a = s->args;
     const size_t size = dt_dtype_size(s->in.dtype);
@@ -161,7 +161,8 @@ static void end(void *from, const dt_map_stage *s, dt_arena *arena, dt_lesson *o
     free(l);
 }
 
-static const dt_map_learning learning = {.wants = wants, .begin = begin, .take = take, .end = end};
+static const dt_map_learning learning = {
+    .wants = wants, .begin = begin, .take = learn_value, .end = end};
 
 /* ---- replacements ---- */
 

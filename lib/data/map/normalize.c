@@ -120,7 +120,7 @@ static moments *moments_of(lessons *l, const dt_map_stage *s, uint64_t group) {
     return l->of[low] = create(s, group);
 }
 
-static void take(void *lesson, const dt_map_stage *s, const dt_map_at *at, const void *in) {
+static void learn_value(void *lesson, const dt_map_stage *s, const dt_map_at *at, const void *in) {
     const struct normalize *a = s->args;
     moments *m = moments_of(lesson, s, a->per_group ? at->group : 0);
     const size_t size = dt_dtype_size(s->in.dtype);
@@ -159,7 +159,8 @@ static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson 
     free(l);
 }
 
-static const dt_map_learning learning = {.wants = learns, .begin = begin, .take = take, .end = end};
+static const dt_map_learning learning = {
+    .wants = learns, .begin = begin, .take = learn_value, .end = end};
 
 /* The arguments, completed with the learned values. */
 static struct normalize settle(const void *args, const dt_lesson *learned) {
@@ -224,7 +225,7 @@ static bool are_alike(const struct normalize *a) {
 /* ---- groups ---- */
 
 /* The index of a group in the words of a lesson; -1: it was not in the training data. */
-static int place_of(const dt_lesson *l, uint64_t group) {
+static int group_index(const dt_lesson *l, uint64_t group) {
     char name[17];
     int low = 0, high = l->words.n;
     snprintf(name, sizeof name, "%016llx", (unsigned long long)group);
@@ -241,7 +242,7 @@ static int place_of(const dt_lesson *l, uint64_t group) {
 static bool by_group(const void *args) { return ((const struct normalize *)args)->per_group; }
 
 static bool knows(const dt_map_stage *s, uint64_t group) {
-    return s->learned && place_of(s->learned, group) >= 0;
+    return s->learned && group_index(s->learned, group) >= 0;
 }
 
 /* The means and variances of one group. */
@@ -252,7 +253,7 @@ static struct normalize of_group(const dt_lesson *l, int place) {
 }
 
 static void undo_group(const dt_lesson *l, uint64_t group, float *x, int64_t n) {
-    const int place = place_of(l, group);
+    const int place = group_index(l, group);
     if (place < 0) return;
     const struct normalize a = of_group(l, place);
     for (int64_t i = 0; n % a.mean.n == 0 && i < n; i++)
@@ -278,7 +279,7 @@ static dt_status *infer_groups(dt_map_stage *s, dt_arena *arena) {
 }
 
 static const block *block_for(const dt_map_stage *s, const dt_map_at *at) {
-    const int place = by_group(s->args) ? place_of(s->learned, at->group) : 0;
+    const int place = by_group(s->args) ? group_index(s->learned, at->group) : 0;
     if (!by_group(s->args)) return s->made;
     return place < 0 ? NULL : ((const block *const *)s->made)[place];
 }

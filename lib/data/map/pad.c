@@ -38,7 +38,7 @@ typedef struct kept {
     int64_t items, from, to;
 } kept;
 
-static kept keep(const dt_map_stage *s) {
+static kept kept_part(const dt_map_stage *s) {
     const struct pad *a = s->args;
     const int64_t n = s->in.dim[0], most = a->maxlen;
     return (kept){.items = n < most ? n : most,
@@ -48,7 +48,7 @@ static kept keep(const dt_map_stage *s) {
 
 static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
     const struct pad *a = s->args;
-    const kept k = keep(s);
+    const kept k = kept_part(s);
     const size_t size = dt_dtype_size(s->in.dtype),
                  item = (size_t)(s->values / s->in.dim[0]) * size;
     const int64_t filled = dt_type_elements(&s->out);
@@ -61,7 +61,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
 
 static dt_value emit(const dt_map_stage *s, dt_value x) {
     const struct pad *a = s->args;
-    const kept k = keep(s);
+    const kept k = kept_part(s);
     const int64_t edges[2] = {k.to, a->maxlen - k.to - k.items};
     dt_value part[3];
     int n = 0;

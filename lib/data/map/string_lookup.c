@@ -170,7 +170,7 @@ static const char *from_ordered(dt_arena *arena, const char *digits) {
     return dt_arena_printf(arena, "%lld", (long long)(int64_t)number);
 }
 
-static void take(void *lesson, const dt_map_stage *s, const dt_map_at *at, const void *in) {
+static void learn_value(void *lesson, const dt_map_stage *s, const dt_map_at *at, const void *in) {
     const struct string_lookup *a = s->args;
     char digits[DIGITS];
     (void)at;
@@ -193,7 +193,8 @@ static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson 
     dt_word_counts_destroy(lesson);
 }
 
-static const dt_map_learning learning = {.wants = learns, .begin = begin, .take = take, .end = end};
+static const dt_map_learning learning = {
+    .wants = learns, .begin = begin, .take = learn_value, .end = end};
 
 /* ---- application ---- */
 

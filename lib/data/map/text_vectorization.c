@@ -184,7 +184,7 @@ static void count_word(void *user, const char *word, size_t n) {
     if (strcmp(word, DT_UNKNOWN_TEXT) != 0) dt_word_counts_add(user, word, n);
 }
 
-static void take(void *lesson, const dt_map_stage *s, const dt_map_at *at, const void *in) {
+static void learn_value(void *lesson, const dt_map_stage *s, const dt_map_at *at, const void *in) {
     (void)at;
     read_text(s->args, in, count_word, lesson);
     dt_word_counts_end_text(lesson);
@@ -198,7 +198,8 @@ static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson 
     dt_word_counts_destroy(lesson);
 }
 
-static const dt_map_learning learning = {.wants = learns, .begin = begin, .take = take, .end = end};
+static const dt_map_learning learning = {
+    .wants = learns, .begin = begin, .take = learn_value, .end = end};
 
 /* ---- application ---- */
 

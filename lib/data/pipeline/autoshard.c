@@ -6,7 +6,7 @@
 
 /* The smallest known number of files that a reader of files in p gets, or -1 if none is known.
  * *reads: whether a source reads files; *holds: whether a source does anything else. */
-static int64_t look(const dt_pipe *p, bool *reads, bool *holds) {
+static int64_t count_files(const dt_pipe *p, bool *reads, bool *holds) {
     int64_t fewest = -1;
     if (p->row->reads_files) {
         *reads = true;
@@ -14,7 +14,7 @@ static int64_t look(const dt_pipe *p, bool *reads, bool *holds) {
     }
     *holds |= p->n_in == 0;
     for (int i = 0; i < p->n_in; i++) {
-        int64_t n = look(p->in[i], reads, holds);
+        int64_t n = count_files(p->in[i], reads, holds);
         if (n >= 0 && (fewest < 0 || n < fewest)) fewest = n;
     }
     return fewest;
@@ -26,7 +26,7 @@ dt_auto_shard_policy dt_resolve_policy(const dt_pipe *p, const dt_input_share *s
     *files = -1;
     if (share->options.auto_shard_policy != DT_AUTO_SHARD_AUTO)
         return share->options.auto_shard_policy;
-    int64_t n = look(p, &reads, &holds);
+    int64_t n = count_files(p, &reads, &holds);
     if (!reads || holds) return DT_AUTO_SHARD_DATA;
     if (n < 0 || n >= share->workers || share->options.no_fallback) return DT_AUTO_SHARD_FILE;
     *files = n;
@@ -97,7 +97,7 @@ static bool has_hint(const dt_pipe *p) {
  * number of files is checked, because there may be enough files for the policy HINT. */
 static dt_status *share_by_files(dt_pipe **out, dt_pipe *in, const dt_input_share *share) {
     bool reads = false, holds = false;
-    look(in, &reads, &holds);
+    count_files(in, &reads, &holds);
     if (!holds && has_hint(in)) return dt_fail_hint();
     return rewrite(&(rewriter){share, share_files}, in, out);
 }

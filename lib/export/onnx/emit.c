@@ -79,7 +79,7 @@ static const char *recall(const dt_onnx *o, const char *key) {
     return NULL;
 }
 
-static const char *keep(dt_onnx *o, const char *key, const char *name) {
+static const char *remember(dt_onnx *o, const char *key, const char *name) {
     DT_GROW(o->memo, o->memo_cap, o->n_memos + 1);
     o->memo[o->n_memos++] = (dt_pair){key, name};
     return name;
@@ -90,7 +90,7 @@ static const char *constant(dt_onnx *o, const char *key, const dt_view *v) {
     const char *name = recall(o, key);
     if (name) return name;
     dt_onnx_initializer(o, key, v);
-    return keep(o, key, key);
+    return remember(o, key, key);
 }
 
 const char *dt_onnx_ints(dt_onnx *o, const int64_t *v, int n) {
@@ -145,11 +145,11 @@ const char *dt_onnx_rows(dt_onnx *o, int64_t k) {
     const char *one = recall(o, "rows"), *path = o->path;
     o->path = "";
     if (!one)
-        one = keep(o, "rows",
-                   dt_onnx_put(o, &(dt_onnx_node){.op = "Shape",
-                                                  .in = {o->fed},
-                                                  .attribute = {DT_ONNX_NUMBER("start", 0),
-                                                                DT_ONNX_NUMBER("end", 1)}}));
+        one = remember(o, "rows",
+                       dt_onnx_put(o, &(dt_onnx_node){.op = "Shape",
+                                                      .in = {o->fed},
+                                                      .attribute = {DT_ONNX_NUMBER("start", 0),
+                                                                    DT_ONNX_NUMBER("end", 1)}}));
     const char *rows = k == 1 ? one : dt_onnx_put2(o, "Mul", one, dt_onnx_int(o, k));
     o->path = path;
     return rows;
@@ -162,10 +162,10 @@ static const char *shape_of(dt_onnx *o, const dt_type *t) {
     if (known) return known;
     const char *rows = dt_onnx_rows(o, -t->dim[0]),
                *rest = t->rank > 1 ? dt_onnx_ints(o, t->dim + 1, t->rank - 1) : NULL;
-    return keep(o, kept,
-                dt_onnx_put(o, &(dt_onnx_node){.op = "Concat",
-                                               .in = {rows, rest},
-                                               .attribute = {DT_ONNX_NUMBER("axis", 0)}}));
+    return remember(o, kept,
+                    dt_onnx_put(o, &(dt_onnx_node){.op = "Concat",
+                                                   .in = {rows, rest},
+                                                   .attribute = {DT_ONNX_NUMBER("axis", 0)}}));
 }
 
 /* ---- values ---- */

@@ -88,7 +88,7 @@ dt_status *dt_onnx_dot(const dt_onnx_call *c, dt_onnx_value *out) {
 
 /* ---- convolution ---- */
 
-static void place(int8_t *perm, int first, int second, const int8_t *spatial, int n) {
+static void set_perm(int8_t *perm, int first, int second, const int8_t *spatial, int n) {
     perm[0] = (int8_t)first;
     perm[1] = (int8_t)second;
     memcpy(perm + 2, spatial, (size_t)n);
@@ -142,9 +142,9 @@ dt_status *dt_onnx_convolution(const dt_onnx_call *c, dt_onnx_value *out) {
     int8_t of_x[DT_MAX_RANK], of_w[DT_MAX_RANK], of_y[DT_MAX_RANK];
     int64_t pads[2 * DT_MAX_SPATIAL];
     if (a->batch_groups > 1) return dt_onnx_no_form(c->node, "the batch falls into groups");
-    place(of_x, a->lhs_batch, a->lhs_feature, a->lhs_spatial, a->n_spatial);
-    place(of_w, a->rhs_out, a->rhs_in, a->rhs_spatial, a->n_spatial);
-    place(of_y, a->out_batch, a->out_feature, a->out_spatial, a->n_spatial);
+    set_perm(of_x, a->lhs_batch, a->lhs_feature, a->lhs_spatial, a->n_spatial);
+    set_perm(of_w, a->rhs_out, a->rhs_in, a->rhs_spatial, a->n_spatial);
+    set_perm(of_y, a->out_batch, a->out_feature, a->out_spatial, a->n_spatial);
     dt_onnx_value x = dt_onnx_whole(c->onnx, &c->in[0]), w = dt_onnx_whole(c->onnx, &c->in[1]);
     x = dt_onnx_transpose(c->onnx, &x, of_x);
     w = dt_onnx_transpose(c->onnx, &w, of_w);

@@ -40,7 +40,7 @@ dt_status *dt_onnx_iota(const dt_onnx_call *c, dt_onnx_value *out) {
 }
 
 /* A type without its leading dimensions of size 1. */
-static dt_type bare(const dt_type *t) {
+static dt_type without_ones(const dt_type *t) {
     int ones = 0;
     while (ones < t->rank && t->dim[ones] == 1) ones++;
     return dt_type_of(t->dtype, t->rank - ones, t->dim + ones);
@@ -62,7 +62,7 @@ dt_status *dt_onnx_broadcast(const dt_onnx_call *c, dt_onnx_value *out) {
     for (int i = 0; i < wide.rank; i++) wide.dim[i] = 1;
     for (int i = 0, missing = x->type.rank - x->held.rank; i < x->held.rank; i++)
         wide.dim[a->dims[missing + i]] = x->held.dim[i];
-    dt_type from = bare(&x->held), to = bare(&wide);
+    dt_type from = without_ones(&x->held), to = without_ones(&wide);
     dt_onnx_value held = {.name = x->name, .type = from, .held = from};
     *out = (dt_onnx_value){
         .name = dt_onnx_reshape(c->onnx, &held, &to).name, .type = c->node->type, .held = to};

@@ -270,7 +270,7 @@ static bool bind_all(const search *s, dt_hlo_repeat *r, int *bad) {
 }
 
 /* Finds the largest range of blocks of the candidate that are equal; false: it is too short. */
-static bool settle(const search *s, const candidate *c, dt_hlo_repeat *r) {
+static bool find_longest(const search *s, const candidate *c, dt_hlo_repeat *r) {
     int bad = 0;
     *r = (dt_hlo_repeat){.first = c->first, .n = c->n, .period = c->period};
     while (r->n >= FEWEST_BLOCKS && (r->n - 1) * (long)r->period >= FEWEST_SAVED) {
@@ -294,9 +294,9 @@ static bool is_free(const search *s, const candidate *c) {
     return true;
 }
 
-static void take(search *s, const candidate *c, dt_hlo_repeats *out) {
+static void add_repeat(search *s, const candidate *c, dt_hlo_repeats *out) {
     dt_hlo_repeat r;
-    if (!is_free(s, c) || !settle(s, c, &r)) return;
+    if (!is_free(s, c) || !find_longest(s, c, &r)) return;
     for (int i = r.first; i < r.first + r.n * r.period; i++) s->taken[i] = true;
     DT_GROW(out->repeat, out->cap, out->n + 1);
     out->repeat[out->n++] = r;
@@ -316,7 +316,7 @@ void dt_hlo_find_repeats(const dt_hlo_order *o, dt_arena *arena, dt_hlo_repeats 
     list_candidates(&s);
     if (s.n > 0) /* qsort must not get NULL */
         qsort(s.found, (size_t)s.n, sizeof *s.found, by_saved);
-    for (int i = 0; i < s.n; i++) take(&s, &s.found[i], out);
+    for (int i = 0; i < s.n; i++) add_repeat(&s, &s.found[i], out);
     free(s.found);
     if (out->n > 0) qsort(out->repeat, (size_t)out->n, sizeof *out->repeat, by_first);
 }

@@ -128,7 +128,7 @@ static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack) {
 
 /* Makes the items of a list rows of one stack, a new one maybe in reverse order; false: that is
  * impossible. */
-static bool place(dt_hlo_plan *p, const int *list, int n, bool backwards) {
+static bool stack_items(dt_hlo_plan *p, const int *list, int n, bool backwards) {
     int stack, placed;
     if (!can_be_rows(p, list, n) || !common_stack(p, list, n, &stack, &placed)) return false;
     if (placed == 0) found(p, list, n, backwards);
@@ -170,7 +170,7 @@ static void place_states(dt_hlo_plan *p) {
     if (n > 0) /* qsort must not get NULL */
         qsort(lists, (size_t)n, sizeof *lists, longest);
     for (int i = 0; i < n; i++)
-        place(p, lists[i].list, lists[i].n, lists[i].list[0] > lists[i].list[lists[i].n - 1]);
+        stack_items(p, lists[i].list, lists[i].n, lists[i].list[0] > lists[i].list[lists[i].n - 1]);
 }
 
 static int state_at(const dt_hlo_plan *p, int item) {
@@ -214,7 +214,7 @@ static void place_lists(dt_hlo_plan *p) {
         const dt_hlo_repeat *r = &p->repeats.repeat[i];
         for (int l = 0; l < r->n_lists; l++)
             if (!is_state(p, r->list[l][0]))
-                place(p, r->list[l], r->n, goes_backwards(p, r, r->list[l]));
+                stack_items(p, r->list[l], r->n, goes_backwards(p, r, r->list[l]));
     }
 }
 

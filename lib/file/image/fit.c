@@ -22,7 +22,7 @@ dt_image_room *dt_image_room_create(dt_arena *arena) {
     return dt_arena_copy(arena, &fresh, sizeof fresh);
 }
 
-static void take(dt_image_room *r, int64_t bytes) {
+static void reserve(dt_image_room *r, int64_t bytes) {
     if (!r || bytes == 0) return;
     pthread_mutex_lock(&r->lock);
     while (r->taken > 0 && r->taken + bytes > ROOM) pthread_cond_wait(&r->given_back, &r->lock);
@@ -174,7 +174,7 @@ dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, con
     /* if the picture is not resized, upright pixels are written directly into the example */
     const bool apart = l->resizes || l->n_colors > 0;
     const int64_t needed = apart ? decoding_bytes(&header, own.channels) : header.working;
-    take(l->room, needed);
+    reserve(l->room, needed);
     dt_status *s = apart ? decode_and_resize(l, &own, orientation, (dt_bytes){bytes, n}, out)
                          : decode_upright(&own, orientation, bytes, n, out);
     give_back(l->room, needed);

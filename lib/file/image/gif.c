@@ -28,7 +28,7 @@ static dt_status *broken(const gif *g, const char *what) {
 /* ---- the parts of the file ---- */
 
 /* Takes the next n bytes; NULL: the file ends before. */
-static const uint8_t *take(gif *g, size_t n) {
+static const uint8_t *read_bytes(gif *g, size_t n) {
     const uint8_t *p = g->at;
     if ((size_t)(g->end - p) < n) return NULL;
     g->at += n;
@@ -39,7 +39,7 @@ static const uint8_t *take(gif *g, size_t n) {
 static dt_status *read_palette(gif *g, int flags) {
     if (!(flags & 0x80)) return NULL;
     const size_t colours = (size_t)2 << (flags & 7);
-    const uint8_t *p = take(g, 3 * colours);
+    const uint8_t *p = read_bytes(g, 3 * colours);
     if (!p) return broken(g, "unexpected end of file");
     for (size_t i = 0; i < colours; i++) memcpy(g->palette[i], p + 3 * i, 3);
     return NULL;
@@ -47,9 +47,9 @@ static dt_status *read_palette(gif *g, int flags) {
 
 /* Reads an extension; one of them names the transparent colour of the frame. */
 static dt_status *read_extension(gif *g) {
-    const uint8_t *label = take(g, 1), *size = label ? take(g, 1) : NULL;
-    for (; size && *size > 0; size = take(g, 1)) {
-        const uint8_t *data = take(g, *size);
+    const uint8_t *label = read_bytes(g, 1), *size = label ? read_bytes(g, 1) : NULL;
+    for (; size && *size > 0; size = read_bytes(g, 1)) {
+        const uint8_t *data = read_bytes(g, *size);
         if (!data) break;
         if (*label == CONTROL && *size >= 4) g->transparent = data[0] & 1 ? data[3] : -1;
     }
@@ -57,7 +57,7 @@ static dt_status *read_extension(gif *g) {
 }
 
 static dt_status *read_frame_header(gif *g) {
-    const uint8_t *p = take(g, 9);
+    const uint8_t *p = read_bytes(g, 9);
     if (!p) return broken(g, "unexpected end of file");
     g->left = dt_image_little(p, 2);
     g->top = dt_image_little(p + 2, 2);
@@ -73,7 +73,7 @@ static dt_status *read_frame_header(gif *g) {
 /* Reads all that comes before the pixels of the first frame. */
 static dt_status *read_start(gif *g, const char *path, const uint8_t *bytes, size_t n) {
     *g = (gif){.path = path, .at = bytes, .end = bytes + n, .transparent = -1};
-    const uint8_t *p = take(g, 13);
+    const uint8_t *p = read_bytes(g, 13);
     if (!p) return broken(g, "no header");
     for (int i = 0; i < 256; i++)
         memcpy(g->palette[i], (uint8_t[]){(uint8_t)i, (uint8_t)i, (uint8_t)i, 255}, 4);
@@ -81,7 +81,7 @@ static dt_status *read_start(gif *g, const char *path, const uint8_t *bytes, siz
     g->height = dt_image_little(p + 8, 2);
     DT_TRY(read_palette(g, p[10]));
     for (;;) {
-        const uint8_t *block = take(g, 1);
+        const uint8_t *block = read_bytes(g, 1);
         if (!block || *block == ';') return broken(g, "no frame");
         if (*block == '!') DT_TRY(read_extension(g));
         if (*block == ',') return read_frame_header(g);
@@ -123,10 +123,10 @@ static void clear(codes *z) {
 /* The next code; -1: the data end. */
 static int read_code(codes *z) {
     while (z->held < z->size) {
-        const uint8_t *p = take(z->g, 1);
+        const uint8_t *p = read_bytes(z->g, 1);
         if (p && z->block == 0) {
             z->block = *p;
-            p = *p ? take(z->g, 1) : NULL;
+            p = *p ? read_bytes(z->g, 1) : NULL;
         }
         if (!p) return -1;
         z->block--;
@@ -171,7 +171,7 @@ typedef struct frame {
 
 /* The position in the picture of stored row i. An interlaced frame stores every eighth row first,
  * then the rows between them. */
-static int64_t place_of(const gif *g, int64_t i) {
+static int64_t row_position(const gif *g, int64_t i) {
     static const int64_t from[] = {0, 4, 2, 1}, by[] = {8, 8, 4, 2};
     for (int pass = 0; g->interlaced && pass < 4; pass++) {
         const int64_t n =
@@ -193,7 +193,7 @@ static void put_pixel(frame *f, int i) {
     const gif *g = f->g;
     colour(f, i, f->rgba + 4 * f->column);
     if (++f->column < g->columns) return;
-    const int64_t at = (g->top + place_of(g, f->row)) * g->width + g->left;
+    const int64_t at = (g->top + row_position(g, f->row)) * g->width + g->left;
     dt_image_put(f->want, f->rgba, g->columns, f->out + at * f->want->channels);
     f->column = 0;
     f->row++;
@@ -207,7 +207,7 @@ static void fill_screen(const frame *f) {
 }
 
 static dt_status *read_pixels(codes *z, frame *f) {
-    const uint8_t *bits = take(z->g, 1);
+    const uint8_t *bits = read_bytes(z->g, 1);
     if (!bits || *bits < 1 || *bits > 8) return broken(z->g, "wrong size of codes");
     z->clear = 1 << *bits;
     clear(z);

@@ -7,8 +7,8 @@
 
 /* Computes the sources of n positions in a new row or column, from `from` old pixels that begin at
  * `first`. The arithmetic is TensorFlow's, in float32. */
-static void place(dt_between *x, int64_t first, int64_t from, int64_t n,
-                  dt_interpolation interpolation) {
+static void map_positions(dt_between *x, int64_t first, int64_t from, int64_t n,
+                          dt_interpolation interpolation) {
     const float scale = (float)from / (float)n;
     for (int64_t i = 0; i < n; i++) {
         float half = ((float)i + 0.5F) * scale,
@@ -32,8 +32,8 @@ void dt_resizing_prepare(dt_resizing *r) {
     const int64_t *in = r->in.dim, *out = r->out.dim;
     int64_t rows = used(r, in[0], in[1], out[0], out[1]),
             columns = used(r, in[1], in[0], out[1], out[0]);
-    place(r->row, (in[0] - rows) / 2, rows, out[0], r->interpolation);
-    place(r->column, (in[1] - columns) / 2, columns, out[1], r->interpolation);
+    map_positions(r->row, (in[0] - rows) / 2, rows, out[0], r->interpolation);
+    map_positions(r->column, (in[1] - columns) / 2, columns, out[1], r->interpolation);
 }
 
 static int64_t channels_of(const dt_resizing *r) { return r->in.rank == 3 ? r->in.dim[2] : 1; }

@@ -23,8 +23,8 @@ static bool is_cached(const dt_cached_word *c, const char *word, size_t n) {
     return c->size == n && memcmp(c->word, word, n) == 0;
 }
 
-static void keep(dt_cached_word *c, const char *word, size_t n, const dt_tokens *tokens,
-                 int64_t from) {
+static void cache_word(dt_cached_word *c, const char *word, size_t n, const dt_tokens *tokens,
+                       int64_t from) {
     const int64_t made = tokens->n - from;
     if (made > (int64_t)(sizeof c->token / sizeof *c->token)) return;
     c->size = (uint8_t)n;
@@ -44,7 +44,7 @@ static dt_status *encode_word(const dt_tokenizer *t, const char *word, size_t n,
         for (int i = 0; i < c->n; i++) dt_tokens_add(out, c->token[i]);
     else {
         s = t->model->encode(t, word, n, out);
-        if (!s) keep(c, word, n, out, from);
+        if (!s) cache_word(c, word, n, out, from);
     }
     atomic_flag_clear_explicit(&c->in_use, memory_order_release);
     return s;

@@ -40,8 +40,8 @@ static bool is_allowed(const char *only, const char *at, const char *end) {
 
 /* Stores the position of the value at the cursor for a key, and moves the cursor behind the
  * value. */
-static dt_status *take(dt_tokenizer_reader *r, dt_json_cursor *at, const char *what,
-                       const dt_tokenizer_key *key) {
+static dt_status *read_value(dt_tokenizer_reader *r, dt_json_cursor *at, const char *what,
+                             const dt_tokenizer_key *key) {
     const bool is_null = dt_json_peek(at) == 'n';
     const dt_json_cursor value = *at;
     if (!dt_json_skip(at, 0)) return dt_tokenizer_fault(r, at);
@@ -69,7 +69,7 @@ dt_status *dt_tokenizer_object(dt_tokenizer_reader *r, dt_json_cursor at, const 
         if (!k->name)
             return dt_tokenizer_fail(r, &begin, "%s: '%.60s' is not supported", what,
                                      dt_str_text(&r->text));
-        DT_TRY(take(r, &at, what, k));
+        DT_TRY(read_value(r, &at, what, k));
     }
     return dt_tokenizer_fault(r, &at);
 }

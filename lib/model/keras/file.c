@@ -40,7 +40,7 @@ typedef struct conversion {
     size_t words;
 } conversion;
 
-static dt_location place_of(conversion *c, const dt_location *around) {
+static dt_location location_of(conversion *c, const dt_location *around) {
     if (around && c->words > MOST_WORDS) return *around;
     dt_source *source = dt_arena_new(c->arena, dt_source);
     source->name = c->path.size
@@ -110,7 +110,7 @@ static void convert_array(conversion *c, const json_t *v, dt_tree *t) {
  * converted. */
 static dt_tree *convert(conversion *c, const json_t *v, const dt_location *around) {
     dt_tree *t = dt_arena_new(c->arena, dt_tree);
-    t->at = place_of(c, around);
+    t->at = location_of(c, around);
     if (++c->values > MOST_VALUES) return t;
     if (json_is_object(v)) convert_object(c, (json_t *)v, t);
     else if (json_is_array(v)) convert_array(c, v, t);

@@ -166,7 +166,7 @@ static dt_value hide(const dt_layer_call *c, dt_value scores) {
     return dt_select(may, scores, dt_subtract(scores, dt_like(scores, low)));
 }
 
-static dt_value take(const dt_layer_call *c, dt_value scores) {
+static dt_value weigh_values(const dt_layer_call *c, dt_value scores) {
     static const dt_dot_attr dot = {
         .n_batch = 1, .n_contract = 1, .lhs_contract = {2}, .rhs_contract = {1}};
     const struct attention *a = c->args;
@@ -183,10 +183,12 @@ static dt_value take(const dt_layer_call *c, dt_value scores) {
 
 static dt_value call(const dt_layer_call *c) {
     const struct attention *a = c->args;
-    return take(c, a->score_mode == CONCAT ? concat_scores(c) : dot_scores(c));
+    return weigh_values(c, a->score_mode == CONCAT ? concat_scores(c) : dot_scores(c));
 }
 
-static dt_value call_additive(const dt_layer_call *c) { return take(c, additive_scores(c)); }
+static dt_value call_additive(const dt_layer_call *c) {
+    return weigh_values(c, additive_scores(c));
+}
 
 static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
     const bool plain = l->n_in > VALUE && ((const struct attention *)l->args)->dropout == 0;

@@ -319,7 +319,7 @@ static dt_value take_masked(const dt_layer_call *c, const dt_value *qkv, const d
 }
 
 /* Attention as one op, so that scores need not be stored. */
-static dt_value take(const dt_heads *h, const dt_value *qkv) {
+static dt_value fused_attention(const dt_heads *h, const dt_value *qkv) {
     return dt_attention(qkv[0], qkv[1], qkv[2],
                         &(dt_attention_how){.scale = 1 / sqrt((double)h->key_dim),
                                             .causal = h->causal,
@@ -343,7 +343,7 @@ dt_value dt_heads_call(const dt_layer_call *c) {
     dt_value taken = is_masked(c) ? take_masked(c, qkv, weight, drops_scores)
                      : drops_scores || h->returns_scores || c->model->spec.no_flash_attention
                          ? take_by_scores(c, qkv, weight, drops_scores)
-                         : take(h, qkv);
+                         : fused_attention(h, qkv);
     taken = drops && h->drops_taken ? drop(c, taken, weight) : taken;
     return project(h, h->use_gate ? dt_multiply(taken, gate) : taken, 2, &weight);
 }

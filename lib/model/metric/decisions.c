@@ -50,7 +50,7 @@ static void count(dt_metric_parts *m) {
     dt_confusion_emit(&plan, m);
 }
 
-static int take(const void *args, const double *sum, int part, double *out) {
+static int copy_sums(const void *args, const double *sum, int part, double *out) {
     int n = thresholds_of(args);
     for (int i = 0; i < n; i++) out[i] = sum[part * n + i];
     return n;
@@ -82,13 +82,13 @@ enum { TP, FP, TN, FN };
     };
 
 DECISIONS(true_positives, "TruePositives", "true_positives", "number of true positives",
-          count_fields, DT_BETTER_UNKNOWN, take(args, sum, TP, out))
+          count_fields, DT_BETTER_UNKNOWN, copy_sums(args, sum, TP, out))
 DECISIONS(false_positives, "FalsePositives", "false_positives", "number of false positives",
-          count_fields, DT_BETTER_UNKNOWN, take(args, sum, FP, out))
+          count_fields, DT_BETTER_UNKNOWN, copy_sums(args, sum, FP, out))
 DECISIONS(true_negatives, "TrueNegatives", "true_negatives", "number of true negatives",
-          count_fields, DT_BETTER_UNKNOWN, take(args, sum, TN, out))
+          count_fields, DT_BETTER_UNKNOWN, copy_sums(args, sum, TN, out))
 DECISIONS(false_negatives, "FalseNegatives", "false_negatives", "number of false negatives",
-          count_fields, DT_BETTER_UNKNOWN, take(args, sum, FN, out))
+          count_fields, DT_BETTER_UNKNOWN, copy_sums(args, sum, FN, out))
 DECISIONS(precision, "Precision", "precision", "share of predicted positives that are right",
           share_fields, DT_BETTER_MORE, share(args, sum, TP, FP, out))
 DECISIONS(recall, "Recall", "recall", "share of positives that are found", share_fields,

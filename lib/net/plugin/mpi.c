@@ -20,7 +20,7 @@ struct dt_mpi_transfer {
 static MPI_Comm team;
 static bool ours; /* this plug-in called MPI_Init, so it calls MPI_Finalize */
 
-static int say(int error, char *words, size_t n) {
+static int error_text(int error, char *words, size_t n) {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
     if (error != MPI_SUCCESS) {
@@ -38,7 +38,7 @@ static int start(int *rank, int *ranks, char *words, size_t n) {
     } else if (!error) {
         error = MPI_Query_thread(&level);
     }
-    if (error) return say(error, words, n);
+    if (error) return error_text(error, words, n);
     if (level < MPI_THREAD_SERIALIZED) {
         snprintf(words, n, "it has no MPI_THREAD_SERIALIZED");
         return -1;
@@ -47,7 +47,7 @@ static int start(int *rank, int *ranks, char *words, size_t n) {
     if (!error) error = MPI_Comm_set_errhandler(team, MPI_ERRORS_RETURN);
     if (!error) error = MPI_Comm_rank(team, rank);
     if (!error) error = MPI_Comm_size(team, ranks);
-    return say(error, words, n);
+    return error_text(error, words, n);
 }
 
 static dt_mpi_transfer *begin(int peer, char *in, const char *out, size_t n) {

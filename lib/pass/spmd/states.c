@@ -24,14 +24,14 @@ static const dt_variable *variable_at(const dt_spmd_work *w, int s) {
     return w->g->state[s].variable;
 }
 
-static uint64_t place_of(const dt_variable *v) { return dt_hash_bytes(0, &v, sizeof v); }
+static uint64_t hash_of(const dt_variable *v) { return dt_hash_bytes(0, &v, sizeof v); }
 
 /* The state that s is a slot of; -1: s is not a slot, or its weight is not among the states, or s
  * has a layout already. at: states by variable. */
 static int owner(const dt_spmd_work *w, const dt_hash_index *at, int s) {
     const dt_variable *of = variable_at(w, s)->of;
     bool placed = w->fixed[w->g->state[s].node] || w->layout[w->g->state[s].node].on;
-    for (int i = of && !placed ? dt_hash_index_first(at, place_of(of)) : -1; i >= 0;
+    for (int i = of && !placed ? dt_hash_index_first(at, hash_of(of)) : -1; i >= 0;
          i = dt_hash_index_next(at, i))
         if (variable_at(w, i) == of &&
             of->type.rank == variable_at(w, s)->type.rank + (variable_at(w, s)->lacks > 0))
@@ -98,7 +98,7 @@ static void follow(dt_spmd_work *w, int s, const dt_layout *weight) {
 static void list_slots(dt_spmd_work *w) {
     dt_hash_index at = {0};
     w->owner = dt_arena_array(w->arena, int, w->g->n_states + 1);
-    for (int s = 0; s < w->g->n_states; s++) dt_hash_index_add(&at, place_of(variable_at(w, s)));
+    for (int s = 0; s < w->g->n_states; s++) dt_hash_index_add(&at, hash_of(variable_at(w, s)));
     for (int s = 0; s < w->g->n_states; s++) {
         int node = w->g->state[s].node;
         w->owner[s] = owner(w, &at, s);

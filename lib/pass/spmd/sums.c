@@ -37,7 +37,7 @@ static bool is_added(const dt_spmd_work *w, int i) {
 
 /* The layout of the completed sum of a partial value: that of node i as far as this needs no
  * gather. */
-static dt_layout settled(const dt_spmd_work *w, int i, const dt_layout *partial) {
+static dt_layout layout_of_sum(const dt_spmd_work *w, int i, const dt_layout *partial) {
     dt_layout to = *partial;
     to.partial = 0;
     for (int d = 0; d < node_at(w, i)->type.rank; d++) {
@@ -50,7 +50,7 @@ static dt_layout settled(const dt_spmd_work *w, int i, const dt_layout *partial)
 static void add_pending(dt_spmd_work *w, int i) {
     dt_made *m = &w->made[i], pending = {.value = m->pending, .layout = m->pending_layout};
     const dt_type *type = &node_at(w, i)->type;
-    dt_layout to = settled(w, i, &m->pending_layout);
+    dt_layout to = layout_of_sum(w, i, &m->pending_layout);
     dt_value sum = dt_spmd_convert(w, &pending, type, &to);
     *m = (dt_made){.value = dt_add(dt_spmd_convert(w, m, type, &to), sum), .layout = to};
     dt_spmd_lies(w, m->value, &to);
@@ -60,7 +60,7 @@ void dt_spmd_settle(dt_spmd_work *w, int i) {
     dt_made *m = &w->made[i];
     if (m->pending.trace && !is_added(w, i)) add_pending(w, i);
     if (!m->layout.partial || (can_wait(w, i) && m->layout.kind == DT_REDUCE_SUM)) return;
-    dt_layout to = settled(w, i, &m->layout);
+    dt_layout to = layout_of_sum(w, i, &m->layout);
     m->value = dt_spmd_convert(w, m, &node_at(w, i)->type, &to);
     m->layout = to;
 }
@@ -108,7 +108,7 @@ bool dt_spmd_emit_sum(dt_spmd_work *w, int i) {
         return false;
     }
     dt_layout partial = a.partial.value.trace ? a.partial.layout : b.partial.layout,
-              whole = settled(w, i, &partial);
+              whole = layout_of_sum(w, i, &partial);
     w->made[i].pending = sum_of(w, i, &a.partial, &b.partial, &partial);
     w->made[i].pending_layout = partial;
     w->made[i].value = sum_of(w, i, &a.whole, &b.whole, &whole);

@@ -75,7 +75,7 @@ static dt_status *keep_weights(const run *r, stopper *s) {
 
 /* Compares a value with the best one. The first value is always an improvement, so it never ends a
  * run. */
-static dt_status *look(run *r, dt_hook *h, double current) {
+static dt_status *compare_with_best(run *r, dt_hook *h, double current) {
     stopper *s = h->state;
     if (s->x->restore_best_weights && !s->has_weights) DT_TRY(keep_weights(r, s));
     s->wait++;
@@ -98,7 +98,7 @@ static dt_status *end_epoch(run *r, dt_hook *h, dt_logs *logs) {
     const double *current = dt_logs_find(logs, s->x->head.monitor);
     s->restored = false;
     if (!current || !dt_monitor_is_due(r, &s->monitor, logs)) return NULL;
-    return r->at.epoch >= s->x->start_from_epoch ? look(r, h, *current) : NULL;
+    return r->at.epoch >= s->x->start_from_epoch ? compare_with_best(r, h, *current) : NULL;
 }
 
 /* An earlier run may have been stopped. More patience lets it continue. */

@@ -51,7 +51,7 @@ static void reduce(run *r, dt_hook *h, double old) {
     dt_callback_report(r, h, "reducing learning rate to %s", dt_str_text(&rate));
 }
 
-static void look(run *r, dt_hook *h, double current, double rate) {
+static void compare_with_best(run *r, dt_hook *h, double current, double rate) {
     reducer *s = h->state;
     if (s->cooldown > 0) {
         s->cooldown--;
@@ -70,7 +70,7 @@ static dt_status *end_epoch(run *r, dt_hook *h, dt_logs *logs) {
     DT_TRY(dt_run_rate(r, &rate));
     dt_logs_put(logs, "learning_rate", rate);
     const double *current = dt_logs_find(logs, s->x->head.monitor);
-    if (current && dt_monitor_is_due(r, &s->monitor, logs)) look(r, h, *current, rate);
+    if (current && dt_monitor_is_due(r, &s->monitor, logs)) compare_with_best(r, h, *current, rate);
     return NULL;
 }
 

@@ -249,7 +249,7 @@ static dt_status *settle_file(const side *s, const char *name) {
     return p ? dt_run_log_cut(path, p->end) : dt_file_remove(path);
 }
 
-static dt_status *settle(const side *s) {
+static dt_status *recover_files(const side *s) {
     DIR *dir = opendir(s->folder);
     dt_status *bad = NULL;
     if (!dir) return errno == ENOENT ? NULL : dt_fail_errno(DT_E_IO, s->folder);
@@ -269,7 +269,7 @@ static dt_status *begin(run *r, dt_hook *h) {
         s->n = r->out.resumed ? s->n : 0;
         for (int i = 0; i < s->n; i++)
             s->part[i].end = s->part[i].size = dt_run_log_kept(r, s->part[i].size, s->part[i].end);
-        if (!b->aside) DT_TRY(r->out.writes ? settle(s) : NULL);
+        if (!b->aside) DT_TRY(r->out.writes ? recover_files(s) : NULL);
     }
     return NULL;
 }
@@ -451,7 +451,7 @@ static void restore(run *r, dt_hook *h, const json_t *kept) {
 static dt_status *saved(run *r, dt_hook *h) {
     board *b = h->state;
     (void)r;
-    for (int k = 0; k < SIDES && b->aside; k++) DT_TRY(settle(&b->side[k]));
+    for (int k = 0; k < SIDES && b->aside; k++) DT_TRY(recover_files(&b->side[k]));
     b->aside = false;
     return NULL;
 }
