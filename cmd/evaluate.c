@@ -4,7 +4,7 @@
 #include "result_files.h"
 #include "verb.h"
 #include "watch.h"
-#include "workers.h"
+#include "local_workers.h"
 
 struct evaluate {
     struct common common;

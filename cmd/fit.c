@@ -12,7 +12,7 @@
 #include "print.h"
 #include "verb.h"
 #include "watch.h"
-#include "workers.h"
+#include "local_workers.h"
 
 struct fit {
     struct common common;

@@ -7,7 +7,7 @@
 #include "env.h"
 #include "verb.h"
 #include "watch.h"
-#include "workers.h"
+#include "local_workers.h"
 
 struct predict {
     struct common common;

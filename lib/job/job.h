@@ -10,8 +10,8 @@
  *     partition.c   `partition`: names, shapes, and notes in the graph of a step
  *     idle_keys.c   warnings about keys without effect
  *     data.c        the data set, opened and held against the model
- *     begin.c       the weights that training begins with
- *     run.c         fit, evaluate, predict, lower; team.c: on several workers; export.c: the model
+ *     first_weights.c  the weights that training begins with
+ *     run.c         fit, evaluate, predict, lower; process_group.c: on several workers; export.c: the model
  *                   as a file for others
  *     topology.c    a slice with the job's replicas; devices.c: what this machine has
  *
@@ -169,7 +169,7 @@ dt_status *dt_job_open_text(dt_job *j, const char *path, dt_part *part,
 /* source.c: whether a value comes from the job's file or its base, not from an override. */
 bool dt_job_is_of_files(const dt_job *j, const dt_source *source);
 
-/* ---- begin.c ---- */
+/* ---- first_weights.c ---- */
 
 /* Returns the path of output.dir, which the caller frees. */
 char *dt_job_output(const dt_job *j);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fit, evaluate, predict and lower for a job. session.c makes the objects that compute, and team.c
+/* fit, evaluate, predict and lower for a job. session.c makes the objects that compute, and process_group.c
  * connects the workers. */
 #define _GNU_SOURCE /* for memfd_create */
 #include <fcntl.h>
@@ -188,7 +188,7 @@ static dt_status *open_input(const dt_job *j, int *out) {
  * can compute. */
 static dt_status *prepare_to_meet(dt_job *j, const dt_run_options *o) {
     dt_servers_spec *q = &j->strategy.servers;
-    if (!dt_job_meets_coordinator(j)) DT_TRY(dt_job_open_team(j, o));
+    if (!dt_job_meets_coordinator(j)) DT_TRY(dt_job_open_workers(j, o));
     if (!q->workers) return NULL;
     q->fingerprint = dt_arena_printf(j->arena, "dtrain %s, job %s", dt_version(), j->sha256.hex);
     q->program = o->program;
@@ -212,7 +212,7 @@ static dt_status *fit_here(dt_job *j, const dt_run_options *options, int64_t cal
         dt_cluster_agree(j->cluster, "prepare its training", dt_session_open(j, options, true, &s));
     if (!bad) bad = fit(j, options, &s, printed, called_ns);
     dt_session_close(&s);
-    dt_job_close_team(j, bad);
+    dt_job_close_workers(j, bad);
     return bad;
 }
 
@@ -406,16 +406,16 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
     options = or_none(options);
     DT_TRY(options->input ? NULL : find_part(j, split, &e.part));
     DT_TRY(check_rank_is_used(j));
-    DT_TRY(dt_job_open_team(j, options));
+    DT_TRY(dt_job_open_workers(j, options));
     dt_status *bad =
         dt_cluster_agree(j->cluster, "prepare its evaluation", prepare_evaluation(j, &e, options));
-    if (!bad) bad = dt_job_compare_team(j, &e.session, &e.saved);
+    if (!bad) bad = dt_job_compare_workers(j, &e.session, &e.saved);
     if (!bad) bad = warn_about_evaluation(j, &e, options);
     if (!bad) bad = evaluate(j, &e, options);
     dt_session_close(&e.session);
     close_rows_of(j, &e);
     dt_saved_release(&e.saved);
-    dt_job_close_team(j, bad);
+    dt_job_close_workers(j, bad);
     return bad;
 }
 
@@ -490,7 +490,7 @@ static dt_status *predict(dt_job *j, const dt_saved *c, const dt_run_options *o,
     if (!bad) bad = dt_session_open_model(j, o, &s);
     if (!bad) bad = dt_job_load_weights(j, c, &s);
     bad = dt_cluster_agree(j->cluster, "prepare its prediction", bad);
-    if (!bad) bad = dt_job_compare_team(j, &s, c);
+    if (!bad) bad = dt_job_compare_workers(j, &s, c);
     if (!bad) {
         from->batch = batch_of(j, s.model);
         bad = dt_predict(s.model, from);
@@ -511,7 +511,7 @@ static dt_status *check_request(const dt_job *j, const dt_predict_request *q, dt
 
 /* Checks the input if there are several workers. Each worker reads all of the input and predicts
  * some of its batches, so it must be a file. */
-static dt_status *check_input_of_team(const dt_job *j, const dt_predict_request *q) {
+static dt_status *check_input_of_workers(const dt_job *j, const dt_predict_request *q) {
     if (!j->strategy.launch.workers || !q->input || strcmp(q->input, "-") != 0) return NULL;
     return dt_suggest(
         dt_fail(
@@ -548,16 +548,16 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q,
                             .warn = report_warning,
                             .warn_user = or_none(options)};
     dt_saved c = {0};
-    DT_TRY(check_input_of_team(j, q));
+    DT_TRY(check_input_of_workers(j, q));
     DT_TRY(check_rank_is_used(j));
-    DT_TRY(dt_job_open_team(j, options));
+    DT_TRY(dt_job_open_workers(j, options));
     dt_status *bad = dt_job_find_checkpoint(j, q->checkpoint, or_none(options), &c);
     if (!bad) bad = open_rows(j, q, &c, &from);
     bad = dt_cluster_agree(j->cluster, "open what it predicts with", bad);
     if (!bad) bad = predict(j, &c, or_none(options), &from);
     if (from.data != j->data) dt_dataset_unref(from.data);
     dt_saved_release(&c);
-    dt_job_close_team(j, bad);
+    dt_job_close_workers(j, bad);
     return out ? dt_gathered_take(&g, bad, out) : bad;
 }
 

@@ -2,15 +2,15 @@
 /*
  * Transports between ranks. A fabric is a table of functions. `mpi` connects the processes that
  * mpirun or srun started, `sockets` those that this program started on one machine, and `zmq` those
- * that know each other's addresses. Ranks form a team and send messages to each other. No rank
+ * that know each other's addresses. Ranks form a group and send messages to each other. No rank
  * waits forever: a message that does not come in time, a rank that has left, and a message other
  * than the expected one are errors that name the rank and the expected message.
  *
- *     dt_team_open(&team, &dt_fabric_mpi, 0)             every process
- *     dt_team_join(team, team->own, 10.0, &member)
+ *     dt_process_group_open(&group, &dt_fabric_mpi, 0)             every process
+ *     dt_process_group_join(group, group->own, 10.0, &member)
  *         dt_tree_all_reduce(member, shards, DT_FLOAT32, item, 1)
  *     dt_member_leave(member)                            ranks that still wait for it see this
- *     dt_team_close(team)                                when all have left
+ *     dt_process_group_close(group)                                when all have left
  */
 #ifndef DT_NET_FABRIC_H
 #define DT_NET_FABRIC_H
@@ -23,7 +23,7 @@
 #include "conf/conf.h"
 #include "graph/graph.h"
 
-/* Says which collective a message belongs to: its number since the team was opened, and its
+/* Says which collective a message belongs to: its number since the group was opened, and its
  * properties. Sender and receiver must have equal tags, so values of different collectives are
  * never added by mistake. */
 typedef struct dt_tag {
@@ -38,10 +38,10 @@ typedef struct dt_tag {
     uint32_t flags;
 } dt_tag;
 
-/* The structs of each fabric begin with dt_team and dt_member. */
+/* The structs of each fabric begin with dt_process_group and dt_member. */
 typedef struct dt_fabric dt_fabric;
 struct dt_rendezvous;
-typedef struct dt_team {
+typedef struct dt_process_group {
     const dt_fabric *fabric;
     int ranks;
     int own;     /* the rank of this process; -1: all ranks are in this process */
@@ -49,9 +49,9 @@ typedef struct dt_team {
     /* A rank was lost, or this one ends with an error. Nothing more is exchanged, and ranks do
      * not wait for each other at the end. */
     bool broken;
-} dt_team;
-typedef struct dt_member { /* one rank's end of the team; a dt_env has one */
-    dt_team *team;
+} dt_process_group;
+typedef struct dt_member { /* one rank's end of the group; a dt_env has one */
+    dt_process_group *group;
     int rank;
     double patience_s; /* how long it waits for a message, in seconds */
     /* called with a message while it waits for a silent rank; may be NULL */
@@ -74,9 +74,9 @@ struct dt_fabric {
     dt_kind kind;
     /* Sets ranks and own. ranks: the expected number, 0: as many as were started. rendezvous:
      * where ranks meet if no launcher has connected them; NULL: nowhere. */
-    dt_status *(*open)(dt_team **out, int ranks, const struct dt_rendezvous *rendezvous);
-    void (*close)(dt_team *t);
-    dt_status *(*join)(dt_member **out, dt_team *t, int rank, double patience_s);
+    dt_status *(*open)(dt_process_group **out, int ranks, const struct dt_rendezvous *rendezvous);
+    void (*close)(dt_process_group *t);
+    dt_status *(*join)(dt_member **out, dt_process_group *t, int rank, double patience_s);
     void (*leave)(dt_member *m);
     /* Sends without waiting for the receiver. Messages from one rank to another arrive in order. */
     dt_status *(*send)(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n);
@@ -93,15 +93,16 @@ extern const dt_fabric dt_fabric_mpi, dt_fabric_sockets, dt_fabric_zmq;
 #define DT_SOCKETS_VARIABLE "DTRAIN_WORKER"
 enum { DT_SOCKETS_RANKS = 64 };
 
-dt_status *dt_team_open(dt_team **out, const dt_fabric *f, int ranks) DT_MUST_USE;
-/* Like dt_team_open, for processes that no launcher has connected (rendezvous.h). Fails like
+dt_status *dt_process_group_open(dt_process_group **out, const dt_fabric *f, int ranks) DT_MUST_USE;
+/* Like dt_process_group_open, for processes that no launcher has connected (rendezvous.h). Fails like
  * dt_rendezvous_hold. */
-dt_status *dt_team_meet(dt_team **out, const dt_fabric *f,
-                        const struct dt_rendezvous *rendezvous) DT_MUST_USE;
-void dt_team_close(dt_team *t); /* all members must have left; takes NULL */
+dt_status *dt_process_group_meet(dt_process_group **out, const dt_fabric *f,
+                                 const struct dt_rendezvous *rendezvous) DT_MUST_USE;
+void dt_process_group_close(dt_process_group *t); /* all members must have left; takes NULL */
 /* Fails with WORKERS_DISAGREE if there is no such rank or it has joined already. A member
  * belongs to one thread. */
-dt_status *dt_team_join(dt_team *t, int rank, double patience_s, dt_member **out) DT_MUST_USE;
+dt_status *dt_process_group_join(dt_process_group *t, int rank, double patience_s,
+                                 dt_member **out) DT_MUST_USE;
 void dt_member_leave(dt_member *m); /* takes NULL */
 
 /* Both fail with WORKER_LATE, WORKER_GONE or WORKERS_DISAGREE. Do not change the sent bytes
@@ -117,7 +118,7 @@ dt_status *dt_member_settle(dt_member *m) DT_MUST_USE;
 
 /* Allocates a member of `bytes` bytes, zeroed after its dt_member, for the rank of this process.
  * Fails with WORKERS_DISAGREE for another rank, or if the rank has joined already. */
-dt_status *dt_member_make(dt_member **out, dt_team *t, int rank, double patience_s,
+dt_status *dt_member_make(dt_member **out, dt_process_group *t, int rank, double patience_s,
                           size_t bytes) DT_MUST_USE;
 
 bool dt_tag_same(const dt_tag *a, const dt_tag *b);

@@ -53,11 +53,11 @@ typedef struct sending {
     head head; /* without the bytes of a long message, which are sent from the caller's memory */
 } sending;
 
-typedef struct mpi_team {
-    dt_team base;
+typedef struct mpi_group {
+    dt_process_group base;
     const dt_mpi_plugin *mpi;
     void *library;
-} mpi_team;
+} mpi_group;
 
 typedef struct mpi_member {
     dt_member base;
@@ -67,7 +67,7 @@ typedef struct mpi_member {
     int64_t spin_ns;
 } mpi_member;
 
-static mpi_team *team_of(const dt_member *m) { return (mpi_team *)m->team; }
+static mpi_group *group_of(const dt_member *m) { return (mpi_group *)m->group; }
 
 /* ---- the plug-in ---- */
 
@@ -87,7 +87,7 @@ static void add_folder(dt_str *name, const char *of, const char *below, const ch
 /* Loads the plug-in from the directory of the program or of the library, or from where `make
  * install` and packages put it: PREFIX/lib/dtrain, relative to PREFIX/bin, PREFIX/lib and
  * PREFIX/lib/x86_64-linux-gnu. */
-static dt_status *load(mpi_team *t) {
+static dt_status *load(mpi_group *t) {
     const char *file = file_for_launcher(), *why = NULL;
     char program[4096];
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -134,9 +134,10 @@ static const char *cure(void) {
            "worker 0's machine, MASTER_PORT, WORLD_SIZE and RANK";
 }
 
-static dt_status *open_team(dt_team **out, int ranks, const struct dt_rendezvous *rendezvous) {
+static dt_status *open_group(dt_process_group **out, int ranks,
+                             const struct dt_rendezvous *rendezvous) {
     (void)rendezvous;
-    mpi_team *t = dt_alloc(sizeof *t);
+    mpi_group *t = dt_alloc(sizeof *t);
     char words[512] = "";
     dt_status *s = load(t);
     if (!s && t->mpi->start(&t->base.own, &t->base.ranks, words, sizeof words))
@@ -154,8 +155,8 @@ static dt_status *open_team(dt_team **out, int ranks, const struct dt_rendezvous
     return NULL;
 }
 
-static void close_team(dt_team *base) {
-    mpi_team *t = (mpi_team *)base;
+static void close_group(dt_process_group *base) {
+    mpi_group *t = (mpi_group *)base;
     if (base->broken) /* give other ranks 0.4 s to see the fault before they see this process end */
         nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     else t->mpi->stop();
@@ -182,7 +183,7 @@ static void pause_after(const mpi_member *m, int64_t waited_ns) {
 }
 
 static dt_status *refused(mpi_member *m, int peer) {
-    m->base.team->broken = true;
+    m->base.group->broken = true;
     return dt_fail(DT_E_WORKER_GONE, NULL, "MPI lost the connection between rank %d and rank %d",
                    m->base.rank, peer);
 }
@@ -191,7 +192,7 @@ static dt_status *refused(mpi_member *m, int peer) {
  * the clock. */
 enum { LOOKS = 64 };
 static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_tag *tag, size_t n) {
-    const dt_mpi_plugin *mpi = team_of(&m->base)->mpi;
+    const dt_mpi_plugin *mpi = group_of(&m->base)->mpi;
     const int64_t since = dt_now_ns();
     dt_status *s = NULL;
     for (int looks = 0, done = 0; !s; looks += looks < LOOKS) {
@@ -204,12 +205,12 @@ static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_ta
         if (waited_ns >= YIELD_NS)
             s = dt_peers_wait(&m->peers, &m->base, &(dt_awaited){peer, tag, n, since});
     }
-    m->base.team->broken = true;
+    m->base.group->broken = true;
     return s;
 }
 
 static dt_status *is_broken(const dt_member *m) {
-    return m->team->broken
+    return m->group->broken
                ? dt_fail(DT_E_WORKER_GONE, NULL, "rank %d has already lost another rank", m->rank)
                : NULL;
 }
@@ -218,7 +219,7 @@ static dt_status *is_broken(const dt_member *m) {
 
 static dt_status *send(dt_member *base, int to, const dt_tag *tag, const void *bytes, size_t n) {
     mpi_member *m = (mpi_member *)base;
-    const dt_mpi_plugin *mpi = team_of(base)->mpi;
+    const dt_mpi_plugin *mpi = group_of(base)->mpi;
     DT_TRY(is_broken(base));
     const size_t beside = is_short(n) ? n : 0;
     sending *x = dt_alloc(offsetof(sending, head.bytes) + beside);
@@ -250,7 +251,7 @@ static dt_status *finish_sending(dt_member *base) {
  * is not called again, so it does not write to `bytes` any more. */
 static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes, size_t n) {
     mpi_member *m = (mpi_member *)base;
-    const dt_mpi_plugin *mpi = team_of(base)->mpi;
+    const dt_mpi_plugin *mpi = group_of(base)->mpi;
     DT_TRY(is_broken(base));
     dt_mpi_transfer *first = mpi->recv(from, &m->came, sizeof m->came),
                     *body = first && !is_short(n) ? mpi->recv(from, bytes, n) : NULL;
@@ -258,7 +259,7 @@ static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes
     DT_TRY(wait(m, &first, from, tag, n));
     const header *came = &m->came.header;
     if (came->bytes != n || !dt_tag_same(&came->tag, tag)) {
-        base->team->broken = true;
+        base->group->broken = true;
         return dt_tags_differ(base, from, tag, n, &came->tag, (size_t)came->bytes);
     }
     base->flags |= came->tag.flags;
@@ -273,11 +274,11 @@ static void leave(dt_member *base) {
     mpi_member *m = (mpi_member *)base;
     if (!m->first) /* pending transfers still read the messages, so they are not freed */
         dt_peers_release(&m->peers);
-    base->team->broken |= m->first != NULL;
+    base->group->broken |= m->first != NULL;
     if (!m->first) free(m);
 }
 
-static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s) {
+static dt_status *join(dt_member **out, dt_process_group *base, int rank, double patience_s) {
     DT_TRY(dt_member_make(out, base, rank, patience_s, sizeof(mpi_member)));
     mpi_member *m = (mpi_member *)*out;
     DT_TRY(dt_peers_meet(&m->peers, &m->base));
@@ -287,8 +288,8 @@ static dt_status *join(dt_member **out, dt_team *base, int rank, double patience
 
 const dt_fabric dt_fabric_mpi = {
     .kind = {.name = "mpi", .about = "ranks are the processes that mpirun or srun started"},
-    .open = open_team,
-    .close = close_team,
+    .open = open_group,
+    .close = close_group,
     .join = join,
     .leave = leave,
     .send = send,

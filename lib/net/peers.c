@@ -37,14 +37,14 @@ static bool is_here(const dt_peers *p, const dt_member *m, int r) {
 
 /* Returns the first other rank on this machine whose process is in such a state; -1: none. */
 static int find(const dt_peers *p, const dt_member *m, bool (*is)(char state)) {
-    for (int r = 0; r < m->team->ranks; r++)
+    for (int r = 0; r < m->group->ranks; r++)
         if (r != m->rank && is_here(p, m, r) && is(state_of(p->identity[r].pid))) return r;
     return -1;
 }
 
 bool dt_peers_have_cores(const dt_peers *p, const dt_member *m) {
     int here = 0;
-    for (int r = 0; r < m->team->ranks; r++) here += is_here(p, m, r);
+    for (int r = 0; r < m->group->ranks; r++) here += is_here(p, m, r);
     return here <= sysconf(_SC_NPROCESSORS_ONLN);
 }
 
@@ -109,11 +109,11 @@ dt_status *dt_peers_meet(dt_peers *p, dt_member *m) {
     struct stat space;
     gethostname(own.host, sizeof own.host - 1);
     own.space = stat("/proc/self/ns/pid", &space) == 0 ? (uint64_t)space.st_ino : (uint64_t)m->rank;
-    dt_peer_identity *all = dt_alloc((size_t)m->team->ranks * sizeof *all);
+    dt_peer_identity *all = dt_alloc((size_t)m->group->ranks * sizeof *all);
     m->of = "names of hosts";
     dt_status *s = dt_member_gather(m, &own, sizeof own, all);
     m->of = NULL;
-    for (int r = 0; r < m->team->ranks; r++) all[r].host[sizeof all[r].host - 1] = '\0';
+    for (int r = 0; r < m->group->ranks; r++) all[r].host[sizeof all[r].host - 1] = '\0';
     p->identity = all;
     return s;
 }
@@ -125,7 +125,7 @@ void dt_peers_release(dt_peers *p) {
 
 void dt_peers_part(dt_peers *p, dt_member *m) {
     const char bye = 0;
-    DT_LOCAL char *all = dt_alloc((size_t)m->team->ranks);
-    if (!m->team->broken && p->identity) dt_status_free(dt_member_gather(m, &bye, 1, all));
+    DT_LOCAL char *all = dt_alloc((size_t)m->group->ranks);
+    if (!m->group->broken && p->identity) dt_status_free(dt_member_gather(m, &bye, 1, all));
     dt_peers_release(p);
 }

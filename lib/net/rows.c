@@ -32,7 +32,7 @@ static void unpack(const dt_rows_item *item, int n, int ranks, int rank, const c
 
 /* m->room holds this rank's packed rows, then the packed rows of each other rank. */
 dt_status *dt_rows_all_gather(dt_member *m, const dt_rows_item *item, int n) {
-    const int ranks = m->team->ranks;
+    const int ranks = m->group->ranks;
     size_t all = 0;
     for (int r = 0; r < ranks; r++) all += bytes_of_rank(item, n, ranks, r);
     DT_TRY(dt_member_room(m, all));

@@ -43,10 +43,10 @@ typedef struct link_ {
     message *first, **last;
 } link_;
 
-typedef struct sockets_team {
-    dt_team base;
+typedef struct sockets_group {
+    dt_process_group base;
     link_ *link; /* [ranks] */
-} sockets_team;
+} sockets_group;
 
 typedef struct sockets_member {
     dt_member base;
@@ -55,9 +55,9 @@ typedef struct sockets_member {
     bool spins;
 } sockets_member;
 
-static sockets_team *team_of(const dt_member *m) { return (sockets_team *)m->team; }
+static sockets_group *group_of(const dt_member *m) { return (sockets_group *)m->group; }
 
-/* ---- teams: DTRAIN_WORKER, "RANK FD FD ...", a descriptor for each rank, - for this one ---- */
+/* ---- groups: DTRAIN_WORKER, "RANK FD FD ...", a descriptor for each rank, - for this one ---- */
 
 static dt_status *not_inherited(const char *text) {
     return dt_fail(
@@ -67,7 +67,7 @@ static dt_status *not_inherited(const char *text) {
         text);
 }
 
-static dt_status *read_links(sockets_team *t, const char *text) {
+static dt_status *read_links(sockets_group *t, const char *text) {
     char *copy = dt_strdup(text), *rest = copy;
     const char *word = strsep(&rest, " ");
     int64_t own = -1, fd = -1;
@@ -101,10 +101,11 @@ static void prepare(link_ *l) {
     if (l->fd >= 0) setsockopt(l->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
-static dt_status *open_team(dt_team **out, int ranks, const struct dt_rendezvous *rendezvous) {
+static dt_status *open_group(dt_process_group **out, int ranks,
+                             const struct dt_rendezvous *rendezvous) {
     (void)rendezvous;
     const char *text = dt_environment(DT_SOCKETS_VARIABLE);
-    sockets_team *t = dt_alloc(sizeof *t);
+    sockets_group *t = dt_alloc(sizeof *t);
     t->link = dt_alloc((DT_SOCKETS_RANKS + 1) * sizeof *t->link);
     dt_status *s = read_links(t, text ? text : "");
     if (!s && ranks && ranks != t->base.ranks)
@@ -120,8 +121,8 @@ static dt_status *open_team(dt_team **out, int ranks, const struct dt_rendezvous
     return NULL;
 }
 
-static void close_team(dt_team *base) {
-    sockets_team *t = (sockets_team *)base;
+static void close_group(dt_process_group *base) {
+    sockets_group *t = (sockets_group *)base;
     if (base->broken) /* give other ranks 0.4 s to see the fault before they see this process end */
         nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     for (int r = 0; r < base->ranks; r++)
@@ -159,12 +160,12 @@ static bool push(link_ *l) {
 }
 
 static dt_status *broken(sockets_member *m, dt_status *s) {
-    m->base.team->broken = true;
+    m->base.group->broken = true;
     return s;
 }
 
 static dt_status *is_broken(const dt_member *m) {
-    return m->team->broken
+    return m->group->broken
                ? dt_fail(DT_E_WORKER_GONE, NULL, "rank %d has already lost another rank", m->rank)
                : NULL;
 }
@@ -179,7 +180,7 @@ typedef struct awaited {
 
 /* Sends as many queued bytes as all sockets accept. a: for error messages. */
 static dt_status *push_all(sockets_member *m, const awaited *a) {
-    sockets_team *t = team_of(&m->base);
+    sockets_group *t = group_of(&m->base);
     for (int r = 0; r < t->base.ranks; r++)
         if (t->link[r].first && !push(&t->link[r]))
             return broken(m, dt_peers_gone(&m->peers, &m->base, r, a->tag, a->n));
@@ -190,7 +191,7 @@ static dt_status *push_all(sockets_member *m, const awaited *a) {
  * rank that is lost or late. The socket of a process that has ended stays readable, so
  * dt_peers_wait checks the other ranks' processes. */
 static dt_status *wait(sockets_member *m, const awaited *a) {
-    sockets_team *t = team_of(&m->base);
+    sockets_group *t = group_of(&m->base);
     const int who = a->from;
     int n = 0, first = 0;
     for (int r = 0; r < t->base.ranks; r++) {
@@ -212,7 +213,7 @@ static dt_status *wait(sockets_member *m, const awaited *a) {
  * than most messages. */
 enum { SPIN_NS = 300000 };
 static dt_status *read_message(sockets_member *m, const awaited *a, void *to, size_t n) {
-    const int fd = team_of(&m->base)->link[a->from].fd;
+    const int fd = group_of(&m->base)->link[a->from].fd;
     /* dt_now_ns() when the socket was first found empty; 0: bytes have just arrived */
     int64_t idle_ns = 0;
     for (size_t done = 0; done < n;) {
@@ -235,7 +236,7 @@ static dt_status *read_message(sockets_member *m, const awaited *a, void *to, si
 static dt_status *send_message(dt_member *base, int to, const dt_tag *tag, const void *bytes,
                                size_t n) {
     sockets_member *m = (sockets_member *)base;
-    link_ *l = &team_of(base)->link[to];
+    link_ *l = &group_of(base)->link[to];
     DT_TRY(is_broken(base));
     message *x = dt_alloc(sizeof *x);
     x->header.tag = *tag;
@@ -248,9 +249,9 @@ static dt_status *send_message(dt_member *base, int to, const dt_tag *tag, const
 
 static dt_status *finish_sending(dt_member *base) {
     sockets_member *m = (sockets_member *)base;
-    sockets_team *t = team_of(base);
+    sockets_group *t = group_of(base);
     const int64_t since = dt_now_ns();
-    for (int r = 0; r < base->team->ranks; r++)
+    for (int r = 0; r < base->group->ranks; r++)
         while (t->link[r].first) {
             const awaited a = {.from = -1,
                                .tag = &t->link[r].first->header.tag,
@@ -282,14 +283,14 @@ static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, voi
 static void leave(dt_member *base) {
     sockets_member *m = (sockets_member *)base;
     dt_peers_part(&m->peers, base);
-    sockets_team *t = team_of(base);
-    for (int r = 0; r < base->team->ranks; r++)
+    sockets_group *t = group_of(base);
+    for (int r = 0; r < base->group->ranks; r++)
         while (t->link[r].first) drop_first(&t->link[r]);
     free(m->poll);
     free(m);
 }
 
-static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s) {
+static dt_status *join(dt_member **out, dt_process_group *base, int rank, double patience_s) {
     DT_TRY(dt_member_make(out, base, rank, patience_s, sizeof(sockets_member)));
     sockets_member *m = (sockets_member *)*out;
     m->poll = dt_alloc((size_t)base->ranks * sizeof *m->poll);
@@ -301,8 +302,8 @@ static dt_status *join(dt_member **out, dt_team *base, int rank, double patience
 const dt_fabric dt_fabric_sockets = {
     .kind = {.name = "sockets",
              .about = "ranks are processes of this machine that were started together"},
-    .open = open_team,
-    .close = close_team,
+    .open = open_group,
+    .close = close_group,
     .join = join,
     .leave = leave,
     .send = send_message,

@@ -167,7 +167,7 @@ static void list_leaves(dt_tree_plan *plan, int ranks) {
 static dt_tree_plan *make_plan(const dt_member *m, int32_t shards, int64_t elements) {
     dt_tree_plan *plan = dt_alloc(sizeof *plan);
     *plan = (dt_tree_plan){.shards = shards, .elements = elements, .arena = dt_arena_create()};
-    list_leaves(plan, m->team->ranks);
+    list_leaves(plan, m->group->ranks);
     planner p = {.plan = plan, .scratch = dt_arena_create(), .rank = m->rank};
     const owners all = join(&p, 0, shards);
     plan->owners = all;

@@ -24,11 +24,11 @@ typedef struct queue {
     bool gone; /* the rank has ended and sends nothing more */
 } queue;
 
-typedef struct zmq_team {
-    dt_team base;
+typedef struct zmq_group {
+    dt_process_group base;
     dt_met met;
     queue *from; /* [ranks] */
-} zmq_team;
+} zmq_group;
 
 typedef struct zmq_member {
     dt_member base;
@@ -36,19 +36,19 @@ typedef struct zmq_member {
     bool leaves; /* this member is leaving, so peers that are gone are not an error */
 } zmq_member;
 
-static zmq_team *team_of(const dt_member *m) { return (zmq_team *)m->team; }
+static zmq_group *group_of(const dt_member *m) { return (zmq_group *)m->group; }
 
-/* ---- teams ---- */
+/* ---- groups ---- */
 
-static int rank_of(const zmq_team *t, int peer) {
+static int rank_of(const zmq_group *t, int peer) {
     int r = 0;
     while (r < t->base.ranks && (r == t->base.own || t->met.peer[r] != peer)) r++;
     return r < t->base.ranks ? r : -1;
 }
 
 /* Takes ownership of a message: appends it to the queue of its rank, or frees it if it is not
- * for the team. */
-static void store(zmq_team *t, dt_message *x) {
+ * for the group. */
+static void store(zmq_group *t, dt_message *x) {
     const int rank = rank_of(t, x->peer);
     /* messages of one part still belong to the rendezvous */
     if (rank < 0 || x->event != DT_PEER_MESSAGE || x->n == 1) {
@@ -68,8 +68,8 @@ static dt_message *take_first(queue *q) {
     return x;
 }
 
-static void close_team(dt_team *base) {
-    zmq_team *t = (zmq_team *)base;
+static void close_group(dt_process_group *base) {
+    zmq_group *t = (zmq_group *)base;
     if (base->broken) /* give other ranks 0.4 s to see the fault before they see this process end */
         nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     for (int r = 0; t->from && r < base->ranks; r++)
@@ -84,11 +84,11 @@ static void close_team(dt_team *base) {
     free(t);
 }
 
-static dt_status *open_team(dt_team **out, int ranks, const dt_rendezvous *rendezvous) {
+static dt_status *open_group(dt_process_group **out, int ranks, const dt_rendezvous *rendezvous) {
     if (!rendezvous)
         return dt_fail(DT_E_LAUNCH, NULL,
                        "fabric zmq connects ranks that know an address to meet at; none is known");
-    zmq_team *t = dt_alloc(sizeof *t);
+    zmq_group *t = dt_alloc(sizeof *t);
     t->base.ranks = ranks;
     t->base.own = rendezvous->own;
     dt_status *s = dt_rendezvous_hold(&t->met, rendezvous);
@@ -100,7 +100,7 @@ static dt_status *open_team(dt_team **out, int ranks, const dt_rendezvous *rende
         store(t, x);
     }
     if (s) {
-        close_team(&t->base);
+        close_group(&t->base);
         return s;
     }
     *out = &t->base;
@@ -110,18 +110,18 @@ static dt_status *open_team(dt_team **out, int ranks, const dt_rendezvous *rende
 /* ---- waiting ---- */
 
 static dt_status *broken(zmq_member *m, dt_status *s) {
-    m->base.team->broken = true;
+    m->base.group->broken = true;
     return s;
 }
 
 static dt_status *is_broken(const dt_member *m) {
-    return m->team->broken
+    return m->group->broken
                ? dt_fail(DT_E_WORKER_GONE, NULL, "rank %d has already lost another rank", m->rank)
                : NULL;
 }
 
 /* Returns a rank that has ended; -1: none. */
-static int find_gone(const zmq_team *t) {
+static int find_gone(const zmq_group *t) {
     for (int r = 0; r < t->base.ranks; r++)
         if (t->from[r].gone) return r;
     return -1;
@@ -129,7 +129,7 @@ static int find_gone(const zmq_team *t) {
 
 /* Waits for the next message of rank `from`; the caller owns *out. */
 static dt_status *next(zmq_member *m, int from, const dt_tag *tag, size_t n, dt_message **out) {
-    zmq_team *t = team_of(&m->base);
+    zmq_group *t = group_of(&m->base);
     const int64_t since = dt_now_ns();
     for (;;) {
         if (t->from[from].first) {
@@ -151,7 +151,7 @@ static dt_status *next(zmq_member *m, int from, const dt_tag *tag, size_t n, dt_
 
 static dt_status *send_message(dt_member *base, int to, const dt_tag *tag, const void *bytes,
                                size_t n) {
-    zmq_team *t = team_of(base);
+    zmq_group *t = group_of(base);
     unsigned char head[DT_WIRE_BYTES];
     DT_TRY(is_broken(base));
     dt_wire_write(head, tag, n);
@@ -192,7 +192,7 @@ static void leave(dt_member *base) {
     free(m);
 }
 
-static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s) {
+static dt_status *join(dt_member **out, dt_process_group *base, int rank, double patience_s) {
     DT_TRY(dt_member_make(out, base, rank, patience_s, sizeof(zmq_member)));
     return dt_peers_meet(&((zmq_member *)*out)->peers, *out);
 }
@@ -202,8 +202,8 @@ const dt_fabric dt_fabric_zmq = {
         {.name = "zmq",
          .about =
              "ranks are processes on any machines that know where to meet, connected by ZeroMQ"},
-    .open = open_team,
-    .close = close_team,
+    .open = open_group,
+    .close = close_group,
     .join = join,
     .leave = leave,
     .send = send_message,

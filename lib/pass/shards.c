@@ -8,7 +8,7 @@
  *
  * A maximum needs no shards: it does not depend on the order.
  */
-#include "pass/workers.h"
+#include "pass/workers_split.h"
 
 bool dt_sums_batch(const dt_graph *g, const dt_node *n) {
     if (!n->op->segment || dt_type_has_batch(&n->type)) return false;

@@ -21,7 +21,7 @@
 #include "base/arena.h"
 #include "op/shapes.h"
 #include "op/workers.h"
-#include "pass/workers.h"
+#include "pass/workers_split.h"
 
 typedef struct dividing {
     const dt_graph *g;

@@ -24,54 +24,55 @@ dt_status *dt_launch_secret(const dt_launch *l, dt_run_key *key, bool *has_key, 
 
 const char *dt_launch_interface(void) { return dt_environment(DT_INTERFACE_VARIABLE); }
 
-static dt_status *meet(dt_team **out, const dt_launch *l, const dt_cluster_spec *spec) {
+static dt_status *meet(dt_process_group **out, const dt_launch *l, const dt_cluster_spec *spec) {
     dt_run_key key;
     bool has_key = false, open = false;
     if (!l->address) return dt_launch_no_address(l, "workers", "worker 0");
     DT_TRY(dt_launch_secret(l, &key, &has_key, &open));
-    return dt_team_meet(out, l->fabric,
-                        &(dt_rendezvous){.ranks = l->workers,
-                                         .own = l->rank,
-                                         .address = l->address,
-                                         .addresses = l->addresses,
-                                         .interface = dt_launch_interface(),
-                                         .key = has_key ? &key : NULL,
-                                         .open = open,
-                                         .patience_s = spec->start_s,
-                                         .silence_s = 2 * spec->message_s,
-                                         .start = l->start,
-                                         .first = l->first,
-                                         .say = spec->say,
-                                         .warn = spec->warn,
-                                         .user = spec->user});
+    return dt_process_group_meet(out, l->fabric,
+                                 &(dt_rendezvous){.ranks = l->workers,
+                                                  .own = l->rank,
+                                                  .address = l->address,
+                                                  .addresses = l->addresses,
+                                                  .interface = dt_launch_interface(),
+                                                  .key = has_key ? &key : NULL,
+                                                  .open = open,
+                                                  .patience_s = spec->start_s,
+                                                  .silence_s = 2 * spec->message_s,
+                                                  .start = l->start,
+                                                  .first = l->first,
+                                                  .say = spec->say,
+                                                  .warn = spec->warn,
+                                                  .user = spec->user});
 }
 
 dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch, const dt_cluster_spec *spec) {
     dt_cluster *c = dt_alloc(sizeof *c);
-    dt_status *s = launch->start ? meet(&c->team, launch, spec)
-                                 : dt_team_open(&c->team, launch->fabric, launch->workers);
-    if (!s && launch->rank != c->team->own)
+    dt_status *s = launch->start
+                       ? meet(&c->group, launch, spec)
+                       : dt_process_group_open(&c->group, launch->fabric, launch->workers);
+    if (!s && launch->rank != c->group->own)
         s = dt_fail(DT_E_WORKERS_DISAGREE, NULL,
                     "%s says that this is worker %d, but %s calls it %d", launch->by, launch->rank,
-                    launch->fabric->kind.name, c->team->own);
-    if (!s) s = dt_team_join(c->team, c->team->own, spec->message_s, &c->member);
+                    launch->fabric->kind.name, c->group->own);
+    if (!s) s = dt_process_group_join(c->group, c->group->own, spec->message_s, &c->member);
     if (s) {
         dt_cluster_close(c, true);
         return s;
     }
     c->member->say = spec->say;
     c->member->user = spec->user;
-    c->workers = c->team->ranks;
-    c->rank = c->team->own;
+    c->workers = c->group->ranks;
+    c->rank = c->group->own;
     *out = c;
     return NULL;
 }
 
 void dt_cluster_close(dt_cluster *c, bool failed) {
     if (!c) return;
-    if (c->team && failed) c->team->broken = true;
+    if (c->group && failed) c->group->broken = true;
     dt_member_leave(c->member);
-    if (c->team) dt_team_close(c->team);
+    if (c->group) dt_process_group_close(c->group);
     free(c);
 }
 

@@ -106,7 +106,7 @@ const char *dt_launch_interface(void);
 
 typedef struct dt_cluster {
     int workers, rank;
-    struct dt_team *team; /* the connected workers (net/fabric.h) */
+    struct dt_process_group *group; /* the connected workers (net/fabric.h) */
     struct dt_member *member;
     int64_t sums; /* value of member->flag_sums when the step began */
 } dt_cluster;

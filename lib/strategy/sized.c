@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "pass/workers.h"
+#include "pass/workers_split.h"
 #include "strategy/cluster.h"
 #include "strategy/compiled.h"
 #include "strategy/divided.h"
@@ -62,9 +62,9 @@ static void take_share(const dt_compiled *c, dt_sized *z) {
         take_share_of_replicas(c, z);
         return;
     }
-    const dt_cluster *team = c->cluster;
-    const dt_shard_range own = team ? dt_shards_of_worker(c->shards, team->workers, team->rank)
-                                    : (dt_shard_range){.count = c->shards};
+    const dt_cluster *group = c->cluster;
+    const dt_shard_range own = group ? dt_shards_of_worker(c->shards, group->workers, group->rank)
+                                     : (dt_shard_range){.count = c->shards};
     z->share = (dt_share){.rows = z->rows, .shards = own.count};
     if (c->shards == 0) return;
     DT_LOCAL int32_t *all = dt_alloc(dt_size_mul((size_t)c->shards + 1, sizeof *all));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults to be injected into a run, so that a team can rehearse: `fit --inject`.
+ * Faults to be injected into a run, so that a group can rehearse: `fit --inject`.
  *
  *     kill:core=5@step=120          a core of the slice stops in step 120, and with it the run:
  *                                   exit code 69

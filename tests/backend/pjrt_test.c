@@ -229,7 +229,7 @@ typedef struct work {
     dt_variable *w;
     dt_graph *graph;
     dt_executable *x;
-    dt_team *team;
+    dt_process_group *group;
     dt_member *member;
 } work;
 
@@ -239,8 +239,8 @@ static dt_status *open_work(work *l) {
     assert_null(dt_variable_alloc(&l->w, "w", &type, true));
     memcpy(dt_host_edit(l->w), (const float[]){10, 10, 10}, 3 * sizeof(float));
     l->graph = trace_worker(l->w);
-    assert_null(dt_team_open(&l->team, &dt_fabric_local, 1));
-    assert_null(dt_team_join(l->team, 0, 10, &l->member));
+    assert_null(dt_process_group_open(&l->group, &dt_fabric_local, 1));
+    assert_null(dt_process_group_join(l->group, 0, 10, &l->member));
     DT_TRY(dt_device_open(&l->device, dt_backend_find("pjrt"),
                           &(dt_device_options){.plugin = plugin}));
     return dt_device_compile(l->device, &(dt_compile_request){.graph = l->graph, .rows = 2}, &l->x);
@@ -266,7 +266,7 @@ static void close_work(work *l) {
     dt_graph_destroy(l->graph);
     dt_variable_unref(l->w);
     dt_member_leave(l->member);
-    dt_team_close(l->team);
+    dt_process_group_close(l->group);
 }
 
 /* Of two programs a step, the second changes the variable. x * w goes from one to the other, and is

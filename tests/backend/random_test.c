@@ -17,11 +17,11 @@
 #include "../support/status.h"
 #include "backend/backend.h"
 #include "net/fabric.h"
-#include "pass/workers.h"
+#include "pass/workers_split.h"
 #include "../support/outcome.h"
 
 static dt_device *device;
-static dt_member *member; /* of a team of one, or NULL */
+static dt_member *member; /* of a group of one, or NULL */
 
 static void want_device(void) {
     if (device) return;
@@ -89,11 +89,11 @@ static void test_steps_are_the_interpreters(void **state) {
  * the host. */
 static void test_steps_of_a_worker_are_the_interpreters(void **state) {
     (void)state;
-    dt_team *team = NULL;
+    dt_process_group *group = NULL;
     int several = 0;
     want_device();
-    ok_for(dt_team_open(&team, &dt_fabric_local, 1), 0);
-    ok_for(dt_team_join(team, 0, 10, &member), 0);
+    ok_for(dt_process_group_open(&group, &dt_fabric_local, 1), 0);
+    ok_for(dt_process_group_join(group, 0, 10, &member), 0);
     print_message("seeds 9300 to 9311\n");
     for (uint64_t seed = 9300; seed < 9312; seed++) {
         random_graph *g = random_graph_draw(seed % 2 ? RANDOM_FIT : RANDOM_SOUP, seed);
@@ -121,7 +121,7 @@ static void test_steps_of_a_worker_are_the_interpreters(void **state) {
     assert_true(several > 0);
     dt_member_leave(member);
     member = NULL;
-    dt_team_close(team);
+    dt_process_group_close(group);
 }
 
 /* Gradients of kernels by each replica's own rows: in groups, with strides, of a convolution

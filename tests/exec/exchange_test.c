@@ -14,7 +14,7 @@
 #include "net/fabric.h"
 #include "op/cells.h"
 #include "op/workers.h"
-#include "pass/workers.h"
+#include "pass/workers_split.h"
 
 #if DT_ASAN || DT_TSAN
 enum { SEEDS = 40 };
@@ -38,14 +38,14 @@ typedef struct worker {
     dt_status *status;
 } worker;
 
-typedef struct team {
+typedef struct group {
     uint64_t seed;
     int workers, shards;
     int64_t rows, bucket_bytes;
-    dt_team *team;
+    dt_process_group *group;
     worker w[MOST_WORKERS];
     int lost; /* this rank leaves before its second step; -1: none */
-} team;
+} group;
 
 /* Rows of several workers are no result of a step that is cut by shards. */
 static void drop_rows(dt_graph *g) {
@@ -57,7 +57,7 @@ static void drop_rows(dt_graph *g) {
 }
 
 /* False: this step cannot be shared. */
-static bool cut_graph(worker *w, const team *t, int rank) {
+static bool cut_graph(worker *w, const group *t, int rank) {
     drop_rows(w->l.graph);
     dt_graph *split = NULL, *simple = NULL;
     const dt_worker_share share = {
@@ -76,7 +76,7 @@ static bool cut_graph(worker *w, const team *t, int rank) {
     return true;
 }
 
-static void cut_rows(worker *w, const team *t, int rank) {
+static void cut_rows(worker *w, const group *t, int rank) {
     w->l.shards = t->shards;
     cut_shards(&w->l, t->rows);
     w->own = t->workers > 1 ? dt_shards_of_worker(t->shards, t->workers, rank)
@@ -94,7 +94,7 @@ static void cut_rows(worker *w, const team *t, int rank) {
     }
 }
 
-static bool open_worker(team *t, int rank) {
+static bool open_worker(group *t, int rank) {
     worker *w = &t->w[rank];
     *w = (worker){.l = lower(RANDOM_FIT, t->seed, 1, 0), .arena = dt_arena_create()};
     w->f = draw_feed(w->l.g, t->seed, 1, t->rows);
@@ -128,10 +128,10 @@ static void close_worker(worker *w) {
 }
 
 static void run_worker(int rank, void *user) {
-    team *t = user;
+    group *t = user;
     worker *w = &t->w[rank];
     dt_member *m = NULL;
-    if (t->team) w->status = dt_team_join(t->team, rank, 20, &m);
+    if (t->group) w->status = dt_process_group_join(t->group, rank, 20, &m);
     const dt_env env = {.batch = w->rows,
                         .first = w->first,
                         .replicas = 1,
@@ -143,16 +143,17 @@ static void run_worker(int rank, void *user) {
     dt_member_leave(m);
 }
 
-static void run_team(team *t) {
+static void run_group(group *t) {
     dt_pool *pool = NULL;
     ok_for(dt_pool_create(&pool, t->workers), t->seed);
-    if (t->workers > 1) ok_for(dt_team_open(&t->team, &dt_fabric_local, t->workers), t->seed);
+    if (t->workers > 1)
+        ok_for(dt_process_group_open(&t->group, &dt_fabric_local, t->workers), t->seed);
     dt_pool_run(pool, run_worker, t);
-    dt_team_close(t->team);
+    dt_process_group_close(t->group);
     dt_pool_destroy(pool);
 }
 
-static void expect_bits(const team *t, int rank, const worker *one) {
+static void expect_bits(const group *t, int rank, const worker *one) {
     const worker *w = &t->w[rank];
     if (w->status)
         fail_msg("seed %llu, rank %d: %s", (unsigned long long)t->seed, rank,
@@ -183,33 +184,33 @@ static int exchange_nodes(const dt_exec *x) {
 }
 
 /* The number of exchanges of a step; 0: it cannot be shared. */
-static int open_team(team *t) {
+static int open_group(group *t) {
     bool shared = true;
     for (int r = 0; r < t->workers; r++) shared &= open_worker(t, r);
     return shared ? exchange_nodes(t->w[0].exec) : 0;
 }
 
-static void close_team(team *t) {
+static void close_group(group *t) {
     for (int r = 0; r < t->workers; r++) close_worker(&t->w[r]);
 }
 
-static team team_of(uint64_t seed) {
+static group group_of(uint64_t seed) {
     static const int64_t rows[] = {9, 64, 33, 4, 257}, buckets[] = {1, 400, 1 << 20};
-    return (team){.seed = seed,
-                  .workers = 2 + (int)(seed % 3),
-                  .shards = 4 + (int)(seed % 5),
-                  .rows = rows[seed % 5],
-                  .bucket_bytes = buckets[seed % 3],
-                  .lost = -1};
+    return (group){.seed = seed,
+                   .workers = 2 + (int)(seed % 3),
+                   .shards = 4 + (int)(seed % 5),
+                   .rows = rows[seed % 5],
+                   .bucket_bytes = buckets[seed % 3],
+                   .lost = -1};
 }
 
 static void test_workers_have_the_bits_of_one_process(void **state) {
     (void)state;
     int beside_others = 0;
     for (uint64_t seed = 4000; seed < 4000 + SEEDS; seed++) {
-        team t = team_of(seed), one = t;
+        group t = group_of(seed), one = t;
         one.workers = 1;
-        if (open_team(&t)) {
+        if (open_group(&t)) {
             const bool beside = dt_exchanges_go_beside(t.w[0].exec);
             beside_others += beside;
             for (int r = 0; r < t.workers; r++) {
@@ -217,12 +218,12 @@ static void test_workers_have_the_bits_of_one_process(void **state) {
                 if (beside) expect_room(&t.w[r]);
             }
             assert_true(open_worker(&one, 0));
-            run_team(&t);
-            run_team(&one);
+            run_group(&t);
+            run_group(&one);
             for (int r = 0; r < t.workers; r++) expect_bits(&t, r, &one.w[0]);
             close_worker(&one.w[0]);
         }
-        close_team(&t);
+        close_group(&t);
     }
     print_message("seeds 4000 to %d, %d with exchanges beside other work\n", 4000 + SEEDS - 1,
                   beside_others);
@@ -233,10 +234,10 @@ static void test_a_lost_worker_ends_the_step_of_the_others(void **state) {
     (void)state;
     int tried = 0;
     for (uint64_t seed = 4500; seed < 4500 + SEEDS / 4; seed++) {
-        team t = team_of(seed);
+        group t = group_of(seed);
         t.lost = (int)(seed % (uint64_t)t.workers);
-        if (open_team(&t)) {
-            run_team(&t);
+        if (open_group(&t)) {
+            run_group(&t);
             for (int r = 0; r < t.workers; r++)
                 if (r != t.lost &&
                     (!t.w[r].status || dt_status_number(t.w[r].status) != DT_E_WORKER_GONE))
@@ -244,7 +245,7 @@ static void test_a_lost_worker_ends_the_step_of_the_others(void **state) {
                              (unsigned long long)seed, r, t.lost);
             tried++;
         }
-        close_team(&t);
+        close_group(&t);
     }
     print_message("seeds 4500 to %d, %d tried\n", 4500 + SEEDS / 4 - 1, tried);
     assert_true(tried >= SEEDS / 16);

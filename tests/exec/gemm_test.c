@@ -149,16 +149,16 @@ static void test_onednn(void **state) {
 /* ---- threads ---- */
 
 enum { PLANS = 8 };
-typedef struct team {
+typedef struct group {
     dt_gemm_library *l;
     matrices m;
     void *plan[PLANS];
     float *c[PLANS];
     int lanes;
-} team;
+} group;
 
 static void work(int lane, void *user) {
-    const team *t = user;
+    const group *t = user;
     t->l->enter_thread(t->l);
     for (int round = 0; round < 20; round++)
         for (int i = lane; i < PLANS; i += t->lanes) run_plan(t->l, t->plan[i], &t->m, t->c[i]);
@@ -170,7 +170,7 @@ static void run_on_threads(int which, const dt_gemm *g) {
     dt_random r = dt_random_stream(21, "gemm", 0);
     dt_pool *pool = NULL;
     open_or_skip(which, &l);
-    team t = {.l = &l, .m = matrices_make(&r, g), .lanes = 4};
+    group t = {.l = &l, .m = matrices_make(&r, g), .lanes = 4};
     assert_null(dt_pool_create(&pool, t.lanes));
     for (int i = 0; i < PLANS; i++) {
         assert_null(l.plan(&l, g, &t.plan[i]));

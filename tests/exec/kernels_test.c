@@ -110,9 +110,9 @@ static void compare(const engines *on, const dt_graph *g, const comparison *c, i
     dt_arena *arena = dt_arena_create();
     dt_view *arg = draw_arguments(g, batch);
     dt_env env = {.batch = batch, .replicas = 1, .shards = border, .n_shards = 5};
-    dt_team *team = NULL; /* of one: what workers exchange, it has */
-    ok_for(dt_team_open(&team, &dt_fabric_local, 1), 0);
-    ok_for(dt_team_join(team, 0, 20, &env.member), 0);
+    dt_process_group *group = NULL; /* of one: what workers exchange, it has */
+    ok_for(dt_process_group_open(&group, &dt_fabric_local, 1), 0);
+    ok_for(dt_process_group_join(group, 0, 20, &env.member), 0);
     dt_program *p = dt_partition(
         (dt_graph *)g, &(dt_partition_options){.batch = batch, .can_split = dt_exec_can_split},
         arena);
@@ -120,7 +120,7 @@ static void compare(const engines *on, const dt_graph *g, const comparison *c, i
     ok_for(dt_interpret(g, &env, 1, &batch, arg, &oracle), 0);
     for (int i = 0; i < on->n; i++) expect_run(on->v[i], p, &env, arg, c, &oracle);
     dt_member_leave(env.member);
-    dt_team_close(team);
+    dt_process_group_close(group);
     dt_interpretation_release(&oracle);
     views_release(arg, g->n_args);
     dt_arena_destroy(arena);

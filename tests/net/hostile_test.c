@@ -33,7 +33,7 @@ static int be_honest(int port) {
     char address[40];
     const char *where = address;
     unsigned char bytes[N];
-    dt_team *team = NULL;
+    dt_process_group *group = NULL;
     dt_member *m = NULL;
     dt_tag tag = {.number = 9,
                   .collective = DT_ALL_GATHER,
@@ -41,22 +41,22 @@ static int be_honest(int port) {
                   .elements = N,
                   .of = "weights"};
     snprintf(address, sizeof address, "127.0.0.1:%d", port);
-    dt_status *s = dt_team_meet(&team, &dt_fabric_zmq,
-                                &(dt_rendezvous){.ranks = 2,
-                                                 .own = 0,
-                                                 .address = &where,
-                                                 .addresses = 1,
-                                                 .patience_s = 1.5,
-                                                 .silence_s = 10});
-    if (!s) s = dt_team_join(team, 0, 1, &m);
+    dt_status *s = dt_process_group_meet(&group, &dt_fabric_zmq,
+                                         &(dt_rendezvous){.ranks = 2,
+                                                          .own = 0,
+                                                          .address = &where,
+                                                          .addresses = 1,
+                                                          .patience_s = 1.5,
+                                                          .silence_s = 10});
+    if (!s) s = dt_process_group_join(group, 0, 1, &m);
     if (!s) s = dt_member_recv(m, 1, &tag, bytes, sizeof bytes);
     for (int i = 0; !s && i < N; i++)
         if (bytes[i] != GOOD) abort();
     const int code = s ? dt_status_code(s) : 0;
     dt_status_free(s);
-    if (team) team->broken |= code != 0;
+    if (group) group->broken |= code != 0;
     dt_member_leave(m);
-    dt_team_close(team);
+    dt_process_group_close(group);
     return code;
 }
 

@@ -21,21 +21,22 @@
 static const dt_tag tag = {
     .number = 7, .collective = DT_ALL_REDUCE, .round = 2, .dtype = DT_INT32, .elements = 1000};
 
-/* A team of two; its members may be used by one thread in turn. */
+/* A group of two; its members may be used by one thread in turn. */
 typedef struct pair {
-    dt_team *team;
+    dt_process_group *group;
     dt_member *member[2];
 } pair;
 
 static void meet(pair *p, double patience_s) {
     *p = (pair){0};
-    assert_null(dt_team_open(&p->team, &dt_fabric_local, 2));
-    for (int r = 0; r < 2; r++) assert_null(dt_team_join(p->team, r, patience_s, &p->member[r]));
+    assert_null(dt_process_group_open(&p->group, &dt_fabric_local, 2));
+    for (int r = 0; r < 2; r++)
+        assert_null(dt_process_group_join(p->group, r, patience_s, &p->member[r]));
 }
 
 static void part(pair *p) {
     for (int r = 0; r < 2; r++) dt_member_leave(p->member[r]);
-    dt_team_close(p->team);
+    dt_process_group_close(p->group);
 }
 
 static void expect(dt_status *s, int number, int code, const char *text) {
@@ -169,15 +170,16 @@ static void test_ranks_join_once(void **state) {
     pair p;
     dt_member *other = NULL;
     meet(&p, 1);
-    expect(dt_team_join(p.team, 1, 1, &other), 58, 76, "rank 1 joined twice");
-    expect(dt_team_join(p.team, 2, 1, &other), 58, 76, "rank 2 joined a team of 2 ranks");
-    expect(dt_team_join(p.team, -1, 1, &other), 58, 76, "rank -1 joined a team of 2 ranks");
+    expect(dt_process_group_join(p.group, 1, 1, &other), 58, 76, "rank 1 joined twice");
+    expect(dt_process_group_join(p.group, 2, 1, &other), 58, 76, "rank 2 joined a team of 2 ranks");
+    expect(dt_process_group_join(p.group, -1, 1, &other), 58, 76,
+           "rank -1 joined a team of 2 ranks");
     part(&p);
     dt_member_leave(NULL);
-    dt_team_close(NULL);
+    dt_process_group_close(NULL);
 }
 
-static void test_unread_messages_go_with_the_team(void **state) {
+static void test_unread_messages_go_with_the_group(void **state) {
     (void)state;
     pair p;
     meet(&p, 1);
@@ -188,7 +190,7 @@ static void test_unread_messages_go_with_the_team(void **state) {
 /* ---- a rank that fails in the middle ---- */
 
 typedef struct accident {
-    dt_team *team;
+    dt_process_group *group;
     dt_status *status[4];
 } accident;
 
@@ -196,7 +198,7 @@ static void all_but_two(int rank, void *user) {
     accident *a = user;
     dt_member *m = NULL;
     float data[64] = {0};
-    if (dt_team_join(a->team, rank, 20, &m)) return;
+    if (dt_process_group_join(a->group, rank, 20, &m)) return;
     if (rank != 2) a->status[rank] = sum_floats(m, 64, data);
     dt_member_leave(m);
 }
@@ -207,7 +209,7 @@ static void test_one_failure_ends_all_at_once(void **state) {
     (void)state;
     accident a = {0};
     dt_pool *pool = NULL;
-    assert_null(dt_team_open(&a.team, &dt_fabric_local, 4));
+    assert_null(dt_process_group_open(&a.group, &dt_fabric_local, 4));
     assert_null(dt_pool_create(&pool, 4));
     int64_t start = dt_now_ns();
     dt_pool_run(pool, all_but_two, &a);
@@ -217,7 +219,7 @@ static void test_one_failure_ends_all_at_once(void **state) {
         dt_status_free(a.status[r]);
     }
     dt_pool_destroy(pool);
-    dt_team_close(a.team);
+    dt_process_group_close(a.group);
 }
 
 int main(void) {
@@ -229,7 +231,7 @@ int main(void) {
         cmocka_unit_test(test_what_was_sent_before_leaving_arrives),
         cmocka_unit_test(test_other_messages_are_refused),
         cmocka_unit_test(test_ranks_join_once),
-        cmocka_unit_test(test_unread_messages_go_with_the_team),
+        cmocka_unit_test(test_unread_messages_go_with_the_group),
         cmocka_unit_test(test_one_failure_ends_all_at_once),
     };
     return cmocka_run_group_tests_name("net/local", tests, NULL, NULL);

@@ -56,7 +56,7 @@ static dt_status *sum(dt_member *m, float *x) {
 static dt_status *play(dt_member *m, const char *what) {
     if (strstr(what, " in ")) return fault_in(m, what, N, sum);
     float *x = dt_alloc(N * sizeof *x);
-    const bool last = m->rank == m->team->ranks - 1;
+    const bool last = m->rank == m->group->ranks - 1;
     dt_status *s = NULL;
     fill(x, m->rank);
     m->of = "dense/kernel";
@@ -73,26 +73,28 @@ static dt_status *play(dt_member *m, const char *what) {
         fill(x, m->rank);
         s = sum_floats(m, N, x);
     }
-    if (!s) printf("rank %d of %d: %016llx\n", m->rank, m->team->ranks, sum_of(x));
+    if (!s) printf("rank %d of %d: %016llx\n", m->rank, m->group->ranks, sum_of(x));
     free(x);
     return s;
 }
 
 static int be_rank(const char *what) {
-    dt_team *team = NULL;
+    dt_process_group *group = NULL;
     dt_member *m = NULL;
-    dt_status *s = dt_team_open(&team, &dt_fabric_mpi, strcmp(what, "alone") == 0 ? 2 : 0);
-    if (!s) s = dt_team_join(team, team->own, strncmp(what, "stops", 5) == 0 ? 2 : 20, &m);
+    dt_status *s =
+        dt_process_group_open(&group, &dt_fabric_mpi, strcmp(what, "alone") == 0 ? 2 : 0);
+    if (!s)
+        s = dt_process_group_join(group, group->own, strncmp(what, "stops", 5) == 0 ? 2 : 20, &m);
     if (!s) s = play(m, what);
     const int code = s ? dt_status_code(s) : 0;
     for (const dt_status *at = s; at; at = dt_status_next(at))
-        printf("rank %d: %s\n", team ? team->own : -1, dt_status_text(at));
+        printf("rank %d: %s\n", group ? group->own : -1, dt_status_text(at));
     dt_status_free(s);
     fflush(stdout);
     if (code) /* so that others see the same dead */
         nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
     dt_member_leave(m);
-    dt_team_close(team);
+    dt_process_group_close(group);
     return code;
 }
 
@@ -151,30 +153,30 @@ static void none_left(void) {
 
 /* ---- sums ---- */
 
-typedef struct team_run {
-    dt_team *team;
+typedef struct group_run {
+    dt_process_group *group;
     float x[8][N];
-} team_run;
+} group_run;
 
 static void sum_locally(int rank, void *user) {
-    team_run *t = user;
+    group_run *t = user;
     dt_member *m = NULL;
     fill(t->x[rank], rank);
-    dt_status *s = dt_team_join(t->team, rank, 20, &m);
+    dt_status *s = dt_process_group_join(t->group, rank, 20, &m);
     if (!s) s = sum_floats(m, N, t->x[rank]);
     assert_null(s);
     dt_member_leave(m);
 }
 
 static unsigned long long expected(int ranks) {
-    team_run *t = dt_alloc(sizeof *t);
-    assert_null(dt_team_open(&t->team, &dt_fabric_local, ranks));
+    group_run *t = dt_alloc(sizeof *t);
+    assert_null(dt_process_group_open(&t->group, &dt_fabric_local, ranks));
     dt_pool *pool = NULL;
     assert_null(dt_pool_create(&pool, ranks));
     dt_pool_run(pool, sum_locally, t);
     dt_pool_destroy(pool);
     unsigned long long h = sum_of(t->x[0]);
-    dt_team_close(t->team);
+    dt_process_group_close(t->group);
     free(t);
     return h;
 }
@@ -273,9 +275,9 @@ static void test_faults_in_each_collective(void **state) {
     }
 }
 
-/* Without a launcher MPI starts a team of one: what the launcher is believed to have started is
+/* Without a launcher MPI starts a group of one: what the launcher is believed to have started is
  * compared with that. */
-static void test_a_team_of_another_size_is_refused(void **state) {
+static void test_a_group_of_another_size_is_refused(void **state) {
     (void)state;
     if (!is_here(&libraries[0])) skip();
     ran r = start(&libraries[0], 1, "alone");
@@ -295,7 +297,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_sums_have_the_bits_of_the_local_fabric),
         cmocka_unit_test(test_failures_are_named_in_time),
         cmocka_unit_test(test_faults_in_each_collective),
-        cmocka_unit_test(test_a_team_of_another_size_is_refused),
+        cmocka_unit_test(test_a_group_of_another_size_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static dt_status *sum(dt_member *m, float *x) {
     dt_status *bad = sum_floats(m, N, x);
     for (int i = 0; !bad && i < N; i++) {
         float all = 0;
-        for (int r = 0; r < m->team->ranks; r++) all += value(i, r);
+        for (int r = 0; r < m->group->ranks; r++) all += value(i, r);
         if (x[i] - all > 1e-3f || all - x[i] > 1e-3f)
             bad = dt_fail(DT_E_INTERNAL, NULL, "element %d is %g, not %g", i, (double)x[i],
                           (double)all);
@@ -71,7 +71,7 @@ static bool set_loopback(bool up) {
 static dt_status *play(dt_member *m, const char *what) {
     if (strstr(what, " in ")) return fault_in(m, what, N, sum);
     float *x = dt_alloc(N * sizeof *x);
-    const bool last = m->rank == m->team->ranks - 1;
+    const bool last = m->rank == m->group->ranks - 1;
     dt_status *s = sum(m, x);
     m->step = 3;
     m->of = last && strcmp(what, "skips") == 0 ? "dense/bias" : "dense/kernel";
@@ -92,7 +92,7 @@ typedef struct way {
     bool key, all;    /* zmq: all addresses are known */
 } way;
 
-static dt_status *meet(dt_team **out, const way *w, int ranks, int rank, const int *port) {
+static dt_status *meet(dt_process_group **out, const way *w, int ranks, int rank, const int *port) {
     char text[MOST][60];
     const char *address[MOST];
     dt_run_key key;
@@ -101,28 +101,29 @@ static dt_status *meet(dt_team **out, const way *w, int ranks, int rank, const i
         address[r] = text[r];
     }
     DT_TRY(dt_run_key_of(&key, "a secret of this test", 21));
-    return dt_team_meet(out, w->fabric,
-                        &(dt_rendezvous){.ranks = ranks,
-                                         .own = rank,
-                                         .address = address,
-                                         .addresses = w->all ? ranks : 1,
-                                         .key = w->key ? &key : NULL,
-                                         .patience_s = 20,
-                                         .silence_s = 20});
+    return dt_process_group_meet(out, w->fabric,
+                                 &(dt_rendezvous){.ranks = ranks,
+                                                  .own = rank,
+                                                  .address = address,
+                                                  .addresses = w->all ? ranks : 1,
+                                                  .key = w->key ? &key : NULL,
+                                                  .patience_s = 20,
+                                                  .silence_s = 20});
 }
 
 static int be_rank(const way *w, int ranks, int rank, const int *port, const char *what, int to) {
-    dt_team *team = NULL;
+    dt_process_group *group = NULL;
     dt_member *m = NULL;
     const bool soon = strncmp(what, "stops", 5) == 0 || strcmp(what, "drops") == 0;
-    dt_status *s = w->host ? meet(&team, w, ranks, rank, port) : dt_team_open(&team, w->fabric, 0);
-    if (!s) s = dt_team_join(team, team->own, soon ? 1 : 20, &m);
+    dt_status *s =
+        w->host ? meet(&group, w, ranks, rank, port) : dt_process_group_open(&group, w->fabric, 0);
+    if (!s) s = dt_process_group_join(group, group->own, soon ? 1 : 20, &m);
     if (!s) s = play(m, what);
     const int code = s ? dt_status_code(s) : 0;
     if (s) dprintf(to, "%s", dt_status_text(s));
     dt_status_free(s);
     dt_member_leave(m);
-    if (team) dt_team_close(team);
+    if (group) dt_process_group_close(group);
     return code;
 }
 
@@ -284,9 +285,9 @@ static void test_the_environment_is_not_believed(void **state) {
                                         "0 - 999", "1 - -", "0 - x",  "2 5 -",
                                         "-1 - 5",  "0 5 6", "0  - 5", "99999999999999999999 - 5"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        dt_team *team = NULL;
+        dt_process_group *group = NULL;
         setenv(DT_SOCKETS_VARIABLE, texts[i], 1);
-        dt_status *s = dt_team_open(&team, &dt_fabric_sockets, 0);
+        dt_status *s = dt_process_group_open(&group, &dt_fabric_sockets, 0);
         if (!s) fail_msg("'%s' is taken", texts[i]);
         assert_int_equal(dt_status_code(s), 78);
         assert_non_null(strstr(dt_status_text(s), DT_SOCKETS_VARIABLE "="));

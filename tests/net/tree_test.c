@@ -28,7 +28,7 @@ static const int64_t shorts[ITEMS][2] = {{5, 3}, {1, 1}, {2, 0}, {7, 2}, {1, 1}}
 
 typedef struct sharing {
     const int64_t (*size)[2]; /* [ITEMS]: rows, width */
-    dt_team *team;
+    dt_process_group *group;
     int32_t shards;
     dt_dtype dtype;
     char *all[ITEMS]; /* (shards, rows, width) */
@@ -61,8 +61,8 @@ static void work(int rank, void *user) {
     sharing *x = user;
     dt_member *m = NULL;
     dt_tree_item item[ITEMS];
-    dt_status *s = dt_team_join(x->team, rank, 20, &m);
-    const dt_shard_range own = dt_shards_of_worker(x->shards, x->team->ranks, rank);
+    dt_status *s = dt_process_group_join(x->group, rank, 20, &m);
+    const dt_shard_range own = dt_shards_of_worker(x->shards, x->group->ranks, rank);
     for (int i = 0; i < ITEMS; i++)
         item[i] = (dt_tree_item){.parts = part_of(x, i, &own),
                                  .sum = x->sum[rank][i] = dt_alloc(bytes_of(x, i)),
@@ -110,9 +110,9 @@ static void check(sharing *x, int workers) {
 
 static void share(sharing *x, dt_pool *pool, int workers, dt_random *r) {
     fill(x, r);
-    assert_null(dt_team_open(&x->team, &dt_fabric_local, workers));
+    assert_null(dt_process_group_open(&x->group, &dt_fabric_local, workers));
     dt_pool_run(pool, work, x);
-    dt_team_close(x->team);
+    dt_process_group_close(x->group);
     check(x, workers);
 }
 
@@ -167,7 +167,7 @@ static void test_nodes_cover_the_shards_of_a_worker(void **state) {
 /* What a rank has sent; the row of the local fabric with a `send` that counts. */
 typedef struct traffic {
     dt_fabric row;
-    dt_team *team;
+    dt_process_group *group;
     int64_t messages[MOST_RANKS], bytes[MOST_RANKS];
     uint32_t flags[MOST_RANKS];
     int64_t n;
@@ -175,7 +175,7 @@ typedef struct traffic {
 
 static dt_status *send_counted(dt_member *m, int to, const dt_tag *tag, const void *bytes,
                                size_t n) {
-    traffic *t = (traffic *)m->team->fabric;
+    traffic *t = (traffic *)m->group->fabric;
     t->messages[m->rank]++;
     t->bytes[m->rank] += (int64_t)n;
     return dt_fabric_local.send(m, to, tag, bytes, n);
@@ -185,10 +185,10 @@ static void sum_and_count(int rank, void *user) {
     traffic *t = user;
     dt_member *m = NULL;
     float *x = dt_alloc((size_t)t->n * sizeof *x);
-    dt_status *s = dt_team_join(t->team, rank, 20, &m);
+    dt_status *s = dt_process_group_join(t->group, rank, 20, &m);
     m->flags = 1u << rank % 8;
     const dt_tree_item item = {.parts = x, .sum = x, .rows = 1, .width = t->n};
-    if (!s) s = dt_tree_all_reduce(m, t->team->ranks, DT_FLOAT32, &item, 1);
+    if (!s) s = dt_tree_all_reduce(m, t->group->ranks, DT_FLOAT32, &item, 1);
     assert_null(s);
     assert_int_equal(m->flag_sums, 1);
     t->flags[rank] = m->flags;
@@ -199,11 +199,11 @@ static void sum_and_count(int rank, void *user) {
 static traffic count_traffic(dt_pool *pool, int ranks, int64_t n) {
     traffic t = {.row = dt_fabric_local, .n = n};
     t.row.send = send_counted;
-    assert_null(dt_team_open(&t.team, &dt_fabric_local, ranks));
-    t.team->fabric = &t.row;
+    assert_null(dt_process_group_open(&t.group, &dt_fabric_local, ranks));
+    t.group->fabric = &t.row;
     dt_pool_run(pool, sum_and_count, &t);
-    t.team->fabric = &dt_fabric_local;
-    dt_team_close(t.team);
+    t.group->fabric = &dt_fabric_local;
+    dt_process_group_close(t.group);
     return t;
 }
 
@@ -248,14 +248,14 @@ static void test_flags_of_all_travel_with_a_sum(void **state) {
 }
 
 typedef struct gathering {
-    dt_team *team;
+    dt_process_group *group;
     int64_t got[MOST_WORKERS][MOST_WORKERS];
 } gathering;
 
 static void gather(int rank, void *user) {
     gathering *g = user;
     dt_member *m = NULL;
-    dt_status *s = dt_team_join(g->team, rank, 20, &m);
+    dt_status *s = dt_process_group_join(g->group, rank, 20, &m);
     const int64_t own = 100 + rank;
     if (!s) s = dt_member_gather(m, &own, sizeof own, g->got[rank]);
     assert_null(s);
@@ -268,9 +268,9 @@ static void test_what_all_say_is_gathered_in_order(void **state) {
         gathering g = {0};
         dt_pool *pool = NULL;
         assert_null(dt_pool_create(&pool, workers));
-        assert_null(dt_team_open(&g.team, &dt_fabric_local, workers));
+        assert_null(dt_process_group_open(&g.group, &dt_fabric_local, workers));
         dt_pool_run(pool, gather, &g);
-        dt_team_close(g.team);
+        dt_process_group_close(g.group);
         dt_pool_destroy(pool);
         for (int w = 0; w < workers; w++)
             for (int k = 0; k < workers; k++) assert_int_equal(g.got[w][k], 100 + k);
@@ -280,7 +280,7 @@ static void test_what_all_say_is_gathered_in_order(void **state) {
 /* ---- types ---- */
 
 typedef struct typed_sum {
-    dt_team *team;
+    dt_process_group *group;
     dt_dtype dtype;
     _Alignas(8) unsigned char value[3][8];
     dt_status *status[3];
@@ -291,7 +291,7 @@ static void sum_one(int rank, void *user) {
     dt_member *m = NULL;
     const dt_tree_item item = {
         .parts = t->value[rank], .sum = t->value[rank], .rows = 1, .width = 1};
-    assert_null(dt_team_join(t->team, rank, 20, &m));
+    assert_null(dt_process_group_join(t->group, rank, 20, &m));
     t->status[rank] = dt_tree_all_reduce(m, 3, t->dtype, &item, 1);
     dt_member_leave(m);
 }
@@ -320,9 +320,9 @@ static void test_every_type_is_added_as_itself(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         typed_sum t = {.dtype = rows[i].dtype};
         for (int r = 0; r < 3; r++) memcpy(t.value[r], rows[i].one, 8);
-        assert_null(dt_team_open(&t.team, &dt_fabric_local, 3));
+        assert_null(dt_process_group_open(&t.group, &dt_fabric_local, 3));
         dt_pool_run(pool, sum_one, &t);
-        dt_team_close(t.team);
+        dt_process_group_close(t.group);
         for (int r = 0; r < 3; r++) {
             assert_memory_equal(t.value[r], rows[i].three, dt_dtype_size(rows[i].dtype));
             assert_int_equal(dt_status_number(t.status[r]), rows[i].dtype == DT_BOOL ? 55 : 0);

@@ -14,7 +14,7 @@
 
 #include "op/workers.h"
 #include "pass/supersteps.h"
-#include "pass/workers.h"
+#include "pass/workers_split.h"
 #include "../support/outcome.h"
 #include "../support/status.h"
 

@@ -13,12 +13,12 @@
 
 /* The sum over all ranks of n floats, in place. */
 static inline dt_status *sum_floats(dt_member *m, int n, float *x) {
-    return dt_tree_all_reduce(m, m->team->ranks, DT_FLOAT32,
+    return dt_tree_all_reduce(m, m->group->ranks, DT_FLOAT32,
                               &(dt_tree_item){.parts = x, .sum = x, .rows = 1, .width = n}, 1);
 }
 
 static dt_status *tree(dt_member *m, int n, float *x) {
-    return dt_tree_all_reduce(m, m->team->ranks, DT_FLOAT32,
+    return dt_tree_all_reduce(m, m->group->ranks, DT_FLOAT32,
                               &(dt_tree_item){.parts = x, .sum = x + n, .rows = 1, .width = n}, 1);
 }
 
@@ -63,7 +63,7 @@ static inline dt_status *fail_at_send(dt_member *m, int to, const dt_tag *tag, c
     return dt_fail(DT_E_INTERNAL, NULL, "the last rank was let go");
 }
 
-static inline void fail_when_sending(dt_team *t, int signal) {
+static inline void fail_when_sending(dt_process_group *t, int signal) {
     failpoint.row = *t->fabric;
     failpoint.row.send = fail_at_send;
     failpoint.signal = signal;
@@ -83,9 +83,9 @@ static inline dt_status *fault_in(dt_member *m, const char *what, int n,
     m->step = 3;
     m->of = "dense/kernel";
     if (!s) s = collectives[c].run(m, n, x); /* whole */
-    if (m->rank == m->team->ranks - 1) {
+    if (m->rank == m->group->ranks - 1) {
         if (strncmp(what, "skips", 5) == 0) m->of = "dense/bias";
-        else fail_when_sending(m->team, strncmp(what, "dies", 4) == 0 ? SIGKILL : SIGSTOP);
+        else fail_when_sending(m->group, strncmp(what, "dies", 4) == 0 ? SIGKILL : SIGSTOP);
     }
     if (!s) s = collectives[c].run(m, n, x);
     if (!s) s = sum(m, x);

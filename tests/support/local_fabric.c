@@ -38,16 +38,16 @@ typedef struct inbox {
     enum { EXPECTED, THERE, LEFT } owner;
 } inbox;
 
-typedef struct local_team {
-    dt_team base;
+typedef struct local_group {
+    dt_process_group base;
     inbox *inboxes; /* [ranks] */
-} local_team;
+} local_group;
 
-static inbox *inbox_of(const dt_team *t, int rank) {
-    return &((const local_team *)t)->inboxes[rank];
+static inbox *inbox_of(const dt_process_group *t, int rank) {
+    return &((const local_group *)t)->inboxes[rank];
 }
 
-/* ---- teams ---- */
+/* ---- groups ---- */
 
 static void open_inbox(inbox *b, int ranks) {
     pthread_condattr_t clock;
@@ -60,9 +60,10 @@ static void open_inbox(inbox *b, int ranks) {
     for (int r = 0; r < ranks; r++) b->from[r].last = &b->from[r].first;
 }
 
-static dt_status *open_team(dt_team **out, int ranks, const struct dt_rendezvous *rendezvous) {
+static dt_status *open_group(dt_process_group **out, int ranks,
+                             const struct dt_rendezvous *rendezvous) {
     (void)rendezvous;
-    local_team *t = dt_alloc(sizeof *t);
+    local_group *t = dt_alloc(sizeof *t);
     t->base.ranks = ranks;
     t->base.own = -1;
     t->inboxes = dt_alloc((size_t)ranks * sizeof *t->inboxes);
@@ -79,8 +80,8 @@ static void drop(queue *q) {
     }
 }
 
-static void close_team(dt_team *base) {
-    local_team *t = (local_team *)base;
+static void close_group(dt_process_group *base) {
+    local_group *t = (local_group *)base;
     for (int r = 0; r < base->ranks; r++) {
         for (int from = 0; from < base->ranks; from++) drop(&t->inboxes[r].from[from]);
         free(t->inboxes[r].from);
@@ -91,7 +92,7 @@ static void close_team(dt_team *base) {
     free(t);
 }
 
-static dt_status *join(dt_member **out, dt_team *t, int rank, double patience_s) {
+static dt_status *join(dt_member **out, dt_process_group *t, int rank, double patience_s) {
     (void)patience_s;
     inbox *b = inbox_of(t, rank);
     pthread_mutex_lock(&b->lock);
@@ -104,8 +105,8 @@ static dt_status *join(dt_member **out, dt_team *t, int rank, double patience_s)
 }
 
 static void leave(dt_member *m) {
-    for (int r = 0; r < m->team->ranks; r++) {
-        inbox *b = inbox_of(m->team, r);
+    for (int r = 0; r < m->group->ranks; r++) {
+        inbox *b = inbox_of(m->group, r);
         pthread_mutex_lock(&b->lock);
         b->from[m->rank].gone = true;
         if (r == m->rank) b->owner = LEFT;
@@ -129,7 +130,7 @@ static dt_status *make_message(const dt_tag *tag, const void *bytes, size_t n, m
 }
 
 static dt_status *send(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n) {
-    inbox *b = inbox_of(m->team, to);
+    inbox *b = inbox_of(m->group, to);
     message *new = NULL;
     DT_TRY(make_message(tag, bytes, n, &new));
     pthread_mutex_lock(&b->lock);
@@ -179,7 +180,7 @@ static message *await(inbox *b, int from, double patience_s, bool *late) {
 static dt_status *recv(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n) {
     bool late = false;
     dt_status *s = NULL;
-    message *got = await(inbox_of(m->team, m->rank), from, m->patience_s, &late);
+    message *got = await(inbox_of(m->group, m->rank), from, m->patience_s, &late);
     if (!got) return dt_message_missing(m, from, tag, n, late);
     if (got->n != n || !dt_tag_same(&got->tag, tag))
         s = dt_tags_differ(m, from, tag, n, &got->tag, got->n);
@@ -191,8 +192,8 @@ static dt_status *recv(dt_member *m, int from, const dt_tag *tag, void *bytes, s
 
 const dt_fabric dt_fabric_local = {
     .kind = {.name = "local", .about = "ranks are threads of one process"},
-    .open = open_team,
-    .close = close_team,
+    .open = open_group,
+    .close = close_group,
     .join = join,
     .leave = leave,
     .send = send,

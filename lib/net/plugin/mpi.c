@@ -17,7 +17,7 @@ struct dt_mpi_transfer {
 
 /* A communicator of its own, so that our messages do not mix with other MPI traffic of the
  * process. */
-static MPI_Comm team;
+static MPI_Comm group;
 static bool ours; /* this plug-in called MPI_Init, so it calls MPI_Finalize */
 
 static int error_text(int error, char *words, size_t n) {
@@ -43,10 +43,10 @@ static int start(int *rank, int *ranks, char *words, size_t n) {
         snprintf(words, n, "it has no MPI_THREAD_SERIALIZED");
         return -1;
     }
-    error = MPI_Comm_dup(MPI_COMM_WORLD, &team);
-    if (!error) error = MPI_Comm_set_errhandler(team, MPI_ERRORS_RETURN);
-    if (!error) error = MPI_Comm_rank(team, rank);
-    if (!error) error = MPI_Comm_size(team, ranks);
+    error = MPI_Comm_dup(MPI_COMM_WORLD, &group);
+    if (!error) error = MPI_Comm_set_errhandler(group, MPI_ERRORS_RETURN);
+    if (!error) error = MPI_Comm_rank(group, rank);
+    if (!error) error = MPI_Comm_size(group, ranks);
     return error_text(error, words, n);
 }
 
@@ -59,8 +59,8 @@ static dt_mpi_transfer *begin(int peer, char *in, const char *out, size_t n) {
     for (t->n = 0; !error && t->n < (int)pieces; t->n++) {
         const size_t from = (size_t)t->n * PIECE;
         const int count = (int)(n - from < PIECE ? n - from : PIECE);
-        error = in ? MPI_Irecv(in + from, count, MPI_BYTE, peer, TAG, team, &t->piece[t->n])
-                   : MPI_Isend(out + from, count, MPI_BYTE, peer, TAG, team, &t->piece[t->n]);
+        error = in ? MPI_Irecv(in + from, count, MPI_BYTE, peer, TAG, group, &t->piece[t->n])
+                   : MPI_Isend(out + from, count, MPI_BYTE, peer, TAG, group, &t->piece[t->n]);
     }
     if (!error) return t;
     free(t); /* MPI may still use the pieces that have started, but the job ends anyway */
@@ -88,7 +88,7 @@ static int test(dt_mpi_transfer *t) {
 }
 
 static void stop(void) {
-    MPI_Comm_free(&team);
+    MPI_Comm_free(&group);
     if (ours) MPI_Finalize();
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See workers.h. Each two workers share a pair of sockets that they inherit; DTRAIN_WORKER tells a
+ * See local_workers.h. Each two workers share a pair of sockets that they inherit; DTRAIN_WORKER tells a
  * worker which one it is and its descriptors (lib/net/sockets.c). Signals go to this process,
  * which passes them on; a worker whose parent ends is ended by the kernel.
  */
 #define _GNU_SOURCE
-#include "workers.h"
+#include "local_workers.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program of one worker, of several that share a batch: see workers.c. */
-#ifndef DT_PASS_WORKERS_H
-#define DT_PASS_WORKERS_H
+/* The program of one worker, of several that share a batch: see workers_split.c. */
+#ifndef DT_PASS_WORKERS_SPLIT_H
+#define DT_PASS_WORKERS_SPLIT_H
 
 #include "op/workers.h"
 #include "pass/pass.h"

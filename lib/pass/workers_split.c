@@ -16,7 +16,7 @@
  * refused. Joins are in the order of nodes, which is the same on all workers, since their graphs
  * differ in sizes only.
  */
-#include "pass/workers.h"
+#include "pass/workers_split.h"
 
 #include <string.h>
 

@@ -22,7 +22,7 @@ static void report_unsafe(void *user, const char *text) {
     if (o && o->event) o->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = text}, o->user);
 }
 
-dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o) {
+dt_status *dt_job_open_workers(dt_job *j, const dt_run_options *o) {
     if (!j->strategy.launch.workers) return dt_launched_alone();
     if (j->strategy.servers.workers)
         return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at,
@@ -39,16 +39,16 @@ dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o) {
                                               .user = (void *)o}));
     dt_status *s = dt_cluster_compare(j->cluster, "dtrain's version", dt_version());
     if (!s) s = dt_cluster_compare(j->cluster, "the SHA-256 of the job", j->sha256.hex);
-    if (s) dt_job_close_team(j, s);
+    if (s) dt_job_close_workers(j, s);
     return s;
 }
 
-void dt_job_close_team(dt_job *j, const dt_status *s) {
+void dt_job_close_workers(dt_job *j, const dt_status *s) {
     dt_cluster_close(j->cluster, s && dt_status_number(s) != DT_E_STOPPED);
     j->cluster = NULL;
 }
 
-dt_status *dt_job_compare_team(const dt_job *j, const dt_session *s, const dt_saved *c) {
+dt_status *dt_job_compare_workers(const dt_job *j, const dt_session *s, const dt_saved *c) {
     dt_digest weights;
     dt_device *device = NULL;
     if (!j->cluster) return NULL;

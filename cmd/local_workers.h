@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --workers N of fit, evaluate and predict: starts the workers of a job on this machine and watches
  * over them. */
-#ifndef CMD_WORKERS_H
-#define CMD_WORKERS_H
+#ifndef CMD_LOCAL_WORKERS_H
+#define CMD_LOCAL_WORKERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
