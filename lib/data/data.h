@@ -21,7 +21,7 @@
 #include "base/file.h"
 #include "base/recorder.h"
 #include "conf/conf.h"
-#include "data/pipeline/pipe.h"
+#include "data/dataset.h"
 #include "file/examples.h"
 #include "file/file.h"
 #include "file/records.h"
@@ -156,23 +156,17 @@ bool dt_dataset_leaves_out(const dt_dataset_spec *spec, const char *element);
 /* The table of keys that all formats share, for listings of all keys. */
 const dt_field *dt_dataset_fields(void);
 extern const dt_format dt_format_held;
-/* The pipeline description of a pipeline data set, lent; NULL for other data sets. The functions
- * below apply only to the latter. */
-dt_pipe *dt_dataset_pipe(const dt_dataset *d);
+/* Whether d is a job's data set, whose source has parts (parts.h). The functions below are for such
+ * data sets; the parts of all others are empty. */
+bool dt_dataset_has_parts(const dt_dataset *d);
 /* Fails for a pipeline, whose examples cannot be counted or read by index. */
 dt_status *dt_dataset_check_job(const dt_dataset *d) DT_MUST_USE;
-/* Counts the start of an iteration over a pipeline; returns the number of iterations started
- * before. */
-uint64_t dt_dataset_begin(dt_dataset *d);
-/* Sets the number of the next iteration over a pipeline. */
-void dt_dataset_begin_at(dt_dataset *d, uint64_t next);
 
 /* The request that asks the format for one part. */
 dt_format_request dt_dataset_request(const dt_dataset_spec *spec, dt_part part, dt_arena *arena);
 /* Opens the files of a spec. The dataset keeps what it needs of the spec; the arena must outlive
  * it. */
 dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) DT_MUST_USE;
-void dt_dataset_ref(dt_dataset *d);
 /* Creates a data set of examples in memory: tensors of (examples, ...) each, which it takes even
  * after an error. The fragment has the keys of `dataset`, without format and parts. */
 dt_status *dt_dataset_hold(dt_dataset **out, const dt_example_spec *spec,
@@ -243,7 +237,7 @@ void dt_dataset_decode(const dt_dataset *d, int32_t token, bool first, dt_str *o
 /* Sets the global batch size if the job gave per_replica_batch_size. */
 void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size);
 /* Sets the seed for random steps of `map` and for the shuffle, except where the job gives these
- * their own seed. */
+ * their own seed. Does nothing to a data set that is not a job's. */
 void dt_dataset_set_seed(dt_dataset *d, uint64_t seed);
 
 /* A request to call a function with single examples of an element, after `map`, shape (...). */
@@ -328,15 +322,15 @@ void dt_dataset_undo_group(const dt_dataset *d, dt_part part, const char *target
                            float *x, int64_t n);
 /* The number of threads that are preparing batches of d; the pointer is valid as long as d. */
 const _Atomic uint32_t *dt_dataset_preparing(const dt_dataset *d);
-/* The pipeline whose examples are the batches of a part of a data set that is not a pipeline. Its
+/* A data set whose examples are the batches of a part of a job's data set. Its
  * iterators begin with the epoch and batch that they are opened at, whatever o says. */
-dt_pipe *dt_dataset_batches(dt_dataset *d, const dt_batch_options *o);
+dt_dataset *dt_dataset_batches(const dt_dataset *d, const dt_batch_options *o);
 /* Opens an iterator over these at the batch o->first_step of o->epoch. Closing it ends its
  * threads. */
-dt_status *dt_iterator_open_batches(dt_iterator **out, dt_dataset *d,
+dt_status *dt_iterator_open_batches(dt_iterator **out, const dt_dataset *d,
                                     const dt_batch_options *o) DT_MUST_USE;
 /* Bytes of the batches that an iterator reads ahead, and of the one that its caller uses. */
-int64_t dt_batches_bytes(dt_dataset *d, const dt_batch_options *options);
+int64_t dt_batches_bytes(const dt_dataset *d, const dt_batch_options *options);
 /* Lends the next batch: its tensors are valid until the next call, or until the one after it if
  * dt_batch_options.keeps is 1; those that are referred to then (dt_example_ref) stay valid. Waits
  * only if the reading threads are behind. If an example cannot be read, the call for its batch

@@ -1,147 +1,219 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An open data set; only for use within lib/data. Any number of iterators read it in their own
- * threads; it does not change meanwhile. */
+/*
+ * Data sets: sources and transformations of them, in tf.data's words.
+ *
+ *     range(7) -> batch(4) -> repeat(2)          a data set: reference-counted, constant, and
+ *                                                shared by the data sets made of it
+ *        |           |           |
+ *    iterator <- iterator <- iterator            one iteration over it: pulls from its inputs
+ *
+ * Each source and each transformation is a file with one dt_transform. That and the spec say all
+ * that distributing a data set needs to know: the static batch size, the number of examples, and
+ * where files are read. So sharding and rebatching are transformations, too, which are put into a
+ * rewritten data set (autoshard.c, worker.c).
+ *
+ * A job's data set is a source (parts.h). It has several parts, of which it hands out batches that
+ * threads read ahead (feed_open.c); the other transformations do not take it.
+ *
+ * An example is what one transformation hands to the next: a list of tensors in host memory, one
+ * per component. A batch is an example, too, whose tensors have a first dimension of rows. The spec
+ * of a data set has the names and types of the components; a dimension of -1 is unknown.
+ */
 #ifndef DT_DATA_DATASET_H
 #define DT_DATA_DATASET_H
 
-#include "data/data.h"
-#include "data/map.h"
+#include "file/file.h"
+#include "graph/tensor.h"
 
-/* ---- example_cache.c ---- */
+#define DT_UNKNOWN_DIM (-1)
+/* Special return values for a number of examples, see dt_dataset_cardinality. */
+#define DT_ENDLESS (-1)
+#define DT_UNCOUNTED (-2)
 
-/*
- * Decoded examples that stay in memory: the job's `cache`. The first thread that decodes an example
- * writes it straight into the cache; from then on all threads read it there. Examples are cached as
- * they are before `map`, so all iterators over the same files share one cache.
- */
-#define DT_EXAMPLE_CACHE_AUTO ((int64_t)256 << 20) /* bytes per part, if the job has no `cache` */
+/* ---- examples ---- */
 
-typedef struct dt_example_cache dt_example_cache;
+/* The kinds of work that preparing a batch takes. */
+typedef enum dt_spent_on {
+    DT_SPENT_READING,
+    DT_SPENT_DECODING,
+    DT_SPENT_MAP,
+    DT_SPENT_KINDS
+} dt_spent_on;
 
-/* Makes a cache for `rows` examples with n elements of bytes[e] bytes each; 0: the element is in
- * memory anyway. Returns NULL if that takes more than `limit` bytes or the memory cannot be
- * allocated. */
-dt_example_cache *dt_example_cache_create(int64_t rows, int n, const int64_t *bytes, int64_t limit);
-void dt_example_cache_destroy(dt_example_cache *k); /* takes NULL */
-/* Bytes of the cache when all examples are in it. */
-int64_t dt_example_cache_bytes(const dt_example_cache *k, int64_t rows);
-/* Address of element e of an example in the cache, whether or not it has been filled. */
-void *dt_example_cache_place(const dt_example_cache *k, int e, int64_t row);
-bool dt_example_cache_has(dt_example_cache *k, int64_t row);
-/* Returns true to one thread only, which then decodes the example into the cache and calls
- * dt_example_cache_filled with `right` set if that succeeded. Until then other threads decode the
- * example into their own memory. */
-bool dt_example_cache_claim(dt_example_cache *k, int64_t row);
-void dt_example_cache_filled(dt_example_cache *k, int64_t row, bool right);
+typedef struct dt_example {
+    int n;              /* number of components; 0: the end */
+    dt_tensor **tensor; /* [n] the components, aligned to 64 bytes in the batches of a data set */
+    /* The example has the rows of all replicas in a step: the first row of each replica, int32
+     * (replicas + 1). NULL: it is one replica's, or is divided as by dt_cut_rows. */
+    dt_tensor *offsets;
+    /* The members below are set in the batches of a job's data set (data/data.h); else they are 0.
+     *
+     * Rows with examples; 0: the end. If examples are read once, a batch ends early when the next
+     * example is not available yet. Its tensors are then padded with zero rows up to a power of two
+     * or a full batch, because a training step is compiled for each size. */
+    int64_t rows;
+    int64_t from, to;    /* the rows that were read: all rows, unless dt_batch_options has `own` */
+    int64_t epoch, step; /* the batch's epoch, and its index in the epoch, from 0 */
+    double waited_s;     /* how long the caller waited for the batch */
+    double spent_s[DT_SPENT_KINDS]; /* how long threads worked on the batch */
+} dt_example;
 
-/* ---- an open data set ---- */
+dt_example dt_example_make(int n); /* all tensors are NULL */
+/* An example with one component: a vector of n bytes. */
+dt_status *dt_example_of_bytes(dt_example *out, const void *bytes, int64_t n) DT_MUST_USE;
+dt_example dt_example_ref(const dt_example *example);
+void dt_example_release(dt_example *example); /* leaves an empty example; tensors may be NULL */
+/* The number of rows that all components have; fails if the components disagree (ELEMENT_SHAPE) or
+ * one of them is a scalar (NOT_BATCHED). */
+dt_status *dt_example_rows(const dt_example *example, int64_t *rows) DT_MUST_USE;
+/* Copies row `row`, without the dimension of rows. */
+dt_status *dt_example_row(const dt_example *example, int64_t row, dt_example *out) DT_MUST_USE;
+/* Copies rows [first, first + n). */
+dt_status *dt_example_slice(const dt_example *example, int64_t first, int64_t n,
+                            dt_example *out) DT_MUST_USE;
+/* Copies piece number `piece` of n. Pieces have ceil(rows / n) rows each until the rows are used
+ * up; `rows` is counted for each component separately. */
+dt_status *dt_example_piece(const dt_example *example, int64_t piece, int64_t n,
+                            dt_example *out) DT_MUST_USE;
+/* Stacks n examples: (shape) becomes (n, shape). padded: components may differ in shape, and are
+ * padded with zeros to the largest. */
+dt_status *dt_examples_stack(const dt_example *examples, int n, bool padded,
+                             dt_example *out) DT_MUST_USE;
+/* Joins examples by rows: (rows_i, shape) becomes (sum of rows_i, shape). */
+dt_status *dt_examples_join(const dt_example *examples, int n, dt_example *out) DT_MUST_USE;
+/* Joins only component k of examples by rows. */
+dt_status *dt_examples_join_one(const dt_example *examples, int n, int k,
+                                dt_tensor **out) DT_MUST_USE;
 
-/* The rows of a part, as indices of the format's examples: [first, first + count), unless `row`
- * lists them. With a validation split, validation shares the examples of train. */
-typedef struct dt_rows {
-    dt_examples *x; /* NULL: no such part */
-    int64_t first, count;
-    /* [count] indices of the format's examples, instead of the range; NULL: the range */
-    const uint32_t *row;
-    const dt_element_spec *stored; /* [elements] in the format's own order */
-    const int *index;              /* [elements] position of element i in `stored` */
-    const dt_map_plan **plan;      /* [elements] */
-    dt_example_cache *kept;        /* cache of decoded examples; NULL: none */
-    /* with dataset.window, where x has windows: the rows that they cover, each once; else NULL */
-    struct dt_rows *single;
-} dt_rows;
+/* A growing list of examples. */
+typedef struct dt_example_list {
+    int n, cap;
+    dt_example *v;
+} dt_example_list;
+/* takes ownership of the example */
+void dt_example_list_push(dt_example_list *list, dt_example *example);
+void dt_example_list_clear(dt_example_list *list); /* releases all examples and the list's memory */
 
-struct dt_dataset {
-    int refs;
-    /* A pipeline (pipeline/pipe.h), which uses none of the members below `iterations`; NULL: not a
-     * pipeline. */
-    dt_pipe *pipe;
-    uint64_t iterations;        /* iterations over the pipeline started so far */
-    _Atomic uint32_t preparing; /* threads of all feeds that are filling a batch now */
-    dt_arena *arena;            /* holds everything below */
-    dt_arena *owned; /* arena of the spec, if the spec was made from a fragment; else NULL */
-    dt_dataset_spec spec;
+/* ---- specs ---- */
+
+typedef struct dt_example_spec {
     int n;
-    dt_element_spec *element; /* [n] in the order of train */
-    dt_rows rows[DT_PARTS];
-    uint32_t *divided;  /* rows of train, then of validation, if a split needs a table; else NULL */
-    dt_learned learned; /* what steps of `map` learned */
-    /* [n_named] files that the job names besides its data, as written, with their SHA-256 */
-    dt_pair *named;
-    int n_named;
-    /* columns and faults kept beside rows that are read once, see rows_file.h; else NULL */
-    struct dt_keeper *keeper;
+    dt_element_spec *c; /* [n] names are owned by the spec; "value" if no name was given */
+} dt_example_spec;
+
+#define DT_ONLY_COMPONENT "value"
+
+dt_example_spec dt_spec_make(int n);
+dt_example_spec dt_spec_copy(const dt_example_spec *s);
+dt_example_spec dt_spec_single(const char *name, const dt_type *type);
+void dt_spec_release(dt_example_spec *s);
+/* dt_spec_batched adds a first dimension `rows` to each component; dt_spec_unbatched removes the
+ * first dimension. A rank that is too large, or a scalar to unbatch, is an error. */
+dt_status *dt_spec_batched(const dt_example_spec *in, int64_t rows,
+                           dt_example_spec *out) DT_MUST_USE;
+dt_status *dt_spec_unbatched(const dt_example_spec *in, dt_example_spec *out) DT_MUST_USE;
+/* Sets the first dimension of each component to `rows`. */
+dt_example_spec dt_spec_with_rows(const dt_example_spec *in, int64_t rows);
+/* Divides the first dimension of each component by n; it becomes unknown if n does not divide
+ * it. */
+dt_status *dt_spec_divided(const dt_example_spec *in, int64_t n, dt_example_spec *out) DT_MUST_USE;
+/* The spec that examples of both a and b fit. Dimensions that differ become unknown; names, dtypes
+ * or ranks that differ are an error. */
+dt_status *dt_spec_common(const dt_example_spec *a, const dt_example_spec *b,
+                          dt_example_spec *out) DT_MUST_USE;
+/* The first dimension of all components, if it is known and the same for all, else -1. NOT_BATCHED
+ * if a component is a scalar. */
+dt_status *dt_spec_rows(const dt_example_spec *s, int64_t *rows) DT_MUST_USE;
+bool dt_spec_is_static(const dt_example_spec *s);
+/* An example with no rows; unknown dimensions become 0. */
+dt_status *dt_spec_empty_example(const dt_example_spec *s, dt_example *out) DT_MUST_USE;
+/* Converts a component to the form in the public header; the name is lent. */
+void dt_spec_public(const char *name, const dt_type *type, dt_spec *out);
+/* Checks that an example fits the spec; else fails with ELEMENT_SHAPE, naming the component. `what`
+ * made the example, such as "map". */
+dt_status *dt_spec_check(const dt_example_spec *s, const dt_example *example,
+                         const char *what) DT_MUST_USE;
+
+/* ---- data sets ---- */
+
+typedef struct dt_transform {
+    const char *name;
+    size_t args_size, state_size;
+    /* the transformation opens its inputs itself, later or more than once; false: they are open
+     * before `open` is called */
+    bool opens_inputs;
+    /* `open` starts at example it->at; false: the examples before it are read and dropped */
+    bool seeks;
+    bool reads_files; /* reads its examples from the files that its input names */
+    /* The static batch size, or -1; called if the spec does not have it. NULL: unknown. */
+    int64_t (*batch_size)(const dt_dataset *d);
+    /* The number of examples, DT_ENDLESS or DT_UNCOUNTED. NULL: DT_UNCOUNTED. */
+    int64_t (*count)(const dt_dataset *d);
+    dt_status *(*open)(dt_iterator *it); /* NULL: nothing to do; the state is zeroed before */
+    /* *out is empty before; `next` leaves it empty at the end */
+    dt_status *(*next)(dt_iterator *it, dt_example *out);
+    void (*close)(dt_iterator *it); /* NULL: nothing to do */
+    void (*release)(void *args);    /* NULL: nothing to do */
+} dt_transform;
+
+enum { DT_MOST_INPUTS = 64 };
+
+/* A new data set is made from another one that has its row, inputs, args and spec. It takes
+ * ownership of a copy of `args` and of `spec`, even if making it fails, and a reference to each
+ * input. */
+struct dt_dataset {
+    _Atomic int refs;
+    const dt_transform *row;
+    const dt_dataset *const *in; /* [n_in], one reference each */
+    int n_in, depth;
+    const void *args; /* row->args_size bytes, constant */
+    dt_example_spec spec;
+    int64_t size; /* number of data sets in the tree of inputs */
+    /* the data set that owns args: this one, or the one it was rewritten from (a reference) */
+    const dt_dataset *owner;
+    uint64_t iterations; /* iterations over it that programs have started */
 };
 
-/* The request that opens the files of spec->rows with their format. */
-dt_format_request dt_dataset_request_rows(const dt_dataset_spec *spec, dt_arena *arena);
-/* Takes the tensors of all examples, (count, ...) each, in the form that dt_format_held takes as
- * its args, allocated in the arena. *out: set after an error, too. */
-dt_status *dt_parameter_store_make(dt_arena *arena, const dt_example_spec *spec,
-                                   const dt_example *examples, dt_examples **out) DT_MUST_USE;
-void dt_parameter_store_release(dt_examples *held); /* again: nothing happens */
+dt_dataset *dt_dataset_make(const dt_dataset *of);
+/* Sets *out to a data set that it takes, and releases what *out was. Fails if out is NULL. */
+dt_status *dt_dataset_replace(dt_dataset **out, dt_dataset *made) DT_MUST_USE;
+/* Makes a data set for a program and replaces *out by it; fails if it has too many
+ * transformations. */
+dt_status *dt_dataset_build(dt_dataset **out, const dt_dataset *of) DT_MUST_USE;
+/* A data set like d with other inputs, whose examples have the same spec. */
+dt_dataset *dt_dataset_rewrite(const dt_dataset *d, const dt_dataset *const *in);
+dt_dataset *dt_dataset_ref(const dt_dataset *d);
+/* Like dt_dataset_static_batch_size, but looks only at d's transformation and its inputs, not at
+ * d's spec. */
+int64_t dt_dataset_search_batch(const dt_dataset *d);
+int64_t dt_batch_of_input(const dt_dataset *d);
+int64_t dt_count_of_input(const dt_dataset *d);
 
-/* The index of row i of a part among the format's examples. */
-static inline int64_t dt_rows_number(const dt_rows *r, int64_t i) {
-    return r->row ? (int64_t)r->row[i] : r->first + i;
-}
-/* The index in a pass of an example that is counted over several, with `repeat`. */
-static inline int64_t dt_rows_in_pass(const dt_rows *r, int64_t example) {
-    return r->count > 0 ? example % r->count : example;
-}
-/* Applies `take`, then splits train (split.c). */
-dt_status *dt_dataset_split(dt_dataset *d) DT_MUST_USE;
+/* ---- iterations ---- */
 
-/* named_files.c: finds and hashes the files that steps of `map` and the format name. */
-dt_status *dt_dataset_hash_named(dt_dataset *d) DT_MUST_USE;
+struct dt_iterator {
+    int refs;            /* handles of a program, see strategy/iterators.h; else 1 */
+    dt_dataset *dataset; /* a reference */
+    uint64_t epoch;      /* number of the iteration, so that shuffles differ */
+    int64_t at;          /* the position: number of the next example */
+    dt_iterator **in;    /* [n_in] */
+    void *state;         /* row->state_size bytes */
+    bool ended, failed;
+    /* The members below are those of a program's iterator: the distributed data set that it reads,
+     * counted, NULL for a plain one; whether it keeps its last batch; the tensors of that batch. */
+    dt_dist_dataset *of;
+    bool tracked;
+    dt_example last;
+};
 
-/* ---- held_rows.c ---- */
-
-/* Replaces *x by its rows, held in memory, to be read in any order. once: their source, if they can
- * be read only once; its `kept` then gives the columns of the chosen row. The caller closes *x in
- * any case. */
-dt_status *dt_held_rows_open(dt_arena *arena, dt_examples **x, dt_row_source *once) DT_MUST_USE;
-void dt_held_rows_choose(dt_examples *held, int64_t row);
-
-/* ---- windows.c ---- */
-
-/* Replaces the rows of a part by windows over them, ordered by the time of their last rows. */
-dt_status *dt_windows_open(dt_dataset *d, dt_rows *r) DT_MUST_USE;
-/* How many of the windows [0, first) end before the targets of the windows [first, all) begin. */
-int64_t dt_windows_before(const dt_examples *windows, int64_t first, int64_t all);
-/* Sets r->single. */
-dt_status *dt_windows_list_rows(dt_dataset *d, dt_rows *r) DT_MUST_USE;
-/* The index, among the rows of a part, of the first row of element e of a window. */
-int64_t dt_windows_row(const dt_examples *windows, int e, int64_t window);
-
-/* The group of a window, and of a row by its index: the hash of the element `group`; 0: none. */
-uint64_t dt_windows_group(const dt_examples *windows, int64_t window);
-uint64_t dt_windows_group_of_row(const dt_examples *windows, int64_t row);
-/* The group of example i of a part; 0: its examples are not windows. */
-static inline uint64_t dt_rows_group(const dt_rows *r, int64_t i) {
-    return r->single ? dt_windows_group(r->x, dt_rows_number(r, i)) : 0;
-}
-
-/* Gets element e of row i of a part, as stored. `whole` comes from dt_rows_whole; if it is NULL,
- * the row is read into `buffer`. */
-dt_status *dt_rows_get(const dt_rows *r, int e, int64_t i, const void *whole, void *buffer,
-                       const void **row) DT_MUST_USE;
-dt_status *dt_rows_whole(const dt_rows *r, int e, const void **whole) DT_MUST_USE;
-/* Bytes of a row of element e, as stored. */
-int64_t dt_rows_bytes(const dt_rows *r, int e);
-/* Plans the steps of element e for a part. A step that has to learn does so over the rows of train,
- * so train must be planned first. */
-dt_status *dt_rows_plan(dt_dataset *d, dt_rows *r, int e) DT_MUST_USE;
-/* Checks every row of a part against the limits that steps such as one_hot set for their input. */
-dt_status *dt_rows_check_limits(const dt_dataset *d, const dt_rows *r) DT_MUST_USE;
-/* Like dt_rows_check_limits, for one stored row of element e; used for examples that are read
- * once. */
-dt_status *dt_rows_check_row(const dt_rows *r, int e, int64_t i, const void *row) DT_MUST_USE;
-
-/* Keeps the columns of the row that has just been read, for rows that are read once. If the data
- * set answers faults, keeps the fault, too, and returns NULL; else returns the fault. Takes
- * ownership of the fault. */
-dt_status *dt_rows_keep_row(dt_dataset *d, dt_status *fault) DT_MUST_USE;
-void dt_keeper_destroy(struct dt_keeper *k); /* takes NULL */
+/* Begins an iteration at example `first`, counted from 0; at the end if there are fewer
+ * examples. */
+dt_status *dt_iterator_open(dt_iterator **out, const dt_dataset *d, uint64_t epoch,
+                            int64_t first) DT_MUST_USE;
+/* Gets the next example. out->n is 0 at the end, and in all calls after it or after an error. */
+dt_status *dt_iterator_next_example(dt_iterator *it, dt_example *out) DT_MUST_USE;
+/* Releases everything but the iterator's own memory. */
+void dt_iterator_release(dt_iterator *it);
+void dt_iterator_close(dt_iterator *it); /* takes NULL */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See dataset.h. A byte per example has its state. Memory that is never filled is never touched, so
  * it costs nothing. */
-#include "data/dataset.h"
+#include "data/parts.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

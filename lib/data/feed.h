@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "data/dataset.h"
+#include "data/parts.h"
 #include "data/workers.h"
 
 enum { DT_FEED_MOST_THREADS = 64, DT_FEED_MOST_PIECES = 8, DT_FEED_SPANS = 1 << 13 };
@@ -74,7 +74,8 @@ typedef struct dt_feed {
     /* [d->n] rows are read one by one until the first ring is full, see feed_open.c */
     bool *deferred;
     dt_arena *arena;
-    dt_dataset *d;
+    const dt_dataset *data;
+    dt_parts *d;       /* of data */
     dt_tensor *memory; /* memory of the ring's batches */
     dt_batch_options o;
     const dt_rows *rows;

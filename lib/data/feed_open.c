@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pipeline of a data set's batches. Opening an iterator over it chooses the depth of its ring
+/* The batches of a job's data set. Opening an iterator over it chooses the depth of its ring
  * and the number of threads, and lays out the batches in memory. See feed.c. */
 #include <stdlib.h>
 #include <string.h>
@@ -119,16 +119,18 @@ static int64_t count_batches(const dt_feed *f) {
     return all > f->o.first_step ? all - f->o.first_step : 0;
 }
 
-static void init(dt_feed *f, dt_dataset *d, const dt_batch_options *o) {
+static void init(dt_feed *f, const dt_dataset *data, const dt_batch_options *o) {
+    dt_parts *d = dt_parts_of(data);
     memset(f, 0, sizeof *f);
+    f->data = data;
     f->d = d;
     f->arena = dt_arena_create();
     f->o = *o;
-    f->by_caller = o->by_number || dt_dataset_is_once(d);
+    f->by_caller = o->by_number || dt_dataset_is_once(data);
     if (f->by_caller) f->o.threads = 1;
     f->opened_ns = dt_now_ns();
     f->rows = &d->rows[o->part];
-    f->count = dt_dataset_count(d, o->part);
+    f->count = dt_dataset_count(data, o->part);
     f->workers = (dt_workers){.part = o->part,
                               .n = o->workers ? o->workers : 1,
                               .replicas = o->replicas ? o->replicas : 1,
@@ -142,11 +144,11 @@ static void init(dt_feed *f, dt_dataset *d, const dt_batch_options *o) {
 /* Divides the examples into batches. */
 static dt_status *divide(dt_feed *f) {
     dt_workers *w = &f->workers;
-    DT_TRY(dt_workers_dealing(f->d, f->o.policy, f->o.workers, &w->dealing));
-    DT_TRY(dt_workers_prepare(w, f->arena, f->d));
+    DT_TRY(dt_workers_dealing(f->data, f->o.policy, f->o.workers, &w->dealing));
+    DT_TRY(dt_workers_prepare(w, f->arena, f->data));
     const dt_type offsets = dt_type_of(DT_INT32, 1, (const int64_t[]){w->n * w->replicas + 1});
     if (f->o.workers) DT_TRY(dt_tensor_new(&f->offsets, &offsets));
-    const bool full = f->o.batch < f->count || w->streams > 1 || dt_dataset_is_once(f->d);
+    const bool full = f->o.batch < f->count || w->streams > 1 || dt_dataset_is_once(f->data);
     f->most_rows = full ? f->o.batch : f->count;
     f->steps = w->steps;
     f->batches = f->steps > 0 ? count_batches(f) : 0;
@@ -166,10 +168,12 @@ static void make_marks(dt_feed *f) {
     f->wait_mark = dt_recorder_mark(r, &(dt_mark){"wait for data", "wait", NULL, {"batch"}});
 }
 
-int64_t dt_batches_bytes(dt_dataset *d, const dt_batch_options *o) {
-    dt_feed f = {.d = d, .o = *o, .rows = &d->rows[o->part], .count = dt_dataset_count(d, o->part)};
+int64_t dt_batches_bytes(const dt_dataset *data, const dt_batch_options *o) {
+    dt_parts *d = dt_parts_of(data);
+    dt_feed f = {
+        .d = d, .o = *o, .rows = &d->rows[o->part], .count = dt_dataset_count(data, o->part)};
     int64_t bytes, all;
-    if (f.count == 0 || d->pipe) return 0;
+    if (f.count == 0) return 0;
     f.most_rows = o->batch < f.count ? o->batch : f.count;
     f.steps = dt_steps_per_epoch(f.count, o->batch, o->last);
     f.batches = count_batches(&f);
@@ -218,12 +222,12 @@ static void close_feed(dt_feed *f) {
     free(f);
 }
 
-/* ---- the pipeline ---- */
+/* ---- the data set of batches ---- */
 
-static dt_status *open_feed(dt_feed **out, dt_dataset *d, const dt_batch_options *options) {
+static dt_status *open_feed(dt_feed **out, const dt_dataset *d, const dt_batch_options *options) {
     dt_feed *f = dt_try_alloc(sizeof *f); /* aligned as its members require */
     *out = NULL;
-    if (!f) return dt_fail(DT_E_NO_MEMORY, &d->spec.at, "out of memory to read data");
+    if (!f) return dt_fail(DT_E_NO_MEMORY, &dt_parts_of(d)->spec.at, "out of memory to read data");
     init(f, d, options);
     dt_status *s = prepare(f);
     if (s) close_feed(f);
@@ -231,16 +235,11 @@ static dt_status *open_feed(dt_feed **out, dt_dataset *d, const dt_batch_options
     return s;
 }
 
-struct batches {
-    dt_dataset *data; /* a reference */
-    dt_batch_options o;
-};
-
 static dt_status *open(dt_iterator *it) {
-    struct batches b = *(const struct batches *)it->pipe->args;
-    b.o.epoch = (int64_t)it->epoch;
-    b.o.first_step = it->at;
-    return open_feed(it->state, b.data, &b.o);
+    dt_batch_options o = *(const dt_batch_options *)it->dataset->args;
+    o.epoch = (int64_t)it->epoch;
+    o.first_step = it->at;
+    return open_feed(it->state, it->dataset->in[0], &o);
 }
 
 static dt_status *next(dt_iterator *it, dt_example *out) {
@@ -252,29 +251,26 @@ static dt_status *next(dt_iterator *it, dt_example *out) {
 
 static void close(dt_iterator *it) { close_feed(dt_feed_of(it)); }
 
-static void release(void *args) { dt_dataset_unref(((struct batches *)args)->data); }
-
 static const dt_transform batches_row = {
     .name = "batches",
-    .args_size = sizeof(struct batches),
+    .args_size = sizeof(dt_batch_options),
     .state_size = sizeof(dt_feed *),
+    .opens_inputs = true,
     .seeks = true,
     .open = open,
     .next = next,
     .close = close,
-    .release = release,
 };
 
-dt_pipe *dt_dataset_batches(dt_dataset *d, const dt_batch_options *o) {
-    const struct batches args = {.data = d, .o = *o};
-    const dt_example_spec of = {.n = d->n, .c = d->element};
-    dt_dataset_ref(d);
-    return dt_pipe_make(&(dt_pipe_parts){&batches_row, NULL, 0, &args, dt_spec_copy(&of)});
+dt_dataset *dt_dataset_batches(const dt_dataset *d, const dt_batch_options *o) {
+    return dt_dataset_make(&(dt_dataset){
+        .row = &batches_row, .in = &d, .n_in = 1, .args = o, .spec = dt_spec_copy(&d->spec)});
 }
 
-dt_status *dt_iterator_open_batches(dt_iterator **out, dt_dataset *d, const dt_batch_options *o) {
-    dt_pipe *p = dt_dataset_batches(d, o);
-    dt_status *s = dt_iterator_open(out, p, (uint64_t)o->epoch, o->first_step);
-    dt_pipe_unref(p);
+dt_status *dt_iterator_open_batches(dt_iterator **out, const dt_dataset *d,
+                                    const dt_batch_options *o) {
+    dt_dataset *batches = dt_dataset_batches(d, o);
+    dt_status *s = dt_iterator_open(out, batches, (uint64_t)o->epoch, o->first_step);
+    dt_dataset_unref(batches);
     return s;
 }

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/reserve.h"
-#include "data/dataset.h"
+#include "data/parts.h"
 
 typedef struct held {
     dt_examples base;

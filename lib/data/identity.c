@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/dataset.h"
+#include "data/parts.h"
 
 #define MOST_BYTES ((int64_t)256 << 20)
 
@@ -121,10 +121,11 @@ static dt_status *hash_files(taking *t, dt_identity *out) {
     return s;
 }
 
-dt_status *dt_identity_take(const dt_dataset *d, dt_part part, const atomic_bool *stop,
+dt_status *dt_identity_take(const dt_dataset *data, dt_part part, const atomic_bool *stop,
                             dt_identity *out) {
+    const dt_parts *d = dt_parts_of(data);
     taking t = {.x = d->rows[part].x, .stop = stop};
     *out = (dt_identity){0};
-    if (d->pipe || !t.x || (part != DT_PART_TRAIN && t.x == d->rows[DT_PART_TRAIN].x)) return NULL;
+    if (!t.x || (part != DT_PART_TRAIN && t.x == d->rows[DT_PART_TRAIN].x)) return NULL;
     return hash_files(&t, out);
 }

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "data/dataset.h"
+#include "data/parts.h"
 
 /* the format's args are the examples themselves, so there is nothing to open */
 typedef struct held_part {

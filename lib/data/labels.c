@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/dataset.h"
+#include "data/parts.h"
 #include "data/map/words.h"
 #include "file/cast.h"
 #include "base/size.h"
@@ -13,7 +13,6 @@
 #include "file/part_files.h"
 
 typedef struct scan {
-    const dt_dataset *d;
     const dt_rows *rows;
     int e;
     const dt_map_plan *plan; /* steps to apply before checking the values */
@@ -73,7 +72,7 @@ static dt_status *outside(const scan *c, int64_t row, double value) {
                       (long long)c->classes, (long long)c->classes - 1);
 }
 
-static dt_status *beyond(const dt_dataset *d, dt_part part, const dt_target_range *q, int64_t row,
+static dt_status *beyond(const dt_parts *d, dt_part part, const dt_target_range *q, int64_t row,
                          double value) {
     const dt_rows *r = &d->rows[part];
     const place at = place_of(r, q->element, row);
@@ -86,9 +85,10 @@ static dt_status *beyond(const dt_dataset *d, dt_part part, const dt_target_rang
     return suggest_lookup(s, r->plan[q->element], value);
 }
 
-void dt_dataset_locate(const dt_dataset *d, dt_part part, int element, int64_t example,
+void dt_dataset_locate(const dt_dataset *data, dt_part part, int element, int64_t example,
                        dt_str *out) {
-    const char *alone = dt_dataset_example_file(d, part, example);
+    const dt_parts *d = dt_parts_of(data);
+    const char *alone = dt_dataset_example_file(data, part, example);
     const dt_rows *r = &d->rows[part];
     const place at = place_of(r, element, dt_rows_in_pass(r, example));
     if (alone) dt_str_escaped(out, alone, strlen(alone), SIZE_MAX);
@@ -153,19 +153,20 @@ dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) 
     return dt_dataset_check_labels_but(d, element, classes, NULL);
 }
 
-dt_status *dt_dataset_check_labels_but(dt_dataset *d, int element, int64_t classes,
+dt_status *dt_dataset_check_labels_but(dt_dataset *data, int element, int64_t classes,
                                        const int64_t *ignored) {
+    dt_parts *d = dt_parts_of(data);
     dt_status *s = NULL;
     for (dt_part p = 0; p < DT_PARTS; p++) {
         const dt_rows *r = d->rows[p].single ? d->rows[p].single : &d->rows[p];
         if (r->count > 0)
-            dt_status_append(
-                &s, scan_labels(&(scan){d, r, element, r->plan[element], classes, ignored}));
+            dt_status_append(&s,
+                             scan_labels(&(scan){r, element, r->plan[element], classes, ignored}));
     }
     return s;
 }
 
-dt_status *dt_rows_check_limits(const dt_dataset *d, const dt_rows *r) {
+dt_status *dt_rows_check_limits(const dt_parts *d, const dt_rows *r) {
     dt_status *s = NULL;
     if (r->single) return dt_rows_check_limits(d, r->single);
     if (!r->x->reader->at) return NULL; /* dt_rows_check_row checks each row when it is read */
@@ -173,8 +174,8 @@ dt_status *dt_rows_check_limits(const dt_dataset *d, const dt_rows *r) {
         const dt_map_limit *limits;
         int n = dt_map_plan_limits(r->plan[e], &limits);
         for (int i = 0; i < n; i++)
-            dt_status_append(
-                &s, scan_labels(&(scan){d, r, e, limits[i].before, limits[i].classes, NULL}));
+            dt_status_append(&s,
+                             scan_labels(&(scan){r, e, limits[i].before, limits[i].classes, NULL}));
     }
     return s;
 }
@@ -209,7 +210,7 @@ enum { MOST_VALUES = 1 << 26, FEWEST_ROWS = 1000 };
 #define ROUNDING 1e-6 /* tolerance for targets that were computed with rounding errors */
 
 typedef struct range_scan {
-    const dt_dataset *d;
+    const dt_parts *d;
     dt_part part;
     const dt_target_range *q;
     dt_status *bad;
@@ -265,7 +266,8 @@ static bool is_drawn_within(const dt_rows *r, const dt_target_range *q) {
     return classes > 0 && q->low <= 0 && (double)classes - 1 <= q->high;
 }
 
-dt_status *dt_dataset_check_range(const dt_dataset *d, const dt_target_range *q) {
+dt_status *dt_dataset_check_range(const dt_dataset *data, const dt_target_range *q) {
+    const dt_parts *d = dt_parts_of(data);
     dt_status *faults = NULL;
     for (dt_part p = 0; p < DT_PARTS; p++) {
         const dt_rows *r = &d->rows[p];
@@ -273,7 +275,7 @@ dt_status *dt_dataset_check_range(const dt_dataset *d, const dt_target_range *q)
         range_scan c = {.d = d, .part = p, .q = q};
         const int64_t rows =
             MOST_VALUES / (dt_type_elements(dt_map_plan_type(r->plan[q->element])) + 1);
-        const dt_survey all = {.data = d,
+        const dt_survey all = {.data = data,
                                .part = p,
                                .element = q->element,
                                .most = rows < FEWEST_ROWS ? FEWEST_ROWS : rows,

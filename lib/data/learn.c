@@ -7,18 +7,18 @@
  */
 #include <stdlib.h>
 
-#include "data/dataset.h"
+#include "data/parts.h"
 #include "base/size.h"
 #include "data/map/step.h"
 
-static const dt_rows *training_rows(const dt_dataset *d) {
+static const dt_rows *training_rows(const dt_parts *d) {
     const dt_rows *train = &d->rows[DT_PART_TRAIN];
     return train->single ? train->single : train;
 }
 
 /* Shows all rows of train to the step that learns. memory: room for a stored row, a row after
  * `plan`, and scratch. */
-static dt_status *take_rows(const dt_dataset *d, int e, const dt_map_plan *plan, void *lesson,
+static dt_status *take_rows(const dt_parts *d, int e, const dt_map_plan *plan, void *lesson,
                             char *memory) {
     const dt_rows *train = training_rows(d), *part = &d->rows[DT_PART_TRAIN];
     const dt_map_stage *s = dt_map_plan_pending(plan);
@@ -40,14 +40,14 @@ static dt_status *take_rows(const dt_dataset *d, int e, const dt_map_plan *plan,
     return NULL;
 }
 
-static void add_lesson(dt_dataset *d, const dt_lesson *lesson) {
+static void add_lesson(dt_parts *d, const dt_lesson *lesson) {
     dt_lesson *all = dt_arena_array(d->arena, dt_lesson, d->learned.n + 1);
     for (int i = 0; i < d->learned.n; i++) all[i] = d->learned.lesson[i];
     all[d->learned.n++] = *lesson;
     d->learned.lesson = all;
 }
 
-static dt_status *learn(dt_dataset *d, int e, const dt_map_plan *plan) {
+static dt_status *learn(dt_parts *d, int e, const dt_map_plan *plan) {
     const dt_rows *train = training_rows(d);
     const dt_map_stage *s = dt_map_plan_pending(plan);
     const dt_map_learning *how = s->step->learning;
@@ -66,7 +66,7 @@ static dt_status *learn(dt_dataset *d, int e, const dt_map_plan *plan) {
 }
 
 /* Checks that steps have learned of the groups of all windows. */
-static dt_status *check_groups(const dt_dataset *d, const dt_rows *r, int e) {
+static dt_status *check_groups(const dt_parts *d, const dt_rows *r, int e) {
     for (int64_t i = 0; r->single && i < r->count; i++)
         if (!dt_map_plan_knows(r->plan[e], dt_rows_group(r, i)))
             return dt_suggest(
@@ -80,7 +80,7 @@ static dt_status *check_groups(const dt_dataset *d, const dt_rows *r, int e) {
     return NULL;
 }
 
-dt_status *dt_rows_plan(dt_dataset *d, dt_rows *r, int e) {
+dt_status *dt_rows_plan(dt_parts *d, dt_rows *r, int e) {
     const dt_map_request q = {.map = d->spec.map,
                               .stored = &r->stored[r->index[e]],
                               .directory = d->spec.directory,

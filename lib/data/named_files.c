@@ -7,11 +7,11 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "data/dataset.h"
+#include "data/parts.h"
 
 #define LARGEST_FILE ((size_t)1 << 30) /* their readers have smaller limits */
 
-static bool is_known(const dt_dataset *d, const char *name) {
+static bool is_known(const dt_parts *d, const char *name) {
     for (int i = 0; i < d->n_named; i++)
         if (strcmp(d->named[i].key, name) == 0) return true;
     return false;
@@ -30,7 +30,7 @@ static const char *recorded(const dt_tree *t, const char *path) {
 static const char characters[] =
     "characters of dataset.train"; /* used in messages like the name of a file */
 
-static void cache_file(dt_dataset *d, const char *name, const char *bytes, size_t n) {
+static void cache_file(dt_parts *d, const char *name, const char *bytes, size_t n) {
     const dt_digest digest = dt_sha256_of(bytes, n);
     dt_pair *all = dt_arena_array(d->arena, dt_pair, d->n_named + 1);
     for (int i = 0; i < d->n_named; i++) all[i] = d->named[i];
@@ -39,7 +39,7 @@ static void cache_file(dt_dataset *d, const char *name, const char *bytes, size_
     d->named = all;
 }
 
-static dt_status *add(dt_dataset *d, const char *path) {
+static dt_status *add(dt_parts *d, const char *path) {
     dt_str bytes = {0};
     const char *as_written = recorded(d->spec.tree, path), *name = as_written ? as_written : path;
     if (is_known(d, name)) return NULL;
@@ -51,7 +51,7 @@ static dt_status *add(dt_dataset *d, const char *path) {
     return s;
 }
 
-dt_status *dt_dataset_hash_named(dt_dataset *d) {
+dt_status *dt_parts_hash_named(dt_parts *d) {
     for (dt_part p = 0; p < DT_PARTS; p++) {
         const dt_rows *r = &d->rows[p];
         if (r->x && r->x->named) DT_TRY(add(d, r->x->named));
@@ -64,7 +64,8 @@ dt_status *dt_dataset_hash_named(dt_dataset *d) {
     return NULL;
 }
 
-const char *dt_dataset_named_files(const dt_dataset *d, dt_arena *arena) {
+const char *dt_dataset_named_files(const dt_dataset *data, dt_arena *arena) {
+    const dt_parts *d = dt_parts_of(data);
     dt_str out = {0};
     dt_json j = {.out = &out};
     if (d->n_named == 0) return NULL;
@@ -87,7 +88,7 @@ static bool differs(const char *object, const dt_pair *file) {
     return named && !found;
 }
 
-dt_status *dt_dataset_check_named(const dt_dataset *d, const char *then) {
+dt_status *dt_parts_check_named(const dt_parts *d, const char *then) {
     for (int i = 0; then && i < d->n_named; i++)
         if (differs(then, &d->named[i]) && strcmp(d->named[i].key, characters) == 0)
             return dt_suggest(dt_fail(DT_E_OTHER_JOB, &d->spec.at,
@@ -101,4 +102,8 @@ dt_status *dt_dataset_check_named(const dt_dataset *d, const char *then) {
                                       d->named[i].key),
                               "restore the old file, or train again: fit --fresh");
     return NULL;
+}
+
+dt_status *dt_dataset_check_named(const dt_dataset *d, const char *then) {
+    return dt_parts_check_named(dt_parts_of(d), then);
 }

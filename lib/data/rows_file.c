@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/reserve.h"
 #include "base/text.h"
-#include "data/dataset.h"
+#include "data/parts.h"
 #include "file/class_folders.h"
 #include "file/text_cell.h"
 
@@ -188,7 +188,7 @@ static dt_status *check_again(const dt_rows_request *q, const dt_format *kind) {
 }
 
 /* Checks the shapes of the rows; their values are converted to the Input's dtype. */
-static dt_status *check_shapes(const dt_dataset *d, const dt_rows_request *q) {
+static dt_status *check_shapes(const dt_parts *d, const dt_rows_request *q) {
     for (int e = 0; e < q->n && q->once; e++) {
         dt_type has = d->element[e].type, wanted = q->input[e].type;
         wanted.dtype = has.dtype;
@@ -254,7 +254,7 @@ static dt_status *open_dataset(dt_dataset **out, dt_row_source *s, const dt_rows
     }
     DT_TRY(bad);
     DT_TRY(dt_dataset_create(out, &spec));
-    return check_shapes(*out, q);
+    return check_shapes(dt_parts_of(*out), q);
 }
 
 dt_status *dt_rows_open(dt_dataset **out, const dt_rows_request *q) {
@@ -268,17 +268,19 @@ dt_status *dt_rows_open(dt_dataset **out, const dt_rows_request *q) {
         dt_arena_destroy(arena);
         return bad;
     }
-    d->owned = arena;
-    d->keeper = q->once ? dt_alloc(sizeof *d->keeper) : NULL;
+    dt_parts *parts = dt_parts_of(d);
+    parts->owned = arena;
+    parts->keeper = q->once ? dt_alloc(sizeof *parts->keeper) : NULL;
     *out = d;
     return NULL;
 }
 
 /* ---- columns that are kept beside the rows ---- */
 
-static const dt_row_source *source_of(const dt_dataset *d) { return d->spec.rows->once; }
+static const dt_row_source *source_of(const dt_parts *d) { return d->spec.rows->once; }
 
-const dt_texts *dt_rows_keep(const dt_dataset *d) {
+const dt_texts *dt_rows_keep(const dt_dataset *data) {
+    const dt_parts *d = dt_parts_of(data);
     static const dt_texts none;
     return d->keeper ? &source_of(d)->keep : &none;
 }
@@ -309,9 +311,9 @@ static void keep_fault(dt_keeper *k, const dt_status *bad) {
     k->fault[k->faults++] = bad ? dt_strdup(dt_status_text(bad)) : NULL;
 }
 
-dt_status *dt_rows_keep_row(dt_dataset *d, dt_status *fault) {
+dt_status *dt_rows_keep_row(dt_parts *d, dt_status *fault) {
     dt_keeper *k = d->keeper;
-    const bool answers = dt_rows_give_faults(d);
+    const bool answers = source_of(d)->answers;
     if (fault && !answers) return fault;
     dt_status *unkept = keep_columns(k, source_of(d), fault != NULL);
     if (!fault && answers) {
@@ -324,17 +326,22 @@ dt_status *dt_rows_keep_row(dt_dataset *d, dt_status *fault) {
     return unkept;
 }
 
-dt_copied_value dt_rows_kept(const dt_dataset *d, int64_t row, int i) {
+dt_copied_value dt_rows_kept(const dt_dataset *data, int64_t row, int i) {
+    const dt_parts *d = dt_parts_of(data);
     const dt_keeper *k = d->keeper;
-    const struct place *p = &k->value[(row - k->first) * dt_rows_keep(d)->n + i];
+    const struct place *p = &k->value[(row - k->first) * source_of(d)->keep.n + i];
     return (dt_copied_value){.text = k->text.data + p->at, .json = p->json};
 }
 
-const char *dt_rows_fault(const dt_dataset *d, int64_t row) {
+const char *dt_rows_fault(const dt_dataset *data, int64_t row) {
+    const dt_parts *d = dt_parts_of(data);
     return d->keeper->fault[row - d->keeper->first];
 }
 
-bool dt_rows_give_faults(const dt_dataset *d) { return d->keeper && source_of(d)->answers; }
+bool dt_rows_give_faults(const dt_dataset *data) {
+    const dt_parts *d = dt_parts_of(data);
+    return d->keeper && source_of(d)->answers;
+}
 
 static void forget(dt_keeper *k) {
     for (int i = 0; i < k->faults; i++) free(k->fault[i]);
@@ -344,7 +351,8 @@ static void forget(dt_keeper *k) {
     dt_str_clear(&k->text);
 }
 
-void dt_rows_forget(dt_dataset *d) {
+void dt_rows_forget(dt_dataset *data) {
+    dt_parts *d = dt_parts_of(data);
     if (d->keeper) forget(d->keeper);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "data/data.h"
-#include "data/dataset.h"
+#include "data/parts.h"
 
 enum { MOST_PREFETCH = 1024, MOST_PARALLEL = 64 };
 

@@ -20,7 +20,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/size.h"
-#include "data/dataset.h"
+#include "data/parts.h"
 
 typedef struct member {
     uint64_t class; /* hash of the stored value of the `stratify` element; 0 without it */
@@ -34,7 +34,7 @@ typedef struct group {
 } group;
 
 typedef struct division {
-    const dt_dataset *d;
+    const dt_parts *d;
     const dt_validation_split *q;
     int64_t n;
     member *member; /* [n] sorted by class, then by row */
@@ -216,7 +216,7 @@ static dt_status *divide(division *v, const dt_rows *train) {
 
 /* ---- the parts ---- */
 
-static dt_status *put_parts(dt_dataset *d, const division *v) {
+static dt_status *put_parts(dt_parts *d, const division *v) {
     dt_rows *train = &d->rows[DT_PART_TRAIN], *validation = &d->rows[DT_PART_VALIDATION];
     const int64_t n = v->n;
     int64_t aside = 0, kept = 0;
@@ -235,12 +235,12 @@ static dt_status *put_parts(dt_dataset *d, const division *v) {
     return NULL;
 }
 
-static dt_status *nothing_left(const dt_dataset *d, const char *of, int64_t all) {
+static dt_status *nothing_left(const dt_parts *d, const char *of, int64_t all) {
     return dt_fail(DT_E_DATA_EMPTY, &d->spec.at,
                    "validation_split leaves no examples to %s (%lld in all)", of, (long long)all);
 }
 
-static dt_status *split_by_table(dt_dataset *d) {
+static dt_status *split_by_table(dt_parts *d) {
     division v = {.d = d, .q = &d->spec.split, .n = d->rows[DT_PART_TRAIN].count};
     if (v.n < v.q->folds)
         return dt_fail(DT_E_DATA_EMPTY, &d->spec.at,
@@ -265,7 +265,7 @@ static dt_status *split_by_table(dt_dataset *d) {
     return d->rows[DT_PART_VALIDATION].count == 0 ? nothing_left(d, "validate with", v.n) : NULL;
 }
 
-static dt_status *split_by_range(dt_dataset *d) {
+static dt_status *split_by_range(dt_parts *d) {
     dt_rows *train = &d->rows[DT_PART_TRAIN], *validation = &d->rows[DT_PART_VALIDATION];
     const int64_t all = train->count, rest = training_count(all, d->spec.split.fraction);
     if (rest == 0) return nothing_left(d, "train on", all);
@@ -281,7 +281,7 @@ static dt_status *split_by_range(dt_dataset *d) {
     return NULL;
 }
 
-dt_status *dt_dataset_split(dt_dataset *d) {
+dt_status *dt_parts_split(dt_parts *d) {
     dt_rows *train = &d->rows[DT_PART_TRAIN];
     const dt_validation_split *q = &d->spec.split;
     if (d->spec.take > 0 && d->spec.take < train->count) train->count = d->spec.take;

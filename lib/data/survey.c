@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "base/size.h"
-#include "data/dataset.h"
+#include "data/parts.h"
 
 /* The offset of the example to take from a stretch of `step` examples. It differs from stretch to
  * stretch, because labels may follow a regular pattern. */
@@ -35,7 +35,8 @@ static dt_status *see_rows(const dt_survey *q, const dt_rows *r, const void *who
 }
 
 dt_status *dt_dataset_survey(const dt_survey *q) {
-    const dt_rows *r = &q->data->rows[q->part];
+    const dt_parts *d = dt_parts_of(q->data);
+    const dt_rows *r = &d->rows[q->part];
     const void *whole;
     if (r->count == 0) return NULL;
     const dt_map_plan *plan = r->plan[q->element];
@@ -44,13 +45,14 @@ dt_status *dt_dataset_survey(const dt_survey *q) {
                                          dt_aligned(dt_type_bytes(dt_map_plan_type(plan))) +
                                          dt_map_plan_scratch(plan)));
     if (!memory)
-        return dt_fail(DT_E_NO_MEMORY, &q->data->spec.at, "out of memory for a row of '%s'",
-                       q->data->element[q->element].name);
+        return dt_fail(DT_E_NO_MEMORY, &d->spec.at, "out of memory for a row of '%s'",
+                       d->element[q->element].name);
     dt_status *s = see_rows(q, r, whole, memory);
     free(memory);
     return s;
 }
 
-bool dt_dataset_is_plain(const dt_dataset *d, int element) {
+bool dt_dataset_is_plain(const dt_dataset *data, int element) {
+    const dt_parts *d = dt_parts_of(data);
     return dt_map_plan_is_plain(d->rows[DT_PART_TRAIN].plan[element]);
 }

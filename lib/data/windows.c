@@ -23,7 +23,7 @@
 #include "base/date.h"
 #include "base/hash.h"
 #include "base/size.h"
-#include "data/dataset.h"
+#include "data/parts.h"
 #include "file/cast.h"
 #include "file/part_files.h"
 
@@ -56,7 +56,7 @@ typedef struct place {
 } place;
 
 typedef struct sorting {
-    const dt_dataset *d;
+    const dt_parts *d;
     windows *w;
     place *place; /* [n] */
     int64_t n;
@@ -65,7 +65,7 @@ typedef struct sorting {
 
 /* ---- the times and groups of rows ---- */
 
-static dt_status *no_memory(const dt_dataset *d, int64_t rows) {
+static dt_status *no_memory(const dt_parts *d, int64_t rows) {
     return dt_fail(DT_E_NO_MEMORY, &d->spec.window.at, "out of memory for windows over %lld rows",
                    (long long)rows);
 }
@@ -194,9 +194,9 @@ static dt_status *find_places(sorting *s) {
 
 /* Cuts a group, whose rows are [from, to) in their order. Windows of rows to predict end with the
  * group's last row, to predict what follows it; others begin with its first row. */
-static void cut_group(const dt_dataset *d, windows *w, int64_t from, int64_t to) {
+static void cut_group(const dt_parts *d, windows *w, int64_t from, int64_t to) {
     const int64_t stride = d->spec.window.stride;
-    const bool at_end = dt_dataset_is_once(d);
+    const bool at_end = dt_parts_are_once(d);
     from += w->before;
     if (to - from < w->span) return;
     for (int64_t i = from + (at_end ? (to - from - w->span) % stride : 0); i + w->span <= to;
@@ -232,7 +232,7 @@ static dt_status *cut(const sorting *s) {
                    w->base.stored[0].file, (long long)(w->before + w->span), (long long)longest);
 }
 
-static dt_status *make(const dt_dataset *d, windows *w) {
+static dt_status *make(const dt_parts *d, windows *w) {
     const int64_t n = w->rows->count;
     sorting s = {.d = d, .w = w, .n = n};
     if (n > UINT32_MAX)
@@ -347,12 +347,12 @@ static void close_windows(dt_examples *base) {
 
 /* ---- opening ---- */
 
-static bool is_future(const dt_dataset *d, const char *name) {
+static bool is_future(const dt_parts *d, const char *name) {
     return dt_texts_have(&d->spec.window.future, name);
 }
 
 /* The lags of an element; n 0: it has none. */
-static dt_status *lags_of(const dt_dataset *d, const char *name, dt_ints *out) {
+static dt_status *lags_of(const dt_parts *d, const char *name, dt_ints *out) {
     const dt_tree *t = d->spec.window.lags ? dt_tree_get(d->spec.window.lags, name) : NULL;
     *out = (dt_ints){.n = t ? t->n : 0};
     out->v = dt_arena_array(d->arena, int64_t, out->n);
@@ -361,7 +361,7 @@ static dt_status *lags_of(const dt_dataset *d, const char *name, dt_ints *out) {
 }
 
 /* The element of windows of n rows. */
-static dt_status *stretch(const dt_dataset *d, const dt_element_spec *row, int64_t n,
+static dt_status *stretch(const dt_parts *d, const dt_element_spec *row, int64_t n,
                           dt_element_spec *out) {
     int64_t bytes;
     *out = *row;
@@ -382,7 +382,7 @@ static dt_status *stretch(const dt_dataset *d, const dt_element_spec *row, int64
     return NULL;
 }
 
-static dt_status *add_elements(const dt_dataset *d, windows *w) {
+static dt_status *add_elements(const dt_parts *d, windows *w) {
     const int n = d->spec.rows ? d->spec.rows->asked : w->rows->n;
     const int64_t length = d->spec.window.length, horizon = d->spec.window.horizon;
     bool any = false;
@@ -412,13 +412,13 @@ static dt_status *add_elements(const dt_dataset *d, windows *w) {
                    "no element is left besides those of 'order' and 'group'");
 }
 
-dt_status *dt_windows_open(dt_dataset *d, dt_rows *r) {
+dt_status *dt_windows_open(dt_parts *d, dt_rows *r) {
     static const dt_example_reader reader = {
         .source = source_of, .at = read_window, .close = close_windows};
     static const dt_example_reader in_order = {
         .next = next_window, .waits = never_waits, .at = read_window, .close = close_windows};
     windows *w = dt_arena_new(d->arena, windows);
-    const bool once = dt_dataset_is_once(d);
+    const bool once = dt_parts_are_once(d);
     w->rows = r->x;
     w->base.reader = once ? &in_order : &reader;
     r->x = &w->base; /* the caller closes r->x, even after an error */
@@ -455,7 +455,7 @@ uint64_t dt_windows_group_of_row(const dt_examples *x, int64_t row) {
     return ((const windows *)x)->group[row];
 }
 
-dt_status *dt_windows_list_rows(dt_dataset *d, dt_rows *r) {
+dt_status *dt_windows_list_rows(dt_parts *d, dt_rows *r) {
     const windows *w = (const windows *)r->x;
     dt_rows *single = dt_arena_new(d->arena, dt_rows);
     bool *covered = dt_try_alloc((size_t)w->rows->count + 1);

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/size.h"
-#include "data/dataset.h"
+#include "data/parts.h"
 
 /* ---- order ---- */
 
@@ -43,14 +43,14 @@ int64_t dt_order_at(dt_order *o, int64_t epoch, int64_t i) {
 
 /* ---- policies ---- */
 
-static const dt_location *place_of_policy(const dt_dataset *d) {
+static const dt_location *place_of_policy(const dt_parts *d) {
     const dt_tree *value = d->spec.tree ? dt_tree_get(d->spec.tree, "auto_shard_policy") : NULL;
     return value ? &value->at : &d->spec.at;
 }
 
 static int64_t files_of(const dt_examples *x) { return x->first ? x->paths.n : 0; }
 
-static dt_status *check_files(const dt_dataset *d, const dt_location *at, int64_t workers) {
+static dt_status *check_files(const dt_parts *d, const dt_location *at, int64_t workers) {
     const int64_t files = files_of(d->rows[DT_PART_TRAIN].x);
     if (files >= workers) return NULL;
     if (files == 0 && !dt_format_is_named(d->spec.format))
@@ -66,8 +66,9 @@ static dt_status *check_files(const dt_dataset *d, const dt_location *at, int64_
                    (long long)files, files == 1 ? "" : "s", (long long)workers);
 }
 
-dt_status *dt_workers_dealing(const dt_dataset *d, const char *policy, int64_t workers,
+dt_status *dt_workers_dealing(const dt_dataset *data, const char *policy, int64_t workers,
                               dt_dealing *out) {
+    const dt_parts *d = dt_parts_of(data);
     static const struct {
         const char *name;
         dt_dealing dealing;
@@ -83,10 +84,11 @@ dt_status *dt_workers_dealing(const dt_dataset *d, const char *policy, int64_t w
                                 : NULL;
 }
 
-dt_status *dt_dataset_sharing(const dt_dataset *d, int64_t workers, dt_str *out) {
+dt_status *dt_dataset_sharing(const dt_dataset *data, int64_t workers, dt_str *out) {
+    const dt_parts *d = dt_parts_of(data);
     const char *policy = d->spec.auto_shard_policy;
     dt_dealing dealing;
-    DT_TRY(dt_workers_dealing(d, NULL, workers, &dealing));
+    DT_TRY(dt_workers_dealing(data, NULL, workers, &dealing));
     if (strcmp(policy, "off") == 0 || strcmp(policy, "hint") == 0) dt_str_puts(out, "not sharded");
     else dt_str_puts(out, strcmp(policy, "file") == 0 ? "sharded by file" : "sharded by element");
     if (dealing != DT_DEAL_GLOBAL)
@@ -213,7 +215,7 @@ static int64_t rows_before(const dt_rows *r, int64_t number) {
 
 /* Finds where each file begins among the part's examples. After a split or `take`, files may have
  * fewer examples, or none. */
-static void take_files(dt_workers *x, dt_arena *arena, const dt_dataset *d) {
+static void take_files(dt_workers *x, dt_arena *arena, const dt_parts *d) {
     const dt_rows *r = &d->rows[x->part];
     const int64_t *stored = r->x->first;
     x->files = r->x->paths.n;
@@ -230,7 +232,7 @@ static void take_files(dt_workers *x, dt_arena *arena, const dt_dataset *d) {
 
 /* The shuffle seed of a stream. The first stream has the seed of a single process; the others have
  * different ones. */
-static uint64_t seed_of(const dt_dataset *d, int stream) {
+static uint64_t seed_of(const dt_parts *d, int stream) {
     return d->spec.shuffle_seed + (uint64_t)stream * UINT64_C(0x9e3779b97f4a7c15);
 }
 
@@ -256,7 +258,8 @@ static void count_steps(dt_workers *x) {
     x->examples = dt_workers_fed(x, x->steps);
 }
 
-dt_status *dt_workers_prepare(dt_workers *x, dt_arena *arena, const dt_dataset *d) {
+dt_status *dt_workers_prepare(dt_workers *x, dt_arena *arena, const dt_dataset *data) {
+    const dt_parts *d = dt_parts_of(data);
     const bool apart = x->dealing == DT_DEAL_FILE || x->dealing == DT_DEAL_ALL;
     x->even = x->even && !apart;
     x->streams = apart ? (int)x->n : 1;

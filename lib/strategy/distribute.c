@@ -61,12 +61,12 @@ struct workers {
 static void release_workers(void *args) { free(((struct workers *)args)->pieces); }
 
 static dt_status *open_workers(dt_iterator *it) {
-    const struct workers *a = it->pipe->args;
+    const struct workers *a = it->dataset->args;
 
-    for (int w = 0; w < it->pipe->n_in; w++) {
+    for (int w = 0; w < it->dataset->n_in; w++) {
         int64_t first;
         if (!dt_mul_fits(it->at, a->pieces[w], &first)) first = INT64_MAX;
-        DT_TRY(dt_iterator_open(&it->in[w], it->pipe->in[w], it->epoch, first));
+        DT_TRY(dt_iterator_open(&it->in[w], it->dataset->in[w], it->epoch, first));
     }
     return NULL;
 }
@@ -74,9 +74,9 @@ static dt_status *open_workers(dt_iterator *it) {
 /* Reads the pieces of all workers for one step. Sets *present to the number of pieces. Workers
  * whose data has ended provide none. */
 static dt_status *take_pieces(const dt_iterator *it, dt_example *piece, int *present) {
-    const struct workers *a = it->pipe->args;
+    const struct workers *a = it->dataset->args;
 
-    for (int w = 0; w < it->pipe->n_in; w++)
+    for (int w = 0; w < it->dataset->n_in; w++)
         for (int i = 0; i < a->pieces[w]; i++, piece++) {
             DT_TRY(dt_iterator_next_example(it->in[w], piece));
             *present += piece->n > 0;
@@ -85,18 +85,18 @@ static dt_status *take_pieces(const dt_iterator *it, dt_example *piece, int *pre
 }
 
 static dt_status *fill_up(const dt_iterator *it, dt_example *piece) {
-    const struct workers *a = it->pipe->args;
+    const struct workers *a = it->dataset->args;
 
-    for (int w = 0; w < it->pipe->n_in; w++)
+    for (int w = 0; w < it->dataset->n_in; w++)
         for (int i = 0; i < a->pieces[w]; i++, piece++)
-            if (piece->n == 0) DT_TRY(dt_spec_empty_example(&it->in[w]->pipe->spec, piece));
+            if (piece->n == 0) DT_TRY(dt_spec_empty_example(&it->in[w]->dataset->spec, piece));
     return NULL;
 }
 
 /* Returns the components of all pieces of a step, one piece after the other. */
 static dt_status *next_step(dt_iterator *it, dt_example *out) {
-    const struct workers *a = it->pipe->args;
-    const int n = it->pipe->spec.n;
+    const struct workers *a = it->dataset->args;
+    const int n = it->dataset->spec.n;
     DT_LOCAL dt_example *piece = dt_alloc((size_t)a->all * sizeof *piece);
     int present = 0;
 
@@ -151,7 +151,7 @@ static dt_status *hand_out(dt_dist_dataset **out, dt_dist_dataset *made, dt_stat
 void dt_dist_dataset_unref(dt_dist_dataset *d) {
     if (!DT_LAST(d)) return;
     dt_iterator_close(d->pending);
-    dt_pipe_unref(d->pipe);
+    dt_dataset_unref(d->dataset);
     dt_strategy_unref(d->strategy);
     dt_str_release(&d->decision);
     DT_RETIRE(d);
@@ -164,13 +164,13 @@ const char *dt_dist_dataset_sharding(const dt_dist_dataset *d) {
 
 int dt_dist_dataset_components(const dt_dist_dataset *d) {
     DT_LIVE(d);
-    return d ? d->pipe->spec.n : 0;
+    return d ? d->dataset->spec.n : 0;
 }
 
 bool dt_dist_dataset_element_spec(const dt_dist_dataset *d, int i, dt_spec *out) {
     DT_LIVE(d);
     if (i < 0 || i >= dt_dist_dataset_components(d) || !out) return false;
-    dt_spec_public(d->pipe->spec.c[i].name, &d->pipe->spec.c[i].type, out);
+    dt_spec_public(d->dataset->spec.c[i].name, &d->dataset->spec.c[i].type, out);
     return true;
 }
 
@@ -223,7 +223,7 @@ static dt_status *distribute_job(dt_dist_dataset *d, dt_dataset *data, const dt_
                           .last = spec->last_batch,
                           .keeps = 1};
     DT_TRY(share_job(&b, data, d->strategy, o, &d->decision));
-    d->pipe = dt_dataset_batches(data, &b);
+    d->dataset = dt_dataset_batches(data, &b);
     return NULL;
 }
 
@@ -245,30 +245,33 @@ static void report(dt_dist_dataset *d, const dt_input_options *o, dt_auto_shard_
 }
 
 /* Joins the pipelines of workers, whose references it takes. Some are NULL after an error. */
-static void join(dt_dist_dataset *d, dt_pipe **pipe, int workers, bool full_steps, bool failed) {
+static void join(dt_dist_dataset *d, dt_dataset **in, int workers, bool full_steps, bool failed) {
     struct workers a = failed ? (struct workers){0} : divide(d->strategy, workers);
 
     a.full_steps = full_steps;
     if (!failed)
-        d->pipe = dt_pipe_make(
-            &(dt_pipe_parts){&steps_of_workers, pipe, workers, &a, dt_spec_copy(&pipe[0]->spec)});
-    for (int w = 0; w < workers; w++) dt_pipe_unref(pipe[w]);
-    free(pipe);
+        d->dataset = dt_dataset_make(&(dt_dataset){.row = &steps_of_workers,
+                                                   .in = (const dt_dataset *const *)in,
+                                                   .n_in = workers,
+                                                   .args = &a,
+                                                   .spec = dt_spec_copy(&in[0]->spec)});
+    for (int w = 0; w < workers; w++) dt_dataset_unref(in[w]);
+    free(in);
 }
 
-static dt_status *distribute_pipeline(dt_dist_dataset *d, const dt_pipe *p,
+static dt_status *distribute_pipeline(dt_dist_dataset *d, const dt_dataset *p,
                                       const dt_input_options *o) {
     const int workers = input_workers(d->strategy, o);
     dt_input_share share = {workers, d->strategy->replicas / workers, 0, *o};
-    dt_pipe **pipe = dt_alloc((size_t)workers * sizeof *pipe);
+    dt_dataset **in = dt_alloc((size_t)workers * sizeof *in);
     dt_status *s = NULL;
     int64_t files;
     dt_auto_shard_policy policy = dt_resolve_policy(p, &share, &files);
 
     report(d, o, policy, files, workers);
     for (; share.worker < workers && !s; share.worker++)
-        s = dt_pipe_for_worker(&pipe[share.worker], (dt_pipe *)p, &share);
-    join(d, pipe, workers, dt_spec_is_static(&p->spec) || dt_pipe_count(p) == DT_ENDLESS, s);
+        s = dt_dataset_cut(&in[share.worker], p, &share);
+    join(d, in, workers, dt_spec_is_static(&p->spec) || dt_dataset_cardinality(p) == DT_ENDLESS, s);
     return s;
 }
 
@@ -281,52 +284,52 @@ dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data,
 
     DT_TRY(check(s, out, &o));
     if (!data) return dt_fail(DT_E_PIPELINE, NULL, "cannot distribute: no data set was given");
-    const dt_pipe *p = dt_dataset_pipe(data);
-    if (p) DT_TRY(check_even(s, input_workers(s, &o)));
+    const bool plain = !dt_dataset_has_parts(data);
+    if (plain) DT_TRY(check_even(s, input_workers(s, &o)));
     if (o.replication_mode != DT_PER_WORKER)
         return dt_fail(
             DT_E_INPUT_MODE, NULL,
             "DT_PER_REPLICA is supported by dt_strategy_distribute_datasets_from_function only");
     made = allocate(s);
     return hand_out(out, made,
-                    p ? distribute_pipeline(made, p, &o) : distribute_job(made, data, &o));
+                    plain ? distribute_pipeline(made, data, &o) : distribute_job(made, data, &o));
 }
 
 /* ---- pipelines from a function ---- */
 
 /* Calls the program's function for a worker, and returns the pipeline of the data set that it
  * makes. */
-static dt_status *call(const dt_input_context *c, dt_dataset_fn fn, void *user, dt_pipe **out) {
+static dt_status *call(const dt_input_context *c, dt_dataset_fn fn, void *user, dt_dataset **out) {
     dt_dataset *made = NULL;
     dt_status *s = fn(c, user, &made);
 
     if (!s && !made)
         s = dt_fail(DT_E_PIPELINE, NULL, "the function returned no data set for input pipeline %d",
                     c->input_pipeline_id);
-    if (!s && !dt_dataset_pipe(made))
+    if (!s && dt_dataset_has_parts(made))
         s = dt_fail(DT_E_PIPELINE, NULL,
                     "the function must return a pipeline (dt_dataset_range, ...), not a data set "
                     "of dt_dataset_open");
-    if (!s) *out = dt_pipe_ref(dt_dataset_pipe(made));
+    if (!s) return dt_dataset_replace(out, made);
     dt_dataset_unref(made);
     return s;
 }
 
-static dt_status *check_common(dt_pipe *const *pipe, int worker) {
+static dt_status *check_common(dt_dataset *const *in, int worker) {
     dt_example_spec common;
 
-    DT_TRY(dt_note(dt_spec_common(&pipe[0]->spec, &pipe[worker]->spec, &common),
+    DT_TRY(dt_note(dt_spec_common(&in[0]->spec, &in[worker]->spec, &common),
                    "in the data set of input pipeline %d", worker));
     dt_spec_release(&common);
     return NULL;
 }
 
-static bool has_full_steps(dt_pipe *const *pipe, int workers) {
+static bool has_full_steps(dt_dataset *const *in, int workers) {
     bool known = true, endless = true;
 
     for (int w = 0; w < workers; w++) {
-        known &= dt_spec_is_static(&pipe[w]->spec);
-        endless &= dt_pipe_count(pipe[w]) == DT_ENDLESS;
+        known &= dt_spec_is_static(&in[w]->spec);
+        endless &= dt_dataset_cardinality(in[w]) == DT_ENDLESS;
     }
     return known || endless;
 }
@@ -351,13 +354,13 @@ dt_status *dt_strategy_distribute_datasets_from_function(dt_strategy *s, dt_data
                           .num_replicas_in_sync = s->replicas};
     const int workers = c.num_input_pipelines;
     dt_dist_dataset *d = allocate(s);
-    dt_pipe **pipe = dt_alloc((size_t)workers * sizeof *pipe);
+    dt_dataset **in = dt_alloc((size_t)workers * sizeof *in);
     dt_str_puts(&d->decision, "by the function");
     for (int *w = &c.input_pipeline_id; *w < workers && !bad; ++*w) {
-        bad = call(&c, fn, user, &pipe[*w]);
-        if (!bad && *w > 0) bad = check_common(pipe, *w);
+        bad = call(&c, fn, user, &in[*w]);
+        if (!bad && *w > 0) bad = check_common(in, *w);
     }
-    join(d, pipe, workers, !bad && has_full_steps(pipe, workers), bad);
+    join(d, in, workers, !bad && has_full_steps(in, workers), bad);
     return hand_out(out, d, bad);
 }
 

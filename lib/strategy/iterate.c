@@ -17,7 +17,6 @@ static void start(dt_iterator **out, dt_iterator *it) {
         it->of->epoch = (int64_t)it->epoch + 1;
         it->tracked = it->of->tracked;
     }
-    if (it->from) dt_dataset_ref(it->from);
     dt_iterator_unref(*out);
     *out = it;
 }
@@ -43,13 +42,13 @@ dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d) {
 
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_dataset_iterate", "place for the iterator"));
-    if (!d || !dt_dataset_pipe(d))
+    if (!d || dt_dataset_has_parts(d))
         return dt_fail(DT_E_PIPELINE, NULL,
                        d ? "a data set of dt_dataset_open must be distributed before it is "
                            "iterated; the default strategy will do"
                          : "dt_dataset_iterate got no data set");
-    const dt_position at = {.epoch = (int64_t)dt_dataset_begin(d)};
-    DT_TRY(dt_iterator_open_at(&it, &(dt_iterator){.from = d}, &at));
+    const dt_position at = {.epoch = (int64_t)d->iterations++};
+    DT_TRY(dt_iterator_open_at(&it, &(dt_iterator){.dataset = d}, &at));
     start(out, it);
     return NULL;
 }
@@ -59,7 +58,6 @@ void dt_iterator_unref(dt_iterator *it) {
     dt_iterator_release(it);
     if (it->of && it->of->newest == it) it->of->newest = NULL;
     dt_dist_dataset_unref(it->of);
-    dt_dataset_unref(it->from);
     DT_RETIRE(it);
 }
 
@@ -111,7 +109,7 @@ static dt_status *set_each(const dt_strategy *s, const dt_example *examples, int
 static dt_status *set_component(const dt_iterator *it, const dt_example *pieces, int k,
                                 dt_values *out) {
     dt_strategy *s = it->of->strategy;
-    const char *name = it->pipe->spec.c[k].name;
+    const char *name = it->dataset->spec.c[k].name;
 
     if (!pieces[0].offsets)
         return can_join(pieces, s->replicas, k) ? set_joined(s, pieces, k, name, out)
@@ -122,10 +120,10 @@ static dt_status *set_component(const dt_iterator *it, const dt_example *pieces,
 }
 
 static dt_status *make_batch(const dt_iterator *it, const dt_example *step, dt_values **batch) {
-    const int n = it->pipe->spec.n, pieces = step->n / n;
+    const int n = it->dataset->spec.n, pieces = step->n / n;
     dt_values *v = NULL;
 
-    if (!it->of) return dt_values_of_example(&it->pipe->spec, step, batch);
+    if (!it->of) return dt_values_of_example(&it->dataset->spec, step, batch);
     DT_LOCAL dt_example *piece = dt_alloc((size_t)pieces * sizeof *piece);
     for (int i = 0; i < pieces; i++)
         piece[i] = (dt_example){.n = n, .offsets = step->offsets, .tensor = step->tensor + i * n};

@@ -134,7 +134,7 @@ typedef struct caller {
 
 static caller *caller_of(const dt_dataset *in, void *user) {
     caller *c = dt_alloc(sizeof *c);
-    *c = (caller){.in = dt_spec_copy(&dt_dataset_pipe(in)->spec), .user = user};
+    *c = (caller){.in = dt_spec_copy(&in->spec), .user = user};
     return c;
 }
 
@@ -170,7 +170,7 @@ out:
     return s;
 }
 
-static dt_status *call_expand(const dt_example *example, void *user, dt_pipe **out) {
+static dt_status *call_expand(const dt_example *example, void *user, dt_dataset **out) {
     const caller *c = user;
     dt_dataset *d = NULL;
     dt_values *v;
@@ -178,19 +178,19 @@ static dt_status *call_expand(const dt_example *example, void *user, dt_pipe **o
     DT_TRY(dt_values_of_example(&c->in, example, &v));
     dt_status *s = c->expand(v, c->user, &d);
     dt_values_unref(v);
-    if (!s) s = dt_pipeline_input(d, "interleave");
-    if (!s && dt_dataset_pipe(d)->spec.n != c->out.n)
+    if (!s) s = dt_dataset_check_input(d, "interleave");
+    if (!s && d->spec.n != c->out.n)
         s = dt_fail(DT_E_PIPELINE, NULL,
                     "interleave: the function's data set has %d components, but the spec has %d",
-                    dt_dataset_pipe(d)->spec.n, c->out.n);
-    if (!s) *out = dt_pipe_ref(dt_dataset_pipe(d));
+                    d->spec.n, c->out.n);
+    if (!s) return dt_dataset_replace(out, d);
     dt_dataset_unref(d);
     return s;
 }
 
 dt_status *dt_dataset_filter(dt_dataset **out, const dt_dataset *in, dt_filter_fn fn, void *user) {
     DT_LIVE(in);
-    DT_TRY(dt_pipeline_input(in, "filter"));
+    DT_TRY(dt_dataset_check_input(in, "filter"));
     if (!fn) return dt_fail(DT_E_PIPELINE, NULL, "filter: no function was given");
     caller *c = caller_of(in, user);
     c->filter = fn;
@@ -203,10 +203,10 @@ dt_status *dt_dataset_map(dt_dataset **out, const dt_dataset *in, const dt_map_o
     DT_LIVE(in);
     dt_example_spec spec;
 
-    DT_TRY(dt_pipeline_input(in, "map"));
+    DT_TRY(dt_dataset_check_input(in, "map"));
     if (!options || !options->fn) return dt_fail(DT_E_PIPELINE, NULL, "map: no function was given");
     if (options->spec) DT_TRY(read_specs(options->spec, options->n_spec, &spec));
-    else spec = dt_spec_copy(&dt_dataset_pipe(in)->spec);
+    else spec = dt_spec_copy(&in->spec);
     caller *c = caller_of(in, options->user);
     c->map = options->fn;
     c->out = dt_spec_copy(&spec);
@@ -220,7 +220,7 @@ dt_status *dt_dataset_interleave(dt_dataset **out, const dt_dataset *in,
     DT_LIVE(in);
     dt_example_spec spec;
 
-    DT_TRY(dt_pipeline_input(in, "interleave"));
+    DT_TRY(dt_dataset_check_input(in, "interleave"));
     if (!options || !options->fn)
         return dt_fail(DT_E_PIPELINE, NULL, "interleave: no function was given");
     DT_TRY(read_specs(options->spec, options->n_spec, &spec));
@@ -244,7 +244,7 @@ static dt_status *read_all(dt_dataset *d, dt_example_list *examples) {
     dt_example example;
     dt_status *s = NULL;
 
-    DT_TRY(dt_iterator_open(&it, dt_dataset_pipe(d), dt_dataset_begin(d), 0));
+    DT_TRY(dt_iterator_open(&it, d, d->iterations++, 0));
     while (!(s = dt_iterator_next_example(it, &example)) && example.n > 0)
         dt_example_list_push(examples, &example);
     dt_iterator_close(it);
@@ -267,19 +267,19 @@ dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *form
     va_list args;
 
     DT_TRY(dt_want(out, "dt_dataset_collect", "place for the data set"));
-    DT_TRY(dt_pipeline_input(in, "collect"));
-    DT_TRY(dt_spec_rows(&dt_dataset_pipe(in)->spec, &rows));
-    if (dt_pipe_count(dt_dataset_pipe(in)) == DT_ENDLESS)
+    DT_TRY(dt_dataset_check_input(in, "collect"));
+    DT_TRY(dt_spec_rows(&in->spec, &rows));
+    if (dt_dataset_cardinality(in) == DT_ENDLESS)
         return dt_fail(DT_E_PIPELINE, NULL,
                        "collect: the pipeline is endless; limit it with dt_dataset_take");
     /* keeps a reference, because *out may be the same variable as the input */
-    dt_pipe *kept = dt_pipe_ref(dt_dataset_pipe(in));
+    dt_dataset *kept = dt_dataset_ref(in);
     va_start(args, format);
     dt_status *s = read_all(in, &examples);
     if (!s) s = hold(out, &kept->spec, &examples, format, args);
     va_end(args);
     dt_example_list_clear(&examples);
-    dt_pipe_unref(kept);
+    dt_dataset_unref(kept);
     return s;
 }
 

@@ -95,12 +95,10 @@ static dt_status *read_last(dt_iterator *it, const dt_position *p) {
 }
 
 dt_status *dt_iterator_open_at(dt_iterator **out, const dt_iterator *of, const dt_position *p) {
-    const dt_pipe *pipe = of->of ? of->of->pipe : dt_dataset_pipe(of->from);
     dt_iterator *it;
 
-    DT_TRY(dt_iterator_open(&it, pipe, (uint64_t)p->epoch, p->steps > 0 ? p->steps - 1 : 0));
+    DT_TRY(dt_iterator_open(&it, of->dataset, (uint64_t)p->epoch, p->steps > 0 ? p->steps - 1 : 0));
     it->of = of->of;
-    it->from = of->from;
     it->tracked = of->tracked;
     dt_status *s = read_last(it, p);
     if (s) dt_iterator_close(it);
@@ -109,7 +107,8 @@ dt_status *dt_iterator_open_at(dt_iterator **out, const dt_iterator *of, const d
 }
 
 dt_status *dt_dist_dataset_open_at(dt_iterator **out, dt_dist_dataset *of, const dt_position *p) {
-    return dt_iterator_open_at(out, &(dt_iterator){.of = of, .tracked = of->tracked}, p);
+    return dt_iterator_open_at(
+        out, &(dt_iterator){.of = of, .dataset = of->dataset, .tracked = of->tracked}, p);
 }
 
 /* ---- restoring a position ---- */
@@ -121,8 +120,10 @@ void dt_iterator_resume(dt_iterator *it, dt_iterator *there) {
     *it = *there;
     it->refs = before.refs;
     free(there);
-    if (it->from) dt_dataset_begin_at(it->from, it->epoch + 1);
-    if (!it->of) return;
+    if (!it->of) {
+        it->dataset->iterations = it->epoch + 1;
+        return;
+    }
     dt_iterator_close(it->of->pending);
     it->of->pending = NULL;
     it->of->newest = it;

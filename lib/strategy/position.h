@@ -14,7 +14,7 @@
 #define DT_STRATEGY_POSITION_H
 
 #include "base/hash.h"
-#include "data/pipeline/pipe.h"
+#include "data/dataset.h"
 #include "strategy/strategy.h"
 
 typedef struct dt_position {

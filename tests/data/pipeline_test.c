@@ -7,7 +7,7 @@
 #define HERE "build/tmp/data-pipeline"
 #include "files.h"
 
-#include "data/dataset.h"
+#include "data/parts.h"
 #include "data/pipeline/build.h"
 
 /* All elements as text: "[0 1][2]", scalars bare. */
@@ -24,7 +24,7 @@ static void print_array(const dt_tensor *a, dt_str *out) {
 static dt_status *elements_from(const dt_dataset *d, uint64_t epoch, int64_t first, dt_str *out) {
     dt_iterator *it;
     dt_example example;
-    dt_status *s = dt_iterator_open(&it, d->pipe, epoch, first);
+    dt_status *s = dt_iterator_open(&it, d, epoch, first);
     while (!s && !(s = dt_iterator_next_example(it, &example)) && example.n > 0) {
         for (int i = 0; i < example.n; i++) print_array(example.tensor[i], out);
         dt_example_release(&example);

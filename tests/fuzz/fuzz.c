@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "data/dataset.h"
+#include "data/parts.h"
 #include "data/identity.h"
 
 enum {

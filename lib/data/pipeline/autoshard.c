@@ -6,11 +6,11 @@
 
 /* The smallest known number of files that a reader of files in p gets, or -1 if none is known.
  * *reads: whether a source reads files; *holds: whether a source does anything else. */
-static int64_t count_files(const dt_pipe *p, bool *reads, bool *holds) {
+static int64_t count_files(const dt_dataset *p, bool *reads, bool *holds) {
     int64_t fewest = -1;
     if (p->row->reads_files) {
         *reads = true;
-        return dt_pipe_count(p->in[0]);
+        return dt_dataset_cardinality(p->in[0]);
     }
     *holds |= p->n_in == 0;
     for (int i = 0; i < p->n_in; i++) {
@@ -20,7 +20,7 @@ static int64_t count_files(const dt_pipe *p, bool *reads, bool *holds) {
     return fewest;
 }
 
-dt_auto_shard_policy dt_resolve_policy(const dt_pipe *p, const dt_input_share *share,
+dt_auto_shard_policy dt_resolve_policy(const dt_dataset *p, const dt_input_share *share,
                                        int64_t *files) {
     bool reads = false, holds = false;
     *files = -1;
@@ -38,11 +38,11 @@ dt_auto_shard_policy dt_resolve_policy(const dt_pipe *p, const dt_input_share *s
 typedef struct rewriter {
     const dt_input_share *share;
     /* sets *out to rewrite p; leaves it NULL to go on to p's inputs */
-    dt_status *(*at)(const struct rewriter *r, dt_pipe *p, dt_pipe **out);
+    dt_status *(*at)(const struct rewriter *r, const dt_dataset *p, dt_dataset **out);
 } rewriter;
 
-static dt_status *rewrite(const rewriter *r, dt_pipe *p, dt_pipe **out) {
-    dt_pipe *in[DT_MOST_INPUTS];
+static dt_status *rewrite(const rewriter *r, const dt_dataset *p, dt_dataset **out) {
+    dt_dataset *in[DT_MOST_INPUTS] = {0};
     dt_status *s = NULL;
     int n = 0;
     *out = NULL;
@@ -52,64 +52,68 @@ static dt_status *rewrite(const rewriter *r, dt_pipe *p, dt_pipe **out) {
         s = rewrite(r, p->in[n], &in[n]);
         n += s == NULL;
     }
-    if (!s) *out = p->n_in ? dt_pipe_rewrite(p, in) : dt_pipe_ref(p);
-    while (n > 0) dt_pipe_unref(in[--n]);
+    if (!s)
+        *out = p->n_in ? dt_dataset_rewrite(p, (const dt_dataset *const *)in) : dt_dataset_ref(p);
+    while (n > 0) dt_dataset_unref(in[--n]);
     return s;
 }
 
 /* Puts a shard below each reader of files, so that each worker gets every W-th file name. */
-static dt_status *share_files(const rewriter *r, dt_pipe *p, dt_pipe **out) {
+static dt_status *share_files(const rewriter *r, const dt_dataset *p, dt_dataset **out) {
     const dt_input_share *q = r->share;
-    dt_pipe *names;
+    dt_dataset *names = NULL;
     if (!p->row->reads_files)
         return p->n_in > 0 ? NULL
                            : dt_fail(DT_E_UNSHARDABLE, NULL,
                                      "the data set cannot be sharded by file: '%s' reads no files",
                                      p->row->name);
-    int64_t files = dt_pipe_count(p->in[0]);
+    int64_t files = dt_dataset_cardinality(p->in[0]);
     if (files >= 0 && files < q->workers)
         return dt_fail(DT_E_TOO_FEW_FILES, NULL,
                        "%lld file%s cannot be shared by %d workers (this is worker %d of %d)",
                        (long long)files, files == 1 ? "" : "s", q->workers, q->worker + 1,
                        q->workers);
-    DT_TRY(dt_pipe_shard(&names, p->in[0], q->workers, q->worker));
-    *out = dt_pipe_rewrite(p, &names);
-    dt_pipe_unref(names);
+    DT_TRY(dt_dataset_add_shard(&names, p->in[0], q->workers, q->worker));
+    *out = dt_dataset_rewrite(p, (const dt_dataset *const *)&names);
+    dt_dataset_unref(names);
     return NULL;
 }
 
-static dt_status *follow_hint(const rewriter *r, dt_pipe *p, dt_pipe **out) {
-    dt_pipe *in;
-    if (!dt_pipe_is_hint(p)) return NULL;
+static dt_status *follow_hint(const rewriter *r, const dt_dataset *p, dt_dataset **out) {
+    dt_dataset *in = NULL;
+    if (!dt_dataset_is_hint(p)) return NULL;
     DT_TRY(rewrite(r, p->in[0], &in));
-    dt_status *s = dt_pipe_shard(out, in, r->share->workers, r->share->worker);
-    dt_pipe_unref(in);
+    dt_status *s = dt_dataset_add_shard(out, in, r->share->workers, r->share->worker);
+    dt_dataset_unref(in);
     return s;
 }
 
-static bool has_hint(const dt_pipe *p) {
-    bool found = dt_pipe_is_hint(p);
+static bool has_hint(const dt_dataset *p) {
+    bool found = dt_dataset_is_hint(p);
     for (int i = 0; i < p->n_in && !found; i++) found = has_hint(p->in[i]);
     return found;
 }
 
 /* Shards by file. If the pipeline has a hint that this policy ignores, that is reported before the
  * number of files is checked, because there may be enough files for the policy HINT. */
-static dt_status *share_by_files(dt_pipe **out, dt_pipe *in, const dt_input_share *share) {
+static dt_status *share_by_files(dt_dataset **out, const dt_dataset *in,
+                                 const dt_input_share *share) {
     bool reads = false, holds = false;
     count_files(in, &reads, &holds);
     if (!holds && has_hint(in)) return dt_fail_hint();
     return rewrite(&(rewriter){share, share_files}, in, out);
 }
 
-dt_status *dt_pipe_auto_shard(dt_pipe **out, dt_pipe *in, const dt_input_share *share,
-                              dt_auto_shard_policy policy) {
-    if (policy == DT_AUTO_SHARD_HINT) return rewrite(&(rewriter){share, follow_hint}, in, out);
-    if (policy == DT_AUTO_SHARD_FILE && share->workers > 1) return share_by_files(out, in, share);
+dt_status *dt_dataset_share(dt_dataset **out, const dt_dataset *in, const dt_input_share *share,
+                            dt_auto_shard_policy policy) {
+    dt_dataset *made = NULL;
     if (policy == DT_AUTO_SHARD_DATA && share->workers > 1)
-        return dt_pipe_shard(out, in, share->workers, share->worker);
-    *out = dt_pipe_ref(in);
-    return NULL;
+        return dt_dataset_add_shard(out, in, share->workers, share->worker);
+    if (policy == DT_AUTO_SHARD_HINT) DT_TRY(rewrite(&(rewriter){share, follow_hint}, in, &made));
+    else if (policy == DT_AUTO_SHARD_FILE && share->workers > 1)
+        DT_TRY(share_by_files(&made, in, share));
+    else made = dt_dataset_ref(in);
+    return dt_dataset_replace(out, made);
 }
 
 /* Checks a share that a caller of the public header passes. */
@@ -136,20 +140,16 @@ dt_status *dt_dataset_auto_shard(dt_dataset **out, const dt_dataset *in,
     DT_LIVE(in);
     dt_input_share one = share ? *share : (dt_input_share){0};
     int64_t files;
-    dt_pipe *p;
     one.replicas = 1;
-    DT_TRY(dt_pipeline_input(in, "auto_shard"));
+    DT_TRY(dt_dataset_check_input(in, "auto_shard"));
     DT_TRY(check_share(share ? &one : NULL));
-    DT_TRY(dt_pipe_auto_shard(&p, in->pipe, &one, dt_resolve_policy(in->pipe, &one, &files)));
-    return dt_dataset_adopt(out, p);
+    return dt_dataset_share(out, in, &one, dt_resolve_policy(in, &one, &files));
 }
 
 dt_status *dt_dataset_for_worker(dt_dataset **out, const dt_dataset *in,
                                  const dt_input_share *share) {
     DT_LIVE(in);
-    dt_pipe *p;
-    DT_TRY(dt_pipeline_input(in, "for_worker"));
+    DT_TRY(dt_dataset_check_input(in, "for_worker"));
     DT_TRY(check_share(share));
-    DT_TRY(dt_pipe_for_worker(&p, in->pipe, share));
-    return dt_dataset_adopt(out, p);
+    return dt_dataset_cut(out, in, share);
 }

@@ -9,16 +9,16 @@ struct batch {
     bool drop;
 };
 
-static int64_t batch_size(const dt_pipe *p) { return ((const struct batch *)p->args)->size; }
+static int64_t batch_size(const dt_dataset *p) { return ((const struct batch *)p->args)->size; }
 
-static int64_t count(const dt_pipe *p) {
+static int64_t count(const dt_dataset *p) {
     const struct batch *b = p->args;
     int64_t n = dt_count_of_input(p);
     return n < 0 ? n : n / b->size + (n % b->size != 0 && !b->drop);
 }
 
 static dt_status *collect(dt_iterator *it, dt_example_list *examples) {
-    const struct batch *b = it->pipe->args;
+    const struct batch *b = it->dataset->args;
     while (examples->n < b->size) {
         dt_example example;
         DT_TRY(dt_iterator_next_example(it->in[0], &example));
@@ -29,7 +29,7 @@ static dt_status *collect(dt_iterator *it, dt_example_list *examples) {
 }
 
 static dt_status *next_batch(dt_iterator *it, bool padded, dt_example *out) {
-    const struct batch *b = it->pipe->args;
+    const struct batch *b = it->dataset->args;
     dt_example_list examples = {0};
     dt_status *s = collect(it, &examples);
     if (!s && examples.n > 0 && (examples.n == b->size || !b->drop))
@@ -62,12 +62,13 @@ static const dt_transform padded_batch_row = {
 static dt_status *build(dt_dataset **out, const dt_dataset *in, const struct batch *b,
                         const dt_transform *row) {
     dt_example_spec spec;
-    DT_TRY(dt_pipeline_input(in, row->name));
+    DT_TRY(dt_dataset_check_input(in, row->name));
     if (b->size < 1 || b->size > LARGEST)
         return dt_fail(DT_E_BATCH_SIZE, NULL, "%s: the batch size must be from 1 to %d, got %lld",
                        row->name, LARGEST, (long long)b->size);
-    DT_TRY(dt_spec_batched(&in->pipe->spec, b->drop ? b->size : DT_UNKNOWN_DIM, &spec));
-    return dt_dataset_build(out, &(dt_pipe_parts){row, &in->pipe, 1, b, spec});
+    DT_TRY(dt_spec_batched(&in->spec, b->drop ? b->size : DT_UNKNOWN_DIM, &spec));
+    return dt_dataset_build(
+        out, &(dt_dataset){.row = row, .in = &in, .n_in = 1, .args = b, .spec = spec});
 }
 
 dt_status *dt_dataset_batch(dt_dataset **out, const dt_dataset *in, int64_t size,

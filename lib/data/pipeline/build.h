@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes data sets from pipelines. A public function checks its arguments, then passes on the parts
- * of the new description:
+ * Makes data sets from others. A public function checks its arguments, then passes on what the new
+ * data set is made of:
  *
- *     DT_TRY(dt_pipeline_input(in, "batch"));
+ *     DT_TRY(dt_dataset_check_input(in, "batch"));
  *     ...
- *     return dt_dataset_build(out, &(dt_pipe_parts){&batch_row, &in->pipe, 1, &args, spec});
+ *     return dt_dataset_build(out, &(dt_dataset){.row = &batch_row, .in = &in, .n_in = 1, .args = &args, .spec = spec});
  */
 #ifndef DT_DATA_PIPELINE_BUILD_H
 #define DT_DATA_PIPELINE_BUILD_H
 
+#include "data/parts.h"
 #include "data/dataset.h"
-#include "data/pipeline/pipe.h"
 
-/* Fails if an earlier call failed, if there is no data set, or if it is a job's data set, which is
- * not a pipeline. `what` is the name of the transformation, such as "batch". */
-dt_status *dt_pipeline_input(const dt_dataset *in, const char *what) DT_MUST_USE;
-dt_status *dt_dataset_build(dt_dataset **out, const dt_pipe_parts *parts) DT_MUST_USE;
-/* Makes a data set from a description, and takes ownership of the description. */
-dt_status *dt_dataset_adopt(dt_dataset **out, dt_pipe *p) DT_MUST_USE;
+/* Fails if an earlier call failed, if there is no data set, or if it is a job's data set, which
+ * transformations do not take. `what` is the name of the transformation, such as "batch". */
+dt_status *dt_dataset_check_input(const dt_dataset *in, const char *what) DT_MUST_USE;
 
-/* Transformations that distribution adds. They take a reference to each input. */
-dt_status *dt_pipe_shard(dt_pipe **out, dt_pipe *in, int64_t shards, int64_t index) DT_MUST_USE;
-dt_status *dt_pipe_rebatch(dt_pipe **out, dt_pipe *in, const int64_t *sizes, int n,
-                           bool drop_remainder) DT_MUST_USE;
-dt_status *dt_pipe_rebatch_even(dt_pipe **out, dt_pipe *in, int64_t n) DT_MUST_USE;
-/* Whether p is a placeholder shard(DT_SHARD_HINT, ...), which distribution fills in. */
-bool dt_pipe_is_hint(const dt_pipe *p);
+/* Transformations that distribution adds. They take a reference to the input. */
+dt_status *dt_dataset_add_shard(dt_dataset **out, const dt_dataset *in, int64_t shards,
+                                int64_t index) DT_MUST_USE;
+dt_status *dt_dataset_add_rebatch(dt_dataset **out, const dt_dataset *in, const int64_t *sizes,
+                                  int n, bool drop_remainder) DT_MUST_USE;
+dt_status *dt_dataset_add_rebatch_even(dt_dataset **out, const dt_dataset *in,
+                                       int64_t n) DT_MUST_USE;
+/* Whether d is a placeholder shard(DT_SHARD_HINT, ...), which distribution fills in. */
+bool dt_dataset_is_hint(const dt_dataset *d);
 dt_status *dt_fail_hint(void) DT_MUST_USE;
 
 /* The functions that filter, map and interleave call. */
@@ -34,7 +33,7 @@ typedef struct dt_example_function {
     dt_status *(*filter)(const dt_example *example, void *user, bool *keep);
     dt_status *(*map)(const dt_example *example, void *user, dt_example *out);
     /* interleave: makes the pipeline that an example becomes; the caller gets a reference */
-    dt_status *(*expand)(const dt_example *example, void *user, dt_pipe **out);
+    dt_status *(*expand)(const dt_example *example, void *user, dt_dataset **out);
     void *user;
     void (*release)(void *user); /* NULL: nothing to do */
     int64_t cycle_length, block_length;
@@ -75,12 +74,13 @@ dt_status *dt_dataset_build_slices(dt_dataset **out, dt_example *example,
 
 /* Resolves AUTO to another policy; keeps any other policy. *files: -1, unless AUTO fell back to
  * DATA because the readers get fewer files than there are workers; then the number of files. */
-dt_auto_shard_policy dt_resolve_policy(const dt_pipe *p, const dt_input_share *share,
+dt_auto_shard_policy dt_resolve_policy(const dt_dataset *p, const dt_input_share *share,
                                        int64_t *files);
 /* Gives a worker its share, not yet cut for its replicas. `policy` must be resolved. */
-dt_status *dt_pipe_auto_shard(dt_pipe **out, dt_pipe *in, const dt_input_share *share,
-                              dt_auto_shard_policy policy) DT_MUST_USE;
+dt_status *dt_dataset_share(dt_dataset **out, const dt_dataset *in, const dt_input_share *share,
+                            dt_auto_shard_policy policy) DT_MUST_USE;
 /* Gives a worker its share, cut into pieces for its replicas. */
-dt_status *dt_pipe_for_worker(dt_pipe **out, dt_pipe *in, const dt_input_share *share) DT_MUST_USE;
+dt_status *dt_dataset_cut(dt_dataset **out, const dt_dataset *in,
+                          const dt_input_share *share) DT_MUST_USE;
 
 #endif

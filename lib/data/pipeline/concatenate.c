@@ -2,21 +2,21 @@
 /* concatenate(a, b): all of a, then all of b. */
 #include "data/pipeline/build.h"
 
-static int64_t count(const dt_pipe *p) {
-    int64_t a = dt_pipe_count(p->in[0]), b = dt_pipe_count(p->in[1]), all;
+static int64_t count(const dt_dataset *p) {
+    int64_t a = dt_dataset_cardinality(p->in[0]), b = dt_dataset_cardinality(p->in[1]), all;
     if (a == DT_ENDLESS || b == DT_ENDLESS) return DT_ENDLESS;
     return a >= 0 && b >= 0 && dt_add_fits(a, b, &all) ? all : DT_UNCOUNTED;
 }
 
-static int64_t batch_size(const dt_pipe *p) {
-    int64_t a = dt_pipe_search_batch(p->in[0]), b = dt_pipe_search_batch(p->in[1]);
+static int64_t batch_size(const dt_dataset *p) {
+    int64_t a = dt_dataset_search_batch(p->in[0]), b = dt_dataset_search_batch(p->in[1]);
     return a == b ? a : DT_UNKNOWN_DIM;
 }
 
 /* Opens the second input when the first one has ended. */
 static dt_status *next(dt_iterator *it, dt_example *out) {
     for (int i = 0; i < 2; i++) {
-        if (!it->in[i]) DT_TRY(dt_iterator_open(&it->in[i], it->pipe->in[i], it->epoch, 0));
+        if (!it->in[i]) DT_TRY(dt_iterator_open(&it->in[i], it->dataset->in[i], it->epoch, 0));
         DT_TRY(dt_iterator_next_example(it->in[i], out));
         if (out->n > 0) return NULL;
     }
@@ -36,9 +36,10 @@ dt_status *dt_dataset_concatenate(dt_dataset **out, const dt_dataset *first,
     DT_LIVE(first);
     DT_LIVE(second);
     dt_example_spec spec;
-    DT_TRY(dt_pipeline_input(first, "concatenate"));
-    DT_TRY(dt_pipeline_input(second, "concatenate"));
-    DT_TRY(dt_spec_common(&first->pipe->spec, &second->pipe->spec, &spec));
-    dt_pipe *const in[] = {first->pipe, second->pipe};
-    return dt_dataset_build(out, &(dt_pipe_parts){&concatenate_row, in, 2, NULL, spec});
+    DT_TRY(dt_dataset_check_input(first, "concatenate"));
+    DT_TRY(dt_dataset_check_input(second, "concatenate"));
+    DT_TRY(dt_spec_common(&first->spec, &second->spec, &spec));
+    const dt_dataset *const in[] = {first, second};
+    return dt_dataset_build(
+        out, &(dt_dataset){.row = &concatenate_row, .in = in, .n_in = 2, .spec = spec});
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/pipeline/pipe.h"
+#include "data/dataset.h"
 
 /* ---- examples ---- */
 

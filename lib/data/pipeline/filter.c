@@ -9,7 +9,7 @@ void dt_example_function_release(void *args) {
 }
 
 static dt_status *filter(dt_iterator *it, dt_example *out) {
-    const dt_example_function *f = it->pipe->args;
+    const dt_example_function *f = it->dataset->args;
     for (;; dt_example_release(out)) {
         bool keep = false;
         DT_TRY(dt_iterator_next_example(it->in[0], out));
@@ -20,16 +20,16 @@ static dt_status *filter(dt_iterator *it, dt_example *out) {
 }
 
 static dt_status *map(dt_iterator *it, dt_example *out) {
-    const dt_example_function *f = it->pipe->args;
+    const dt_example_function *f = it->dataset->args;
     dt_example in;
     DT_TRY(dt_iterator_next_example(it->in[0], &in));
     if (in.n == 0) return NULL;
     dt_status *s = f->map(&in, f->user, out);
     dt_example_release(&in);
-    return s ? s : dt_spec_check(&it->pipe->spec, out, "map");
+    return s ? s : dt_spec_check(&it->dataset->spec, out, "map");
 }
 
-static int64_t count_filtered(const dt_pipe *p) {
+static int64_t count_filtered(const dt_dataset *p) {
     return dt_count_of_input(p) == 0 ? 0 : DT_UNCOUNTED;
 }
 
@@ -52,10 +52,13 @@ static const dt_transform map_row = {
 dt_status *dt_dataset_build_filter(dt_dataset **out, const dt_dataset *in,
                                    const dt_example_function *f) {
     return dt_dataset_build(
-        out, &(dt_pipe_parts){&filter_row, &in->pipe, 1, f, dt_spec_copy(&in->pipe->spec)});
+        out,
+        &(dt_dataset){
+            .row = &filter_row, .in = &in, .n_in = 1, .args = f, .spec = dt_spec_copy(&in->spec)});
 }
 
 dt_status *dt_dataset_build_map(dt_dataset **out, const dt_dataset *in,
                                 const dt_example_function *f, dt_example_spec spec) {
-    return dt_dataset_build(out, &(dt_pipe_parts){&map_row, &in->pipe, 1, f, spec});
+    return dt_dataset_build(
+        out, &(dt_dataset){.row = &map_row, .in = &in, .n_in = 1, .args = f, .spec = spec});
 }

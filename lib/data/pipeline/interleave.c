@@ -18,7 +18,7 @@ struct state {
 };
 
 static dt_status *open(dt_iterator *it) {
-    const dt_example_function *x = it->pipe->args;
+    const dt_example_function *x = it->dataset->args;
     ((struct state *)it->state)->open = dt_alloc((size_t)x->cycle_length * sizeof(dt_iterator *));
     return NULL;
 }
@@ -32,7 +32,7 @@ static void advance(const dt_example_function *x, struct state *s) {
  * the next slot. */
 static dt_status *fill(dt_iterator *it, const dt_example_function *x, struct state *s) {
     dt_example example = {0};
-    dt_pipe *inner = NULL;
+    dt_dataset *inner = NULL;
     if (!s->dry) DT_TRY(dt_iterator_next_example(it->in[0], &example));
     s->dry |= example.n == 0;
     if (s->dry) {
@@ -42,7 +42,7 @@ static dt_status *fill(dt_iterator *it, const dt_example_function *x, struct sta
     dt_status *bad = x->expand(&example, x->user, &inner);
     dt_example_release(&example);
     if (!bad) bad = dt_iterator_open(&s->open[s->turn], inner, it->epoch, 0);
-    dt_pipe_unref(inner);
+    dt_dataset_unref(inner);
     s->n_open += bad == NULL;
     return bad;
 }
@@ -52,7 +52,7 @@ static dt_status *take(dt_iterator *it, const dt_example_function *x, struct sta
     DT_TRY(dt_iterator_next_example(s->open[s->turn], out));
     if (out->n > 0) {
         if (++s->taken == x->block_length) advance(x, s);
-        return dt_spec_check(&it->pipe->spec, out, "interleave");
+        return dt_spec_check(&it->dataset->spec, out, "interleave");
     }
     dt_iterator_close(s->open[s->turn]);
     s->open[s->turn] = NULL;
@@ -62,7 +62,7 @@ static dt_status *take(dt_iterator *it, const dt_example_function *x, struct sta
 }
 
 static dt_status *next(dt_iterator *it, dt_example *out) {
-    const dt_example_function *x = it->pipe->args;
+    const dt_example_function *x = it->dataset->args;
     struct state *s = it->state;
     while (out->n == 0 && (!s->dry || s->n_open > 0))
         DT_TRY(s->open[s->turn] ? take(it, x, s, out) : fill(it, x, s));
@@ -70,13 +70,13 @@ static dt_status *next(dt_iterator *it, dt_example *out) {
 }
 
 static void close(dt_iterator *it) {
-    const dt_example_function *x = it->pipe->args;
+    const dt_example_function *x = it->dataset->args;
     struct state *s = it->state;
     for (int64_t i = 0; s->open && i < x->cycle_length; i++) dt_iterator_close(s->open[i]);
     free(s->open);
 }
 
-static int64_t count(const dt_pipe *p) {
+static int64_t count(const dt_dataset *p) {
     int64_t n = dt_count_of_input(p);
     return n == 0 || n == DT_ENDLESS ? n : DT_UNCOUNTED;
 }
@@ -103,7 +103,9 @@ dt_status *dt_dataset_build_interleave(dt_dataset **out, const dt_dataset *in,
                                        dt_example_spec spec) {
     const dt_transform *row = files ? &read_files_row : &interleave_row;
     dt_status *s = check(x);
-    if (!s) return dt_dataset_build(out, &(dt_pipe_parts){row, &in->pipe, 1, x, spec});
+    if (!s)
+        return dt_dataset_build(
+            out, &(dt_dataset){.row = row, .in = &in, .n_in = 1, .args = x, .spec = spec});
     dt_example_function_release((void *)x);
     dt_spec_release(&spec);
     return s;

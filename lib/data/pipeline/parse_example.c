@@ -67,8 +67,8 @@ static dt_status *check(const dt_spec *f) {
 dt_status *dt_dataset_parse_example(dt_dataset **out, const dt_dataset *in, const dt_spec *features,
                                     int n) {
     DT_LIVE(in);
-    DT_TRY(dt_pipeline_input(in, "parse_example"));
-    const dt_example_spec *from = &in->pipe->spec;
+    DT_TRY(dt_dataset_check_input(in, "parse_example"));
+    const dt_example_spec *from = &in->spec;
     if (from->n != 1 || from->c[0].type.dtype != DT_UINT8 || from->c[0].type.rank != 1)
         return dt_fail(DT_E_PIPELINE, NULL,
                        "parse_example: elements must be records, vectors of uint8 as "

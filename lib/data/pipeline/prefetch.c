@@ -16,12 +16,13 @@ static const dt_transform prefetch_row = {
 
 dt_status *dt_dataset_prefetch(dt_dataset **out, const dt_dataset *in, int64_t buffer_size) {
     DT_LIVE(in);
-    DT_TRY(dt_pipeline_input(in, "prefetch"));
+    DT_TRY(dt_dataset_check_input(in, "prefetch"));
     if (buffer_size < -1)
         return dt_fail(
             DT_E_PIPELINE, NULL,
             "prefetch: buffer_size must be at least 0, or -1 (chosen automatically), got %lld",
             (long long)buffer_size);
     return dt_dataset_build(
-        out, &(dt_pipe_parts){&prefetch_row, &in->pipe, 1, NULL, dt_spec_copy(&in->pipe->spec)});
+        out,
+        &(dt_dataset){.row = &prefetch_row, .in = &in, .n_in = 1, .spec = dt_spec_copy(&in->spec)});
 }

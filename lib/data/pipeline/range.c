@@ -9,7 +9,7 @@ struct range {
     int64_t start, stop, step;
 };
 
-static int64_t count(const dt_pipe *p) {
+static int64_t count(const dt_dataset *p) {
     const struct range *r = p->args;
     uint64_t span, step;
     if (r->step > 0 ? r->start >= r->stop : r->start <= r->stop) return 0;
@@ -21,9 +21,9 @@ static int64_t count(const dt_pipe *p) {
 }
 
 static dt_status *next(dt_iterator *it, dt_example *out) {
-    const struct range *r = it->pipe->args;
+    const struct range *r = it->dataset->args;
     const dt_type scalar = dt_scalar_type(DT_INT64);
-    if (it->at == count(it->pipe)) return NULL;
+    if (it->at == count(it->dataset)) return NULL;
     *out = dt_example_make(1);
     DT_TRY(dt_tensor_new(&out->tensor[0], &scalar));
     int64_t value = (int64_t)((uint64_t)r->start + (uint64_t)it->at * (uint64_t)r->step);
@@ -43,6 +43,7 @@ dt_status *dt_dataset_range(dt_dataset **out, int64_t start, int64_t stop, int64
     const struct range args = {start, stop, step};
     DT_TRY(dt_status_kept());
     if (step == 0) return dt_fail(DT_E_PIPELINE, NULL, "range: step cannot be 0");
-    return dt_dataset_build(out, &(dt_pipe_parts){&range_row, NULL, 0, &args,
-                                                  dt_spec_single(DT_ONLY_COMPONENT, &scalar)});
+    return dt_dataset_build(out, &(dt_dataset){.row = &range_row,
+                                               .args = &args,
+                                               .spec = dt_spec_single(DT_ONLY_COMPONENT, &scalar)});
 }

@@ -19,7 +19,7 @@ struct file {
 static void release_file(void *args) { free(((struct file *)args)->path); }
 
 static dt_status *open_file(dt_iterator *it) {
-    const struct file *f = it->pipe->args;
+    const struct file *f = it->dataset->args;
     return dt_records_open(it->state, f->path, &f->options);
 }
 
@@ -51,16 +51,17 @@ static dt_example_spec record_spec(void) {
 
 /* ---- many files ---- */
 
-static dt_status *expand(const dt_example *example, void *user, dt_pipe **out) {
+static dt_status *expand(const dt_example *example, void *user, dt_dataset **out) {
     const dt_tensor *name = example->tensor[0];
     dt_str path = {0};
     dt_str_add(&path, name->data, (size_t)name->type.dim[0]);
     const struct file args = {dt_str_take(&path), *(const dt_record_options *)user};
-    return dt_pipe_create(out, &(dt_pipe_parts){&file_row, NULL, 0, &args, record_spec()});
+    return dt_dataset_build(out,
+                            &(dt_dataset){.row = &file_row, .args = &args, .spec = record_spec()});
 }
 
 static dt_status *check(const dt_dataset *names, const dt_file_options *o) {
-    const dt_example_spec *spec = &names->pipe->spec;
+    const dt_example_spec *spec = &names->spec;
     if (spec->n != 1 || spec->c[0].type.dtype != DT_UINT8 || spec->c[0].type.rank != 1)
         return dt_fail(DT_E_PIPELINE, NULL,
                        "read_files: elements must be names of files, vectors of uint8 as "
@@ -74,7 +75,7 @@ dt_status *dt_dataset_read_files(dt_dataset **out, const dt_dataset *names,
                                  const dt_file_options *options) {
     DT_LIVE(names);
     const dt_file_options o = options ? *options : (dt_file_options){0};
-    DT_TRY(dt_pipeline_input(names, "read_files"));
+    DT_TRY(dt_dataset_check_input(names, "read_files"));
     DT_TRY(check(names, &o));
     dt_record_options *kept = dt_alloc(sizeof *kept);
     *kept =

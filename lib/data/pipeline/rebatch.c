@@ -59,14 +59,14 @@ static int64_t rows_of(const dt_example_list *parts) {
 }
 
 static dt_status *next(dt_iterator *it, dt_example *out) {
-    const struct rebatch *a = it->pipe->args;
+    const struct rebatch *a = it->dataset->args;
     struct state *x = it->state;
     dt_example_list parts = {0};
     int64_t size = a->sizes[it->at % a->n];
     if (it->in[0]->ended) return NULL;
     if (size == 0)
         return x->example.n ? dt_example_slice(&x->example, 0, 0, out)
-                            : dt_spec_empty_example(&it->pipe->spec, out);
+                            : dt_spec_empty_example(&it->dataset->spec, out);
     dt_status *s = collect(it, x, size, &parts);
     if (!s && parts.n > 0 && (!a->drop || rows_of(&parts) == size))
         s = dt_examples_join(parts.v, parts.n, out);
@@ -96,13 +96,16 @@ static int64_t known_rows(const dt_example_spec *in, const struct rebatch *a) {
     return known ? size : DT_UNKNOWN_DIM;
 }
 
-dt_status *dt_pipe_rebatch(dt_pipe **out, dt_pipe *in, const int64_t *sizes, int n,
-                           bool drop_remainder) {
+dt_status *dt_dataset_add_rebatch(dt_dataset **out, const dt_dataset *in, const int64_t *sizes,
+                                  int n, bool drop_remainder) {
     struct rebatch args = {dt_alloc((size_t)n * sizeof *sizes), n, drop_remainder};
     memcpy(args.sizes, sizes, (size_t)n * sizeof *sizes);
-    return dt_pipe_create(
-        out, &(dt_pipe_parts){&rebatch_row, &in, 1, &args,
-                              dt_spec_with_rows(&in->spec, known_rows(&in->spec, &args))});
+    return dt_dataset_build(
+        out, &(dt_dataset){.row = &rebatch_row,
+                           .in = &in,
+                           .n_in = 1,
+                           .args = &args,
+                           .spec = dt_spec_with_rows(&in->spec, known_rows(&in->spec, &args))});
 }
 
 static dt_status *check_sizes(const int64_t *sizes, int n) {
@@ -122,10 +125,8 @@ dt_status *dt_dataset_rebatch(dt_dataset **out, const dt_dataset *in, const int6
                               bool drop_remainder) {
     DT_LIVE(in);
     int64_t ignored;
-    dt_pipe *p;
-    DT_TRY(dt_pipeline_input(in, "rebatch"));
+    DT_TRY(dt_dataset_check_input(in, "rebatch"));
     DT_TRY(check_sizes(sizes, n));
-    DT_TRY(dt_spec_rows(&in->pipe->spec, &ignored));
-    DT_TRY(dt_pipe_rebatch(&p, in->pipe, sizes, n, drop_remainder));
-    return dt_dataset_adopt(out, p);
+    DT_TRY(dt_spec_rows(&in->spec, &ignored));
+    return dt_dataset_add_rebatch(out, in, sizes, n, drop_remainder);
 }

@@ -13,7 +13,7 @@ struct even {
 
 /* The state is the example that is being cut. */
 static dt_status *next(dt_iterator *it, dt_example *out) {
-    int64_t n = ((const struct even *)it->pipe->args)->n;
+    int64_t n = ((const struct even *)it->dataset->args)->n;
     dt_example *x = it->state;
     if (it->at % n == 0) {
         dt_example_release(x);
@@ -25,7 +25,7 @@ static dt_status *next(dt_iterator *it, dt_example *out) {
 
 static void close(dt_iterator *it) { dt_example_release(it->state); }
 
-static int64_t count(const dt_pipe *p) {
+static int64_t count(const dt_dataset *p) {
     int64_t n = dt_count_of_input(p), all;
     return n < 0 ? n : dt_mul_fits(n, ((const struct even *)p->args)->n, &all) ? all : DT_UNCOUNTED;
 }
@@ -39,20 +39,20 @@ static const dt_transform rebatch_even_row = {
     .close = close,
 };
 
-dt_status *dt_pipe_rebatch_even(dt_pipe **out, dt_pipe *in, int64_t n) {
+dt_status *dt_dataset_add_rebatch_even(dt_dataset **out, const dt_dataset *in, int64_t n) {
     const struct even args = {n};
     dt_example_spec spec;
     DT_TRY(dt_spec_divided(&in->spec, n, &spec));
-    return dt_pipe_create(out, &(dt_pipe_parts){&rebatch_even_row, &in, 1, &args, spec});
+    return dt_dataset_build(
+        out,
+        &(dt_dataset){.row = &rebatch_even_row, .in = &in, .n_in = 1, .args = &args, .spec = spec});
 }
 
 dt_status *dt_dataset_rebatch_even(dt_dataset **out, const dt_dataset *in, int64_t n) {
     DT_LIVE(in);
-    dt_pipe *p;
-    DT_TRY(dt_pipeline_input(in, "rebatch_even"));
+    DT_TRY(dt_dataset_check_input(in, "rebatch_even"));
     if (n < 1 || n > (1 << 20))
         return dt_fail(DT_E_PIPELINE, NULL, "rebatch_even: 1 to %d pieces, got %lld", 1 << 20,
                        (long long)n);
-    DT_TRY(dt_pipe_rebatch_even(&p, in->pipe, n));
-    return dt_dataset_adopt(out, p);
+    return dt_dataset_add_rebatch_even(out, in, n);
 }

@@ -12,7 +12,7 @@ struct state {
     int64_t passes; /* passes begun so far */
 };
 
-static int64_t count(const dt_pipe *p) {
+static int64_t count(const dt_dataset *p) {
     int64_t times = ((const struct repeat *)p->args)->count, n = dt_count_of_input(p), all;
     if (n == 0 || times == 0) return 0;
     if (n == DT_UNCOUNTED) return DT_UNCOUNTED;
@@ -26,13 +26,13 @@ static int64_t count(const dt_pipe *p) {
 static dt_status *begin_pass(dt_iterator *it, struct state *x) {
     dt_iterator_close(x->pass);
     x->pass = NULL;
-    return dt_iterator_open(&x->pass, it->pipe->in[0],
+    return dt_iterator_open(&x->pass, it->dataset->in[0],
                             it->epoch * 0x9e3779b97f4a7c15 + (uint64_t)x->passes++, 0);
 }
 
 /* An empty pass is the last one, because repeating nothing endlessly would not return. */
 static dt_status *next(dt_iterator *it, dt_example *out) {
-    const struct repeat *r = it->pipe->args;
+    const struct repeat *r = it->dataset->args;
     struct state *x = it->state;
     for (;;) {
         if (x->pass) {
@@ -59,8 +59,11 @@ static const dt_transform repeat_row = {
 
 dt_status *dt_dataset_repeat(dt_dataset **out, const dt_dataset *in, int64_t times) {
     DT_LIVE(in);
-    DT_TRY(dt_pipeline_input(in, "repeat"));
+    DT_TRY(dt_dataset_check_input(in, "repeat"));
     const struct repeat args = {times < 0 ? -1 : times};
-    return dt_dataset_build(
-        out, &(dt_pipe_parts){&repeat_row, &in->pipe, 1, &args, dt_spec_copy(&in->pipe->spec)});
+    return dt_dataset_build(out, &(dt_dataset){.row = &repeat_row,
+                                               .in = &in,
+                                               .n_in = 1,
+                                               .args = &args,
+                                               .spec = dt_spec_copy(&in->spec)});
 }

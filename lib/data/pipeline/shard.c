@@ -7,7 +7,7 @@ struct shard {
     int64_t shards, index;
 };
 
-static int64_t count(const dt_pipe *p) {
+static int64_t count(const dt_dataset *p) {
     const struct shard *a = p->args;
     int64_t n = dt_count_of_input(p);
     return n < 0 ? n : n / a->shards + (a->index < n % a->shards);
@@ -21,11 +21,11 @@ dt_status *dt_fail_hint(void) {
 }
 
 static dt_status *open(dt_iterator *it) {
-    return dt_pipe_is_hint(it->pipe) ? dt_fail_hint() : NULL;
+    return dt_dataset_is_hint(it->dataset) ? dt_fail_hint() : NULL;
 }
 
 static dt_status *next(dt_iterator *it, dt_example *out) {
-    const struct shard *a = it->pipe->args;
+    const struct shard *a = it->dataset->args;
     for (;; dt_example_release(out)) {
         DT_TRY(dt_iterator_next_example(it->in[0], out));
         if (out->n == 0 || (it->in[0]->at - 1) % a->shards == a->index) return NULL;
@@ -41,21 +41,24 @@ static const dt_transform shard_row = {
     .next = next,
 };
 
-bool dt_pipe_is_hint(const dt_pipe *p) {
+bool dt_dataset_is_hint(const dt_dataset *p) {
     return p->row == &shard_row && ((const struct shard *)p->args)->shards == DT_SHARD_HINT;
 }
 
-dt_status *dt_pipe_shard(dt_pipe **out, dt_pipe *in, int64_t shards, int64_t index) {
+dt_status *dt_dataset_add_shard(dt_dataset **out, const dt_dataset *in, int64_t shards,
+                                int64_t index) {
     const struct shard args = {shards, index};
-    return dt_pipe_create(out,
-                          &(dt_pipe_parts){&shard_row, &in, 1, &args, dt_spec_copy(&in->spec)});
+    return dt_dataset_build(out, &(dt_dataset){.row = &shard_row,
+                                               .in = &in,
+                                               .n_in = 1,
+                                               .args = &args,
+                                               .spec = dt_spec_copy(&in->spec)});
 }
 
 dt_status *dt_dataset_shard(dt_dataset **out, const dt_dataset *in, int64_t num_shards,
                             int64_t index) {
     DT_LIVE(in);
-    const struct shard args = {num_shards, index};
-    DT_TRY(dt_pipeline_input(in, "shard"));
+    DT_TRY(dt_dataset_check_input(in, "shard"));
     if (num_shards < 1 && num_shards != DT_SHARD_HINT)
         return dt_fail(DT_E_SHARD, NULL, "shard: num_shards must be at least 1, got %lld",
                        (long long)num_shards);
@@ -63,6 +66,5 @@ dt_status *dt_dataset_shard(dt_dataset **out, const dt_dataset *in, int64_t num_
         return dt_fail(DT_E_SHARD, NULL,
                        "shard: index must be from 0 to %lld, got %lld with num_shards %lld",
                        (long long)num_shards - 1, (long long)index, (long long)num_shards);
-    return dt_dataset_build(
-        out, &(dt_pipe_parts){&shard_row, &in->pipe, 1, &args, dt_spec_copy(&in->pipe->spec)});
+    return dt_dataset_add_shard(out, in, num_shards, index);
 }

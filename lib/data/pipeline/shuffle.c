@@ -21,7 +21,7 @@ struct state {
 };
 
 static dt_status *open(dt_iterator *it) {
-    const struct shuffle *a = it->pipe->args;
+    const struct shuffle *a = it->dataset->args;
     ((struct state *)it->state)->random =
         dt_random_stream(a->seed, "pipeline/shuffle", a->anew ? it->epoch : 0);
     return NULL;
@@ -39,7 +39,7 @@ static dt_status *fill(dt_iterator *it, struct state *x, int64_t most) {
 
 static dt_status *next(dt_iterator *it, dt_example *out) {
     struct state *x = it->state;
-    DT_TRY(fill(it, x, ((const struct shuffle *)it->pipe->args)->buffer));
+    DT_TRY(fill(it, x, ((const struct shuffle *)it->dataset->args)->buffer));
     if (x->buffer.n == 0) return NULL;
     uint64_t i = dt_random_below(&x->random, (uint64_t)x->buffer.n);
     *out = x->buffer.v[i];
@@ -64,10 +64,13 @@ dt_status *dt_dataset_shuffle(dt_dataset **out, const dt_dataset *in, int64_t bu
                               uint64_t seed, bool reshuffle_each_iteration) {
     DT_LIVE(in);
     const struct shuffle args = {buffer_size, seed, reshuffle_each_iteration};
-    DT_TRY(dt_pipeline_input(in, "shuffle"));
+    DT_TRY(dt_dataset_check_input(in, "shuffle"));
     if (buffer_size < 1 || buffer_size > INT32_MAX)
         return dt_fail(DT_E_PIPELINE, NULL, "shuffle: buffer_size must be from 1 to %d, got %lld",
                        INT32_MAX, (long long)buffer_size);
-    return dt_dataset_build(
-        out, &(dt_pipe_parts){&shuffle_row, &in->pipe, 1, &args, dt_spec_copy(&in->pipe->spec)});
+    return dt_dataset_build(out, &(dt_dataset){.row = &shuffle_row,
+                                               .in = &in,
+                                               .n_in = 1,
+                                               .args = &args,
+                                               .spec = dt_spec_copy(&in->spec)});
 }

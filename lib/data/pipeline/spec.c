@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/pipeline/pipe.h"
+#include "data/dataset.h"
 
 dt_example_spec dt_spec_make(int n) {
     return (dt_example_spec){n, dt_alloc((size_t)n * sizeof(dt_element_spec))};
@@ -145,4 +145,9 @@ dt_status *dt_spec_check(const dt_example_spec *s, const dt_example *example, co
                        dt_text_of(got).s, s->c[i].name, dt_text_of(want).s);
     }
     return NULL;
+}
+
+void dt_spec_public(const char *name, const dt_type *type, dt_spec *out) {
+    *out = (dt_spec){.name = name, .dtype = type->dtype, .rank = type->rank};
+    for (int i = 0; i < type->rank; i++) out->shape[i] = type->dim[i];
 }

@@ -6,26 +6,26 @@ struct part {
     int64_t count;
 };
 
-static int64_t count_taken(const dt_pipe *p) {
+static int64_t count_taken(const dt_dataset *p) {
     int64_t most = ((const struct part *)p->args)->count, n = dt_count_of_input(p);
     if (most < 0 || n == DT_UNCOUNTED) return most == 0 ? 0 : n;
     return n == DT_ENDLESS || n > most ? most : n;
 }
 
-static int64_t count_left(const dt_pipe *p) {
+static int64_t count_left(const dt_dataset *p) {
     int64_t first = ((const struct part *)p->args)->count, n = dt_count_of_input(p);
     if (first < 0) return 0;
     return n < 0 ? n : n > first ? n - first : 0;
 }
 
 static dt_status *take(dt_iterator *it, dt_example *out) {
-    int64_t most = ((const struct part *)it->pipe->args)->count;
+    int64_t most = ((const struct part *)it->dataset->args)->count;
     if (most >= 0 && it->at >= most) return NULL;
     return dt_iterator_next_example(it->in[0], out);
 }
 
 static dt_status *skip(dt_iterator *it, dt_example *out) {
-    int64_t first = ((const struct part *)it->pipe->args)->count;
+    int64_t first = ((const struct part *)it->dataset->args)->count;
     if (first < 0) return NULL;
     while (it->in[0]->at < first) {
         DT_TRY(dt_iterator_next_example(it->in[0], out));
@@ -52,10 +52,11 @@ static const dt_transform skip_row = {
 
 static dt_status *build(dt_dataset **out, const dt_dataset *in, int64_t count,
                         const dt_transform *row) {
-    DT_TRY(dt_pipeline_input(in, row->name));
+    DT_TRY(dt_dataset_check_input(in, row->name));
     const struct part args = {count < 0 ? -1 : count};
     return dt_dataset_build(
-        out, &(dt_pipe_parts){row, &in->pipe, 1, &args, dt_spec_copy(&in->pipe->spec)});
+        out, &(dt_dataset){
+                 .row = row, .in = &in, .n_in = 1, .args = &args, .spec = dt_spec_copy(&in->spec)});
 }
 
 dt_status *dt_dataset_take(dt_dataset **out, const dt_dataset *in, int64_t count) {

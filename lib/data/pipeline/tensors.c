@@ -13,20 +13,20 @@ static void release(void *args) {
     dt_example_release(&example);
 }
 
-static int64_t one(const dt_pipe *p) {
+static int64_t one(const dt_dataset *p) {
     (void)p;
     return 1;
 }
 
-static int64_t count_rows(const dt_pipe *p) { return ((const struct held *)p->args)->rows; }
+static int64_t count_rows(const dt_dataset *p) { return ((const struct held *)p->args)->rows; }
 
 static dt_status *next_whole(dt_iterator *it, dt_example *out) {
-    if (it->at == 0) *out = dt_example_ref(&((const struct held *)it->pipe->args)->example);
+    if (it->at == 0) *out = dt_example_ref(&((const struct held *)it->dataset->args)->example);
     return NULL;
 }
 
 static dt_status *next_row(dt_iterator *it, dt_example *out) {
-    const struct held *h = it->pipe->args;
+    const struct held *h = it->dataset->args;
     return it->at == h->rows ? NULL : dt_example_row(&h->example, it->at, out);
 }
 
@@ -48,7 +48,7 @@ static const dt_transform slices_row = {
 dt_status *dt_dataset_build_tensors(dt_dataset **out, dt_example *example, dt_example_spec spec) {
     const struct held args = {.example = *example};
     *example = (dt_example){0};
-    return dt_dataset_build(out, &(dt_pipe_parts){&tensors_row, NULL, 0, &args, spec});
+    return dt_dataset_build(out, &(dt_dataset){.row = &tensors_row, .args = &args, .spec = spec});
 }
 
 dt_status *dt_dataset_build_slices(dt_dataset **out, dt_example *example, dt_example_spec spec) {
@@ -62,5 +62,5 @@ dt_status *dt_dataset_build_slices(dt_dataset **out, dt_example *example, dt_exa
         return dt_note(s, "in dt_dataset_from_tensor_slices");
     }
     *example = (dt_example){0};
-    return dt_dataset_build(out, &(dt_pipe_parts){&slices_row, NULL, 0, &args, row});
+    return dt_dataset_build(out, &(dt_dataset){.row = &slices_row, .args = &args, .spec = row});
 }

@@ -22,7 +22,7 @@ static dt_status *next(dt_iterator *it, dt_example *out) {
 static void close(dt_iterator *it) { dt_example_release(&((struct state *)it->state)->example); }
 
 /* The number of rows in all, if it is known for each element; else DT_UNCOUNTED or DT_ENDLESS. */
-static int64_t count(const dt_pipe *p) {
+static int64_t count(const dt_dataset *p) {
     int64_t n = dt_count_of_input(p), rows, all;
     dt_status *s = dt_spec_rows(&p->in[0]->spec, &rows);
     dt_status_free(s);
@@ -41,7 +41,8 @@ static const dt_transform unbatch_row = {
 dt_status *dt_dataset_unbatch(dt_dataset **out, const dt_dataset *in) {
     DT_LIVE(in);
     dt_example_spec spec;
-    DT_TRY(dt_pipeline_input(in, "unbatch"));
-    DT_TRY(dt_spec_unbatched(&in->pipe->spec, &spec));
-    return dt_dataset_build(out, &(dt_pipe_parts){&unbatch_row, &in->pipe, 1, NULL, spec});
+    DT_TRY(dt_dataset_check_input(in, "unbatch"));
+    DT_TRY(dt_spec_unbatched(&in->spec, &spec));
+    return dt_dataset_build(out,
+                            &(dt_dataset){.row = &unbatch_row, .in = &in, .n_in = 1, .spec = spec});
 }

@@ -25,43 +25,38 @@ static void list_sizes(int64_t batch, int64_t n, int64_t first, int64_t *sizes) 
     }
 }
 
-static dt_status *cut(dt_pipe **out, dt_pipe *in, const dt_input_share *q, int64_t batch,
-                      dt_auto_shard_policy policy) {
+static dt_status *cut(dt_dataset **out, const dt_dataset *in, const dt_input_share *q,
+                      int64_t batch, dt_auto_shard_policy policy) {
     int64_t n = q->workers * q->replicas,
             first = policy == DT_AUTO_SHARD_DATA ? 0 : (int64_t)q->worker * q->replicas;
     if (batch < 1 || (policy == DT_AUTO_SHARD_DATA && q->options.rebatch == DT_REBATCH_EVEN))
-        return dt_pipe_rebatch_even(out, in, n);
+        return dt_dataset_add_rebatch_even(out, in, n);
     int64_t *sizes = dt_alloc((size_t)n * sizeof *sizes);
     list_sizes(batch, n, first, sizes);
-    dt_status *s = dt_pipe_rebatch(out, in, sizes, (int)n, false);
+    dt_status *s = dt_dataset_add_rebatch(out, in, sizes, (int)n, false);
     free(sizes);
     return s;
 }
 
 /* Files are shared before the batches are cut into pieces; under DATA the pieces are shared. */
-static dt_status *cut_and_share(dt_pipe **out, dt_pipe *in, const dt_input_share *q, int64_t batch,
-                                dt_auto_shard_policy policy) {
+static dt_status *cut_and_share(dt_dataset **out, const dt_dataset *in, const dt_input_share *q,
+                                int64_t batch, dt_auto_shard_policy policy) {
     bool after = policy == DT_AUTO_SHARD_DATA;
-    dt_pipe *shared, *pieces;
+    dt_dataset *made = NULL;
     dt_status *s = NULL;
-    if (after) shared = dt_pipe_ref(in);
-    else DT_TRY(dt_pipe_auto_shard(&shared, in, q, policy));
-    s = cut(&pieces, shared, q, batch, policy);
-    dt_pipe_unref(shared);
-    if (s || !after) {
-        *out = pieces;
-        return s;
-    }
-    s = dt_pipe_auto_shard(out, pieces, q, policy);
-    dt_pipe_unref(pieces);
+    if (!after) DT_TRY(dt_dataset_share(&made, in, q, policy));
+    s = cut(&made, after ? in : made, q, batch, policy);
+    if (!s && after) s = dt_dataset_share(&made, made, q, policy);
+    if (!s) return dt_dataset_replace(out, made);
+    dt_dataset_unref(made);
     return s;
 }
 
-dt_status *dt_pipe_for_worker(dt_pipe **out, dt_pipe *in, const dt_input_share *q) {
+dt_status *dt_dataset_cut(dt_dataset **out, const dt_dataset *in, const dt_input_share *q) {
     int64_t files, batch = 0;
     dt_auto_shard_policy policy = dt_resolve_policy(in, q, &files);
-    if (q->workers * q->replicas == 1) return dt_pipe_auto_shard(out, in, q, policy);
-    DT_TRY(dt_pipe_batch_size(in, &batch));
+    if (q->workers * q->replicas == 1) return dt_dataset_share(out, in, q, policy);
+    DT_TRY(dt_dataset_static_batch_size(in, &batch));
     return cut_and_share(out, in, q, batch, policy);
 }
 

@@ -9,27 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t count(const dt_pipe *p) {
+static int64_t count(const dt_dataset *p) {
     int64_t least = DT_ENDLESS;
     for (int i = 0; i < p->n_in; i++) {
-        int64_t n = dt_pipe_count(p->in[i]);
+        int64_t n = dt_dataset_cardinality(p->in[i]);
         if (n == DT_UNCOUNTED) return DT_UNCOUNTED;
         if (n >= 0 && (least == DT_ENDLESS || n < least)) least = n;
     }
     return least;
 }
 
-static int64_t batch_size(const dt_pipe *p) {
-    int64_t size = dt_pipe_search_batch(p->in[0]);
+static int64_t batch_size(const dt_dataset *p) {
+    int64_t size = dt_dataset_search_batch(p->in[0]);
     for (int i = 1; i < p->n_in; i++)
-        if (dt_pipe_search_batch(p->in[i]) != size) return DT_UNKNOWN_DIM;
+        if (dt_dataset_search_batch(p->in[i]) != size) return DT_UNKNOWN_DIM;
     return size;
 }
 
 static dt_status *next(dt_iterator *it, dt_example *out) {
-    dt_example all = dt_example_make(it->pipe->spec.n);
+    dt_example all = dt_example_make(it->dataset->spec.n);
     int at = 0;
-    for (int i = 0; i < it->pipe->n_in; i++) {
+    for (int i = 0; i < it->dataset->n_in; i++) {
         dt_example one;
         dt_status *s = dt_iterator_next_example(it->in[i], &one);
         if (s || one.n == 0) {
@@ -53,7 +53,7 @@ static char *path_of(int input, const char *name) {
     return dt_str_take(&path);
 }
 
-static dt_example_spec join_specs(dt_pipe *const *in, int n) {
+static dt_example_spec join_specs(const dt_dataset *const *in, int n) {
     int total = 0, at = 0;
     for (int i = 0; i < n; i++) total += in[i]->spec.n;
     dt_example_spec spec = dt_spec_make(total);
@@ -65,22 +65,19 @@ static dt_example_spec join_specs(dt_pipe *const *in, int n) {
 }
 
 dt_status *dt_dataset_zip(dt_dataset **out, const dt_dataset *const *in, int n) {
-    dt_pipe *pipes[DT_MOST_INPUTS];
     if (!in) return dt_fail(DT_E_PIPELINE, NULL, "zip: no data sets given");
     if (n < 1 || n > DT_MOST_INPUTS)
         return dt_fail(DT_E_PIPELINE, NULL, "zip: expected 1 to %d data sets, got %d",
                        DT_MOST_INPUTS, n);
-    for (int i = 0; i < n; i++) {
-        DT_TRY(dt_pipeline_input(dt_live(in[i]), "zip"));
-        pipes[i] = in[i]->pipe;
-    }
-    return dt_dataset_build(out, &(dt_pipe_parts){&zip_row, pipes, n, NULL, join_specs(pipes, n)});
+    for (int i = 0; i < n; i++) DT_TRY(dt_dataset_check_input(dt_live(in[i]), "zip"));
+    return dt_dataset_build(
+        out, &(dt_dataset){.row = &zip_row, .in = in, .n_in = n, .spec = join_specs(in, n)});
 }
 
 dt_status *dt_dataset_enumerate(dt_dataset **out, const dt_dataset *in, int64_t start) {
     DT_LIVE(in);
     dt_dataset *counted = NULL;
-    DT_TRY(dt_pipeline_input(in, "enumerate"));
+    DT_TRY(dt_dataset_check_input(in, "enumerate"));
     DT_TRY(dt_dataset_range(&counted, start, INT64_MAX, 1));
     dt_status *s = dt_dataset_zip(out, (const dt_dataset *const[]){counted, in}, 2);
     dt_dataset_unref(counted);

@@ -4,13 +4,11 @@
  * the parts agree. Parts may store an element with different types and at different positions;
  * after `map` they must agree.
  */
-#include "data/dataset.h"
+#include "data/parts.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "data/pipeline/pipe.h"
 
 /* ---- rows ---- */
 
@@ -49,7 +47,7 @@ dt_status *dt_rows_get(const dt_rows *r, int e, int64_t i, const void *whole, vo
 
 /* ---- opening the parts ---- */
 
-static dt_format_request request_part(const dt_dataset *d, dt_part p) {
+static dt_format_request request_part(const dt_parts *d, dt_part p) {
     const dt_rows *train = &d->rows[DT_PART_TRAIN];
     dt_format_request q = dt_dataset_request(&d->spec, p, d->arena);
     q.known = d->spec.stored;
@@ -61,11 +59,11 @@ static dt_format_request request_part(const dt_dataset *d, dt_part p) {
     return q;
 }
 
-static dt_status *open_rows(dt_dataset *d, dt_part p) {
+static dt_status *open_rows(dt_parts *d, dt_part p) {
     dt_rows *r = &d->rows[p];
     const dt_format_request q =
         d->spec.rows ? dt_dataset_request_rows(&d->spec, d->arena) : request_part(d, p);
-    if (dt_dataset_is_once(d)) r->x = dt_examples_in_order(d->spec.rows->once);
+    if (dt_parts_are_once(d)) r->x = dt_examples_in_order(d->spec.rows->once);
     else DT_TRY((d->spec.rows ? dt_records_open_part : d->spec.format->open_part)(&q, &r->x));
     if (d->spec.checks_all && r->x->encoded) DT_TRY(dt_examples_faults(r->x));
     if (d->spec.window.length > 0) DT_TRY(dt_windows_open(d, r));
@@ -76,7 +74,7 @@ static dt_status *open_rows(dt_dataset *d, dt_part p) {
 
 /* Opens all parts, so that all faults are reported in one run; missing files (66) come before bad
  * ones (65). */
-static dt_status *open_parts(dt_dataset *d) {
+static dt_status *open_parts(dt_parts *d) {
     dt_status *missing = NULL, *bad = NULL;
     if (d->spec.rows) return open_rows(d, DT_PART_TRAIN);
     for (dt_part p = 0; p < DT_PARTS; p++)
@@ -88,7 +86,7 @@ static dt_status *open_parts(dt_dataset *d) {
     return missing;
 }
 
-static void name_elements(dt_dataset *d) {
+static void name_elements(dt_parts *d) {
     const dt_examples *x = d->rows[DT_PART_TRAIN].x;
     d->n = x->n;
     d->element = dt_arena_array(d->arena, dt_element_spec, d->n);
@@ -105,13 +103,13 @@ static int find_stored(const dt_rows *r, const char *name) {
 
 /* Whether the plan of a part fails with the same fault as the plan of train, which has been
  * reported already. */
-static bool fails_like_train(const dt_dataset *d, const dt_rows *r, int e) {
+static bool fails_like_train(const dt_parts *d, const dt_rows *r, int e) {
     const dt_rows *train = &d->rows[DT_PART_TRAIN];
     return r != train && !train->plan[e] &&
            dt_type_equal(&train->stored[train->index[e]].type, &r->stored[r->index[e]].type);
 }
 
-static void find_elements(const dt_dataset *d, dt_rows *r) {
+static void find_elements(const dt_parts *d, dt_rows *r) {
     int *index = dt_arena_array(d->arena, int, d->n);
     for (int e = 0; e < d->n; e++) index[e] = find_stored(r, d->element[e].name);
     r->index = index;
@@ -120,7 +118,7 @@ static void find_elements(const dt_dataset *d, dt_rows *r) {
 }
 
 /* Plans all elements. An element with a fault in its steps gets the plan NULL. */
-static dt_status *plan_rows(dt_dataset *d, dt_rows *r) {
+static dt_status *plan_rows(dt_parts *d, dt_rows *r) {
     dt_status *s = NULL;
     find_elements(d, r);
     for (int e = 0; e < d->n; e++) {
@@ -138,7 +136,7 @@ static dt_status *differ(const dt_element_spec *x, const dt_type *here, const dt
                    x->file, x->name, dt_text_of(here).s, dt_text_of(train).s);
 }
 
-static dt_status *compare_types(const dt_dataset *d, const dt_rows *r) {
+static dt_status *compare_types(const dt_parts *d, const dt_rows *r) {
     dt_status *s = NULL;
     for (int e = 0; e < d->n; e++) {
         const dt_type *here = dt_map_plan_type(r->plan[e]),
@@ -149,7 +147,7 @@ static dt_status *compare_types(const dt_dataset *d, const dt_rows *r) {
     return s;
 }
 
-static void set_types(dt_dataset *d) {
+static void set_types(dt_parts *d) {
     for (int e = 0; e < d->n; e++) {
         const dt_type *t = dt_map_plan_type(d->rows[DT_PART_TRAIN].plan[e]);
         dt_type batch = {.dtype = t->dtype, .rank = t->rank + 1, .dim = {DT_BATCH}};
@@ -167,7 +165,7 @@ static void set_types(dt_dataset *d) {
 
 /* Makes a cache for the elements that have to be decoded; elements whose rows are all in memory
  * anyway need none. */
-static dt_example_cache *make_kept(const dt_dataset *d, const dt_rows *r) {
+static dt_example_cache *make_kept(const dt_parts *d, const dt_rows *r) {
     int64_t *bytes = dt_arena_array(d->arena, int64_t, d->n);
     for (int i = 0; i < d->n; i++) {
         const void *whole = NULL;
@@ -179,7 +177,7 @@ static dt_example_cache *make_kept(const dt_dataset *d, const dt_rows *r) {
                                                                  : DT_EXAMPLE_CACHE_AUTO);
 }
 
-static void keep_parts(dt_dataset *d) {
+static void keep_parts(dt_parts *d) {
     for (dt_part p = 0; p < DT_PARTS; p++) {
         dt_rows *r = &d->rows[p];
         const dt_rows *train = &d->rows[DT_PART_TRAIN];
@@ -210,7 +208,8 @@ static void add_part(const dt_rows *r, dt_data_bytes *b) {
     if (r->kept) b->coming += dt_example_cache_bytes(r->kept, rows);
 }
 
-dt_data_bytes dt_dataset_bytes(const dt_dataset *d) {
+dt_data_bytes dt_dataset_bytes(const dt_dataset *data) {
+    const dt_parts *d = dt_parts_of(data);
     dt_data_bytes b = {0};
     if (d->rows[DT_PART_TRAIN].x) add_part(&d->rows[DT_PART_TRAIN], &b);
     if (d->rows[DT_PART_VALIDATION].x && d->rows[DT_PART_VALIDATION].x != d->rows[DT_PART_TRAIN].x)
@@ -220,11 +219,11 @@ dt_data_bytes dt_dataset_bytes(const dt_dataset *d) {
 
 /* ---- creating and releasing ---- */
 
-static dt_status *prepare(dt_dataset *d) {
+static dt_status *prepare(dt_parts *d) {
     dt_status *s = NULL;
     DT_TRY(open_parts(d));
     name_elements(d);
-    DT_TRY(dt_dataset_split(d));
+    DT_TRY(dt_parts_split(d));
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->spec.window.length > 0 && d->rows[p].x) DT_TRY(dt_windows_list_rows(d, &d->rows[p]));
     for (dt_part p = 0; p < DT_PARTS; p++)
@@ -235,32 +234,21 @@ static dt_status *prepare(dt_dataset *d) {
         if (d->rows[p].x) dt_status_append(&s, compare_types(d, &d->rows[p]));
     if (s) return s;
     keep_parts(d);
-    DT_TRY(dt_dataset_hash_named(d));
-    DT_TRY(dt_dataset_check_named(d, d->spec.named_files));
+    DT_TRY(dt_parts_hash_named(d));
+    DT_TRY(dt_parts_check_named(d, d->spec.named_files));
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->rows[p].x) dt_status_append(&s, dt_rows_check_limits(d, &d->rows[p]));
     return s;
 }
 
-dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) {
-    dt_dataset *d = dt_alloc(sizeof *d);
-    *d = (dt_dataset){.refs = 1, .arena = dt_arena_create(), .spec = *spec};
-    if (spec->learned) d->learned = *spec->learned;
-    dt_status *s = prepare(d);
-    if (s) {
-        dt_dataset_unref(d);
-        return s;
-    }
-    dt_dataset_unref(*out);
-    *out = d;
-    return NULL;
-}
+/* ---- the source ---- */
 
-void dt_dataset_ref(dt_dataset *d) { d->refs++; }
+static int64_t count(const dt_dataset *d) { return dt_parts_of(d)->rows[DT_PART_TRAIN].count; }
 
-void dt_dataset_unref(dt_dataset *d) {
-    if (!DT_LAST(d)) return;
-    dt_pipe_unref(d->pipe);
+static int64_t batch_size(const dt_dataset *d) { return dt_parts_of(d)->spec.global_batch_size; }
+
+static void release(void *args) {
+    dt_parts *d = args;
     free(d->divided);
     dt_keeper_destroy(d->keeper);
     for (dt_part p = 0; p < DT_PARTS; p++)
@@ -273,7 +261,36 @@ void dt_dataset_unref(dt_dataset *d) {
         }
     dt_arena_destroy(d->arena);
     dt_arena_destroy(d->owned);
-    DT_RETIRE(d);
+}
+
+/* Has no `next`: a data set of its batches (dt_dataset_batches) reads the examples. */
+static const dt_transform parts_row = {
+    .name = "parts",
+    .args_size = sizeof(dt_parts),
+    .batch_size = batch_size,
+    .count = count,
+    .release = release,
+};
+
+dt_parts *dt_parts_of(const dt_dataset *d) {
+    static const dt_parts none;
+    return (dt_parts *)(dt_dataset_has_parts(d) ? d->args : &none);
+}
+
+bool dt_dataset_has_parts(const dt_dataset *d) { return d->row == &parts_row; }
+
+dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) {
+    dt_parts parts = {.arena = dt_arena_create(), .spec = *spec};
+    if (spec->learned) parts.learned = *spec->learned;
+    dt_dataset *d = dt_dataset_make(&(dt_dataset){.row = &parts_row, .args = &parts});
+    dt_parts *made = dt_parts_of(d);
+    dt_status *s = prepare(made);
+    if (s) {
+        dt_dataset_unref(d);
+        return s;
+    }
+    d->spec = dt_spec_copy(&(dt_example_spec){.n = made->n, .c = made->element});
+    return dt_dataset_replace(out, d);
 }
 
 /* Opens the data set that a fragment of YAML describes. The fragment becomes a source of its own,
@@ -294,7 +311,7 @@ static dt_status *open_fragment(dt_dataset **out, dt_arena *arena, const void *h
     DT_TRY(held ? dt_dataset_read_held(arena, tree, held, &spec)
                 : dt_dataset_read(arena, tree, "", 0, &spec));
     DT_TRY(dt_dataset_create(out, &spec));
-    (*out)->owned = arena;
+    dt_parts_of(*out)->owned = arena;
     return NULL;
 }
 

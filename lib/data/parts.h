@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The open data set of a job; only for use within lib/data. Any number of iterators read it in their
+ * own threads; it does not change meanwhile. */
+#ifndef DT_DATA_PARTS_H
+#define DT_DATA_PARTS_H
+
+#include "data/data.h"
+#include "data/map.h"
+
+/* ---- example_cache.c ---- */
+
+/*
+ * Decoded examples that stay in memory: the job's `cache`. The first thread that decodes an example
+ * writes it straight into the cache; from then on all threads read it there. Examples are cached as
+ * they are before `map`, so all iterators over the same files share one cache.
+ */
+#define DT_EXAMPLE_CACHE_AUTO ((int64_t)256 << 20) /* bytes per part, if the job has no `cache` */
+
+typedef struct dt_example_cache dt_example_cache;
+
+/* Makes a cache for `rows` examples with n elements of bytes[e] bytes each; 0: the element is in
+ * memory anyway. Returns NULL if that takes more than `limit` bytes or the memory cannot be
+ * allocated. */
+dt_example_cache *dt_example_cache_create(int64_t rows, int n, const int64_t *bytes, int64_t limit);
+void dt_example_cache_destroy(dt_example_cache *k); /* takes NULL */
+/* Bytes of the cache when all examples are in it. */
+int64_t dt_example_cache_bytes(const dt_example_cache *k, int64_t rows);
+/* Address of element e of an example in the cache, whether or not it has been filled. */
+void *dt_example_cache_place(const dt_example_cache *k, int e, int64_t row);
+bool dt_example_cache_has(dt_example_cache *k, int64_t row);
+/* Returns true to one thread only, which then decodes the example into the cache and calls
+ * dt_example_cache_filled with `right` set if that succeeded. Until then other threads decode the
+ * example into their own memory. */
+bool dt_example_cache_claim(dt_example_cache *k, int64_t row);
+void dt_example_cache_filled(dt_example_cache *k, int64_t row, bool right);
+
+/* ---- an open data set ---- */
+
+/* The rows of a part, as indices of the format's examples: [first, first + count), unless `row`
+ * lists them. With a validation split, validation shares the examples of train. */
+typedef struct dt_rows {
+    dt_examples *x; /* NULL: no such part */
+    int64_t first, count;
+    /* [count] indices of the format's examples, instead of the range; NULL: the range */
+    const uint32_t *row;
+    const dt_element_spec *stored; /* [elements] in the format's own order */
+    const int *index;              /* [elements] position of element i in `stored` */
+    const dt_map_plan **plan;      /* [elements] */
+    dt_example_cache *kept;        /* cache of decoded examples; NULL: none */
+    /* with dataset.window, where x has windows: the rows that they cover, each once; else NULL */
+    struct dt_rows *single;
+} dt_rows;
+
+/* The parts of a job's data set: the args of its source. */
+typedef struct dt_parts {
+    _Atomic uint32_t preparing; /* threads of all feeds that are filling a batch now */
+    dt_arena *arena;            /* holds everything below */
+    dt_arena *owned; /* arena of the spec, if the spec was made from a fragment; else NULL */
+    dt_dataset_spec spec;
+    int n;
+    dt_element_spec *element; /* [n] in the order of train */
+    dt_rows rows[DT_PARTS];
+    uint32_t *divided;  /* rows of train, then of validation, if a split needs a table; else NULL */
+    dt_learned learned; /* what steps of `map` learned */
+    /* [n_named] files that the job names besides its data, as written, with their SHA-256 */
+    dt_pair *named;
+    int n_named;
+    /* columns and faults kept beside rows that are read once, see rows_file.h; else NULL */
+    struct dt_keeper *keeper;
+} dt_parts;
+
+/* The parts of a data set; those of a data set that is not a job's are empty, and constant. */
+dt_parts *dt_parts_of(const dt_dataset *d);
+static inline bool dt_parts_are_once(const dt_parts *d) {
+    return d->spec.rows && d->spec.rows->once;
+}
+
+/* The request that opens the files of spec->rows with their format. */
+dt_format_request dt_dataset_request_rows(const dt_dataset_spec *spec, dt_arena *arena);
+/* Takes the tensors of all examples, (count, ...) each, in the form that dt_format_held takes as
+ * its args, allocated in the arena. *out: set after an error, too. */
+dt_status *dt_held_make(dt_arena *arena, const dt_example_spec *spec, const dt_example *examples,
+                        dt_examples **out) DT_MUST_USE;
+void dt_held_release(dt_examples *held); /* again: nothing happens */
+
+/* The index of row i of a part among the format's examples. */
+static inline int64_t dt_rows_number(const dt_rows *r, int64_t i) {
+    return r->row ? (int64_t)r->row[i] : r->first + i;
+}
+/* The index in a pass of an example that is counted over several, with `repeat`. */
+static inline int64_t dt_rows_in_pass(const dt_rows *r, int64_t example) {
+    return r->count > 0 ? example % r->count : example;
+}
+/* Applies `take`, then splits train (split.c). */
+dt_status *dt_parts_split(dt_parts *d) DT_MUST_USE;
+
+/* named_files.c: finds and hashes the files that steps of `map` and the format name. */
+dt_status *dt_parts_hash_named(dt_parts *d) DT_MUST_USE;
+/* See dt_dataset_check_named. */
+dt_status *dt_parts_check_named(const dt_parts *d, const char *then) DT_MUST_USE;
+
+/* ---- held_rows.c ---- */
+
+/* Replaces *x by its rows, held in memory, to be read in any order. once: their source, if they can
+ * be read only once; its `kept` then gives the columns of the chosen row. The caller closes *x in
+ * any case. */
+dt_status *dt_held_rows_open(dt_arena *arena, dt_examples **x, dt_row_source *once) DT_MUST_USE;
+void dt_held_rows_choose(dt_examples *held, int64_t row);
+
+/* ---- windows.c ---- */
+
+/* Replaces the rows of a part by windows over them, ordered by the time of their last rows. */
+dt_status *dt_windows_open(dt_parts *d, dt_rows *r) DT_MUST_USE;
+/* How many of the windows [0, first) end before the targets of the windows [first, all) begin. */
+int64_t dt_windows_before(const dt_examples *windows, int64_t first, int64_t all);
+/* Sets r->single. */
+dt_status *dt_windows_list_rows(dt_parts *d, dt_rows *r) DT_MUST_USE;
+/* The index, among the rows of a part, of the first row of element e of a window. */
+int64_t dt_windows_row(const dt_examples *windows, int e, int64_t window);
+
+/* The group of a window, and of a row by its index: the hash of the element `group`; 0: none. */
+uint64_t dt_windows_group(const dt_examples *windows, int64_t window);
+uint64_t dt_windows_group_of_row(const dt_examples *windows, int64_t row);
+/* The group of example i of a part; 0: its examples are not windows. */
+static inline uint64_t dt_rows_group(const dt_rows *r, int64_t i) {
+    return r->single ? dt_windows_group(r->x, dt_rows_number(r, i)) : 0;
+}
+
+/* Gets element e of row i of a part, as stored. `whole` comes from dt_rows_whole; if it is NULL,
+ * the row is read into `buffer`. */
+dt_status *dt_rows_get(const dt_rows *r, int e, int64_t i, const void *whole, void *buffer,
+                       const void **row) DT_MUST_USE;
+dt_status *dt_rows_whole(const dt_rows *r, int e, const void **whole) DT_MUST_USE;
+/* Bytes of a row of element e, as stored. */
+int64_t dt_rows_bytes(const dt_rows *r, int e);
+/* Plans the steps of element e for a part. A step that has to learn does so over the rows of train,
+ * so train must be planned first. */
+dt_status *dt_rows_plan(dt_parts *d, dt_rows *r, int e) DT_MUST_USE;
+/* Checks every row of a part against the limits that steps such as one_hot set for their input. */
+dt_status *dt_rows_check_limits(const dt_parts *d, const dt_rows *r) DT_MUST_USE;
+/* Like dt_rows_check_limits, for one stored row of element e; used for examples that are read
+ * once. */
+dt_status *dt_rows_check_row(const dt_rows *r, int e, int64_t i, const void *row) DT_MUST_USE;
+
+/* Keeps the columns of the row that has just been read, for rows that are read once. If the data
+ * set answers faults, keeps the fault, too, and returns NULL; else returns the fault. Takes
+ * ownership of the fault. */
+dt_status *dt_rows_keep_row(dt_parts *d, dt_status *fault) DT_MUST_USE;
+void dt_keeper_destroy(struct dt_keeper *k); /* takes NULL */
+
+#endif
