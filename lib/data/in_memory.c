@@ -35,12 +35,10 @@ static dt_type row_type(const dt_type *rows) {
     return t;
 }
 
-void dt_parameter_store_release(dt_examples *held) {
-    dt_example_release(&((held_part *)held)->rows);
-}
+void dt_held_release(dt_examples *held) { dt_example_release(&((held_part *)held)->rows); }
 
-dt_status *dt_parameter_store_make(dt_arena *arena, const dt_example_spec *spec,
-                                   const dt_example *examples, dt_examples **out) {
+dt_status *dt_held_make(dt_arena *arena, const dt_example_spec *spec, const dt_example *examples,
+                        dt_examples **out) {
     held_part *x = dt_arena_new(arena, held_part);
     x->rows = *examples;
     *out = &x->base;
@@ -88,7 +86,7 @@ static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *b
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
     static const dt_example_reader reader = {
-        .whole = whole, .at = read_example, .close = dt_parameter_store_release};
+        .whole = whole, .at = read_example, .close = dt_held_release};
     *out = (dt_examples *)r->args;
     (*out)->reader = &reader;
     return NULL;

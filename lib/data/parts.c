@@ -331,10 +331,10 @@ dt_status *dt_dataset_hold(dt_dataset **out, const dt_example_spec *spec,
                            const dt_example *examples, const char *format, va_list args) {
     dt_arena *arena = dt_arena_create();
     dt_examples *held;
-    dt_status *s = dt_parameter_store_make(arena, spec, examples, &held);
+    dt_status *s = dt_held_make(arena, spec, examples, &held);
     if (!s) s = open_fragment(out, arena, held, format, args);
     if (!s) return NULL;
-    dt_parameter_store_release(held);
+    dt_held_release(held);
     dt_arena_destroy(arena);
     return s;
 }
