@@ -121,8 +121,13 @@ $(BUILD)/headers: scripts/install-missing
 	@mkdir -p $(@D)
 	@CC='$(CC) $(CFLAGS)' scripts/install-missing check && touch $@
 
-$(OPS_H): scripts/op-header lib/op/ops.h $(wildcard lib/op/*.c)
+# The script leaves the header as it is where nothing differs, so a file of this build says when it ran.
+$(OPS_H): $(BUILD)/op-header
+	@test -f $@ || scripts/op-header
+$(BUILD)/op-header: scripts/op-header lib/op/ops.h $(wildcard lib/op/*.c)
 	scripts/op-header
+	@mkdir -p $(@D)
+	@touch $@
 
 # What every object needs before it is compiled for the first time.
 FIRST   := $(BUILD)/headers $(OPS_H)
