@@ -85,7 +85,7 @@ static const char *remember(dt_onnx *o, const char *key, const char *name) {
     return name;
 }
 
-/* The constant of that key; if it is new, its elements are read from `v`. */
+/* Returns the constant stored under that key. If it is new, its elements are taken from `v`. */
 static const char *constant(dt_onnx *o, const char *key, const dt_view *v) {
     const char *name = recall(o, key);
     if (name) return name;
@@ -105,7 +105,7 @@ const char *dt_onnx_ints(dt_onnx *o, const int64_t *v, int n) {
 
 const char *dt_onnx_int(dt_onnx *o, int64_t v) { return dt_onnx_ints(o, &v, 1); }
 
-/* The dtype in which a value is stored. */
+/* Returns the type in which the file stores values of a dtype. */
 static dt_dtype held_as(dt_dtype dtype) { return dtype == DT_BFLOAT16 ? DT_FLOAT32 : dtype; }
 
 static double nearest(dt_dtype dtype, double value) {
@@ -155,7 +155,7 @@ const char *dt_onnx_rows(dt_onnx *o, int64_t k) {
     return rows;
 }
 
-/* int64 (rank): the sizes of a type, when the graph runs. */
+/* Returns the name of a tensor, int64 (rank), that has the sizes of a type when the graph runs. */
 static const char *shape_of(dt_onnx *o, const dt_type *t) {
     if (!dt_type_has_batch(t)) return dt_onnx_ints(o, t->dim, t->rank);
     const char *kept = dt_arena_strdup(o->arena, dt_text_of_shape(t).s), *known = recall(o, kept);
@@ -241,8 +241,8 @@ dt_onnx_value dt_onnx_pad(dt_onnx *o, const dt_onnx_value *x, const int64_t *low
                             &t);
 }
 
-/* (.., n, ..) as (.., n, 1, ..), padded to (.., n, 1 + holes, ..), as (.., n (1 + holes), ..)
- * without the last holes. */
+/* Reshapes (.., n, ..) to (.., n, 1, ..), pads it to (.., n, 1 + holes, ..), reshapes it to (.., n
+ * (1 + holes), ..), and cuts off the last holes. */
 dt_onnx_value dt_onnx_spread(dt_onnx *o, const dt_onnx_value *x, int d, int64_t holes,
                              double value) {
     dt_type apart = x->type, joined = x->type;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element-wise ops. Tensors of inputs may lack dimensions that broadcasting adds: the result's
- * tensor has those that at least one input's tensor has.
+ * Element-wise ops. Tensors of inputs may lack dimensions that broadcasting adds. The result's
+ * tensor has every dimension that at least one input's tensor has.
  *
- * Functions that ONNX lacks are composed from those that it has, without losing digits near zero:
+ * Functions that ONNX lacks are composed of others, without losing digits near zero:
  *
  *     log_plus_one(x)           log(u) x / (u - 1) with u = 1 + x as it is rounded, and x where u
  *                               is 1 (Kahan)
@@ -36,7 +36,8 @@ dt_status *dt_onnx_elementwise(const dt_onnx_call *c, dt_onnx_value *out) {
     return NULL;
 }
 
-/* ONNX' Max and Min do not accept bools. */
+/* Writes a maximum or minimum. ONNX' Max and Min do not accept bools, so these use other
+ * operators. */
 dt_status *dt_onnx_extreme(const dt_onnx_call *c, dt_onnx_value *out) {
     if (c->node->type.dtype != DT_BOOL) return dt_onnx_elementwise(c, out);
     *out = result(c, dt_onnx_put2(c->onnx, c->of_bools, c->in[0].name, c->in[1].name));
@@ -64,7 +65,8 @@ dt_status *dt_onnx_compare(const dt_onnx_call *c, dt_onnx_value *out) {
     return NULL;
 }
 
-/* ONNX' Where accepts bools, but few runtimes implement that: (pred and a) or (b and not pred). */
+/* Writes a select. ONNX' Where accepts bools, but few runtimes implement that, so for bools it is
+ * written as (pred and a) or (b and not pred). */
 dt_status *dt_onnx_select(const dt_onnx_call *c, dt_onnx_value *out) {
     dt_onnx *o = c->onnx;
     const char *pred = c->in[0].name;
@@ -104,8 +106,8 @@ dt_status *dt_onnx_exponential_minus_one(const dt_onnx_call *c, dt_onnx_value *o
     return NULL;
 }
 
-/* Casts to the ONNX type with that many bits of the fraction and back: bfloat16 has 7, float16
- * 10. */
+/* Rounds by a cast to the ONNX type with that many bits in its fraction, and a cast back: bfloat16
+ * has 7, float16 has 10. */
 dt_status *dt_onnx_reduce_precision(const dt_onnx_call *c, dt_onnx_value *out) {
     enum { FLOAT16 = 10, BFLOAT16 = 16 };
     const dt_precision_attr *a = c->node->attr;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products: MatMul needs (batch.., rows, contracted) and (batch.., contracted, columns), Conv
- * (batch, features, spatial..) and (outputs, inputs, spatial..). Transpose and Reshape bring
- * operands into this form, and the result back; those that change nothing are left out.
+ * Products. MatMul needs operands (batch.., rows, contracted) and (batch.., contracted, columns).
+ * Conv needs (batch, features, spatial..) and (outputs, inputs, spatial..). Transpose and Reshape
+ * bring operands into this form, and the result back. Those that would change nothing are left out.
  */
 #include "export/onnx/forms.h"
 #include "op/dot_general.h"
@@ -11,7 +11,7 @@
 
 /* ---- dot_general ---- */
 
-/* One operand: its dimensions by role, in order. */
+/* An operand of a product: its dimensions, listed by what they are used for. */
 typedef struct operand {
     int8_t perm[DT_MAX_RANK];
     int n_batch, n_free, n_contract;
@@ -26,7 +26,8 @@ static void add_free(operand *p, int rank, const int8_t *batch, const int8_t *co
     }
 }
 
-/* Batch, free, contracted; of the right operand batch, contracted, free. */
+/* Arranges the dimensions of an operand: batch, free, contracted for the left one; batch,
+ * contracted, free for the right one. */
 static operand operand_of(const dt_dot_attr *a, int rank, bool right) {
     const int8_t *batch = right ? a->rhs_batch : a->lhs_batch,
                  *contract = right ? a->rhs_contract : a->lhs_contract;
@@ -44,7 +45,8 @@ static int64_t product_of(const int64_t *dim, int n) {
     return p;
 }
 
-/* Joins the dimensions of each role: (batch.., n, m). Batch dimensions are kept. */
+/* Joins the free dimensions to one and the contracted dimensions to one: (batch.., n, m). Batch
+ * dimensions are kept. */
 static dt_onnx_value as_matrix(dt_onnx *o, const dt_onnx_value *x, const operand *p, int n_first) {
     dt_onnx_value y = dt_onnx_transpose(o, x, p->perm);
     dt_type t = y.type;
@@ -69,7 +71,8 @@ dt_status *dt_onnx_dot(const dt_onnx_call *c, dt_onnx_value *out) {
     operand left = operand_of(a, x.type.rank, false), right = operand_of(a, w.type.rank, true);
     if (a->n_batch + 2 > DT_MAX_RANK)
         return dt_onnx_no_form(c->node, "%d dimensions in step are too many", a->n_batch);
-    /* MatMul takes (.., rows, contracted) with one matrix */
+    /* MatMul can multiply (.., rows, contracted) by a single matrix, so the left operand keeps its
+     * dimensions */
     bool keeps_rows = a->n_batch == 0 && a->n_contract == 1 && left.n_free > 0;
     x = keeps_rows ? dt_onnx_transpose(o, &x, left.perm) : as_matrix(o, &x, &left, left.n_free);
     w = as_matrix(o, &w, &right, right.n_contract);
@@ -101,8 +104,8 @@ static void undo(int8_t *perm, int n) {
     memcpy(perm, back, (size_t)n);
 }
 
-/* Dilates and pads the input before Conv where Conv cannot: it can only add elements, after
- * dilation. */
+/* Dilates and pads the input before Conv if Conv itself cannot: it can only add elements, and does
+ * that after dilation. */
 static dt_onnx_value prepare(dt_onnx *o, const dt_onnx_value *x, const dt_convolution_attr *a,
                              int64_t *pads) {
     int64_t low[DT_MAX_RANK] = {0}, high[DT_MAX_RANK] = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows by their numbers. Negative numbers count from the last row, as here; a number out of
- * range is an error when the file is run. */
+/* Ops that read and change rows by their numbers. Negative numbers count from the last row, as in
+ * dtrain. A number out of range is an error when the file is run. */
 #include "export/onnx/forms.h"
 
 static dt_onnx_value row_numbers(const dt_onnx_call *c, int i) {
@@ -18,7 +18,8 @@ dt_status *dt_onnx_gather(const dt_onnx_call *c, dt_onnx_value *out) {
     return NULL;
 }
 
-/* Zeros, to which each row is added; numbers are (.., 1). */
+/* Writes a scatter_add: each row is added to a tensor of zeros. Row numbers have the shape (..,
+ * 1). */
 dt_status *dt_onnx_scatter_add(const dt_onnx_call *c, dt_onnx_value *out) {
     dt_onnx *o = c->onnx;
     dt_type t = c->node->type;

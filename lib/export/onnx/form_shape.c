@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* One number, repeated to the type. */
+/* Writes a constant: one number, which is repeated to fill the type. */
 dt_status *dt_onnx_constant_form(const dt_onnx_call *c, dt_onnx_value *out) {
     const dt_constant_attr *a = c->node->attr;
     *out = (dt_onnx_value){.name = dt_onnx_scalar(c->onnx, a->type.dtype, a->value),
@@ -13,7 +13,8 @@ dt_status *dt_onnx_constant_form(const dt_onnx_call *c, dt_onnx_value *out) {
     return NULL;
 }
 
-/* (n, 1, ..): dimensions before and after the axis are repeated. */
+/* Writes an iota as a tensor (n, 1, ..). Dimensions before and after the axis are added by
+ * broadcasting. */
 dt_status *dt_onnx_iota(const dt_onnx_call *c, dt_onnx_value *out) {
     dt_onnx *o = c->onnx;
     const dt_iota_attr *a = c->node->attr;
@@ -39,7 +40,7 @@ dt_status *dt_onnx_iota(const dt_onnx_call *c, dt_onnx_value *out) {
     return NULL;
 }
 
-/* A type without its leading dimensions of size 1. */
+/* Returns the type without its leading dimensions of size 1. */
 static dt_type without_ones(const dt_type *t) {
     int ones = 0;
     while (ones < t->rank && t->dim[ones] == 1) ones++;
@@ -52,7 +53,8 @@ static bool is_ordered(const dt_broadcast_attr *a, int rank) {
     return true;
 }
 
-/* Reshapes x to have size 1 in new dimensions; readers repeat it. */
+/* Writes a broadcast as a reshape that gives new dimensions size 1. The operators that read it
+ * repeat the values. */
 dt_status *dt_onnx_broadcast(const dt_onnx_call *c, dt_onnx_value *out) {
     const dt_broadcast_attr *a = c->node->attr;
     const dt_onnx_value *x = &c->in[0];

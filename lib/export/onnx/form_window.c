@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_window as pooling: pooled dimensions come last, after two others.
+ * Writes reduce_window as pooling. Pooled dimensions must come last, after exactly two others.
  *
  *     maximum   MaxPool, which ignores padding
  *     minimum   the negated maximum of the negated elements
@@ -11,7 +11,8 @@
 
 enum { LEAD = 2, MOST_POOLED = 3 };
 
-/* Unpooled dimensions, then pooled ones. Returns how many are pooled. */
+/* Lists the dimensions that are not pooled, then the pooled ones. Returns the number of pooled
+ * ones. */
 static int arrange(const dt_reduce_window_attr *a, int rank, int8_t *perm) {
     int pooled = 0, n = 0;
     for (int i = 0; i < rank; i++)
@@ -24,7 +25,7 @@ static int arrange(const dt_reduce_window_attr *a, int rank, int8_t *perm) {
     return pooled;
 }
 
-/* (.., pooled) as (n, m, pooled): exactly two dimensions lead. */
+/* Returns (.., pooled) as (n, m, pooled), with exactly two dimensions before the pooled ones. */
 static dt_type with_two_leading(const dt_type *t, int pooled) {
     int lead = t->rank - pooled;
     dt_type y = {.dtype = t->dtype, .rank = LEAD + pooled, .dim = {1, 1}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of forms, except those that are in ops' own rows. */
+/* The table of forms for ops whose own rows do not name an ONNX operator. */
 #include "export/onnx/forms.h"
 
 static const dt_onnx_form forms[] = {

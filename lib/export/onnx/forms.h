@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How ops of the table are written as ONNX operators. Those that ONNX has, with the same inputs,
- * say its name in their own rows (`onnx`); the others have a row in forms.c. An op without either
- * is decomposed first if its row says how (dt_decompose); otherwise it cannot be part of a model
- * that only computes outputs: NO_ONNX.
+ * How ops of the table are written as ONNX operators. If ONNX has an operator with the same inputs,
+ * the op's own row has its name (`onnx`). Other ops have a row in forms.c. An op with neither is
+ * decomposed first, if its row says how (dt_decompose). Otherwise the model cannot be exported:
+ * NO_ONNX.
  */
 #ifndef DT_ONNX_FORMS_H
 #define DT_ONNX_FORMS_H
@@ -21,26 +21,27 @@ typedef dt_status *dt_onnx_writer(const dt_onnx_call *c, dt_onnx_value *out);
 typedef struct dt_onnx_form {
     const dt_op *op;
     dt_onnx_writer *write;
-    const char *name;     /* ONNX' operator; NULL: there is none */
-    const char *of_bools; /* operator for bools if it is another one; else NULL */
-    bool moves;           /* its results are elements of its inputs, or already rounded */
+    const char *name;     /* name of ONNX' operator; NULL: there is none */
+    const char *of_bools; /* name of the operator for bools if it is another one; else NULL */
+    /* results need no rounding, because they are elements of the inputs or rounded already */
+    bool moves;
 } dt_onnx_form;
 bool dt_onnx_has_form(const dt_op *op);
-/* The form of a node's op. NO_ONNX: it has none. */
+/* Finds the form of a node's op. NO_ONNX: it has none. */
 dt_status *dt_onnx_form_of(const dt_node *n, dt_onnx_form *out) DT_MUST_USE;
 
-/* NO_ONNX: "op pad in conv2d: ..." */
+/* Returns a NO_ONNX error such as "op pad in conv2d: ...". */
 dt_status *dt_onnx_no_form(const dt_node *n, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 
-/* form_elementwise.c */
+/* writers in form_elementwise.c */
 dt_onnx_writer dt_onnx_elementwise, dt_onnx_extreme, dt_onnx_convert, dt_onnx_compare,
     dt_onnx_select, dt_onnx_rsqrt, dt_onnx_log_plus_one, dt_onnx_exponential_minus_one,
     dt_onnx_reduce_precision, dt_onnx_same;
-/* form_shape.c */
+/* writers in form_shape.c */
 dt_onnx_writer dt_onnx_constant_form, dt_onnx_iota, dt_onnx_broadcast, dt_onnx_reshape_form,
     dt_onnx_transpose_form, dt_onnx_reduce, dt_onnx_pad_form, dt_onnx_slice_form,
     dt_onnx_concatenate, dt_onnx_reverse, dt_onnx_dimension_size;
-/* form_product.c, form_window.c, form_rows.c */
+/* writers in form_product.c, form_window.c and form_rows.c */
 dt_onnx_writer dt_onnx_dot, dt_onnx_convolution, dt_onnx_windows, dt_onnx_gather,
     dt_onnx_scatter_add;
 

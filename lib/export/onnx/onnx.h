@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Models as ONNX files: a graph of one replica, with its arguments as inputs and its results as
- * outputs. Opset 18, IR version 8; weights are initializers by their paths, the batch is a
- * dimension named `batch`, nodes are named by their layers. Composites are written as their parts,
- * so that a reader needs only the operators of forms.c.
+ * outputs. The files have opset 18 and IR version 8. Weights are initializers named by their paths,
+ * the batch is a dimension named `batch`, and nodes are named by their layers. Composites are
+ * decomposed, so that a reader needs only common operators.
  */
 #ifndef DT_ONNX_ONNX_H
 #define DT_ONNX_ONNX_H
@@ -13,9 +13,10 @@
 typedef struct dt_onnx_request {
     const dt_graph *graph;
     const char *name; /* name of the model */
-    /* [graph->n_results] their names in the file; NULL: those of the graph */
+    /* [graph->n_results] names of the results in the file; NULL: the names that they have in the
+     * graph */
     const char *const *result;
-    const dt_pair *metadata; /* [n_metadata] */
+    const dt_pair *metadata; /* [n_metadata] keys and values */
     int n_metadata;
 } dt_onnx_request;
 

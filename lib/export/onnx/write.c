@@ -12,7 +12,7 @@ typedef struct writing {
     const dt_onnx_request *q;
     const dt_graph *g; /* the graph without composites */
     dt_onnx o;
-    dt_onnx_value *value; /* by node: its value */
+    dt_onnx_value *value; /* [nodes] the value of each node */
 } writing;
 
 /* ---- inputs and outputs ---- */
@@ -74,8 +74,8 @@ static dt_status *put_graph(writing *w) {
         w->value[a->node] = dt_onnx_value_of(a->name, t);
         if (t->rank > 0 && t->dim[0] == DT_BATCH) w->o.fed = a->name;
     }
-    /* Variables of training only, such as counters of random numbers, are left out, since
-     * readers warn about tensors that no node reads. */
+    /* leaves out variables that only training uses, such as counters of random numbers, since
+     * readers warn about tensors that no node reads */
     for (int i = 0; i < w->g->n_states; i++) {
         w->value[w->g->state[i].node] =
             dt_onnx_value_of(w->g->state[i].variable->path, &w->g->state[i].variable->type);
@@ -97,7 +97,7 @@ static dt_status *put_graph(writing *w) {
 
 /* ---- the file ---- */
 
-/* Protocol buffers end at 2 GiB. */
+/* Checks the size of the file. Protocol buffers cannot be larger than 2 GiB. */
 static dt_status *check_size(const dt_graph *g) {
     int64_t bytes = 64 << 20;
     for (int i = 0; i < g->n_states && bytes <= INT32_MAX; i++) {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the form of a program for a platform: when large values are computed piece by piece,
- * when equal blocks become a loop, and how sums are written.
+ * Chooses the form of a program for a platform: when large values are computed piece by piece, when
+ * equal blocks become a loop, and how sums are written.
  *
- * On CPUs, pieces stay in a cache, and a loop costs nothing. On a GPU a small piece does not
- * occupy the multiprocessors, and each iteration of a loop is launched separately, while the rest
- * of a step is one graph of kernels. Compiled for an H100, a step of GPT-2 (124 million
- * parameters, 12 blocks, batches of 8 x 1024) has 14,269 kernels with the rules for CPUs, 1,612 if
- * only the blocks are a loop, 1,000 with neither.
+ * On CPUs a piece stays in the cache, and a loop costs nothing. On a GPU a small piece does not
+ * keep all multiprocessors busy, and each iteration of a loop is launched separately, whereas the
+ * rest of a step is launched as one graph of kernels. Compiled for an H100, a step of GPT-2 (124
+ * million parameters, 12 blocks, batches of 8 x 1024) has 14,269 kernels with the rules for CPUs,
+ * 1,612 if only the blocks are a loop, 1,000 with neither.
  *
- * XLA on the CPU adds in the order of the text, one value after the other. Long sums in steps keep
- * their digits there, and are faster: steps of CNNs with BatchNormalization take 0.75 to 0.9 of
- * their time. Other compilers choose an order that suits the device.
+ * XLA on the CPU adds in the order of the text, one value after the other. If long sums are divided
+ * into steps, they lose fewer digits there and are faster: training steps of CNNs with
+ * BatchNormalization take 0.75 to 0.9 of the time. Other compilers choose an order that suits the
+ * device.
  */
 #include <string.h>
 #include <strings.h>
@@ -21,15 +22,15 @@
 static const struct {
     const char *platform;
     int fewest_blocks;
-    /* a value is large if it has more than 1 / part of a device's memory and more than DT_HLO_LARGE
-     * bytes; 0: more than DT_HLO_LARGE */
+    /* a value is large if it has more bytes than 1 / part of a device's memory, and more than
+     * DT_HLO_LARGE; 0: only the second counts */
     int part;
-    int64_t chain; /* see dt_hlo_request */
+    int64_t chain; /* the member `chain` of dt_hlo_request */
 } rows[] = {
     {"cuda", 48, 16, 0},
     {"rocm", 48, 16, 0},
-    /* XLA on the CPU: a step of a transformer takes 10 to 13 % longer as a loop of 6 blocks, and
-     * the same time with 16 */
+    /* measured with XLA on the CPU: as a loop, a step of a transformer takes 10 to 13 % longer with
+     * 6 blocks, and the same time with 16 */
     {"cpu", 8, 0, 512},
     {NULL, 8, 0, 0},
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Internal declarations of the room: from a graph to a text in which repeated blocks are loops.
+ * Internal declarations of this folder, which turns a graph into a text with loops for repeated
+ * blocks:
  *
- *     graph -> items (order.c)      nodes in the order of the text, so that a block's work stands
- *                                   together
+ *     graph -> items (order.c)      nodes in the order of the text, those of a block adjacent
  *           -> repeats (repeat.c)   runs of items that are the same block again and again
  *           -> stacks (stacks.c)    stacked values of all blocks: weights, values that the forward
- *           pass keeps, gradients
+ *                                   pass keeps, gradients
  *           -> text (write.c, loop.c, whole.c)
  */
 #ifndef DT_STABLEHLO_BLOCKS_H
@@ -15,15 +15,16 @@
 #include "op/stablehlo.h"
 #include "export/stablehlo/stablehlo.h"
 
-/* g without barriers that do not delay values depending on examples. */
+/* Returns g without barriers that only delay values which do not depend on examples. */
 dt_status *dt_drop_barriers(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
-/* g with products that have the same left operand joined to one: see products.c. */
+/* Returns g with products that have the same left operand joined to one (products.c). */
 dt_status *dt_hlo_join_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- steps of sequences ---- */
 
-/* g in which separate ops take and put each step of a sequence; NULL: g has no sequences. */
+/* Returns g with separate ops that read and write each time step of a sequence; NULL: g has no
+ * sequences. */
 dt_status *dt_hlo_number_steps(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 bool dt_hlo_takes_step(const dt_node *n);
 bool dt_hlo_puts_step(const dt_node *n);
@@ -35,10 +36,12 @@ bool dt_hlo_puts_step(const dt_node *n);
 typedef struct dt_hlo_frame {
     dt_hlo *hlo;
     int n, times, id;
-    /* [n] by operand: the value before the loop, inside its body, and for the next iteration */
+    /* [n] for each operand: the value before the loop, inside its body, and for the next
+     * iteration */
     dt_hlo_value *init, *now, *next;
 } dt_hlo_frame;
-/* Opens the body. hlo, n, times, init and the arrays must be set; next is set to now. */
+/* Opens the loop's body. The members hlo, n, times, init and the arrays must be set. Sets next to
+ * now. */
 void dt_hlo_frame_open(dt_hlo_frame *f);
 void dt_hlo_frame_close(dt_hlo_frame *f);
 dt_hlo_value dt_hlo_frame_result(const dt_hlo_frame *f, int i);
@@ -46,20 +49,23 @@ dt_hlo_value dt_hlo_frame_result(const dt_hlo_frame *f, int i);
 /* ---- pieces of composites ---- */
 
 typedef struct dt_hlo_pieces {
-    int n;        /* pieces */
+    int n;        /* number of pieces */
     int64_t size; /* size of the dimension that is divided */
     int in[DT_MAX_IN],
-        out; /* the dimension that is divided; -1: none; for out -1: the pieces are summed */
+        /* the dimension that is divided into pieces, for each input and output; -1: none. For an
+         * output, -1 means that the pieces are summed. */
+        out;
 } dt_hlo_pieces;
 typedef struct dt_hlo_sizes {
-    int64_t batch; /* rows of a batch: the value of B in shapes */
-    int64_t large; /* bytes; values up to this size are not divided */
+    int64_t batch; /* number of rows of a batch, which replaces B in shapes */
+    int64_t large; /* values of at most this many bytes are not divided */
 } dt_hlo_sizes;
-/* Whether node i is a composite that must be computed piece by piece, and the pieces. */
+/* Whether node i is a composite that must be computed piece by piece. Sets *out to the pieces. */
 bool dt_hlo_pieces_of(const dt_graph *g, int i, const dt_hlo_sizes *sizes, dt_hlo_pieces *out);
 dt_status *dt_hlo_write_pieces(dt_hlo *h, const dt_node *n, const dt_hlo_pieces *p,
                                const dt_hlo_call *c, dt_hlo_value *out) DT_MUST_USE;
-/* Decomposes ops of g that have no form and are not computed piece by piece. */
+/* Decomposes the ops of g that have no form in StableHLO, except those that are computed piece by
+ * piece. */
 dt_status *dt_decompose_but_pieces(const dt_graph *g, const dt_hlo_sizes *sizes,
                                    dt_graph **out) DT_MUST_USE;
 dt_status *dt_hlo_no_form(const dt_node *n) DT_MUST_USE;
@@ -71,31 +77,32 @@ bool dt_hlo_has_form(const dt_op *op);
 typedef struct dt_hlo_item {
     int node;
     int in[DT_MAX_IN];
-    /* depends on constants alone, or broadcasts a value that precedes all loops, so it is
-     * written again in each body that reads it */
+    /* the item depends only on constants, or broadcasts a value from before all loops, so it is
+     * written again in each loop body that reads it */
     bool light;
 } dt_hlo_item;
 
 typedef struct dt_hlo_order {
     const dt_graph *g;
-    /* items before `from` are arguments, states, and values that depend neither on examples nor on
-     * weights */
+    /* number of items; items before `from` are arguments, states, and values that depend neither on
+     * examples nor on weights */
     int n, from;
     dt_hlo_item *item;
-    int *arg, *state;     /* items, by argument and state of the graph */
-    int *result, *update; /* by result and by state; update -1: none */
+    int *arg, *state; /* item of each argument and each state of the graph */
+    /* item of each result, and of each state's new value; update -1: the state does not change */
+    int *result, *update;
 } dt_hlo_order;
 
 dt_hlo_order *dt_hlo_order_create(const dt_graph *g, dt_arena *arena);
 
 /* ---- repeats ---- */
 
-/* The source of a block's input. */
+/* Where the input of a block comes from; `at` is the number that goes with it. */
 typedef enum dt_hlo_source {
-    DT_HLO_INSIDE,  /* item number `at` of the block */
-    DT_HLO_CARRIED, /* carry `at`: computed by the previous block */
-    DT_HLO_SAME,    /* item `at`, which all blocks read */
-    DT_HLO_EACH     /* list `at`: an item for each block */
+    DT_HLO_INSIDE,  /* from item number `at` of the same block */
+    DT_HLO_CARRIED, /* from the previous block, by carry number `at` */
+    DT_HLO_SAME,    /* from item `at`, which all blocks read */
+    DT_HLO_EACH     /* from list number `at`, which has an item for each block */
 } dt_hlo_source;
 typedef struct dt_hlo_bind {
     dt_hlo_source from;
@@ -108,16 +115,18 @@ typedef struct dt_hlo_carry {
     int offset, init;
 } dt_hlo_carry;
 
-/* The repeat of items [first, first + n * period): n blocks. */
+/* A repeat: n blocks of `period` items each, items [first, first + n * period). */
 typedef struct dt_hlo_repeat {
     int first, n, period;
-    dt_hlo_bind (*bind)[DT_MAX_IN]; /* by offset */
+    /* for each item of a block, by offset: where its inputs come from */
+    dt_hlo_bind (*bind)[DT_MAX_IN];
     int n_carries, cap_carries, n_lists, cap_lists, n_same, cap_same;
     dt_hlo_carry *carry;
-    int **list; /* [n_lists][n] items */
-    /* [n_same] items that all blocks read; a light item is replaced by its inputs */
+    int **list; /* [n_lists][n] items of each list, one for each block */
+    /* [n_same] items that all blocks read; in place of a light item its inputs are listed */
     int *same;
-    /* by offset: the number in its attributes differs between blocks (dt_op's `numbered`) */
+    /* for each item of a block: whether the number in its attributes differs between blocks
+     * (`numbered` of dt_op) */
     bool *numbered;
 } dt_hlo_repeat;
 
@@ -128,38 +137,41 @@ typedef struct dt_hlo_repeats {
     dt_hlo_repeat *repeat;
 } dt_hlo_repeats;
 void dt_hlo_find_repeats(const dt_hlo_order *o, dt_arena *arena, dt_hlo_repeats *out);
-void dt_hlo_repeat_release(dt_hlo_repeat *r); /* Frees its arrays; its position and size stay. */
+/* Frees the arrays of the repeat; its position and size stay valid. */
+void dt_hlo_repeat_release(dt_hlo_repeat *r);
 void dt_hlo_repeats_release(dt_hlo_repeats *r);
-/* The repeat that item i is in and its block, or -1. */
+/* Returns the repeat that item i is in, or -1, and sets *block to its block. */
 int dt_hlo_repeat_of(const dt_hlo_repeats *r, int i, int *block, int *offset);
 
 /* ---- stacks ---- */
 
 typedef enum dt_hlo_stack_kind {
-    DT_HLO_FED,     /* states: an argument of the function */
-    DT_HLO_UPDATED, /* new values of the states of stack `of`, written to its memory */
-    DT_HLO_KEPT,    /* written by a loop, or by statements outside of loops */
-    DT_HLO_JOINED   /* items that are stacked where they are first needed */
+    DT_HLO_FED,     /* a stack of states, which is an argument of the function */
+    DT_HLO_UPDATED, /* the new values of the states in stack `of`, written to the same memory */
+    DT_HLO_KEPT,    /* a stack that a loop writes, or statements outside of loops */
+    DT_HLO_JOINED   /* items that are concatenated when the stack is first read */
 } dt_hlo_stack_kind;
 
 /* Values of one type that are stacked along a new first dimension. */
 typedef struct dt_hlo_stack {
     dt_hlo_stack_kind kind;
-    /* UPDATED: the stack of the states; FED: the stack of their new values, -1: none */
+    /* of an UPDATED stack: the stack of the states; of a FED stack: that of their new values; -1:
+     * none */
     int of, updated;
     int n, cap;
-    int *item;          /* [n] by row; -1: none */
-    dt_type type;       /* type of a row, concrete */
-    bool scratch;       /* has an additional row, for blocks that have nothing to write */
-    dt_hlo_value value; /* id -1: the stack has not been written to yet */
+    int *item;    /* [n] the item in each row; -1: no item */
+    dt_type type; /* type of a row, with the batch size in place of B */
+    /* the stack has one more row, which blocks write that have no row of their own */
+    bool scratch;
+    /* the current value of the stack; its id is -1 until the stack is first written */
+    dt_hlo_value value;
 } dt_hlo_stack;
 
 /* Rows of a stack that the blocks of a repeat read or write. */
 typedef struct dt_hlo_rows {
     int stack;
-    int *row; /* [n] by block; -1: none */
-    /* the value to be written: item `offset` of a block, or the input `carry`; carry -1: the
-     * item */
+    int *row; /* [n] the row of each block; -1: none */
+    /* the value to write: carry -1: item `offset` of a block; else the block's input `carry` */
     int offset, carry;
 } dt_hlo_rows;
 
@@ -167,25 +179,26 @@ typedef struct dt_hlo_plan {
     const dt_hlo_order *o;
     dt_arena *arena;
     int64_t batch;
-    const dt_hlo_group *group; /* [n_groups] existing stacks of states */
+    const dt_hlo_group *group; /* [n_groups] stacks of states that exist already */
     int n_groups;
     dt_hlo_repeats repeats;
     struct {
         int stack, row;
-    } * place;     /* by item; stack -1: in none */
-    bool *single;  /* by item: it is needed by itself, not only as a row */
-    bool *covered; /* by item: the loop that receives it writes its row */
+    } * place;     /* for each item: its stack and row; stack -1: it is in no stack */
+    bool *single;  /* for each item: whether it is needed as a separate value, not only as a row */
+    bool *covered; /* for each item: whether the loop that receives it writes its row */
     int n_stacks, cap_stacks;
     dt_hlo_stack *stack;
     struct dt_hlo_traffic {
-        dt_hlo_rows *read; /* by list */
+        dt_hlo_rows *read; /* for each list of the repeat: the rows that blocks read */
         int n_writes, cap_writes, n_lasts, cap_lasts;
         dt_hlo_rows *write;
-        int *last; /* offsets of items of the last block that are needed by themselves */
-    } * traffic;   /* by repeat */
+        int *last; /* offsets of the items of the last block that are needed as separate values */
+    } * traffic;   /* for each repeat: what its loop reads and writes */
 } dt_hlo_plan;
 
-void dt_hlo_plan_create(dt_hlo_plan *p); /* o, arena, batch, groups and repeats must be set */
+/* the members o, arena, batch, groups and repeats must be set */
+void dt_hlo_plan_create(dt_hlo_plan *p);
 void dt_hlo_plan_release(dt_hlo_plan *p);
 
 /* ---- text ---- */
@@ -194,42 +207,43 @@ typedef struct dt_hlo_writer {
     dt_hlo hlo;
     dt_hlo_sizes sizes;
     dt_hlo_plan plan;
-    dt_hlo_value *value;  /* by item; id -1: not written yet */
-    int n_undo, cap_undo; /* items of a body, which are forgotten at its end */
+    dt_hlo_value *value; /* for each item: its value in the text; id -1: it has not been written */
+    /* items that were written in the current body, which are unknown after its end */
+    int n_undo, cap_undo;
     struct {
         int item;
         dt_hlo_value before;
     } * undo;
     bool in_body;
-    dt_status *failed; /* the error of a value that was written when it was needed */
+    dt_status *failed; /* the error of an item that was written because another one needed it */
 } dt_hlo_writer;
 
-/* The value of item i: a light item is written again, a row is sliced from its stack; any other
- * item has been written. */
+/* Returns the value of item i. A light item is written again, and a row is sliced from its stack.
+ * Any other item must have been written. */
 dt_hlo_value dt_hlo_value_of(dt_hlo_writer *w, int item);
 void dt_hlo_set_value(dt_hlo_writer *w, int item, dt_hlo_value v);
-/* Writes an item with these inputs; NO_STABLEHLO. number: replaces the number in its attributes;
- * NULL: keeps it. */
+/* Writes an item with the given inputs. number: replaces the number in its attributes; NULL: keeps
+ * it. NO_STABLEHLO: the item's op has no form. */
 dt_status *dt_hlo_write_item(dt_hlo_writer *w, int item, const dt_hlo_value *in,
                              const dt_hlo_value *number) DT_MUST_USE;
 dt_type dt_hlo_type_of(const dt_hlo_plan *p, int item);
-/* The current value of the stack. */
+/* Returns the current value of a stack. */
 dt_hlo_value dt_hlo_stack_now(dt_hlo_writer *w, int stack);
-/* Reads a row of x, and replaces a row; row: a scalar. */
+/* Read a row of x, and replace a row of it. The row's number is a scalar. */
 dt_hlo_value dt_hlo_get_row(dt_hlo *h, dt_hlo_value x, dt_hlo_value row);
 dt_hlo_value dt_hlo_set_row(dt_hlo *h, dt_hlo_value x, dt_hlo_value v, dt_hlo_value row);
 dt_hlo_value dt_hlo_zeros(dt_hlo *h, const dt_type *type);
 /* Replaces the rows of a stack, beginning with row `first`. */
 void dt_hlo_set_rows(dt_hlo_writer *w, int stack, int first, dt_hlo_value v);
-/* The type of n stacked rows. */
+/* Returns the type of n stacked rows. */
 dt_type dt_hlo_stacked(const dt_type *row, int64_t n);
-/* Writes item i into its row of a stack, unless a loop does. */
+/* Writes item i into its row of a stack, unless a loop writes it. */
 void dt_hlo_put_row(dt_hlo_writer *w, int item);
-/* The stack from which a repeat reads rows: that of the new values if a block reads the row that it
- * will overwrite. */
+/* Returns the stack from which a repeat reads rows. It is the stack of the new values if a block
+ * reads the same row that it later overwrites. */
 int dt_hlo_read_from(const dt_hlo_plan *p, int repeat, const dt_hlo_rows *read);
 dt_status *dt_hlo_write_loop(dt_hlo_writer *w, int repeat) DT_MUST_USE;
-/* Whether all blocks can be written as one block over whole stacks: see whole.c. */
+/* Whether all blocks of a repeat can be written as one block over whole stacks (whole.c). */
 bool dt_hlo_is_whole(const dt_hlo_writer *w, int repeat);
 dt_status *dt_hlo_write_whole(dt_hlo_writer *w, int repeat) DT_MUST_USE;
 

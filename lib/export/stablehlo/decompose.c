@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expresses ops that a format lacks in other ops, by `decompose` of their rows. Before it, barriers
- * that a compiler has no use for are removed. */
+/* Replaces ops that a format lacks by other ops, with the function `decompose` of their rows. First
+ * removes barriers that are useless for a compiler. */
 #include "op/partition.h"
 #include "export/stablehlo/blocks.h"
 
 typedef struct target {
     bool (*has_form)(const dt_op *op);
-    /* composites up to these sizes are kept, to be computed piece by piece; NULL: none are */
+    /* sizes up to which composites are kept, to be computed piece by piece; NULL: none are kept */
     const dt_hlo_sizes *sizes;
 } target;
 
@@ -38,7 +38,7 @@ static bool lacks_any(const target *to, const dt_graph *g) {
     return false;
 }
 
-/* Repeats, since a composite may consist of others. */
+/* Decomposes again and again, since a composite may consist of other composites. */
 static dt_status *decompose(const dt_graph *g, target to, dt_graph **out) {
     dt_graph *now = NULL;
     DT_TRY(dt_rewrite(g, take_apart, &to, &now));
@@ -64,10 +64,10 @@ dt_status *dt_decompose_but_pieces(const dt_graph *g, const dt_hlo_sizes *sizes,
 /* ---- barriers ---- */
 
 typedef struct examples {
-    const bool *follows; /* by node: it depends on examples */
+    const bool *follows; /* [nodes] whether the node depends on examples */
 } examples;
 
-/* Removes barriers of pass/remat.c that wait for nothing, or that delay values which are the
+/* Removes a barrier of pass/remat.c if it waits for nothing, or if it delays values that are the
  * same for all examples, such as positions. */
 static dt_value without_barrier(const dt_rewrite_call *c) {
     const examples *e = c->user;

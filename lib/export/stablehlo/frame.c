@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frame of a loop: its counter is the first operand, from 0 on. */
+/* The parts of a loop that all loops have. Its first operand is a counter that begins with 0. */
 #include <string.h>
 
 #include "export/stablehlo/blocks.h"
@@ -18,7 +18,7 @@ static void put_types(dt_hlo *h, const dt_hlo_value *v, int n) {
     }
 }
 
-/* ^bb0(%7: T, %8: T): */
+/* Writes the head of a body: ^bb0(%7: T, %8: T): */
 static void open_block(dt_hlo_frame *f) {
     dt_str_puts(f->hlo->out, "    ^bb0(");
     for (int i = 0; i < f->n; i++) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A repeat as a loop:
+ * Writes a repeat as a loop:
  *
  *     %9:5 = "stablehlo.while"(%zero, carries, items of the last block, stacks,
  *                              what all blocks read, numbers) ({ counter < n }, {
  *         x = row r[counter] of a stack                  for each list
  *         the first block's statements
- *         a stack with another row r[counter]            for each value that is wanted later
+ *         a stack with another row r[counter]            for each value that is needed later
  *     })
  *
- * Row numbers are computed from the counter if all but a few are at equal distances, and looked up
- * in a table otherwise. States whose new values are written by the loop are read from the same
- * stack, before their row is overwritten: there is one copy of them.
+ * Row numbers are computed from the counter if all but a few are evenly spaced; otherwise they are
+ * looked up in a table. If the loop also writes the new values of states, there is only one stack
+ * for both: each row is read before it is overwritten.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,15 +24,16 @@ typedef struct loop {
     const dt_hlo_repeat *r;
     const struct dt_hlo_traffic *t;
     int n, cap;
-    dt_hlo_value *init, *now, *next; /* by operand, as in a frame */
+    dt_hlo_value *init, *now, *next; /* values of each operand, as in dt_hlo_frame */
     int carry, stack, same, number;  /* index of the first operand of each kind */
-    int *last;             /* by item of the last block that is needed later: its operand */
-    int n_stacks, *stacks; /* the stacks that are operands */
+    /* for each item of the last block that is needed later: the operand that has it */
+    int *last;
+    int n_stacks, *stacks; /* numbers of the stacks that are operands */
     dt_hlo_value counter;
-    dt_hlo_value *list; /* by list: the block's row */
-    dt_hlo_value *made; /* by offset */
+    dt_hlo_value *list; /* for each list: the row of the current block */
+    dt_hlo_value *made; /* for each item of the block, by offset: its value */
     int n_rows, cap_rows;
-    /* numbers of rows that are there; scratch -1: no block lacks a row */
+    /* row numbers that were computed already; scratch -1: every block has a row */
     struct {
         const int *row;
         int scratch;
@@ -40,7 +41,8 @@ typedef struct loop {
     } * rows;
 } loop;
 
-/* Exceptions from the rule that block i has row first + step * i. */
+/* How many blocks may have another row than the rule, which gives block i the row first + step *
+ * i. */
 enum { MOST_EXCEPTIONS = 4 };
 typedef struct rule {
     int first, step, n, block[MOST_EXCEPTIONS];
@@ -90,7 +92,7 @@ static void add_stack(loop *l, int stack) {
     add_operand(l, dt_hlo_stack_now(l->w, stack));
 }
 
-/* dense<[1, 2]> of integers. */
+/* Writes a constant array of integers, such as dense<[1, 2]>. */
 static dt_hlo_value table(dt_hlo *h, dt_dtype dtype, const uint64_t *v, int n) {
     const dt_type t = dt_type_of(dtype, 1, (int64_t[]){n});
     dt_local_str text = {0};
@@ -100,7 +102,7 @@ static dt_hlo_value table(dt_hlo *h, dt_dtype dtype, const uint64_t *v, int n) {
                      dt_str_text(&text), n, dt_dtype_short(dtype));
 }
 
-/* The number in the attributes of a block at this offset. */
+/* Returns the number that the attributes of the item at this offset have in a block. */
 static uint64_t number_of(const loop *l, int offset, int block) {
     const dt_node *n = node_of(l, l->r->first + block * l->r->period + offset);
     uint64_t number;
@@ -116,7 +118,7 @@ static bool are_even(const loop *l, int offset) {
     return true;
 }
 
-/* The numbers in the attributes at this offset. */
+/* Returns a table of the numbers at this offset, one for each block. */
 static dt_hlo_value numbers_at(const loop *l, int offset) {
     DT_LOCAL uint64_t *v = dt_alloc(dt_size_mul((size_t)l->r->n, sizeof *v));
     for (int b = 0; b < l->r->n; b++) v[b] = number_of(l, offset, b);
@@ -154,8 +156,8 @@ static void list_operands(loop *l) {
 
 /* ---- rows ---- */
 
-/* Writes rows as a rule with a few exceptions, such as the first block, so that the text does not
- * grow with the number of blocks; false: they need a table. */
+/* Finds a rule with a few exceptions, such as the first block, that gives all row numbers. With a
+ * rule the text does not grow with the number of blocks. Returns false if the rows need a table. */
 static bool find_exceptions(const uint64_t *v, int n, rule *out) {
     const int middle = n / 2;
     *out = (rule){.step = (int)v[middle] - (int)v[middle - 1]};
@@ -173,7 +175,7 @@ static dt_hlo_value look_up(const loop *l, const uint64_t *v) {
     return dt_hlo_get_row(h, table(h, DT_INT32, v, l->r->n), l->counter);
 }
 
-/* first + step * counter */
+/* Writes first + step * counter. */
 static dt_hlo_value even_row(const loop *l, int first, int step) {
     dt_hlo *h = hlo_of(l);
     dt_hlo_value x = l->counter;
@@ -200,7 +202,7 @@ static bool lacks_rows(const loop *l, const int *row) {
     return false;
 }
 
-/* The row number of a block; `scratch` if the block has none. */
+/* Returns the row number of the current block; `scratch` is used for blocks without a row. */
 static dt_hlo_value row_number(loop *l, const int *row, int scratch) {
     const int n = l->r->n, missing = lacks_rows(l, row) ? scratch : -1;
     rule even;
@@ -226,7 +228,8 @@ static void read_rows(loop *l) {
     }
 }
 
-/* Writes rows: incoming values before a block's statements, results after them. */
+/* Writes rows of stacks: with `incoming` the values that a block received, before its statements;
+ * else its results, after them. */
 static void write_rows(loop *l, bool incoming) {
     for (int i = 0; i < l->t->n_writes; i++) {
         const dt_hlo_rows *write = &l->t->write[i];
@@ -251,7 +254,8 @@ static dt_hlo_value input_of(const loop *l, int offset, int k) {
     return dt_hlo_value_of(l->w, b->at);
 }
 
-/* The number of the block at this offset: computed if possible, else the next operand. */
+/* Returns the number of the current block at this offset: computed from the counter if possible,
+ * else the next operand. */
 static dt_hlo_value block_number(const loop *l, int offset, int *operand) {
     dt_hlo *h = hlo_of(l);
     if (!are_even(l, offset)) return dt_hlo_get_row(h, l->now[(*operand)++], l->counter);

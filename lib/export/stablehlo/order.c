@@ -4,17 +4,17 @@
  * sequences of statements. So the statements of a block must be adjacent, and in the same order in
  * every block:
  *
- *     1  what depends on neither examples nor weights (positions, learning rates), once for all
- *     2  the forward pass: what results need, as soon as it can be made, and of several values the
- *        one that fewest others wait for
- *     3  the backward pass and updates likewise, beginning with the gradient of the loss. So a
- *        gradient of a weight, and its update if that waits for nothing else, comes before the
- *        gradient that goes on to the block below
+ *     1  values that depend on neither examples nor weights (positions, learning rates)
+ *     2  the forward pass: the values that results need, each as soon as possible; of several
+ *        values, the one that fewest others wait for comes first
+ *     3  the backward pass and updates in the same way, beginning with the gradient of the loss. So
+ *        a weight's gradient, and its update if that waits for nothing else, come before the
+ *        gradient for the block below
  *
- * Other values are written when they are first needed. Values that depend on weights only
- * (gathered or converted weights) are computed again for the backward pass: otherwise a loop would
- * keep them for all blocks. A step of a mask is computed again for each reader, because two layers
- * may read it in different blocks.
+ * Other values are written when they are first needed. Values that depend on weights only (gathered
+ * or converted weights) are computed again for the backward pass: otherwise a loop would keep them
+ * for all blocks. A step of a mask is computed again for each reader, because two layers may read
+ * it in different blocks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +25,14 @@ typedef struct ordering {
     const dt_graph *g;
     dt_hlo_order *out;
     bool *needed, *forward, *flows, *drawn, *early, *light, *constant, *gradient, *fresh;
-    int *height, *waits; /* waits: number of inputs of this pass that have not been written */
-    int *item[2];        /* by node: its item, in the forward pass and behind it; -1 */
+    /* waits: number of the node's inputs in this pass that have not been written yet */
+    int *height, *waits;
+    int *item[2]; /* item of each node in the forward pass, and after it; -1: not written */
     int pass;
-    int *user, *users_at; /* user[users_at[i] .. users_at[i + 1]) read node i */
+    /* user[users_at[i]] to user[users_at[i + 1] - 1] are the nodes that read node i */
+    int *user, *users_at;
     int *heap, n_heap, cap_heap;
-    bool numbered; /* sequences are assembled step by step (steps.c) */
+    bool numbered; /* sequences are read and assembled by numbered steps (steps.c) */
     int *stack, cap_stack;
     dt_hlo_item *items;
     int cap_items;
@@ -46,8 +48,9 @@ static bool is_fed(const dt_node *n) {
     return n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE;
 }
 
-/* flows: it depends on examples. drawn: or on random numbers. light: it is cheap, and made of
- * nothing that is fed but scalars. early: it depends on neither examples nor weights. */
+/* Finds the properties of node i. flows: it depends on examples. drawn: it depends on examples or
+ * random numbers. light: it is cheap, and depends on no arguments except scalars. early: it depends
+ * on neither examples nor weights. */
 static void classify(ordering *o, int i) {
     const dt_node *n = node_at(o, i);
     dt_role role = n->op->role;
@@ -67,7 +70,8 @@ static void classify(ordering *o, int i) {
     o->early[i] &= !o->drawn[i] && (o->light[i] || !dt_type_has_batch(&n->type));
 }
 
-/* Finds single steps that are only broadcast over units, as a mask's are, and their broadcasts. */
+/* Finds single time steps that are only broadcast over units, like the steps of a mask, and their
+ * broadcasts. */
 static void find_fresh(ordering *o) {
     const int n = o->g->n_nodes;
     for (int i = 0; i < n; i++) o->fresh[i] = dt_hlo_takes_step(node_at(o, i));
@@ -100,8 +104,8 @@ static void find_needed(ordering *o) {
         }
 }
 
-/* Finds the gradient of the loss, from which the backward pass starts: the value that depends on
- * the forward pass and that most nodes wait for. */
+/* Finds the gradient of the loss, with which the backward pass begins. It is the value that depends
+ * on the forward pass and that most nodes wait for. */
 static void find_gradients(ordering *o) {
     int seed = -1;
     for (int i = 0; i < o->g->n_nodes; i++) {
@@ -135,11 +139,11 @@ static void list_users(ordering *o, dt_arena *arena) {
             o->user[at[input(o, i, k)]++] = i;
 }
 
-/* ---- the heap: the lowest first ---- */
+/* ---- the heap of nodes that can be written, the lowest first ---- */
 
 /* Whether node i is a time step of a sequence or, if steps are not numbered, a piece of a gradient.
- * Such nodes are written when no others can be, those with most waiting nodes first. Otherwise
- * statements of several steps would alternate and form no blocks. */
+ * Such nodes are written only when no others can be; those that most nodes wait for come first.
+ * Otherwise statements of several steps would alternate and form no blocks. */
 static bool is_piece(const ordering *o, int i) {
     return dt_hlo_takes_step(node_at(o, i)) ||
            (o->pass == 1 && !o->numbered && dt_pad_of(node_at(o, i)) != NULL);
@@ -191,7 +195,7 @@ static void put(ordering *o, int node) {
     out->n++;
 }
 
-/* Writes the node, after those of its inputs that have not been written. */
+/* Writes the node. First writes those of its inputs that have not been written. */
 static void demand(ordering *o, int node) {
     int n = 0;
     DT_GROW(o->stack, o->cap_stack, 1);

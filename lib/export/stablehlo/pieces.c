@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Composites with intermediate values much larger than their inputs and outputs are computed piece
- * by piece, in a loop: attention's scores are (B, N, T, S) where its inputs are (B, T, N, H). The
- * op's rule says how it may be split: along a factor, inputs that have it are cut, results that
- * have it are joined, and results that lack it are sums.
+ * by piece, in a loop: attention's scores are (B, N, T, S), but its inputs are only (B, T, N, H).
+ * The op's partition rule says how it may be split. If it is split along a factor, inputs that have
+ * the factor are cut, results that have it are joined, and results without it are sums.
  *
  *     attention, T = 8192 queries in 64 pieces:
  *         while i < 64 { y[128 i ..] = attention(q[128 i ..], k, v) }
@@ -28,13 +28,14 @@ static dt_status *parts_of(const dt_node *n, const dt_type *in, dt_graph **out) 
     return bad;
 }
 
-/* The inputs of one of n pieces. */
+/* Returns the inputs of one of n pieces. */
 static void cut_inputs(const dt_node *n, const dt_hlo_pieces *p, dt_type *in) {
     for (int k = 0; k < n->n_in; k++)
         if (p->in[k] >= 0) in[k].dim[p->in[k]] /= p->n;
 }
 
-/* Bytes of the largest value in one piece; -1: the op cannot be decomposed for these types. */
+/* Returns the bytes of the largest value in one piece; -1: the op cannot be decomposed for these
+ * types. */
 static int64_t largest_part(const dt_node *n, const dt_type *in, const dt_hlo_pieces *p) {
     dt_type type[DT_MAX_IN];
     dt_graph *parts = NULL;
@@ -54,7 +55,7 @@ static int64_t largest_part(const dt_node *n, const dt_type *in, const dt_hlo_pi
     return most;
 }
 
-/* The dimension that has the factor; -1: none; -2: it cannot be divided. */
+/* Returns the dimension that has the factor; -1: no dimension does; -2: it cannot be divided. */
 static int dimension_of(const int8_t *dims, unsigned shared, int rank, int factor) {
     int at = -1;
     for (int d = 0; d < rank; d++)
@@ -74,8 +75,8 @@ static bool cut_by(const dt_node *n, const dt_type *in, const dt_rule *rule, int
     return p->out != -2 && p->size > 1;
 }
 
-/* The number of equal pieces: the least power of two for which a piece has at most `limit` bytes.
- * Fewer, if `size` is not divisible by it. */
+/* Returns the number of equal pieces: the least power of two with which a piece has at most `limit`
+ * bytes, or fewer if `size` is not divisible by that. */
 static int count_pieces(int64_t size, int64_t bytes, int64_t limit) {
     int64_t n = 1;
     while (bytes / n > limit && size % (2 * n) == 0) n *= 2;
@@ -101,7 +102,7 @@ bool dt_hlo_pieces_of(const dt_graph *g, int node, const dt_hlo_sizes *sizes, dt
         dt_hlo_pieces p;
         if (!cut_by(n, in, &rule, f, &p)) continue;
         p.n = count_pieces(p.size, bytes, limit);
-        /* dividing by a factor that the large values lack does not make them smaller */
+        /* if the large values do not have the factor, dividing by it does not make them smaller */
         int64_t left = largest_part(n, in, &p);
         if (left >= 0 && left < least) {
             least = left;
@@ -111,7 +112,7 @@ bool dt_hlo_pieces_of(const dt_graph *g, int node, const dt_hlo_sizes *sizes, dt
     return out->n > 1;
 }
 
-/* The statements of a piece. */
+/* Writes the statements of one piece. */
 static dt_status *put_parts(dt_hlo *h, const dt_graph *g, const dt_hlo_value *in,
                             dt_hlo_value *out) {
     DT_LOCAL dt_hlo_value *value = dt_alloc(dt_size_mul((size_t)g->n_nodes, sizeof *value));
@@ -129,7 +130,7 @@ static dt_status *put_parts(dt_hlo *h, const dt_graph *g, const dt_hlo_value *in
     return bad;
 }
 
-/* x, and `piece` of it at `from` along dimension d. */
+/* Writes `piece` into x, at `from` along dimension d. */
 static dt_hlo_value put_piece(dt_hlo *h, dt_hlo_value x, dt_hlo_value piece, int d,
                               dt_hlo_value from) {
     dt_hlo_value in[2 + DT_MAX_RANK] = {x, piece}, zero = dt_hlo_like(h, from, 0);
@@ -145,7 +146,7 @@ dt_status *dt_hlo_write_pieces(dt_hlo *h, const dt_node *n, const dt_hlo_pieces 
         .hlo = h, .n = 2 + n->n_in, .times = p->n, .init = init, .now = now, .next = next};
     dt_type type[DT_MAX_IN], kept = c->type;
     dt_graph *parts = NULL;
-    /* sums in float32, so that there is one rounding instead of one for each piece */
+    /* sums are kept in float32, so that they are rounded once and not for each piece */
     if (p->out < 0 && dt_dtype_size(kept.dtype) < 4) kept.dtype = DT_FLOAT32;
     for (int k = 0; k < n->n_in; k++) {
         init[2 + k] = c->in[k];

@@ -9,8 +9,9 @@
  *
  * One large product fills a device better than three small ones, and x is read once. Adjacent
  * dimensions of a kernel are treated as one, so kernels of (8, 2, 4) and (8, 3, 5) can be joined,
- * too. Kernels do not depend on examples. Products of successive layers, such as those of all
- * layers of a decoder with the output of one encoder, are not joined: see FARTHEST.
+ * too. Only kernels that do not depend on examples are joined. Products of successive layers, such
+ * as those of all layers of a decoder with the output of one encoder, are not joined (see
+ * FARTHEST).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,43 +21,50 @@
 #include "op/shapes.h"
 #include "pass/pass.h"
 
-/* The largest difference, in products, between the paths from two joined values to the end of the
- * step. When scores are expressed in ops and gated, attention's values have up to two products
- * fewer than queries; the next block is at least four products away. */
+/* Two products are joined only if the longest paths from them to the end of the step differ by at
+ * most this many products. If attention's scores are written as separate ops, the path from the
+ * values has up to two products fewer than that from the queries. The next block is at least four
+ * products away. */
 enum { FARTHEST = 2 };
 
 typedef struct products {
     const dt_graph *g;
-    bool *follows; /* by node: it depends on what is fed */
-    bool *inner;   /* by node: a sum that is a term of one other sum and nothing else */
-    int *uses;     /* by node */
-    int *ahead;    /* by node: number of products on the longest path to the end */
-    int *first;    /* by node: the first product of its group, at first itself; -1: no product */
-    int *next;     /* by product: the next one of the group; -1: it is the last */
-    int *last;     /* by node: the last product that it is the left operand of; -1: none */
-    int *group;    /* by node: the first product of the group that it is a kernel of; -1: none */
-    int64_t *at;   /* by product: where its part of the group's product begins */
-    bool *wanted;  /* by node: see ready() */
-    /* by node: its value in the new graph if it was computed early; for the first product of a
-     * group: the whole product */
+    bool *follows; /* [nodes] whether the node depends on arguments */
+    bool *inner;   /* [nodes] whether the node is a sum that is only a term of one other sum */
+    int *uses;     /* [nodes] how many nodes read the node */
+    int *ahead;    /* [nodes] number of products on the longest path from the node to the end */
+    /* [nodes] the first product of the node's group, at first the node itself; -1: it is no
+     * product */
+    int *first;
+    /* [nodes] for a product: the next product of its group; -1: it is the last one */
+    int *next;
+    int *last; /* [nodes] the last product whose left operand is the node; -1: none */
+    /* [nodes] the first product of the group in which the node is a kernel; -1: none */
+    int *group;
+    int64_t *at;  /* [nodes] for a product: where its part of the group's product begins */
+    bool *wanted; /* [nodes] used by ready() to mark what must be computed early */
+    /* [nodes] value of the node in the new graph if it was computed early; for the first product of
+     * a group, the whole product */
     dt_value *early;
 } products;
 
-/* ---- operands whose dimensions are seen as one ---- */
+/* ---- operands with several dimensions joined to one ---- */
 
-/* type: dimensions `axis` to `axis + n - 1` are joined to one; axis -1: none are */
+/* An operand's type, in which dimensions `axis` to `axis + n - 1` are treated as one. axis -1: none
+ * are. */
 typedef struct flat {
     dt_type type;
     int axis, n;
 } flat;
 
-/* A product with such operands, which may be concatenated with others along `axis`. */
+/* A product with such operands. Its kernel can be concatenated with others along `axis`. */
 typedef struct part {
     flat x[2];
     dt_dot_attr dot;
 } part;
 
-/* False: there are no dimensions, they are not adjacent, or the batch is among them. */
+/* Joins n dimensions. Returns false if n is 0, if they are not adjacent, or if the batch is among
+ * them. */
 static bool flatten(const dt_type *t, const int8_t *dims, int n, flat *out) {
     const int axis = n ? dims[0] : -1;
     *out = (flat){.type = {.dtype = t->dtype, .rank = t->rank - n + 1}, .axis = axis, .n = n};
@@ -74,7 +82,7 @@ static void renumber(const flat *f, int8_t *dims, int n) {
         if (dims[i] >= f->axis + f->n) dims[i] = (int8_t)(dims[i] - (f->n - 1));
 }
 
-/* Product i with the free dimensions of its kernel joined to one. */
+/* Describes product i with the free dimensions of its kernel joined to one. */
 static bool part_beside(const dt_graph *g, int i, part *out) {
     const dt_node *n = &g->node[i];
     const dt_dot_attr *d = dt_dot_of(n);
@@ -88,7 +96,7 @@ static bool part_beside(const dt_graph *g, int i, part *out) {
     return true;
 }
 
-/* Product i with the dimensions that it sums over joined to one. */
+/* Describes product i with the dimensions that it sums over joined to one. */
 static bool part_of_sum(const dt_graph *g, int i, part *out) {
     const dt_node *n = &g->node[i];
     const dt_dot_attr *d = dt_dot_of(n);
@@ -179,8 +187,8 @@ static dt_value reached(const dt_rewrite_call *c, const products *p, int i) {
     return c->map[i].trace ? c->map[i] : p->early[i];
 }
 
-/* Node i in the new graph. A kernel may come after c->node in the old one; since it does not depend
- * on examples, it and what it needs can be computed earlier. */
+/* Returns node i in the new graph. In the old graph a kernel may come after c->node. Since it does
+ * not depend on examples, it is then computed early, with everything that it depends on. */
 static dt_value ready(const dt_rewrite_call *c, const products *p, int i) {
     if (reached(c, p, i).trace) return reached(c, p, i);
     p->wanted[i] = true;
@@ -201,7 +209,7 @@ static dt_value ready_as(const dt_rewrite_call *c, const products *p, int i, con
     return dt_reshape(ready(c, p, i), as->type.rank, as->type.dim);
 }
 
-/* The product of a whole group, whose first product is c->node. */
+/* Returns the product of a whole group, whose first product is c->node. */
 static dt_value product_of_group(const dt_rewrite_call *c, const products *p) {
     DT_LOCAL dt_value *kernel = NULL;
     part one = {.dot = {0}};
@@ -228,7 +236,8 @@ static dt_value part_of_group(const dt_rewrite_call *c, const products *p) {
     return dt_reshape(mine, type->rank, type->dim);
 }
 
-/* The terms of a sum, from left to right; -1: it is in another term's product. */
+/* The terms of a sum, from left to right. -1 marks a term that was computed together with another
+ * one. */
 typedef struct terms {
     int *node, n, cap;
 } terms;
@@ -251,12 +260,13 @@ static void list_terms(const products *p, int sum, terms *out) {
     }
 }
 
-/* Whether product i is computed together with others. */
+/* Whether product i belongs to a group of several products. */
 static bool is_beside(const products *p, int i) {
     return p->first[i] >= 0 && p->next[p->first[i]] >= 0;
 }
 
-/* The group whose kernel term i is multiplied by; -1: none, or others read the term. */
+/* Returns the group whose kernel term i is multiplied by; -1: it has none, or other nodes read the
+ * term, too. */
 static int group_of_term(const products *p, int i) {
     const dt_node *n = node_at(p, i);
     const bool is_free = dt_dot_of(n) && p->uses[i] == 1 && !is_beside(p, i);

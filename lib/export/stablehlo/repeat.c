@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds repeated blocks: runs of items in which the same ops on the same types come again and again
- * at one distance, and whose inputs come from corresponding places.
+ * Finds repeated blocks: runs of items in which the same ops on the same types are repeated at a
+ * fixed distance, with inputs from corresponding places.
  *
  *     item   ... 7 dot 8 add 9 tanh | 10 dot 11 add 12 tanh | 13 dot 14 add 15 tanh | 16 reduce
  *     dot    reads the tanh of the block before (the first one: item 2), and a weight of its own
  *     add    reads the dot of its block, and item 3, as all blocks do
  *
- * Distances are guessed from earlier occurrences of the same few ops. A range of items that equal
- * those one distance before is a candidate; candidates that save most text come first. The guess
- * cannot cause errors: all items of all blocks are compared.
+ * Distances are guessed from earlier occurrences of the same few ops. A range of items is a
+ * candidate if each equals the item one distance before it. Candidates that save most text are
+ * tried first. A wrong guess does no harm, because all items of all blocks are compared.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,21 +19,21 @@
 #include "export/stablehlo/blocks.h"
 
 enum {
-    WINDOW = 6,        /* number of items by which a place is recognized */
-    MOST_PERIODS = 32, /* distances that are tried */
+    WINDOW = 6,        /* number of adjacent items that are compared to guess a distance */
+    MOST_PERIODS = 32, /* number of distances to try */
     FEWEST_BLOCKS = 3,
-    FEWEST_SAVED = 32 /* items that a loop must save to be worth its frame */
+    FEWEST_SAVED = 32 /* a loop must save at least this many items, because of its own text */
 };
 
 typedef struct candidate {
-    int first, n, period; /* blocks */
+    int first, n, period; /* the first item, the number of blocks, and the items of a block */
 } candidate;
 
 typedef struct search {
     const dt_hlo_order *o;
     dt_arena *arena;
-    uint64_t *symbol; /* by item */
-    bool *taken;      /* by item: in a repeat */
+    uint64_t *symbol; /* [items] a hash of the item's op and types */
+    bool *taken;      /* [items] whether the item is in a repeat already */
     int n, cap;
     candidate *found;
 } search;
@@ -44,7 +44,8 @@ static const dt_node *node_of(const dt_hlo_order *o, int item) {
 
 /* ---- items that are alike ---- */
 
-/* The attributes without the number that may differ; `room` has their size. */
+/* Returns the attributes without the number that may differ between blocks. `room` is memory for a
+ * copy. */
 static const void *unnumbered(const dt_node *n, void *room) {
     if (!n->op->attr.number || n->op->attr.size == 0) return n->attr;
     memcpy(room, n->attr, n->op->attr.size);
@@ -88,7 +89,7 @@ static uint64_t window_at(const search *s, int i) {
 }
 
 static int by_count(const void *a, const void *b) {
-    const int *x = a, *y = b; /* count, distance */
+    const int *x = a, *y = b; /* pairs of a count and a distance */
     return x[0] != y[0] ? y[0] - x[0] : x[1] - y[1];
 }
 
@@ -117,8 +118,8 @@ static int list_periods(const search *s, int period[MOST_PERIODS]) {
     return n;
 }
 
-/* The number of values that are computed within a period before item `at` and read within a period
- * from it on. */
+/* Returns the number of values that cross item `at`: computed at most a period before it and read
+ * at most a period after it. */
 static int crossing(const dt_hlo_order *o, int at, int period) {
     int n = 0;
     DT_LOCAL bool *seen = dt_alloc((size_t)period + 1);
@@ -157,8 +158,9 @@ static void list_at(search *s, int period) {
         }
 }
 
-/* The statements of two equal layers that run in parallel, such as those of Bidirectional,
- * alternate: a block is then several of the distances at which windows are repeated. */
+/* The most turns. The statements of two equal layers that run in parallel, such as those of
+ * Bidirectional, may alternate. Then the distance between blocks is several times the distance at
+ * which windows are repeated. */
 enum { MOST_TURNS = 4 };
 
 static void list_candidates(search *s) {
@@ -197,8 +199,8 @@ static void add_same(const dt_hlo_order *o, dt_hlo_repeat *r, int item) {
     r->same[r->n_same++] = item;
 }
 
-/* Finds the source of input k at this offset for all blocks. False: it differs, and *bad is the
- * first block where it does. */
+/* Finds where input k of the item at this offset comes from, for all blocks. Returns false if that
+ * differs; then *bad is the first block that differs. */
 static bool bind(const dt_hlo_order *o, dt_hlo_repeat *r, int offset, int k, dt_hlo_bind *out,
                  int *bad) {
     const dt_hlo_item *item = &o->item[r->first + offset], *second = item + r->period;
@@ -248,7 +250,7 @@ void dt_hlo_repeat_release(dt_hlo_repeat *r) {
     *r = (dt_hlo_repeat){.first = r->first, .n = r->n, .period = r->period};
 }
 
-/* Whether all blocks are equal; otherwise *bad is the first one that is not. */
+/* Whether all blocks are equal. If not, sets *bad to the first one that differs. */
 static bool bind_all(const search *s, dt_hlo_repeat *r, int *bad) {
     const dt_hlo_order *o = s->o;
     r->bind = dt_arena_alloc(s->arena, (size_t)r->period * sizeof *r->bind);
@@ -269,14 +271,14 @@ static bool bind_all(const search *s, dt_hlo_repeat *r, int *bad) {
     return true;
 }
 
-/* Finds the largest range of blocks of the candidate that are equal; false: it is too short. */
+/* Finds the largest range of equal blocks in the candidate. Returns false if it is too short. */
 static bool find_longest(const search *s, const candidate *c, dt_hlo_repeat *r) {
     int bad = 0;
     *r = (dt_hlo_repeat){.first = c->first, .n = c->n, .period = c->period};
     while (r->n >= FEWEST_BLOCKS && (r->n - 1) * (long)r->period >= FEWEST_SAVED) {
         if (bind_all(s, r, &bad)) return true;
         dt_hlo_repeat_release(r);
-        if (bad == r->n) return false; /* the list has values that cannot be stacked */
+        if (bad == r->n) return false; /* a list has values that cannot be stacked */
         if (bad > r->n / 2) r->n = bad;
         else {
             r->first += (bad ? bad : 1) * r->period;
@@ -314,7 +316,7 @@ void dt_hlo_find_repeats(const dt_hlo_order *o, dt_arena *arena, dt_hlo_repeats 
     *out = (dt_hlo_repeats){0};
     for (int i = o->from; i < o->n; i++) s.symbol[i] = symbol_of(o, i);
     list_candidates(&s);
-    if (s.n > 0) /* qsort must not get NULL */
+    if (s.n > 0) /* qsort must not be called with NULL */
         qsort(s.found, (size_t)s.n, sizeof *s.found, by_saved);
     for (int i = 0; i < s.n; i++) add_repeat(&s, &s.found[i], out);
     free(s.found);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs as StableHLO text, the input of XLA's compilers. There are two kinds:
+ * Programs as StableHLO text, the input of XLA's compilers. There are two kinds of programs:
  *
- *   a graph of one replica    B is a number; replicas are XLA's
+ *   a graph of one replica    B is replaced by a number; replicas are XLA's replicas
  *   a program over devices    what each device of a mesh does (pass/spmd.h); every device is one of
  *                             XLA's replicas, in the mesh's order, and collectives name groups of
  *                             them
@@ -19,79 +19,81 @@
 
 #include "pass/spmd.h"
 
-/* Replaces ops for which has_form is false by the ops that define them, where their rows have a
- * `decompose`. */
+/* Replaces ops without a form, for which has_form returns false, by the ops that their rows'
+ * `decompose` makes. */
 dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op),
                         dt_graph **out) DT_MUST_USE;
 
-/* States that are stored as a stack: [n] their numbers in the graph, by row. */
+/* States that are stored as one stack. [n] numbers of the states in the graph, one for each row. */
 typedef struct dt_hlo_group {
     int n;
     const int *state;
 } dt_hlo_group;
 
 typedef struct dt_hlo_request {
-    int64_t batch; /* value of B: rows of all replicas of the graph */
-    /* replicas that run the program together; 0 for a program over devices, which has the number
-     * itself */
+    int64_t batch; /* the number that replaces B: the rows of all replicas of the graph */
+    /* number of replicas that run the program together; 0 for a program over devices, which has
+     * that number itself */
     int replicas;
-    /* repeated blocks become loops over stacked variables, which are arguments; false: blocks
-     * are written one by one, and each variable is an argument */
+    /* write repeated blocks as loops over stacked variables, which are arguments; false: write each
+     * block, with an argument for each variable */
     bool loops;
-    /* variables have their layouts: only repeats that stack none become loops */
+    /* variables already have layouts, so only repeats that need no new stacks of variables become
+     * loops */
     bool settled;
     /* [segments + 1]: first rows of the segments of a folded graph; NULL: all segments have the
      * same number of rows */
     const int32_t *offsets;
-    /* precision of the operands of float32 products, in StableHLO's terms: "HIGHEST" rounds none,
-     * "HIGH" allows GPUs TensorFloat-32; NULL: the compiler's default, which rounds them on TPUs
-     * and GPUs */
+    /* precision of the operands of float32 products, in StableHLO's terms: "HIGHEST" does not
+     * round, "HIGH" lets GPUs round to TensorFloat-32; NULL: the compiler's default, which rounds
+     * on TPUs and GPUs */
     const char *precision;
-    /* bytes of a value inside a composite, such as attention's scores, up to which it is never
-     * computed piece by piece; 0: DT_HLO_LARGE */
+    /* a composite is computed piece by piece only if a value inside it, such as attention's scores,
+     * has more bytes than this; 0: DT_HLO_LARGE */
     int64_t large;
-    /* least number of blocks that feed each other in the repeat that saves most text; with fewer
-     * no loop is made */
+    /* no loops are made if the repeat that saves most text, among those whose blocks feed each
+     * other, has fewer blocks than this */
     int fewest_blocks;
-    /* the most float32 values that a sum adds one by one: longer ones are written in steps, and
-     * values of 16 bits are added as float32; 0: any number */
+    /* the most float32 values that a sum adds one after the other. Longer sums are written in
+     * several steps, and 16-bit values are added as float32. 0: no limit */
     int64_t chain;
     /* with loops: [n_groups] stacks that exist already and must be used */
     const dt_hlo_group *group;
     int n_groups;
-    bool names_layers; /* statements end in the path of their layer, as a comment */
+    bool names_layers; /* write the path of its layer after each statement, as a comment */
 } dt_hlo_request;
 
 enum { DT_HLO_LARGE = 16 << 20 };
 /* Sets large, fewest_blocks and chain for a platform ("cpu", "cuda", "tpu") whose devices have
- * `memory` bytes; 0: unknown. */
+ * `memory` bytes; memory 0: unknown. */
 void dt_hlo_aim(dt_hlo_request *q, const char *platform, int64_t memory);
 
 /* An argument or a result of @main. */
 typedef struct dt_hlo_port {
-    dt_type type; /* concrete; a stack's first dimension counts variables */
+    /* type with numbers in place of B; the first dimension of a stack counts variables */
+    dt_type type;
     const char *name;
-    int node; /* an argument's or a result's number in the graph; -1: variables */
-    int n;    /* number of variables in it */
-    /* [n]: their numbers in the graph; row i of a stack is state[i]. A single variable's port has
-     * the variable's own type. */
+    int node; /* number of the argument or result in the graph; -1: the port has variables */
+    int n;    /* number of variables in this port */
+    /* [n] numbers of these variables in the graph; row i of a stack is state[i]. A single
+     * variable's port has the variable's own type. */
     const int *state;
     bool stacked;
-    int alias; /* for arguments: the result that reuses the memory; -1: none */
+    int alias; /* for arguments: number of the result that uses the same memory; -1: none */
 } dt_hlo_port;
 typedef struct dt_hlo_signature {
     dt_arena *arena;
-    int n_in, n_out, loops; /* loops: repeats that were found */
+    int n_in, n_out, loops; /* `loops` is the number of repeats that were written as loops */
     dt_hlo_port *in, *out;
 } dt_hlo_signature;
 void dt_hlo_signature_release(dt_hlo_signature *s);
 
 /* Writes g as text. NO_STABLEHLO names the op that cannot be written. signature may be NULL;
- * otherwise release it. */
+ * otherwise the caller must release it. */
 dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, dt_str *out,
                               dt_hlo_signature *signature) DT_MUST_USE;
-/* Writes the program of each device. NO_STABLEHLO also for pipelines and for ops with
- * placements. States are those of s->whole. */
+/* Writes the program of each device. NO_STABLEHLO: also if the program is a pipeline or has ops
+ * with placements. States are those of s->whole. */
 dt_status *dt_stablehlo_write_spmd(const dt_spmd *s, const dt_hlo_request *request, dt_str *out,
                                    dt_hlo_signature *signature) DT_MUST_USE;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the values that are stacked. If each block reads another item (a list), it reads rows of
- * a stack:
+ * Chooses the values that are stacked. If each block of a repeat reads a different item (these form
+ * a list), the items become rows of a stack:
  *
- *     weights      states, in one argument of the function; their new values are written over them
- *     kept values  what blocks of the forward pass write and those of the backward pass read, the
- *                  last one first
+ *     weights      states, in one argument of the function; new values overwrite them
+ *     kept values  written by blocks of the forward pass, and read by those of the backward pass in
+ *                  reverse order
  *
  * An item has at most one row. If the items of a list have rows in one stack, these are read, in
  * any order. If none has a row, the list gets a new stack. If a list continues where a stack ends,
@@ -61,8 +61,7 @@ static void add_front(dt_hlo_plan *p, int stack, int item) {
         }
 }
 
-/* Whether the items may be in one stack: of one kind, none twice, and none that is written again
- * at each read. */
+/* Whether the items may be in one stack: all of one kind, none twice, and none light. */
 static bool can_be_rows(const dt_hlo_plan *p, const int *list, int n) {
     bool good = true;
     int seen = 0;
@@ -77,8 +76,8 @@ static bool can_be_rows(const dt_hlo_plan *p, const int *list, int n) {
     return good;
 }
 
-/* The stack that has items of the list; -1: no stack has any; false: several have. *placed:
- * number of items in it. */
+/* Finds the stack that has items of the list, or -1 if no stack has any. Sets *placed to the number
+ * of its items. Returns false if several stacks have items of the list. */
 static bool common_stack(const dt_hlo_plan *p, const int *list, int n, int *stack, int *placed) {
     *stack = -1;
     *placed = 0;
@@ -92,15 +91,15 @@ static bool common_stack(const dt_hlo_plan *p, const int *list, int n, int *stac
     return true;
 }
 
-/* Makes a stack for a list. backwards: its rows are the list's items in reverse order. */
+/* Makes a stack for a list. With `backwards`, its rows are the list's items in reverse order. */
 static void found(dt_hlo_plan *p, const int *list, int n, bool backwards) {
     int stack =
         add_stack(p, is_state(p, list[0]) ? DT_HLO_FED : DT_HLO_KEPT, dt_hlo_type_of(p, list[0]));
     for (int i = 0; i < n; i++) add_row(p, stack, list[backwards ? n - 1 - i : i]);
 }
 
-/* Adds items without a row at both ends of the list, if those in the middle have consecutive
- * rows that end where the stack does. */
+/* Extends a stack by the items at both ends of the list that have no row. The items in the middle
+ * must have consecutive rows up to the end of the stack. */
 static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack) {
     const dt_hlo_stack *s = &p->stack[stack];
     int from = 0, to = n, step;
@@ -126,8 +125,8 @@ static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack) {
     return true;
 }
 
-/* Makes the items of a list rows of one stack, a new one maybe in reverse order; false: that is
- * impossible. */
+/* Places the items of a list in one stack. If it is a new stack, its rows may be in reverse order.
+ * Returns false if this is impossible. */
 static bool stack_items(dt_hlo_plan *p, const int *list, int n, bool backwards) {
     int stack, placed;
     if (!can_be_rows(p, list, n) || !common_stack(p, list, n, &stack, &placed)) return false;
@@ -155,8 +154,8 @@ static int longest(const void *a, const void *b) {
     return x->n != y->n ? y->n - x->n : x->number - y->number;
 }
 
-/* Places the longest lists first: an optimizer's loop may use all variables of a shape, of which
- * each of the model's loops reads some. */
+/* Places states, the longest lists first. The reason is that the optimizer's loop may use all
+ * variables of a shape, whereas each of the model's loops reads only some of them. */
 static void place_states(dt_hlo_plan *p) {
     int n = 0, cap = 0;
     DT_LOCAL listed *lists = NULL;
@@ -167,7 +166,7 @@ static void place_states(dt_hlo_plan *p) {
                 lists[n] = (listed){p->repeats.repeat[i].list[l], p->repeats.repeat[i].n, n};
                 n++;
             }
-    if (n > 0) /* qsort must not get NULL */
+    if (n > 0) /* qsort must not be called with NULL */
         qsort(lists, (size_t)n, sizeof *lists, longest);
     for (int i = 0; i < n; i++)
         stack_items(p, lists[i].list, lists[i].n, lists[i].list[0] > lists[i].list[lists[i].n - 1]);
@@ -178,7 +177,7 @@ static int state_at(const dt_hlo_plan *p, int item) {
     return (int)a->index;
 }
 
-/* Stacks the new values of stacked states in the order of the states, if a loop computes some of
+/* Stacks the new values of stacked states, in the order of the states, if a loop computes some of
  * them. */
 static void place_updates(dt_hlo_plan *p) {
     for (int s = 0, n = p->n_stacks; s < n; s++) {
@@ -237,8 +236,8 @@ static void read_lists(dt_hlo_plan *p, int repeat) {
     }
 }
 
-/* Finds items that are needed by themselves: by statements outside of loops, by all blocks, by the
- * first one, as results. */
+/* Finds the items that are needed as separate values: by statements outside of loops, by all blocks
+ * of a repeat, by its first block, or as results. */
 static void find_singles(dt_hlo_plan *p) {
     int block, offset;
     for (int i = p->o->from; i < p->o->n; i++)
@@ -256,13 +255,13 @@ static void find_singles(dt_hlo_plan *p) {
         if (p->o->update[i] >= 0) p->single[p->o->update[i]] = true;
 }
 
-/* The item that a block writes: its own, or one that it received. */
+/* Returns the item that a block writes: one of its own, or one that it received. */
 static int written(const dt_hlo_repeat *r, const dt_hlo_rows *w, int block) {
     if (w->carry < 0) return r->first + block * r->period + w->offset;
     return block == 0 ? r->carry[w->carry].init : r->first + (block - 1) * r->period + w->offset;
 }
 
-/* Fills in the rows of `stack` that the blocks write; returns their number. */
+/* Finds the rows of `stack` that each block writes. Returns their number. */
 static int fill_rows(const dt_hlo_plan *p, const dt_hlo_repeat *r, dt_hlo_rows *w) {
     int n = 0;
     w->row = dt_arena_array(p->arena, int, r->n);
@@ -284,7 +283,8 @@ static void add_write(dt_hlo_plan *p, int repeat, dt_hlo_rows w) {
     for (int b = 0; b < r->n; b++) p->covered[written(r, &w, b)] |= w.row[b] >= 0;
 }
 
-/* Steps through the stacks that have items at this offset; false: *stack was the last. */
+/* Sets *stack to the next stack that has items at this offset. Returns false if there are no
+ * more. */
 static bool next_stack(const dt_hlo_plan *p, const dt_hlo_repeat *r, int offset, int *stack) {
     int next = -1;
     for (int b = 0; b < r->n; b++) {
@@ -302,7 +302,7 @@ static bool is_read_before(const dt_hlo_plan *p, int repeat, int stack) {
     return false;
 }
 
-/* The carry by which all blocks receive rows of that stack; -1: none. */
+/* Returns the carry by which all blocks receive rows of that stack; -1: there is none. */
 static int carry_into(const dt_hlo_plan *p, int repeat, int offset, int stack) {
     const dt_hlo_repeat *r = &p->repeats.repeat[repeat];
     for (int c = 0; c < r->n_carries && !is_read_before(p, repeat, stack); c++) {
@@ -315,8 +315,8 @@ static int carry_into(const dt_hlo_plan *p, int repeat, int offset, int stack) {
     return -1;
 }
 
-/* New values of states have no scratch row. If some block does not write one, all are first
- * written to another stack. */
+/* A stack of states' new values has no scratch row. If some block does not write a row of it, all
+ * new values are first written to another stack. */
 static void expel(dt_hlo_plan *p, const dt_hlo_repeat *r, int offset) {
     int stack = p->place[r->first + offset].stack, n = 0;
     for (int b = 0; b < r->n; b++) n += p->place[r->first + b * r->period + offset].stack == stack;
@@ -355,7 +355,7 @@ static void write_offset(dt_hlo_plan *p, int repeat, int offset) {
     }
 }
 
-/* Stacks that no loop writes: their items are concatenated where they are needed. */
+/* Finds stacks that no loop writes. Their items are concatenated where they are needed. */
 static void join_unwritten(dt_hlo_plan *p) {
     bool *written_to = dt_arena_array(p->arena, bool, p->n_stacks + 1);
     for (int i = 0; i < p->repeats.n; i++)

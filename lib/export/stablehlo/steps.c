@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sequences in loops. A recurrent layer takes each time step from its input by slices, and
- * concatenates outputs and gradients by halves, so the text would grow with every step. Here each
- * step is one op with its number as an attribute. So the steps are equal blocks (repeat.c), and a
- * sequence that is assembled passes from block to block:
+ * Makes sequences suitable for loops. A recurrent layer takes each time step from its input by
+ * slices, and concatenates outputs and gradients by halves, so the text would grow with every step.
+ * Here each step is one op with its number as an attribute. So the steps become equal blocks
+ * (repeat.c), and a sequence that is being assembled is passed from block to block:
  *
  *     slice(slice(x))                        ->  take_step(x, t)
  *     concatenate(concatenate(a, b), c)      ->  put_step(put_step(put_step(0, a, 0), b, 1), c, 2)
  *     add(pad(a), add(pad(b), pad(c)))       ->  the same
  *
- * Sums of padded values become such a sequence only if each position has one value, so that only
- * zeros are dropped from the sum. Values that do not depend on each other are not changed: a loop
- * would save nothing.
+ * A sum of padded values becomes such a sequence only if each position has one value, so that only
+ * zeros are dropped from the sum. Values that do not depend on each other are left as they are,
+ * since a loop would save nothing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #include "op/shapes.h"
 #include "pass/pass.h"
 
-enum { FEWEST_STEPS = 4 }; /* fewer steps are not treated as a sequence */
+enum { FEWEST_STEPS = 4 }; /* a sequence must have at least this many steps to be rewritten */
 
 /* ---- the ops ---- */
 
@@ -79,16 +79,18 @@ bool dt_hlo_puts_step(const dt_node *n) { return n->op == &put_step; }
 
 /* ---- slices of sequences ---- */
 
-/* Elements first, first + 1, ... of a value along one axis; base -1: not a slice. */
+/* A slice: elements first, first + 1, ... of the value `base` along one axis. base -1: the node is
+ * no slice. */
 typedef struct cut {
     int base, axis;
     int64_t first;
 } cut;
 
-/* A value that is assembled from a part for each position along an axis; axis -1: it is not. */
+/* A value that is assembled of one part for each position along an axis. axis -1: the node is not
+ * such a value. */
 typedef struct whole {
     int axis;
-    bool is_part; /* it is a part of a larger such value */
+    bool is_part; /* the value is a part of a larger one of this kind */
 } whole;
 
 typedef struct leaf {
@@ -100,16 +102,16 @@ typedef struct steps {
     const dt_graph *g;
     cut *cut;
     whole *whole;
-    int *depth;  /* the longest path to the node */
-    int *taken;  /* by node: number of single steps that are sliced from it */
-    leaf **leaf; /* by node: [its size] the parts, in the order in which they are computed */
+    int *depth;  /* [nodes] length of the longest path to the node */
+    int *taken;  /* [nodes] number of single steps that are sliced from the node */
+    leaf **leaf; /* [nodes] parts of the node, in the order in which they are computed */
     int joined;
 } steps;
 
 static const dt_node *node_at(const steps *s, int i) { return &s->g->node[i]; }
 static int64_t size_of(const steps *s, int i, int axis) { return node_at(s, i)->type.dim[axis]; }
 
-/* The only axis along which y differs from x in size; -1: there are none or several. */
+/* Returns the only axis along which x and y have different sizes; -1: there are none or several. */
 static int axis_between(const dt_type *x, const dt_type *y) {
     int axis = -1;
     for (int d = 0; d < x->rank; d++)
@@ -142,8 +144,8 @@ static bool is_taken(const steps *s, int i) {
 
 /* ---- sequences assembled from steps ---- */
 
-/* The axis along which a pad adds zeros at the ends; -1: the pad does something else, such as
- * adding along one axis and cutting along another. */
+/* Returns the axis along which a pad adds zeros at the ends; -1: the pad does something else, such
+ * as padding along one axis and cutting along another. */
 static int padded_axis(const steps *s, const dt_node *n) {
     const dt_pad_attr *a = dt_pad_of(n);
     const int axis = a ? axis_between(&node_at(s, n->in[0])->type, &n->type) : -1;
@@ -173,7 +175,8 @@ static int by_depth(const void *a, const void *b) {
                                 : (x->node > y->node) - (x->node < y->node);
 }
 
-/* Lists the parts of node i, at most `size`; their number, or size + 1 where there are more. */
+/* Lists the parts of node i, at most `size`. Returns their number, or size + 1 if there are
+ * more. */
 static int64_t list_leaves(const steps *s, int i, int axis, int64_t size, leaf *out) {
     DT_LOCAL leaf *stack = dt_alloc(dt_size_mul((size_t)s->g->n_nodes + 1, sizeof *stack));
     int64_t n = 0;
@@ -198,7 +201,8 @@ static int64_t list_leaves(const steps *s, int i, int axis, int64_t size, leaf *
     return top > 0 ? size + 1 : n;
 }
 
-/* Whether the parts fill each position once, and each is computed after the one before. */
+/* Whether there is one part for each position, and each part is computed after the one before
+ * it. */
 static bool are_steps(leaf *l, int64_t n) {
     bool good = true, *seen = dt_alloc(dt_size_mul((size_t)n, sizeof *seen));
     memset(seen, 0, (size_t)n * sizeof *seen);

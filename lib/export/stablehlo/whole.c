@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A repeat without a loop. Blocks that read rows of stacks, are element-wise and do not depend on
- * each other are written as one block over whole stacks:
+ * Writes a repeat without a loop. Blocks that read rows of stacks, are element-wise and do not
+ * depend on each other are written as one block over whole stacks:
  *
  *     loop over i: m[i] = 0.9 * m[i] + 0.1 * g[i]          becomes          m = 0.9 * m + 0.1 * g
  *
- * Optimizers are such blocks. A compiler fuses the statements and writes new values over old ones;
- * in a loop, if two fusions read a stack before one writes it, XLA copies the whole stack in each
- * iteration.
+ * Optimizers consist of such blocks. A compiler fuses these statements, and new values overwrite
+ * old ones. In a loop, XLA would copy the whole stack in each iteration if two fusions read the
+ * stack before one writes it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,8 @@ static const dt_node *node_of(const dt_hlo_writer *w, int item) {
 
 /* ---- repeats that need no loop ---- */
 
-/* Whether the rows are consecutive in this direction: 1 or -1. */
+/* Whether the rows are consecutive, in ascending order if step is 1, in descending order if it is
+ * -1. */
 static bool are_neighbours(const int *row, int n, int step) {
     for (int b = 0; b < n; b++)
         if (row[b] < 0 || row[b] != row[0] + b * step) return false;
@@ -38,8 +39,8 @@ static bool lie_alike(const dt_hlo_repeat *r, const struct dt_hlo_traffic *t) {
     return alike;
 }
 
-/* Whether statement j can be written for all blocks at once; each[j]: its value differs between
- * blocks. A value that is the same for all blocks need not be element-wise. */
+/* Whether statement j can be written for all blocks at once. Sets each[j] to whether its value
+ * differs between blocks. A value that is the same for all blocks need not be element-wise. */
 static bool is_element_wise(const dt_hlo_writer *w, const dt_hlo_repeat *r, int j, bool *each) {
     const dt_node *n = node_of(w, r->first + j);
     for (int k = 0; k < n->n_in; k++) {
@@ -65,8 +66,10 @@ typedef struct whole {
     dt_hlo_writer *w;
     const dt_hlo_repeat *r;
     const struct dt_hlo_traffic *t;
-    dt_hlo_value *list; /* by list: all blocks' rows */
-    dt_hlo_value *made; /* by offset: one value for each block, or one for all, by its rank */
+    dt_hlo_value *list; /* for each list: the rows of all blocks, as one value */
+    /* for each item of a block: a value with a row for each block, or a single value for all
+     * blocks; the rank tells which */
+    dt_hlo_value *made;
 } whole;
 
 static int first_row(const whole *x, const int *row) {
@@ -83,7 +86,7 @@ static void read_rows(const whole *x, int repeat) {
     }
 }
 
-/* Repeats a value for each block. */
+/* Repeats a value once for each block. */
 static dt_hlo_value spread(const whole *x, dt_hlo_value v, const dt_type *row) {
     const dt_type t = dt_hlo_stacked(&v.type, x->r->n);
     int8_t dims[DT_MAX_RANK];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a module with one function: see stablehlo.h. Statements have the order of order.c, with
- * loops for repeats. */
+/* Writes a module with one function: see stablehlo.h. Statements are in the order that order.c
+ * chooses, and repeats are written as loops. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,7 +171,7 @@ static dt_hlo_port *add_port(dt_hlo_signature *s, dt_hlo_port *list, int *n, dt_
     return &list[(*n)++];
 }
 
-/* The stack that is the argument for state i; -1: the state has an argument of its own. */
+/* Returns the stack that is the argument for state i; -1: the state is an argument by itself. */
 static int stack_of_state(const dt_hlo_writer *w, int i) {
     int stack = w->plan.place[w->plan.o->state[i]].stack;
     return stack < 0 || w->plan.stack[stack].kind != DT_HLO_FED ? -1 : stack;
@@ -182,8 +182,8 @@ static int state_of_row(const dt_hlo_writer *w, int stack, int row) {
     return (int)a->index;
 }
 
-/* The port of state i, or of its stack if i is the stack's first state. False: the port belongs to
- * an earlier state of the stack. */
+/* Describes the port of state i, or of its stack if i is the first state in it. Returns false if
+ * the port belongs to an earlier state of the stack. */
 static bool port_of_state(const dt_hlo_writer *w, int i, int *state, dt_hlo_port *out) {
     const dt_graph *g = w->plan.o->g;
     int stack = stack_of_state(w, i);
@@ -235,7 +235,7 @@ static void list_ports(const dt_hlo_writer *w, dt_hlo_signature *s) {
     }
 }
 
-/* The new values of a stack of states; those that no loop has written are written now. */
+/* Returns the new values of a stack of states. Those that no loop has written are written now. */
 static dt_hlo_value updated_stack(dt_hlo_writer *w, int stack) {
     const dt_hlo_order *o = w->plan.o;
     int updated = w->plan.stack[stack].updated, n = w->plan.stack[stack].n;
@@ -324,8 +324,8 @@ static dt_status *write_module(dt_hlo_writer *w, const dt_hlo_signature *s, dt_s
     return w->failed;
 }
 
-/* The number of blocks of the repeat that saves most text, among those whose blocks feed each
- * other. */
+/* Returns the number of blocks of the repeat that saves most text, among those whose blocks feed
+ * each other. */
 static int blocks_of_largest(const dt_hlo_repeats *r) {
     int n = 0;
     long most = 0;
@@ -342,7 +342,7 @@ static dt_hlo_sizes sizes_of(const dt_graph *g, const dt_hlo_request *q) {
                           .large = q->large ? q->large : DT_HLO_LARGE};
 }
 
-/* Leaves out repeats that would need new stacks of variables. */
+/* Removes repeats from the list that would need new stacks of variables. */
 static void keep_settled(dt_hlo_plan *p) {
     int n = 0;
     for (int i = 0; i < p->repeats.n; i++) {
@@ -370,7 +370,7 @@ static void begin(dt_hlo_writer *w, const dt_graph *g, const dt_hlo_request *q, 
         dt_hlo_repeats_release(&w->plan.repeats);
 }
 
-/* Whether loops assemble most sequences. Outside of a loop each step would copy the whole
+/* Whether most sequences are assembled in loops. Outside of a loop, each step would copy the whole
  * sequence. */
 static bool loops_over_steps(const dt_hlo_plan *p) {
     int inside = 0, outside = 0, block, offset;
@@ -380,7 +380,7 @@ static bool loops_over_steps(const dt_hlo_plan *p) {
     return outside <= inside;
 }
 
-/* numbered: g with numbered steps of sequences; NULL: it has none. */
+/* Writes a graph. numbered: g with numbered steps of sequences; NULL: g has no sequences. */
 static dt_status *write_graph(const dt_graph *g, const dt_graph *numbered, const dt_hlo_request *q,
                               dt_str *out, dt_hlo_signature *s) {
     dt_local_arena arena = dt_arena_create();
@@ -414,7 +414,7 @@ void dt_hlo_signature_release(dt_hlo_signature *s) {
 
 bool dt_hlo_has_form(const dt_op *op) { return op->forms.stablehlo != NULL; }
 
-/* g in ops that have forms. */
+/* Returns g with ops that have no form replaced by others. */
 static dt_status *prepare(const dt_graph *g, const dt_hlo_sizes *sizes, dt_graph **out) {
     dt_graph *free_of = NULL, *plain = NULL;
     DT_TRY(dt_drop_barriers(g, &free_of));
