@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See again.h. Values are taken from the options, so those from the environment are written out
- * as well. */
+/* See again.h. Values are taken from the parsed options, so a value that came from the environment
+ * is written as an option, too. */
 #include "again.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ static void put_text(dt_str *to, const struct option *o, const char *value) {
     put_word(to, value);
 }
 
-/* Writes an option whose value may be missing, such as "--tpu". */
+/* Writes an option that can be given without a value, such as "--tpu". */
 static void put_maybe(dt_str *to, const struct option *o, const char *value) {
     if (*value) put_text(to, o, value);
     else put_name(to, o);
@@ -28,7 +28,8 @@ static void put_maybe(dt_str *to, const struct option *o, const char *value) {
 
 static void put_seconds(dt_str *to, const struct option *o, double seconds) {
     char digits[400];
-    for (int decimals = 0; decimals <= 17; decimals++) { /* times have no exponents */
+    /* numbers are written without an exponent, since times do not allow one */
+    for (int decimals = 0; decimals <= 17; decimals++) {
         snprintf(digits, sizeof digits, "%.*f", decimals, seconds);
         if (strtod(digits, NULL) == seconds) break;
     }

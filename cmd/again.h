@@ -6,8 +6,8 @@
 #include "base/str.h"
 #include "verb.h"
 
-/* "dtrain fit job.yaml seed=7 --time 90s": operands, and options except those whose rows have
- * `.once` and those that all verbs have. */
+/* Appends the command line: "dtrain fit job.yaml seed=7 --time 90s". It has the operands and the
+ * options, but not options whose rows have `.once`, nor the options of all verbs. */
 void put_again(dt_str *to, const struct call *call);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain ckpt convert: a checkpoint's weights, or those of a file of Keras, as a file of another
- * kind. */
+/* dtrain ckpt convert: writes the weights of a checkpoint, or of a file of Keras, as a file in
+ * another format. */
 #include <string.h>
 
 #include "verb.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain ckpt diff: how far two checkpoints are apart. */
+/* dtrain ckpt diff: shows how much two checkpoints differ. */
 #include <stdlib.h>
 
 #include "base/arena.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain ckpt inspect: show what a checkpoint contains. */
+/* dtrain ckpt inspect: shows what a checkpoint contains. */
 #include "base/arena.h"
 #include "verb.h"
 

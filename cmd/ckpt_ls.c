@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain ckpt ls: the checkpoints of a run. */
+/* dtrain ckpt ls: lists the checkpoints of a run. */
 #include "base/arena.h"
 #include "verb.h"
 

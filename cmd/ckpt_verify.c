@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain ckpt verify: whether checkpoints are whole. */
+/* dtrain ckpt verify: checks that checkpoints are complete and undamaged. */
 #include "base/arena.h"
 #include "env.h"
 #include "stop.h"
@@ -9,11 +9,12 @@ struct ckpt_verify {
     struct common common;
     struct place place;
     struct compute compute;
-    int64_t replay; /* 0: none */
+    int64_t replay; /* number of steps to repeat; 0: none */
     bool json;
 };
 
-/* Continues after a damaged checkpoint; the exit code is that of the first one. */
+/* Verifies checkpoints. Continues after a damaged one; the exit code is that of the first damaged
+ * one. */
 static int verify(const struct call *call, const char *path) {
     const struct ckpt_verify *my = call->settings;
     DT_LOCAL char *text = NULL;

@@ -7,30 +7,32 @@
 
 #include "print.h"
 
-/* A command line as far as it is typed. */
+/* A command line that is being typed. */
 struct line {
-    struct words words; /* before the last one */
+    struct words words; /* all words before the last one */
     const char *last;
-    char path[64];                /* the verb, or its beginning: "help ckpt" */
-    const struct verb *verb;      /* NULL: not yet */
-    const struct option *pending; /* waits for a value */
-    bool job;                     /* the line has a job file */
-    bool all_keys;                /* whole keys at once, for shells that look within words */
+    char path[64];                /* words of the verb so far, such as "help ckpt" */
+    const struct verb *verb;      /* NULL: the verb is not complete yet */
+    const struct option *pending; /* the option whose value is the last word; NULL: none */
+    bool job;                     /* a job file is among the operands */
+    /* propose whole keys at once, for shells that match anywhere in a word */
+    bool all_keys;
 };
 
-/* The word to be completed: the last one, without a prefix such as "--tpu=". */
+/* What to complete: the last word, without a prefix such as "--tpu=". */
 struct goal {
     const struct line *line;
     const char *prefix, *begun;
     int n_prefix;
-    dt_str *to; /* a line break, then a line for each proposal */
+    dt_str *to; /* the proposals so far: a line break, then a line for each */
 };
 
 static bool begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* word[0..n) and `end`, if the last word begins so; each once. */
+/* Proposes the first n bytes of `word` followed by `end`, if that begins with the word typed so far
+ * and was not proposed yet. */
 static void offer(const struct goal *g, const char *word, size_t n, const char *end,
                   const char *help) {
     dt_str line = {0};
@@ -55,7 +57,7 @@ static void offer_words(const struct goal *g, const char *words) {
 
 /* ---- verbs ---- */
 
-/* The next words of verbs whose names begin with path, each once. */
+/* Proposes the next words of verbs whose names begin with `path`, each once. */
 static void offer_verbs(const struct goal *g, const char *path) {
     const size_t n = strlen(path);
     for (int i = 0; verbs[i]; i++) {
@@ -70,7 +72,7 @@ static void offer_verbs(const struct goal *g, const char *path) {
     }
 }
 
-/* Whether path is a verb's name, or its first words. */
+/* Whether `path` is a verb's name, or the first words of one. */
 static bool is_path(const char *path, const struct verb **verb) {
     const size_t n = strlen(path);
     for (int i = 0; verbs[i]; i++)
@@ -93,7 +95,7 @@ static void take_path(struct line *l, const char *word) {
 
 /* ---- options ---- */
 
-/* By "--name", "--name=value", "-n"; NULL: none. */
+/* Finds the option of a word such as "--name", "--name=value" or "-n"; NULL: the word is none. */
 static const struct option *option_of(const struct line *l, const char *word) {
     const struct option *tables[] = {l->verb ? l->verb->options : common_options, common_options};
     for (int t = 0; t < 2; t++)
@@ -129,8 +131,8 @@ static void offer_key(const dt_job_key *k, void *user) {
     const struct goal *g = user;
     const char *equals = strchr(g->begun, '=');
     const size_t n = strlen(k->path), m = strlen(g->begun);
-    /* Entries of lists have no names that a shell could complete, and mappings are set key by
-     * key. */
+    /* entries of lists have no names that a shell could complete, and mappings are set key by
+     * key */
     if (k->refused || strpbrk(k->path, "[*") || begins(k->type, "mapping") ||
         begins(k->type, "list"))
         return;
@@ -140,7 +142,7 @@ static void offer_key(const dt_job_key *k, void *user) {
             offer(&value, k->choices[i], strlen(k->choices[i]), "", "");
         if (!k->choices && strcmp(k->type, "boolean") == 0) offer_words(&value, "true false");
     } else if (!equals &&
-               /* one component at a time: 'fit.' before 'fit.epochs=' */
+               /* keys are proposed one component at a time: 'fit.' before 'fit.epochs=' */
                begins(k->path, g->begun)) {
         const size_t step = m + strcspn(k->path + m, ".");
         const bool whole = g->line->all_keys || !k->path[step];
@@ -157,7 +159,7 @@ static bool is(const char *word, size_t n, const char *known) {
 static void offer_slices(const struct goal *g) {
     char *names = NULL;
     dt_status *s = dt_slice_names(&names);
-    dt_status_free(s); /* then there are no proposals */
+    dt_status_free(s); /* if the job cannot be read, there are no proposals */
     for (char *p = names; p && *p; p++) *p = *p == '\n' ? ' ' : *p;
     offer_words(g, names ? names : "");
     free(names);
@@ -172,8 +174,8 @@ static void offer_errors(const struct goal *g) {
     }
 }
 
-/* Proposes values for "JOB", "RUN", "bash": a lower-case word is proposed itself. Where any file
- * may be given, shells complete files. */
+/* Proposes values for a word of the tables, such as "JOB", "RUN" or "bash". A lower-case word is
+ * itself the proposal. Where any file may be given, the shell completes files. */
 static void offer_one(const struct goal *g, const char *word, size_t n, bool any_file) {
     static const char *const files[][2] = {{"FILE", ":files"},       {"PATH", ":files"},
                                            {"ROWS.json", ":files"},  {"DIR", ":directories"},
@@ -244,7 +246,7 @@ static void read_line(struct line *l) {
 static void offer_last(const struct line *l, dt_str *to) {
     const struct goal whole = {l, "", l->last, 0, to};
     const struct option *o = l->last[0] == '-' ? option_of(l, l->last) : NULL;
-    /* "--tpu=v3-8", "-Cfolder" */
+    /* begins with a prefix such as "--tpu=" or "-C" */
     const int n = begins(l->last, "--") ? (int)strcspn(l->last, "=") + 1 : 2;
     if (l->pending) offer_values(&whole, l->pending);
     if (l->pending && l->pending->kind != OPTION_MAYBE) return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain completions: shell code that calls `dtrain __complete` (complete.h). The code is in
+/* dtrain completions: prints shell code that calls `dtrain __complete` (complete.h). The code is in
  * cmd/shell, which the build embeds. */
 #include <string.h>
 
@@ -17,7 +17,7 @@ static const char *const fish[] = {
     NULL};
 static const struct {
     const char *name;
-    const char *const *line; /* ends with NULL */
+    const char *const *line; /* lines of the code; a NULL ends the list */
 } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
 enum { SHELLS = sizeof shells / sizeof *shells };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain config diff: how two jobs, or a job and a run, differ. */
+/* dtrain config diff: shows how two jobs, or a job and a run, differ. */
 #include <sys/stat.h>
 
 #include "verb.h"

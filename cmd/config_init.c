@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain config init: a small job to start from. */
+/* dtrain config init: prints a small job to start from. */
 #include <string.h>
 
 #include "verb.h"
@@ -10,8 +10,8 @@ struct config_init {
     const char *target;
 };
 
-/* Each job trains without changes, on generated examples; a comment has the lines for the user's
- * data. */
+/* The jobs that are printed. Each trains without changes, on generated examples, and has a comment
+ * with the lines for the user's own data. */
 #define HEAD(name, about)                                                                          \
     "# " about " Train it with: dtrain fit FILE\n"                                                 \
     "version: 1\n"                                                                                 \
@@ -139,7 +139,7 @@ static const struct {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* From data: the library writes the job. */
+/* Prints a job for the user's data, which the library writes. */
 static int draft(const struct call *call) {
     const struct config_init *my = call->settings;
     char *text = NULL;

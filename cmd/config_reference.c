@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain config reference: every key of a job file, as Markdown (docs/job-file.md), generated from
- * the tables that read job files. Tables have no examples, so those stand here, one for each
- * section; together they form one job.
+ * dtrain config reference: prints every key of a job file as Markdown (docs/job-file.md), generated
+ * from the tables that read job files. The tables have no examples, so these are written here, one
+ * for each section. Together they form one job.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +110,8 @@ static void put_head(dt_str *to) {
 
 /* ---- tables ---- */
 
-/* Consecutive rows of one section or of one kind. `stem` bytes of each path are left out. */
+/* Adjacent rows that belong to one section or one kind. The first `stem` bytes of each path are not
+ * printed. */
 struct stretch {
     const struct row *at;
     int n;
@@ -119,14 +120,15 @@ struct stretch {
 
 static bool same(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
-/* Whether Keras has the key and dtrain lacks it or accepts one value only. Such keys are listed
+/* Whether Keras has the key, but dtrain lacks it or accepts only one value. Such keys are listed
  * together at the end. */
 static bool is_later(const struct row *r) {
     return r->refused &&
            (same(r->help, "not implemented yet") || strncmp(r->help, "only ", 5) == 0);
 }
 
-/* Lists keys that users may try, and what to write instead. */
+/* Lists the keys that are refused because users may know them from elsewhere, and what to write
+ * instead. */
 static void put_refused(dt_str *to, const struct stretch *s) {
     bool any = false;
     for (int i = 0; i < s->n; i++) {
@@ -230,7 +232,7 @@ static const struct {
 };
 enum { SECTIONS = sizeof sections / sizeof *sections, SORTS = sizeof sorts / sizeof *sorts };
 
-/* The rows of the kind that row `first` belongs to. */
+/* Returns the rows of the kind that row `first` belongs to. */
 static struct stretch kind_rows(const struct rows *all, int first) {
     const struct row *r = &all->at[first];
     const char *name = strstr(r->path, r->kind);
@@ -260,8 +262,8 @@ static bool is_alike(const struct row *a, const struct row *b) {
     return same(leaf(a), leaf(b)) && same(a->help, b->help) && same(a->preset, b->preset);
 }
 
-/* Whether at least two thirds of the kinds of the sort have the key with the same text, so that it
- * is described once. */
+/* Whether at least two thirds of the kinds in a table have the key with the same description, so
+ * that it is printed once for all. */
 static bool is_common(const struct rows *all, const struct row *r) {
     int n = 0, kinds = count_kinds(all, r->sort);
     for (int i = 0; i < all->n; i++)
@@ -312,7 +314,7 @@ static void put_activations(dt_str *to, const struct rows *all) {
 
 /* ---- keys that dtrain does not support yet ---- */
 
-/* Dense, or a section's name. */
+/* Writes what a key belongs to: a kind such as Dense, or a section's name. */
 static void put_owner(dt_str *to, const struct row *r, const struct row *before) {
     const int n = (int)(*r->kind ? strlen(r->kind) : strcspn(r->path, "."));
     const char *name = *r->kind ? r->kind : r->path;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain config schema: the JSON Schema of job files, for editors and other programs. */
+/* dtrain config schema: prints the JSON Schema of job files, for editors and other programs. */
 #include "verb.h"
 
 struct config_schema {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain config show: print the resolved job. */
+/* dtrain config show: prints the resolved job. */
 #include "verb.h"
 
 struct config_show {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job or files, as operands. */
+/* Operands that are a job or files with data. */
 #include "data.h"
 
 const char *const split_choices[] = {"train", "validation", "test", NULL};

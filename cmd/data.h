@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the verbs that inspect data: a job and its overrides, or files. */
+/* Functions shared by the verbs that inspect data. Their operands are a job and its overrides, or
+ * files. */
 #ifndef CMD_DATA_H
 #define CMD_DATA_H
 
 #include "verb.h"
 
 struct data_source {
-    int split; /* index in split_choices */
+    int split; /* which part of the data: index in split_choices */
     bool json;
 };
 extern const char *const split_choices[];
@@ -15,8 +16,8 @@ extern const char *const split_choices[];
     CHOICE(s, source.split, "split", "PART", split_choices, "which part of a job's data"),         \
         FLAG(s, source.json, "json", "print one JSON object")
 
-/* Opens the job if the first operand is one (- or .yaml); *job is NULL if operands are files.
- * The caller releases it. */
+/* Opens the job if the first operand is one (- or *.yaml). Sets *job to NULL if the operands are
+ * files. The caller releases the job. */
 dt_status *take_data(const struct call *call, const struct data_source *from, dt_job **job,
                      dt_data_request *request);
 

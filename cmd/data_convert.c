@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain data convert: data in another format. */
+/* dtrain data convert: writes data in another format. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct data_convert {
     bool mapped;
 };
 
-/* The names of files, which are lines. */
+/* Prints the names of the files that were written, one per line. */
 static void report_files(const struct call *call, char *lines) {
     const struct data_convert *my = call->settings;
     struct json j;

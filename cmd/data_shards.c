@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain data shards: which worker reads which examples. */
+/* dtrain data shards: shows which worker reads which examples. */
 #include "data.h"
 
 struct data_shards {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain data synth: draws sample data. */
+/* dtrain data synth: generates sample data. */
 #include "verb.h"
 
 struct data_synth {

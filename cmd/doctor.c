@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain doctor: facts about this machine for a bug report. */
+/* dtrain doctor: prints facts about this machine for a bug report. */
 #include "verb.h"
 
 struct doctor {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See env.h. */
-#define _GNU_SOURCE /* environ */
+#define _GNU_SOURCE /* for environ */
 #include "env.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define PREFIX "DTRAIN_"
 enum { MOST_NAMES = 64, LONGEST_NAME = 48 };
 
-/* The known variables, without the prefix. */
+/* The names of known variables, without the prefix DTRAIN_. */
 struct names {
     char text[MOST_NAMES][LONGEST_NAME];
     const char *name[MOST_NAMES];
@@ -39,13 +39,14 @@ static void collect_names(struct names *names) {
     names->n = 0;
     add_table(names, common_options);
     for (int i = 0; verbs[i]; i++) add_table(names, verbs[i]->options);
-    /* these are read by the library, so that other programs on it obey them, too */
+    /* the library reads the next variables itself, so that they also work in other programs that
+     * use it */
     add_name(names, "INSTRUCTIONS");
     add_name(names, "PJRT_PLUGIN");
     add_name(names, "PJRT_CACHE");
     add_name(names, "SECRET_FILE");
     add_name(names, "INTERFACE");
-    add_name(names, "POOL_WORKER"); /* fit sets this variable for its workers */
+    add_name(names, "POOL_WORKER"); /* fit sets this variable for the workers that it starts */
 #ifdef DT_FAULTS
     add_name(names, "FAULT_WRITE");
 #endif
@@ -82,7 +83,8 @@ int env_threads(struct out *out, int64_t threads) {
     if (threads || !value || !*value) return (int)threads;
     char *end;
     long n = strtol(value, &end, 10);
-    /* a list has one number for each level of nesting */
+    /* OMP_NUM_THREADS may be a list with one number for each level of nesting; the first one
+     * counts */
     if ((*end == '\0' || *end == ',') && n >= 1 && n <= MOST_THREADS) return (int)n;
     out_warn(out, "OMP_NUM_THREADS: expected an integer of at least 1, got '%s'; it is ignored",
              cut_word(value).text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain evaluate: the exact metrics of a checkpoint. */
+/* dtrain evaluate: computes the loss and the metrics of a checkpoint. */
 #include "env.h"
 #include "result_files.h"
 #include "verb.h"
@@ -11,7 +11,7 @@ struct evaluate {
     struct place place;
     struct compute compute;
     const char *checkpoint, *input;
-    int64_t steps; /* 0: all */
+    int64_t steps; /* number of batches to evaluate; 0: all */
     int64_t workers, rank;
     int split, threshold_for;
     struct words expect;

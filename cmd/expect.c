@@ -16,7 +16,7 @@ static const char *skip_blanks(const char *p) {
     return p;
 }
 
-/* A metric's name ends at an operator or a blank, since names have neither. */
+/* Reads a metric's name. It ends at an operator or a blank, since names contain neither. */
 static const char *read_name(const char *p, struct expectation *e) {
     e->name = p;
     e->bytes = strcspn(p, " \t\r\n<>=!");
@@ -24,7 +24,8 @@ static const char *read_name(const char *p, struct expectation *e) {
 }
 
 static const char *read_operator(const char *p, struct expectation *e) {
-    static const char *const operators[] = {">=", "<=", "==", ">", "<"}; /* the longer ones first */
+    /* longer operators come first, so that ">" does not match the beginning of ">=" */
+    static const char *const operators[] = {">=", "<=", "==", ">", "<"};
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         if (strncmp(p, operators[i], strlen(operators[i])) == 0) {
             strcpy(e->op, operators[i]);
@@ -33,7 +34,7 @@ static const char *read_operator(const char *p, struct expectation *e) {
     return NULL;
 }
 
-/* A decimal number and nothing after it; strtod alone would take "nan" and "0x1p3". */
+/* Reads a decimal number that ends the text. strtod alone would also accept "nan" and "0x1p3". */
 static bool read_number(const char *p, struct expectation *e) {
     size_t n = strspn(p, "+-0123456789.eE");
     char *end;
@@ -42,7 +43,8 @@ static bool read_number(const char *p, struct expectation *e) {
     return n > 0 && end == p + n && *skip_blanks(end) == '\0' && isfinite(e->number);
 }
 
-/* The number at the end, behind a blank, a sign and a blank: " - 0.005". NULL: there is none. */
+/* Finds the number at the end of the text that follows a blank, a sign and a blank: " - 0.005".
+ * Returns NULL if there is none. */
 static const char *find_offset(const char *p) {
     const char *found = NULL;
     for (; *p; p++)
@@ -52,7 +54,8 @@ static const char *find_offset(const char *p) {
     return found;
 }
 
-/* A mistyped number is not taken for a path, unless there is such a file or folder. */
+/* Whether the text is a path. A mistyped number is a path only if there is such a file or
+ * folder. */
 static bool is_path(const char *p, size_t n) {
     if (memchr(p, '/', n) || (n > 5 && memcmp(p + n - 5, ".json", 5) == 0)) return true;
     dt_local_str path = {0};
@@ -100,10 +103,10 @@ static bool is_of_training(const char *name) {
     return strncmp(name, "val_", 4) == 0 || strcmp(name, "learning_rate") == 0;
 }
 
-/* 256 numbers of metrics, losses of 32 outputs and their sum, twice, are fewer */
+/* enough for twice the 256 values of metrics, the losses of 32 outputs and their sum */
 enum { MOST_NAMES = 1024 };
 
-/* The metrics that will be reported; some only by fit. */
+/* Lists the metrics that will be reported. Some are reported only by fit. */
 static int list_metrics(const dt_job *job, bool training, const char **names, int most) {
     int n = 0;
     const char *name;
@@ -131,7 +134,7 @@ static dt_status *unknown(const struct expectation *e, const char *const *names,
 
 /* ---- baselines ---- */
 
-/* One object, as --metrics writes it. */
+/* Reads a metric from a file that contains one JSON object, as --metrics writes it. */
 static dt_status *read_file(const char *path, const char *name, double *value) {
     enum { MOST = 1 << 20 };
     dt_str text = {0};
@@ -162,7 +165,7 @@ static dt_status *read_either(const char *path, const dt_str *name, const char *
     return s;
 }
 
-/* What a run calls a metric that is evaluated. */
+/* Sets *out to the name under which a run reports an evaluated metric. */
 static dt_status *name_in_run(const char *split, const char *path, dt_str *name) {
     dt_str own = {0};
     if (!split || strcmp(split, "train") == 0) return NULL;

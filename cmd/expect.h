@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --expect 'val_accuracy>=0.94', --expect 'accuracy >= runs/main - 0.005': a gate on the last value
- * of a metric. */
+/* --expect 'val_accuracy>=0.94', --expect 'accuracy >= runs/main - 0.005': a condition on the last
+ * value of a metric, which decides the exit code. */
 #ifndef CMD_EXPECT_H
 #define CMD_EXPECT_H
 
@@ -10,33 +10,35 @@
 enum { MOST_EXPECTATIONS = 32 };
 
 struct expectation {
-    const char *name; /* lent by the argument; `bytes` bytes, not terminated */
+    /* name of the metric: the first `bytes` bytes, not terminated; lent by the argument */
+    const char *name;
     size_t bytes;
     char op[3];
     double number;
-    const char *written;  /* what follows the operator */
-    const char *baseline; /* a run or a metrics file to whose value `number` is added; NULL: none */
+    const char *written; /* the text after the operator, as written */
+    /* path of a run or a metrics file whose value is added to `number`; NULL: none */
+    const char *baseline;
     size_t baseline_bytes;
-    bool resolved; /* `number` is the sum */
+    bool resolved; /* the baseline's value has been added to `number` */
 };
 struct expectations {
     struct expectation at[MOST_EXPECTATIONS];
     int n;
 };
 
-/* Reads NAME OP NUMBER or NAME OP PATH [+ or - NUMBER]; OP is >=, <=, >, <, ==. A path has a '/',
- * ends in .json, or exists. */
+/* Reads expectations of the form NAME OP NUMBER or NAME OP PATH [+ or - NUMBER], where OP is >=,
+ * <=, >, < or ==. A text is a PATH if it contains '/', ends in .json, or names an existing file. */
 dt_status *expect_parse(const struct call *call, struct words texts, struct expectations *e);
-/* Are these metrics of the job? Reads the baselines, so before a run can change them.
- * `split`: the part that is evaluated, "input" for a file; NULL: the job is trained, and metrics
- * with val_ are reported as well. */
+/* Checks that the job has these metrics, and reads the baselines before a run can change them.
+ * `split` is the part that is evaluated, or "input" for a file. If it is NULL, the job is trained,
+ * and metrics with val_ are reported, too. */
 dt_status *expect_check(struct expectations *e, const dt_job *job, const char *split);
-/* "accuracy >= runs/main - 0.005 (0.935)" */
+/* Writes an expectation: "accuracy >= runs/main - 0.005 (0.935)". */
 void expect_put(dt_str *to, const struct expectation *e);
-/* Whether this value meets it; NaN meets nothing. */
+/* Whether the value meets the expectation. NaN meets no expectation. */
 bool expect_holds(const struct expectation *e, double value);
-/* Compares the last values with the expectations. Prints each that is not met as an error;
- * returns the exit code, 0 or 80. */
+/* Compares the last values with the expectations. Prints each expectation that is not met, as an
+ * error. Returns the exit code, 0 or 80. */
 int expect_judge(const struct expectations *e, const struct watch *w);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain explain: the long text of an error number, or the errors that words are about. */
+/* dtrain explain: prints the long text of an error number, or the errors whose texts contain given
+ * words. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ struct explain {
     struct common common;
 };
 
-/* "DT042", "dt42", "42"; -1 for anything else. */
+/* Returns the number in "DT042", "dt42" or "42"; -1 for any other text. */
 static int number_of(const char *code) {
     const char *digits = strncasecmp(code, "DT", 2) == 0 ? code + 2 : code;
     size_t n = strlen(digits);
@@ -30,7 +31,8 @@ static dt_status *not_explained(const struct call *call, const char *code) {
 
 /* ---- searching ---- */
 
-/* Titles follow the number and two spaces: "DT017  ". Shorter words occur nearly everywhere. */
+/* An error's text begins with its number and two spaces, "DT017 ", then its title. Words shorter
+ * than SHORTEST are not searched, because they occur nearly everywhere. */
 enum { NUMBERS = 1000, TITLE_AT = 7, SHORTEST = 3 };
 
 /* Whether a word occurs in the first n bytes of a text, in any letter case. */
@@ -47,7 +49,8 @@ static bool has_words(const char *text, size_t n, const struct words *words) {
     return true;
 }
 
-/* The errors whose title, or else whose text, has all words: a line for each. */
+/* Lists the errors whose titles have all words, or, if `titles` is false, whose texts have them:
+ * one line for each. */
 static bool put_found(dt_str *to, const struct words *words, bool titles) {
     bool any = false;
     for (int i = 0; i < NUMBERS; i++) {

@@ -9,13 +9,14 @@
 #include "print.h"
 #include "table.h"
 
-/* of classes that are all listed; of those that are when there are more; of a matrix */
+/* With at most MOST_CLASSES classes all are listed, else SHOWN_CLASSES of them. MOST_WIDTH is the
+ * most columns of a matrix. */
 enum { MOST_CLASSES = 100, SHOWN_CLASSES = 20, MOST_WIDTH = 110 };
 
 struct putting {
     dt_str *to;
     const dt_output_explained *o;
-    bool markdown, named; /* named: there are several outputs */
+    bool markdown, named; /* named: tables have headings, because there are several outputs */
 };
 
 static void put_title(const struct putting *p, const char *title) {
@@ -59,7 +60,7 @@ static int by_f1(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* All classes, or of many those that are recognized worst. */
+/* Adds all classes. If there are too many, adds only those that are recognized worst. */
 static void add_classes(struct table *t, const dt_output_explained *o, int64_t shown) {
     DT_LOCAL const dt_class_score **row = dt_alloc((size_t)o->n_classes * sizeof *row);
     for (int64_t i = 0; i < o->n_classes; i++) row[i] = &o->class_score[i];

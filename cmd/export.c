@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain export: a trained model as a file that other programs read. */
+/* dtrain export: writes a trained model as a file for other programs. */
 #include <string.h>
 
 #include "env.h"
@@ -14,7 +14,7 @@ struct export {
     bool without_map;
 };
 
-/* After the first in the order of dt_export_format. */
+/* names of dt_export_format, in the same order, after a first entry for the file's suffix */
 static const char *const formats[] = {"suffix", "onnx",       "safetensors", "npz",
                                       "keras",  "weights.h5", NULL};
 static const char *const names[] = {"keras", "torch", NULL};

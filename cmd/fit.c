@@ -21,13 +21,13 @@ struct fit {
     bool dry_run, fresh, json, every_step;
     const char *resume;
     int64_t steps, until_epoch;
-    double time; /* seconds; 0: no limit */
+    double time; /* seconds after which to stop; 0: no limit */
     int64_t workers, max_restarts, rank;
     struct words expect, inject;
     struct result_files files;
 };
 
-/* The state of one run, which is released in one place. */
+/* The state of one call of fit. All of it is released in one place. */
 struct training {
     const struct call *call;
     const struct fit *fit;
@@ -35,7 +35,7 @@ struct training {
     struct expectations expectations;
     struct watch watch;
     dt_job *job;
-    const char **overrides; /* overrides for the dry run of a fold; owned */
+    const char **overrides; /* overrides that select the fold of a dry run; owned */
 };
 
 static dt_resume resume_of(const struct fit *fit) {
@@ -87,15 +87,15 @@ static dt_status *train(struct training *t) {
     return dt_job_fit(t->job, &options);
 }
 
-/* Whether the job sets resume to `never` or to a checkpoint's path, so that the same command
- * would not resume this run. */
+/* Whether the job's `resume` is `never` or a checkpoint's path, so that the same command would not
+ * resume this run. */
 static bool begins_elsewhere(const dt_job *job) {
     dt_resume resume = dt_job_resume(job);
     return resume == DT_RESUME_NEVER || resume == DT_RESUME_PATH;
 }
 
-/* Prints the command that resumes the run from its newest checkpoint, whatever this run started
- * from. */
+/* Prints the command that resumes this run from its newest checkpoint. The run itself may have
+ * started from another one. */
 static void suggest_resume(const struct training *t) {
     dt_local_str command = {0};
     put_again(&command, t->call);
@@ -121,8 +121,9 @@ static int stopped(struct training *t, dt_status *s) {
     return EXIT_STOPPED;
 }
 
-/* If fit keeps the weights of an earlier epoch, takes that epoch's training metrics, too, as later
- * comparisons with this run do. Validation metrics need no change: they were measured again. */
+/* If fit kept the weights of an earlier epoch, replaces the training metrics by that epoch's, which
+ * later comparisons with this run use as well. Validation metrics need no change, since they were
+ * computed again. */
 static dt_status *take_kept(struct watch *w) {
     dt_local_str run = {0};
     dt_status *s = NULL;
@@ -202,7 +203,7 @@ static int fit_folds(struct training *t) {
     return folds_fit(&f);
 }
 
-/* Opens the job again with its first fold, which is the one that a dry run shows. */
+/* Opens the job again with its first fold. A dry run shows that fold. */
 static dt_status *open_first_fold(struct training *t) {
     const int n = t->source.n_overrides;
     t->overrides = dt_alloc(((size_t)n + 1) * sizeof *t->overrides);
@@ -215,7 +216,7 @@ static dt_status *open_first_fold(struct training *t) {
     return dt_job_open(&t->job, &t->source);
 }
 
-/* Runs in this process, or in each of the workers if there are several. */
+/* Trains in this process, or in each of the workers if there are several. */
 static int run_here(const struct call *call) {
     const struct fit *fit = call->settings;
     struct training t = {.call = call, .fit = fit};

@@ -16,13 +16,14 @@
 
 struct metric {
     const char *name;
-    double mean, deviation; /* over the folds; the deviation's divisor is the number of folds */
-    double *value;          /* [folds] */
+    /* mean and standard deviation over the folds; the deviation divides by the number of folds */
+    double mean, deviation;
+    double *value; /* [folds] value of the metric in each fold */
 };
 
 struct summary {
     int folds, n;
-    struct metric *metric; /* [n] */
+    struct metric *metric; /* [n] the metrics */
 };
 
 static char *folder_of(const struct folds *f, int fold) {
@@ -108,7 +109,7 @@ static dt_status *write_json(const struct folds *f, const struct summary *x) {
     return dt_file_output(dt_str_text(&path), dt_str_text(&text), text.size);
 }
 
-/* Writes one page with the runs of all folds, or of the first 20. */
+/* Writes one report page with the runs of all folds, or of the first 20. */
 static dt_status *write_page(const struct folds *f, int folds, char **page) {
     enum { MOST_RUNS = 20 };
     char *run[MOST_RUNS];
@@ -173,7 +174,8 @@ static int report(const struct folds *f) {
 
 /* ---- training the folds ---- */
 
-/* Reports the folds. Means are only reported if all folds are completed. Returns the exit code. */
+/* Reports the folds' results. Means are reported only if all folds are complete. Returns the exit
+ * code. */
 static int judge(const struct folds *f) {
     const dt_sweep_counts c = dt_sweep_count(f->trials.sweep);
     struct out *out = f->trials.call->out;

@@ -10,14 +10,14 @@
 struct folds {
     struct trials trials; /* the caller sets all members but `sweep` */
     const dt_job *job;
-    const char *path; /* path of the job, as on the command line */
+    const char *path; /* path of the job as written on the command line */
     bool fresh;       /* train again even if there are models of an earlier run */
     double seconds;   /* stop after this many seconds, with exit code 75; 0: no limit */
     const struct expectations *expect;
     const struct result_files *files;
 };
 
-/* Trains and reports. Returns the exit code. */
+/* Trains the folds and reports the results. Returns the exit code. */
 int folds_fit(struct folds *f);
 
 #endif

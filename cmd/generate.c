@@ -29,14 +29,14 @@ struct generation {
     dt_job_source source;
     struct watch watch;
     dt_job *job;
-    dt_str prompt, text; /* text: what was generated so far */
+    dt_str prompt, text; /* the prompt, and the text generated so far */
     int64_t n_tokens;
     dt_generate_request request;
 };
 
 /* ---- the call ---- */
 
-/* text NULL: `fallback`. */
+/* Reads a number. If the option is not given (text NULL), uses `fallback`. */
 static dt_status *read_number(const struct generation *g, const char *name, const char *text,
                               double fallback, double most, double *out) {
     *out = fallback;
@@ -62,8 +62,8 @@ static dt_status *read_sampling(struct generation *g) {
     return NULL;
 }
 
-/* Lines end with LF, as in training texts, and the last one without: most editors and `echo` end a
- * text with a newline that is not meant. */
+/* Makes lines end with LF, as in training texts, and removes the line end of the last line. Most
+ * editors and `echo` end a text with a newline that is not part of the prompt. */
 static void trim_lines(dt_str *text) {
     size_t to = 0;
     for (size_t i = 0; i < text->size; i++)
@@ -72,7 +72,7 @@ static void trim_lines(dt_str *text) {
     if (text->data) text->data[text->size] = '\0';
 }
 
-/* A pipe has no size, so it is read to its end. */
+/* Reads a stream to its end, because a pipe has no size. */
 static dt_status *read_stream(FILE *f, const char *name, dt_str *out) {
     char piece[1 << 12];
     size_t n;
@@ -138,7 +138,7 @@ static dt_status *print_token(const dt_generated_token *t, void *user) {
     return NULL;
 }
 
-/* The rate of all tokens but the first one, which waits for compilers. */
+/* Returns the rate of all tokens but the first one, whose time includes compiling. */
 static double tokens_per_second(const dt_generation *r) {
     return r->other_s > 0 ? (double)(r->tokens - 1) / r->other_s : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain help: the usage screen and the page of a verb, generated from the tables. */
+/* dtrain help: prints the usage screen or the page of a verb, generated from the tables. */
 #include <limits.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ void usage_print(void) {
     fputs(dt_str_text(&page), stderr);
 }
 
-/* "  -C, --directory DIR     ": the part of a line that names an option. */
+/* Writes the part of a line that names an option: " -C, --directory DIR ". */
 static void put_names(dt_str *to, const struct option *o) {
     dt_local_str name = {0};
     if (o->letter) dt_str_printf(&name, "  -%c, --%s", o->letter, o->name);
@@ -100,7 +100,7 @@ struct help {
     struct common common;
 };
 
-/* Reports an unknown word, which is neither a verb nor a name in job files. */
+/* Reports a word that is neither a verb nor a name in job files. */
 static dt_status *unknown_topic(const struct call *call, dt_status *no_verb) {
     const char *name = call->operands.at[0];
     DT_LOCAL char *nearest = kinds_nearest(name);
@@ -119,7 +119,8 @@ static dt_status *unknown_topic(const struct call *call, dt_status *no_verb) {
     return s;
 }
 
-/* False: nothing of a job file is called so. */
+/* Prints the keys of a kind or section of job files with that name. Returns false if there is
+ * none. */
 static bool show_kind(struct out *out, const char *name) {
     dt_local_str page = {0};
     bool known = kinds_put(&page, name);
@@ -127,7 +128,8 @@ static bool show_kind(struct out *out, const char *name) {
     return known;
 }
 
-/* Lists the verbs that begin with `word`, such as those of `ckpt`. False: there are none. */
+/* Lists the verbs that begin with `word`, such as those of `ckpt`. Returns false if there are
+ * none. */
 static bool show_group(struct out *out, const char *word) {
     const size_t n = strlen(word);
     dt_local_str page = {0};

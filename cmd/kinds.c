@@ -54,19 +54,19 @@ static void put_key(dt_str *to, const dt_job_key *k, const char *name) {
 
 /* ---- a page ---- */
 
-/* Several kinds may have one name, a metric and a loss. */
+/* The page of a name. Several kinds may have the same name, for example a metric and a loss. */
 struct page {
     dt_str *to;
     const char *name;
-    char sort[40]; /* sort of the current kind; "": none yet */
+    char sort[40]; /* what the current kind is, such as "layer"; "": no kind was printed yet */
     bool any, section;
 };
 
-/* The key without the way to its kind: "units" of "model.layers[].Dense.units"; "" for the kind
+/* Returns the key's name within its kind: "units" for "model.layers[].Dense.units", "" for the kind
  * itself. */
 static const char *own_name(const dt_job_key *k) {
     const char *kind = strstr(k->path, k->kind), *dot = strchr(k->path, '.');
-    if (!kind) /* its keys are beside its name instead of below it */
+    if (!kind) /* the kind's keys are in the same mapping as its name */
         return dot ? dot + 1 : k->path;
     kind += strlen(k->kind);
     return *kind == '.' ? kind + 1 : kind;
@@ -88,8 +88,8 @@ static void put_of_kind(const dt_job_key *k, void *user) {
     if (*name && !k->refused) put_key(p->to, k, name);
 }
 
-/* The part of a path after `name`: ".epochs" for fit in "fit.epochs", "" for callbacks in
- * "fit.callbacks". NULL: the path does not contain it. */
+/* Returns the part of a path after `name`: ".epochs" if the name is fit and the path "fit.epochs",
+ * "" if the path ends with the name. NULL: the path does not contain the name. */
 static const char *below(const char *path, const char *name) {
     const size_t n = strlen(name);
     const char *dot = strchr(path, '.');

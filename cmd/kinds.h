@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of a job file for a terminal: those of a layer, an optimizer, a loss, ..., or of a
+/* Prints keys of a job file on a terminal: those of a layer, an optimizer, a loss, ..., or of a
  * section. */
 #ifndef CMD_KINDS_H
 #define CMD_KINDS_H
 
 #include "base/str.h"
 
-/* The page of everything with that name; letter case and '_' are ignored: EarlyStopping,
- * early_stopping. False: nothing has it, nothing was put. */
+/* Writes the page of everything that has this name. Letter case and '_' are ignored: EarlyStopping,
+ * early_stopping. Returns false, and writes nothing, if nothing has the name. */
 bool kinds_put(dt_str *to, const char *name);
-/* The name of a layer, optimizer, ... nearest to this one; NULL: none is similar. The caller
- * frees it. */
+/* Returns the name of a layer, optimizer, ... that is most similar to this one; NULL: none is
+ * similar. The caller frees it. */
 char *kinds_nearest(const char *name);
 
 #endif

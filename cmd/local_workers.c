@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See local_workers.h. Each two workers share a pair of sockets that they inherit; DTRAIN_WORKER tells a
- * worker which one it is and its descriptors (lib/net/sockets.c). Signals go to this process,
- * which passes them on; a worker whose parent ends is ended by the kernel.
+ * See local_workers.h. Any two workers share a pair of sockets that they inherit. The variable
+ * DTRAIN_WORKER has a worker's rank and its descriptors (lib/net/sockets.c). Signals go to this
+ * process, which passes them on. If this process ends, the kernel ends the workers.
  */
 #define _GNU_SOURCE
 #include "local_workers.h"
@@ -26,11 +26,14 @@ enum { LOST = 69, GRACE_MS = 5000, LOOK_MS = 20 };
 struct workers {
     struct out *out;
     int n;
-    pid_t pid[MOST_WORKERS];            /* 0: it has ended */
-    int fd[MOST_WORKERS][MOST_WORKERS]; /* [a][b]: a's end of its pair with b; -1: none */
-    int code;                           /* exit code of the first worker that failed; 0: none */
-    int passed;                         /* the stop flag that was last passed to the workers */
-    bool ending;                        /* the remaining workers are being killed */
+    pid_t pid[MOST_WORKERS]; /* 0: the worker has ended */
+    /* fd[a][b] is a's end of the pair of sockets with b; -1: none */
+    int fd[MOST_WORKERS][MOST_WORKERS];
+    /* exit code of the first worker that failed; 0: none has failed */
+    int code;
+    /* value of the stop flag when it was last passed to the workers */
+    int passed;
+    bool ending; /* the remaining workers are being killed */
 };
 
 static void close_sockets(struct workers *c) {
@@ -61,7 +64,8 @@ static void become_worker(struct workers *c, int rank, pid_t parent) {
     for (int a = 0; a < c->n; a++)
         for (int b = 0; b < c->n; b++)
             if (a != rank && c->fd[a][b] >= 0) close(c->fd[a][b]);
-    setpgid(0, 0); /* the terminal's signals come through the parent, once */
+    /* a process group of its own, so that the terminal's signals come only once, from the parent */
+    setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(LOST);
     setenv("DTRAIN_WORKER", text, 1);
@@ -93,8 +97,8 @@ static void signal_all(const struct workers *c, int number) {
         if (c->pid[r] > 0) kill(c->pid[r], number);
 }
 
-/* Keeps the exit code of the worker that failed by itself, even if others ended before it: these
- * only report, as LOST, that it is gone. */
+/* Records how a worker ended. The exit code to keep is that of the worker that failed first, even
+ * if others ended before it: their exit code LOST only says that it is gone. */
 static void note_end(struct workers *c, int rank, int status) {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : LOST;
     if (c->ending && WIFSIGNALED(status)) code = 0;
@@ -125,8 +129,8 @@ static void pass_on(struct workers *c) {
     if (stop_save_asked()) signal_all(c, SIGUSR1);
 }
 
-/* Until all have ended. Those that outlive a failed one, or the first one, whose result is the
- * run's, are ended, also where they are stopped. */
+/* Waits until all workers have ended. When one has failed, or when the first one has ended, whose
+ * result is that of the run, the others are killed, even if they are stopped. */
 static void watch_all(struct workers *c) {
     int waited = 0;
     while (reap(c)) {

@@ -13,20 +13,22 @@
 enum { MOST_WORKERS = 64 };
 
 /*
- * Starts n copies of this process, connected with each other, and returns in each of them with
- * true; *again: they were started before and continue from a checkpoint. In the process that was
- * called it returns false when all have ended: *code is how. Where a worker was lost they are
- * started again, at most `restarts` times. Comes before any thread.
+ * Starts n copies of this process, connected with each other. Returns true in each copy; there
+ * *again says whether this is a restart, which continues from a checkpoint. In the calling process
+ * it returns false after all copies have ended, and *code is the exit code. If a worker was lost,
+ * all are started again, at most `restarts` times. To be called before any thread is started.
  */
 bool workers_start(struct out *out, int n, int64_t restarts, bool *again, int *code);
 
-/* The usage error of a job that several processes cannot read; NULL: it is fine. */
+/* Returns a usage error if several processes cannot read the job; else NULL. */
 dt_status *workers_check(const struct call *call, int64_t n);
-/* Starts n workers for verbs that need not be restarted. Returns true where the verb continues, in
- * this process or in one of the workers; elsewhere *code is the exit code. */
+/* Starts n workers for a verb that needs no restarts. Returns true in the processes that continue
+ * with the verb: this one if n < 2, else the workers. If it returns false, *code is the exit
+ * code. */
 bool workers_begin(const struct call *call, int64_t n, int *code);
-/* Sets --rank for a job that lists the addresses of its workers; -1: not given. A rank that
- * DTRAIN_RANK gives is not set: the library reads it, so that messages name the variable. */
+/* Sets the rank that --rank gives, for a job that lists the addresses of its workers; -1: not
+ * given. A rank in DTRAIN_RANK is not set here, because the library reads it and its messages name
+ * the variable. */
 void workers_take_rank(dt_job_source *source, int64_t rank);
 
 #define WORKERS_OPTION(type, what)                                                                 \

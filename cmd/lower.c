@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain lower: print one stage of a compiled job. */
+/* dtrain lower: prints one stage of a compiled job. */
 #include "env.h"
 #include "verb.h"
 
@@ -22,7 +22,7 @@ static dt_status *lower(const struct call *call, char **text) {
     dt_job_source source;
     dt_job *job = NULL;
     dt_status *s = take_job(call, &my->place, &source);
-    if (my->stage != EXECUTABLE) /* the graph is not run, so any batch size is allowed */
+    if (my->stage != EXECUTABLE) /* any batch size is allowed, because the graph is not run */
         source.purpose = DT_FOR_PLAN;
     if (!s) s = dt_job_open(&job, &source);
     if (!s) s = dt_job_lower(job, stages[my->stage], &options, text);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain: finds the verb, reads its options, runs it, ends with its exit code. Nothing is opened or
- * looked at before the verb is known, so that `dtrain --version` costs no more than starting a
- * process.
+ * The main function of dtrain: finds the verb, reads its options, runs it, and ends with its exit
+ * code. Nothing is opened before the verb is known, so that `dtrain --version` takes no longer than
+ * starting a process.
  */
-#define _DEFAULT_SOURCE /* on_exit */
+#define _DEFAULT_SOURCE /* for on_exit */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -36,9 +36,9 @@ static void raise_files(void) {
     }
 }
 
-/* The stack grows up to the soft limit as it is now, so a low one is raised as far as the system
- * allows. With less than LEAST_STACK the program would be ended by a signal in the middle of its
- * work. */
+/* Raises a low limit of the stack as far as the system allows, because the stack can grow up to the
+ * soft limit. With less than LEAST_STACK the program would be ended by a signal in the middle of
+ * its work. */
 static bool raise_stack(void) {
     enum { LEAST_STACK = 64 << 10, USUAL_STACK = 8 << 20 };
     struct rlimit stack;
@@ -62,8 +62,9 @@ static void ignore_signals(void) {
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Some libraries, such as libgomp, call exit(1) with their own message when they find no memory
- * or no thread. Nothing else here calls exit. */
+/* Adds an error about memory if a library has ended the process. Some libraries, such as libgomp,
+ * call exit(1) with their own message when they get no memory or no thread. Nothing else in this
+ * process calls exit. */
 static void name_memory(int code, void *unused) {
     (void)unused;
     if (code == EXIT_FAILURE) _exit(EXIT_MEMORY);
@@ -108,7 +109,8 @@ static int run_verb(const struct verb *verb, void *settings, struct words words,
     return finish(&out, verb, verb->run(&(struct call){verb, settings, operands, &out, argv}));
 }
 
-/* Before anything is read: the first signal may be there already. */
+/* Installs the signal handlers of verbs that train, before anything is read, because the first
+ * signal may come early. */
 static void await_signals(int argc, char **argv) {
     for (int i = 1; i < argc; i++)
         for (int v = 0; verbs[v]; v++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain man: manual pages in roff, made from the tables that command lines and job files are read
- * by: dtrain.1, one for each verb (dtrain-fit.1), and dtrain-job.5 with every key. `make install`
- * puts them where man looks.
+ * dtrain man: prints manual pages in roff, made from the tables that command lines and job files
+ * are read by: dtrain.1, one for each verb (dtrain-fit.1), and dtrain-job.5 with every key. `make
+ * install` puts them where man looks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -254,7 +254,8 @@ struct man {
     bool list;
 };
 
-/* "dtrain-data-synth.1" is the verb "data synth"; NULL: no page of a verb. */
+/* Returns the verb of a page: "data synth" for "dtrain-data-synth.1"; NULL: it is not the page of a
+ * verb. */
 static const struct verb *verb_of(const char *page) {
     for (int i = 0; verbs[i]; i++) {
         char name[80];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands: the job and its overrides, and what is wrong with a command line. */
+/* Reads operands (the job and its overrides), and explains what is wrong with them. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +17,8 @@ struct cut cut_word(const char *word) {
         return cut;
     }
     n = MOST;
-    while (n > 0 && ((unsigned char)word[n] & 0xc0) == 0x80) /* not inside a character */
-        n--;
+    /* moves back to the beginning of a UTF-8 character */
+    while (n > 0 && ((unsigned char)word[n] & 0xc0) == 0x80) n--;
     memcpy(cut.text, word, n);
     memcpy(cut.text + n, "...", 4);
     return cut;
@@ -33,7 +33,8 @@ dt_status *usage_error(const struct call *call, const char *format, ...) {
     return dt_status_create(ERROR_USAGE, "%s: %s", call->verb->name, text);
 }
 
-/* A key begins with neither a dot nor a slash, so ./lr=0.1/job.yaml is a file. */
+/* Whether an operand is an override. A key begins with neither a dot nor a slash, so
+ * ./lr=0.1/job.yaml is a file. */
 bool is_override(const char *operand) {
     return *operand != '.' && *operand != '/' && strchr(operand, '=') != NULL;
 }
@@ -50,14 +51,16 @@ bool is_job(const char *operand) {
            (n > 4 && strcmp(operand + n - 4, ".yml") == 0);
 }
 
-/* Whether an override has blanks: the shell splits `fit.epochs = 3` into three words. */
+/* Whether the user wrote an override with blanks: the shell splits `fit.epochs = 3` into three
+ * words. */
 static bool is_spaced(const struct call *call) {
     for (int i = 1; i < call->operands.n; i++)
         if (*call->operands.at[i] == '=') return true;
     return false;
 }
 
-/* Names the surplus operand: of a job and a word that is not a job file, the latter. */
+/* Returns the error about a surplus operand. If one of the two is a job file, names the other
+ * one. */
 static dt_status *too_many(const struct call *call) {
     const char *job = NULL, *other = NULL;
     for (int i = 0; i < call->operands.n; i++) {
@@ -108,7 +111,7 @@ dt_status *take_no_operands(const struct call *call) {
     return usage_error(call, "no operand expected, got '%s'", cut_word(call->operands.at[0]).text);
 }
 
-/* Runs may be called as their jobs are. */
+/* Whether the operand is a directory, since a run may have the same name as its job. */
 static bool is_directory(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What to write in place of an option that a verb does not have: options of other programs, by the
- * table below, options of another verb, keys of the job, and the nearest option of the verb.
+ * Suggests what to write instead of an option that a verb does not have. It may be an option of
+ * another program (in the table below), an option of another verb, or a key of the job; else the
+ * most similar option of the verb is suggested.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +17,8 @@
     "a schedule takes the place of the learning rate: learning_rate: {CosineDecay: {...}}; see "   \
     "'dtrain help CosineDecay'"
 
-/* An option of other programs is one of `option` (of a verb that has it), a key of the job, with
- * the value that the option's name implies, or something that `instead` describes. */
+/* An option of another program, and what replaces it: `option`, of a verb that has it; a key of the
+ * job, with the value that the option's name implies; or something that `instead` describes. */
 static const struct foreign {
     const char *name, *option, *key, *value, *instead;
 } rows[] = {
@@ -180,7 +181,8 @@ static bool is_choice(const struct option *o, const char *value) {
     return false;
 }
 
-/* Verbs that have the option; `certain`: with that value as one of its choices. */
+/* Writes the verbs that have the option. With `certain`, only those for which the value is a valid
+ * choice. */
 static bool put_verbs(dt_str *to, const struct foreign_option *f, bool certain) {
     int n = 0;
     for (int i = 0; verbs[i]; i++) {
@@ -201,7 +203,7 @@ static bool put_nearest(dt_str *to, const struct foreign_option *f) {
     return nearest;
 }
 
-/* "--fit.epochs=2": the override fit.epochs=2 is meant. */
+/* Suggests the override fit.epochs=2 if the user wrote "--fit.epochs=2". */
 static bool put_path(dt_str *to, const struct foreign_option *f) {
     const bool is_path = f->overrides && strchr(f->name, '.');
     if (is_path) put_key(to, f->name, f->value);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading the command line: a walk over the words with the tables of options beside it.
+ * Reads the command line, word by word, with the tables of options.
  *
- * As in GNU: `--name value`, `--name=value`, `-n`, `-C DIR`, `-CDIR`, `-qn`, options and operands
- * in any order, `--` ends the options, `-` is an operand. Names are not abbreviated: a new option
- * would change what an old script means.
+ * The rules are GNU's: `--name value`, `--name=value`, `-n`, `-C DIR`, `-CDIR`, `-qn`; options and
+ * operands may come in any order; `--` ends the options; `-` is an operand. Names are not
+ * abbreviated: a new option would change what an old script means.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -32,20 +32,21 @@ static const struct option no_options[] = {OPTIONS_END};
 
 /* One pass over the words of the command line. */
 struct walk {
-    const struct option *tables[2]; /* the verb's, and those of all verbs */
-    const char *verb;               /* "fit: ", for messages */
+    /* the tables of the verb's options, and of the options of all verbs */
+    const struct option *tables[2];
+    const char *verb; /* prefix of messages, such as "fit: " */
     void *settings;
     struct words words;
-    int next;       /* the word to be read next */
+    int next;       /* index of the word to read next */
     bool overrides; /* the verb accepts key.path=value */
-    bool variable;  /* from an environment variable instead of a word */
+    bool variable;  /* the current option comes from an environment variable, not from a word */
 };
 
 /* An option as written, with its position. */
 struct use {
     const struct option *option;
-    const char *value;   /* after '=' or the letter; NULL: none */
-    const char *written; /* "--steps" or "-C" */
+    const char *value;   /* the text after '=' or after the letter; NULL: there is none */
+    const char *written; /* how the option was written, such as "--steps" or "-C" */
 };
 
 static void *field(const struct walk *w, const struct option *o) {
@@ -64,7 +65,7 @@ static dt_status *usage(const struct walk *w, const char *format, ...) {
 
 /* ---- values ---- */
 
-/* Decimal digits with an optional sign, nothing else. */
+/* Whether a text consists of decimal digits with an optional sign. */
 static bool is_integer(const char *text) {
     text += *text == '-' || *text == '+';
     return *text && text[strspn(text, "0123456789")] == '\0';
@@ -73,7 +74,8 @@ static bool is_integer(const char *text) {
 static dt_status *read_integer(struct walk *w, const struct use *u) {
     const struct option *o = u->option;
     errno = 0;
-    long long n = strtoll(u->value, NULL, 10); /* out of range: the nearest number */
+    /* if it is out of range, this is the nearest number */
+    long long n = strtoll(u->value, NULL, 10);
     int64_t max = o->max ? o->max : INT64_MAX;
     if (!is_integer(u->value))
         return usage(w, "%s: expected an integer, got '%s'", u->written, cut_word(u->value).text);
@@ -100,7 +102,8 @@ static dt_status *read_unsigned(struct walk *w, const struct use *u) {
     return NULL;
 }
 
-/* "1h30m" in seconds; 0: not of that form, or no time at all. */
+/* Returns the seconds of a duration such as "1h30m"; 0: the text has another form, or is no time at
+ * all. */
 static double seconds_of(const char *text) {
     static const struct {
         char letter;
@@ -149,7 +152,8 @@ static dt_status *read_choice(struct walk *w, const struct use *u) {
     return usage(w, "%s: expected %s, got '%s'", u->written, known, cut_word(u->value).text);
 }
 
-/* A list never has more entries than the command line has words. */
+/* Adds a value to a list. The list has room, since it never has more entries than the command line
+ * has words. */
 static dt_status *add_to_list(struct walk *w, const struct use *u) {
     struct words *list = field(w, u->option);
     const char **at = (const char **)(uintptr_t)list->at;
@@ -177,8 +181,8 @@ static dt_status *store(struct walk *w, const struct use *u) {
 
 /* ---- words ---- */
 
-/* May the next word be the value of an option that can do without? `dtrain topology --tpu job.yaml`
- * names a job. */
+/* Whether the next word is the value of an option that can be used without one. In `dtrain topology
+ * --tpu job.yaml` it is not, because it names a job. */
 static bool is_free_value(const char *word) {
     return *word != '-' && !strchr(word, '=') && !dt_ends_with(word, ".yaml") &&
            !dt_ends_with(word, ".yml");
@@ -230,7 +234,7 @@ static dt_status *unknown_option(const struct walk *w, const char *name, const c
                  found ? dt_str_text(&hint) : "");
 }
 
-/* The word that was probably meant as the value of an unknown option; NULL: there is none. */
+/* Returns the word that was probably meant as the value of an unknown option; NULL: none. */
 static const char *following(const struct walk *w) {
     const char *next = w->next < w->words.n ? w->words.at[w->next] : NULL;
     return next && *next && is_free_value(next) ? next : NULL;
@@ -250,7 +254,7 @@ static dt_status *read_long(struct walk *w, const char *word) {
     return use_option(w, &u);
 }
 
-/* The letters of a word like -qn or -CDIR. */
+/* Reads a word of letters, such as -qn or -CDIR. */
 static dt_status *read_letters(struct walk *w, const char *word) {
     dt_status *s = NULL;
     for (const char *p = word + 1; *p && !s; p++) {
@@ -267,7 +271,7 @@ static dt_status *read_letters(struct walk *w, const char *word) {
     return s;
 }
 
-/* ---- the environment, and what was not given ---- */
+/* ---- the environment, and defaults ---- */
 
 void option_env_name(const struct option *o, char *name, size_t size) {
     snprintf(name, size, "DTRAIN_%s", o->name);
@@ -322,8 +326,8 @@ static dt_status *read_defaults(struct walk *w, const struct option *table) {
     return s;
 }
 
-/* Common options may precede the verb: a pass without a verb has read them and their defaults
- * before. */
+/* Reads the options of a verb. Common options may precede the verb; an earlier call without a verb
+ * has read those and the defaults. */
 dt_status *options_parse(const struct parse *p, struct words *operands, int *used) {
     char verb[40] = "";
     struct walk w = {.verb = verb, .settings = p->settings, .words = p->words};

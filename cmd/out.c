@@ -19,7 +19,7 @@
 #include "print.h"
 #include "verb.h"
 
-/* ECHO_WIDTH: of the "^C" that a terminal writes behind the bar. */
+/* ECHO_WIDTH: columns of the "^C" that a terminal writes after the bar */
 enum {
     ECHO_WIDTH = 2,
     EXIT_PIPE = 128 + SIGPIPE,
@@ -33,11 +33,11 @@ enum {
 #define RED "\033[1;31m"
 #define YELLOW "\033[1;33m"
 #define PLAIN "\033[m"
-#define CLEAR "\033[K" /* clears the line from the cursor to its end */
+#define CLEAR "\033[K" /* the escape sequence that clears the line from the cursor on */
 
 /* ---- terminals and the environment ---- */
 
-/* The system's message for errno, with a lower-case first letter like all messages here. */
+/* Returns the system's message for errno, with a lower-case first letter like all our messages. */
 static struct cut system_text(int number) {
     struct cut text = cut_word(strerror(number));
     if (text.text[0] >= 'A' && text.text[0] <= 'Z') text.text[0] = (char)(text.text[0] - 'A' + 'a');
@@ -68,7 +68,7 @@ static bool wants_color(const struct common *common, int fd) {
     return is_set("FORCE_COLOR") || is_lively(fd);
 }
 
-/* Whether the locale is UTF-8, by its name, which saves setlocale from reading files. */
+/* Whether the locale is UTF-8, judging by its name. setlocale would read files. */
 static bool is_utf8(void) {
     const char *name = is_set("LC_ALL")     ? getenv("LC_ALL")
                        : is_set("LC_CTYPE") ? getenv("LC_CTYPE")
@@ -77,7 +77,8 @@ static bool is_utf8(void) {
     return code && (strncasecmp(code, ".utf-8", 6) == 0 || strncasecmp(code, ".utf8", 5) == 0);
 }
 
-/* A pipe may be a log while it has a reader. Without O_NONBLOCK, open would wait for a reader. */
+/* Opens the log. A log may be a pipe that has a reader. Without O_NONBLOCK, open would wait until a
+ * reader comes. */
 static dt_status *open_log(struct out *out, const char *path) {
     do
         out->log =
@@ -106,8 +107,8 @@ dt_status *out_open(struct out *out, const struct common *common) {
     return common->log_file ? open_log(out, common->log_file) : NULL;
 }
 
-/* COLUMNS may be older than the terminal's size, but may also ask for less: the smaller one
- * counts. */
+/* Returns the width of lines: the smaller one of COLUMNS and the terminal's width. COLUMNS may be
+ * older than the terminal's present size, but may also ask for a smaller width. */
 static int width_of(int fd) {
     const char *columns = getenv("COLUMNS");
     struct winsize size;
@@ -133,20 +134,22 @@ const char *out_ellipsis(const struct out *out) { return out->utf8 ? "\xe2\x80\x
 static _Noreturn void end_by_pipe(void) {
     signal(SIGPIPE, SIG_DFL);
     raise(SIGPIPE);
-    _exit(EXIT_PIPE); /* reached if the signal is blocked, or in the first process of a container */
+    /* reached only if the signal is blocked, or in the first process of a container */
+    _exit(EXIT_PIPE);
 }
 
 void out_end_with_readers(void) { signal(SIGPIPE, SIG_DFL); }
 
-/* Waits for a non-blocking descriptor. */
+/* Whether to write again after an error: yes for an interrupted call and, after waiting, for a
+ * non-blocking descriptor. */
 static bool is_worth_retrying(int fd) {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
     return errno == EINTR || ((errno == EAGAIN || errno == EWOULDBLOCK) &&
                               (poll(&ready, 1, -1) > 0 || errno == EINTR));
 }
 
-/* After the first failure, which *error records, nothing more is written: half a line in the
- * middle would be worse than none. */
+/* Writes all bytes. After the first failure, which *error records, nothing more is written: half a
+ * line in the middle of a file would be worse than a short file. */
 static void write_all(int fd, const char *bytes, int *error) {
     size_t left = strlen(bytes);
     while (!*error && left > 0) {
@@ -177,7 +180,8 @@ static void wipe(struct out *out) {
     out->bar = false;
 }
 
-/* Control characters in names and files are escaped, so that they cannot affect the terminal. */
+/* Prints a text. Control characters from names and files are escaped, so that they cannot affect
+ * the terminal. */
 void out_text(struct out *out, const char *text) {
     dt_local_str t = {0};
     put_shown_lines(&t, text);
@@ -188,12 +192,13 @@ void out_text(struct out *out, const char *text) {
 
 void out_page(struct out *out, const char *text) {
     dt_local_str t = {0};
-    /* a pipe has no right margin at which a line would be broken again */
+    /* in a pipe, lines may be one column longer, because there is no right margin at which a
+     * terminal would break them */
     put_wrapped(&t, text, terminal_width() + !isatty(STDOUT_FILENO));
     out_text(out, dt_str_text(&t));
 }
 
-/* The text of a format, fit for a terminal. */
+/* Formats a text, with control characters escaped. */
 static void put_format(dt_str *to, const char *format, va_list args) {
     dt_local_str raw = {0};
     dt_str_vprintf(&raw, format, args);
@@ -209,7 +214,7 @@ static void put_line(struct out *out, void (*put)(struct out *, const char *), c
     put(out, dt_str_text(&t));
 }
 
-/* Writes a line and its end. On a terminal it is broken between words, and continuation lines
+/* Writes a line with its line end. On a terminal it is broken between words, and continuation lines
  * are indented. */
 static void put_fitting(dt_str *to, const char *line, int indent, int fd) {
     if (isatty(fd)) put_broken(to, line, indent, width_of(fd));
@@ -275,7 +280,7 @@ void out_bar(struct out *out, const char *line) {
 
 /* ---- standard error ---- */
 
-/* A failure to write to standard error cannot be reported. */
+/* Writes to standard error. If that fails, there is no way to report it. */
 static void write_err(const char *bytes) {
     int lost = 0;
     write_all(STDERR_FILENO, bytes, &lost);
@@ -294,8 +299,8 @@ void out_note(struct out *out, const char *format, ...) {
     va_end(args);
 }
 
-/* Prints `shown`, in which `word`, "error:" or "warning:", is coloured if it is there; NULL:
- * nothing is. The log has `line`, which is not broken. */
+/* Prints `shown` (NULL: nothing). If it contains `word`, which is "error:" or "warning:", that is
+ * coloured. The log gets `line`, which is not broken into several lines. */
 static void write_marked(struct out *out, const char *line, const char *shown, const char *word) {
     dt_local_str t = {0};
     const char *at = out->color_errors && word ? strstr(shown, word) : NULL;
@@ -319,7 +324,7 @@ void out_warn(struct out *out, const char *format, ...) {
     write_marked(out, dt_str_text(&t), dt_str_text(&shown), "warning:");
 }
 
-/* Ends the first line; where the next one begins. */
+/* Replaces the end of the first line by a zero byte, and returns where the next line begins. */
 static char *end_line(char *text) {
     char *end = text + strcspn(text, "\n");
     if (!*end) return end;
@@ -327,7 +332,7 @@ static char *end_line(char *text) {
     return end + 1;
 }
 
-/* "   12 | text", or "      | ^^^^" below it. */
+/* Whether a line shows a part of a job file: " 12 | text", or " | ^^^^" below it. */
 static bool is_source(const char *line) {
     const size_t digits = strspn(line, " 0123456789");
     return *line == ' ' && digits >= 6 && line[digits] == '|' && line[digits + 1] == ' ';
@@ -339,8 +344,8 @@ static void put_error_line(dt_str *to, const char *line, const char *below) {
     else dt_str_printf(to, "%s\n%s\n", line, below);
 }
 
-/* A list of errors is one text: lines of the job file in it are indented, first lines of errors
- * are not. */
+/* Prints an error. A list of errors is one text: the first lines of errors are not indented, and
+ * lines of the job file are. */
 void out_show_error(struct out *out, const dt_status *s) {
     dt_str line = {0}, shown = {0};
     dt_local_str all = {0};
@@ -366,14 +371,15 @@ void out_show_error(struct out *out, const dt_status *s) {
 
 enum { MOST_REPORTED = 64 };
 struct reported {
-    _Atomic uint64_t hash[MOST_REPORTED]; /* hashes of printed texts; 0: unused */
+    /* hashes of the texts that were printed; 0: the place is free */
+    _Atomic uint64_t hash[MOST_REPORTED];
 };
 
 void out_share_errors(struct out *out) {
     if (out->reported) munmap(out->reported, sizeof *out->reported);
     out->reported = mmap(NULL, sizeof *out->reported, PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    /* without shared memory each process prints its own errors */
+    /* if there is no shared memory, each process prints its own errors */
     out->reported = out->reported == MAP_FAILED ? NULL : out->reported;
 }
 
@@ -416,7 +422,8 @@ int out_close(struct out *out, int code) {
     close_log(out);
     if (out->log_error) {
         const char *path = out->log_file;
-        out->log_file = NULL; /* this goes where people still look */
+        /* the failure is reported on standard error, since the log cannot be written */
+        out->log_file = NULL;
         failed = out_error(out, dt_status_create(ERROR_IO, "--log-file %s: %s", path,
                                                  system_text(out->log_error).text));
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What dtrain says. Results go to standard output, everything else to standard error, and whole
+ * The output of dtrain. Results go to standard output, everything else to standard error, and whole
  * lines also to --log-file.
  *
  * All lines pass through here, so that three things hold everywhere: control characters of names
- * and paths never reach a terminal, the line that is redrawn (the bar) never mixes with others, and
- * a failed write to standard output or to the log is remembered rather than fatal: the run
- * continues, and ends with exit code 74. A reader that goes away is no failure: verbs end quietly,
- * as filters do; training continues without it.
+ * and paths never reach a terminal, the progress bar never mixes with other lines, and a failed
+ * write to standard output or to the log does not end the run: it continues, and ends with exit
+ * code 74. A reader that goes away is no failure: verbs end quietly, as filters do; training
+ * continues without it.
  */
 #ifndef CMD_OUT_H
 #define CMD_OUT_H
@@ -19,59 +19,61 @@ enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 struct common;
 
 struct out {
-    const char *log_file; /* NULL: none */
+    const char *log_file; /* path of the log; NULL: there is no log */
     int log;              /* file descriptor of the log */
-    int log_error;        /* errno of a failed write to the log */
+    int log_error;        /* errno of the first failed write to the log */
     bool quiet, verbose;
     bool redraws; /* standard output is a terminal that can redraw a line */
     bool color, color_errors;
     bool utf8;
-    /* the process continues when the reader of standard output goes away, since the verb does
+    /* the process continues after the reader of standard output has gone, because the verb does
      * more than print */
     bool outlives_readers;
-    bool bar;  /* a progress bar is on the terminal */
-    int error; /* errno of the first failed write to standard output; 0: none */
-    /* errors that workers of this machine have printed, shared by them; NULL: no workers */
+    bool bar;  /* the terminal shows a progress bar at the moment */
+    int error; /* errno of the first failed write to standard output; 0: no write failed */
+    /* errors that workers on this machine have printed, in shared memory; NULL: there are no
+     * workers */
     struct reported *reported;
 };
 
-/* For rows that the library writes to standard output: ends the process when the reader goes
- * away, as filters do. */
+/* For output that the library writes itself: ends the process when the reader of standard output
+ * goes away, as filters do. */
 void out_end_with_readers(void);
 /* Examines terminal, locale and environment, and opens the log file. */
 dt_status *out_open(struct out *out, const struct common *common);
-/* The exit code to end with: `code`, or 74 where that is 0 and standard output or the log could not
- * be written. */
+/* Closes the output. Returns the exit code to end with: `code`, or 74 if `code` is 0 and standard
+ * output or the log could not be written. */
 int out_close(struct out *out, int code);
 
-/* Prints to standard output: a line; "label    line" with a bold label if colours are on; text
- * of several lines unchanged; a line that the caller has fitted to the width. */
+/* Print to standard output: a line; a line "label line", with a bold label if colours are on; a
+ * text of several lines, unchanged; a line that already fits the width. */
 void out_line(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 void out_field(struct out *out, const char *label, const char *format, ...) DT_FORMAT(3, 4);
 void out_text(struct out *out, const char *text);
-/* out_text for long texts: lines are broken at the width of COLUMNS or the terminal, else at 80
- * columns. */
+/* Like out_text, for long texts: lines are broken at the width of COLUMNS or the terminal, else at
+ * 80 columns. */
 void out_page(struct out *out, const char *text);
 /* Prints a line to the log file, and to standard output unless a progress bar is there. */
 void out_log(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
-/* Draws the line that is redrawn; out_bar_width characters have room. */
+/* Draws the line of the progress bar, of at most out_bar_width characters, in place of the one
+ * before. */
 void out_bar(struct out *out, const char *line);
 int out_bar_width(void);
-/* The terminal's width in columns; 0: standard output is not a terminal. */
+/* Returns the terminal's width in columns; 0: standard output is not a terminal. */
 int out_columns(void);
 
-/* Standard error. out_error frees s and returns its exit code (0 for NULL). */
+/* Print to standard error. out_error frees s and returns its exit code, 0 if s is NULL. */
 void out_note(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 void out_warn(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 int out_error(struct out *out, dt_status *s);
-/* From now on, an error that several forked processes have is printed once. */
+/* From now on, an error that several forked processes report is printed only once. */
 void out_share_errors(struct out *out);
 /* Ends a verb that creates a text: prints text if s is NULL, else reports the error and ignores
  * text. Frees both and returns the exit code. */
 int out_result(struct out *out, dt_status *s, char *text);
 void out_show_error(struct out *out, const dt_status *s);
 
-/* "…" or "..." */
+/* Returns "…" or, without UTF-8, "...". */
 const char *out_ellipsis(const struct out *out);
 
 #endif

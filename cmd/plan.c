@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain plan: the resources that a job needs on a slice. */
+/* dtrain plan: prints the resources that a job needs on a slice. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,12 +20,12 @@ struct plan {
     bool json, search;
 };
 
-/* The jobs of a call: the job itself, then with each --what-if. */
+/* The jobs of a call: the job itself, then the job with each --what-if. */
 struct jobs {
     dt_job **at;
     const char **label;
     int n;
-    dt_status *bad; /* errors of columns that cannot be opened */
+    dt_status *bad; /* errors of jobs that cannot be opened */
 };
 
 static dt_status *with_source(const struct call *call, const char *more,
@@ -35,7 +35,7 @@ static dt_status *with_source(const struct call *call, const char *more,
     struct tpu_job job;
     dt_status *s = tpu_take_job(call, &my->place, my->tpu, more, &job);
     job.source.purpose = DT_FOR_PLAN;
-    if (my->cuda) job.source.backend = "pjrt"; /* its devices are GPUs */
+    if (my->cuda) job.source.backend = "pjrt"; /* the devices are GPUs, which a plug-in drives */
     if (!s) s = use(&job.source, user);
     tpu_release(&job);
     return s;
@@ -91,9 +91,8 @@ static dt_status *open_jobs(const struct call *call, struct jobs *jobs) {
         jobs->label[jobs->n] = label;
         jobs->n += !s;
         if (i == 0 || !s) continue;
-        dt_status_append(
-            &jobs->bad,
-            s); /* a column with errors does not prevent the others from being planned */
+        dt_status_append(&jobs->bad,
+                         s); /* an error in one column, so the others are planned all the same */
         s = NULL;
     }
     return s;
@@ -113,7 +112,7 @@ static dt_status *read_budget(const struct call *call, int64_t *bytes) {
                        cut_word(my->budget).text);
 }
 
-/* Reads the number of an option, such as "15e12"; 0: not given. */
+/* Reads the number of an option, such as "15e12"; 0: the option is not given. */
 static dt_status *read_amount(const struct call *call, const char *name, const char *text,
                               double *amount) {
     *amount = 0;

@@ -22,15 +22,15 @@ static const char *const on_errors[] = {"stop", "row", NULL};
 static const char *const splits[] = {"validation", "test", "train", NULL};
 static const char *const formats[] = {"auto", "csv", "npy", "npz", "jsonl", "png", NULL};
 
-/* The state of one run, which is released in one place. */
+/* The state of one call of predict. All of it is released in one place. */
 struct prediction {
     const struct call *call;
     const struct predict *my;
     dt_job_source source;
     struct watch watch;
     dt_row_writer_options rows;
-    char *names;       /* text of the columns to keep, cut into names */
-    const char **keep; /* [n_keep] */
+    char *names;       /* the argument of --keep, cut into names */
+    const char **keep; /* [n_keep] names of the columns to keep */
     int n_keep;
     dt_row_writer *writer;
     dt_job *job;
@@ -38,7 +38,7 @@ struct prediction {
 
 static const char *output_of(const struct predict *my) { return my->output ? my->output : "-"; }
 
-/* text NULL: 0. */
+/* Reads a probability. If the option is not given (text NULL), it is 0. */
 static dt_status *read_probability(const struct call *call, const char *name, const char *text,
                                    double *out) {
     *out = 0;
@@ -59,7 +59,7 @@ static dt_status *read_selection(struct prediction *p) {
     return NULL;
 }
 
-/* Cuts the names at commas. */
+/* Cuts the argument of --keep at commas. */
 static dt_status *read_keep(struct prediction *p) {
     if (!p->my->keep) return NULL;
     if (!p->my->input)
@@ -108,7 +108,7 @@ static dt_status *open_writer(struct prediction *p) {
     return dt_row_writer_open(&p->writer, &p->rows);
 }
 
-/* Drops the rows: the first worker writes the rows of all workers. */
+/* Drops rows in workers other than the first, which writes the rows of all workers. */
 static dt_status *drop_rows(const dt_predicted_rows *rows, void *user) {
     (void)rows, (void)user;
     return NULL;

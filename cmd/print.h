@@ -8,38 +8,46 @@
 #include "base/json.h"
 #include "out.h"
 
-/* characters that dt_is_unseen and bytes that are not UTF-8 as \xNN or \uNNNN */
+/* appends a text; bytes that are not UTF-8, and characters for which dt_is_unseen is true, become
+ * \xNN or \uNNNN */
 void put_shown(dt_str *to, const char *text);
-void put_shown_lines(dt_str *to, const char *text); /* the same, but keeps newlines and tabs */
-void put_word(dt_str *to, const char *word);        /* quoted for a shell where it must be */
-void put_value(dt_str *to, double value);           /* a loss or a metric: 0.0713, 1.2e-05, n/a */
-void put_time(dt_str *to, double seconds);          /* 0:02, 1:02:03 */
+/* like put_shown, but newlines and tabs are kept */
+void put_shown_lines(dt_str *to, const char *text);
+/* appends a word, in quotes if a shell needs them */
+void put_word(dt_str *to, const char *word);
+/* appends a loss or a metric: 0.0713, 1.2e-05, n/a */
+void put_value(dt_str *to, double value);
+void put_time(dt_str *to, double seconds); /* appends a time: 0:02, 1:02:03 */
 
 /* ---- wrap.c ---- */
 
-int text_columns(const char *text);                  /* characters, UTF-8 counted once */
-size_t text_bytes_of(const char *text, int columns); /* bytes of its first characters */
-/* breaks lines at blanks; continuation lines begin at the column where `to` ends */
+int text_columns(const char *text); /* number of characters of a UTF-8 text */
+/* number of bytes of the text's first `columns` characters */
+size_t text_bytes_of(const char *text, int columns);
+/* appends a text, with lines broken at blanks; continuation lines begin at the column where `to`
+ * ends */
 void put_wrapped(dt_str *to, const char *text, int columns);
 /* Breaks a line between words at `columns`; continuation lines are indented. */
 void put_broken(dt_str *to, const char *line, int indent, int columns);
-/* A line of a job file and the carets below it, cut to the part around the carets that fits. */
+/* Appends a line of a job file and the carets below it. If they are too wide, only the part around
+ * the carets is written. */
 void put_excerpt(dt_str *to, const char *line, const char *below, int columns);
 
 /* ---- JSON Lines ---- */
 
-/* A line is built in a text and printed as a whole, so that a reader never sees a part of one. */
+/* A JSON line. It is built as a text and printed as a whole, so that a reader never sees a part of
+ * one. */
 struct json {
     dt_str line;
-    dt_json to; /* line */
+    dt_json to; /* the line so far */
 };
 
 void json_open(struct json *j);
-/* Opens {"v":1,"event":EVENT with the schema version and the name of the event. */
+/* Begins an event: {"v":1,"event":EVENT, with the schema version and the event's name. */
 void json_open_event(struct json *j, const char *event);
-/* Ends the object, prints it as a line. */
+/* Ends the object and prints it as a line. */
 void json_print(struct json *j, struct out *out);
-/* file, line, column, code, severity, message, suggestion of one error. */
+/* Adds the members of an error: file, line, column, code, severity, message, suggestion. */
 void json_error(dt_json *j, const dt_status *s);
 /* Adds the members of a warning that has a file and a message. */
 void json_warning(dt_json *j, const char *file, const char *message);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain report: one HTML page about runs. */
+/* dtrain report: writes one HTML page about runs. */
 #include <string.h>
 
 #include "base/arena.h"

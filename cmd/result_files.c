@@ -61,7 +61,8 @@ static void put_summary(dt_str *to, const struct watch *w, const struct expectat
 
 /* ---- JUnit ---- */
 
-/* XML cannot hold control characters, not even escaped; put_shown has replaced them. */
+/* Writes an attribute's value. XML cannot contain control characters, even escaped, so put_shown
+ * has replaced them. */
 static void put_attribute(dt_str *to, const char *text) {
     dt_local_str shown = {0};
     put_shown(&shown, text);

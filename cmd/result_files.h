@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results as files for CI: --metrics, --summary and --junit. Each appears under its name when it is
+/* Results as files for CI: --metrics, --summary and --junit. A file gets its name only when it is
  * complete. */
 #ifndef CMD_RESULT_FILES_H
 #define CMD_RESULT_FILES_H
@@ -7,7 +7,7 @@
 #include "expect.h"
 
 struct result_files {
-    const char *metrics, *summary, *junit; /* paths; NULL: not wanted */
+    const char *metrics, *summary, *junit; /* paths of the files; NULL: not wanted */
 };
 
 #define RESULT_FILE_OPTIONS(s)                                                                     \
@@ -17,8 +17,8 @@ struct result_files {
         PATH(s, files.junit, "junit", "FILE",                                                      \
              "write a test case for each --expect to FILE, as JUnit XML")
 
-/* Writes the files of a run that ended with exit code `code`, if that is 0 or 80. Returns the exit
- * code to end with: that of a write that failed, otherwise `code`. */
+/* Writes the files after a run whose exit code is `code`, if that is 0 or 80. Returns the exit code
+ * to end with: that of a write that failed, else `code`. */
 int result_files_write(const struct result_files *f, const struct watch *w,
                        const struct expectations *e, int code);
 

@@ -14,15 +14,15 @@
 
 #include "verb.h"
 
-/* Time that fit has after the second signal to end by itself, so that its last lines are
+/* Microseconds that fit has after the second signal to end by itself, so that its last lines are
  * complete. */
 enum { GRACE_MICROSECONDS = 200000 };
 
 static volatile int stop, save, asked, last, stepping, json;
 static pthread_t main_thread;
 
-/* Threads that libraries started before main may receive a signal. It is sent to the main
- * thread, so that flags have one writer. */
+/* Passes a signal to the main thread if another thread received it. Threads that libraries started
+ * before main may receive signals, but only one thread should write the flags. */
 static bool is_sent_on(int number) {
     int kept = errno;
     bool elsewhere = !pthread_equal(pthread_self(), main_thread);
@@ -31,15 +31,17 @@ static bool is_sent_on(int number) {
     return elsewhere;
 }
 
-/* Writes nothing to a full pipe without a reader: the run may be waiting for just that pipe. */
+/* Writes a text, but not to a full pipe that is not being read: the run may be waiting for just
+ * that pipe. */
 static void write_text(int fd, const char *text) {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
     ssize_t n =
         poll(&ready, 1, 0) == 1 && ready.revents & POLLOUT ? write(fd, text, strlen(text)) : 0;
-    (void)n; /* the failure cannot be reported */
+    (void)n; /* a failure to write cannot be reported here */
 }
 
-/* Signal handlers cannot format text, so these texts are complete. */
+/* Ends the process with a message. Signal handlers cannot format text, so the messages are
+ * constants. */
 static _Noreturn void leave(int code) {
     static const struct {
         int code;
@@ -60,15 +62,16 @@ static _Noreturn void leave(int code) {
     _exit(code);
 }
 
-/* The limit of processor time is set by another program. The signal repeats each second beyond
- * it, which must not count as a second signal. */
+/* Handles SIGXCPU, the limit of processor time, which another program sets. The signal is repeated
+ * each second after the limit, so it never counts as a second signal. */
 static void on_limit(int number) {
     if (is_sent_on(number)) return;
     if (!stepping) leave(EXIT_STOPPED);
     if (!stop) stop = 1;
 }
 
-/* The timer after the second signal, or an alarm that was set before the process started. */
+/* Handles SIGALRM: the timer after the second signal, or an alarm that was set before the process
+ * started. */
 static void on_alarm(int number) {
     if (stop == 2) leave(stop_exit_code());
     on_limit(number);
@@ -104,7 +107,7 @@ void stop_install(void) {
     install(SIGTERM, on_stop);
     install(SIGXCPU, on_limit);
     install(SIGUSR1, on_save);
-    /* nohup's wish: to outlive the terminal */
+    /* leaves SIGHUP ignored if nohup has set that, so that the process outlives the terminal */
     if (sigaction(SIGHUP, NULL, &hangup) != 0 || hangup.sa_handler != SIG_IGN)
         install(SIGHUP, on_stop);
 }

@@ -72,7 +72,8 @@ static void put_aligned(dt_str *to, const struct table *t) {
     }
 }
 
-/* A bar would end the cell, and other signs would be read as formatting or HTML. */
+/* Writes a cell in Markdown. A bar would end the cell, and other signs would be read as formatting
+ * or HTML, so they are escaped. */
 static void put_cell(dt_str *to, const char *text) {
     for (; *text; text++) {
         if (strchr("\\`*_{}[]<>()#+!|&~$", *text) && *text) dt_str_putc(to, '\\');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain topology: a slice drawn, with the replicas of a job on it. */
+/* dtrain topology: draws a slice, with the replicas of a job on it. */
 #include "base/arena.h"
 #include "verb.h"
 

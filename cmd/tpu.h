@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job on another slice than its own: --tpu as overrides. */
+/* Opens a job for another slice than its own: turns --tpu into overrides. */
 #ifndef CMD_TPU_H
 #define CMD_TPU_H
 
 #include "verb.h"
 
 struct tpu_job {
-    dt_job_source source; /* overrides of the command line and of --tpu, and one more */
+    /* the overrides of the command line, those for --tpu, and room for one more */
+    dt_job_source source;
     const char **word;
     char slice[256];
 };
 
-/* Reports an unknown slice as an error of the command line instead of the job. tpu NULL: not
- * given. */
+/* Checks that the slice exists, so that an unknown one is an error of the command line and not of
+ * the job. tpu NULL: the option was not given. */
 dt_status *tpu_check(const char *tpu);
-/* more NULL: none. The caller releases *out, also after an error. */
+/* Opens the job with the overrides. `more` is one more override; NULL: none. The caller releases
+ * *out, also after an error. */
 dt_status *tpu_take_job(const struct call *call, const struct place *place, const char *tpu,
                         const char *more, struct tpu_job *out);
 void tpu_release(struct tpu_job *j);

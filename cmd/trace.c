@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain trace: the work of threads in real steps of a run, or of cores in a simulated step of a
- * job, for trace viewers. */
+/* dtrain trace: writes, for trace viewers, what threads did in real steps of a run, or what cores
+ * would do in a simulated step of a job. */
 #include <sys/stat.h>
 
 #include "tpu.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See trials.h. */
-#define _GNU_SOURCE /* pipe2 */
+#define _GNU_SOURCE /* for pipe2 */
 #include "trials.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ enum { LOOK_MS = 20, LOST = 69 };
 struct command {
     dt_arena *arena;
     int n, room;
-    char **word; /* [n], followed by NULL */
+    char **word; /* [n] words of the command; a NULL ends the list */
 };
 
 static void add(struct command *c, const char *format, ...) DT_FORMAT(2, 3);
@@ -153,7 +153,8 @@ static dt_status *start(struct trials *w, struct child *c, const dt_sweep_trial 
 
 /* ---- when a trial ends ---- */
 
-/* Keeps the first bytes, and reads and drops the rest so that the trial never waits. */
+/* Reads a trial's standard error. Keeps the first bytes, and drops the rest, so that the trial
+ * never waits for this process. */
 static void read_errors(struct child *c) {
     char rest[ERROR_BYTES];
     for (;;) {
@@ -239,7 +240,7 @@ static void pass_on(struct trials *w) {
     w->passed = stop;
 }
 
-/* Records trials whose process has ended. *any: some are still being trained. */
+/* Records the trials whose process has ended. Sets *any to whether some are still being trained. */
 static dt_status *reap(struct trials *w, bool *any) {
     dt_status *s = NULL;
     *any = false;
@@ -271,7 +272,8 @@ static dt_status *fill(struct trials *w, bool *any) {
     return NULL;
 }
 
-/* After an error of this process, such as a full disk, stops the trials and waits for them. */
+/* Trains all trials. After an error of this process itself, such as a full disk, stops the trials
+ * and waits for them. */
 dt_status *trials_train(struct trials *w) {
     dt_status *faults = NULL;
     bool any = true, stopped = false;

@@ -16,8 +16,9 @@ enum { MOST_JOBS = 64, ERROR_BYTES = 4096 };
 
 /* A trial that is being trained by a process. */
 struct child {
-    pid_t pid;          /* 0: no trial uses this entry */
-    int number, errors; /* errors: the reading end of a pipe from its standard error */
+    pid_t pid; /* process of the trial; 0: this entry is free */
+    /* number of the trial; reading end of a pipe from the process's standard error */
+    int number, errors;
     size_t n;
     char error[ERROR_BYTES];
 };
@@ -28,14 +29,14 @@ struct trials {
     const struct compute *compute;
     int64_t jobs; /* number of trials to train at the same time, at most MOST_JOBS */
     bool json;
-    bool shows_faults;  /* report failed trials even with -q */
+    bool shows_faults;  /* failed trials are reported even with -q */
     const char *trial;  /* word for a trial in output: "trial" or "fold" */
-    const char *resume; /* --resume of each process; NULL: auto */
+    const char *resume; /* value of --resume for each process; NULL: auto */
     dt_job_source source;
     dt_sweep *sweep;
     struct child child[MOST_JOBS];
-    dt_str warned; /* the warnings of trials that were printed, one per line */
-    int passed;    /* value of the stop flag when it was last passed on to the processes */
+    dt_str warned; /* the warnings of trials that were printed so far, one per line */
+    int passed;    /* value of the stop flag when it was last passed to the processes */
 };
 
 /* Trains all remaining trials, and prints a line when each ends. The first stop signal lets them

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain validate: all errors of jobs, without training. */
+/* dtrain validate: reports all errors of jobs, without training. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@ enum form { FORM_TEXT, FORM_JSON, FORM_GITHUB };
 struct validate {
     struct common common;
     struct place place;
-    int format; /* enum form */
+    int format; /* a value of enum form */
     bool json, no_data, data;
 };
 
@@ -27,7 +27,7 @@ static void print_json(struct out *out, const dt_status *s) {
     json_print(&j, out);
 }
 
-/* GitHub's escapes: %, line ends, and in properties the signs that end them. */
+/* Escapes a text for GitHub: %, line ends, and in properties the signs that end them. */
 static void put_github(dt_str *to, const char *text, const char *special) {
     for (; text && *text; text++)
         if (*text == '%' || *text == '\r' || *text == '\n' || strchr(special, *text))
@@ -35,9 +35,9 @@ static void put_github(dt_str *to, const char *text, const char *special) {
         else dt_str_putc(to, *text);
 }
 
-/* ::error file=job.yaml,line=29,col=5,title=DT001::unknown key 'layesr' in model; did you mean
- * 'layers'? GitHub drops an annotation whose file does not exist, as for an override or standard
- * input: the text then begins with that name. */
+/* Prints an error as GitHub's annotation: ::error file=job.yaml,line=29,col=5,title=DT001::unknown
+ * key 'layesr' in model; did you mean 'layers'? GitHub drops an annotation whose file does not
+ * exist. So for an override or standard input the text begins with its name instead. */
 static void print_github(struct out *out, const dt_status *s) {
     dt_local_str t = {0};
     const char *file = dt_status_file(s);
@@ -73,7 +73,7 @@ static void print_errors(const struct call *call, const dt_status *s, enum form 
 
 /* ---- the forms of warnings ---- */
 
-/* Whether the line begins with its place in that file. */
+/* Whether the line begins with a source location in that file. */
 static bool is_placed(const char *line, const char *path) {
     const size_t n = strlen(path);
     return strncmp(line, path, n) == 0 && line[n] == ':';
@@ -111,7 +111,8 @@ static void print_warnings(const struct call *call, const char *path, char *line
 
 /* ---- jobs ---- */
 
-/* The more urgent of two exit codes: of the job, then of its files, then of their contents. */
+/* Returns the more urgent one of two exit codes: errors of the job come first, then of its files,
+ * then of their contents. */
 static int worse(int a, int b) {
     static const int order[] = {78, 66, 65};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
@@ -119,7 +120,7 @@ static int worse(int a, int b) {
     return a ? a : b;
 }
 
-/* Texts to print about a valid job, owned. */
+/* Texts about a valid job that will be printed; owned. */
 struct findings {
     char *about, *warnings;
 };

@@ -3,9 +3,9 @@
  * Verbs and their options.
  *
  * A verb is one file cmd/NAME.c with one row, and VERB(name) in cmd/verbs.h. The row's table of
- * options is the only place where an option is written down: from it come parsing, checking,
- * `dtrain help VERB`, environment variables and "did you mean". Options are stored in a struct of
- * the verb's own, which begins with struct common:
+ * options is the only place where an option is written down: parsing, checking, `dtrain help VERB`,
+ * environment variables and "did you mean" all use it. The values of options are stored in a struct
+ * that belongs to the verb and begins with struct common:
  *
  *     struct lower { struct common common; struct compute compute; int stage; };
  *     static const struct option options[] = {
@@ -21,9 +21,9 @@
 #include "dtrain.h"
 #include "out.h"
 
-/* Rows of the error catalogue (lib/base/errors.h) that the command line uses itself. */
+/* Errors of the catalogue (lib/base/errors.h) that the command line itself reports. */
 enum {
-    ERROR_VARIABLE = 11 /* exit code 78, as for a job's key */,
+    ERROR_VARIABLE = 11 /* its exit code is 78, like that of an error in a job's key */,
     ERROR_DATA_FILE = 80,
     ERROR_NO_INPUT = 110,
     ERROR_TOO_LARGE = 117,
@@ -46,7 +46,7 @@ struct words {
 
 /* Options of all verbs. */
 struct common {
-    int color; /* enum color */
+    int color; /* a value of enum color */
     bool quiet, verbose, help, version;
     const char *log_file;
 };
@@ -54,44 +54,49 @@ struct common {
 /* Options of verbs that open a job. */
 struct place {
     const char *directory;
-    const char *backend, *plugin; /* for verbs that compute: replace the job's; or NULL */
+    /* for verbs that compute: they replace the job's back end and plug-in; NULL: the job's are
+     * used */
+    const char *backend, *plugin;
 };
 
 /* Options of verbs about slices. */
 struct slice {
-    const char *tpu;        /* NULL: the job's; "": this machine's */
-    int64_t cores_per_chip; /* 0: as usual */
+    const char *tpu;        /* the slice; NULL: the job's; "": this machine's */
+    int64_t cores_per_chip; /* number of cores per chip; 0: the usual number */
 };
 
 /* Options of verbs that compute. */
 struct compute {
-    int64_t threads; /* 0: one per core */
-    int kernels;     /* dt_kernels */
+    int64_t threads; /* number of threads; 0: one per core */
+    int kernels;     /* a value of dt_kernels */
 };
 
 enum option_kind {
-    OPTION_FLAG, /* bool */
-    OPTION_TEXT, /* const char *, NULL if not given */
-    /* the same, but `--name` without a value is "": the next word is not taken as the value if
-     * it looks like an option or a job */
+    OPTION_FLAG, /* stored as bool */
+    OPTION_TEXT, /* stored as const char *, NULL if not given */
+    /* like OPTION_TEXT, but the value may be missing, which is stored as "": the next word is not
+     * the value if it looks like an option or a job */
     OPTION_MAYBE,
-    OPTION_LIST,     /* struct words: may be repeated */
-    OPTION_INTEGER,  /* int64_t in min..max */
-    OPTION_UNSIGNED, /* uint64_t */
-    OPTION_SECONDS,  /* double, written as 90s, 55m, 1h30m */
-    OPTION_CHOICE,   /* int: index in choices; with min -1, that is -1 unless it is given */
+    OPTION_LIST,     /* stored as struct words; may be given several times */
+    OPTION_INTEGER,  /* stored as int64_t, in min..max */
+    OPTION_UNSIGNED, /* stored as uint64_t */
+    OPTION_SECONDS,  /* stored as double, in seconds; written as 90s, 55m, 1h30m */
+    /* stored as int, the index in `choices`; with min -1, it is -1 if the option is not given */
+    OPTION_CHOICE,
 };
 
 struct option {
-    const char *name, *value, *help; /* "steps", "N", "stop after N steps" */
-    char letter;                     /* 'n' for -n; 0: none */
-    bool env;                        /* may be set by DTRAIN_NAME in the environment */
-    bool once;                       /* left out when the command is repeated: see again.h */
-    bool path;                       /* a value that names remote storage is refused */
+    const char *name, *value, *help; /* for example "steps", "N", "stop after N steps" */
+    char letter;                     /* the letter of the short form, such as 'n' for -n; 0: none */
+    bool env;                        /* the variable DTRAIN_NAME may set the option */
+    /* the option is left out when a command line is suggested to be repeated (again.h) */
+    bool once;
+    /* the value is a path; one that names remote storage is refused */
+    bool path;
     enum option_kind kind;
-    size_t at; /* offset in the verb's struct */
+    size_t at; /* offset of the value in the verb's struct */
     int64_t min, max, fallback;
-    const char *const *choices; /* ends with NULL */
+    const char *const *choices; /* the allowed values; a NULL ends the list */
     /* for OPTION_TEXT and OPTION_LIST: beginnings of values, for completion: "auto never must" */
     const char *words;
 };
@@ -156,76 +161,85 @@ enum { MOST_THREADS = 4096 };
 struct call;
 
 struct verb {
-    const char *name;  /* "fit", "data synth" */
-    const char *group; /* heading of the usage screen that lists it */
-    const char *line;  /* its line of help */
+    const char *name;  /* such as "fit" or "data synth" */
+    const char *group; /* heading of the usage screen under which the verb is listed */
+    const char *line;  /* one line of help */
     const char *operands, *examples;
     const char *more; /* paragraphs below the options; may be NULL */
     const struct option *options;
-    /* opens the plug-in that a job names, which is code; others open one that --plugin names */
+    /* the verb opens a plug-in that the job names, which is code that runs; other verbs open only
+     * one that --plugin names */
     bool runs_jobs;
-    /* signals mean save and stop from the start; a closed standard output does not end it */
+    /* a signal means to save and stop, from the start; the verb continues if standard output is
+     * closed */
     bool trains;
-    size_t size; /* size of the struct that options are stored in */
+    size_t size; /* size of the verb's struct of options */
     int (*run)(const struct call *call);
 };
 
 /* A call of a verb. */
 struct call {
     const struct verb *verb;
-    const void *settings; /* the verb's struct */
+    const void *settings; /* the struct with the values of options */
     struct words operands;
     struct out *out;
-    const char *const *argv; /* the program's arguments; ends with NULL */
+    const char *const *argv; /* the program's arguments; a NULL ends the list */
 };
 
-/* verbs.c */
-extern const struct verb *const verbs[]; /* ends with NULL */
-/* The verb that the first one or two words name; *used is their number. NULL: there is none, and
- * *s is the error. */
+/* defined in verbs.c: */
+extern const struct verb *const verbs[]; /* a NULL ends the list */
+/* Finds the verb that the first one or two words name, and sets *used to the number of these words.
+ * Returns NULL, and sets *s to the error, if they name no verb. */
 const struct verb *verb_find(const struct words *words, int *used, dt_status **s);
 
-/* options.c */
+/* defined in options.c: */
 extern const struct option common_options[];
 struct parse {
-    const struct verb *verb; /* NULL: before the verb, where only common options are allowed */
+    /* the verb; NULL: the words before it are read, where only common options are allowed */
+    const struct verb *verb;
     void *settings;
     struct words words;
 };
-/* Reads the words into the settings and *operands, whose array has room for all words; NULL: stops
- * at the first operand. *used words were read. */
+/* Reads the words into the settings and *operands, whose array must have room for all words. With
+ * operands NULL, stops at the first operand. Sets *used to the number of words that were read. */
 dt_status *options_parse(const struct parse *p, struct words *operands, int *used);
 void options_release(const struct verb *verb, void *settings);
-/* "DTRAIN_LOG_FILE" for "log-file", in a buffer of the caller's. */
+/* Writes the name of an option's environment variable to the caller's buffer: "DTRAIN_LOG_FILE" for
+ * "log-file". */
 void option_env_name(const struct option *o, char *name, size_t size);
 
-/* option_hints.c */
+/* defined in option_hints.c: */
 /* Whether a word is `name`, or `name` with underscores for dashes. */
 bool is_spelt(const char *written, const char *name);
 struct foreign_option {
-    const struct option *const *tables; /* [2]: the verb's options, and those of all verbs */
-    const char *name, *value;           /* name without dashes; value NULL: no value */
-    bool overrides;                     /* whether the verb accepts key.path=value */
+    /* [2] the tables of the verb's options and of the options of all verbs */
+    const struct option *const *tables;
+    /* name without dashes; value NULL: it was written without a value */
+    const char *name, *value;
+    bool overrides; /* whether the verb accepts key.path=value */
 };
-/* Writes what to use instead of an option that the verb does not have into `to`; false: unknown. */
+/* Writes to `to` what to use instead of an option that the verb does not have. Returns false if
+ * that is unknown. */
 bool option_hint(const struct foreign_option *f, dt_str *to);
 
-/* help.c */
-void usage_print(void); /* the usage screen, on standard error */
-/* The page of a verb, or with NULL the usage screen, as a result. */
+/* defined in help.c: */
+void usage_print(void); /* prints the usage screen on standard error */
+/* Prints the page of a verb on standard output, or the usage screen if verb is NULL. */
 void help_show(struct out *out, const struct verb *verb);
 
-/* operands.c */
-/* Exactly one job, then overrides. */
+/* defined in operands.c: */
+/* Takes operands that must be exactly one job, then overrides. */
 dt_status *take_job(const struct call *call, const struct place *place, dt_job_source *source);
 dt_status *take_no_operands(const struct call *call);
-bool is_job(const char *operand); /* by its name: "-", or ends in .yaml or .yml */
-/* Runs, checkpoints or files, none of them a job; the hint ends the message. */
+/* whether the operand is a job, by its name: "-", *.yaml or *.yml */
+bool is_job(const char *operand);
+/* Takes operands that are runs, checkpoints or files. A job among them is an error, whose message
+ * ends with `hint`. */
 dt_status *take_no_job(const struct call *call, const char *hint);
 bool is_override(const char *operand);
-int count_jobs(const struct call *call); /* operands that are not overrides */
+int count_jobs(const struct call *call); /* number of operands that are not overrides */
 dt_status *usage_error(const struct call *call, const char *format, ...) DT_FORMAT(2, 3);
-/* At most 80 characters of a word, for messages. */
+/* A word for messages, cut to at most 80 characters. */
 struct cut {
     char text[96];
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of verbs, and finding one in it. */
+/* The table of verbs, and functions to find one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static const struct verb *find(const char *name) {
     return NULL;
 }
 
-/* Words for verbs in other programs. */
+/* Words that other programs use for a verb. */
 static const struct {
     const char *word, *verb;
 } elsewhere[] = {
@@ -72,7 +72,7 @@ static const char *called_elsewhere(const char *name) {
     return NULL;
 }
 
-/* The verb that a word may have been meant for; NULL: none. */
+/* Returns the verb that the user may have meant; NULL: no verb is similar. */
 static const char *meant(const char *name) {
     enum { MOST = 64 };
     const char *names[MOST + ELSEWHERE], *other = called_elsewhere(name);
@@ -86,7 +86,7 @@ static const char *meant(const char *name) {
 
 #define LAUNCH "run: dtrain fit JOB --workers N; or start the job with mpirun, srun or torchrun"
 
-/* Commands of other tools that have no verb here: what does the same. */
+/* Commands of other tools that are not verbs of dtrain, and what does the same. */
 static const struct {
     const char *word, *instead;
 } ways[] = {
@@ -123,7 +123,7 @@ static dt_status *unknown(const char *name) {
     return dt_status_create(ERROR_USAGE, "unknown command '%s'", cut_word(name).text);
 }
 
-/* The first verb that begins with "word ". */
+/* Returns the first verb whose name begins with the word and a blank. */
 static const struct verb *find_group(const char *word) {
     size_t n = strlen(word);
     for (int i = 0; verbs[i]; i++)
@@ -131,7 +131,7 @@ static const struct verb *find_group(const char *word) {
     return NULL;
 }
 
-/* Names the words that may follow `word`. */
+/* Returns an error that lists the words that may follow `word`. */
 static dt_status *second_word_missing(const char *word) {
     const size_t n = strlen(word);
     char all[256] = "";

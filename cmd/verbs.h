@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs, in the order of the usage screen: VERB(name) is the row verb_<name>. No include
- * guard. */
+/* The verbs, in the order of the usage screen: VERB(name) is the row verb_<name>. This file may be
+ * included several times. */
 VERB(fit)
 VERB(sweep)
 VERB(evaluate)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain version. */
+/* dtrain version: prints the version. */
 #include "print.h"
 #include "verb.h"
 
@@ -8,7 +8,7 @@ struct version {
     bool json;
 };
 
-/* What a script asks for: numbers to compare, and how this one was compiled. */
+/* Prints what a script may need: numbers to compare, and how this program was compiled. */
 static void print_json(struct out *out) {
     struct json j;
     json_open_event(&j, "version");

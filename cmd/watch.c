@@ -50,7 +50,8 @@ static void keep_explained(struct watch *w, const dt_event *e) {
     w->explained = dt_str_take(&t);
 }
 
-/* A step's loss is one batch's: only whole epochs and evaluations count as results. */
+/* Stores the values of an event. The loss of a step is that of a single batch, so only whole epochs
+ * and evaluations count as results. */
 static void remember(struct watch *w, const dt_event *e) {
     if (e->kind == DT_EVENT_EPOCH || e->kind == DT_EVENT_EVAL || e->kind == DT_EVENT_END)
         for (int i = 0; i < e->n_metrics; i++) keep_metric(w, &e->metrics[i]);
@@ -92,8 +93,8 @@ void watch_event(const dt_event *e, void *user) {
     if (e->kind == DT_EVENT_START) stop_steps_begin();
     if (!w->printed_line.tv_sec) clock_gettime(CLOCK_MONOTONIC, &w->printed_line);
     remember(w, e);
-    if (e->kind == DT_EVENT_WAITING) /* each worker for itself: they may be on different machines */
-        out_note(w->out, "%s", e->text);
+    /* each worker reports its own waits, because workers may be on different machines */
+    if (e->kind == DT_EVENT_WAITING) out_note(w->out, "%s", e->text);
     if (w->silent) return;
     if (e->kind == DT_EVENT_STEP || e->kind == DT_EVENT_CHECKPOINT ||
         (e->kind == DT_EVENT_EVALUATING && w->training))
@@ -103,8 +104,9 @@ void watch_event(const dt_event *e, void *user) {
     else watch_text(w, e);
 }
 
-/* The first worker has the same job and reports its errors for all. What this worker alone was
- * given (DT187) or lacks (DT192) it reports itself. */
+/* Whether the first worker reports the error for all workers, because they have the same job. An
+ * error about something that only this worker was given (DT187) or lacks (DT192) is reported by
+ * this worker. */
 static bool is_reported_by_first(const dt_status *s) {
     const int number = dt_status_number(s);
     return dt_status_code(s) == EXIT_JOB && number != 187 && number != 192;
@@ -112,8 +114,8 @@ static bool is_reported_by_first(const dt_status *s) {
 
 int watch_error(const struct watch *w, dt_status *s) {
     if (s && w->silent && is_reported_by_first(s)) {
-        /* mpirun ends all processes when one fails, so the first one gets time to report the
-         * error; a signal ends the wait */
+        /* waits before this worker fails: mpirun ends all processes when one fails, so this gives
+         * the first worker time to report the error; a signal ends the wait */
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
         dt_status_free(s);
         return EXIT_JOB;

@@ -10,59 +10,64 @@
 
 /* The last value of a metric. */
 struct last_value {
-    char *name; /* owned */
+    char *name; /* name of the metric; owned */
     double value;
 };
 
 struct watch {
     struct out *out;
     bool json, every_step;
-    bool training;    /* fit, not evaluate */
-    bool silent;      /* another worker reports the events */
+    bool training;    /* the verb is fit, not evaluate */
+    bool silent;      /* nothing is printed, because another worker reports the events */
     const char *path; /* path of the job as written */
 
-    /* metrics seen so far */
+    /* [n] the metrics reported so far */
     struct last_value *last;
     int n_last;
-    char *checkpoint;          /* the newest; owned */
-    char weights[80];          /* SHA-256 in hexadecimal, of `checkpoint` or the end */
-    char *explained;           /* Markdown of what evaluate found out; owned; NULL: nothing */
-    int64_t step, epoch_steps; /* the newest one; in an epoch */
+    char *checkpoint; /* path of the newest checkpoint; owned */
+    /* SHA-256, in hexadecimal, of the weights in `checkpoint` or at the end */
+    char weights[80];
+    /* the tables about outputs that evaluate found, as Markdown; owned; NULL: none */
+    char *explained;
+    int64_t step, epoch_steps; /* the newest step; the number of steps of an epoch */
     double virtual_s;          /* simulated seconds of all steps */
     struct {
-        /* staleness of updates: their sum, and the greatest one */
+        /* numbers of the parameter server; sum and most: the sum and the largest of the updates'
+         * staleness */
         int64_t updates, sum, most, lost, again;
-    } workers; /* workers of a parameter server; updates 0: there is none */
+    } workers; /* `updates` is 0 if the run has no parameter server */
     bool trained, ended;
     bool stopping, saved_after_stop;
-    bool reported; /* `checkpoint` was reported as saved */
+    bool reported; /* it was reported that `checkpoint` was saved */
 
-    /* the bar */
+    /* members for the progress bar */
     struct timespec shown, epoch_began;
-    int64_t epoch_first; /* the epoch's step at epoch_began; 0: no step yet */
+    int64_t epoch_first; /* the epoch's step number at the time epoch_began; 0: no step yet */
 
-    /* lines about steps in a log */
-    struct timespec began, printed_line; /* the first step; the last line about steps */
-    int64_t step_before;                 /* done before `began` */
+    /* members for lines about steps in a log */
+    /* times of the first step and of the last line about steps */
+    struct timespec began, printed_line;
+    int64_t step_before; /* number of steps that were done before `began` */
 };
 
-/* dt_run_options.event, with the watch as its user. */
+/* Handles an event. To be passed as dt_run_options.event, with the watch as its user. */
 void watch_event(const dt_event *e, void *user);
-/* Reports an error in the format of the run (JSON: on standard output as well), frees it, and
- * returns its exit code; NULL: 0. */
+/* Reports an error in the format of the run; with JSON on standard output as well. Frees it and
+ * returns its exit code, 0 for NULL. */
 int watch_error(const struct watch *w, dt_status *s);
-/* The last value of the metric whose name has these bytes; NaN if there is none. */
+/* Returns the last value of the metric with this name, which has `bytes` bytes; NaN: there is
+ * none. */
 double watch_value(const struct watch *w, const char *name, size_t bytes);
 /* Reports the end of the run, after everything else. */
 void watch_end(struct watch *w, int code);
 void watch_release(struct watch *w);
 
-/* watch_text.c, watch_json.c */
+/* defined in watch_text.c and watch_json.c: */
 void watch_text(struct watch *w, const dt_event *e);
 void watch_json(struct watch *w, const dt_event *e);
 void watch_json_error(const struct watch *w, const dt_status *s);
 void watch_json_end(const struct watch *w, int code);
-/* Is it time to show a step again? At most every `seconds`. */
+/* Whether it is time to show a step again, which happens at most once in `seconds`. */
 bool watch_is_due(struct watch *w, double seconds);
 double watch_seconds_since(struct timespec from);
 double seconds_between(struct timespec from, struct timespec to);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run as JSON Lines: one object an event, with the schema version `v` first. `end` comes last
- * whatever happens; `step` comes about twice a second, or for every step with --every-step.
+ * Prints a run as JSON Lines: one object for each event, with the schema version `v` first. The
+ * event `end` always comes last. The event `step` comes about twice a second, or for every step
+ * with --every-step.
  */
 #include <stdlib.h>
 
@@ -12,8 +13,8 @@
 
 #define STEP_SECONDS 0.5
 
-/* The line that follows the eval of evaluate. Its text fails only without memory, which the
- * library's next call reports. */
+/* Prints the line "explained" that follows the event `eval` of evaluate. Writing its text fails
+ * only for lack of memory, which the library's next call reports. */
 static void print_explained(struct watch *w, const dt_event *e) {
     struct json j;
     DT_LOCAL char *text = NULL;
@@ -25,7 +26,7 @@ static void print_explained(struct watch *w, const dt_event *e) {
     dt_status_free(s);
 }
 
-/* DT_EVENT_END is printed when the exit code is known. */
+/* Prints an event, except DT_EVENT_END, which is printed when the exit code is known. */
 void watch_json(struct watch *w, const dt_event *e) {
     struct json j;
     const dt_event_row *row = &dt_event_rows[e->kind];
@@ -46,8 +47,8 @@ void watch_json_error(const struct watch *w, const dt_status *s) {
     }
 }
 
-/* A run that failed has no result to name; one that was stopped, or whose expectation is not met,
- * has. */
+/* Prints the event `end`. If the run failed, it names no result. If the run was stopped, or an
+ * expectation is not met, it does. */
 void watch_json_end(const struct watch *w, int code) {
     const bool result = w->ended || (code == EXIT_STOPPED && w->checkpoint);
     const dt_event_row *row = &dt_event_rows[DT_EVENT_END];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run for people: what it is in a few lines, then one line an epoch. On a terminal the line of
- * the running epoch is drawn again and again, with a bar; elsewhere finished epochs are printed,
- * and steps where nothing else was for 30 s, so that a log stays a log.
+ * Prints a run for people: a few lines about it, then one line for each epoch. On a terminal the
+ * line of the current epoch is redrawn, with a progress bar. In a log, only finished epochs are
+ * printed, and a step if nothing else was printed for 30 s.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -13,10 +13,12 @@
 #include "watch.h"
 
 #define STEP_SECONDS 0.1
-#define LOG_SECONDS 30.0     /* longest time without a line of training */
-#define LEAST_IDLE 0.01      /* least part of a simulated slice's time that is reported as idle */
-#define LEAST_IDLE_HERE 0.05 /* least part of this machine's time, if it is also LEAST_WAIT */
-#define LEAST_WAIT 0.5       /* seconds */
+#define LOG_SECONDS 30.0 /* a log has a line at least every so many seconds */
+/* a simulated slice's idle time is reported from this fraction of the time on */
+#define LEAST_IDLE 0.01
+/* this machine's idle time is reported from this fraction on, if it is also at least LEAST_WAIT */
+#define LEAST_IDLE_HERE 0.05
+#define LEAST_WAIT 0.5 /* in seconds */
 enum { BAR_WIDTH = 24, LEAST_BAR = 6, SHORT_HASH = 12 };
 
 /* ---- lines about the start of a run ---- */
@@ -33,7 +35,8 @@ static void report_devices(const struct watch *w, const dt_event *e) {
               e->threads == 1 ? "" : "s");
 }
 
-/* "128 per replica (last step 76)" where batches divide evenly, else the global numbers. */
+/* Writes "128 per replica (last step 76)" if batches can be divided evenly, else the numbers of the
+ * global batch. */
 static void put_batch(dt_str *to, const dt_event *e) {
     int64_t replicas = e->replicas > 0 ? e->replicas : 1;
     bool even = e->global_batch % replicas == 0 && e->last_batch % replicas == 0;
@@ -64,7 +67,7 @@ static void report_data(const struct watch *w, const dt_event *e) {
     out_field(w->out, "data", "%s", dt_str_text(&t));
 }
 
-/* 1.6 MiB, 212 bytes */
+/* Writes a size such as 1.6 MiB or 212 bytes. */
 static void put_bytes(dt_str *to, int64_t bytes) {
     if (bytes < 1024) dt_str_printf(to, "%d bytes", (int)bytes);
     else dt_str_bytes(to, (double)bytes);
@@ -133,7 +136,8 @@ static void put_bar(dt_str *to, int64_t done, int64_t all, int width) {
     dt_str_printf(to, "] %" PRId64 "/%" PRId64, done, all);
 }
 
-/* Seconds to the end of the epoch at the pace of its steps so far; less than 0: not known yet. */
+/* Returns the seconds until the end of the epoch at the rate of its steps so far; below 0: not
+ * known yet. */
 static double time_left(const struct watch *w, const dt_event *e) {
     struct timespec now;
     int64_t done = e->epoch_step - w->epoch_first;
@@ -143,8 +147,8 @@ static double time_left(const struct watch *w, const dt_event *e) {
            (double)(w->epoch_steps - e->epoch_step);
 }
 
-/* Draws the line with a bar of `bar` characters; below LEAST_BAR without one. Returns by how many
- * characters the line is too long. */
+/* Draws the line with a bar of `bar` characters; without a bar if that is less than LEAST_BAR.
+ * Returns by how many characters the line is too long. */
 static int try_step(const struct watch *w, const dt_event *e, dt_str *t, int bar, bool extra) {
     put_epoch(t, e);
     if (bar >= LEAST_BAR) put_bar(t, e->epoch_step, w->epoch_steps, bar);
@@ -155,7 +159,8 @@ static int try_step(const struct watch *w, const dt_event *e, dt_str *t, int bar
     return text_columns(dt_str_text(t)) - out_bar_width();
 }
 
-/* On a narrow terminal the virtual time goes first, then the bar becomes shorter. */
+/* Draws the line of a step. On a narrow terminal first the virtual time is left out, then the bar
+ * becomes shorter. */
 static void draw_step(const struct watch *w, const dt_event *e) {
     dt_str t = {0};
     int over = try_step(w, e, &t, BAR_WIDTH, true);
@@ -171,7 +176,7 @@ static void draw_step(const struct watch *w, const dt_event *e) {
     dt_str_release(&t);
 }
 
-/* Progress at the pace of all steps so far, including validations between them. */
+/* Reports progress with the rate of all steps so far, including the validations between them. */
 static void report_progress(struct watch *w, const dt_event *e) {
     const double pace = watch_seconds_since(w->began) / (double)(e->step - w->step_before);
     dt_local_str t = {0};
@@ -194,8 +199,8 @@ static void report_step(struct watch *w, const dt_event *e) {
         report_progress(w, e);
 }
 
-/* The progress of an evaluation, in fit or evaluate: a separate bar, and in a log a line if no
- * other was printed for that long. */
+/* Reports the progress of an evaluation, in fit or evaluate: on a terminal with a separate bar, in
+ * a log with a line if no other was printed for LOG_SECONDS. */
 static void report_evaluating(struct watch *w, const dt_event *e) {
     dt_local_str t = {0};
     if (w->out->quiet) return;
@@ -264,7 +269,7 @@ static void report_part(const struct watch *w, const dt_event *e) {
     out_line(w->out, "%s%s examples)", e->split, dt_str_text(&t));
 }
 
-/* Validation by steps, between the ends of epochs. */
+/* Reports a validation by steps, which comes within an epoch. */
 static void report_validation(const struct watch *w, const dt_event *e) {
     dt_local_str t = {0};
     put_step(&t, e);
@@ -280,7 +285,8 @@ static void report_explained(const struct watch *w, const dt_event *e) {
     out_text(w->out, dt_str_text(&t));
 }
 
-/* The validation at the end of an epoch is reported in the epoch's line. */
+/* Reports an evaluation, except the validation at the end of an epoch, which is part of the epoch's
+ * line. */
 static void report_eval(const struct watch *w, const dt_event *e) {
     if (w->out->quiet) return;
     if (e->split) report_part(w, e);
@@ -313,12 +319,12 @@ static void report_result(struct watch *w, const char *label) {
     else out_field(w->out, label, "%s", w->checkpoint);
 }
 
-/* Checkpoints of each epoch are not reported; one that was requested is. */
+/* Reports a checkpoint that the user requested. Those of each epoch are not reported. */
 static void report_checkpoint(struct watch *w) {
     if (stop_save_asked() || w->stopping || w->out->verbose) report_result(w, "saved");
 }
 
-/* Reports the age of gradients when they changed the weights. */
+/* Reports the staleness of gradients: by how many updates the weights had changed meanwhile. */
 static void report_workers(const struct watch *w) {
     if (w->out->quiet || w->workers.updates == 0) return;
     out_field(w->out, "workers", "staleness %.1f on average, %" PRId64 " at most%s",
@@ -357,6 +363,6 @@ void watch_text(struct watch *w, const dt_event *e) {
     case DT_EVENT_WARNING:
     case DT_EVENT_WAITING:
     case DT_EVENT_DATA:
-    case DT_EVENT_WORKERS: /* not printed; JSON output and reports have it */ break;
+    case DT_EVENT_WORKERS: /* not printed here; JSON output and reports have it */ break;
     }
 }

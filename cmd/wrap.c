@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines that are wider than the terminal. Terminals break them in the middle of a word, and put the
- * carets of an error below the wrong part of its line.
+ * Breaks lines that are wider than the terminal. The terminal itself would break them in the middle
+ * of a word, and put the carets of an error below the wrong part of its line.
  */
 #include <ctype.h>
 #include <string.h>
@@ -21,8 +21,8 @@ size_t text_bytes_of(const char *text, int columns) {
 
 /* ---- lines and carets of errors ---- */
 
-/* The byte at which to break a line: after a comma before a word or in a wide gap, else at a
- * blank, else at the limit. */
+/* Returns the byte at which to break a line: after a comma before a word or in a wide gap; else at
+ * a blank; else at the limit. */
 static size_t break_at(const char *line, size_t most) {
     size_t gap = 0, blank = 0;
     for (size_t i = 1; i <= most; i++) {
@@ -48,7 +48,7 @@ void put_broken(dt_str *to, const char *line, int indent, int columns) {
     dt_str_puts(to, line);
 }
 
-/* Writes the characters from `first` on, of a line of the job and of the carets below it. */
+/* Writes the characters from `first` on, of a line of the job file and of the carets below it. */
 static void put_window(dt_str *to, const char *line, size_t head, int first, int columns) {
     const char *from = line + head + text_bytes_of(line + head, first);
     const bool cut = text_columns(from) > columns - (int)head;
@@ -74,7 +74,7 @@ void put_excerpt(dt_str *to, const char *line, const char *below, int columns) {
     }
     if (carets) {
         dt_local_str t = {0};
-        if (first) /* leaves out the blanks that replaced tabs */
+        if (first) /* skips the blanks that replaced tabs */
             dt_str_printf(&t, "%.*s%*s%s", (int)head, below, at - first, "", carets);
         else dt_str_puts(&t, below);
         put_broken(to, dt_str_text(&t), (int)head, columns);
@@ -86,8 +86,8 @@ void put_excerpt(dt_str *to, const char *line, const char *below, int columns) {
 
 enum { LONG_LINE = 64, BELOW = 6 };
 
-/* The column where the description begins in "  -C, --directory DIR     output.dir is ..."; for
- * prose the line's indent. */
+/* Returns the column where the description begins in " -C, --directory DIR output.dir is ..."; for
+ * prose, the indent of the line. */
 static int hanging_indent(const char *line, int n) {
     int lead = (int)strspn(line, " ");
     for (int i = lead + 2; i < n; i++)
@@ -95,7 +95,8 @@ static int hanging_indent(const char *line, int n) {
     return lead;
 }
 
-/* Words from column `at` on; further lines are indented. A word that is too long stays whole. */
+/* Writes words from column `at` on, with further lines indented. A word that is too long is not
+ * broken. */
 static void put_words(dt_str *to, const char *text, int n, int at, int indent, int columns) {
     for (;;) {
         int end = n, room = columns > at ? columns - at : 1;
@@ -124,7 +125,7 @@ static void wrap_line(dt_str *to, const char *line, int n, int columns) {
     } else if (indent <= columns / 2) {
         dt_str_printf(to, "%.*s", indent, line);
         put_words(to, line + indent, n - indent, indent, indent, columns);
-    } else { /* the description of a long command is below it */
+    } else { /* a long command has its description on the next line */
         dt_str_printf(to, "%*s", lead, "");
         put_words(to, line + lead, command - lead, lead, lead + BELOW - 2, columns);
         dt_str_printf(to, "%*s", BELOW, "");
@@ -132,10 +133,10 @@ static void wrap_line(dt_str *to, const char *line, int n, int columns) {
     }
 }
 
-/* Whether a line of prose continues in the next one, since it is long enough to have been
- * broken. */
+/* Whether a line of prose continues in the next line. It does if it is so long that it must have
+ * been broken. */
 static bool goes_on(const char *line, const char *end) {
-    const char *gap = strstr(line, "  "); /* between columns */
+    const char *gap = strstr(line, "  "); /* the gap between two columns */
     return *line != ' ' && end - line > LONG_LINE && !(gap && gap < end) && *end && end[1] &&
            !strchr(" \n", end[1]);
 }
