@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * float32 products as a TPU computes them: matrix units round operands to bfloat16, to nearest
- * with ties to even, and add in float32. That is XLA's default precision on TPUs, and `numerics:
- * chip` requests it.
+ * Rounds the operands of float32 products as a TPU does: its matrix units round operands to
+ * bfloat16, to nearest with ties to even, and add in float32. That is XLA's default precision on
+ * TPUs, and `numerics: chip` requests it.
  *
  *     dot_general(x, w)     becomes     dot_general(reduce_precision(x), reduce_precision(w))
  *
@@ -22,7 +22,7 @@ static dt_value rounded(const dt_rewrite_call *c, dt_value x) {
                : x;
 }
 
-/* A copy of the node's attributes that requests rounding of its inner products. */
+/* Returns a copy of the node's attributes that requests rounding of the products inside the op. */
 static const void *marked(const dt_rewrite_call *c, const dt_node *n) {
     const int64_t yes = 1;
     char *attr;

@@ -9,8 +9,8 @@
  *
  * The ops' rules (dt_rule) show which dimension of a value counts positions. Along it every op of
  * the step computes a single position: a table of positions is read at `position`, and a query
- * attends to the cache, in which its own row is put first. An op that mixes positions otherwise
- * (a convolution, a recurrent layer, attention in both directions, a mask) rules the step out.
+ * attends to the cache, in which its own row is put first. If another op mixes positions (a
+ * convolution, a recurrent layer, attention in both directions, a mask), there is no such step.
  */
 #include <string.h>
 
@@ -21,10 +21,12 @@ typedef struct decoder {
     const dt_graph *g;
     dt_trace *t; /* trace of the step */
     int64_t length;
-    int *along; /* by node: the dimension that counts positions; -1: it does not depend on tokens */
-    dt_value *whole, *one; /* by node: all positions, and one of them along one_of */
+    /* [nodes] the dimension that counts positions; -1: the node does not depend on tokens */
+    int *along;
+    /* [nodes] the value at all positions, and at one position along the dimension one_of */
+    dt_value *whole, *one;
     int *one_of;
-    int *cached, n_cached; /* nodes */
+    int *cached, n_cached; /* [n_cached] the nodes whose values the cache has */
     dt_value position;
 } decoder;
 
@@ -55,7 +57,7 @@ static bool is_cached(const decoder *d, const dt_node *n, int k) {
            at->op == &dt_op_iota && ((const dt_iota_attr *)at->attr)->axis == steps;
 }
 
-/* Sets d->along of a node. False: the op mixes positions. */
+/* Finds d->along of a node. Returns false if the op mixes positions. */
 static bool follow(decoder *d, int i) {
     const dt_node *n = node_at(d, i);
     dt_rule rule;
@@ -76,7 +78,7 @@ static bool follow(decoder *d, int i) {
     return !depends || d->along[i] >= 0;
 }
 
-/* The first node that mixes positions; -1: none. */
+/* Returns the first node that mixes positions; -1: none does. */
 static int find_mixing(decoder *d) {
     for (int i = 0; i < d->g->n_nodes; i++)
         if (!follow(d, i)) return i;
@@ -93,7 +95,7 @@ static dt_value whole_of(decoder *d, int i) {
     return d->whole[i] = dt_emit_like(d->t, d->g, i, in);
 }
 
-/* Element `position` of dimension `along`, which stays with size 1. */
+/* Takes element `position` of dimension `along`, which then has size 1. */
 static dt_value pick(decoder *d, dt_value x, int along) {
     int perm[DT_MAX_RANK];
     const int rank = dt_type_of_value(x).rank;
@@ -106,7 +108,7 @@ static dt_value pick(decoder *d, dt_value x, int along) {
 
 static dt_value one_of(decoder *d, int i, int along);
 
-/* The op on inputs for one position. */
+/* Emits the op with inputs for one position. */
 static dt_value emit(decoder *d, const dt_node *n, const dt_value *in, int along) {
     const dt_op *op = n->op;
     void *attr = op->attr.size ? dt_arena_copy(dt_trace_arena(d->t), n->attr, op->attr.size) : NULL;
@@ -126,8 +128,8 @@ static int cache_of(decoder *d, int i) {
     return d->n_cached++;
 }
 
-/* The keys or values so far, with those of this position in their place. The cache is float32,
- * which holds every value of a smaller dtype. */
+/* Returns the keys or values so far, with those of this position put in their place. The cache is
+ * float32, which can represent every value of a narrower type. */
 static dt_value cached(decoder *d, int i) {
     const dt_type type = node_at(d, i)->type;
     const int along = d->along[i];
@@ -162,7 +164,7 @@ static dt_value compute(decoder *d, int i, int along) {
     return emit(d, n, in, along);
 }
 
-/* Node i at one position, along the dimension that counts them. */
+/* Returns node i at one position. The dimension that counts positions then has size 1. */
 static dt_value one_of(decoder *d, int i, int along) {
     if (d->one[i].trace && d->one_of[i] == along) return d->one[i];
     const char *path = dt_trace_path(d->t, node_at(d, i)->path);
@@ -186,7 +188,8 @@ static void declare(decoder *d) {
 static dt_status *make_step(decoder *d, dt_graph **out) {
     d->t = dt_trace_create("decode");
     declare(d);
-    for (int i = 0; i < d->g->n_nodes; i++) /* in order, so that the recursion is shallow */
+    /* emits nodes in their order, so that the recursion is shallow */
+    for (int i = 0; i < d->g->n_nodes; i++)
         if (d->along[i] >= 0) one_of(d, i, d->along[i]);
     dt_return(d->t, d->g->result[0].name, one_of(d, d->g->result[0].node, 1));
     for (int c = 0; c < d->n_cached; c++)
@@ -195,7 +198,7 @@ static dt_status *make_step(decoder *d, dt_graph **out) {
     return dt_trace_end(d->t, out);
 }
 
-/* The whole graph, which returns what is cached as well. */
+/* Makes the graph of all positions, which also returns the values for the cache. */
 static dt_status *make_whole(const decoder *d, dt_graph **out) {
     dt_trace *t = dt_trace_create(d->g->name);
     DT_LOCAL dt_value *map = dt_alloc(dt_size_mul((size_t)d->g->n_nodes + 1, sizeof *map));

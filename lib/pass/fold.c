@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fold: the replicas of one memory space as one program over their stacked rows.
+ * Fold: makes one program of the replicas of a memory space, over their stacked rows.
  *
  *     replica 0   (3 rows) ─┐
  *     replica 1   (3 rows) ─┼─▶  (8 rows), one product instead of three
@@ -11,8 +11,8 @@
  * all rows, even with linear ops in between. So 2,048 replicas of one row cost as much as one
  * replica of 2,048 rows.
  *
- * A backward walk marks what each node is needed as (its own value, or its sum over replicas); a
- * forward walk emits just that.
+ * A backward walk marks in which form each node is needed: as its own value, as its sum over
+ * replicas, or both. A forward walk emits these forms.
  *
  * Ops without a folded form (a row's number, the best row) are refused, except with one replica,
  * which has all rows.
@@ -27,13 +27,14 @@ typedef struct folder {
     dt_trace *t;
     int replicas;
     const dt_replication *spread;
-    bool *need, *need_sum; /* by node */
-    dt_value *value, *sum; /* by node: folded, and summed over replicas */
+    /* [nodes] whether the node's value is needed, and whether its sum over replicas is */
+    bool *need, *need_sum;
+    dt_value *value, *sum; /* [nodes] the folded value, and its sum over replicas */
 } folder;
 
 /*
- * The folded form of a node's own value, by its spread: ROWS stay rows, STACKED ones get a leading
- * dimension R, UNIFORM ones stay one.
+ * The folded form of a node's own value depends on how it is spread over replicas. ROWS remain
+ * rows, STACKED values get a leading dimension R, and UNIFORM values remain a single value.
  *
  *     reads            makes rows                      makes (R, ...)
  *     rows             the op itself, if row-wise      a reduction per segment
@@ -49,12 +50,12 @@ static bool reads_rows(const folder *f, const dt_node *n) {
     return false;
 }
 
-/* Whether the node has rows as input and none as result, as a sum or maximum over the batch has. */
+/* Whether the node has rows as input but not as result, such as a sum or maximum over the batch. */
 static bool contracts_batch(const folder *f, const dt_node *n) {
     return !dt_type_has_batch(&n->type) && n->op->segment && reads_rows(f, n);
 }
 
-/* The size that a get_dimension_size finds: a number, or -k for k * B. */
+/* Returns the size that a get_dimension_size finds: a number, or -k for k * B. */
 static int64_t size_of(const folder *f, const dt_node *n) {
     return f->g->node[n->in[0]].type.dim[((const dt_axis_attr *)n->attr)->axis];
 }
@@ -63,8 +64,8 @@ static bool counts_rows(const folder *f, const dt_node *n) {
     return n->op->role == DT_ROLE_SIZE && size_of(f, n) < 0;
 }
 
-/* Whether row i of the result depends on row i of the inputs only: the rule splits dimension 0 of
- * all of them together. */
+/* Whether row i of the result depends only on row i of each input: the op's rule splits dimension 0
+ * of all of them together. */
 static bool is_row_wise(const folder *f, const dt_node *n) {
     dt_type in[DT_MAX_IN];
     dt_rule rule;
@@ -86,7 +87,7 @@ static dt_value refuse(folder *f, const dt_node *n) {
     return (dt_value){0};
 }
 
-/* Removes the replica's dimension, of size 1, where there is one replica. */
+/* Removes the replica's dimension, which has size 1 if there is one replica. */
 static dt_value without_replica(const folder *f, int node, dt_value x) {
     const dt_type *own = &f->g->node[node].type;
     return f->spread[node] == DT_STACKED ? dt_reshape(x, own->rank, own->dim) : x;
@@ -104,7 +105,7 @@ static dt_value emit_alone(folder *f, int i) {
     return f->spread[i] == DT_STACKED ? dt_reshape(y, type.rank, type.dim) : y;
 }
 
-/* (R, ...): a value that is the same for every replica, repeated. */
+/* Repeats a value that is the same for every replica: (...) to (R, ...). */
 static dt_value stacked_of(folder *f, dt_value x) {
     dt_type from = dt_type_of_value(x), to = dt_stack_type(f->replicas, &from);
     int8_t dims[DT_MAX_RANK];
@@ -128,7 +129,8 @@ static dt_value emit_stacked(folder *f, int i, dt_value *in) {
     return emit_alone(f, i);
 }
 
-/* Repeats each replica's entry for its rows: (R, ...) to (rows, ...), rows being B or k * B. */
+/* Repeats each replica's entry for its rows: (R, ...) to (rows, ...), where `rows` is B or k *
+ * B. */
 static dt_value spread_over_rows(folder *f, dt_value x, int64_t rows) {
     dt_segment_attr a;
 
@@ -140,8 +142,8 @@ static dt_value spread_over_rows(folder *f, dt_value x, int64_t rows) {
     return dt_emit(f->t, &dt_op_segment_broadcast, &x, 1, &a);
 }
 
-/* A per-replica value broadcast along the replica's rows: (R, ...) to (B, ...), then to the shape
- * of the node. */
+/* Emits the broadcast of a per-replica value along the replica's rows: (R, ...) to (B, ...), then
+ * to the shape of the node. */
 static dt_value emit_broadcast(folder *f, const dt_node *n, dt_value x) {
     const dt_broadcast_attr *a = n->attr;
     dt_type from = dt_type_of_value(x), kept = dt_type_of(from.dtype, 1, from.dim);
@@ -158,8 +160,8 @@ static dt_value emit_broadcast(folder *f, const dt_node *n, dt_value x) {
         spread_over_rows(f, dt_reshape(x, kept.rank, kept.dim), n->type.dim[0]), &n->type, dims);
 }
 
-/* Rows times a table that differs between replicas: a product for each row with its replica's
- * table. */
+/* Emits a product of rows and a table that differs between replicas: each row is multiplied by its
+ * replica's table. */
 static dt_value emit_row_products(folder *f, const dt_node *n, const dt_value *in) {
     dt_dot_attr a = *(const dt_dot_attr *)n->attr;
     int table = f->spread[n->in[0]] == DT_STACKED ? 0 : 1;
@@ -199,10 +201,10 @@ static dt_value replica_numbers(folder *f) {
     return dt_iota(f->t, &type, 0);
 }
 
-/* The numbers of the examples, which continue from replica to replica. */
+/* Emits the numbers of the examples, which are counted on from replica to replica. */
 static dt_value example_numbers(folder *f, const dt_node *n) { return dt_iota(f->t, &n->type, 0); }
 
-/* The number of rows of each replica, `each` per example. */
+/* Emits the number of rows of each replica, if an example has `each` rows. */
 static dt_value rows_per_replica(folder *f, int64_t each) {
     dt_value n = dt_emit(f->t, &dt_op_segment_sizes, NULL, 0,
                          &(dt_segment_attr){.cut = DT_CUT_REPLICAS, .count = f->replicas});
@@ -239,16 +241,16 @@ static void need_inputs(folder *f, const dt_node *n) {
     for (int k = 0; k < n->n_in; k++) f->need[n->in[k]] = true;
 }
 
-/* Padding with 0, the gradient of a slice, is linear; with anything else it is not. A gradient in
- * float16 or bfloat16 is converted after it was summed, so it is rounded once for any number of
- * replicas. */
+/* Whether the op is linear in an input. Padding with 0, the gradient of a slice, is; padding with
+ * another value is not. A conversion of a gradient to float16 or bfloat16 counts as not linear, so
+ * that it comes after the sum, and the gradient is rounded once for any number of replicas. */
 static bool is_linear_in(const folder *f, const dt_node *n, int input) {
     bool now = n->op->linear_when && n->op->linear_when(n->attr, &f->g->node[n->in[0]].type);
     return now || n->op->linear >> input & 1;
 }
 
-/* The only input that differs between replicas, if the op is linear in it, so that the sum over
- * replicas may be taken of the input instead. -1: the result itself must be summed. */
+/* Returns the only input that differs between replicas, if the op is linear in it. The sum over
+ * replicas may then be taken of this input. Returns -1 if the result itself must be summed. */
 static int linear_input(const folder *f, const dt_node *n) {
     int varying = -1;
 
@@ -257,7 +259,8 @@ static int linear_input(const folder *f, const dt_node *n) {
             if (varying >= 0) return -1;
             varying = k;
         }
-    bool exact = dt_dtype_is_float(n->type.dtype); /* integers divide with a remainder */
+    /* false for integers, whose division has a remainder */
+    bool exact = dt_dtype_is_float(n->type.dtype);
     return varying >= 0 && exact && is_linear_in(f, n, varying) ? varying : -1;
 }
 
@@ -309,7 +312,7 @@ static dt_value sum_node(folder *f, int i) {
     for (int k = 0; k < n->n_in; k++)
         in[k] = !over_rows && (k == through || n->op->traits.additive) ? f->sum[n->in[k]]
                                                                        : f->value[n->in[k]];
-    /* the op itself, over all rows or over sums */
+    /* emits the op itself, over all rows or over sums */
     return dt_emit(f->t, n->op, in, n->n_in, n->attr);
 }
 
@@ -319,7 +322,8 @@ static dt_value all_reduce(folder *f, const dt_node *n) {
 
     if (a->op == DT_SUM) return sum;
     if (f->spread[n->in[0]] == DT_UNIFORM) return f->value[n->in[0]];
-    dt_value total = dt_convert(sum, n->type.dtype); /* the mean of integers may be a fraction */
+    /* the sum is converted first, because the mean of integers may be a fraction */
+    dt_value total = dt_convert(sum, n->type.dtype);
     return dt_divide(total, dt_like(total, f->replicas));
 }
 
@@ -345,8 +349,8 @@ static void declare_arguments(folder *f) {
         f->value[f->g->state[i].node] = dt_read(f->t, folded_variable(&f->g->state[i]));
 }
 
-/* Where each replica has a copy of the variable, a value that is the same for all is assigned to
- * each copy. */
+/* Emits the new value of a variable. If each replica has a copy, a value that is the same for all
+ * is assigned to each copy. */
 static dt_value folded_update(folder *f, const dt_state *s) {
     dt_value x = f->value[s->update];
     return s->variable->stack && f->spread[s->update] == DT_UNIFORM ? stacked_of(f, x) : x;

@@ -72,7 +72,7 @@ dt_type dt_bytes_take_type(dt_byte_reader *b) {
 
 /* ---- ops ---- */
 
-/* Whether the op is one of graphs of a replica, rather than of folded ones. */
+/* Whether the op occurs in the graph of a replica, not in folded graphs only. */
 static bool is_unfolded(const dt_op *op) { return op->attr.size != sizeof(dt_segment_attr); }
 
 static const dt_op *find_op(const char *name) {
@@ -135,7 +135,7 @@ typedef struct reading {
     dt_trace *t;
     dt_variable *const *variable;
     int n_variables, nodes, results, updates;
-    dt_value *map; /* [nodes] */
+    dt_value *map; /* [nodes] value of each node that was read */
 } reading;
 
 static dt_variable *take_variable(const reading *r) {
@@ -191,7 +191,8 @@ static void take_ends(const reading *r) {
     }
 }
 
-/* why: the trace's own error; NULL: the bytes end too early, or a number or name is malformed. */
+/* Returns the error that the bytes are not a graph. why: the trace's own error; NULL: the bytes end
+ * too early, or a number or name is malformed. */
 static dt_status *no_graph(const dt_status *why) {
     return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "a message has no graph where one was expected%s%s",
                    why ? ": " : "", why ? dt_status_text(why) : "");

@@ -2,7 +2,7 @@
 /*
  * Graphs of a replica as bytes, for processes of one version of dtrain. A graph is written as its
  * nodes in order, and read by tracing them again, so every shape and every attribute passes the
- * rules of its op. Bytes may come from anyone.
+ * rules of its op. Any program can send such bytes, so everything in them is checked.
  *
  *     int64 batch parts, nodes, results, updates
  *     each node:    text op | int64 input, as many as the op has | attributes as in memory
@@ -15,7 +15,7 @@
 
 #include "graph/graph.h"
 
-/* Bytes that are being read. A failed read returns zeros, and so do all that follow. */
+/* Bytes that are being read. After a failed read, all reads return zeros. */
 typedef struct dt_byte_reader {
     const char *at;
     size_t left;
@@ -27,13 +27,15 @@ void dt_bytes_put_text(dt_str *out, const char *text);
 void dt_bytes_put_type(dt_str *out, const dt_type *t);
 /* Reads a number within [low, high]. */
 int64_t dt_bytes_take(dt_byte_reader *b, int64_t low, int64_t high);
-/* Reads a number of items, each of which takes at least `each` of the bytes that are left. */
+/* Reads a number of items. Each item takes at least `each` bytes, so the number is limited by the
+ * bytes that are left. */
 int dt_bytes_take_count(dt_byte_reader *b, size_t each);
 /* Reads a text, which is copied to the arena; "" after an error. */
 const char *dt_bytes_take_text(dt_byte_reader *b, dt_arena *arena);
 dt_type dt_bytes_take_type(dt_byte_reader *b);
 
-/* variable: list that contains every variable of the graph; the other end has one like it. */
+/* Appends a graph. variable: a list that contains every variable of the graph; the reader has an
+ * equal list. */
 void dt_graph_write(const dt_graph *g, dt_variable *const *variable, int n, dt_str *out);
 /* Reads a graph. WORKERS_DISAGREE: the bytes are not a graph, or it has an op of folded graphs. */
 dt_status *dt_graph_read(dt_byte_reader *from, dt_variable *const *variable, int n,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Partition over the threads of one memory space. Between threads an all-gather is a join and costs
- * microseconds, so nothing is copied and nothing is summed twice: activations are cut over rows,
- * weight gradients over their own first dimension, and the owner of a piece updates it.
+ * microseconds, so nothing is copied and nothing is summed twice. Activations are divided by rows,
+ * weight gradients by their own first dimension, and the thread that computes a piece of a gradient
+ * also updates that piece of the weight.
  *
  *     segment 0   rows:    h = relu(x W + b)   z = h V + c   loss, dz   dh       pieces of B rows
  *     ---- join: dz and dh of all pieces are computed ----
@@ -11,22 +12,24 @@
  *
  * A node stays in the segment of an input if each of its pieces needs only the same piece of the
  * input (the op's rule maps dimension 0 to dimension 0, with equal cuts); else it is placed one
- * segment later. Nodes so connected form a group, whose pieces are the tasks.
+ * segment later. Nodes connected in this way form a group. The tasks of threads are the pieces of
+ * groups.
  *
  * Scalars that depend on scalars only (1 / rows, the optimizer's rate) have a separate segment
  * before all others, the preamble: they are computed before threads start, so no task waits for
  * them.
  *
- * A batch of few examples is divided further, if they are sequences: its steps where a node needs
- * the same step of its inputs only (dimensions 0 and 1 as one), and attention by heads.
+ * If a batch has few examples and these are sequences, it is divided further. A node that needs
+ * only the same time step of its inputs is divided by steps (dimensions 0 and 1 count as one), and
+ * attention is divided by heads.
  *
  *     segment 1   by time:    norm, q, k, v
  *     segment 2   by heads:   attention
  *     segment 3   by time:    ...
  *
- * Under `reproducible` rows are cut at the borders of shards instead: libraries choose their
- * kernels by the number of rows in a call, so a row has the same bits only where it is computed
- * beside the same other rows, on whichever worker.
+ * With `reproducible`, rows are divided at the borders of shards instead. Libraries choose their
+ * kernels by the number of rows in a call, so a row has the same bits only if it is always computed
+ * together with the same other rows.
  */
 #include <math.h>
 
@@ -40,8 +43,9 @@
 
 enum { LEAST_SUMMED = 100000, MOST_SEGMENTS = 16 };
 
-/* The number of pieces by elements: 100,000 in 2, 800,000 in 4, 6.4 million in 16. A piece has
- * at least `least` rows, more in a product, whose pieces each read all of the other factor. */
+/* Returns the number of pieces for a node of so many elements: 100,000 in 2, 800,000 in 4, 6.4
+ * million in 16. A piece has at least `least` rows. Pieces of a product have more rows, because
+ * each reads the whole other factor. */
 static int units_for_elements(const dt_node *n) {
     const int nodes = dt_tree_results(n); /* a part of a sum has as many pieces as the sum */
     int units = dt_tiles_below(
@@ -64,8 +68,8 @@ static bool can_split(const dt_cutter *c, int i, dt_division by) {
     return c->o->can_split ? c->o->can_split(c->g, i, by) : by == DT_BY_ROWS;
 }
 
-/* Each piece computes the sums of some replicas or shards. Joining costs more than the sums of
- * few rows. */
+/* Returns the number of pieces for sums of replicas or shards, if each piece computes the sums of
+ * some of them. Joining costs more than the sums of few rows. */
 static int units_for_segments(const dt_cutter *c, int i) {
     const dt_type *in = &input(c, i, 0)->type;
     const int count = dt_segment_count(&c->g->node[i]);
@@ -90,14 +94,15 @@ static int units_of(const dt_cutter *c, int i) {
 
 /* ---- few examples ---- */
 
-/* Whether piece u of the steps of node i needs only these steps of input k. */
+/* Whether piece u of the steps of node i needs only the same steps of input k. */
 static bool has_steps_of(const dt_cutter *c, int i, int k) {
     const dt_rule *r = &c->rule[i];
     return r->in[k][0] >= 0 && r->in[k][0] == r->out[0] && r->in[k][1] >= 0 &&
            r->in[k][1] == r->out[1];
 }
 
-/* Whether it needs all of input k: neither its examples nor its steps are the node's. */
+/* Whether node i needs all of input k, because neither the examples nor the steps of the input are
+ * those of the node. */
 static bool has_no_steps_of(const dt_cutter *c, int i, int k) {
     const dt_rule *r = &c->rule[i];
     for (int d = 0; d < input(c, i, k)->type.rank; d++)
@@ -166,9 +171,10 @@ bool dt_in_one_task(const dt_cutter *c, int i, int j) {
     return c->p->piece[i].units == 1 && c->p->piece[j].units == 1;
 }
 
-/* Readers of a barrier wait for all of its pieces, so that values before and after it are never in
- * memory at the same time. Values that workers exchange are complete before the first exchange of a
- * segment begins, so that one message has all of them. */
+/* Whether piece u of node i needs only piece u of input k. Readers of a barrier wait for all of its
+ * pieces, so that values before and after it are never in memory at the same time. Values that
+ * workers exchange are complete before the first exchange of a segment begins, so that one message
+ * has all of them. */
 bool dt_is_aligned(const dt_cutter *c, int i, int k) {
     int j = c->g->node[i].in[k];
 
@@ -184,8 +190,8 @@ bool dt_is_aligned(const dt_cutter *c, int i, int k) {
             (c->p->piece[i].by == DT_BY_TIME && has_steps_of(c, i, k)));
 }
 
-/* The first segment in which a tree may run that absorbs a sum over the batch: all rows must
- * have been computed, unless one task computes everything. */
+/* Returns the first segment in which a tree that absorbs a sum over the batch may run. All rows
+ * must have been computed, unless one task computes everything. */
 static int after_absorbed(const dt_cutter *c, int i) {
     const dt_node *n = input(c, i, 0);
     int segment = c->body;
@@ -227,8 +233,8 @@ static void place_node(dt_cutter *c, int i) {
     if (piece->segment >= c->p->n_segments) c->p->n_segments = piece->segment + 1;
 }
 
-/* Sets by node the most exchanges between workers on a path to it, including itself. Returns the
- * largest number. */
+/* Finds for each node the largest number of exchanges between workers on a path to it, including
+ * itself. Returns the largest of these numbers. */
 static int find_depths(dt_cutter *c) {
     int most = 0;
     for (int i = 0; i < c->g->n_nodes; i++) {
@@ -243,10 +249,10 @@ static int find_depths(dt_cutter *c) {
 }
 
 /*
- * Workers with different numbers of rows have different pieces and segments, but must make the
- * same exchanges in the same order. So all exchanges of one depth, which do not depend on each
- * other, are in one segment: the first in which all of them can be made. Nodes only move to later
- * segments, so the loop ends.
+ * Gives each node its segment. Workers with different numbers of rows have different pieces and
+ * segments, but must make the same exchanges in the same order. So all exchanges of one depth,
+ * which do not depend on each other, are placed in one segment: the first in which all of them can
+ * be made. Nodes only move to later segments, so the loop ends.
  */
 static void place_nodes(dt_cutter *c, dt_arena *scratch) {
     c->depth = dt_arena_array(scratch, int, c->g->n_nodes + 1);
@@ -289,7 +295,7 @@ static void absorb_segments(dt_cutter *c) {
     }
 }
 
-/* Whether node i reads a variable that its task, or a later one, overwrites. */
+/* Whether node i reads a variable that its own task, or a later one, overwrites. */
 static bool reads_old_value(const dt_cutter *c, int i) {
     const dt_node *n = &c->g->node[i];
     for (int k = 0; k < n->n_in; k++)
@@ -297,9 +303,9 @@ static bool reads_old_value(const dt_cutter *c, int i) {
     return false;
 }
 
-/* A concatenation that only another one of the same task reads, along the same axis, is a part of
- * that one, so that each value is moved once. What it reads is then read later, which must not be
- * after an update in place. */
+/* Makes a concatenation a part of another one along the same axis, if only that one reads it and
+ * both are in one task. So each value is moved once. The inputs are then read later, which must not
+ * be after an update in place. */
 static void absorb_concatenations(dt_cutter *c) {
     for (int i = 0; i < c->g->n_nodes; i++) {
         const dt_axis_attr *a = dt_concatenate_of(&c->g->node[i]);
@@ -317,7 +323,7 @@ static void absorb_concatenations(dt_cutter *c) {
             c->p->piece[i].segment = c->p->piece[i].group = -1;
 }
 
-/* Copies the borders of shards, without shards that have no rows. */
+/* Copies the borders of shards. Shards without rows are left out. */
 static void take_cuts(dt_program *p, const dt_partition_options *o, dt_arena *arena) {
     if (!o->cut || p->graph->batch_parts != 1) return;
     int32_t *cut = dt_arena_array(arena, int32_t, o->cuts + 1);

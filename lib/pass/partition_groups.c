@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups: nodes whose pieces are made by one task, one after the other.
+ * Forms groups: a task computes a piece of all nodes of a group, one after the other.
  *
- *     group 0   2 pieces   h = x W    z = h V    dz    dh          nodes of one segment that pass
- *     pieces on
- *     group 1   1 piece    dV = h' dz, Adam, V    sums of rows     a whole gradient of a kernel,
- *                                                                  with the odds and ends of the
- *                                                                  segment
- *     group 2   1 piece    dW = x' dh, Adam, W                     another one: two threads make
- *                                                                  them at a time
+ *     group 0   2 pieces   h = x W    z = h V    dz    dh         nodes of one segment that read
+ *                                                                 each other's pieces
+ *     group 1   1 piece    dV = h' dz, Adam, V    sums of rows    a whole gradient of a kernel, with
+ *                                                                 the small remaining nodes of the
+ *                                                                 segment
+ *     group 2   1 piece    dW = x' dh, Adam, W                    another one: two threads compute
+ *                                                                 them at the same time
  */
 #include <string.h>
 
@@ -20,7 +20,8 @@ int dt_find_group(dt_cutter *c, int i) {
     return i;
 }
 
-/* Joins the groups of nodes of one segment that pass pieces on to each other. */
+/* Joins the groups of those nodes of a segment that need each other's pieces with the same
+ * number. */
 static void join_inputs(dt_cutter *c, int i, const dt_node *reader) {
     for (int k = 0; k < reader->n_in; k++) {
         const int j = reader->in[k];
@@ -34,9 +35,9 @@ static bool is_whole(const dt_cutter *c, int i) {
     return c->p->piece[i].segment >= 0 && c->p->piece[i].units == 1;
 }
 
-/* By node that represents its group: whether the group computes the gradient of a kernel and
- * takes part in no exchange (the order of exchanges is the same on all workers, so they must not
- * move). */
+/* [nodes] For the node that represents a group: whether the group computes the gradient of a kernel
+ * and takes part in no exchange. (Groups with exchanges must not be moved, because all workers make
+ * exchanges in the same order.) */
 static bool *find_products(dt_cutter *c, dt_arena *scratch) {
     bool *product = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
     for (int i = 0; i < c->g->n_nodes; i++)
@@ -48,11 +49,11 @@ static bool *find_products(dt_cutter *c, dt_arena *scratch) {
     return product;
 }
 
-/* Among groups that are computed as a whole, each gradient of a kernel and its readers are a
- * task; all remaining groups of a segment join the first such task, or each other. */
+/* Of the groups that are computed as a whole, each gradient of a kernel with its readers becomes a
+ * task. All remaining groups of a segment join the first such task, or each other. */
 static void join_odds_and_ends(dt_cutter *c, dt_arena *scratch) {
     const bool *product = find_products(c, scratch);
-    /* by segment: 1 + a node of the group that they join */
+    /* [segments + 1] 1 + a node of the group that they join */
     int *first = dt_arena_array(scratch, int, c->p->n_segments + 1);
 
     for (int i = c->g->n_nodes - 1; i >= 0; i--)
@@ -65,7 +66,7 @@ static void join_odds_and_ends(dt_cutter *c, dt_arena *scratch) {
     }
 }
 
-/* The gradients of one attention are computed together. */
+/* Joins the gradients of one attention, so that they are computed together. */
 static void join_gradients(dt_cutter *c, int i) {
     const dt_node_division *piece = c->p->piece;
     for (int j = 0; j < i && piece[i].by == DT_BY_HEADS; j++)

@@ -6,7 +6,7 @@
 
 #include "pass/pass.h"
 
-/* A use of a value: input `input` of node `node` is the value, or another name for it. */
+/* A use of a value: input `input` of node `node` is the value, or another name of the value. */
 typedef struct dt_reading {
     int node, input;
 } dt_reading;
@@ -16,31 +16,32 @@ typedef struct dt_cutter {
     const dt_partition_options *o;
     dt_program *p;
     int *uses;
-    int *first_reading;  /* by node: index of its first reading; the next node's follow its last */
-    dt_reading *reading; /* readings in the order of the reading nodes */
-    dt_rule *rule;       /* by node */
-    int *parent;         /* union-find over groups */
-    bool *preamble;      /* by node */
-    bool *fixed;         /* by node: depends on variables and constants only */
-    /* by node of a variable: 1 + the update that is computed in its memory; 0: none */
+    /* [nodes] index of the node's first reading; the next node's first one follows its last */
+    int *first_reading;
+    dt_reading *reading; /* all readings, in the order of the nodes that are read */
+    dt_rule *rule;       /* [nodes] rule of each op */
+    int *parent;         /* [nodes] union-find over groups */
+    bool *preamble;      /* [nodes] whether the node is computed in the preamble */
+    bool *fixed;         /* [nodes] whether the node depends only on variables and constants */
+    /* [nodes] for a variable: 1 + the update that is computed in its memory; 0: none */
     int *overwritten_by;
-    int *overwrites; /* by node of an update: 1 + that variable; 0: none */
-    int time_units;  /* number of pieces by time; 0: values are divided by rows */
-    int64_t steps;   /* by time: of each example */
+    int *overwrites; /* [nodes] for an update: 1 + that variable; 0: none */
+    int time_units;  /* number of pieces by time steps; 0: values are divided by rows */
+    int64_t steps;   /* number of time steps of each example, if values are divided by these */
     int row_units;   /* number of pieces into which values with rows are divided, except images */
     int image_units; /* number of pieces into which values whose rows are images are divided */
-    int *depth;      /* by node; see place_nodes */
-    int *meets;      /* by depth: the segment in which its exchanges are made */
+    int *depth;      /* [nodes] number of exchanges on a path to the node (place_nodes) */
+    int *meets;      /* [depths] the segment in which the exchanges of that depth are made */
     int body;        /* the first segment after the preamble */
 } dt_cutter;
 
-/* Whether a node does no work: an argument, a variable, a constant. */
+/* Whether a node needs no computation: an argument, a variable or a constant. */
 static inline bool dt_is_leaf(const dt_node *n) {
     return n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE ||
            n->op->role == DT_ROLE_CONSTANT;
 }
 
-/* Whether nodes i and j have the same pieces, of the same rows. */
+/* Whether nodes i and j have the same number of pieces with the same rows. */
 static inline bool dt_cut_alike(const dt_cutter *c, int i, int j) {
     int64_t a = c->g->node[i].type.dim[0], b = c->g->node[j].type.dim[0];
     return c->p->piece[i].units == c->p->piece[j].units && c->p->piece[i].by == c->p->piece[j].by &&
@@ -49,7 +50,7 @@ static inline bool dt_cut_alike(const dt_cutter *c, int i, int j) {
 
 /* Whether nodes i and j are both computed as a whole, by one task. */
 bool dt_in_one_task(const dt_cutter *c, int i, int j);
-/* Piece u of node i needs only piece u of its input k. */
+/* Whether piece u of node i needs only piece u of its input k. */
 bool dt_is_aligned(const dt_cutter *c, int i, int k);
 /* Whether node i is a tree that computes the segment sums of its input by itself
  * (piece.absorbed). */
@@ -57,31 +58,31 @@ bool dt_absorbs(const dt_cutter *c, int i);
 /* Whether the node is the gradient of a kernel, either whole or the sum of gradients of pieces. */
 bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n);
 
-/* Moves nodes to later segments, closer to their readers, where no reader needs them earlier
+/* Moves nodes to later segments, closer to their readers, if no reader needs them earlier
  * (partition_sink.c). Called after each node has got the first segment in which it can be
  * computed. */
 void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch);
 
 /* Forms the groups of pieces, after all nodes have got their segments (partition_groups.c). */
 void dt_make_groups(dt_cutter *c, dt_arena *scratch);
-/* The representative node of i's group. */
+/* Returns the node that represents i's group. */
 int dt_find_group(dt_cutter *c, int i);
 
 /* ---- updates in place (partition_updates.c) ---- */
 
-/* Finds the updates that cannot be computed in the variable's memory: p->copy_back. Called
- * first. */
+/* Decides which updates cannot be computed in the variable's memory, and sets p->copy_back for
+ * these. Called before the other functions. */
 void dt_choose_copies(dt_cutter *c, dt_arena *scratch);
-/* Fills first_reading and reading. */
+/* Fills the members first_reading and reading. */
 void dt_list_readings(dt_cutter *c, dt_arena *scratch);
-/* The first segment in which the update may overwrite the variable, given the segments of its
- * readers. */
+/* Returns the first segment in which the update may overwrite the variable, given the segments of
+ * the variable's readers. */
 int dt_after_readers(const dt_cutter *c, int update, int variable_node);
-/* The last segment in which node i may read its input k. A variable may be read until the node
- * that overwrites it runs, and in its task if both need the same piece. */
+/* Returns the last segment in which node i may read its input k. A variable may be read until the
+ * node that overwrites it runs, and in the same task if both need the same piece. */
 int dt_readable_until(const dt_cutter *c, int i, int k);
-/* Readers of a piece of a variable that is updated in the same segment join the task that
- * updates it. */
+/* Moves the readers of a piece of a variable, if the variable is updated in the same segment, to
+ * the task that updates it. */
 void dt_join_readers(dt_cutter *c);
 
 #endif

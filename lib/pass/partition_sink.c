@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values that are better computed in a later segment than the first possible one:
+ * Moves values to a later segment than the first possible one, if it is better to compute them
+ * there:
  *
  *     cheap values      are computed with their first reader, so that they are fused with it and
  *                       need not be stored
@@ -11,7 +12,7 @@
  *                                  one thread works
  *         segment 5   16 pieces    dx, sums
  *
- *     so they go with their updates to the next segment, beside the pieces that all threads share:
+ *     so they are moved with their updates to the next segment, which has pieces for all threads:
  *
  *         segment 4   1 piece      sums of rows
  *         segment 5   16 pieces    dx, sums;    1 piece    dK, K - rate * dK
@@ -23,11 +24,11 @@
 
 /* ---- cheap values ---- */
 
-/* Values that are computed with their first reader: broadcasts, which are fused with it;
- * comparisons, whose inputs are mostly kept for the backward pass anyway; and what an optimizer
- * computes from its slots only (beta * m), which would have to be stored until the gradient comes.
- * A number of the preamble, such as a rate, is not among them: it is repeated for many gradients,
- * which would all have to be one group. */
+/* Whether a value is computed with its first reader. Such values are broadcasts, which are fused
+ * with the reader; comparisons, whose inputs are mostly kept for the backward pass anyway; and
+ * values that an optimizer computes only from its slots (beta * m), which would otherwise be stored
+ * until the gradient is known. Repeated numbers of the preamble, such as a rate, are excluded: many
+ * gradients use them, and all of these would become one group. */
 static bool can_wait(const dt_cutter *c, int i) {
     const dt_op *op = c->g->node[i].op;
     if (op->role == DT_ROLE_REPEAT) return !c->preamble[c->g->node[i].in[0]];
@@ -43,7 +44,7 @@ static bool is_fixed(const dt_cutter *c, int i) {
     return fixed;
 }
 
-/* The last segment in which all inputs of node i can still be read. */
+/* Returns the last segment in which all inputs of node i can still be read. */
 static int all_readable_until(const dt_cutter *c, int i) {
     int last = c->p->n_segments;
     for (int k = 0; k < c->g->node[i].n_in; k++) {
@@ -57,8 +58,7 @@ static void note_segment(int *first, int node, int segment) {
     if (segment < first[node]) first[node] = segment;
 }
 
-/* Records the last segments in which the inputs of node i, and of what it absorbs, may be
- * computed. */
+/* Records, for the inputs of node i and of the nodes that it absorbs, that this node needs them. */
 static void note_inputs(const dt_cutter *c, int i, int *first) {
     const dt_node *n = &c->g->node[i];
     const int segment = c->p->piece[i].segment;
@@ -78,7 +78,7 @@ bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n) {
     return of->op->multiplied && !dt_type_has_batch(&of->type);
 }
 
-/* By segment: it has pieces that will stay in it. */
+/* [segments] Finds the segments that have pieces which will stay in them. */
 static bool *find_shared(const dt_cutter *c, dt_arena *scratch) {
     bool *shared = dt_arena_array(scratch, bool, c->p->n_segments + 2);
     for (int i = 0; i < c->g->n_nodes; i++)
@@ -87,8 +87,8 @@ static bool *find_shared(const dt_cutter *c, dt_arena *scratch) {
     return shared;
 }
 
-/* By node: whether it may move to the next segment: a gradient of a kernel, or a node of the
- * same task that depends on one. */
+/* [nodes] Finds the nodes that may move to the next segment: gradients of kernels, and nodes of the
+ * same task that depend on one. */
 static bool *find_whole(const dt_cutter *c, dt_arena *scratch) {
     const bool *shared = find_shared(c, scratch);
     bool *whole = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
@@ -106,10 +106,10 @@ static bool *find_whole(const dt_cutter *c, dt_arena *scratch) {
     return whole;
 }
 
-/* ---- the sweep back ---- */
+/* ---- the walk from the last node to the first ---- */
 
-/* The last segment in which node i can be computed, given the segments of its readers; `first`
- * is the first segment in which one of them needs it. */
+/* Returns the last segment in which node i can be computed. `first` is the first segment in which
+ * one of its readers needs it. */
 static int latest(const dt_cutter *c, int i, int first) {
     const int gone = all_readable_until(c, i);
     return gone < first ? gone : first;

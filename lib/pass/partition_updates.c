@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Updates in place: a variable is overwritten piece by piece in its own memory. So every reader of
- * the old value must run before:
+ * Updates in place: a variable is overwritten piece by piece in its own memory. So every node that
+ * reads the old value must run earlier. It may read
  *
  *     the same piece       in the task that overwrites it, before it does
  *     anything more        a segment before
- *     for the new value    not possible: the new value is then computed elsewhere and copied at
- *     the end, as if it has other readers
+ *     for the new value    not possible: the new value is computed in other memory and copied at
+ *                          the end. The same is done if the new value has other readers
  */
 
 #include "pass/partition_impl.h"
 
-/* The node that reads: a name (reshape) does not read by itself, its readers do. */
+/* Returns the node that actually reads the value. A name (reshape) only passes it on to its
+ * readers. */
 static int read_by(const dt_cutter *c, int r, int k) {
     return dt_is_name(&c->g->node[r]) ? c->g->n_nodes : dt_named_by(c->g, c->g->node[r].in[k]);
 }
@@ -30,8 +31,8 @@ void dt_list_readings(dt_cutter *c, dt_arena *scratch) {
     c->first_reading = first;
 }
 
-/* Whether piece u of the reader needs only piece u of the variable, which piece u of the update
- * overwrites. */
+/* Whether piece u of the reader needs only piece u of the variable, the one that piece u of the
+ * update overwrites. */
 static bool reads_same_piece(const dt_cutter *c, int r, int k, int update) {
     if (c->p->piece[r].units == 1 && c->p->piece[update].units == 1) return true;
     bool by_name = dt_is_name(&c->g->node[c->g->node[r].in[k]]);
@@ -39,8 +40,8 @@ static bool reads_same_piece(const dt_cutter *c, int r, int k, int update) {
            c->rule[r].in[k][0] == c->rule[r].out[0];
 }
 
-/* Readers of the old value run before it is overwritten: in the same task if they need the same
- * piece only, else a segment earlier. */
+/* Returns the first segment in which the update may run. Readers of the old value run before it is
+ * overwritten: in the same task if they need only the same piece, else a segment earlier. */
 int dt_after_readers(const dt_cutter *c, int update, int variable_node) {
     int segment = 0;
 
@@ -67,8 +68,8 @@ static bool is_copied(const dt_cutter *c, const dt_state *s, const bool *claimed
            reads_later(c, s->update, s->node);
 }
 
-/* claimed: nodes that must not be computed in another variable's memory: results, and updates of
- * variables before this one. */
+/* Decides which updates need a copy. claimed: nodes that must not be computed in another variable's
+ * memory, because they are results or updates of earlier variables. */
 void dt_choose_copies(dt_cutter *c, dt_arena *scratch) {
     bool *claimed = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
 

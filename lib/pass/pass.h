@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Passes: graph in, new graph out. Analyses are arrays beside a graph, by node number.
+ * Passes: functions that make a new graph of a graph. The results of analyses are arrays with an
+ * entry for each node of a graph.
  *
  *     traced graph -> dt_simplify -> dt_fold -> dt_join_steps -> dt_shards (if reproducible)
  *                  -> dt_simplify -> (pass/spmd.h) -> dt_partition -> program
  *
- * Each is tested against the reference interpreter on random graphs.
+ * Each pass is tested against the reference interpreter on random graphs.
  */
 #ifndef DT_PASS_PASS_H
 #define DT_PASS_PASS_H
@@ -18,71 +19,79 @@
 typedef struct dt_rewrite_call {
     dt_trace *trace;
     const dt_graph *graph;
-    int node;            /* a node of graph that is neither an argument nor a variable */
-    const dt_value *in;  /* its inputs in the new graph */
-    const dt_value *map; /* by node before it: its value in the new graph */
+    int node;            /* the node to replace, which is neither an argument nor a variable */
+    const dt_value *in;  /* the inputs of the node in the new graph */
+    const dt_value *map; /* for each earlier node: its value in the new graph */
     const void *user;
 } dt_rewrite_call;
 /* Emits the value that replaces a node in the new graph. */
 typedef dt_value dt_rewriter(const dt_rewrite_call *c);
-/* Copies g with each node replaced by what the rewriter returns; arguments, variables, results,
- * updates and layer paths stay. */
+/* Copies g, with each node replaced by what the rewriter returns. Arguments, variables, results,
+ * updates and layer paths are kept. */
 dt_status *dt_rewrite(const dt_graph *g, dt_rewriter *rewriter, const void *user,
                       dt_graph **out) DT_MUST_USE;
 
 /* ---- varying and uniform ---- */
 
 /*
- * How a value belongs to the replicas of one memory space.
- *   UNIFORM  the same on all: weights, constants, results of all_reduce. Computed and stored once.
- *   ROWS     (B, ...): every replica has its rows. Folded: all rows stacked, B counts them all.
- *   STACKED  differs between replicas and has no batch dimension. Folded: (R, ...).
+ * How a value is spread over the replicas of one memory space.
+ *   UNIFORM  The same on all replicas: weights, constants, results of all_reduce. Computed and
+ *            stored once.
+ *   ROWS     (B, ...): every replica has its own rows. Folded: all rows stacked, and B counts them
+ *            all.
+ *   STACKED  Differs between replicas and has no batch dimension. Folded: (R, ...).
  */
 typedef enum dt_replication { DT_UNIFORM, DT_ROWS, DT_STACKED } dt_replication;
 
-/* The spread of every node. distributed[i]: argument i has one value per replica (all with a batch
- * dimension do); NULL: all have. VARYING_UPDATE naming the variable when replicas would assign
- * different values to one that is uniform. */
+/* Finds how every node is spread over replicas. distributed[i]: argument i has one value per
+ * replica, as all arguments with a batch dimension do; NULL: all arguments have. VARYING_UPDATE,
+ * which names the variable: replicas would assign different values to a variable that they
+ * share. */
 dt_status *dt_replication_of(const dt_graph *g, const bool *distributed, dt_arena *arena,
                              dt_replication **out) DT_MUST_USE;
 
-/* Gives variables that may diverge a copy for each replica where g assigns different values. */
+/* Gives a variable whose copies may differ a copy for each replica, if g assigns different values
+ * to it. */
 dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed,
                                 int replicas) DT_MUST_USE;
 
 /* ---- fold ---- */
 
 typedef struct dt_folded {
-    /* arguments: ROWS ones as before, STACKED ones with a leading R, UNIFORM ones as before */
+    /* STACKED arguments have a leading dimension R; ROWS and UNIFORM ones have the same types as
+     * before */
     dt_graph *graph;
-    dt_replication *arg, *result; /* arrays in graph->arena */
+    /* how each argument and result is spread over replicas; arrays in graph->arena */
+    dt_replication *arg, *result;
     int replicas;
 } dt_folded;
 /* Makes the program of all replicas of one memory space, over their stacked rows. CANNOT_FOLD
- * (INTERNAL) when an op has no folded form: the caller then runs replica by replica. */
+ * (INTERNAL): an op has no folded form, so the caller must run the graph replica by replica. */
 dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas,
                    dt_folded *out) DT_MUST_USE;
 
 /* ---- decoding, a token at a time ---- */
 
-/* Graphs that continue a text: see decode.c. */
+/* The two graphs by which a text is continued (decode.c). */
 typedef struct dt_decoding {
-    /* results: scores (B, T, V), then what the step caches, float32 with dimension 0 = B */
+    /* results: scores (B, T, V), then the values that the step caches, in float32 with dimension 0
+     * = B */
     dt_graph *whole;
     /* arguments: the token (B, 1), its position (int32 scalar), then the caches in the order of
      * whole's results, with any values from that position on; results: scores (B, 1, V), then a
      * row for each cache, of size 1 along the dimension that is T in the cache */
     dt_graph *step;
-    int mixing; /* -1; or a node of g that mixes positions, so that both graphs are NULL */
+    /* a node of g that mixes positions, in which case both graphs are NULL; -1: there is none */
+    int mixing;
 } dt_decoding;
-/* Makes both from the forward pass g of a language model: one argument, tokens (B, T), and one
- * result, scores (B, T, V). */
+/* Makes both graphs from g, the forward pass of a language model with one argument, tokens (B, T),
+ * and one result, scores (B, T, V). */
 dt_status *dt_decode(const dt_graph *g, dt_decoding *out) DT_MUST_USE;
 
 /* ---- reproducible shards ---- */
 
-/* Replaces every sum over the batch by `shards` partial sums, added by one fixed tree, so that bits
- * do not depend on where rows are summed. */
+/* Replaces every sum over the batch by `shards` partial sums, added by one fixed tree, so that the
+ * bits of the sum do not depend on which worker or thread adds which rows. */
 dt_status *dt_shards(const dt_graph *folded, int shards, dt_graph **out) DT_MUST_USE;
 
 /* ---- simplify ---- */
@@ -93,140 +102,149 @@ dt_status *dt_simplify(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- steps of a sequence ---- */
 
-/* Joins the gradients of a sequence's steps and the products of all steps: see steps.c. *out NULL:
- * the graph has no such steps. */
+/* Joins the gradients of a sequence's steps and the products of all steps (steps.c). Sets *out to
+ * NULL if the graph has no such steps. */
 dt_status *dt_join_steps(const dt_graph *folded, dt_graph **out) DT_MUST_USE;
 
 /* ---- rematerialisation ---- */
 
-/* A kind of values that units keep for the backward pass: results of products with the weight
- * ".../WEIGHT/kernel", or else of an op, wherever they are in a unit. */
+/* A kind of values that units keep for the backward pass: the results of all products with a weight
+ * ".../WEIGHT/kernel", or the results of all ops of one kind. */
 typedef struct dt_kept_value {
-    const char *weight; /* NULL: of `op` */
+    const char *weight; /* name of the weight; NULL: results of `op` */
     const dt_op *op;
-    bool on_host; /* kept in the host's memory */
+    bool on_host; /* the values are kept in the host's memory */
 } dt_kept_value;
 
 /* Layers grouped into units. The values that a unit needs for its gradient are computed a second
  * time. */
 typedef struct dt_layer_units {
     int n;
-    const char *const *layer; /* their names, which nodes' paths begin with */
-    const int *unit;          /* [n] from 0 */
+    /* [n] names of the layers, which are the beginnings of nodes' paths */
+    const char *const *layer;
+    const int *unit; /* [n] number of each layer's unit, from 0 */
     int n_kept;
-    const dt_kept_value *kept; /* kept values, besides the units' inputs */
-    bool inputs_on_host;       /* the units' inputs are kept in the host's memory */
+    const dt_kept_value *kept; /* values to keep besides the inputs of units */
+    bool inputs_on_host;       /* the inputs of units are kept in the host's memory */
 } dt_layer_units;
-/* g, changed such that units store only their inputs and `kept` for the backward pass. */
+/* Returns g, changed so that units store only their inputs and `kept` for the backward pass. */
 dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **out) DT_MUST_USE;
-/* Whether a node repeats work for the backward pass. It counts as work of the hardware but not
- * of the model. */
+/* Whether a node repeats work for the backward pass. Such work is done by the hardware, but does
+ * not count as work of the model. */
 bool dt_is_rematerialized(const dt_node *n);
-/* Whether a node is a value that comes back from the host's memory. Such a node is another name for
+/* Whether a node is a value that is fetched from the host's memory. Such a node is another name for
  * its first input, which is sent there once the forward pass has read it. Its second input is the
  * gradient with which the unit's backward pass begins. */
 bool dt_is_from_host(const dt_node *n);
 
 /* ---- pieces of images ---- */
 
-/* The number of pieces of a batch: for values in general, and (dt_image_units) in graphs with
- * convolutions for values whose rows are large (images). */
+/* Return the number of pieces that a batch is divided into: for values in general; and, in graphs
+ * with convolutions, for values whose rows are large (images). */
 int dt_row_units(const dt_graph *g, int64_t batch);
-/* The number of pieces where a batch has fewer examples than it should have pieces, so that they
- * divide the *steps of each example, too; 0: by rows, dt_row_units. */
+/* Returns the number of pieces if a batch has fewer examples than it should have pieces. Pieces
+ * then divide the time steps of examples, too, and *steps is their number. Returns 0 if values are
+ * divided by rows (dt_row_units). */
 int dt_time_units(const dt_graph *g, int64_t batch, int64_t *steps);
-/* The largest power of two that is at most x, in [1, 16]. */
+/* Returns the largest power of two that is at most x, but at least 1 and at most 16. */
 int dt_tiles_below(double x);
 int dt_image_units(const dt_graph *g, int64_t rows);
 bool dt_is_image(const dt_node *n);
 /*
- * For `rows` rows: replaces sums over a batch of images by sums over pieces and a sum of these.
- * *out NULL: there are none. replicas: the number of replicas, which have equally many rows and
- * whose own sums are divided, too; 0: they may have any numbers of rows.
+ * Replaces sums over a batch of `rows` images by sums over pieces and a sum of these. Sets *out to
+ * NULL if there are none. replicas: the number of replicas, if they have equally many rows, so that
+ * sums of single replicas are divided, too; 0: they may have different numbers of rows.
  */
 dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph **out) DT_MUST_USE;
 
 /* ---- partition over the threads of one memory space ---- */
 
 /*
- * Owner computes: rows of activations are cut into blocks, uniform values (weight gradients) along
- * their first dimension. The thread that computes a piece goes on with it while the next op needs
- * no other piece. A segment is the work between two joins. Cuts depend on sizes only and not on
- * the number of threads, so any number of threads makes the same calls and gets the same bits.
+ * How work is divided among threads: activations are divided into blocks of rows, and values
+ * without rows (weight gradients) along their first dimension. A thread continues with its piece as
+ * long as the next op needs no other piece. A segment is the work between two points where all
+ * threads join. The division depends on sizes, not on the number of threads, so that any number of
+ * threads makes the same calls and gets the same bits.
  *
  * A state's update is made in the variable's own memory unless copy_back says that it is copied
- * there at the end. If its old value is a result, or another state's update, the back end must
- * keep a copy: the partition does not wait for it.
+ * there at the end. If its old value is a result, or another state's update, the back end must keep
+ * a copy: the partition does not wait for it.
  */
-/* What the pieces of a value with rows divide. */
+/* What the pieces of a value divide. */
 typedef enum dt_division {
-    DT_BY_ROWS = 1, /* dimension 0 */
-    DT_BY_TIME = 2, /* dimensions 0 and 1, as one: the steps of all examples */
-    DT_BY_HEADS = 4 /* the heads of keys of all examples, in attention */
+    DT_BY_ROWS = 1, /* dimension 0 (rows) */
+    DT_BY_TIME = 2, /* dimensions 0 and 1 as one: the time steps of all examples */
+    DT_BY_HEADS = 4 /* in attention: the key heads of all examples */
 } dt_division;
 
 typedef struct dt_node_division {
-    int units; /* pieces; 1: whole */
+    int units; /* number of pieces; 1: the value is not divided */
     dt_division by;
-    int segment; /* -1: no work (argument, variable, constant) */
-    int group;   /* nodes of a group run piece by piece, one after the other */
-    /* computed by its only reader, without a value in memory: a segment op that a tree_sum reads,
-     * a concatenation that another one reads */
+    int segment; /* number of its segment; -1: it needs no work (argument, variable, constant) */
+    /* number of its group; a task computes one piece of all nodes of a group, one after the
+     * other */
+    int group;
+    /* its only reader computes it, so that it needs no memory: a segment op that a tree_sum reads,
+     * or a concatenation that another one reads */
     bool absorbed;
 } dt_node_division;
 
 typedef struct dt_program {
     dt_graph *graph;
-    int64_t batch; /* the number of rows that the program is cut for */
-    /* [cuts + 1]: rows of the batch at which it is cut, under `reproducible`; NULL: in equal
-     * pieces */
+    int64_t batch; /* the number of rows for which the program was divided */
+    /* [cuts + 1] rows at which the batch is divided, with `reproducible`; NULL: the pieces are
+     * equal */
     const int32_t *cut;
     int cuts;
-    dt_node_division *piece; /* by node */
-    /* by state: the update is copied at the end, because a later node reads the old value */
+    dt_node_division *piece; /* [nodes] how each node is divided */
+    /* [states] whether the update is copied to the variable at the end, because a later node reads
+     * the old value */
     bool *copy_back;
     int n_segments, n_groups;
 } dt_program;
 
 typedef struct dt_partition_options {
     int64_t batch;
-    const int32_t *cut; /* [cuts + 1]: the borders of shards, 0 first; NULL: pieces by sizes */
+    /* [cuts + 1] the borders of shards, beginning with 0; NULL: sizes determine the pieces */
+    const int32_t *cut;
     int cuts;
-    /* Whether the back end can compute a node's result in pieces by rows, time or heads; NULL: by
-     * rows, wherever the op's rule allows it. */
+    /* Whether the back end can compute a node's result in pieces by rows, time or heads; NULL: it
+     * can by rows if the op's rule allows it. */
     bool (*can_split)(const dt_graph *g, int node, dt_division by);
 } dt_partition_options;
-/* The program keeps `graph` (not owned) and lives in `arena`. */
+/* Divides the graph into a program, which refers to `graph` and lives in the arena of the
+ * options. */
 dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, dt_arena *arena);
-/* Rows [*lo, *hi) of piece `unit` for a dimension 0 of `size` (k * B: cut at multiples of k); by
- * time and by heads those of all examples. */
+/* Sets [*lo, *hi) to the rows of piece `unit` of a node's result. A dimension 0 of k * B is divided
+ * at multiples of k. If the result is divided by time or by heads, these are the steps or heads of
+ * all examples. */
 void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi);
-/* dt_piece_rows for a division into `units` pieces. */
+/* Like dt_piece_rows, but for a division into `units` pieces. */
 void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *lo, int64_t *hi);
-/* Whether a node does no work and its result has the memory of its first input: a reshape, a
+/* Whether a node needs no work, because its result is the memory of its first input: a reshape or a
  * barrier. */
 bool dt_is_name(const dt_node *n);
-/* The node whose memory `node` is. */
+/* Returns the node whose memory `node` is another name of. */
 int dt_named_by(const dt_graph *g, int node);
-/* The number of key heads of an attention node, or of a node of its gradient. */
+/* Returns the number of key heads of an attention node, or of a node of its gradient. */
 int64_t dt_heads_of(const dt_graph *g, int node);
 void dt_program_print(const dt_program *p, dt_str *out);
 
-/* ---- products as chips make them ---- */
+/* ---- products as chips compute them ---- */
 
-/* Rounds the operands of products, and of those inside attention, to bfloat16: see chip.c. The last
- * pass before dt_partition. */
+/* Rounds the operands of products, also of products inside attention, to bfloat16 (chip.c). This is
+ * the last pass before dt_partition. */
 dt_status *dt_chip_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
-/* ---- few digits ---- */
+/* ---- mixed precision ---- */
 
-/* Computes float16 and bfloat16 in float32 and rounds results: see upcast.c; *out NULL if g has
- * none. */
+/* Computes float16 and bfloat16 in float32 and rounds the results (upcast.c). Sets *out to NULL if
+ * g has no such values. */
 dt_status *dt_upcast(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- removing annotations ---- */
 
-/* Removes annotations of logical devices from g; *out NULL if it has none. */
+/* Removes the annotations of logical devices from g. Sets *out to NULL if g has none. */
 dt_status *dt_unannotate(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 #endif

@@ -37,15 +37,16 @@ typedef struct remat {
     const dt_graph *g;
     dt_arena *arena;
     dt_trace *trace;
-    int *unit;     /* by node: its unit, -1: none */
-    bool *forward; /* by node: a result needs it */
-    bool *follows; /* by node: it depends on examples */
-    bool *leaves;  /* by node: other units read it */
-    int8_t *keeps; /* by node: AGAIN, KEPT or ON_HOST, as the policy requests */
+    int *unit;     /* [nodes] number of the node's unit, -1: none */
+    bool *forward; /* [nodes] whether a result needs the node */
+    bool *follows; /* [nodes] whether the node depends on examples */
+    bool *leaves;  /* [nodes] whether other units read the node */
+    int8_t *keeps; /* [nodes] AGAIN, KEPT or ON_HOST, as the policy requests */
     bool inputs_on_host;
-    /* by unit: the gradient that its backward pass waits for; -1: none, so nothing is recomputed */
+    /* [units] the gradient that the unit's backward pass waits for; -1: none, so nothing is
+     * recomputed */
     int *after;
-    dt_value *kept, *again; /* by node */
+    dt_value *kept, *again; /* [nodes] the value of the forward pass, and the recomputed value */
 } remat;
 
 static const dt_node *node_at(const remat *r, int i) { return &r->g->node[i]; }

@@ -2,9 +2,8 @@
 /*
  * Finds the values that differ between replicas (varying) and those that do not (uniform).
  * Arguments, replica numbers and all that depends on these vary; weights, constants and results of
- * all_reduce do not. Fold stores uniform values once. The analysis also finds an error that users
- * of tf.distribute know: a variable that all replicas share is assigned a value that differs
- * between them.
+ * all_reduce do not. Fold stores uniform values once. The analysis also finds an error that is
+ * known from tf.distribute: different values are assigned to a variable that all replicas share.
  */
 #include "pass/pass.h"
 
@@ -32,7 +31,7 @@ static dt_replication spread_of_node(const dt_graph *g, const dt_node *n, const 
     return differs_by_itself(g, n) || reads_varying(n, spread) ? DT_STACKED : DT_UNIFORM;
 }
 
-/* Variables that have a copy for each replica differ by themselves. */
+/* Sets the spread of variables. Those that have a copy for each replica differ between replicas. */
 static void spread_of_states(const dt_graph *g, dt_replication *spread) {
     for (int i = 0; i < g->n_states; i++)
         spread[g->state[i].node] = g->state[i].variable->stack ? DT_STACKED : DT_UNIFORM;
@@ -52,8 +51,8 @@ static bool updates_differ(const dt_state *s, const dt_replication *spread) {
     return s->update >= 0 && !s->variable->stack && spread[s->update] != DT_UNIFORM;
 }
 
-/* Repeats until no variable is added, since a variable with copies may make another one's update
- * differ. */
+/* Gives variables copies, and repeats until no variable is added, since a variable with copies may
+ * make the update of another one differ. */
 dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int replicas) {
     dt_local_arena arena = dt_arena_create();
     dt_status *bad = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rewriting: copies a graph node by node, in order; a pass only supplies the replacement of a
- * node. */
+/* Rewriting: copies a graph node by node, in order. A pass supplies only the function that replaces
+ * a node. */
 
 #include "pass/pass.h"
 

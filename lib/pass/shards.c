@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reproducible shards: the global batch is cut into V shards by example number, whatever the
- * replicas, workers and threads. Every sum over the batch becomes V partial sums and one fixed tree
- * over them:
+ * Reproducible shards: the global batch is divided into V shards by the numbers of examples, for
+ * any number of replicas, workers and threads. Every sum over the batch becomes V partial sums and
+ * one fixed tree over them:
  *
  *     dot_general(x', dy)   ->   tree_sum(segment_dot_general(x', dy))       (V, m, n) -> (m, n)
  *
- * A maximum needs no shards: it does not depend on the order.
+ * A maximum needs no shards, because it does not depend on the order of values.
  */
 #include "pass/workers_split.h"
 

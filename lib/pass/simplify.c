@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Simplify: removes redundant nodes left by gradient rules and fold. One walk over the nodes in use
- * tries each against a table of rewrites; the first match gives its replacement, which is tried in
- * turn. Value numbering in dt_emit does the rest (common subexpressions).
+ * compares each with a table of rewrites. The first rewrite that matches replaces the node, and the
+ * replacement is compared with the table again. Value numbering in dt_emit does the rest (common
+ * subexpressions).
  *
  * Bits of results do not change: only constants are computed here, by the ops' own eval, and only
  * operations that are exactly neutral are removed (x * 1, x - 0, reshape to the same shape). x + 0
- * stays: it turns -0 into 0.
+ * is not removed, because it turns -0 into 0.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,10 +18,11 @@
 
 typedef struct rewrite_call {
     dt_trace *t;
-    const dt_graph *g;   /* the old graph */
-    const dt_value *map; /* values of its nodes; arguments and variables are set from the start */
+    const dt_graph *g; /* the old graph */
+    /* [nodes] values in the new graph; those of arguments and variables are set from the start */
+    const dt_value *map;
     const dt_node *n;
-    const dt_value *in; /* already simplified */
+    const dt_value *in; /* the node's inputs, which are simplified already */
 } rewrite_call;
 
 static const dt_value no_value = {0};
@@ -81,10 +83,10 @@ static double load_scalar(dt_dtype d, const void *p) {
     return NAN;
 }
 
-/* An element-wise op of splats is a splat. Running the op's eval on one element gives its
- * number. */
+/* Computes an element-wise op of splats, which is a splat, too. The op's eval on one element gives
+ * its number. */
 static dt_value fold_splats(const rewrite_call *c) {
-    int64_t cell[DT_MAX_IN + 1] = {0}; /* one element each, of any dtype */
+    int64_t cell[DT_MAX_IN + 1] = {0}; /* room for one element of each, of any type */
     dt_view in[DT_MAX_IN];
     double x;
 
@@ -104,7 +106,7 @@ static dt_value fold_splats(const rewrite_call *c) {
     return fits_splat(c->n->type.dtype, x) ? dt_splat(c->t, &c->n->type, x) : no_value;
 }
 
-/* A splat in another shape stays a splat. */
+/* A splat that is reshaped or broadcast is emitted as a splat of the new shape. */
 static dt_value splat_in_shape(const rewrite_call *c) {
     double x;
     return is_splat(c->in[0], &x) ? dt_splat(c->t, &c->n->type, x) : no_value;
@@ -120,7 +122,7 @@ static dt_value over_one(const rewrite_call *c) {
     return is_splat_of(c->in[1], 1) ? c->in[0] : no_value;
 }
 
-/* x - 0 = x, for x = -0 as well; x + 0 is 0 there. */
+/* Replaces x - 0 by x, which is right for x = -0 as well. (x + 0 would be 0 for that.) */
 static dt_value minus_zero(const rewrite_call *c) {
     return is_splat_of(c->in[1], 0) ? c->in[0] : no_value;
 }
@@ -130,8 +132,8 @@ static dt_value same_type(const rewrite_call *c) {
     return dt_type_equal(&from, &c->n->type) ? c->in[0] : no_value;
 }
 
-/* The input, if the transpose keeps the order of dimensions. Types alone do not show that the
- * dimensions of a square matrix are exchanged. */
+/* Returns the input of a transpose that keeps the order of dimensions. Types alone do not show that
+ * the dimensions of a square matrix are exchanged. */
 static dt_value same_order(const rewrite_call *c, const int8_t *dims) {
     for (int d = 0; d < dt_type_of_value(c->in[0]).rank; d++)
         if (dims[d] != d) return no_value;
@@ -150,9 +152,9 @@ static dt_value same_transpose(const rewrite_call *c) {
  * more. */
 static dt_value no_gradient(const rewrite_call *c) { return c->in[0]; }
 
-/* ---- two ops of one kind, one behind the other ---- */
+/* ---- two ops of one kind, one after the other ---- */
 
-/* The input of the input, if the same op computes both. */
+/* If the input is computed by the same op, returns the input of that. */
 static dt_value twice(const rewrite_call *c) {
     const dt_node *inner = dt_node_of(c->in[0]);
     if (!inner || inner->op != c->n->op) return no_value;
@@ -214,7 +216,7 @@ static dt_value known_size(const rewrite_call *c) {
 }
 
 typedef struct rewrite {
-    const dt_op *op; /* the op whose nodes the rewrite applies to; NULL: all */
+    const dt_op *op; /* the op whose nodes the rewrite applies to; NULL: nodes of any op */
     dt_value (*make)(const rewrite_call *c);
 } rewrite;
 static const rewrite rewrites[] = {
@@ -256,8 +258,8 @@ static bool *needed_nodes(const dt_graph *g) {
 typedef struct walk {
     const dt_graph *g;
     dt_trace *t;
-    dt_value *map; /* by node of g */
-    bool *settled; /* by value of t */
+    dt_value *map; /* [nodes of g] values in the new graph */
+    bool *settled; /* [values of t] whether the value is final */
     int cap_settled;
 } walk;
 
@@ -274,7 +276,7 @@ static bool is_settled(const walk *w, dt_value v) {
     return v.node < w->cap_settled && w->settled[v.node];
 }
 
-/* The result of the first rewrite that fits; no value: none fits. */
+/* Returns the result of the first rewrite that matches. If none does, the result has no trace. */
 static dt_value rewritten(const walk *w, const dt_node *n, const dt_value *in) {
     const rewrite_call c = {.t = w->t, .g = w->g, .map = w->map, .n = n, .in = in};
     dt_value v = no_value;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* SHARE: the values sent must have at most 1 / SHARE of the bytes of those that they replace; MOST:
- * the most bytes sent in all. */
+/* A result is divided only if the values to send have at most 1 / SHARE of its bytes, and all
+ * values together have at most MOST bytes. */
 enum { SHARE = 4, MOST = 1 << 25 };
 
 static int64_t bytes_in_batch(const dt_type *t, int64_t rows) {
@@ -26,16 +26,17 @@ typedef enum place { UNSEEN, TAIL, PART } place;
 
 typedef struct division {
     const dt_graph *g;
-    int64_t rows, limit; /* limit: the most bytes of a part, and of all of them */
-    place *place;        /* [nodes] for the current result */
-    int64_t bytes, left; /* bytes of its parts; bytes that are left for parts of all results */
+    int64_t rows, limit; /* limit: the most bytes that a part may have, and all parts together */
+    place *place;        /* [nodes] where each node is computed, for the current result */
+    /* bytes of the parts of this result; bytes that are left for parts of all results */
+    int64_t bytes, left;
 } division;
 
 static bool is_known(const dt_op *op) {
     return op->role == DT_ROLE_CONSTANT || op->role == DT_ROLE_COUNTER;
 }
 
-/* Whether computing the op costs about as much as receiving its result. */
+/* Whether computing the op takes about as long as receiving its result. */
 static bool is_cheap(const dt_op *op) {
     return dt_is_elementwise(op) || op->role == DT_ROLE_REPEAT || op->role == DT_ROLE_NAME ||
            op->role == DT_ROLE_COLLECTIVE || op->role == DT_ROLE_ROW_SUMS;
@@ -54,7 +55,7 @@ static void place_node(division *d, int node) {
     for (int k = 0; k < n->n_in && d->bytes <= d->limit; k++) place_node(d, n->in[k]);
 }
 
-/* Whether the result can be divided; then d has the places of all nodes that it needs. */
+/* Whether the result can be divided. If so, d has the places of all nodes that the result needs. */
 static bool divide_result(division *d, int result) {
     const int node = d->g->result[result].node;
     const dt_type *t = &d->g->node[node].type;
@@ -73,7 +74,7 @@ static const char *part_name(dt_trace *t, const char *result, int node) {
     return dt_arena_printf(dt_trace_arena(t), "part %d of %s", node, result);
 }
 
-/* Emits the nodes of the tail that a result needs, by the places that divide_result found. */
+/* Emits the nodes of the tail that a result needs, in the places that divide_result found. */
 static void emit_tail(const division *d, dt_trace *t, int result, dt_value *map) {
     const char *name = d->g->result[result].name;
     memset(map, 0, (size_t)d->g->n_nodes * sizeof *map);
@@ -88,7 +89,8 @@ static void emit_tail(const division *d, dt_trace *t, int result, dt_value *map)
     dt_return(t, name, map[d->g->result[result].node]);
 }
 
-/* Copies the nodes that are not in the map; `wanted` NULL: all of them, else the wanted ones. */
+/* Copies the nodes that are not in the map: all of them if `wanted` is NULL, else the wanted
+ * ones. */
 static void copy_nodes(const dt_graph *g, dt_trace *t, const bool *wanted, dt_value *map) {
     for (int i = 0; i < g->n_nodes; i++) {
         dt_value in[DT_MAX_IN];
@@ -160,7 +162,8 @@ dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int
 
 /* ---- composing ---- */
 
-/* By node of the tail: whether an argument of g depends on it. Inputs come before their nodes. */
+/* Finds the nodes of the tail that an argument of g depends on. Inputs come before the nodes that
+ * read them. */
 static bool *find_wanted(const dt_graph *tail, const dt_graph *g) {
     bool *wanted = dt_alloc((size_t)tail->n_nodes + 1);
     memset(wanted, 0, (size_t)tail->n_nodes + 1);
@@ -203,7 +206,7 @@ dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) {
 
 /* ---- row numbers ---- */
 
-/* By node: whether it depends on arguments only. */
+/* [nodes] Finds the nodes that depend on arguments only. */
 static bool *find_fed(const dt_graph *g) {
     bool *fed = dt_alloc((size_t)g->n_nodes + 1);
     for (int i = 0; i < g->n_nodes; i++) {
@@ -219,7 +222,8 @@ static bool looks_up(const dt_node *n, int table) {
     return n->op->role == DT_ROLE_LOOKUP && n->in[0] == table && n->in[1] != table;
 }
 
-/* Whether g only looks rows up in the variable, few of them, by numbers that are fed. */
+/* Whether g only looks up rows of the variable, and only few, by numbers that are computed from
+ * arguments. */
 static bool is_looked_up(const dt_graph *g, const dt_state *s, const bool *fed, int64_t rows,
                          int64_t *left) {
     const dt_type *table = &s->variable->type;

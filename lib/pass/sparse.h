@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps that read and change few rows of a large table, such as an embedding. Where the variables
- * are in another process, row numbers and rows are sent in place of the table and its gradient:
+ * Steps that read and change few rows of a large table, such as an embedding. If the variables are
+ * in another process, row numbers and rows are sent instead of the whole table and its gradient:
  *
  *     the worker                                        the process that has the variables
  *     numbers:  arguments -> row numbers          ──▶   rows of the table
@@ -12,7 +12,7 @@
 
 #include "pass/pass.h"
 
-/* Smaller tables, in bytes, are sent whole: a round trip costs as much. */
+/* Tables of fewer bytes are sent whole, because asking for rows costs as much. */
 enum { DT_LEAST_TABLE_BYTES = 1 << 18 };
 
 /*
@@ -20,19 +20,19 @@ enum { DT_LEAST_TABLE_BYTES = 1 << 18 };
  * bytes in a batch of `rows`, such as the gradient of a table from the gradients of the rows that
  * were looked up. head: g, with these values as results in place of the named one. tail: has them
  * as arguments of the same names, and returns the named results. A product of matrices is never
- * moved to the tail. Both are NULL where there is nothing to divide. The order of sums stays, so
- * bits do.
+ * moved to the tail. Both are NULL if there is nothing to divide. The order of sums does not
+ * change, so results have the same bits.
  */
 dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int64_t rows,
                           dt_graph **head, dt_graph **tail) DT_MUST_USE;
-/* Joins two graphs, g after tail: arguments of g that are results of tail are computed, the others
- * stay. Results of tail that g does not read are left out. */
+/* Joins two graphs, g after tail: arguments of g that are results of tail are computed, and the
+ * others remain arguments. Results of tail that g does not read are left out. */
 dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) DT_MUST_USE;
 /*
  * Makes a graph of row numbers that g looks up, for variables that g reads by lookups only and of
- * which it reads at most a quarter in a batch of `rows`. The numbers must depend on arguments
- * only. Result i of *numbers belongs to the variable table[i], an array in `arena`. *numbers is
- * NULL where there are none.
+ * which it reads at most a quarter in a batch of `rows`. The numbers must depend on arguments only.
+ * Result i of *numbers belongs to the variable table[i], an array in `arena`. *numbers is NULL if
+ * there are no such variables.
  */
 dt_status *dt_row_numbers(const dt_graph *g, int64_t rows, dt_arena *arena, dt_graph **numbers,
                           dt_variable ***table) DT_MUST_USE;
@@ -40,9 +40,9 @@ dt_status *dt_row_numbers(const dt_graph *g, int64_t rows, dt_arena *arena, dt_g
 /*
  * Makes the part of an update that changes what a process owns: variables, and rows of variables
  * (dt_variable_rows), each with the slots that have the same rows. dealt: all variables of the
- * update that have an owner. What has none, such as the number of updates, every process updates.
- * The gradient of rows is an argument named by dt_rows_name. The part may read variables that the
- * process does not own. Fails if rows cannot be computed without the others.
+ * update that belong to one process. Other variables, such as the number of updates, are updated by
+ * every process. The gradient of rows is an argument named by dt_rows_name. The part may read
+ * variables that the process does not own. Fails if rows cannot be computed without the others.
  */
 dt_status *dt_update_part(const dt_graph *g, const dt_variables *own, const dt_variables *dealt,
                           dt_graph **out) DT_MUST_USE;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of a sequence. A recurrent layer takes each step's slice of a sequence, and the gradient
- * of a slice is a sequence of zeros around it. This pass moves each element once:
+ * Steps of a sequence. A recurrent layer takes each step's slice of a sequence, and the gradient of
+ * a slice is a sequence of zeros around it. This pass moves each element once:
  *
  *     slice(slice(x))                    ->  slice(x)
  *     pad(a) + pad(b)                    ->  concatenate(a, b)            the parts are adjacent
  *     h1' z1 + h2' z2 + h3' z3 + ...     ->  (h1 h2 h3 ...)' (z1 z2 z3 ...)
  *
- * The last is the gradient of the recurrent kernel: one product over all steps and examples in
- * place of one for each step. Its order of sums is that of a product.
+ * The last line is the gradient of the recurrent kernel: one product over all steps and examples
+ * replaces one for each step. Its terms are added in the order in which a product adds them.
  *
  * A concatenation differs from the sum only where an element is -0: adding 0 to it gives 0.
  */
@@ -20,8 +20,8 @@ enum { LEAST_PRODUCTS = 8 };
 typedef struct sums {
     const dt_graph *g;
     const int *uses;
-    const int *n_terms; /* by node: of the sum; 1: it is not a sum */
-    const bool *within; /* by node: a sum that only another sum reads */
+    const int *n_terms; /* [nodes] number of terms of the sum; 1: the node is not a sum */
+    const bool *within; /* [nodes] whether the node is a sum that only another sum reads */
 } sums;
 
 /* ---- slices ---- */
@@ -41,7 +41,8 @@ static dt_value slice_of_slice(const dt_rewrite_call *c) {
 
 /* ---- gradients of slices ---- */
 
-/* The attributes if v has zeros around a value, along at most one axis, *axis; -1: along none. */
+/* Returns the attributes if v is a value with zeros around it along at most one axis. Sets *axis to
+ * that axis, or to -1 if there are no zeros. */
 static const dt_pad_attr *zeros_around(dt_value v, int *axis) {
     const dt_node *n = dt_node_of(v);
     const dt_pad_attr *a = n ? dt_pad_of(n) : NULL;
@@ -60,7 +61,7 @@ static dt_value padded(dt_value v) {
     return (dt_value){.trace = v.trace, .node = dt_node_of(v)->in[0], .generation = v.generation};
 }
 
-/* x + y if y begins where x ends; no value: it does not. */
+/* Returns x + y as a concatenation if y begins where x ends; else no value. */
 static dt_value joined_in_order(dt_value x, dt_value y) {
     int axis, other;
     const dt_pad_attr *a = zeros_around(x, &axis), *b = zeros_around(y, &other);
@@ -77,7 +78,7 @@ static dt_value joined(dt_value x, dt_value y) {
     return v.trace ? v : joined_in_order(y, x);
 }
 
-/* (x + y) + z, where z is joined to x or y. */
+/* Returns (x + y) + z with z joined to x or to y; no value if neither is possible. */
 static dt_value joined_to_part(dt_value sum, dt_value z) {
     const dt_node *n = dt_node_of(sum);
     if (!n || !dt_is_add(n)) return (dt_value){0};
@@ -102,7 +103,7 @@ static dt_value sum_of_parts(const dt_rewrite_call *c) {
 
 /* ---- products ---- */
 
-/* Whether the node is (B, m)' x (B, n), which only one node reads. */
+/* Whether the node is a product (B, m)' x (B, n) that only one node reads. */
 static bool is_part(const sums *s, int i) {
     const dt_node *n = &s->g->node[i];
     const dt_dot_attr *a = dt_dot_of(n);
@@ -119,7 +120,8 @@ static bool is_alike(const dt_graph *g, const dt_node *a, const dt_node *b) {
            dt_type_equal(&g->node[a->in[1]].type, &g->node[b->in[1]].type);
 }
 
-/* The terms of a sum, first to last: products of the first one's types, and all others. */
+/* The terms of a sum, from first to last: products with the types of the first one, and all
+ * others. */
 typedef struct terms {
     int n_products, n_others;
     int *product, *other;
@@ -145,7 +147,7 @@ static void list_terms(const sums *s, int root, terms *t, dt_arena *arena) {
     }
 }
 
-/* Input k of all products, (B, n, columns): first to last, or last to first. */
+/* Concatenates input k of all products to (B, n, columns), from first to last or the reverse. */
 static dt_value steps_of(const dt_rewrite_call *c, const terms *t, int k, bool reversed,
                          dt_arena *arena) {
     dt_value *v = dt_arena_array(arena, dt_value, t->n_products);
@@ -158,15 +160,15 @@ static dt_value steps_of(const dt_rewrite_call *c, const terms *t, int k, bool r
     return dt_concatenate(v, t->n_products, 1);
 }
 
-/* Whether steps are joined from the last to the first. The order is one in which an input of the
- * product exists already, such as the gradient of a sequence. */
+/* Whether steps are joined from the last to the first. The order is chosen such that an input of
+ * the product exists already in this order, such as the gradient of a sequence. */
 static bool is_reversed(const dt_rewrite_call *c, const terms *t, dt_arena *arena) {
     for (int i = 0; i < 4; i++) {
         const int before = dt_trace_count(c->trace);
         (void)steps_of(c, t, i / 2, i % 2 == 0, arena);
         if (dt_trace_count(c->trace) == before) return i % 2 == 0;
     }
-    return true; /* gradients begin with the last step */
+    return true; /* from the last, because gradients begin with the last step */
 }
 
 static dt_value one_product(const dt_rewrite_call *c, const terms *t, dt_arena *arena) {
@@ -216,8 +218,8 @@ static void find_sums(const dt_graph *g, const int *uses, int *n_terms, bool *wi
     }
 }
 
-/* Whether a sequence is divided into steps, which takes slices of slices, or a sum has a product
- * for each step. */
+/* Whether the graph has steps of sequences: slices of slices, or a sum that has a product for each
+ * step. */
 static bool has_steps(const sums *s) {
     for (int i = 0; i < s->g->n_nodes; i++) {
         const dt_node *n = &s->g->node[i];

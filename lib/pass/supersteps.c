@@ -21,12 +21,13 @@ typedef struct cutting {
     const dt_graph *g;
     int64_t first; /* number of the graph's first row among the rows of all workers */
     dt_supersteps *s;
-    /* [nodes]: the superstep that computes it, or the first one after the exchange whose result
-     * it is */
+    /* [nodes] the superstep that computes the node; for the result of an exchange, the first
+     * superstep after it */
     int *home;
-    bool *anywhere; /* [nodes]: depends on variables only */
-    bool **needed;  /* [supersteps][nodes] */
-    bool *leaves;   /* [nodes]: read by another superstep, an exchange or the caller */
+    bool *anywhere; /* [nodes] whether the node depends on variables only */
+    bool **needed;  /* [supersteps][nodes] whether the superstep needs the node */
+    /* [nodes] whether another superstep, an exchange or the caller reads the node */
+    bool *leaves;
 } cutting;
 
 static bool is_given(const dt_node *n) {
@@ -59,8 +60,8 @@ static bool is_made_in(const cutting *c, int step, int i) {
 
 /* ---- the nodes that a superstep needs ---- */
 
-/* The superstep of a result of the caller. A result that every superstep could compute or that
- * is passed through belongs to the last one. -1: an exchange produces it. */
+/* Returns the superstep that computes a result for the caller. A result that every superstep could
+ * compute or that is passed through belongs to the last one. -1: an exchange produces it. */
 static int home_of_result(const cutting *c, int node) {
     if (dt_is_exchange(&c->g->node[node])) return -1;
     return is_given(&c->g->node[node]) || c->anywhere[node] ? c->s->n - 1 : c->home[node];
@@ -80,7 +81,8 @@ static void need_roots(cutting *c) {
         }
 }
 
-/* Walks backwards, so that readers are visited before their inputs. */
+/* Finds the nodes that each superstep needs. Walks backwards, so that readers are visited before
+ * their inputs. */
 static void need_inputs(cutting *c) {
     for (int step = c->s->n - 1; step >= 0; step--)
         for (int i = c->g->n_nodes - 1; i >= 0; i--) {
@@ -110,7 +112,8 @@ static void give(dt_trace *t, dt_superstep *s, int i, dt_value value) {
     dt_return(t, made, value);
 }
 
-/* Arguments and variables come first, in the order of the whole. */
+/* Adds the arguments and variables of a piece. They come first, in the same order as in the whole
+ * graph. */
 static void import(const cutting *c, dt_trace *t, int step, dt_value *map) {
     const dt_graph *g = c->g;
     const bool *needed = c->needed[step];

@@ -10,23 +10,25 @@
 typedef struct dt_superstep {
     dt_graph *graph;
     int n_in,
-        *in; /* by argument of the piece: the node of the whole graph, maybe an argument of that */
-    int n_out, *out; /* by result: the node of the whole graph */
+        /* for each argument of the piece: the node of the whole graph, which may itself be an
+         * argument */
+        *in;
+    int n_out, *out; /* for each result of the piece: the node of the whole graph */
 } dt_superstep;
 
 typedef struct dt_supersteps {
     dt_arena *arena;
     int n;
-    dt_superstep *step; /* [n] in order; the last one updates the variables */
-    /* [nodes of the whole] if the node is an exchange: the superstep before it; else -1 */
+    dt_superstep *step; /* [n] the pieces in order; the last one updates the variables */
+    /* [nodes of the whole graph] if the node is an exchange: the superstep before it; else -1 */
     int *exchange_after;
 } dt_supersteps;
 
 /* Whether g has nodes that exchange values between workers. */
 bool dt_has_exchanges(const dt_graph *g);
-/* Cuts g at its exchanges. `first`: the number of its first row among the rows of all workers,
- * which the pieces contain as a constant. The caller releases *out, unless there is an error. */
+/* Divides g at its exchanges. `first` is the number of its first row among the rows of all workers,
+ * which becomes a constant in the pieces. The caller releases *out, unless there is an error. */
 dt_status *dt_supersteps_create(const dt_graph *g, int64_t first, dt_supersteps *out) DT_MUST_USE;
-void dt_supersteps_release(dt_supersteps *s); /* accepts a zeroed struct */
+void dt_supersteps_release(dt_supersteps *s); /* s may be all zeros */
 
 #endif

@@ -13,15 +13,14 @@
  *
  *     reduce(x)  ->  reduce(segment_reduce(x))        (B, h, w, c) -> (tiles, c) -> (c)
  *
- * and so do kernels' gradients. A variance needs the mean first. To avoid waiting for it, each
- * tile adds the squares of the differences from its own mean m(t). The rest follows from the
- * tiles' sums, for any number m; n(t) is the number of elements of tile t (Chan, Golub and
- * LeVeque, 1979):
+ * and so do kernels' gradients. A variance needs the mean first. To avoid waiting for it, each tile
+ * adds the squares of the differences from its own mean m(t). The rest follows from the tiles'
+ * sums, for any number m; n(t) is the number of elements of tile t (Chan, Golub and LeVeque, 1979):
  *
  *     reduce((x - m)^2)  ->  reduce(segment_deviations(x)) + reduce(n(t) (m(t) - m)^2)
  *
- * Sums of each replica (segment_reduce) are computed from the sums of its tiles in the same way,
- * if all replicas have equally many rows.
+ * Sums of each replica (segment_reduce) are computed from the sums of its tiles in the same way, if
+ * all replicas have equally many rows.
  *
  * How many tiles there are depends on sizes alone, so the bits do too.
  */
@@ -35,14 +34,15 @@
 enum {
     PIECE_BYTES = 512 << 10,
     MOST_PIECES = 16,
-    IMAGE = 1024 /* elements of a row from which on it counts as an image */,
+    IMAGE = 1024 /* a row with at least this many elements counts as an image */,
     MOST_SUMS = 1024
 };
 
 /* ---- the number of pieces ---- */
 
 static int64_t row_elements(const dt_type *t) {
-    return t->rank > 0 && t->dim[0] < 0 ? dt_type_elements(t) : 0; /* elements of one example */
+    /* returns the elements of one example */
+    return t->rank > 0 && t->dim[0] < 0 ? dt_type_elements(t) : 0;
 }
 
 int dt_tiles_below(double x) {
@@ -51,7 +51,8 @@ int dt_tiles_below(double x) {
     return units;
 }
 
-/* Rows of a matrix product that belong to one example; the steps of a sequence are rows, too. */
+/* Returns the rows of a matrix product that belong to one example. The steps of a sequence are
+ * rows, too. */
 static int64_t product_rows(const dt_graph *g, const dt_node *n) {
     const dt_type *in = n->n_in > 0 ? &g->node[n->in[0]].type : NULL;
     const dt_dot_attr *a = dt_dot_of(n);
@@ -72,22 +73,22 @@ static int64_t most_product_rows(const dt_graph *g) {
     return most;
 }
 
-/* Multiplications of a product for one example. */
+/* Returns the number of multiplications of a product for one example. */
 static double product_work(const dt_graph *g, const dt_node *n) {
     const dt_dot_attr *a = dt_dot_of(n);
-    double work = (double)dt_type_elements(&n->type); /* elements of one example */
+    double work = (double)dt_type_elements(&n->type); /* begins with the elements of one example */
     for (int d = 0; a && d < a->n_contract; d++)
         work *= (double)g->node[n->in[0]].type.dim[a->lhs_contract[d]];
     return a && a->n_batch == 0 && dt_type_has_batch(&n->type) ? work : 0;
 }
 
 /*
- * Rows of an example in products that do a quarter of the work and have the fewest rows. In a
- * recurrent layer these are the products of one step, one row each, although the product with the
- * input has a row for every step.
+ * Returns the rows per example of the products that have the fewest rows and together do a quarter
+ * of the work. In a recurrent layer these are the products of one step, one row each, although the
+ * product with the input has a row for every step.
  */
 static int64_t fewest_product_rows(const dt_graph *g) {
-    double work[64] = {0}, all = 0; /* by log2 of rows */
+    double work[64] = {0}, all = 0; /* work of products, by the logarithm (base 2) of their rows */
     int64_t rows[64] = {0};
     int k = 0;
     for (int i = 0; i < g->n_nodes; i++) {
@@ -104,17 +105,18 @@ static int64_t fewest_product_rows(const dt_graph *g) {
 }
 
 /*
- * Number of pieces by rows: 64 rows in 2, 512 in 4, 1,024 in 8, 4,096 in 16. A product rearranges
- * all of the weights for each piece, so a piece has at least 128 rows (with 64, a 784 x 1024 layer
- * takes 3 to 4 % longer on one core), unless a second core would then have no work.
+ * Returns the number of pieces for so many rows: 64 rows in 2, 512 in 4, 1,024 in 8, 4,096 in 16. A
+ * product rearranges all of the weights for each piece, so a piece has at least 128 rows (with 64,
+ * a 784 x 1024 layer takes 3 to 4 % longer on one core), unless a second core would then have no
+ * work.
  */
 static int units_for_rows(int64_t rows) {
     int units = dt_tiles_below(fmin(sqrt((double)rows / 16), (double)rows / 128));
     return units == 1 && rows >= 64 ? 2 : units;
 }
 
-/* All values with rows have the same pieces. A piece has at least one example, and 32 rows of the
- * products of a recurrent layer's step. */
+/* Returns the number of pieces, which is the same for all values with rows. A piece has at least
+ * one example, and 32 rows of the products of a recurrent layer's step. */
 int dt_row_units(const dt_graph *g, int64_t batch) {
     int units = units_for_rows(batch * most_product_rows(g));
     const int64_t few = batch * fewest_product_rows(g);
@@ -134,7 +136,8 @@ static int64_t largest_row(const dt_graph *g) {
     return convolves ? most : 0;
 }
 
-/* Steps are divided where products that do most of the work have a row for each. */
+/* Returns the number of pieces by time steps. Steps are divided if the products that do most of the
+ * work have a row for each step. */
 int dt_time_units(const dt_graph *g, int64_t batch, int64_t *steps) {
     const int units = units_for_rows(batch * most_product_rows(g));
     *steps = most_product_rows(g);
@@ -146,7 +149,7 @@ int dt_time_units(const dt_graph *g, int64_t batch, int64_t *steps) {
 
 bool dt_is_image(const dt_node *n) { return !dt_dot_of(n) && row_elements(&n->type) >= IMAGE; }
 
-/* The number of pieces of a step on images: at most `rows`. */
+/* Returns the number of pieces of a step on images, which is at most `rows`. */
 int dt_image_units(const dt_graph *g, int64_t rows) {
     double bytes = (double)largest_row(g) * (double)rows * sizeof(float);
     int units = dt_tiles_below(fmin(bytes / PIECE_BYTES, (double)rows)),
@@ -157,8 +160,9 @@ int dt_image_units(const dt_graph *g, int64_t rows) {
 /* ---- sums ---- */
 
 typedef struct tiling {
-    int units;    /* tiles */
-    int replicas; /* replicas with equal numbers of rows; 0: the numbers may differ */
+    int units; /* number of tiles */
+    /* number of replicas if they have equal numbers of rows; 0: the numbers may differ */
+    int replicas;
 } tiling;
 
 static bool is_image_sum(const dt_graph *g, const dt_node *n) {
@@ -167,8 +171,8 @@ static bool is_image_sum(const dt_graph *g, const dt_node *n) {
            dt_is_image(&g->node[n->in[0]]) && dt_type_elements(&n->type) <= MOST_SUMS;
 }
 
-/* Gradients of large kernels are not divided: reading the parts again would cost more than reading
- * the images. */
+/* Whether the node is the gradient of a large kernel, which is not divided: reading the parts again
+ * would cost more than reading the images. */
 static bool is_kernel_gradient(const dt_graph *g, const dt_node *n) {
     const dt_convolution_attr *a = dt_convolution_of(n);
     if (!a || n->type.dtype != DT_FLOAT32 || a->lhs_feature != 0 || a->rhs_in != 0) return false;
@@ -178,7 +182,8 @@ static bool is_kernel_gradient(const dt_graph *g, const dt_node *n) {
                4 * row_elements(&lhs->type) + 4 * row_elements(&rhs->type);
 }
 
-/* Whether the node sums the rows of each replica, whose borders are also borders of tiles. */
+/* Whether the node sums the rows of each replica, and the borders of replicas are borders of tiles,
+ * too. */
 static bool is_replica_sum(const dt_graph *g, const dt_node *n, const tiling *t) {
     if (n->op->role != DT_ROLE_REDUCE || dt_cut_of(n) != DT_CUT_REPLICAS) return false;
     const dt_segment_attr *a = n->attr;
@@ -222,8 +227,8 @@ static const dt_reduce_attr *reduce_of(const dt_node *n, bool of_replicas) {
     return of_replicas ? &((const dt_segment_attr *)n->attr)->reduce : dt_reduce_of(n);
 }
 
-/* The means that `repeat` repeats for all rows: one, or each replica's for its rows; -1: it is
- * another node. */
+/* Returns the node of the means that `repeat` repeats for all rows: one mean, or each replica's
+ * mean for its rows; -1: `repeat` is another kind of node. */
 static int mean_in(const dt_graph *g, const dt_node *repeat, const dt_node *sum, bool of_replicas) {
     const dt_broadcast_attr *to = repeat->attr;
     const dt_reduce_attr *a = reduce_of(sum, of_replicas);
@@ -241,8 +246,8 @@ static int mean_in(const dt_graph *g, const dt_node *repeat, const dt_node *sum,
     return dt_type_equal(&g->node[mean].type, &sum->type) ? mean : -1;
 }
 
-/* x and m of a sum of (x - m)^2, where m is the same for all elements of a sum; x -1: it is
- * another sum. */
+/* x and m of a sum of (x - m)^2, where m is the same for all elements that are added to one number.
+ * x is -1 for another sum. */
 typedef struct squares {
     int x, m;
 } squares;
@@ -257,7 +262,7 @@ static squares squares_in(const dt_graph *g, const dt_node *sum, bool of_replica
     return (squares){m < 0 ? -1 : difference->in[0], m};
 }
 
-/* The mean that belongs to each tile. */
+/* Returns the mean that belongs to each tile. */
 static dt_value mean_of_parts(dt_value m, const dt_type *parts, bool of_replicas, const tiling *t) {
     if (!of_replicas) return dt_broadcast_to(m, parts);
     int64_t dim[DT_MAX_RANK + 1] = {t->replicas, t->units / t->replicas};
@@ -268,7 +273,7 @@ static dt_value mean_of_parts(dt_value m, const dt_type *parts, bool of_replicas
     return dt_reshape(dt_broadcast_in_dim(m, &each, dims), parts->rank, parts->dim);
 }
 
-/* in: (x, m) */
+/* Emits the deviations of tiles. in: the nodes x and m */
 static dt_value emit_deviations(dt_trace *trace, const dt_node *sum, const dt_value *in,
                                 const tiling *t) {
     const bool of_replicas = !dt_reduce_of(sum);
@@ -279,7 +284,8 @@ static dt_value emit_deviations(dt_trace *trace, const dt_node *sum, const dt_va
     const dt_value own = dt_emit(trace, &dt_op_segment_deviations, in, 1, &a),
                    sums = dt_emit(trace, &dt_op_segment_reduce, in, 1, &a);
     const dt_type *parts = &dt_node_of(own)->type, *x = &dt_node_of(in[0])->type;
-    double each = (double)-x->dim[0]; /* elements of an example that are added to one sum */
+    /* number of elements of an example that are added to one sum */
+    double each = (double)-x->dim[0];
 
     for (int d = 1; d < x->rank; d++) each *= a.reduce.dims >> d & 1 ? (double)x->dim[d] : 1;
     const dt_value floats = dt_convert(rows, DT_FLOAT32);

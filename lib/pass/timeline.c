@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timelines: see timeline.h. A list schedule: of all runs whose dependencies are met, the one that
- * can start first is placed next. The two orders add dependencies, and decide which of two runs
- * goes first when both could start at once.
+ * See timeline.h. Makes a list schedule: of all runs whose dependencies are met, the one that can
+ * start first is placed next. The two schedules, GPIPE and 1F1B, add dependencies, and decide which
+ * of two runs comes first if both could start at the same time.
  */
 #include "pass/timeline.h"
 
@@ -10,10 +10,11 @@
 
 typedef struct placing {
     const dt_pipeline *p;
-    double *end;  /* [tasks][micro]; below 0: not placed */
+    double *end;  /* [tasks][micro] end of each run in seconds; below 0: not placed yet */
     double *free; /* [devices] the time from which the device is free */
     int stages;
-    /* forward work waits for a task that runs once, so no task may be delayed */
+    /* forward work waits for a task that runs once, so no task may be delayed for the schedule's
+     * sake */
     bool waits_once;
 } placing;
 
@@ -25,8 +26,8 @@ static double *end_of(const placing *x, int task, int micro) {
     return &x->end[task * x->p->micro + micro];
 }
 
-/* Raises *at to the end of the runs first .. last of a task, plus `after` seconds; false: one of
- * them is not placed yet. */
+/* Raises *at to the end of the runs `first` to `last` of a task, plus `after` seconds. Returns
+ * false if one of them is not placed yet. */
 static bool wait_for(const placing *x, int task, int first, int last, double after, double *at) {
     for (int m = first; m <= last; m++) {
         double end = *end_of(x, task, m);
@@ -63,13 +64,13 @@ static bool order_allows(const placing *x, int task, int micro, double *at) {
     return true;
 }
 
-/* Decides which run goes first when two could start at once. */
+/* Returns a run's rank: the lower one of two comes first if both could start at the same time. */
 static int rank_of(const placing *x, int task, int micro) {
     char first = x->p->order == DT_1F1B ? 'B' : 'F', kind = x->p->task[task].kind;
     return (kind == first ? 0 : kind == 'U' ? 2 : 1) * x->p->micro + micro;
 }
 
-/* Finds the run to be placed next; false: there is none. */
+/* Finds the run to be placed next. Returns false if there is none. */
 static bool next_run(const placing *x, dt_run *best) {
     bool found = false;
     for (int task = 0; task < x->p->n_tasks; task++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pipeline in time: which stage works on which micro-batch when. A pure function: from tasks,
- * each with a device and a duration, it computes a start and an end for each run.
+ * Schedules a pipeline: when each stage works on each micro-batch. From tasks with a device and a
+ * duration it computes the start and the end of each run. The result depends on nothing else.
  *
  *     GPIPE    a device does all its forward work before any backward work
  *     1F1B     backward work goes first, and a stage is never more than its distance from the end
@@ -20,7 +20,8 @@
 typedef enum dt_pipeline_order { DT_1F1B, DT_GPIPE } dt_pipeline_order;
 
 typedef struct dt_stage_task {
-    /* stages count from 0 within forward work; a backward task has the number of its forward one */
+    /* number of the device; number of the stage from 0, the same for the forward and the backward
+     * task of a stage */
     int device, stage;
     char kind; /* 'F' forward and 'B' backward run for each micro-batch; 'U' update runs once */
     double seconds; /* duration of one run */
@@ -35,10 +36,10 @@ typedef struct dt_task_edge {
 
 typedef struct dt_pipeline {
     int devices, micro, n_tasks, n_edges;
-    const dt_stage_task *task; /* inputs before users */
+    const dt_stage_task *task; /* [n] tasks; a task comes after those whose results it needs */
     const dt_task_edge *edge;
-    /* by node of the program that tasks were made from: its task, -1: none; NULL: there is no
-     * program */
+    /* [nodes] the task of each node of the program that tasks were made from, -1: none; NULL: there
+     * is no program */
     const int *of;
     dt_pipeline_order order;
 } dt_pipeline;
@@ -50,14 +51,14 @@ typedef struct dt_run {
 
 typedef struct dt_timeline {
     int n;
-    dt_run *run;    /* ordered by start */
-    double seconds; /* duration of the whole schedule */
-    double bubble;  /* share of all devices' time in which they wait */
+    dt_run *run;    /* [n] the runs, ordered by their start */
+    double seconds; /* seconds of the whole schedule */
+    double bubble;  /* fraction of all devices' time in which they wait */
 } dt_timeline;
 
 /* Schedules the pipeline; the result lives in `arena`. */
 dt_timeline dt_timeline_create(const dt_pipeline *p, dt_arena *arena);
-/* Prints a row for each device and a column for each share of the time: "F0 F1 B0 F2 B1". */
+/* Prints a row for each device, with a column for each equal part of the time: "F0 F1 B0 F2 B1". */
 void dt_timeline_print(const dt_pipeline *p, const dt_timeline *t, dt_str *out);
 
 #endif

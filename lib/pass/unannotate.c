@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Removes the sharding annotations of a graph. They say how a replica's values are laid out over
- * its logical devices. A single memory space computes a replica as a whole and does not need them.
+ * Removes the sharding annotations of a graph. These describe how a replica's values are divided
+ * over its logical devices. A single memory space computes a replica as a whole and does not need
+ * them.
  */
 #include "pass/pass.h"
 

@@ -6,10 +6,10 @@
  *     y = dot_general(x, w) : bf16        becomes
  *     y = reduce_precision(dot_general(x, w)) : f32, 7 digits
  *
- * as in the interpreter's definition. So sums are float32, every kernel can be used, and roundings
- * are fused with the steps around them. Ops that only move elements need no rounding; nor do
- * partial sums over segments, whose tree is rounded instead. Arguments, variables and results keep
- * their dtypes: they are converted at the beginning and at the end of the program.
+ * as the interpreter defines these types. So sums are float32, every kernel can be used, and
+ * roundings are fused with adjacent steps. Ops that only move elements need no rounding. Partial
+ * sums over segments are not rounded either; the tree that adds them is. Arguments, variables and
+ * results keep their dtypes: they are converted at the beginning and at the end of the program.
  *
  * Only programs that run here use this pass. The cost on a chip is estimated without it, in the
  * dtypes of the graph.
@@ -46,7 +46,7 @@ static double nearest(double x, dt_dtype d) {
                             : dt_half_to_double(dt_half_of(x));
 }
 
-/* A constant is rounded here, at compile time. */
+/* Rounds a constant here, at compile time. */
 static dt_value widened_constant(const widening *w, const dt_node *n) {
     dt_constant_attr a = *(const dt_constant_attr *)n->attr;
     if (dt_dtype_is_narrow(n->type.dtype)) {
@@ -56,7 +56,7 @@ static dt_value widened_constant(const widening *w, const dt_node *n) {
     return dt_splat(w->t, &a.type, a.value);
 }
 
-/* The attributes of the op on float32. */
+/* Returns the attributes of the op for float32. */
 static const void *widened_attr(const widening *w, const dt_node *n) {
     if (!n->op->attr.type && !n->op->attr.rounds) return n->attr;
     char *attr = dt_arena_copy(dt_trace_arena(w->t), n->attr, n->op->attr.size);
@@ -64,7 +64,7 @@ static const void *widened_attr(const widening *w, const dt_node *n) {
     return attr;
 }
 
-/* A conversion from float32 to 16 bits becomes a rounding; the conversion back is dropped. */
+/* Replaces a conversion from float32 to 16 bits by a rounding, and removes the conversion back. */
 static dt_value converted(const dt_node *n, dt_value x) {
     dt_dtype to = n->type.dtype;
     return dt_dtype_is_narrow(to) ? rounded(dt_convert(x, DT_FLOAT32), to) : dt_convert(x, to);
@@ -86,7 +86,7 @@ static dt_value widened(const widening *w, int i) {
     return narrow && !n->op->traits.exact && !is_partial(n) ? rounded(y, n->type.dtype) : y;
 }
 
-/* Converts results and updates to their original dtype. */
+/* Converts results and updates back to their original types. */
 static void narrow_ends(const widening *w) {
     for (int i = 0; i < w->g->n_results; i++) {
         int node = w->g->result[i].node;

@@ -6,8 +6,8 @@
  *     w' = w - rate * g             ->   rows of w' = rows of w - rate * (rows of g)
  *     g  = scatter_add(x, numbers)  ->   rows of g  = scatter_add(x, numbers - first)
  *
- * Numbers of other rows add nothing. Every element is computed by the same operations as in the
- * whole update, so no bit changes.
+ * Adding to a row that the process does not have does nothing. Every element is computed by the
+ * same operations as in the whole update, so its bits are the same.
  */
 #include <string.h>
 
@@ -20,9 +20,12 @@ typedef struct taking {
     const dt_graph *g;
     const dt_variables *own, *dealt;
     dt_trace *t;
-    dt_value *whole, *part;     /* by node; no trace: not emitted yet. part: the rows below */
-    bool *fed_whole, *fed_rows; /* by node: an argument that is read as a whole, or by rows */
-    int64_t first, rows, of;    /* rows first .. first + rows - 1 of `of` */
+    /* [nodes] value of the whole node, and of the rows below; without a trace it was not emitted
+     * yet */
+    dt_value *whole, *part;
+    /* [nodes] whether an argument is read as a whole, and whether its rows are */
+    bool *fed_whole, *fed_rows;
+    int64_t first, rows, of; /* the rows first to first + rows - 1 of all `of` rows */
 } taking;
 
 static bool has(const dt_variables *list, const dt_variable *v) {
@@ -37,7 +40,7 @@ static const dt_variable *dealt_of(const taking *d, const dt_variable *v) {
     return has(d->dealt, x) ? x : NULL;
 }
 
-/* Returns the rows of v that the process owns; NULL: it owns all or none. */
+/* Returns the rows of v that the process has; NULL: it has all rows or none. */
 static dt_variable *part_of(const taking *d, const dt_variable *v) {
     for (int k = 0; k < d->own->n; k++)
         if (d->own->v[k]->whole == v) return d->own->v[k];
@@ -75,7 +78,7 @@ static dt_value whole_of(taking *d, int i) {
         dt_variable *v = state_of(d, i)->variable;
         return d->whole[i] = part_of(d, v) ? fail(d, i) : dt_read(d->t, v);
     }
-    /* a process that has rows would compute the whole gradient, as the others do */
+    /* refuses this, because every process that has rows would compute the whole gradient */
     if (n->op->role == DT_ROLE_ROW_SUMS && d->of) return fail(d, i);
     for (int k = 0; k < n->n_in; k++) in[k] = whole_of(d, n->in[k]);
     return d->whole[i] = dt_emit_like(d->t, d->g, i, in);
@@ -169,7 +172,8 @@ static dt_value new_value(taking *d, const dt_state *s) {
     return !of || has(d->own, of) || part_of(d, of) ? whole_of(d, s->update) : (dt_value){0};
 }
 
-/* All values come before the first assignment, because what is read after one is new. */
+/* Emits all updates. All values are computed before the first assignment, because a variable that
+ * is read after its assignment has the new value. */
 static void update_all(taking *d, dt_value *value) {
     for (int i = 0; i < d->g->n_states; i++) value[i] = new_value(d, &d->g->state[i]);
     for (int i = 0; i < d->g->n_states; i++) {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program of a worker that keeps some rows of dimension 0 of the optimizer's state, and maybe
- * of the weights. Element-wise results of these rows are computed for these rows only. Values that
- * are needed whole, the new weights, are gathered:
+ * Makes the program of a worker that keeps only some rows (of dimension 0) of the optimizer's
+ * state, and possibly of the weights. Element-wise results of these are computed for these rows
+ * only. Values that are needed whole, such as the new weights, are gathered:
  *
  *     m' = b * m + (1 - b) * g          ->   own rows of g, of m and of m'
  *     w' = w - rate * m'                ->   worker_rows(own rows of w - rate * own rows of m')
  *
- * A divided weight stays divided in its update. Each product that reads the whole weight, forwards
- * or backwards, gathers it when its other operand has been computed and frees it afterwards, so
- * few weights are whole at a time:
+ * The update of a divided weight is computed for the worker's rows only. Each product that reads
+ * the whole weight, forwards or backwards, gathers it when its other operand has been computed and
+ * frees it afterwards, so few weights are whole at a time:
  *
  *     y = x W        ->   x worker_rows(barrier(own rows of W, x))
  *     dx = dy W'     ->   dy worker_rows(barrier(own rows of W, dy))'
  *
- * Every element is computed by the same operations as before, so no bit changes.
+ * Every element is computed by the same operations as before, so its bits are the same.
  */
 #include <string.h>
 
@@ -28,8 +28,9 @@ typedef struct dividing {
     const dt_worker_share *share;
     const dt_worker_parts *parts;
     dt_trace *t;
-    bool *local;           /* by node: computed from this worker's rows, for these rows */
-    dt_value *whole, *own; /* by node; no trace: not emitted yet */
+    bool *local; /* [nodes] whether the node is computed only for this worker's rows */
+    /* [nodes] the whole value, and this worker's rows; without a trace it was not emitted yet */
+    dt_value *whole, *own;
 } dividing;
 
 static dt_value local_rows(dividing *d, int i);
@@ -87,8 +88,8 @@ static bool is_by_element(const dividing *d, int i) {
            !dt_type_has_batch(&n->type);
 }
 
-/* This worker's rows of a value that exists as a whole, too: element-wise ops before it are
- * emitted for these rows alone. */
+/* Returns this worker's rows of a value that also exists as a whole. Element-wise ops before it are
+ * emitted for these rows only. */
 static dt_value local_rows(dividing *d, int i) {
     const dt_node *n = &d->g->node[i];
     dt_value in[DT_MAX_IN];
@@ -117,7 +118,7 @@ static void import(dividing *d) {
     }
 }
 
-/* The value of a divided variable for a reader that also reads rows of the batch. */
+/* Returns the whole value of a divided variable, for a reader that also reads rows of the batch. */
 static dt_value whole_late(dividing *d, int i, dt_value rows) {
     const dt_value in[] = {local_rows(d, i), rows};
     dt_value own = dt_emit(d->t, &dt_op_optimization_barrier, in, 2, NULL);

@@ -13,8 +13,8 @@
  *     segment_broadcast(v)     ->   segment_broadcast(own replicas' part of v)
  *
  * All other ops work row by row, or on values that are the same on all workers; any others are
- * refused. Joins are in the order of nodes, which is the same on all workers, since their graphs
- * differ in sizes only.
+ * refused. Joins are in the order of nodes. This is the same on all workers, since their graphs
+ * differ only in sizes.
  */
 #include "pass/workers_split.h"
 
@@ -34,8 +34,8 @@ static bool measures_batch(const dt_graph *g, const dt_node *n) {
     return n->op->role == DT_ROLE_SIZE && dt_type_has_batch(&g->node[n->in[0]].type);
 }
 
-/* Whether every dimension of rows in an input is a dimension of rows in the result and vice
- * versa. */
+/* Whether the op works row by row: every dimension of an input that has rows is such a dimension of
+ * the result, and vice versa. */
 static bool goes_by_rows(const dt_graph *g, const dt_node *n) {
     dt_type in[DT_MAX_IN];
     dt_rule rule;
@@ -60,7 +60,7 @@ static bool touches_rows(const dt_graph *g, const dt_node *n) {
     return touches || dt_cut_of(n) >= 0;
 }
 
-/* Whether the node converts between one value for each replica and rows of replicas. */
+/* Whether the node converts between one value for each replica and the rows of replicas. */
 static bool goes_by_replicas(const dt_node *n, const dt_worker_share *share) {
     return share->replicas && dt_cut_of(n) == DT_CUT_REPLICAS &&
            dt_segment_count(n) == share->replicas * share->workers;
@@ -118,7 +118,7 @@ static dt_value size_of_all(const dt_rewrite_call *c, int64_t batch) {
     return dt_splat(c->trace, &n->type, (double)whole.dim[a->axis]);
 }
 
-/* The sum over this worker's rows in the op's own order, in the form of its only tree node. */
+/* Sums this worker's rows in the op's own order, in the form of a tree with a single node. */
 static dt_value sum_plainly(const dt_rewrite_call *c) {
     const dt_type *t = &c->graph->node[c->node].type;
     const int64_t rows = t->rank ? t->dim[0] : 1;

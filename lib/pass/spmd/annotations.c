@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From notes to layouts. `split [1,2,4,1]` over 8 devices cuts dimension 1 in 2 and dimension 2 in
- * 4; the mesh has an axis for every prime factor, here [2,2,2], and the first 2 goes to dimension
- * 1, the others to dimension 2.
+ * Turns annotations into layouts. `split [1,2,4,1]` over 8 devices cuts dimension 1 in 2 and
+ * dimension 2 in 4; the mesh has an axis for every prime factor, here [2,2,2], and the first 2 goes
+ * to dimension 1, the others to dimension 2.
  *
- * An annotation with fewer parts than devices leaves axes free. The batch then uses the first axes
- * and all other dimensions the last ones, so that a batch in 2 parts and weights in 2 parts use 4
- * devices.
+ * An annotation with fewer parts than devices does not use all axes. The batch then uses the first
+ * axes and other dimensions use the last ones, so that a batch in 2 parts and weights in 2 parts
+ * use 4 devices.
  */
 
 #include "pass/spmd/spmd_impl.h"
@@ -42,8 +42,8 @@ static bool fits_notes(const dt_graph *g, const dt_spmd_options *o, int micro) {
     return o->batch % parts == 0;
 }
 
-/* The number of micro-batches that was requested, or fewer: the parts into which annotations
- * divide the batch must divide each micro-batch evenly. */
+/* Returns the number of micro-batches that was requested, or fewer: the parts into which
+ * annotations divide the batch must divide each micro-batch evenly. */
 static int micro_batches(const dt_graph *g, const dt_spmd_options *o) {
     int micro = o->micro;
     while (micro > 1 && !fits_notes(g, o, micro)) micro--;
@@ -68,7 +68,7 @@ dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o) {
 
 /* ---- layouts ---- */
 
-/* Axes whose sizes have the product `parts`: the first free ones, or the last. */
+/* Returns axes whose sizes have the product `parts`: the first free ones, or the last. */
 static dt_mesh_axes take_axes(const dt_mesh *m, int64_t parts, bool from_last,
                               dt_mesh_axes *taken) {
     dt_mesh_axes axes = 0;
@@ -119,10 +119,10 @@ void dt_spmd_read_notes(dt_spmd_work *w) {
         w->layout[i] = read_note(w, n, a, w->layout[i].on);
         w->fixed[i] = true;
         const dt_node *of = &w->g->node[n->in[0]];
-        /* an annotation of a placement, which emit.c resolves */
+        /* the annotation places the value on a device, which emit.c handles */
         bool is_place = a->kind == DT_SHARDING_MAXIMAL;
         if ((of->op->role == DT_ROLE_STATE || of->op->role == DT_ROLE_ARGUMENT) && !is_place) {
-            /* it holds for the variable or argument whose value it annotates */
+            /* the annotation also holds for the variable or argument that is annotated */
             w->layout[n->in[0]] = w->layout[i];
             w->fixed[n->in[0]] = true;
         }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How an op is split. Propagation gives its operands layouts; where they disagree there are
- * several ways to split the op, and each is priced: the bytes to convert the inputs to the layouts
- * it needs, the bytes to convert the result, and each device's share of the work. One way always
- * works: every device has all inputs and computes the whole result.
+ * Chooses how an op is split. Propagation gives its operands layouts. If these disagree, there are
+ * several ways to split the op, and the cost of each is estimated: the bytes to convert the inputs
+ * to the layouts that it needs, the bytes to convert the result, and each device's share of the
+ * work. One way is always possible: every device has all inputs and computes the whole result.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@ typedef struct way {
     dt_mesh_axes factor[DT_MAX_FACTORS];
 } way;
 
-/* ---- partial sums that an op can hand on ---- */
+/* ---- partial sums that an op can pass on ---- */
 
 static bool hands_on(const dt_node *n) {
     bool is_sum = dt_reduce_kind_of(n) == DT_REDUCE_SUM;
@@ -39,7 +39,7 @@ dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i) {
     return partial;
 }
 
-/* ---- ways ---- */
+/* ---- ways to split an op ---- */
 
 static bool names_rows(const dt_spmd_work *w, int i, int f) {
     const dt_node *n = &w->g->node[i];
@@ -51,8 +51,8 @@ static bool names_rows(const dt_spmd_work *w, int i, int f) {
     return false;
 }
 
-/* Keeps rows divided among replicas: weights that are divided among replicas are gathered, rows
- * never. */
+/* Keeps rows divided among replicas. If both weights and rows are divided among replicas, the
+ * weights are gathered, and never the rows. */
 static void leave_rows_alone(const dt_spmd_work *w, int i, way *y) {
     for (int f = 0; f < DT_MAX_FACTORS && names_rows(w, i, -1); f++)
         if ((y->factor[f] & w->mesh.replicas) && !names_rows(w, i, f))
@@ -71,12 +71,12 @@ static int list_ways(const dt_spmd_work *w, int i, way *list) {
     const dt_node *node = &w->g->node[i];
     int n = 0;
     memset(list, 0, MOST_WAYS * sizeof *list);
-    /* factors of the result, extended by those of the inputs */
+    /* a way that begins with the factors of the result, and adds those of the inputs */
     dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n].factor);
     for (int k = 0; k < node->n_in; k++)
         dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n].factor);
     n++;
-    /* factors of the inputs, extended by those of the result */
+    /* ways that begin with the factors of an input, and add those of the result */
     for (int k = 0; k < node->n_in; k++)
         dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n].factor);
     dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n++].factor);

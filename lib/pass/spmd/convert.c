@@ -6,8 +6,8 @@
  *     partial, then whole                   all_reduce
  *     cut, then cut elsewhere               all_to_all
  *     cut, then whole                       all_gather
- *     whole, then cut                       own part, no bytes: before everything else, so that
- *                                           less travels
+ *     whole, then cut                       each device takes its part, without communication; done
+ *                                           before everything else, so that less is sent
  *
  * The axes of a dimension are ordered, so gathering begins with the last one: gathering along the
  * first axis while a second one still divides the dimension would leave gaps. If the layouts need
@@ -24,7 +24,7 @@ typedef struct conversion {
 
 /* ---- sets as lists in ascending order ---- */
 
-/* The longest common prefix of two lists of axes. */
+/* Returns the longest common prefix of two lists of axes. */
 static dt_mesh_axes common_start(dt_mesh_axes a, dt_mesh_axes b) {
     dt_mesh_axes start = 0;
     for (dt_mesh_axes bit = 1; bit; bit <<= 1) {
@@ -80,7 +80,7 @@ static void move(conversion *c, const dt_layout *to) {
         }
 }
 
-/* Those of `axes` that precede all axes over which the value is partial. */
+/* Returns those of `axes` that come before all axes over which the value is partial. */
 static dt_mesh_axes before_sums(dt_mesh_axes axes, dt_mesh_axes partial) {
     dt_mesh_axes summed = axes & partial, lowest = summed & -summed;
     return summed ? axes & (lowest - 1) : axes;
@@ -135,8 +135,8 @@ dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole
 
 /* ---- the cost of a conversion ---- */
 
-/* The price of a byte of a gather relative to one of a sum. A sum sends each byte twice, but a
- * gathered value needs more memory, and each reader computes with all of it. */
+/* The cost of a byte of a gather, in bytes of a sum. A sum sends each byte twice, but a gathered
+ * value needs more memory, and each reader computes with all of it. */
 static const double dear = 3;
 
 double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from,

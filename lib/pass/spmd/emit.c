@@ -19,9 +19,9 @@
 
 /*
  * Without the SPMD mode every op is placed on one logical device, or on all (op/placement.h says
- * which). The graph is annotated where values move, in the gradient too, so one forward walk finds
- * most placements. Nodes without arguments are placed, in a backward walk, with their earliest
- * reader: weights with their layer, an optimizer's slots with their weights.
+ * which). The graph has annotations where values move between devices, also in the gradient, so one
+ * forward walk finds most placements. Nodes without arguments are placed, in a backward walk, with
+ * their earliest reader: weights with their layer, an optimizer's slots with their weights.
  *
  * The placement is part of the layout: values on one device are split only over time
  * (micro-batches).
@@ -29,9 +29,9 @@
 
 typedef struct places {
     const dt_graph *g;
-    dt_placement *at; /* by node */
-    bool *state;      /* by node: depends on a variable's value */
-    int *reader; /* by node: the place of its earliest reader that has one; ANYWHERE: none has */
+    dt_placement *at; /* [nodes] where each node is placed */
+    bool *state;      /* [nodes] whether the node depends on a variable's value */
+    int *reader; /* [nodes] the place of its earliest reader that has one; ANYWHERE: none has */
 } places;
 
 static void follow(places *p, int i) {
@@ -45,7 +45,7 @@ static void follow(places *p, int i) {
     if (p->at[i].device == DT_ANYWHERE) p->at[i] = dt_placement_of(n, in);
 }
 
-/* An argument with an annotation is fed to the device that it names. */
+/* Places an argument that has an annotation on the device that the annotation names. */
 static void place_arguments(places *p) {
     for (int i = p->g->n_nodes - 1; i >= 0; i--) {
         const dt_node *n = &p->g->node[i];
@@ -68,7 +68,7 @@ static void find(places *p) {
     place_arguments(p);
     for (int i = 0; i < p->g->n_nodes; i++) follow(p, i);
     follow_readers(p);
-    for (int i = 0; i < p->g->n_nodes; i++) { /* nodes that no placed node reads */
+    for (int i = 0; i < p->g->n_nodes; i++) { /* nodes that are not read by a placed node */
         follow(p, i);
         if (p->at[i].device == DT_ANYWHERE && p->state[i]) p->at[i].device = 0;
     }
@@ -105,25 +105,27 @@ static void place(dt_spmd_work *w) {
  * analysis: the program itself does not change. Gathers have no buckets, since gathered values
  * would stay in memory from the first use to the last.
  *
- * Collectives of the optimizer, which only updates wait for, need not be neighbours, and gathers of
- * new weights, which stay anyway, join as well. A bucket has those that wait for equally many
- * collectives, one after the other: first all norms of updates, then all new weights. None of them
- * can then depend on another one. A bucket ends at 30 MiB, as XLA's combiner of gathers ends it
- * (xla_gpu_all_gather_combine_threshold_bytes; TPUs' is not published), so that gathers of a large
- * model overlap with its other updates.
+ * Collectives of the optimizer, which only updates wait for, need not be neighbours. Gathers of new
+ * weights, which stay in memory anyway, may share a bucket, too. A bucket has those that wait for
+ * the same number of earlier collectives: first all norms of updates, then all new weights. So none
+ * of them depends on another one. A bucket has at most 30 MiB, the limit of XLA's combiner of
+ * gathers (xla_gpu_all_gather_combine_threshold_bytes; that for TPUs is not published), so that
+ * gathers of a large model overlap with its other updates.
  */
 enum { MOST_LATE_BYTES = 30 << 20 };
 
 typedef struct packing {
     const dt_spmd *s;
-    int *bucket, *needs; /* by node: its bucket; the last bucket that it needs, -1: none */
+    int *bucket, *needs; /* [nodes] its bucket; the last bucket that it needs, -1: none */
     int open;            /* the last bucket of neighbours, the only one that may still grow */
-    int last;            /* the last member of bucket `open`; -1: it is empty */
-    int n;               /* buckets */
-    bool *ends;          /* by node: it belongs to the optimizer, and only updates wait for it */
-    int *depth;          /* by node: collectives that it waits for, one after the other */
-    int n_late, *late;   /* the first members of the buckets at the end that still grow */
-    double *late_bytes;  /* for each of these: bytes that a device receives */
+    int last;            /* the last member of bucket `open`; -1: the bucket is empty */
+    int n;               /* number of buckets */
+    /* [nodes] whether the node belongs to the optimizer, and only updates wait for it */
+    bool *ends;
+    int *depth; /* [nodes] number of collectives that it waits for, one after the other */
+    /* the first members of those buckets of the optimizer that may still grow */
+    int n_late, *late;
+    double *late_bytes; /* [n_late] bytes that a device receives in each of these buckets */
 } packing;
 
 static bool travels(const dt_node *n, dt_mesh_axes time) {
@@ -262,7 +264,7 @@ static dt_value emit_call(dt_spmd_work *w, int i, dt_partition_call *c) {
     const dt_partition_row *row = c->node->op->over_devices;
     int first = dt_trace_count(w->t);
     dt_value v = row && row->emit ? row->emit(c) : dt_partition_same(c);
-    /* nodes that the op's row has emitted get the place of the op */
+    /* nodes that the op's own code has emitted are placed where the op is */
     for (int k = first; k < dt_trace_count(w->t) && c->out.on; k++)
         dt_spmd_lies(w, (dt_value){.trace = w->t, .node = k},
                      &(dt_layout){.kind = DT_INSIDE, .on = c->out.on});
@@ -282,7 +284,7 @@ static dt_value remade(dt_spmd_work *w, int i, const dt_layout *as) {
     return v;
 }
 
-/* Node i in the layout `as`. */
+/* Returns node i in the layout `as`. */
 static dt_value lying(dt_spmd_work *w, int i, const dt_layout *as) {
     return w->free[i] ? remade(w, i, as)
                       : dt_spmd_convert(w, &w->made[i], &node_at(w, i)->type, as);
@@ -380,7 +382,8 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s) {
         s->bucket = find_launches(s, s->arena);
     }
     for (int i = 0; i < w->g->n_states; i++)
-        dt_variable_unref(w->variable[i]); /* the program has references to them */
+        /* releases this list's references, since the program has its own */
+        dt_variable_unref(w->variable[i]);
     dt_spmd_memo_destroy(w->alike);
     free(w->lies);
     free(w->note);
@@ -389,7 +392,7 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s) {
 
 /* ---- setting up ---- */
 
-/* Whether node i can be computed again wherever it is needed: constants, counters, element-wise
+/* Whether node i costs nothing to compute again for each reader: constants, counters, element-wise
  * ops on these, and repetitions of these or of a scalar. */
 static bool is_free(const dt_spmd_work *w, int i) {
     const dt_node *n = node_at(w, i);
@@ -438,7 +441,8 @@ static void keep_ends(const dt_spmd_work *w, dt_spmd *s) {
     for (int i = 0; i < w->g->n_states; i++) s->state[i] = w->layout[w->g->state[i].node];
 }
 
-/* Finds all layouts. False: replicas must be several axes, and the search starts again. */
+/* Finds all layouts. Returns false if replicas must form several axes, so that the search has to
+ * start again. */
 static bool lay_out(dt_spmd_work *w, bool apart) {
     w->mesh = dt_spmd_mesh(w->g, w->o);
     dt_spmd_add_replicas(&w->mesh, w->o, apart);

@@ -11,7 +11,7 @@ typedef struct expansion {
     const dt_spmd *s;
     dt_trace *t;
     int devices;
-    dt_value *value; /* [node][device] */
+    dt_value *value; /* [node][device] value of each node on each device */
 } expansion;
 
 static dt_value *values_of(const expansion *x, int node) {

@@ -16,8 +16,8 @@
 #include "base/hash.h"
 #include "base/hash_index.h"
 
-/* All inputs of dt_spmd_weigh that differ between nodes. No padding: questions are compared with
- * memcmp. */
+/* All inputs of dt_spmd_weigh that may differ between nodes. The struct has no padding, because
+ * such structs are compared with memcmp. */
 typedef struct question {
     int32_t kind;
     dt_mesh_axes only;
@@ -32,7 +32,7 @@ typedef struct answer {
 
 struct dt_spmd_memo {
     int n_kinds, cap_kinds, n_answers, cap_answers;
-    int *model; /* by kind: its first node */
+    int *model; /* [kinds] the first node of each kind */
     answer *answer;
     dt_hash_index kinds, answers;
 };
@@ -65,7 +65,7 @@ static int kind_of(dt_spmd_memo *a, const dt_graph *g, int node) {
     return a->n_kinds++;
 }
 
-/* ---- answers ---- */
+/* ---- choices that were made before ---- */
 
 static question question_of(const dt_spmd_work *w, int i) {
     const dt_node *n = &w->g->node[i];

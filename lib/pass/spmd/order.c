@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of the program of a device. A trace puts updates from the last variable to the first,
- * so that a backward pass runs through the layers in that order and frees their values early. If
- * the first update needs all gradients (a norm over all of them) that is not enough: the sum
- * begins with the gradient of the first layer, which is computed last. So gradients are put in the
- * order in which they can be made:
+ * Orders the program of a device. A trace has updates from the last variable to the first, so that
+ * a backward pass runs through the layers in that order and frees their values early. If the first
+ * update needs all gradients (a norm over all of them) that is not enough: the sum begins with the
+ * gradient of the first layer, which is computed last. So gradients are put in the order in which
+ * they can be computed:
  *
  *     level   0 x   1 h   2 loss   3 dh   4 dW1   5 dx   6 dW0
  *
@@ -21,11 +21,9 @@ typedef struct gradient {
 
 typedef struct ordering {
     dt_trace *t;
-    /* follows, by node: depends on examples; meet: some value depends on gradients of several
-     * variables */
     int n, *level, *from;
-    /* follows, by node: depends on examples; meet: one value depends on gradients of several
-     * variables */
+    /* follows: [nodes] whether the node depends on examples; meet: some value depends on the
+     * gradients of several variables */
     bool *listed, *follows, meet;
     gradient *list;
 } ordering;
@@ -37,7 +35,8 @@ static int earlier(const void *a, const void *b) {
     return x->level != y->level ? x->level - y->level : x->node - y->node;
 }
 
-/* Records that node i of the optimizer reads `in`; a value from the layers is a gradient. */
+/* Records that node i of the optimizer reads `in`. If that is a value of the layers, it is a
+ * gradient. */
 static void read_gradient(ordering *o, int i, int in) {
     const dt_node *n = dt_trace_node(o->t, in);
     bool is_gradient = !dt_spmd_is_optimizers(n) && o->follows[in];

@@ -5,10 +5,10 @@
 
 /* ---- bytes ---- */
 
-/* The memory of one device while it runs a program: variables throughout, other values from their
- * definition to their last use. */
+/* These functions find the memory of one device while it runs a program: variables are there
+ * throughout, other values from their definition to their last use. */
 
-/* Bytes of a node on one device; values that only another device has count 0. */
+/* Returns the bytes of a node on one device; 0 if only another device has the value. */
 static int64_t bytes_of(const dt_spmd *s, int node, int device) {
     if (s->layout[node].on && s->layout[node].on - 1 != device) return 0;
     dt_type t = dt_type_at(&s->local->node[node].type, s->batch / s->local->batch_parts);
@@ -29,7 +29,7 @@ static void count_variables(const dt_spmd *s, int device, dt_spmd_bytes *b) {
     }
 }
 
-/* By node: its last reader, after which its memory is free. */
+/* [nodes] Finds the last reader of each node, after which the node's memory is free. */
 static int *last_readers(const dt_graph *g, dt_arena *arena) {
     int *last = dt_arena_array(arena, int, g->n_nodes + 1);
     for (int i = 0; i < g->n_results; i++) last[dt_named_by(g, g->result[i].node)] = g->n_nodes;
@@ -84,7 +84,7 @@ double dt_spmd_received(const dt_spmd *s, int i) {
     if (n->n_in == 0) return 0;
     dt_type in = dt_type_at(&s->local->node[n->in[0]].type, s->batch / s->local->batch_parts);
     dt_across_attr a = *(const dt_across_attr *)n->attr;
-    a.axes &= ~s->mesh.time; /* micro-batches send nothing */
+    a.axes &= ~s->mesh.time; /* the axis of micro-batches needs no communication */
     return a.axes ? n->op->across->bytes(&a, &in) : 0;
 }
 
@@ -113,7 +113,9 @@ typedef struct total {
 
 static total total_of(const dt_spmd *s, const dt_op *op) {
     total t = {0};
-    int last = -1; /* bucket; numbered by their first nodes, and later nodes may join any */
+    /* number of the last bucket; a bucket has the number of its first node, and later nodes may
+     * join any bucket */
+    int last = -1;
     for (int i = 0; i < s->local->n_nodes; i++)
         if (s->local->node[i].op == op) {
             t.values++;

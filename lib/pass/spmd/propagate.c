@@ -2,16 +2,16 @@
 /*
  * Propagation: from annotated values to all others, forwards and backwards, until nothing changes.
  *
- * An op's rule names factors; what cuts a factor in one operand cuts it in the others. Given
- * layouts are never changed, inferred ones only grow, and nodes are visited in order, so the
- * outcome is always the same. A dimension is divided only into equal parts. If two operands would
- * cut different factors by one axis, the first operand decides; choose.c weighs the cost when the
- * op is emitted.
+ * An op's rule names factors. If a factor is divided in one operand, it is divided in the others,
+ * too. Layouts that were given are never changed, inferred ones are only extended, and nodes are
+ * visited in order, so the result is always the same. A dimension is divided only into equal parts.
+ * If two operands would cut different factors by one axis, the first operand decides; choose.c
+ * weighs the cost when the op is emitted.
  *
- * A variable has the layout of its new value, and the other way round. So updates come first:
- * annotations of a weight reach its gradient through the optimizer before activations influence
- * its layout. Values that cost nothing to compute (constants, a repeated rate) are computed for
- * each reader in its layout, and pass no layout from one reader to another.
+ * A variable and its new value have the same layout. So updates come first: annotations of a weight
+ * reach its gradient through the optimizer before activations influence its layout. Values that
+ * cost nothing to compute (constants, a repeated rate) are computed for each reader in its layout,
+ * and pass no layout from one reader to another.
  *
  * Each layout has the time of its last change, and a node is visited again only if one of its
  * layouts has changed since: most layouts are found in the first round, and the rounds after it
@@ -30,7 +30,7 @@ static int factor_of(const dt_spmd_work *w, int i, int k, int d) {
 bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes) {
     if (t->dim[d] >= 0) return t->dim[d] % dt_mesh_parts(&w->mesh, axes) == 0;
     if (w->parts && (axes & ~w->batch_axes))
-        return false; /* the number of parts of the batch is fixed */
+        return false; /* the parts of the batch cannot be divided further */
     return w->batch % dt_mesh_parts(&w->mesh, axes | w->batch_axes) == 0;
 }
 
@@ -55,7 +55,7 @@ static bool is_shared(const dt_spmd_work *w, int i, int k, int d) {
     return (k < 0 ? w->rule[i].shared_out : w->rule[i].shared_in[k]) >> d & 1;
 }
 
-/* The first of these axes, as many as divide dimension d evenly. */
+/* Returns the first of these axes, as many as divide dimension d evenly. */
 static dt_mesh_axes leading_axes(const dt_spmd_work *w, const dt_type *t, int d,
                                  dt_mesh_axes axes) {
     dt_mesh_axes lead = 0;
@@ -67,7 +67,7 @@ static dt_mesh_axes leading_axes(const dt_spmd_work *w, const dt_type *t, int d,
     return lead;
 }
 
-/* The axes that divide dimension d of operand k where `axes` divide its factor. */
+/* Returns the axes that divide dimension d of operand k if `axes` divide its factor. */
 static dt_mesh_axes axes_of(const dt_spmd_work *w, int i, int k, int d, dt_mesh_axes axes) {
     return is_shared(w, i, k, d) ? leading_axes(w, &node_at(w, operand(w, i, k))->type, d, axes)
                                  : axes;
@@ -101,7 +101,7 @@ static bool is_good(const dt_spmd_work *w, int i, const dt_mesh_axes *factor, in
     return can(w, i, factor, f);
 }
 
-/* Removes axes from the factors, beginning with the last axis, until they fit. */
+/* Removes axes from the factors, the last ones first, until node i can be divided in this way. */
 void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor) {
     for (int f = 0; f < DT_MAX_FACTORS; f++)
         for (int a = DT_MAX_AXES - 1; factor[f] && !is_good(w, i, factor, f); a--)
@@ -127,8 +127,8 @@ dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *fa
     return in & ~dt_layout_axes(&out);
 }
 
-/* The factors on which all operands agree: annotated operands first, then inputs, then the
- * result. */
+/* Finds the factors on which all operands agree. Annotated operands decide first, then inputs, then
+ * the result. */
 static void agree(const dt_spmd_work *w, int i, dt_mesh_axes *factor) {
     int n_in = node_at(w, i)->n_in;
     if (w->fixed[i]) dt_spmd_add_factors(w, i, -1, &w->layout[i], factor);
@@ -148,7 +148,7 @@ static dt_mesh_axes other_axes(const dt_layout *l, int d) {
     return dt_layout_axes(&rest);
 }
 
-/* Extends a layout that was found. */
+/* Extends the layout of a value by axes that were found. Returns whether it has changed. */
 static bool grow(dt_spmd_work *w, int v, const dt_layout *by) {
     bool grew = false;
     const dt_type *t = &node_at(w, v)->type;
@@ -168,7 +168,8 @@ static bool grow(dt_spmd_work *w, int v, const dt_layout *by) {
     return grew;
 }
 
-/* Whether nothing that a visit of node i depends on has changed since the last visit. */
+/* Whether a visit of node i would change nothing, because nothing that it depends on has changed
+ * since the last visit. */
 static bool is_settled(const dt_spmd_work *w, int i, bool forwards) {
     unsigned last = w->changed[i] > w->batch_changed ? w->changed[i] : w->batch_changed;
     for (int k = 0; k < node_at(w, i)->n_in; k++)
@@ -223,7 +224,8 @@ void dt_spmd_cut_time(dt_spmd_work *w) {
         if (w->fixed[i] || node_at(w, i)->op->role == DT_ROLE_ARGUMENT) cut_time(w, i);
 }
 
-/* Visits variables again, whose layouts may have been set or fixed since. */
+/* Marks variables to be visited again, because their layouts may have been set or fixed
+ * meanwhile. */
 static void look_at_states_again(dt_spmd_work *w) {
     w->now++;
     for (int s = 0; s < w->g->n_states; s++) w->changed[w->g->state[s].node] = w->now;
@@ -232,7 +234,7 @@ static void look_at_states_again(dt_spmd_work *w) {
 static void propagate(dt_spmd_work *w, bool updates) {
     bool grew = true;
     look_at_states_again(w);
-    while (grew) { /* layouts only grow */
+    while (grew) { /* the loop ends, because layouts are only extended */
         grew = tie_states(w);
         for (int i = 0; i < w->g->n_nodes; i++)
             grew |= (!updates || dt_spmd_is_optimizers(node_at(w, i))) && visit(w, i, true);

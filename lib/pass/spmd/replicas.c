@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replicas as axes of the mesh: the innermost ones, so that parts of logical devices are divided
+ * Adds replicas to the mesh as its innermost axes, so that the parts of logical devices are divided
  * further. Rows are divided along them, and sums over rows become sums over replicas: data
  * parallelism is a split of the batch.
  *
- * Replicas are one axis where that is enough. Where a variable is to be divided and 192 replicas do
- * not divide it evenly, each axis of the slice that replicas occupy becomes an axis for each of its
- * prime factors, the largest one outermost. 192 replicas on 4 x 4 x 12 chips are
- * [2, 2, 2, 2, 3, 2, 2], so that 4,096 rows are divided into 64 parts over a block of 4 x 4 x 4
- * neighbours, and three such blocks have copies. Weights are usually divided over a part of a slice
- * and copied over the rest in this way: each group is a block of the torus and shares no links with
- * other groups.
+ * Usually replicas form one axis. But if a variable should be divided and, say, 192 replicas cannot
+ * divide it evenly, each axis of the slice that replicas occupy becomes several axes, one for each
+ * of its prime factors, the largest one outermost. 192 replicas on 4 x 4 x 12 chips are [2, 2, 2,
+ * 2, 3, 2, 2], so that 4,096 rows are divided into 64 parts over a block of 4 x 4 x 4 neighbours,
+ * and three such blocks have copies. Weights are usually divided over a part of a slice and copied
+ * over the rest in this way: each group is a block of the torus and shares no links with other
+ * groups.
  */
 #include "pass/spmd/spmd_impl.h"
 
@@ -18,7 +18,7 @@ const char *const dt_over_replicas_names[] = {"none", "optimizer", "weights", NU
 
 static void add_axis(dt_mesh *m, int size) {
     if (m->n == DT_MAX_AXES)
-        return; /* dt_spmd_create then reports that the mesh has too many axes */
+        return; /* an error: dt_spmd_create then reports that the mesh has too many axes */
     m->replicas |= (dt_mesh_axes)1 << m->n;
     m->size[m->n++] = size;
 }

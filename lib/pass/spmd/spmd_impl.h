@@ -5,45 +5,47 @@
 
 #include "pass/spmd.h"
 
-/* The value of a node of the whole graph, as devices have it. */
+/* The value of a node of the whole graph, as devices compute it. */
 typedef struct dt_made {
     dt_value value;
     dt_layout layout;
-    /* a partial sum that the only reader still has to add to `value`; no trace: none */
+    /* a partial sum that the node's only reader must still add to `value`; without a trace there is
+     * none */
     dt_value pending;
     dt_layout pending_layout;
-    bool anywhere; /* depends on constants only */
+    bool anywhere; /* the value depends only on constants */
 } dt_made;
 
-/* Choices for nodes that are alike: equal op, attributes, and types of inputs and result. */
+/* Remembers choices for nodes that are alike: with equal op, attributes, and types of inputs and
+ * result. */
 typedef struct dt_spmd_memo dt_spmd_memo;
 
 typedef struct dt_spmd_work {
     const dt_graph *g;
-    dt_arena *arena; /* scratch */
+    dt_arena *arena; /* memory that is freed when the program is complete */
     dt_mesh mesh;
     int64_t batch, parts;
     const dt_spmd_options *o;
-    dt_rule *rule;          /* by node */
-    dt_layout *layout;      /* by node: the layout that it is to have */
-    bool *fixed;            /* by node: an annotation sets the layout */
-    unsigned now;           /* counts changes of layouts */
-    unsigned *changed;      /* by node: the time of its layout's last change */
-    unsigned *visited[2];   /* by node: the time of its last visit, backwards and forwards */
-    unsigned batch_changed; /* the time of batch_axes' last change */
-    dt_mesh_axes *only;     /* by node: axes that may cut it */
-    /* by node: computed for each reader in the layout that the reader needs, so it has no layout
-     * itself and does not affect others */
+    dt_rule *rule;          /* [nodes] rule of each op */
+    dt_layout *layout;      /* [nodes] the layout that each node should have */
+    bool *fixed;            /* [nodes] whether an annotation sets the layout */
+    unsigned now;           /* number of changes of layouts so far, which serves as time */
+    unsigned *changed;      /* [nodes] the time of its layout's last change */
+    unsigned *visited[2];   /* [nodes] the time of its last visit, backwards and forwards */
+    unsigned batch_changed; /* the time of the last change of batch_axes */
+    dt_mesh_axes *only;     /* [nodes] axes that may divide the node */
+    /* [nodes] whether the node is computed for each reader, in the layout that the reader needs; it
+     * then has no layout itself and does not affect others */
     bool *free;
     dt_spmd_memo *alike;     /* used while the program is emitted */
-    int *uses, *reader;      /* by node; reader: the last node that reads it */
-    dt_mesh_axes batch_axes; /* all axes that cut a batch */
+    int *uses, *reader;      /* [nodes] number of nodes that read the node, and the last of them */
+    dt_mesh_axes batch_axes; /* all axes that divide a batch */
     dt_trace *t;             /* the program under construction */
-    dt_made *made;           /* by node */
-    dt_variable **variable;  /* by state: the variable of the program */
-    /* by state: the weight whose slot it is and whose layout it has; -1: none */
+    dt_made *made;           /* [nodes] value of each node of the whole graph in the program */
+    dt_variable **variable;  /* [states] the variable of the program for each state */
+    /* [states] the weight whose slot the state is and whose layout it has; -1: it is no slot */
     int *owner;
-    /* capacities of the following arrays, which are by node of the trace */
+    /* capacities of the following arrays, which have an entry for each node of the trace */
     int cap, cap_notes;
     dt_layout *lies;
     const char **note;
@@ -51,16 +53,16 @@ typedef struct dt_spmd_work {
 
 /* ---- meshes, notes (annotations.c) ---- */
 
-/* The mesh of `devices` devices whose prime axes are, in order, the parts of the first annotation
- * of g. */
+/* Returns the mesh of `devices` devices. Its axes have prime sizes and follow, in order, the parts
+ * of the first annotation of g. */
 dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o);
-/* Sets w->layout and w->fixed of all nodes with annotations. */
+/* Sets w->layout and w->fixed of all nodes that have annotations. */
 void dt_spmd_read_notes(dt_spmd_work *w);
 
 /* ---- the replicas' axes (replicas.c) ---- */
 
-/* Adds an innermost axis for replicas to the mesh; apart: an axis for each prime factor of the
- * sizes of o->grid, or of the number of replicas. */
+/* Adds an innermost axis for replicas to the mesh. With `apart`, adds an axis for each prime factor
+ * of the sizes in o->grid, or of the number of replicas. */
 void dt_spmd_add_replicas(dt_mesh *m, const dt_spmd_options *o, bool apart);
 /* Divides the rows of arguments, and of values with annotations, among the replicas. */
 void dt_spmd_deal_rows(dt_spmd_work *w);
@@ -72,31 +74,34 @@ void dt_spmd_place_slots(dt_spmd_work *w);
 /* Called when all other layouts are known: slots get the layouts of their weights, and variables
  * are divided among the replicas as o->how.over_replicas requests. */
 void dt_spmd_place_states(dt_spmd_work *w);
-/* Whether some variable can be divided among more replicas if these form several axes. */
+/* Whether a variable can be divided among more replicas if these form several axes. */
 bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w);
-/* Counts the bytes that a device has of such variables beyond an equal share. */
+/* Counts the variables that replicas cannot divide evenly, and the bytes that a device has of them
+ * beyond an equal share. */
 void dt_spmd_count_undivided(const dt_spmd_work *w, dt_spmd *s);
 
 /* ---- layouts of all values (propagate.c) ---- */
 
-/* Whether `axes` divide dimension d of a value of type t evenly; along rows of
- * the batch, together with the axes that divide the batch already. */
+/* Whether `axes` divide dimension d of a value of type t evenly; for rows of the batch, together
+ * with the axes that divide the batch already. */
 bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes);
-/* Propagates layouts through the optimizer's nodes only (where known layouts meet first), or
- * through all nodes. */
+/* Propagates layouts: only through the optimizer's nodes, where layouts that are known meet first;
+ * and through all nodes. */
 void dt_spmd_propagate_updates(dt_spmd_work *w);
 void dt_spmd_propagate(dt_spmd_work *w);
 /* Adds to factor[] the axes of `layout`, the layout of operand k of node i (-1: its result), as
  * far as they are compatible. */
 void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *layout,
                          dt_mesh_axes *factor);
-/* The layout of operand k of node i (-1: its result) that follows from the factors. */
+/* Returns the layout of operand k of node i (-1: its result) that the factors imply. */
 dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor);
-/* Reduces the parts of factors that node i cannot divide so, down to one if necessary. */
+/* Reduces the number of parts of those factors by which node i cannot be divided evenly, to one if
+ * necessary. */
 void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
-/* Cuts the batch of all annotated values into micro-batches. */
+/* Divides the batch of all annotated values into micro-batches. */
 void dt_spmd_cut_time(dt_spmd_work *w);
-/* Axes of factors that the inputs of node i have and its result lacks. */
+/* Returns the axes of factors that the inputs of node i have and its result lacks. The result is a
+ * partial sum over these. */
 dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *factor);
 
 /* ---- from one layout to another (convert.c) ---- */
@@ -104,7 +109,7 @@ dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *fa
 /* Converts the value to the layout `to`. The steps are emitted, and their layouts are recorded. */
 dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole,
                          const dt_layout *to);
-/* An estimate of the bytes that a device receives for that conversion. */
+/* Estimates the bytes that a device receives for such a conversion. */
 double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from,
                              const dt_layout *to);
 
@@ -112,12 +117,12 @@ double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const 
 
 /* Finds the cheapest factors for node i, given the layouts of its inputs. */
 void dt_spmd_weigh(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
-/* As dt_spmd_weigh, but computed once for all nodes of one kind with equal layouts. */
+/* Like dt_spmd_weigh, but computed only once for all nodes of a kind with equal layouts. */
 void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
 dt_spmd_memo *dt_spmd_memo_create(void);
 void dt_spmd_memo_destroy(dt_spmd_memo *a);
-/* Axes over which the result of node i may stay partial: all its inputs are partial over them
- * and the node is linear. 0: none. */
+/* Returns the axes over which the result of node i may remain partial, because the node is linear
+ * and all its inputs are partial over them. 0: none. */
 dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i);
 
 /* ---- when partial sums are added up (sums.c) ---- */
@@ -125,8 +130,8 @@ dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i);
 /* Called after node i is emitted: completes its partial sums, unless its only reader can do so
  * at lower cost. */
 void dt_spmd_settle(dt_spmd_work *w, int i);
-/* Emits node i, the sum of a whole and a partial value, as a partial value. False: it is another
- * kind of node. */
+/* Emits node i, the sum of a whole and a partial value, as a partial value. Returns false if it is
+ * another kind of node. */
 bool dt_spmd_emit_sum(dt_spmd_work *w, int i);
 
 /* ---- the order (order.c) ---- */

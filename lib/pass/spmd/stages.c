@@ -17,9 +17,11 @@
 
 typedef struct staging {
     const dt_spmd *s;
-    /* by node: a result needs it; done for each micro-batch; done when all of them are */
+    /* [nodes] a result needs the node; it is computed for each micro-batch; it is computed after
+     * all micro-batches */
     bool *forward, *each, *after;
-    int *device, *stage, *of; /* by node; of: its task, -1: none */
+    /* [nodes] device and stage of each node; of: number of its task, -1: none */
+    int *device, *stage, *of;
     int n_tasks, n_edges;
     dt_stage_task *task;
     dt_task_edge *edge;
@@ -38,8 +40,8 @@ static void mark_forward(staging *x) {
             x->forward[node_at(x, i)->in[k]] = true;
 }
 
-/* Whether a node runs for each micro-batch. Sums and joins over time run once; a value that is
- * divided over time again runs for each. */
+/* Whether a node runs for each micro-batch. Sums and joins over micro-batches run once. A value
+ * that is divided into micro-batches again runs for each. */
 static bool is_for_each(const staging *x, int i) {
     const dt_node *n = node_at(x, i);
     bool in_time =
@@ -60,7 +62,7 @@ static void place(staging *x, int i) {
     for (int k = 0; k < n->n_in; k++) {
         int in = n->in[k], next = x->stage[in];
         if (!works(x, in)) continue;
-        /* so that no two tasks wait for each other */
+        /* a later stage, so that no two tasks wait for each other */
         next += x->device[in] != x->device[i] || (x->each[i] ? x->after[in] : x->each[in]);
         x->after[i] |= x->after[in] || x->each[in];
         x->stage[i] = next > x->stage[i] ? next : x->stage[i];
@@ -68,8 +70,8 @@ static void place(staging *x, int i) {
     x->after[i] = x->after[i] && !x->each[i];
 }
 
-/* Delays work of the backward pass until it is needed: a value that only gradients read is
- * computed with the gradient. */
+/* Delays work until the backward pass needs it: a value that only gradients read is computed with
+ * the gradient. */
 static void delay(staging *x) {
     int n = x->s->local->n_nodes, *until = dt_alloc(((size_t)n + 1) * sizeof *until);
     for (int i = 0; i < n; i++) until[i] = n;
@@ -122,7 +124,7 @@ static void add_node(staging *x, int i) {
             connect(x, x->of[n->in[k]], x->of[i], travels ? seconds : 0);
 }
 
-/* Gives backward work the number of the last forward work on its device. */
+/* Gives a backward task the stage number of the last forward task on its device. */
 static void name_backward(staging *x) {
     for (int i = 0; i < x->n_tasks; i++) {
         int stage = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The layouts of variables. A slot of an optimizer has the layout of its weight, dimension by
- * dimension, so an update is local and moves nothing. Layouts inferred for values in between do not
- * change that.
+ * dimension, so an update needs no communication. Layouts that are inferred for values in between
+ * do not change that.
  *
  *     weight f32[384,1536]   [-, {0}]        velocity [-, {0}]
  *     row    f32[384]        whole           column   f32[1536]  [{0}]
@@ -13,8 +13,8 @@
  *     weights     slots and weights: weights are all-gathered where they are used
  *
  * A variable is cut along its longest dimension that can be cut evenly by all replicas; if there is
- * none, along several, as far as replicas divide them (replicas.c). A slot is cut where its weight
- * is, or would be.
+ * none, along several dimensions, as far as replicas can divide these (replicas.c). A slot is
+ * divided in the same way as its weight is, or would be if weights were divided.
  */
 #include "base/hash.h"
 #include "base/hash_index.h"
@@ -26,8 +26,8 @@ static const dt_variable *variable_at(const dt_spmd_work *w, int s) {
 
 static uint64_t hash_of(const dt_variable *v) { return dt_hash_bytes(0, &v, sizeof v); }
 
-/* The state that s is a slot of; -1: s is not a slot, or its weight is not among the states, or s
- * has a layout already. at: states by variable. */
+/* Returns the state that s is a slot of; -1: s is no slot, its weight is not among the states, or s
+ * has a layout already. at: finds a state by its variable. */
 static int owner(const dt_spmd_work *w, const dt_hash_index *at, int s) {
     const dt_variable *of = variable_at(w, s)->of;
     bool placed = w->fixed[w->g->state[s].node] || w->layout[w->g->state[s].node].on;
@@ -41,7 +41,8 @@ static int owner(const dt_spmd_work *w, const dt_hash_index *at, int s) {
 
 /* ---- replicas ---- */
 
-/* Those of `axes` that together divide `size` evenly: as many as possible, neighbours first. */
+/* Returns those of `axes` that together divide `size` evenly: as many as possible, adjacent ones
+ * first. */
 static dt_mesh_axes that_fit(const dt_mesh *m, int64_t size, dt_mesh_axes axes) {
     dt_mesh_axes fit = 0;
     for (int a = m->n - 1; a >= 0; a--)
@@ -52,8 +53,8 @@ static dt_mesh_axes that_fit(const dt_mesh *m, int64_t size, dt_mesh_axes axes) 
     return fit;
 }
 
-/* Divides one more dimension by axes of `left`: the one that these divide into most parts, and
- * among those the longest. Returns these axes; 0: no dimension takes any. */
+/* Divides another dimension by axes of `left`: the dimension that they divide into most parts; of
+ * several, the longest one. Returns these axes; 0: they divide no dimension. */
 static dt_mesh_axes divide_once(const dt_mesh *m, const dt_type *t, dt_mesh_axes left,
                                 dt_layout *l) {
     dt_mesh_axes most = 0;
@@ -72,7 +73,7 @@ static dt_mesh_axes divide_once(const dt_mesh *m, const dt_type *t, dt_mesh_axes
     return most;
 }
 
-/* The layout of that node, divided among the replicas too. */
+/* Returns the layout of the node, divided among the replicas as well. */
 static dt_layout divided(const dt_spmd_work *w, int node) {
     dt_layout l = w->layout[node];
     for (dt_mesh_axes left = w->mesh.replicas, gone = left; left && gone; left &= ~gone)
@@ -107,8 +108,8 @@ static void list_slots(dt_spmd_work *w) {
     dt_hash_index_release(&at);
 }
 
-/* Gives slots the layouts of their weights; where over_replicas divides slots, the layouts that
- * divided weights would have. */
+/* Gives slots the layouts of their weights; if over_replicas divides slots, the layouts that the
+ * weights would have if they were divided. */
 static void follow_weights(dt_spmd_work *w, bool divide) {
     for (int s = 0; s < w->g->n_states; s++)
         if (w->owner[s] >= 0) {
@@ -149,7 +150,8 @@ static bool share_a_factor(int64_t a, int64_t b) {
     return a > 1;
 }
 
-/* A mean over the dimension that replicas divide is whole in either case. */
+/* Whether several axes would divide variables further. A mean over the dimension that replicas
+ * divide is not divided in either case, so it does not count. */
 bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w) {
     dt_mesh_axes left;
     for (int s = 0; s < w->g->n_states; s++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partial sums: when devices add them. Usually at once, since a value with several readers, or one
- * that is not linear, must be whole. But if the only reader is an addition, it can add partial
- * terms first; a whole operand is kept apart until then:
+ * Decides when devices add up partial sums. Usually they do so at once, since a value must be
+ * complete if it has several readers, or one that is not linear. But if the only reader is an
+ * addition, it can add partial terms first. An operand that is complete is kept separate until
+ * then:
  *
  *     ((residual + dv) + dk) + dq        dv, dk, dq partial: residual + all_reduce((dv + dk) + dq)
  *
@@ -13,7 +14,7 @@
 
 static const dt_node *node_at(const dt_spmd_work *w, int i) { return &w->g->node[i]; }
 
-/* The only reader of node i, if it may receive the value as it is; else NULL. */
+/* Returns the only reader of node i, if it can take a value that is not complete; else NULL. */
 static const dt_node *reader_of(const dt_spmd_work *w, int i) {
     int r = w->uses[i] == 1 ? w->reader[i] : -1;
     return r >= 0 && !w->fixed[r] && !w->free[r] && w->layout[r].on == w->layout[i].on &&
@@ -35,8 +36,8 @@ static bool is_added(const dt_spmd_work *w, int i) {
 
 /* ---- adding up ---- */
 
-/* The layout of the completed sum of a partial value: that of node i as far as this needs no
- * gather. */
+/* Returns the layout of a partial value after it is completed: that of node i, as far as this needs
+ * no gather. */
 static dt_layout layout_of_sum(const dt_spmd_work *w, int i, const dt_layout *partial) {
     dt_layout to = *partial;
     to.partial = 0;
@@ -65,9 +66,9 @@ void dt_spmd_settle(dt_spmd_work *w, int i) {
     m->layout = to;
 }
 
-/* ---- sums of what is whole and what is partial ---- */
+/* ---- sums of complete and partial values ---- */
 
-/* The two parts of an operand; a trace of NULL where it lacks one. */
+/* The two parts of an operand. A part that it lacks has the trace NULL. */
 typedef struct term {
     dt_made whole, partial;
 } term;
@@ -84,7 +85,7 @@ static bool agree(const dt_made *a, const dt_made *b) {
     return !a->value.trace || !b->value.trace || dt_layout_equal(&a->layout, &b->layout);
 }
 
-/* The sum of two values of which either may lack, laid out as `to`. */
+/* Returns the sum of two values in the layout `to`. Either value may be missing. */
 static dt_value sum_of(dt_spmd_work *w, int i, const dt_made *a, const dt_made *b,
                        const dt_layout *to) {
     const dt_type *type = &node_at(w, i)->type;
