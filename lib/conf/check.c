@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks a text before libyaml reads it. Refused are texts that are too large, that contain invalid
- * UTF-8 or characters that no job needs, and the one construct in which libyaml 0.2.5 takes
- * quadratic time before its first event (%TAG directives are compared with all before them; tags
- * are refused anyway). Brackets need no check here: the depth limit stops the event loop at level
- * 65, and 200,000 of them then cost a millisecond.
+ * Checks a text before libyaml reads it. It refuses texts that are too large or contain invalid
+ * UTF-8 or characters that no job needs. It also refuses %TAG directives, for which libyaml 0.2.5
+ * takes quadratic time before its first event, since it compares each with all earlier ones; jobs
+ * cannot have tags anyway. Brackets are not checked here: the depth limit stops the event loop at
+ * level 65, so that 200,000 of them cost only a millisecond.
  *
  * Line separators other than LF and CR LF are refused as well, because libyaml counts lines by them
  * and editors do not.
@@ -17,7 +17,7 @@
 dt_status *dt_yaml_check_size(const dt_source *s) {
     if (s->size <= DT_JOB_BYTES) return NULL;
     dt_local_str size = {0};
-    if (s->size < 2 * DT_JOB_BYTES) /* at most this much of an endless standard input is read */
+    if (s->size < 2 * DT_JOB_BYTES) /* an endless standard input was read only up to this size */
         dt_str_puts(&size, "more than 1 MiB");
     else dt_str_bytes(&size, (double)s->size);
     return dt_fail(DT_E_JOB_LIMIT, &(dt_location){.source = s, .line = 1, .col = 1},
@@ -58,7 +58,7 @@ static dt_status *check_bytes(const dt_yaml *y) {
     return NULL;
 }
 
-/* Directives come before the document, among blank lines and comments. */
+/* Refuses directives. They can only be among blank lines and comments before the document. */
 static dt_status *check_directives(const dt_yaml *y) {
     const char *end = y->source->text + y->source->size;
     for (const char *line = y->source->text + y->from; line && line < end;) {

@@ -9,21 +9,22 @@
 
 enum {
     DT_JOB_BYTES = 1 << 20,
-    DT_JOB_TEXT = 4 << 20, /* most bytes of keys and scalars, with repetitions by aliases */
+    /* Limit of the bytes of all keys and scalars, counting copies made by aliases. */
+    DT_JOB_TEXT = 4 << 20,
     DT_JOB_DEPTH = 64,
-    DT_JOB_NODES = 10000, /* a key belongs to its entry and is not counted */
+    DT_JOB_NODES = 10000, /* limit of nodes; a key belongs to its entry and is not counted */
 };
 
-/* ---- places ---- */
+/* ---- source locations ---- */
 
-/* The part of a source that libyaml reads: text[from, size). It counts marks in characters; we need
- * bytes as well. */
+/* The part of a source that libyaml reads: text[from, size). libyaml counts its marks in
+ * characters; messages also need bytes. */
 typedef struct dt_yaml {
     const dt_source *source;
     size_t from;
-    int before; /* characters before `from` in its line */
-    /* the last mark that was looked up, and its byte: marks only increase, so each byte is passed
-     * once */
+    int before; /* number of characters before `from` in its line */
+    /* the last mark that was converted, and its byte offset. Marks only increase, so each byte is
+     * passed once */
     size_t index, offset;
 } dt_yaml;
 
@@ -32,46 +33,47 @@ dt_yaml dt_yaml_open(const dt_source *source, size_t from);
 size_t dt_yaml_offset(dt_yaml *y, yaml_mark_t mark);
 /* The location from start to end; it has no width if they are on different lines. */
 dt_location dt_yaml_place(dt_yaml *y, yaml_mark_t start, yaml_mark_t end);
-/* The location of a byte at or after `from`. Walks over all the text before it. */
+/* The location of a byte at or after `from`. Reads all the text before it. */
 dt_location dt_yaml_place_at(const dt_yaml *y, size_t offset);
-/* libyaml's mark of a value with an anchor or a tag is that of the anchor or tag; moves it to the
+/* If a value has an anchor or a tag, libyaml's mark is that of the anchor or tag. Moves it to the
  * value if that is on the same line. */
 void dt_yaml_skip_properties(dt_location *at);
 
 /* ---- reading ---- */
 
-/* Refuses a source that is too large; uses only its size, so its text need not be read yet. */
+/* Refuses a source that is too large. Uses only its size, so that its text need not be read
+ * before. */
 dt_status *dt_yaml_check_size(const dt_source *source) DT_MUST_USE;
 /* Refuses texts that libyaml cannot handle: see check.c. */
 dt_status *dt_yaml_check(const dt_yaml *y) DT_MUST_USE;
 /* dt_tree_parse of text[from, size). */
 dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml y, dt_tree **out) DT_MUST_USE;
 
-/* The last scalar and the open bracket before a syntax error, which are often its cause. */
+/* What precedes a syntax error and is often its cause: the last scalar, and the open bracket. */
 typedef struct dt_yaml_before {
-    bool quoted; /* the last scalar ... */
+    bool quoted; /* whether the last scalar is quoted */
     yaml_mark_t start, end;
-    const dt_location *bracket; /* the innermost one that is open; NULL: none */
+    const dt_location *bracket; /* the innermost open bracket; NULL: none */
 } dt_yaml_before;
-/* A syntax error that explains where and why libyaml stopped. */
+/* The error for a syntax error, which explains where and why libyaml stopped. */
 dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml,
                           const dt_yaml_before *before) DT_MUST_USE;
 
 /* ---- values ---- */
 
-/* A value as messages show it: at most 80 characters, no control characters. Small enough to be
- * passed around. */
+/* A value as messages show it: at most 80 characters, without control characters. The struct is
+ * small enough to be passed by value. */
 typedef struct dt_quoted {
     char text[512];
 } dt_quoted;
-dt_quoted dt_quote_text(const char *text); /* 'ten' */
-dt_quoted dt_quote(const dt_tree *t);      /* 'ten', 1.5, null, a list */
+dt_quoted dt_quote_text(const char *text); /* the text in quotes: 'ten' */
+dt_quoted dt_quote(const dt_tree *t);      /* the value as text: 'ten', 1.5, null, a list */
 
-/* What an unquoted scalar looks like. */
+/* What the text of an unquoted scalar looks like. */
 typedef enum dt_look {
     DT_LOOKS_TEXT,
     DT_LOOKS_INT,
-    DT_LOOKS_AMBIGUOUS, /* 010: ten, or eight in octal */
+    DT_LOOKS_AMBIGUOUS, /* an ambiguous number such as 010, which may be ten or, in octal, eight */
     DT_LOOKS_REAL,
     DT_LOOKS_NOT_FINITE,
 } dt_look;
@@ -91,16 +93,16 @@ dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expecte
 
 /* Suggests YAML's null if `text` is Python's None. */
 dt_status *dt_suggest_null(dt_status *s, const char *text) DT_MUST_USE;
-/* A hint for a name of another program; NULL: unknown. */
+/* A hint for a name that another program uses; NULL: the name is unknown. */
 const char *dt_foreign_name(const char *noun, const char *name);
-/* A hint for a key of a section or of a kind that another program has; `what` is NULL at the top of
- * a job. */
+/* A hint for a key that another program uses in a section or a kind. `what` is NULL for the top
+ * level of a job. */
 const char *dt_foreign_key(const char *what, const char *key);
-/* Suggests how to write a mapping or a list where a single value was given. */
+/* Suggests how to write a mapping or a list, after a single value was given in its place. */
 dt_status *dt_suggest_lone(dt_status *s, const char *what, const char *value);
-/* The name after the last dot: `Adam` of torch.optim.Adam. */
+/* The part of a name after the last dot: `Adam` of torch.optim.Adam. */
 const char *dt_name_last(const char *name);
-/* "did you mean 'NEAREST'?", or when that is NULL "LABEL: all, of, them". */
+/* Suggests "did you mean 'NEAREST'?" or, if `nearest` is NULL, "LABEL: all, of, them". */
 dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n,
                             const char *label) DT_MUST_USE;
 

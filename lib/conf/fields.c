@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a mapping by a table of fields. All defaults first, then the entries in the order of the
- * file, then missing keys; all faults are collected, so that a user can fix a file in one go.
+ * Reads a mapping by a table of fields: first all defaults, then the entries in the order of the
+ * file, then missing keys. All errors are collected, so that a user can fix a file at once.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void *member(const dt_field *f, void *out) { return (char *)out + f->offs
 
 /* ---- single values ---- */
 
-/* The index of the choice with that name; without one, the number of choices. */
+/* The index of the choice with that name; the number of choices if there is none. */
 static int find_choice(const dt_field *f, const char *text) {
     int n = 0;
     while (f->choices[n] && strcmp(f->choices[n], text) != 0) n++;
@@ -40,7 +40,7 @@ static dt_status *read_choice(const dt_field *f, const dt_tree *t, int *out) {
     return dt_suggest_names(s, dt_nearest(t->text, f->choices, n), f->choices, n, "known");
 }
 
-/* "shape[1]", the name of an element in messages. */
+/* The name of an element in messages: "shape[1]". */
 static const char *element_name(const dt_field *f, int i, char *buffer, size_t size) {
     snprintf(buffer, size, "%s[%d]", f->name, i);
     return buffer;
@@ -111,7 +111,7 @@ static bool is_by_name(const dt_field *f) {
     return is;
 }
 
-/* Suggests how to write a setting that other programs take as one text: `strategy: mirrored`,
+/* Suggests how to write a setting that other programs write as a single text: `strategy: mirrored`,
  * `strategy=ddp`. */
 static dt_status *suggest_lone(dt_status *s, const dt_field *f, const char *text) {
     if (dt_status_suggestion(s)) return s;
@@ -134,7 +134,7 @@ static dt_status *clear_forms(dt_arena *arena, const dt_field *f, void *out);
 
 /* ---- one of several forms ---- */
 
-/* "10m" in seconds; 0: the text is not a time. */
+/* Converts a time such as "10m" to seconds; 0: the text is not a time. */
 static double seconds_of(const char *text) {
     static const struct {
         char unit;
@@ -183,8 +183,8 @@ static bool suits(const dt_field *f, const dt_tree *t) {
     }
 }
 
-/* The form that reads t, or reports its fault; NULL: no form fits, and the field's `expected` is
- * the message. */
+/* The form that reads t or reports its error. NULL: no form fits, and the message is the field's
+ * `expected`. */
 static const dt_field *form_for(const dt_field *of, const dt_tree *t) {
     const dt_field *other = NULL, *likely = NULL, *otherwise = NULL;
     for (const dt_field *f = of->forms; f->kind != DT_FIELD_END; f++) {
@@ -201,7 +201,7 @@ static dt_status *read_one_of(dt_arena *arena, const dt_field *f, const dt_tree 
     if (f->as != DT_TREE_NULL) DT_TRY(dt_tree_expect(t, f->as, f->name));
     const dt_field *form = form_for(f, t);
     if (!form) return dt_wrong_type(t, f->name, f->expected);
-    DT_TRY(clear_forms(arena, f, out)); /* the preset may have another form */
+    DT_TRY(clear_forms(arena, f, out)); /* the preset may have another form than the value */
     dt_field one = dt_field_moved(form, f->offset);
     one.name = f->name;
     if (one.set) *(bool *)((char *)out + one.set - 1) = true;
@@ -235,7 +235,7 @@ static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *
     }
 }
 
-/* The kind of value that an error expects in place of null, for a required field. */
+/* The kind of value that an error about null names as expected, for a required field. */
 static const char *expected(const dt_field *f) {
     static const char *const texts[] = {
         [DT_FIELD_INT] = "an integer",
@@ -269,7 +269,7 @@ static void clear(const dt_field *f, void *out) {
     memset(member(f, out), 0, narrow ? sizeof(int) : sizes[f->kind]);
 }
 
-/* Most presets are scalars, and need no parser. */
+/* Makes a tree of a preset. Most presets are scalars and need no parser. */
 static dt_status *preset_tree(dt_arena *arena, const dt_field *f, const dt_tree **out) {
     dt_tree *t = dt_arena_new(arena, dt_tree);
     bool scalar = f->kind != DT_FIELD_INTS && f->kind != DT_FIELD_REALS &&
@@ -286,7 +286,8 @@ static dt_status *preset_tree(dt_arena *arena, const dt_field *f, const dt_tree 
     return fault;
 }
 
-/* A preset that its own field refuses is an error in the table, unless memory was lacking. */
+/* The error for a preset that its own field refuses. It is a mistake in the table, unless memory
+ * was exhausted. */
 static dt_status *wrong_table(const dt_field *f, dt_status *fault) {
     if (dt_status_number(fault) == DT_E_NO_MEMORY) return fault;
     dt_status *s =
@@ -295,7 +296,7 @@ static dt_status *wrong_table(const dt_field *f, dt_status *fault) {
     return s;
 }
 
-/* The struct to be set to defaults, and the location given to values that the job leaves out. */
+/* The struct whose defaults are set, and the location for values that the job leaves out. */
 typedef struct defaults {
     dt_arena *arena;
     dt_location at;
@@ -342,16 +343,15 @@ dt_field dt_field_moved(const dt_field *f, size_t base) {
 
 /* ---- keys ---- */
 
-/* One mapping being read. */
+/* A mapping that is being read. */
 typedef struct reading {
     dt_arena *arena;
     const dt_field *fields;
     const char *what;
     void *out;
-    /* an unknown key is similar to this missing one, which is then not reported as missing as
-     * well */
+    /* an unknown key is similar to this missing key, which is then not reported as missing, too */
     bool meant[MAX_FIELDS];
-    int unknown; /* keys so far */
+    int unknown; /* number of unknown keys so far */
 } reading;
 
 static const dt_field *find(const dt_field *fields, const char *key) {
@@ -360,17 +360,18 @@ static const dt_field *find(const dt_field *fields, const char *key) {
     return NULL;
 }
 
-/* As many bytes of a text as are shown: at most 80, and no part of a character. */
+/* The number of bytes of a text that messages show: at most 80, ending between characters. */
 static int shown(const char *text) {
     size_t n = strnlen(text, 80);
     while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) n--;
     return (int)n;
 }
 
-/* The three arguments of a "%s%.*s" that prints " in model", or nothing at the top. */
+/* The arguments for "%s%.*s", which print " in model", or nothing at the top level. */
 #define IN(what) (what) ? " in " : "", (what) ? shown(what) : 0, (what) ? (what) : ""
 
-/* A key of Keras that dtrain does not implement: it was given another value than its default. */
+/* The error for a key of Keras that dtrain does not support and that has another value than its
+ * default. */
 static dt_status *not_implemented(const reading *r, const dt_entry *e, const dt_field *f) {
     dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "key %s%s%.*s is not implemented yet",
                            dt_quote_text(e->key).text, IN(r->what));
@@ -383,10 +384,10 @@ static dt_status *unknown_key(reading *r, const dt_entry *e) {
     int n = 0;
     dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "unknown key %s%s%.*s",
                            dt_quote_text(e->key).text, IN(r->what));
-    if (++r->unknown > DT_MAX_ERRORS) return s; /* too many: no similar key is looked up */
-    if (*e->key &&
-        e->key[strlen(e->key) - 1] ==
-            ')') /* the key is the first part of a Python tuple, which its comma has cut in two */
+    /* If there are many unknown keys, similar keys are not searched. */
+    if (++r->unknown > DT_MAX_ERRORS) return s;
+    /* The key is the first part of a Python tuple, which YAML has divided at its comma. */
+    if (*e->key && e->key[strlen(e->key) - 1] == ')')
         return dt_suggest(s, "lists are written in brackets: [4, 4], not (4, 4)");
     if (*e->key && strspn(e->key, "0123456789") == strlen(e->key) &&
         e->value->kind == DT_TREE_NULL) /* the key is the second part of "1,000" */
@@ -403,12 +404,12 @@ static dt_status *unknown_key(reading *r, const dt_entry *e) {
     return dt_suggest_names(s, nearest, names, n, "known keys");
 }
 
-/* Whether the entry sets the only accepted value. */
+/* Whether the entry has the only accepted value. */
 static bool is_only_value(const reading *r, const dt_field *f, const dt_tree *t) {
     const dt_tree *only = NULL;
     if (!f->preset || t->kind == DT_TREE_NULL) return f->preset;
-    dt_status_free(
-        preset_tree(r->arena, f, &only)); /* presets always parse, since tables are constant */
+    /* A preset can always be parsed, since tables are constant. */
+    dt_status_free(preset_tree(r->arena, f, &only));
     return dt_tree_same(t, only);
 }
 
@@ -436,8 +437,8 @@ static dt_status *find_missing(const reading *r, const dt_tree *t, const dt_loca
     return faults;
 }
 
-/* A single value in place of a mapping, as in `Dropout: 0.1`, is meant for the required key, which
- * the message names. */
+/* Reports a single value in place of a mapping, as in `Dropout: 0.1`. It is probably the value of
+ * the required key, which the message names. */
 static dt_status *expect_map(const dt_field *fields, const dt_tree *t, const char *what) {
     const dt_field *f = fields;
     dt_status *s = dt_tree_expect(t, DT_TREE_MAP, what);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names and keys of other programs (Keras, PyTorch, scikit-learn), and what to write in a job for
- * them. Letter case is ignored, and so are '_', '-', what comes before the last dot, and the noun
- * at the end: nn.CrossEntropyLoss, DDPStrategy, data-parallel.
+ * Names and keys of other programs (Keras, PyTorch, scikit-learn), and what to write in a job
+ * instead. Comparisons ignore case, '_', '-', the part before the last dot, and the noun at the
+ * end: nn.CrossEntropyLoss, DDPStrategy, data-parallel.
  */
 #include <ctype.h>
 #include <string.h>
@@ -195,7 +195,7 @@ static const struct {
 #define ELEMENT "write element: {NAME: {column: ...}}"
 #define STEPS "write map: {ELEMENT: [STEP, ...]}"
 
-/* what NULL: for any mapping that has no key of this name. */
+/* Keys of other programs. what NULL: the key is known in any mapping that does not have it. */
 static const struct {
     const char *what, *key, *hint;
 } keys[] = {
@@ -297,7 +297,7 @@ const char *dt_name_last(const char *name) {
 
 static const char *skip_marks(const char *s) { return s + strspn(s, "_-"); }
 
-/* Whether `written` is `name`, perhaps followed by the noun. */
+/* Whether `written` is `name`, possibly followed by the noun. */
 static bool is_name(const char *written, const char *name, const char *noun) {
     written = skip_marks(written);
     for (name = skip_marks(name); *name; name = skip_marks(name + 1)) {
@@ -315,7 +315,7 @@ const char *dt_foreign_name(const char *noun, const char *name) {
     return NULL;
 }
 
-/* Hints for mappings and lists in place of which a single value was given. */
+/* Hints for mappings and lists, if a single value was given in their place. */
 static const struct {
     const char *what, *hint;
 } lone[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From libyaml's marks, which count characters from 0, to places in a source. */
+/* Converts libyaml's marks, which count characters from 0, to source locations. */
 #include <string.h>
 
 #include "conf/conf_impl.h"
@@ -18,7 +18,8 @@ static size_t line_start(const dt_source *s, size_t i) {
     return i;
 }
 
-/* A byte order mark does not count as a character of the line. */
+/* Whether the source begins with a byte order mark, which does not count as a character of its
+ * line. */
 static bool has_bom(const dt_source *s) {
     return s->size >= 3 && memcmp(s->text, "\xef\xbb\xbf", 3) == 0;
 }

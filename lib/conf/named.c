@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Things that a job file names: layers, losses, optimizers, formats. A thing is written as its name
- * alone, or as a mapping from its name to its arguments; the name selects a row, the row's field
- * table reads the arguments.
+ * Reads kinds that a job file names: layers, losses, optimizers, formats. A kind is written as its
+ * name alone, or as a mapping from its name to its arguments. The name selects a row, and the field
+ * table of the row reads the arguments.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,8 @@ dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const
 
 /* ---- the name ---- */
 
-/* The location of a surplus name: the last name from another source (an override), else the whole
- * mapping. */
+/* The location of a name too many: the last name that came from another source (an override);
+ * otherwise the whole mapping. */
 static const dt_location *too_many_at(const dt_tree *t) {
     for (int i = t->n - 1; i >= 0; i--)
         if (t->entry[i].key_at.source != t->at.source) return &t->entry[i].key_at;
@@ -41,7 +41,8 @@ static const char *find_kind(const dt_tree *t) {
     return NULL;
 }
 
-/* `{Adam: {...}, learning_rate: 0.1}`, as an override merges it: the second key belongs in Adam. */
+/* `{Adam: {...}, learning_rate: 0.1}`, which is the result of an override: the error says that the
+ * second key belongs in Adam. */
 static dt_status *too_many(const char *noun, const dt_tree *t) {
     dt_status *s =
         dt_fail(DT_E_WRONG_TYPE, too_many_at(t),
@@ -61,7 +62,7 @@ static dt_status *too_many(const char *noun, const dt_tree *t) {
                       t->entry[named].key, t->entry[named].key, t->entry[1 - named].key);
 }
 
-/* Splits `Flatten` or `{Dense: {...}}` into name, its place and the arguments. */
+/* Splits `Flatten` or `{Dense: {...}}` into the name, its location, and the arguments. */
 static dt_status *split(const char *noun, const dt_tree *t, dt_named *out) {
     if (t && t->kind == DT_TREE_SCALAR) {
         out->written = t->text;
@@ -113,8 +114,8 @@ static void add_aliases(names *all, const dt_kind *const *rows, int n) {
         for (const char *const *a = rows[i]->aliases; a && *a; a++) add_name(all, *a);
 }
 
-/* Suggests `adam` for `adm` and `Adam` for `Adm`: of equally near names the first is taken. Without
- * a near name only the classes are listed. */
+/* The error for an unknown name. It suggests `adam` for `adm` and `Adam` for `Adm`: of equally near
+ * names, the first. Without a near name, it lists only the classes. */
 static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *noun,
                                const dt_named *named) {
     dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &named->at, "unknown %s %s", noun,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes of trees by themselves. */
+/* Operations on nodes of trees. */
 #include <string.h>
 
 #include "conf/conf_impl.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Overrides: `key.path=value` from the command line. The whole assignment is a separate source,
- * "override 1", so that every fault in it, found now or later by a field table, has a location and
- * a caret.
+ * "override 1", so that every error in it has a location and a caret, even one that a field table
+ * finds later.
  *
  *     fit.epochs=3    model.layers.1.Dense.units=64    strategy={type: mirrored}    seed=
  */
@@ -13,7 +13,7 @@
 typedef struct override {
     dt_arena *arena;
     const dt_source *source;
-    size_t from, to; /* bytes of the current segment of the path */
+    size_t from, to; /* position of the current segment of the path, in bytes */
     int depth;
 } override;
 
@@ -32,7 +32,7 @@ static const char *segment(const override *o) {
     return dt_arena_printf(o->arena, "%.*s", (int)(o->to - o->from), o->source->text + o->from);
 }
 
-/* The path so far, without the current segment: the subject of its faults. */
+/* The path up to the current segment, which is the subject of messages about it. */
 static dt_quoted parent(const override *o) {
     if (o->from == 0) return (dt_quoted){"the job"};
     return dt_quote_text(dt_arena_printf(o->arena, "%.*s", (int)o->from - 1, o->source->text));
@@ -66,8 +66,9 @@ static void become_map(const override *o, dt_tree *t) {
     *t = (dt_tree){.kind = DT_TREE_MAP, .at = t->kind == DT_TREE_NULL ? segment_place(o) : t->at};
 }
 
-/* From a node to its child. Null becomes a mapping; so does the bare name of a kind when its
- * arguments are meant: `optimizer: Adam` and compile.optimizer.Adam.learning_rate=0.01. */
+/* Moves from a node to its child. A null becomes a mapping; so does the bare name of a kind if the
+ * path continues with its arguments: `optimizer: Adam` and
+ * compile.optimizer.Adam.learning_rate=0.01. */
 static dt_status *step(const override *o, dt_tree *t, dt_tree **child) {
     const char *key = segment(o);
     bool bare_name = t->kind == DT_TREE_SCALAR && strcmp(t->text, key) == 0;
@@ -97,8 +98,8 @@ static dt_status *walk(override *o, size_t end, dt_tree *t, dt_tree **out) {
     return NULL;
 }
 
-/* Nothing after the '=', `~` and `null` are null, which means: the default. As a text of their own
- * they would be an empty job. */
+/* Whether the text after '=' is empty, `~` or `null`, which all mean null, the default. As YAML
+ * documents, these texts would be empty jobs. */
 static bool is_null(const char *text) {
     text += strspn(text, " ");
     size_t n = strcspn(text, " ");

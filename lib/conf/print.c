@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The canonical text of a tree, for hashes: JSON with keys in byte order, numbers in one spelling
- * (1e-3 is 0.001), quoted scalars as strings. Two files that differ in comments, layout or the
- * order of keys have one text.
+ * (1e-3 is 0.001), quoted scalars as strings. Two files that differ only in comments, layout or the
+ * order of keys have the same text.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void print_scalar(const dt_tree *t, const char *key, dt_json *j) {
     if (t->recorded) dt_json_string(j, key, t->recorded);
     else if (look == DT_LOOKS_INT && dt_parse_int64(t->text, &n)) dt_json_int(j, key, n);
     else if (look == DT_LOOKS_REAL && dt_parse_double(t->text, &x))
-        dt_json_double(j, key, x + 0.0); /* -0.0 is 0, as -0 is */
+        dt_json_double(j, key, x + 0.0); /* turns -0.0 into 0, like -0 */
     else if (!t->quoted && (strcmp(t->text, "true") == 0 || strcmp(t->text, "false") == 0))
         dt_json_bool(j, key, *t->text == 't');
     else dt_json_string(j, key, t->text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job file, or standard input, as a tree. */
+/* Reads a job file, or standard input, into a tree. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ static dt_status *load_file(dt_arena *arena, const char *path, dt_source *s) {
     return fault;
 }
 
-/* Reads one byte more than a job may have, which is enough to refuse it. */
+/* Reads standard input, up to one byte more than a job may have, which is enough to refuse it. */
 static dt_status *load_stdin(dt_arena *arena, dt_source *s) {
     enum { ROOM = DT_JOB_BYTES + 1 };
     char *text = dt_arena_alloc(arena, ROOM + 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scalars get their types from the field that reads them, never from YAML's guesses: `no` is text
- * where text is wanted and an error where true or false is; 010 is refused because half of the
- * readers think it is 8.
+ * The field that reads a scalar determines its type, not YAML's rules: `no` is a text where a text
+ * is expected, and an error where true or false is expected. 010 is refused, because some readers
+ * would take it for 8.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 /* ---- values in messages ---- */
 
-enum { SHOWN = 80 /* characters */ };
+enum { SHOWN = 80 /* number of characters */ };
 
 dt_quoted dt_quote_text(const char *text) {
     dt_quoted quoted;
@@ -46,7 +46,7 @@ dt_quoted dt_quote(const dt_tree *t) {
 dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected) {
     dt_status *s = dt_fail(DT_E_WRONG_TYPE, t ? &t->at : NULL, "%s%sexpected %s, got %s",
                            what ? what : "", what ? ": " : "", expected, dt_quote(t).text);
-    const bool item = what && strchr(what, '['); /* a list's item cannot be left out */
+    const bool item = what && strchr(what, '['); /* an item of a list cannot be left out */
     return t && t->kind == DT_TREE_SCALAR && !item ? dt_suggest_null(s, t->text) : s;
 }
 
@@ -56,13 +56,13 @@ dt_status *dt_suggest_null(dt_status *s, const char *text) {
                : s;
 }
 
-/* Whether a text within brackets needs no quotes in YAML. */
+/* Whether a text needs no quotes in YAML within brackets. */
 static bool is_plain(const char *text) {
     return (isalnum((unsigned char)*text) || *text == '_' || *text == '/' || *text == '.') &&
            !strpbrk(text, "[]{}#\n") && !strstr(text, ": ");
 }
 
-/* Suggests "[4]" for Python's (4,). In a flow mapping its comma has ended the value, so the text is
+/* Suggests "[4]" for Python's (4,). In a flow mapping the comma ends the value, so the text is
  * "(4". */
 static dt_status *suggest_list(dt_status *s, const char *text) {
     const char *last = strchr(text, ')');
@@ -79,7 +79,7 @@ static dt_status *suggest_list(dt_status *s, const char *text) {
     return dt_suggest(s, "write [%.*s]", (int)(n < SHOWN ? n : SHOWN), text + 1);
 }
 
-/* Suggests a list for a single mapping: `callbacks: {EarlyStopping: {...}}`. */
+/* Suggests a list if a single mapping was given: `callbacks: {EarlyStopping: {...}}`. */
 static dt_status *suggest_items(dt_status *s, const dt_tree *map) {
     const bool is_named = map->n > 0 && map->entry[0].value->kind == DT_TREE_MAP;
     return is_named ? dt_suggest(s, "write a list: [%.60s: {...}%s]", map->entry[0].key,
@@ -141,7 +141,7 @@ static void add_limit(dt_str *s, double x) {
     else dt_str_double(s, x);
 }
 
-/* "at least 1", "in [0, 1)" */
+/* Appends the limits in words: "at least 1", "in [0, 1)". */
 static void add_limits(dt_str *s, const dt_limits *l) {
     bool both = has_min(l) && has_max(l);
     if (both) dt_str_puts(s, l->above_min ? "in (" : "in [");
@@ -153,7 +153,7 @@ static void add_limits(dt_str *s, const dt_limits *l) {
     if (both) dt_str_putc(s, l->below_max ? ')' : ']');
 }
 
-/* "units must be at least 1, got 0" */
+/* The error "units must be at least 1, got 0". */
 static dt_status *out_of_limits(const dt_tree *t, const char *what, const dt_limits *l) {
     dt_local_str text = {0};
     add_limits(&text, l);
@@ -167,7 +167,7 @@ static dt_status *out_of_range(const dt_tree *t, const char *what) {
 
 /* ---- numbers ---- */
 
-/* "epochs: '010' is ambiguous; write 10 or 8" */
+/* The error "epochs: '010' is ambiguous; write 10 or 8". */
 static dt_status *ambiguous(const dt_tree *t, const char *what) {
     const char *sign = *t->text == '-' ? "-" : "", *digits = after_sign(t->text);
     digits += strspn(digits, "0");
@@ -182,7 +182,8 @@ static dt_status *ambiguous(const dt_tree *t, const char *what) {
                    dt_quote_text(t->text).text, sign, decimal, sign, (long long)value);
 }
 
-/* 1e3 is an integer, 1.5 and 1.0 are not. Beyond 2^53 a double is not exact. */
+/* Reads an integer such as 1e3; 1.5 and 1.0 are not integers. Above 2^53 doubles are not exact, so
+ * such numbers are refused. */
 static bool exact_power(const char *text, int64_t *out) {
     double x;
     if (!strpbrk(text, "eE") || !dt_parse_double(text, &x) || x != floor(x) || fabs(x) > 0x1p53)
@@ -204,7 +205,8 @@ static dt_status *suggest_digits(dt_status *s, const char *text) {
                : s;
 }
 
-/* A quoted number is a text: suggests writing it without quotes. */
+/* The error for a value that is not a number. If it is a quoted number, it suggests writing it
+ * without quotes. */
 static dt_status *not_a_number(const dt_tree *t, const char *what, const char *expected) {
     double x;
     dt_status *s = dt_wrong_type(t, what, expected);
@@ -275,7 +277,7 @@ dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out) {
 
 /* ---- booleans and texts ---- */
 
-/* The value that a YAML 1.1 reader would have taken `word` for. */
+/* The value that a YAML 1.1 reader would have read from `word`; NULL: none. */
 static const char *meant(const char *word) {
     static const char *const words[][2] = {{"yes", "true"},  {"no", "false"},  {"on", "true"},
                                            {"off", "false"}, {"true", "true"}, {"false", "false"},

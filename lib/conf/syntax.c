@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Syntax errors that help. libyaml reports the token at which its grammar failed, which is often
- * far after the mistake: after a bracket that was never closed the rest of the file is one long
- * list. So the text is scanned again from the innermost open bracket or quote, and the message
- * names it if it is never closed.
+ * Explains syntax errors. libyaml reports the token at which its grammar failed, which is often far
+ * behind the mistake: if a bracket is never closed, the rest of the file is one long list. So the
+ * text is scanned again from the innermost open bracket or quote, and the message names the bracket
+ * or quote if it is never closed.
  */
 #include <string.h>
 
@@ -15,8 +15,8 @@ typedef struct failure {
     const yaml_parser_t *yaml;
     const dt_yaml_before *before;
     dt_location at;                /* source location of the problem */
-    char c;                        /* the character there, '\0' at the end */
-    const char *problem, *context; /* "" for none */
+    char c;                        /* the character at that location, '\0' at the end */
+    const char *problem, *context; /* libyaml's words; "": none */
 } failure;
 
 static bool is(const failure *f, const char *problem) { return strcmp(f->problem, problem) == 0; }
@@ -31,12 +31,13 @@ static dt_location context_place(const failure *f) {
 
 static char closer(char c) { return c == '[' ? ']' : '}'; }
 
-/* A quote begins a string only where a value can begin: the quote in `don't` does not. */
+/* Whether a quote begins a string, which is only possible where a value can begin: the quote in
+ * `don't` does not. */
 static bool opens_string(const char *text, size_t from, size_t i) {
     return (text[i] == '"' || text[i] == '\'') && (i == from || strchr(" \t\n[{,:", text[i - 1]));
 }
 
-/* The last byte of the string that opens at i. */
+/* The position of the last byte of the string that begins at i. */
 static size_t skip_string(const dt_source *s, size_t i) {
     char quote = s->text[i];
     for (i++; i < s->size && s->text[i] != quote; i++)
@@ -49,7 +50,8 @@ static size_t skip_comment(const dt_source *s, size_t i) {
     return end ? (size_t)(end - s->text) : s->size;
 }
 
-/* Whether the bracket at `from` is closed later. If nesting is deeper than a job may have, true. */
+/* Whether the bracket at `from` is closed later. True also if the nesting is deeper than a job may
+ * have. */
 static bool is_closed(const dt_source *s, size_t from) {
     char open[DT_JOB_DEPTH];
     int depth = 0;
@@ -96,8 +98,8 @@ static dt_status *unclosed_quote(const failure *f, yaml_mark_t start) {
                    at.line);
 }
 
-/* Whether a quote was not closed: `name: "a` extends to the next quote, many lines below, where the
- * text after it is a syntax error. */
+/* Whether a quote was not closed, so that the string extends to the next quote, many lines below,
+ * where the text after it is a syntax error. */
 static bool swallowed_lines(const failure *f) {
     const dt_yaml_before *s = f->before;
     return s->quoted && s->start.line < s->end.line && s->end.line == f->yaml->problem_mark.line;
@@ -105,7 +107,8 @@ static bool swallowed_lines(const failure *f) {
 
 /* ---- other syntax errors ---- */
 
-/* Whether only blanks precede the problem in its line: then the indentation is wrong. */
+/* Whether only blanks precede the problem in its line, so that the indentation is probably
+ * wrong. */
 static bool begins_line(const failure *f) {
     const char *text = f->y->source->text;
     size_t i = f->at.offset;
@@ -114,8 +117,8 @@ static bool begins_line(const failure *f) {
 }
 
 static dt_status *expected_value(const failure *f) {
-    if (f->before->bracket && strchr("]}", f->c)) /* '\0', the end of the text, is found, too */
-        return in_brackets(f);
+    /* Strchr also finds '\0', which stands for the end of the text. */
+    if (f->before->bracket && strchr("]}", f->c)) return in_brackets(f);
     if (f->c == ']' || f->c == '}')
         return dt_fail(DT_E_YAML_SYNTAX, &f->at, "'%c' closes nothing", f->c);
     return dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected a value");

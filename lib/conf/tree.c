@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From libyaml's events to a tree. The event interface is used, not yaml_parser_load, because that
- * accepts duplicate keys, ignores second documents, loads cyclic graphs, and recurses. Here a stack
- * of at most 64 levels holds the lists and maps that are open; an event either adds a node to the
- * top one, opens a level, or closes it.
+ * Makes a tree from libyaml's events. yaml_parser_load is not used, because it accepts duplicate
+ * keys, ignores second documents, loads cyclic graphs, and recurses. Here a stack of at most 64
+ * levels holds the lists and maps that are open; an event either adds a node to the top one, opens
+ * a level, or closes it.
  *
  *     model:                   level 1, map     entries: version, dataset, | model
  *       layers:                level 2, map     entries: | layers
  *         - Dense: ...         level 3, list    items: Input, | ...
  *
- * Aliases become copies, so that overrides can change one and not the other. The copy's nodes and
- * texts are counted before it is made: an alias bomb costs nothing.
+ * Aliases become copies, so that overrides can change one and not the other. The nodes and texts of
+ * a copy are counted before it is made, so that nested aliases cannot use much memory.
  *
  * A merge key (`<<`) does not become an entry: its mappings are kept with the level. When the level
  * ends, their entries come first, except for keys that the mapping has itself.
  *
- * Faults are collected and reading continues; syntax errors and limits end it. Only faults that
- * leave a whole tree (a duplicate key, a tag) give one back: where something is left out, checks of
- * its meaning would report what was written as missing.
+ * Faults are collected and reading continues; syntax errors and limits end it. A tree is returned
+ * only after errors that leave it complete (a duplicate key, a tag). If something were left out of
+ * it, later checks would report that as missing although the user wrote it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,46 +29,49 @@
 typedef struct anchor {
     const char *name;
     dt_tree *node;
-    int nodes, height; /* of the subtree of the node, which includes the node */
-    size_t bytes;      /* bytes of the texts in the subtree */
-    bool open;         /* its end has not been read yet */
+    /* Size of the subtree of the node: number of nodes including the node itself, and height. */
+    int nodes, height;
+    size_t bytes; /* number of bytes of the texts in the subtree */
+    bool open;    /* the end of the node has not been read yet */
 } anchor;
 
 typedef struct level {
     dt_tree *node;
-    int anchor; /* index, -1: none */
+    int anchor; /* index of the anchor; -1: none */
     int nodes_before;
     size_t bytes_before;
-    int height;      /* height of the collection's highest node */
-    bool keyed;      /* map: a key has been read, its value has not */
-    bool kept;       /* ... and the key is good */
-    bool merges;     /* ... and it is `<<` */
-    dt_tree *merged; /* map: the value of `<<`, a map or a list of maps; NULL: none */
-    dt_entry *entry; /* items of a list have no key; used again by the next level at this depth */
+    int height;  /* height of the highest node in the collection */
+    bool keyed;  /* for a map: a key has been read, but not its value */
+    bool kept;   /* this key is valid */
+    bool merges; /* this key is `<<` */
+    /* For a map: the value of `<<`, which is a map or a list of maps; NULL: none. */
+    dt_tree *merged;
+    /* Entries of a list have no key; the memory is reused by the next level at this depth. */
+    dt_entry *entry;
     int n, cap;
-    dt_hash_index keys; /* map: of its entries */
+    dt_hash_index keys; /* for a map: index of its entries */
 } level;
 
 typedef struct reader {
     dt_arena *arena;
     dt_yaml text;
     yaml_parser_t yaml;
-    dt_yaml_before before; /* `bracket` is set only to report a syntax error */
+    dt_yaml_before before; /* `bracket` is set only when a syntax error is reported */
     level level[DT_JOB_DEPTH];
     int depth, nodes;
-    size_t bytes; /* bytes of texts, copies included */
+    size_t bytes; /* number of bytes of texts, including copies */
     anchor *anchor;
     int anchors, anchors_cap;
     dt_hash_index anchor_names;
     dt_tree *root;
-    dt_status *faults; /* collected so far */
-    bool incomplete;   /* a fault left something out of the tree */
+    dt_status *faults; /* errors collected so far */
+    bool incomplete;   /* an error left something out of the tree */
     bool ended;
 } reader;
 
 /* ---- limits ---- */
 
-/* Drops all other errors, so that a limit is the only one reported: the others may be due to the
+/* Drops all other errors, so that only the limit is reported, since the others may result from the
  * same attack. */
 static dt_status *too_much(reader *r, dt_status *s) {
     dt_status_free(r->faults);
@@ -97,7 +100,7 @@ static dt_status *count_bytes(reader *r, size_t more, const dt_location *at) {
                                DT_JOB_TEXT >> 20));
 }
 
-/* ---- places of nodes ---- */
+/* ---- source locations of nodes ---- */
 
 static const char *tag_of(const yaml_event_t *e) {
     const yaml_char_t *tag = e->type == YAML_SCALAR_EVENT           ? e->data.scalar.tag
@@ -157,7 +160,8 @@ static dt_entry *add_entry(level *l) {
 }
 
 static void refuse_key(reader *r, dt_status *fault) {
-    r->incomplete |= dt_status_number(fault) != DT_E_DUPLICATE_KEY; /* the first one is kept */
+    /* Of duplicate keys the first one is kept, so the tree is complete. */
+    r->incomplete |= dt_status_number(fault) != DT_E_DUPLICATE_KEY;
     dt_status_append(&r->faults, fault);
     top(r)->keyed = true;
     top(r)->kept = top(r)->merges = false;
@@ -196,7 +200,8 @@ static void put(reader *r, dt_tree *node, int height) {
     if (l && l->height < height) l->height = height;
 }
 
-/* For a key or value that is not known: a key is left out with its value, a value is null. */
+/* Handles a key or value that cannot be read: a key is left out together with its value, and a
+ * value becomes null. */
 static void leave_out(reader *r) {
     level *l = top(r);
     const bool is_key = expects_key(r);
@@ -206,7 +211,7 @@ static void leave_out(reader *r) {
     else put(r, dt_arena_new(r->arena, dt_tree), 0);
 }
 
-/* The entry of that key; NULL: none. */
+/* The entry with that key; NULL: there is none. */
 static const dt_entry *find_entry(const dt_hash_index *keys, const dt_entry *entry,
                                   const char *key) {
     int i = dt_hash_index_first(keys, dt_name_hash(key));
@@ -268,7 +273,7 @@ static int set_anchor(reader *r, const yaml_event_t *e, dt_tree *node) {
     return r->anchors++;
 }
 
-/* A later anchor of the same name hides the earlier one. */
+/* Finds an anchor. If there are several with the name, it is the latest one. */
 static const anchor *find_anchor(const reader *r, const char *name) {
     const dt_hash_index *names = &r->anchor_names;
     int i = dt_hash_index_first(names, dt_name_hash(name));
@@ -343,8 +348,8 @@ static dt_status *open_level(reader *r, const yaml_event_t *e, dt_tree_kind kind
     return NULL;
 }
 
-/* Appends to a node's entries those of a merged mapping that it lacks, with the level's own entry
- * for a key that the level has. */
+/* Appends those entries of a merged mapping whose keys the node does not have yet. For a key that
+ * the level has itself, the level's entry is used. */
 static void merge(const level *l, const dt_tree *map, dt_hash_index *keys) {
     dt_tree *node = l->node;
     for (int i = 0; i < map->n; i++) {
@@ -360,7 +365,7 @@ static void move_entries(reader *r, level *l) {
     dt_tree *node = l->node;
     const dt_tree *merged = l->merged;
     const bool list = merged && merged->kind == DT_TREE_LIST;
-    dt_hash_index keys = {0}; /* keys of the entries that are merged */
+    dt_hash_index keys = {0}; /* index of the entries that were merged */
     int most = l->n + (merged && !list ? merged->n : 0);
     for (int i = 0; list && i < merged->n; i++) most += merged->item[i]->n;
     node->entry = dt_arena_array(r->arena, dt_entry, most);
@@ -411,7 +416,7 @@ static dt_status *take_event(reader *r, const yaml_event_t *e) {
 }
 
 /* Checks that only blanks, comments and "..." follow the document. libyaml does not read the rest,
- * so its length costs nothing. */
+ * so its length does not matter. */
 static dt_status *check_rest(reader *r, yaml_mark_t end) {
     const dt_source *s = r->text.source;
     size_t i = dt_yaml_offset(&r->text, end);
