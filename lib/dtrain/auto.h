@@ -45,16 +45,16 @@ DT_RELEASE_(remote)
  * declares dt_model *m. */
 #define DT_AUTO(type, name) __attribute__((cleanup(dt_release_##type##_))) dt_##type *name = NULL
 
-/* The same, with the call that makes it: DT_LET(resolver, r, dt_tpu_resolver(&r, "sim:v3-8"));
- * Returns from the function as DT_TRY does if the call fails. */
+/* Like DT_AUTO, with the call that creates the handle: DT_LET(resolver, r, dt_tpu_resolver(&r,
+ * "sim:v3-8")); Returns from the function as DT_TRY does if the call fails. */
 #define DT_LET(type, name, call)                                                                   \
     DT_AUTO(type, name);                                                                           \
     DT_TRY(call)
 
 /*
- * A loop over the batches of an iterator. `batch` is a dt_values * of the loop, with one value per
- * replica, that is released after the loop's body. Returns from the function as DT_TRY does if
- * there is no next batch for another reason than the end.
+ * A loop over the batches of an iterator. `batch` is a dt_values * with one value per replica,
+ * which is released after the loop's body. If reading a batch fails, returns from the function as
+ * DT_TRY does.
  *
  *     DT_EACH(batch, it)
  *         DT_TRY(dt_strategy_run(strategy, step, batch, &result));

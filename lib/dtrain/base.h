@@ -42,21 +42,21 @@ typedef struct dt_status dt_status;
         if (((s) = (expression)) != NULL) goto out;                                                \
     } while (0)
 
-DT_API int dt_status_code(const dt_status *s);   /* exit code (sysexits numbers), 0 for NULL */
-DT_API int dt_status_number(const dt_status *s); /* 17 for DT017 */
+DT_API int dt_status_code(const dt_status *s);   /* exit code of sysexits.h; 0 for NULL */
+DT_API int dt_status_number(const dt_status *s); /* the error's number: 17 for DT017 */
 /* "ValueError", "RuntimeError", ...: tf.distribute's kinds */
 DT_API const char *dt_status_kind(const dt_status *s);
 /* the message without source location, number and notes */
 DT_API const char *dt_status_text(const dt_status *s);
-/* the file of its source location; NULL: none */
+/* the name of the file in its source location; NULL: none */
 DT_API const char *dt_status_file(const dt_status *s);
-DT_API int dt_status_line(const dt_status *s);   /* counted from 1; 0: none */
-DT_API int dt_status_column(const dt_status *s); /* in characters, counted from 1; 0: none */
-DT_API const char *dt_status_suggestion(const dt_status *s); /* what to do; NULL: none */
-/* the next error of the list (a job file's faults are reported together), or NULL */
+DT_API int dt_status_line(const dt_status *s);   /* the line, counted from 1; 0: none */
+DT_API int dt_status_column(const dt_status *s); /* column in characters, from 1; 0: none */
+DT_API const char *dt_status_suggestion(const dt_status *s); /* a suggestion; NULL: none */
+/* the next error of a list, or NULL; all errors of a job file are reported together */
 DT_API const dt_status *dt_status_next(const dt_status *s);
-DT_API int dt_status_count(const dt_status *s);    /* errors in the list */
-DT_API char *dt_status_format(const dt_status *s); /* as dt_report prints it; the caller frees it */
+DT_API int dt_status_count(const dt_status *s);    /* the number of errors in the list */
+DT_API char *dt_status_format(const dt_status *s); /* dt_report's text; the caller frees it */
 DT_API void dt_status_free(dt_status *s);          /* frees the whole list; accepts NULL */
 /* Creates an error of your own. `number` is an error number from the catalogue (`dtrain explain`);
  * any other number gives an internal error, exit code 70. */
@@ -69,8 +69,8 @@ DT_API const char *dt_explain(int number);
 /* The entry of names[n] closest to `name` by edit distance, ignoring case, for "did you mean"
  * hints. NULL: none is close. */
 DT_API const char *dt_nearest(const char *name, const char *const *names, int n);
-/* DT129 for a name that means another place than a file of this machine, such as s3://bucket/run,
- * dbfs:/run, me@host:run, C:\run or ~/run. Everything that the library writes goes through it. */
+/* DT129 for a name that does not mean a file on this machine, such as s3://bucket/run, dbfs:/run,
+ * me@host:run, C:\run or ~/run. The library checks every file that it writes with this function. */
 DT_API dt_status *dt_path_check(const char *path) DT_CHECKED;
 /* Whether the character with this Unicode code point must be escaped before it is printed to a
  * terminal or a page: control characters (C0, DEL, C1), line separators, spaces other than ' ', and
@@ -105,7 +105,7 @@ DT_API dt_dtype dt_tensor_dtype(const dt_tensor *t);
 DT_API int dt_tensor_rank(const dt_tensor *t);
 DT_API int64_t dt_tensor_dim(const dt_tensor *t, int axis);
 DT_API int64_t dt_tensor_elements(const dt_tensor *t);
-DT_API const void *dt_tensor_data(const dt_tensor *t); /* lent */
+DT_API const void *dt_tensor_data(const dt_tensor *t); /* the elements, lent */
 /* The value of a tensor with exactly one element, as a double; NaN for other tensors. */
 DT_API double dt_tensor_item(const dt_tensor *t);
 /* Writes an NPY file, readable by numpy.load. An existing file is replaced only when the new one is
@@ -143,7 +143,7 @@ DT_API const char *dt_values_kind(const dt_values *v, const char *name);
  * no such entry. */
 DT_API int dt_values_locals(const dt_values *v, const char *name);
 DT_API bool dt_values_is_per_replica(const dt_values *v, const char *name);
-/* lent; NULL: no such tensor */
+/* the tensor of one replica, lent; NULL: no such tensor */
 DT_API const dt_tensor *dt_values_local(const dt_values *v, const char *name, int replica);
 /* The entry as TensorFlow prints it: the tensor, or "PerReplica:{...}" with one tensor per line.
  * The caller frees the text; NULL: no such entry. */

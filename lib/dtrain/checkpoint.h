@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checkpoints of custom training loops, as with tf.train.Checkpoint and CheckpointManager. A loop
- * that is killed and started again resumes to the same bits as one that ran through, also with
- * another strategy, and also in the middle of an epoch.
+ * that is killed and started again ends with the same bits as one that was not interrupted, even
+ * with another strategy, and even if it was killed in the middle of an epoch.
  */
 #ifndef DTRAIN_CHECKPOINT_H
 #define DTRAIN_CHECKPOINT_H
@@ -12,8 +12,8 @@
 DT_BEGIN_C
 
 /*
- * What a loop must not lose, each object under a name of your choice. Create the same objects and
- * add them by the same names before you restore:
+ * The objects that a loop must not lose, each with a name of your choice. Before you restore,
+ * create the same objects and add them with the same names:
  *
  *     DT_LET(checkpoint, c, dt_checkpoint_create(&c));
  *     DT_TRY(dt_checkpoint_add_model(c, "model", model));
@@ -35,37 +35,39 @@ DT_BEGIN_C
  */
 typedef struct dt_checkpoint dt_checkpoint;
 DT_API dt_status *dt_checkpoint_create(dt_checkpoint **out) DT_CHECKED;
-/* Also unlocks the directory of dt_checkpoint_save. */
+/* Also unlocks the directory that dt_checkpoint_save has locked. */
 DT_API void dt_checkpoint_unref(dt_checkpoint *c);
 
 /*
  * Adds an object; the checkpoint keeps a reference to it. ValueError: the name is taken, is empty,
  * has over 200 bytes or control characters, is not UTF-8, or has a '/'.
  */
-/* The model's weights, and if it is compiled the state of its optimizer. The weights of a
- * checkpoint with a single model can be used wherever those of a run can: dt_model_load, `dtrain
- * evaluate --ckpt`, `init_from`. */
+/* Adds the model's weights and, if the model is compiled, the state of its optimizer. The weights
+ * of a checkpoint with a single model can be used wherever those of a run can: dt_model_load,
+ * `dtrain evaluate --ckpt`, `init_from`. */
 DT_API dt_status *dt_checkpoint_add_model(dt_checkpoint *c, const char *name,
                                           dt_model *m) DT_CHECKED;
-/* The optimizer's state. The variables that it updates must be in the checkpoint, too, in a model
- * or by themselves. */
+/* Adds the optimizer's state. The variables that it updates must be in the checkpoint, too, as part
+ * of a model or added separately. */
 DT_API dt_status *dt_checkpoint_add_optimizer(dt_checkpoint *c, const char *name,
                                               dt_optimizer *o) DT_CHECKED;
-/* All copies. Where there is another number of replicas, the copies of a SyncOnReadVariable are
- * combined by the aggregation that it was saved with: a plain variable gets their sum or mean, and
- * of several copies with SUM the first gets the sum and the others 0. InvalidArgumentError when it
- * is restored: copies that differ and have no aggregation. */
+/* Adds all copies of a variable. If the number of replicas is different when they are restored, the
+ * copies of a SyncOnReadVariable are combined by the aggregation that it was saved with. A plain
+ * variable gets their sum or mean; with SUM and several copies, the first copy gets the sum and the
+ * others get 0. Restoring fails with InvalidArgumentError if copies differ and have no
+ * aggregation. */
 DT_API dt_status *dt_checkpoint_add_variable(dt_checkpoint *c, const char *name,
                                              dt_variable *v) DT_CHECKED;
-/* A number of yours, such as the steps done. *counter must outlive the checkpoint. */
+/* Adds a number of your own, such as the number of steps done. *counter must outlive the
+ * checkpoint. */
 DT_API dt_status *dt_checkpoint_add_counter(dt_checkpoint *c, const char *name,
                                             int64_t *counter) DT_CHECKED;
 /*
- * The position of an iterator, for loops with a single one, such as over endless data; and the
- * position of a distributed data set, for loops with an iterator per epoch. A data set is where its
- * newest iterator is. When that has reached its end or was released, it is at the beginning of the
- * next epoch. Restoring puts the iterator there; a data set's newest iterator or, if it has none
- * that has not ended, its next one.
+ * Add the position of an iterator if a loop has a single one, such as over endless data; add the
+ * position of a distributed data set if it has an iterator for each epoch. The position of a data
+ * set is that of its newest iterator. If that has ended or was released, it is the beginning of the
+ * next epoch. Restoring moves the iterator to the saved position. For a data set, it moves the
+ * newest iterator or, if all have ended, the next one to be created.
  *
  * Restoring a position reads a job's data set from there. A pipeline is read from the beginning of
  * the iteration and calls its functions again; they must depend on their element alone. The last
@@ -75,38 +77,39 @@ DT_API dt_status *dt_checkpoint_add_iterator(dt_checkpoint *c, const char *name,
                                              dt_iterator *it) DT_CHECKED;
 DT_API dt_status *dt_checkpoint_add_data(dt_checkpoint *c, const char *name,
                                          dt_dist_dataset *data) DT_CHECKED;
-/* The epochs that are done: how many iterators have been created, without the newest one if it has
+/* The number of epochs done: how many iterators were created, not counting the newest one if it has
  * not ended. */
 DT_API int64_t dt_dist_dataset_epoch(const dt_dist_dataset *data);
 
 /*
- * Saves everything that was added as `dir`/ckpt/step-NNNNNNNN, in the format of runs, which `dtrain
- * ckpt` reads, and deletes all but the newest max_to_keep checkpoints of `dir`; 0 means 3. `step`
- * is the number of the checkpoint, usually the steps done; an existing one is replaced. A process
- * that is killed at any time leaves the checkpoints before it, or the new one, complete. The
- * directory is created, and locked from the first call on until the last reference is released or
- * another directory is used. The newest checkpoint is the one that was saved last, also if you
- * restore an older one and go on from there. Errors: UnavailableError: another process or
- * checkpoint object uses the directory. InvalidArgumentError: a weight or the state of an optimizer
- * is not finite; an optimizer updates a variable that is not in the checkpoint; an iterator was
- * released and replaced by a newer one of its data set.
+ * Saves everything that was added, as `dir`/ckpt/step-NNNNNNNN, in the format of runs, which
+ * `dtrain ckpt` can read. Then deletes all but the newest max_to_keep checkpoints of `dir`; 0 means
+ * 3. `step` is the number of the checkpoint, usually the number of steps done; an existing
+ * checkpoint with that number is replaced. If the process is killed at any time, earlier
+ * checkpoints are complete, and the new one is either complete or missing. The directory is
+ * created, and locked from the first call on until the last reference is released or another
+ * directory is used. The newest checkpoint is the one that was saved last, even if you restore an
+ * older one and continue from there. Errors: UnavailableError: another process or checkpoint object
+ * uses the directory. InvalidArgumentError: a weight or the state of an optimizer is not finite; an
+ * optimizer updates a variable that is not in the checkpoint; an iterator was released and replaced
+ * by a newer one of its data set.
  */
 DT_API dt_status *dt_checkpoint_save(dt_checkpoint *c, const char *dir, int64_t step,
                                      int max_to_keep) DT_CHECKED;
 /*
- * The newest checkpoint of `dir` whose files are complete and unchanged: *path is the caller's to
- * free, NULL if there is none. Damaged ones are passed over; *skipped, a list of errors that the
- * caller frees, says which and why, and is NULL if there were none. `skipped` may be NULL.
- * DataLossError: there are checkpoints, but all are damaged.
+ * Finds the newest checkpoint of `dir` whose files are complete and unchanged. The caller frees
+ * *path; NULL: there is none. Damaged checkpoints are skipped. *skipped, a list of errors that the
+ * caller frees, says which and why; NULL: none was skipped. `skipped` may be NULL. DataLossError:
+ * there are checkpoints, but all are damaged.
  */
 DT_API dt_status *dt_checkpoint_latest(const char *dir, char **path,
                                        dt_status **skipped) DT_CHECKED;
 /*
- * Puts everything back as it was saved in the checkpoint directory `path`, under any strategy. NULL
- * does nothing, so that the result of dt_checkpoint_latest can be passed as it is. On an error no
- * value has changed. InvalidArgumentError: the checkpoint has other names than were added, weights
- * have other shapes or dtypes, or the data is not as it was. DataLossError: the files are damaged.
- * NotFoundError: there is no such directory.
+ * Restores everything as it was saved in the checkpoint directory `path`, with any strategy. NULL
+ * does nothing, so that you can pass the result of dt_checkpoint_latest unchecked. After an error,
+ * no value has changed. InvalidArgumentError: the checkpoint has other names than were added,
+ * weights have other shapes or dtypes, or the data has changed. DataLossError: the files are
+ * damaged. NotFoundError: there is no such directory.
  */
 DT_API dt_status *dt_checkpoint_restore(dt_checkpoint *c, const char *path) DT_CHECKED;
 

@@ -14,7 +14,7 @@ DT_BEGIN_C
 
 /* ---- parameter servers ---- */
 
-/* Into how many shards a variable is divided, along its first dimension: FixedShardsPartitioner,
+/* How a variable is divided into shards along its first dimension: FixedShardsPartitioner,
  * MinSizePartitioner, MaxSizePartitioner. */
 typedef enum dt_partitioner_kind {
     DT_PARTITION_NONE,
@@ -23,23 +23,26 @@ typedef enum dt_partitioner_kind {
     DT_PARTITION_MAX_SIZE
 } dt_partitioner_kind;
 typedef struct dt_parameter_server_options {
-    int workers;           /* processes, 1 to 64; 0: one */
-    int parameter_servers; /* threads that send weights and receive gradients, 1 to 16; 0: one */
+    int workers; /* number of worker processes, 1 to 64; 0: one */
+    /* Number of threads that send weights and receive gradients, 1 to 16; 0: one. */
+    int parameter_servers;
     dt_partitioner_kind partitioner;
-    /* FIXED: of each variable; MIN_SIZE, MAX_SIZE: at most, 0: the reference's default, 1 and no
-     * limit */
+    /* number of shards of a variable: for FIXED, exactly; for MIN_SIZE and MAX_SIZE, at most. 0:
+     * TensorFlow's default, which is 1, or no limit */
     int64_t shards;
-    int64_t shard_bytes; /* MIN_SIZE: at least, 0: 262144; MAX_SIZE: at most */
-    /* with limit_staleness: updates of others between the pull of a function's variables and its
-     * own update */
+    /* Size of a shard in bytes: for MIN_SIZE, at least, 0: 262144; for MAX_SIZE, at most. */
+    int64_t shard_bytes;
+    /* with limit_staleness: how many updates by other functions are allowed between the time when a
+     * function gets its variables and its own update */
     int64_t max_staleness;
     bool limit_staleness;
-    bool elastic; /* start another worker in the place of one that is lost */
-    /* seconds after which the function of a worker that does not answer is given to another; 0:
-     * 60 */
+    bool elastic; /* start a new worker in place of one that is lost */
+    /* number of seconds without an answer after which a worker's function is given to another
+     * worker; 0: 60 */
     double timeout;
-    /* HOST:PORT of each task of type ps, where dt_server_join runs, up to a NULL; NULL: those of
-     * TF_CONFIG, or none, and the variables stay in this process */
+    /* the address HOST:PORT of each task of type ps, where dt_server_join runs, ending with NULL.
+     * NULL: the addresses are those of TF_CONFIG; if it has none, the variables stay in this
+     * process */
     const char *const *ps;
     double start_timeout; /* seconds to wait for these tasks; 0: 300 */
 } dt_parameter_server_options;
@@ -48,18 +51,21 @@ typedef struct dt_parameter_server_options {
  * worker. ValueError: a number out of range, or TF_CONFIG says that this process is not the chief.
  *
  * If the cluster has tasks of type ps, they have the variables of scheduled functions and their
- * optimizer's state from the first call of schedule on: whole ones or shards, dealt in turn. One
- * stays whole if an update of one row needs the others. Each task updates its own. Reading a
- * variable fetches it, setting it sends it. With global_clipnorm, the first task has all. The tasks
- * end with the strategy. Calls that need a task that is lost fail with UnavailableError.
+ * optimizer's state from the first call of schedule on: whole variables or shards of them,
+ * distributed in turn. A variable stays whole if the update of a row needs other rows. Each task
+ * updates its own variables. Reading a variable fetches it, and setting it sends it. With
+ * global_clipnorm, the first task has all variables. The tasks end with the strategy. A call that
+ * needs a lost task fails with UnavailableError.
  */
 DT_API dt_status *
 dt_parameter_server_strategy(dt_strategy **out,
                              const dt_parameter_server_options *options) DT_CHECKED;
 typedef struct dt_server_options {
-    const char *address; /* HOST:PORT of this process; NULL: that of its task in TF_CONFIG */
-    /* seconds: half of the silence after which the coordinator counts as lost, 0: 60; to wait for
-     * the coordinator at the start and while it pauses, 0: 300 */
+    /* The address HOST:PORT of this process; NULL: that of its task in TF_CONFIG. */
+    const char *address;
+    /* in seconds. timeout: the coordinator is considered lost after twice this time without a
+     * message; 0: 60. start_timeout: how long to wait for the coordinator at the start and while it
+     * pauses; 0: 300 */
     double timeout, start_timeout;
 } dt_server_options;
 /*
@@ -70,66 +76,71 @@ typedef struct dt_server_options {
  * UnavailableError: the coordinator is lost, or did not come.
  */
 DT_API dt_status *dt_server_join(const dt_server_options *options) DT_CHECKED;
-/* The shards into which the strategy's partitioner divides a variable; rows[i] of the first n of
- * them (may be NULL). 0: the strategy has no parameter server. */
+/* The number of shards into which the strategy's partitioner divides a variable; 0: the strategy
+ * has no parameter server. rows[i] (rows may be NULL) becomes the number of rows of each of the
+ * first n shards. */
 DT_API int dt_strategy_shards(const dt_strategy *s, const dt_variable *v, int64_t *rows, int n);
 
 /* ---- the coordinator ---- */
 
 typedef struct dt_coordinator dt_coordinator; /* ClusterCoordinator */
-typedef struct dt_per_worker dt_per_worker;   /* PerWorkerValues: what each worker has of its own */
-typedef struct dt_remote dt_remote;           /* RemoteValue: what a scheduled function returns */
+/* PerWorkerValues: values that each worker has for itself. */
+typedef struct dt_per_worker dt_per_worker;
+typedef struct dt_remote dt_remote; /* RemoteValue: what a scheduled function returns */
 
 /* Creates the coordinator of a parameter server strategy, which it keeps. ValueError: any other
- * strategy. The calls below belong to one thread. Workers are forked by calls of
- * dt_coordinator_schedule: by the first one, and by those with a function, a shape of arguments or
- * a dt_per_worker that is new. Make these calls before your program starts threads, and before
- * others wait for locks. */
+ * strategy. The calls below belong to one thread. Calls of dt_coordinator_schedule fork workers:
+ * the first call, and every call with a new function, a new shape of arguments or a new
+ * dt_per_worker. Make these calls before your program starts threads, and before other threads wait
+ * for locks. */
 DT_API dt_status *dt_coordinator_create(dt_coordinator **out, dt_strategy *strategy) DT_CHECKED;
 /* Ends the workers. Functions that have not finished are cancelled. */
 DT_API void dt_coordinator_unref(dt_coordinator *c);
-DT_API const dt_strategy *dt_coordinator_strategy(const dt_coordinator *c); /* lent */
+DT_API const dt_strategy *dt_coordinator_strategy(const dt_coordinator *c); /* its strategy, lent */
 
-/* create_per_worker_dataset: each worker calls fn for a data set of its own; the context says which
- * of how many workers it is. A function that is scheduled with it gets its worker's next element as
- * arguments, so repeat data sets for as long as you schedule functions. fn is called in this
- * process, too, for the shapes. A worker that is started again begins its data set anew. */
+/* create_per_worker_dataset: each worker calls fn, which creates the worker's data set; the context
+ * has the worker's number and the number of workers. A function that is scheduled with it gets its
+ * worker's next element as arguments, so repeat data sets for as long as you schedule functions. fn
+ * is called in this process as well, to find the shapes. A worker that is started again reads its
+ * data set from the beginning. */
 DT_API dt_status *dt_coordinator_per_worker_dataset(dt_coordinator *c, dt_dataset_fn fn, void *user,
                                                     dt_per_worker **out) DT_CHECKED;
 /* create_per_worker_resource: each worker calls fn, which sets named values, once. Functions that
- * are scheduled with it get them as arguments. replica_id_in_sync_group says which of how many
- * workers it is. fn is called in this process, too, for the shapes. */
+ * are scheduled with it get them as arguments. replica_id_in_sync_group is the worker's number. fn
+ * is called in this process as well, to find the shapes. */
 DT_API dt_status *dt_coordinator_per_worker_values(dt_coordinator *c, dt_value_fn fn, void *user,
                                                    dt_per_worker **out) DT_CHECKED;
 DT_API void dt_per_worker_unref(dt_per_worker *p);
 
 enum { DT_MOST_PER_WORKER = 4 };
 typedef struct dt_closure_arguments {
-    const dt_values *values;                       /* the same for any worker, copied; NULL: none */
-    dt_per_worker *per_worker[DT_MOST_PER_WORKER]; /* the worker's own; up to the first NULL */
+    /* Arguments that are the same for any worker, copied; NULL: none. */
+    const dt_values *values;
+    /* Arguments from each worker's own values, up to the first NULL. */
+    dt_per_worker *per_worker[DT_MOST_PER_WORKER];
 } dt_closure_arguments;
 /*
  * schedule: a worker will run the function, and this call does not wait for it. Every function is
- * run, if need be again by another worker when its own is lost, and what it does to variables is
- * done exactly once. It sees the variables as they were when it was given to the worker. What it
- * assigns and what dt_optimizer_apply changes is computed with the values of the moment when its
- * result arrives. A function changes each variable at most once. *remote (may be NULL) becomes the
- * value that it returns; arguments may be NULL.
+ * run; if its worker is lost, another worker runs it again. Its changes to variables are made
+ * exactly once. The function gets the variables as they were when it was given to the worker.
+ * Assignments and the changes of dt_optimizer_apply are computed with the values at the time when
+ * its result arrives. A function changes each variable at most once. *remote (may be NULL) becomes
+ * the value that it returns; arguments may be NULL.
  *
  * If a function scheduled before has failed, schedule, join and done return its error: functions
- * that no worker had begun are then cancelled, those that run have ended, and nothing of this call
- * is scheduled. UnavailableError: all workers are lost; what is not finished is cancelled.
+ * that no worker had begun are then cancelled, running ones have ended, and this call schedules
+ * nothing. UnavailableError: all workers are lost; unfinished functions are cancelled.
  */
 DT_API dt_status *dt_coordinator_schedule(dt_coordinator *c, dt_function *f,
                                           const dt_closure_arguments *arguments,
                                           dt_remote **remote) DT_CHECKED;
-/* join: waits until all scheduled functions have finished. Results are taken in by this call,
- * schedule, done and fetch, so a loop ends with it. */
+/* join: waits until all scheduled functions have finished. Results are processed only by this call,
+ * schedule, done and fetch, so end your loop with it. */
 DT_API dt_status *dt_coordinator_join(dt_coordinator *c) DT_CHECKED;
 /* done: whether all scheduled functions have finished. Does not wait. */
 DT_API dt_status *dt_coordinator_done(dt_coordinator *c, bool *done) DT_CHECKED;
 
-/* fetch, RemoteValue.get: waits for the function and gives what it returned. CancelledError: it was
+/* fetch, RemoteValue.get: waits for the function and returns its result. CancelledError: it was
  * cancelled; its own error, if it failed. */
 DT_API dt_status *dt_remote_fetch(dt_remote *r, dt_values **out) DT_CHECKED;
 typedef enum dt_remote_state {
@@ -138,24 +149,26 @@ typedef enum dt_remote_state {
     DT_REMOTE_FAILED,
     DT_REMOTE_CANCELLED
 } dt_remote_state;
-/* as far as the coordinator has taken in results */
+/* the state of a scheduled function, according to the results that the coordinator has processed */
 DT_API dt_remote_state dt_remote_state_of(const dt_remote *r);
-/* updates between the pull of its variables and its own update; -1: not finished, or no update */
+/* the number of updates between the time when the function got its variables and its own update;
+ * -1: not finished, or no update */
 DT_API int64_t dt_remote_staleness(const dt_remote *r);
 DT_API void dt_remote_unref(dt_remote *r);
 
-/* What became of workers and functions since the coordinator was created. */
+/* Counts of workers and functions since the coordinator was created. */
 enum { DT_STALENESS_BINS = 65 };
 typedef struct dt_coordinator_counts {
-    int workers; /* that are there; 0 before the first function is scheduled */
+    int workers; /* number of workers that exist; 0 before the first function is scheduled */
     int64_t workers_lost;
     int64_t finished, failed, cancelled;
-    int64_t again;   /* given to a second worker */
-    int64_t dropped; /* results that came after another worker's */
-    /* updates by their staleness; the last bin counts all that were older */
+    int64_t again; /* number of functions that were given to a second worker */
+    /* Number of results that came after another worker's result for the same function. */
+    int64_t dropped;
+    /* numbers of updates by their staleness; the last bin counts all with a larger staleness */
     int64_t staleness[DT_STALENESS_BINS];
 } dt_coordinator_counts;
-/* False, and *out is all 0: no coordinator. */
+/* False if there is no coordinator; then *out is all 0. */
 DT_API bool dt_coordinator_count(const dt_coordinator *c, dt_coordinator_counts *out);
 
 DT_END_C

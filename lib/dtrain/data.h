@@ -18,15 +18,15 @@ typedef struct dt_dataset dt_dataset;
  * x.npy, label: y.npy}, global_batch_size: 64}". */
 DT_API dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...) DT_CHECKED
     DT_FORMAT(2, 3);
-/* The same for examples in memory: single tensors of shape (examples, ...), which the data set
- * shares. Keys as above without `format` and the parts: "{global_batch_size: 64, shuffle: true}";
- * validation_split sets examples aside. InvalidArgumentError: the tensors differ in their number of
- * examples. */
+/* Opens a data set of examples in memory: single tensors of shape (examples, ...), which the data
+ * set shares. Keys as above without `format` and the parts: "{global_batch_size: 64, shuffle:
+ * true}"; validation_split sets examples aside. InvalidArgumentError: the tensors differ in their
+ * number of examples. */
 DT_API dt_status *dt_dataset_from_values(dt_dataset **out, const dt_values *examples,
                                          const char *format, ...) DT_CHECKED DT_FORMAT(3, 4);
 DT_API void dt_dataset_unref(dt_dataset *d);
-DT_API int64_t dt_dataset_examples(const dt_dataset *d);   /* of the training part */
-DT_API int64_t dt_dataset_batch_size(const dt_dataset *d); /* global */
+DT_API int64_t dt_dataset_examples(const dt_dataset *d);   /* number of training examples */
+DT_API int64_t dt_dataset_batch_size(const dt_dataset *d); /* the global batch size */
 
 typedef struct dt_dist_dataset dt_dist_dataset;
 typedef struct dt_iterator dt_iterator;
@@ -53,10 +53,10 @@ typedef struct dt_input_options {
     dt_rebatch rebatch;
     /* DT_PER_REPLICA: for dt_strategy_distribute_datasets_from_function only */
     dt_replication_mode replication_mode;
-    /* virtual workers, among which the replicas are divided evenly; 0: the strategy's own */
+    /* virtual workers, among which the replicas are divided evenly; 0: the number of workers of the
+     * strategy */
     int workers;
-    /* AUTO with fewer files than workers is an error, as with FILE; otherwise it falls back to
-     * DATA */
+    /* with AUTO and fewer files than workers: fail, as FILE does; otherwise AUTO uses DATA */
     bool no_fallback;
 } dt_input_options;
 /*
@@ -74,13 +74,13 @@ typedef struct dt_input_options {
 DT_API dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data,
                                                  const dt_input_options *options,
                                                  dt_dist_dataset **out) DT_CHECKED;
-/* The input pipeline that a function is called for. */
+/* The context in which a function creates an input pipeline. */
 typedef struct dt_input_context {
-    /* the number of workers (or replicas), and which one this is, from 0 */
+    /* the number of workers (or replicas), and the number of this one, from 0 */
     int num_input_pipelines, input_pipeline_id;
     int num_replicas_in_sync;
 } dt_input_context;
-/* global_batch_size / num_replicas_in_sync; an error if it does not divide evenly. */
+/* global_batch_size / num_replicas_in_sync. An error if it is not an integer. */
 DT_API dt_status *dt_input_context_per_replica_batch_size(const dt_input_context *c,
                                                           int64_t global_batch_size,
                                                           int64_t *out) DT_CHECKED;
@@ -128,7 +128,7 @@ typedef struct dt_spec {
     const char *name; /* lent by the data set */
     dt_dtype dtype;
     int rank;
-    int64_t shape[8]; /* -1: unknown, or different between elements */
+    int64_t shape[8]; /* -1: the size is unknown, or differs between elements */
 } dt_spec;
 DT_API int dt_dataset_components(const dt_dataset *d);
 /* element_spec: component i; false: no such component. For a distributed data set, the components
@@ -139,8 +139,8 @@ DT_API bool dt_dist_dataset_element_spec(const dt_dist_dataset *d, int i, dt_spe
 #define DT_INFINITE_CARDINALITY (-1)
 #define DT_UNKNOWN_CARDINALITY (-2)
 DT_API int64_t dt_dataset_cardinality(const dt_dataset *d);
-/* The number of rows of each element if it is known without reading, otherwise -1. An error if
- * elements are scalars. */
+/* The number of rows of each element if it is known without reading, otherwise -1. It is an error
+ * if elements are scalars. */
 DT_API dt_status *dt_dataset_static_batch_size(const dt_dataset *d, int64_t *size) DT_CHECKED;
 /* Iterates a data set that is not distributed; each component is a single tensor. */
 DT_API dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d) DT_CHECKED;
@@ -151,8 +151,8 @@ DT_API dt_status *dt_dataset_range(dt_dataset **out, int64_t start, int64_t stop
                                    int64_t step) DT_CHECKED;
 DT_API dt_status *dt_dataset_from_tensors(dt_dataset **out, const dt_values *v) DT_CHECKED;
 DT_API dt_status *dt_dataset_from_tensor_slices(dt_dataset **out, const dt_values *v) DT_CHECKED;
-/* File names, sorted, from names and shell patterns. An error: a pattern that matches nothing, or
- * an incomplete set of shards. */
+/* File names, sorted, from names and shell patterns. It is an error if a pattern matches nothing,
+ * or if a set of shards is incomplete. */
 DT_API dt_status *dt_dataset_list_files(dt_dataset **out, const char *const *patterns,
                                         int n) DT_CHECKED;
 /* The records of the files listed by `names`, each a vector of bytes (uint8). The checksums of
@@ -161,7 +161,7 @@ typedef enum dt_file_kind { DT_TFRECORD, DT_TEXT_LINES, DT_FIXED_LENGTH } dt_fil
 typedef struct dt_file_options {
     dt_file_kind kind;
     int64_t record_bytes, header_bytes, footer_bytes; /* for DT_FIXED_LENGTH */
-    /* files that are read in turn, and records from each at a time; 0: 1 */
+    /* how many files are read in turn, and how many records from each at a time; 0: 1 */
     int64_t cycle_length, block_length;
 } dt_file_options;
 DT_API dt_status *dt_dataset_read_files(dt_dataset **out, const dt_dataset *names,
@@ -187,7 +187,8 @@ DT_API dt_status *dt_dataset_padded_batch(dt_dataset **out, const dt_dataset *in
 DT_API dt_status *dt_dataset_unbatch(dt_dataset **out, const dt_dataset *in) DT_CHECKED;
 /*
  * Regroups the rows of all elements into batches of sizes[0], sizes[1], ..., sizes[n - 1] rows,
- * repeatedly; or (even) divides each element into n parts, the first ones with ceil(rows / n) rows.
+ * repeatedly. With `even`, divides each element into n parts instead, the first ones with ceil(rows
+ * / n) rows.
  */
 DT_API dt_status *dt_dataset_rebatch(dt_dataset **out, const dt_dataset *in, const int64_t *sizes,
                                      int n, bool drop_remainder) DT_CHECKED;
@@ -204,14 +205,15 @@ DT_API dt_status *dt_dataset_skip(dt_dataset **out, const dt_dataset *in, int64_
  * seed and, with reshuffle_each_iteration, the iteration. */
 DT_API dt_status *dt_dataset_shuffle(dt_dataset **out, const dt_dataset *in, int64_t buffer_size,
                                      uint64_t seed, bool reshuffle_each_iteration) DT_CHECKED;
-/* As num_shards: the position at which the auto-shard policy HINT applies the worker's share. */
+/* In place of num_shards: marks the position at which the auto-shard policy HINT takes the worker's
+ * share. */
 #define DT_SHARD_HINT (-1)
 DT_API dt_status *dt_dataset_shard(dt_dataset **out, const dt_dataset *in, int64_t num_shards,
                                    int64_t index) DT_CHECKED;
 DT_API dt_status *dt_dataset_concatenate(dt_dataset **out, const dt_dataset *first,
                                          const dt_dataset *second) DT_CHECKED;
 /* Combines elements side by side, until the shortest data set ends. Components are "0", "1", ...,
- * or "0/name". For enumerate, "0" is the counter. */
+ * or "0/name". In enumerate, "0" is the counter. */
 DT_API dt_status *dt_dataset_zip(dt_dataset **out, const dt_dataset *const *in, int n) DT_CHECKED;
 DT_API dt_status *dt_dataset_enumerate(dt_dataset **out, const dt_dataset *in,
                                        int64_t start) DT_CHECKED;
@@ -229,7 +231,7 @@ typedef dt_status *(*dt_map_fn)(const dt_values *element, void *user, dt_values 
 typedef struct dt_map_options {
     dt_map_fn fn;
     void *user;
-    const dt_spec *spec; /* [n_spec] of the results; NULL: the same as the input's */
+    const dt_spec *spec; /* [n_spec] the components of the results; NULL: those of the input */
     int n_spec;
 } dt_map_options;
 DT_API dt_status *dt_dataset_map(dt_dataset **out, const dt_dataset *in,
@@ -240,7 +242,7 @@ typedef dt_status *(*dt_expand_fn)(const dt_values *element, void *user, dt_data
 typedef struct dt_interleave_options {
     dt_expand_fn fn;
     void *user;
-    const dt_spec *spec; /* [n_spec] of the elements of these data sets */
+    const dt_spec *spec; /* [n_spec] the components of the elements of these data sets */
     int n_spec;
     int64_t cycle_length, block_length; /* 0 means 1, which is flat_map */
 } dt_interleave_options;
@@ -257,17 +259,18 @@ DT_API dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const cha
 
 /* One worker's share of a data set. */
 typedef struct dt_input_share {
-    int workers, replicas, worker; /* workers in all, replicas of each, and which worker, from 0 */
-    dt_input_options options;      /* auto_shard_policy, rebatch and no_fallback are used */
+    /* Number of workers, replicas of each worker, and the number of this worker, from 0. */
+    int workers, replicas, worker;
+    dt_input_options options; /* only auto_shard_policy, rebatch and no_fallback are used */
 } dt_input_share;
-/* The worker's share of the elements (auto_shard, which ignores `replicas`), or that share also
- * divided for its replicas (for_worker). */
+/* auto_shard: the worker's share of the elements (`replicas` is ignored). for_worker: that share,
+ * divided into the parts of the worker's replicas. */
 DT_API dt_status *dt_dataset_auto_shard(dt_dataset **out, const dt_dataset *in,
                                         const dt_input_share *share) DT_CHECKED;
 DT_API dt_status *dt_dataset_for_worker(dt_dataset **out, const dt_dataset *in,
                                         const dt_input_share *share) DT_CHECKED;
-/* Fills sizes[workers * replicas] with the rows of a worker's successive tiles for this global
- * batch size. */
+/* Sets sizes[workers * replicas] to the numbers of rows in a worker's successive tiles, for a
+ * global batch size. */
 DT_API dt_status *dt_batch_sizes_for_worker(int64_t global_batch_size, const dt_input_share *share,
                                             int64_t *sizes) DT_CHECKED;
 

@@ -11,7 +11,7 @@ DT_BEGIN_C
 
 /* ---- jobs ---- */
 
-/* A job file that has been read and checked: types, shapes, placement. Its data is not open yet. */
+/* A job file whose types, shapes and placement have been checked. Its data is not open yet. */
 typedef struct dt_job dt_job;
 /* What a job is opened for. This decides which sections it must have: evaluate needs no `fit`;
  * predict and topology need no `compile` either. For a plan, the job may use features that cannot
@@ -29,49 +29,51 @@ typedef struct dt_job_source {
     const char *const *overrides; /* "key.path=value" */
     int n_overrides;
     dt_purpose purpose;
-    const char *backend; /* "cpu", "pjrt": in place of the job's; NULL: the job's */
-    const char *plugin;  /* pjrt: path of the plug-in, likewise; alone it means pjrt */
-    /* only to look at: a plug-in that the job or the environment names stays closed, and what
-     * would compute does so on cpu. Implied for PLAN and TOPOLOGY; not where `plugin` is set */
+    const char *backend; /* a back end that replaces the job's: "cpu", "pjrt"; NULL: the job's */
+    /* Path of a PJRT plug-in that replaces the job's; without `backend` it selects pjrt; NULL: the
+     * job's. */
+    const char *plugin;
+    /* open the job only for inspection: a plug-in that the job or the environment names is not
+     * opened, and the back end is cpu. Always so for PLAN and TOPOLOGY, never if `plugin` is set */
     bool inspect;
     /* has_rank: `rank` is the number of this process among the workers of the job's
-     * cluster_resolver, from 0 on; otherwise DTRAIN_RANK is */
+     * cluster_resolver, from 0 on; otherwise DTRAIN_RANK has this number */
     bool has_rank;
     int rank;
 } dt_job_source;
-/* all faults of the file are reported together */
+/* All errors of the file are reported together. */
 DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source) DT_CHECKED;
 DT_API void dt_job_unref(dt_job *j);
 DT_API const char *dt_job_name(const dt_job *j);
 /* The name of the i-th metric that fit reports, lent: "loss", "accuracy", ..., then with validation
  * data "val_loss", ..., and "learning_rate" if callbacks change it. NULL: past the last. */
 DT_API const char *dt_job_metric(const dt_job *j, int i);
-/* The number of folds of a job that trains a model for each (dataset.validation_folds without
- * dataset.fold), which dt_sweep_open does; 0: the job has one model. */
+/* The number of folds if the job trains a model for each fold (dataset.validation_folds without
+ * dataset.fold), as dt_sweep_open does; 0: the job trains one model. */
 DT_API int dt_job_folds(const dt_job *j);
 /* Opens the data too and checks it against the model, and also the weights that training would
  * start from. */
 DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;
-/* Decodes every example of data whose examples have to be decoded, such as pictures, and reports
- * all that cannot be, also those that `on_error: skip` leaves out. At most 1,000 are listed. */
+/* Decodes every example if examples have to be decoded, such as pictures. Reports all that cannot
+ * be decoded, even those that `on_error: skip` leaves out. At most 1,000 are listed. */
 DT_API dt_status *dt_job_check_examples(dt_job *j) DT_CHECKED;
-/* Warnings about a job that is valid, one a line: an output that does not give what its loss
- * expects, for example. "" if there are none. The caller frees *text. Warnings that need the data
- * come as events of fit and evaluate. */
+/* Warnings about a valid job, one per line, for example that an output does not yield what its loss
+ * expects. "" if there are none. The caller frees *text. Warnings that need the data come as events
+ * of fit and evaluate. */
 DT_API dt_status *dt_job_warnings(dt_job *j, char **text) DT_CHECKED;
 /* For images that `partition` splits by rows and columns: the tile of each logical device, layer by
- * layer, and what it receives from its neighbours. A line, too, where the number of replicas is
- * that of the devices of a plug-in that stays closed. "" if there is nothing to say. The caller
- * frees *text. */
+ * layer, and what it receives from its neighbours. If the number of replicas is that of the devices
+ * of a plug-in that is not opened, a line says so. "" if there is nothing to say. The caller frees
+ * *text. */
 DT_API dt_status *dt_job_partition_text(dt_job *j, char **text) DT_CHECKED;
 
 typedef enum dt_kernels {
-    /* the job's own setting; without one OWN, or LIBRARIES where the processor has no FMA */
+    /* the job's setting; without one, OWN, or LIBRARIES if the processor has no FMA */
     DT_KERNELS_AUTO,
     DT_KERNELS_OPENBLAS,
     DT_KERNELS_ONEDNN,
-    DT_KERNELS_OWN, /* dtrain's own loops: the same bits on every processor */
-    /* oneDNN where it is installed, else OWN; without FMA, else OpenBLAS */
+    DT_KERNELS_OWN, /* dtrain's own loops, which yield the same bits on every processor */
+    /* oneDNN if it is installed, otherwise OWN; on a processor without FMA, OpenBLAS instead */
     DT_KERNELS_LIBRARIES
 } dt_kernels;
 typedef enum dt_resume {
@@ -84,42 +86,43 @@ typedef enum dt_resume {
 /* The job's own `resume` setting; DT_RESUME_AUTO if it has none. */
 DT_API dt_resume dt_job_resume(const dt_job *j);
 
-/* The number of this process among the workers that a launcher started for the job; 0: the first
- * one, which writes and reports, or the only one. */
+/* The number of this process among the workers that a launcher started for the job; 0: it is the
+ * only worker, or the first one, which writes and reports. */
 DT_API int dt_job_worker(const dt_job *j);
 
 /* ---- explained evaluations ---- */
 
 /*
- * What evaluate finds out about an output besides its metrics: which classes are confused, at which
- * threshold a classifier of two classes should decide, how large the errors of a regression are,
- * and which examples are worst. The names of the numbers are scikit-learn's.
+ * What evaluate reports about an output in addition to its metrics: which classes are confused, at
+ * which threshold a classifier of two classes should decide, how large the errors of a regression
+ * are, and which examples are worst. The names of the numbers are scikit-learn's.
  *
  * Every example counts once: sample weights do not matter here. Numbers are the same for any number
  * of workers and replicas.
  */
 
-/* What an output was measured as. */
+/* The kind of values that an output was evaluated as. */
 typedef enum dt_explained_as {
-    DT_EXPLAINED_CLASSES, /* one class of several is right; the one with the highest score counts */
-    DT_EXPLAINED_BINARY,  /* the same for two classes: the second one is predicted above 0.5 */
-    DT_EXPLAINED_LABELS,  /* independent labels, each predicted above 0.5 */
-    DT_EXPLAINED_VALUES   /* numbers */
+    /* Classes, of which exactly one is right; the one with the highest score is predicted. */
+    DT_EXPLAINED_CLASSES,
+    DT_EXPLAINED_BINARY, /* two classes; the second one is predicted above 0.5 */
+    DT_EXPLAINED_LABELS, /* independent labels, each predicted above 0.5 */
+    DT_EXPLAINED_VALUES  /* plain numbers */
 } dt_explained_as;
 
-/* Of a class, or of a label; 0 where a quotient has no divisor. */
+/* The scores of a class or a label; 0 if a quotient has the divisor 0. */
 typedef struct dt_class_score {
-    const char *name;        /* its number, where it has none */
-    int64_t number, support; /* support: examples of the class */
+    const char *name;        /* name of the class; if it has none, its number */
+    int64_t number, support; /* support: number of examples of the class */
     double precision, recall, f1_score;
 } dt_class_score;
 
-/* `count` examples of class `actual` were taken for `predicted`. */
+/* How often examples of class `actual` were classified as `predicted`. */
 typedef struct dt_confused {
     int64_t actual, predicted, count;
 } dt_confused;
 
-/* The scores of a decision "class 1 if its probability is at least `threshold`". */
+/* The scores of the decision "class 1 if its probability is at least `threshold`". */
 typedef struct dt_threshold {
     double threshold, precision, recall, f1, accuracy, balanced_accuracy, mcc;
 } dt_threshold;
@@ -140,44 +143,48 @@ typedef struct dt_curve_point {
 } dt_curve_point;
 typedef struct dt_curve {
     int n;
-    const dt_curve_point *point; /* [n] at most 201, evenly spread over all of them */
+    const dt_curve_point *point; /* [n] at most 201 points, evenly distributed over all */
 } dt_curve;
 
-/* Of one column of numbers. An error is the prediction minus the target. */
+/* The errors of one column of numbers. An error is the prediction minus the target. */
 enum { DT_ERROR_QUANTILES = 9 };
 typedef struct dt_error_scores {
     const char *name; /* NULL: none */
     double mean_error, mean_absolute_error, root_mean_squared_error, r2_score;
-    /* of the errors: 0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99 and 1 */
+    /* quantiles of the errors: 0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99 and 1 */
     double quantile[DT_ERROR_QUANTILES];
 } dt_error_scores;
 
 /* One of the examples with the largest loss, largest first. */
 typedef struct dt_worst_example {
-    int64_t example;   /* its number in the split, from 0 */
-    const char *where; /* "example 17 of a.csv", or its own file */
+    int64_t example;   /* number of the example in the split, from 0 */
+    const char *where; /* location of the example: "example 17 of a.csv", or its file */
     double loss;
-    /* classes: numbers of classes, and the probability of the actual one; values: of the first
-     * column, with score NaN; labels: NaN */
+    /* for classes: numbers of classes, and the probability of the actual one; for values: those of
+     * the first column, with score NaN; for labels: NaN */
     double actual, predicted, score;
 } dt_worst_example;
 
 typedef struct dt_output_explained {
-    const char *name; /* of the output */
+    const char *name; /* name of the output */
     dt_explained_as as;
-    int64_t examples; /* that have a target */
-    double accuracy;  /* classes, binary; labels: of examples with all labels right */
+    int64_t examples; /* number of examples that have a target */
+    /* For classes and binary: share of correct examples; for labels: share of examples with all
+     * labels right. */
+    double accuracy;
     int64_t n_classes;
     /* [n_classes], in order. macro_average: the mean over classes that have examples or
-     * predictions; weighted_average: weighted by support. values: NULL */
+     * predictions; weighted_average: weighted by support. NULL for values */
     const dt_class_score *class_score;
     dt_class_score macro_average, weighted_average;
-    /* classes, binary: [n_classes][n_classes] counts[actual][predicted]; NULL: more than 20 */
+    /* for classes and binary: [n_classes][n_classes] counts[actual][predicted]; NULL: there are
+     * more than 20 classes */
     const int64_t *confusion;
     int n_confused; /* the largest confusions, at most 20, largest first */
     const dt_confused *confused;
-    /* binary: a table, and the threshold with the largest best_score. Areas under the curves, and
-     * the mean squared difference of probability and class; NaN if all examples are of one class */
+    /* for binary: a table of thresholds, and the one with the largest best_score. Areas under the
+     * curves, and the mean squared difference of probability and class; NaN if all examples are of
+     * one class */
     int n_thresholds;
     const dt_threshold *threshold;
     dt_threshold best;
@@ -185,10 +192,10 @@ typedef struct dt_output_explained {
     double best_score;
     double roc_auc, average_precision, brier_score;
     dt_curve roc, precision_recall, calibration;
-    int n_values; /* values: columns */
+    int n_values; /* for values: number of columns */
     const dt_error_scores *error;
     int n_worst;
-    const dt_worst_example *worst; /* at most 10 */
+    const dt_worst_example *worst; /* at most 10 of the worst examples */
 } dt_output_explained;
 
 typedef struct dt_evaluation {
@@ -201,7 +208,7 @@ DT_API dt_status *dt_evaluation_json(const dt_evaluation *e, char **text) DT_CHE
 
 /* ---- runs ---- */
 
-/* Something that happened, reported as it happens. Fields that an event does not use are 0 or NULL.
+/* Something that happened, reported immediately. Fields that an event does not use are 0 or NULL.
  * Comments name the events that use a field. */
 typedef enum dt_event_kind {
     DT_EVENT_START,
@@ -223,34 +230,34 @@ typedef enum dt_event_kind {
 typedef struct dt_metric {
     const char *name; /* "loss", "val_accuracy" */
     double value;
-    /* of the class that the number is about: f1_score_0 of 'iris'; NULL: of all, or it has no
-     * name */
+    /* class that the number belongs to, as 'iris' for f1_score_0; NULL: the number belongs to all
+     * classes, or the class has no name */
     const char *class_name;
 } dt_metric;
 typedef struct dt_event {
     dt_event_kind kind;
-    const char *job, *job_sha256, *backend; /* start */
+    const char *job, *job_sha256, *backend; /* start events */
     const char *device;                     /* start: "sim:v3-8", "2 x CPU" */
-    uint64_t seed;                          /* start */
-    int replicas, logical_devices, threads; /* start */
+    uint64_t seed;                          /* start events */
+    int replicas, logical_devices, threads; /* start events */
     /* start; peak_bytes: planned memory of a training step */
     int64_t steps_per_epoch, parameters, peak_bytes;
-    /* start: the run's peak memory and its parts: training steps and evaluation, for all batch
-     * sizes; weights and optimizer state; examples in memory and batches read ahead; the program
-     * with its libraries (an estimate) */
+    /* start: the run's peak memory in bytes, and its parts: training steps and evaluation, for all
+     * batch sizes; weights and optimizer state; examples in memory and batches read ahead; the
+     * program with its libraries (an estimate) */
     int64_t memory_bytes, step_bytes, evaluation_bytes, state_bytes, data_bytes, program_bytes;
-    /* start; evaluating, at most every 0.1 s while a part is evaluated: validation_examples is how
-     * many will be evaluated, and `examples` how many were */
+    /* start; evaluating (at most every 0.1 s while a part is evaluated): validation_examples is the
+     * number to be evaluated, and `examples` the number done */
     int64_t train_examples, validation_examples, global_batch, last_batch;
     const char *sharding; /* start: the result of auto_shard_policy: "sharded by file" */
-    int64_t epochs;       /* start, step, epoch: the total */
-    int64_t step, steps;  /* global step, counted from 1; the total */
-    int64_t epoch;        /* counted from 1 */
-    /* step within the epoch, from 1; epoch: its last step; callback: of a validation within the
-     * epoch, otherwise 0 */
+    int64_t epochs;       /* start, step, epoch: total number of epochs */
+    int64_t step, steps;  /* number of the global step, from 1; total number of steps */
+    int64_t epoch;        /* number of the epoch, from 1 */
+    /* number of the step within the epoch, from 1; epoch: that of its last step; callback: that of
+     * a validation within the epoch, otherwise 0 */
     int64_t epoch_step;
-    int64_t examples;              /* step, epoch, eval, evaluating */
-    double wall_s, examples_per_s; /* step: for this step; epoch: for its training part */
+    int64_t examples;              /* step, epoch, eval, evaluating: number of examples */
+    double wall_s, examples_per_s; /* step: values for this step; epoch: for its training part */
     /* step, epoch: simulated seconds of a step; end: of all steps of this run; 0: not simulated */
     double virtual_s;
     /*
@@ -259,51 +266,56 @@ typedef struct dt_event {
      * of simulated time that devices would wait if data were prepared as fast as on this machine.
      */
     double idle, idle_reading, idle_decoding, idle_map, waited_s;
-    /* step, epoch, eval; end: those of the last epoch, even if an earlier run trained it. A step's
-     * loss is that of its batch; its other metrics cover the epoch so far. */
+    /* step, epoch, eval: the metrics; end: those of the last epoch, even if an earlier run trained
+     * it. A step's loss is that of its batch; its other metrics cover the epoch so far. */
     const dt_metric *metrics;
     int n_metrics;
-    /* eval within an epoch of fit: the metrics of the epoch's steps so far */
+    /* eval within an epoch of fit: the metrics of the epoch's steps up to now */
     const dt_metric *training;
     int n_training;
-    const char *checkpoint, *weights_sha256; /* checkpoint, end */
-    /* data, evaluating, and eval from evaluate: "validation"; with dt_run_options.input "input" */
+    /* Checkpoint, end: path of the checkpoint, and hash of its weights. */
+    const char *checkpoint, *weights_sha256;
+    /* data, evaluating, and eval of evaluate: the name of the part, such as "validation"; "input"
+     * with dt_run_options.input */
     const char *split;
     /* data, before the end of a run that writes: the number and total size of a part's files;
      * hashed: what data_sha256 covers, "whole", "ends" (the first and last 64 KiB of each file) or
      * "sizes" */
     int64_t files, bytes;
     const char *data_sha256, *hashed;
-    /* warning; text: what GenerateText generated, with its prompt; fault: the injected fault as
-     * written; callback: what it did, "reducing learning rate to 0.0005"; report: the page's
-     * path, after the end */
+    /* warning: its text; text: what GenerateText generated, with its prompt; fault: the injected
+     * fault as written; callback: what it did, such as "reducing learning rate to 0.0005"; report:
+     * the page's path, after the end */
     const char *text;
     const char *callback; /* callback: "ReduceLROnPlateau"; `epoch` is the current epoch */
-    /* workers, of a parameter server, after each epoch and when training ends: workers there are,
-     * and were lost since it began; batches that were computed again because a worker was lost, and
-     * gradients that came too late and were dropped; staleness[i]: updates that were made i updates
-     * after their worker had pulled the weights, the last one of n counting all that are later */
+    /* workers, of a parameter server, after each epoch and when training ends: number of workers
+     * now, and of workers lost so far; number of batches that were computed again because a worker
+     * was lost, and of gradients that came too late and were dropped; staleness[i]: number of
+     * updates that were made i updates after their worker had pulled the weights; the last of n
+     * counts all later ones */
     int64_t workers, workers_lost, batches_again, pushes_dropped;
     const int64_t *staleness;
     int n_staleness;
-    bool resumed;                    /* start: resumes from `step` of `checkpoint` */
-    const dt_evaluation *evaluation; /* eval of evaluate; NULL: no output can be explained */
+    /* Start: whether the run resumes from `step` of `checkpoint`. */
+    bool resumed;
+    /* Eval of evaluate: details; NULL: no output can be explained. */
+    const dt_evaluation *evaluation;
 } dt_event;
 
 typedef struct dt_run_options {
-    int threads; /* 0: one per core */
+    int threads; /* number of threads; 0: one per core */
     dt_kernels kernels;
     dt_resume resume;
-    const char *resume_path; /* with DT_RESUME_PATH */
-    /* fit: stop after this many global steps, 0: the job's own; evaluate: use this many batches
-     * of the split, 0: all */
+    const char *resume_path; /* the checkpoint to resume from, with DT_RESUME_PATH */
+    /* fit: stop after this many global steps, 0: the number of the job; evaluate: use this many
+     * batches of the split, 0: all */
     int64_t max_steps;
-    int64_t max_epochs; /* fit: the same, in whole epochs */
+    int64_t max_epochs; /* fit: the same limit in whole epochs */
     /* --time: after this many seconds fit finishes the step, saves and stops (75); 0: no limit */
     double max_seconds;
-    bool dry_run;    /* compile and report start, but write nothing */
+    bool dry_run;    /* compile and report the start event, but write nothing */
     bool every_step; /* report every step; otherwise step events are rate-limited */
-    void (*event)(const dt_event *e, void *user); /* may be NULL */
+    void (*event)(const dt_event *e, void *user); /* called for each event; may be NULL */
     void *user;
     /* set by signal handlers: 1 saves and stops, 2 stops immediately; NULL: none */
     const volatile int *stop;
@@ -313,15 +325,15 @@ typedef struct dt_run_options {
      * "nan@step=7", "hbm=8GiB" */
     const char *const *inject;
     int n_inject;
-    /* evaluate: a file of rows with targets, in any format, in place of the split. Rows are
-     * examples as the data set stores them. A job of text takes a text, and a job of folders of
-     * images such a folder. NULL: none */
+    /* evaluate: a file of rows with targets, in any format, to be used in place of the split. Rows
+     * are examples as the data set stores them. For a job on text it is a text; for a job on
+     * folders of images it is such a folder. NULL: the split is used */
     const char *input;
-    /* fit: argv of this program, where it does nothing but train this job: ends with NULL; lent.
+    /* fit: argv of this program, if it does nothing else than train this job; ends with NULL; lent.
      * A parameter server then starts its workers as this program with these arguments; dt_job_fit
      * is in each of them a worker, and returns when the run has ended. Their standard input is the
-     * job that came by it, or this process's if that is a file; otherwise empty. NULL: workers are
-     * forked, which needs a process with one thread */
+     * job's text if the job was read from standard input, or that of this process if it is a file;
+     * otherwise it is empty. NULL: workers are forked, which needs a process with one thread */
     const char *const *program;
     dt_threshold_score threshold_for; /* evaluate: what the best threshold maximizes */
 } dt_run_options;
@@ -346,12 +358,13 @@ typedef struct dt_output_meaning {
     /* values are scores that softmax (classes) or sigmoid (labels) turns into probabilities */
     bool logits;
     int n_names;
-    /* [n_names] of classes or labels, by number; of values the target's; n_names 0: no names */
+    /* [n_names] names of the classes or labels, by number; for values, names of the target's
+     * columns; n_names 0: no names */
     const char *const *names;
 } dt_output_meaning;
 /* A value of a column that is copied from the rows to predict. */
 typedef struct dt_copied_value {
-    const char *text; /* as CSV has it; of a JSON string its characters */
+    const char *text; /* the text as in CSV; for a JSON string, its characters */
     bool json;        /* text is JSON: a number, null, true, false, a list or an object */
 } dt_copied_value;
 /* Some rows of a model's outputs, in the order of the examples; lent for the duration of the
@@ -360,33 +373,35 @@ typedef struct dt_predicted_rows {
     int64_t first, n_rows; /* examples [first, first + n_rows), counted from 0 */
     int64_t of;            /* the total number of examples; -1: not known yet */
     int n_outputs;
-    const char *const *names; /* [n_outputs] of the output layers */
-    /* [n_outputs] of shape (n_rows, ...), as the model computes them */
+    const char *const *names; /* [n_outputs] names of the outputs */
+    /* [n_outputs] values of shape (n_rows, ...), as the model computes them */
     const dt_tensor *const *values;
-    const dt_output_meaning *meaning; /* [n_outputs]; NULL: plain numbers */
+    /* [n_outputs] meanings of the values; NULL: all are plain numbers. */
+    const dt_output_meaning *meaning;
     /* [n_rows] the image file of each example; NULL: examples are not files */
     const char *const *files;
-    int n_kept;                    /* columns that are copied; 0: none */
+    int n_kept;                    /* number of columns that are copied; 0: none */
     const char *const *kept_names; /* [n_kept] */
     const dt_copied_value *kept;   /* [n_rows][n_kept] */
-    /* [n_rows] why a row could not be read, and its values mean nothing; NULL: it was. NULL: the
-     * request does not ask for it */
+    /* [n_rows] why a row could not be read, in which case its values are undefined; NULL for a row
+     * that was read. `errors` is NULL if the request does not ask for them */
     const char *const *errors;
 } dt_predicted_rows;
 typedef struct dt_predict_request {
-    const char *checkpoint; /* of a run, or a saved model; NULL: the newest in output.dir */
+    /* Path of a checkpoint, a run or a saved model; NULL: the newest checkpoint in output.dir. */
+    const char *checkpoint;
     /* Input to use instead of the job's data; the `map` of the model's inputs is applied to it. A
      * file whose format is recognized by its content (NPY, NPZ, IDX, CSV, JSON lines, TFRecord,
      * pictures; gzip), a folder of images, or "-" for standard input, whose rows are processed as
      * they arrive. NULL: none. */
     const char *input;
-    const char *split; /* of the job's data: "validation", "test", "train" */
+    const char *split; /* part of the job's data: "validation", "test", "train" */
     /* columns of `input`, CSV or JSON lines, to copy to the predicted rows; 0: none */
     const char *const *keep;
     int n_keep;
-    /* a row of `input`, CSV or JSON lines, that cannot be read is reported in its place, as
-     * dt_predicted_rows.errors, and the prediction continues; JSON then has one row a line. false:
-     * it stops with an error */
+    /* if a row of `input` (CSV or JSON lines) cannot be read, report that in its place, in
+     * dt_predicted_rows.errors, and continue; JSON must then have one row per line. false: stop
+     * with an error */
     bool answers_bad_rows;
     /* called with any number of rows as they are computed; an error stops the prediction. NULL:
      * none */
@@ -402,44 +417,47 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *request,
 /* A token that was generated. */
 typedef struct dt_generated_token {
     int64_t token;
-    /* the natural logarithm of its probability under the model, before temperature, top_k and
-     * top_p change the probabilities */
+    /* the natural logarithm of its probability according to the model, before temperature, top_k
+     * and top_p change the probabilities */
     double log_probability;
-    /* UTF-8, lent for the duration of the call: what is new and certain. A character that has only
-     * begun, and what may be the beginning of a stop text, come with a later token */
+    /* UTF-8, lent for the duration of the call: the new text that is certain. An incomplete
+     * character, or text that may be the beginning of a stop text, comes with a later token */
     const char *text;
 } dt_generated_token;
 typedef struct dt_generate_request {
-    const char *checkpoint; /* of a run, or a saved model; NULL: the newest in output.dir */
-    const char *prompt;     /* UTF-8 */
-    int64_t max_tokens;     /* generated after the prompt; at least 1 */
-    double temperature;     /* divides the scores before sampling; 0: always the likeliest token */
-    int64_t top_k;          /* sample from the k likeliest tokens; 0: from all */
-    /* of these, from the fewest likeliest whose probabilities sum to at least top_p, in (0, 1]; 1:
-     * from all */
+    /* Path of a checkpoint, a run or a saved model; NULL: the newest checkpoint in output.dir. */
+    const char *checkpoint;
+    const char *prompt; /* the text to continue, in UTF-8 */
+    int64_t max_tokens; /* number of tokens to generate after the prompt; at least 1 */
+    /* Divides the scores before sampling; 0: always take the most probable token. */
+    double temperature;
+    int64_t top_k; /* sample from the k most probable tokens; 0: from all */
+    /* from these tokens, sample only from the smallest set of most probable ones whose
+     * probabilities sum to at least top_p, in (0, 1]; 1: from all of them */
     double top_p;
-    uint64_t seed; /* of the random numbers; the same request gives the same text */
+    uint64_t seed; /* seed of the random numbers; the same request yields the same text */
     /* texts that end the generated text, without being a part of it; n_stop 0: none */
     const char *const *stop;
     int n_stop;
-    bool without_cache; /* computes the whole context for each token */
+    bool without_cache; /* compute the whole context again for each token */
     /* called for each token as it is generated; an error stops the generation. NULL: none */
     dt_status *(*token)(const dt_generated_token *t, void *user);
     void *user;
 } dt_generate_request;
 typedef struct dt_generation {
     int64_t prompt_tokens, tokens;
-    int64_t context;          /* the most tokens that the model looks at */
-    bool stopped;             /* at a stop text; false: after max_tokens */
-    bool cached;              /* keys and values of earlier tokens were kept */
-    double prompt_s, other_s; /* until the first token, with compilation; for all other tokens */
+    int64_t context; /* the largest number of tokens that the model uses as context */
+    bool stopped;    /* whether a stop text ended the generation; false: max_tokens did */
+    bool cached;     /* whether keys and values of earlier tokens were kept */
+    /* Seconds until the first token, including compilation; seconds for all other tokens. */
+    double prompt_s, other_s;
 } dt_generation;
 /*
  * Continues a text with a language model of data of format text. The data set is opened, since it
  * has the tokens. RANGE: the prompt has no tokens, or characters that the vocabulary lacks;
- * FIT_KEYS: data or model are not those of a language model. *out may be NULL. A model whose
- * positions depend on each other through more than causal attention keeps no cache, with a warning
- * event.
+ * FIT_KEYS: data or model are not those of a language model. *out may be NULL. If positions of the
+ * model depend on each other in other ways than by causal attention, no cache is kept, and a
+ * warning event says so.
  */
 DT_API dt_status *dt_job_generate(dt_job *j, const dt_generate_request *request,
                                   const dt_run_options *options, dt_generation *out) DT_CHECKED;
@@ -448,19 +466,21 @@ DT_API dt_status *dt_job_generate(dt_job *j, const dt_generate_request *request,
  * with the writer as its `user`. */
 typedef struct dt_row_writer dt_row_writer;
 typedef struct dt_row_writer_options {
-    /* "-": standard output. A file appears under its name only when it is complete */
+    /* path of the file; "-": standard output. A file gets its name only when it is complete */
     const char *path;
     /* "csv", "npy", "npz" or "jsonl"; "png": a mask for each row, as a file in the folder `path`,
      * which is created. NULL: by the path's suffix; a path that ends in / is a folder of masks */
     const char *format;
-    /* write only the `top` largest values of each row with their indices, largest first; 0: all
-     * values */
+    /* write only the `top` largest values of each row, with their indices, from the largest on; 0:
+     * all values */
     int64_t top;
-    /* the class of each row of outputs with two classes: the second one, if its probability is at
-     * least this, between 0 and 1. 0: none. NPY and NPZ as with top 1 */
+    /* for outputs with two classes, write the class of each row: the second class, if its
+     * probability is at least this number between 0 and 1. NPY and NPZ files are as with top 1. 0:
+     * no threshold */
     double threshold;
-    /* the classes of each row whose probability is above this, between 0 and 1, the largest first;
-     * not for NPY and NPZ. 0: none. At most one of top, threshold and this is given */
+    /* write the classes of each row whose probability is above this number between 0 and 1, from
+     * the largest on; not possible for NPY and NPZ. 0: not used. At most one of top, threshold and
+     * this is given */
     double classes_above;
 } dt_row_writer_options;
 /* ROW_FORMAT: an unknown format, or (from later calls) one that cannot be written there: NPY needs
@@ -468,8 +488,8 @@ typedef struct dt_row_writer_options {
 DT_API dt_status *dt_row_writer_open(dt_row_writer **out,
                                      const dt_row_writer_options *options) DT_CHECKED;
 DT_API dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer) DT_CHECKED;
-/* Writes what is left and puts the file in place. *rows is the number of rows written; rows may be
- * NULL. */
+/* Writes the remaining rows and gives the file its name. *rows is the number of rows written; rows
+ * may be NULL. */
 DT_API dt_status *dt_row_writer_finish(dt_row_writer *w, int64_t *rows) DT_CHECKED;
 DT_API void dt_row_writer_unref(dt_row_writer *w); /* removes an unfinished file */
 
@@ -477,9 +497,9 @@ DT_API void dt_row_writer_unref(dt_row_writer *w); /* removes an unfinished file
  * value where it comes from: "job.yaml:12", "base.yaml:3", "override 1" or "default". The caller
  * frees *text. */
 DT_API dt_status *dt_job_config_text(const dt_job *j, bool with_origin, char **text) DT_CHECKED;
-/* The differences between jobs a and b, as lines "- fit.epochs: 5" and "+ fit.epochs: 6"; "" if
- * there are none. b NULL: the job that the newest checkpoint in the run directory `run` was trained
- * with. The caller frees *text. */
+/* The differences between jobs a and b, as lines such as "- fit.epochs: 5" and "+ fit.epochs: 6";
+ * "" if there are none. b NULL: the job that the newest checkpoint in the run directory `run` was
+ * trained with. The caller frees *text. */
 DT_API dt_status *dt_job_config_diff(const dt_job *a, const dt_job *b, const char *run,
                                      char **text) DT_CHECKED;
 
@@ -491,12 +511,14 @@ typedef enum dt_export_format {
     DT_EXPORT_KERAS_WEIGHTS
 } dt_export_format;
 typedef struct dt_export_request {
-    const char *checkpoint; /* of a run, or a saved model; NULL: the newest in output.dir */
-    const char *path;       /* the file to write */
+    /* Path of a checkpoint, a run or a saved model; NULL: the newest checkpoint in output.dir. */
+    const char *checkpoint;
+    const char *path; /* path of the file to write */
     dt_export_format format;
-    bool without_map; /* ONNX: the inputs are the model's own, not the stored data before `map` */
-    /* safetensors, NPZ: PyTorch's names and shapes; where the job's `init_from` has a `map`, the
-     * names of its file */
+    /* ONNX: the inputs are those of the model, not the stored data before `map`. */
+    bool without_map;
+    /* for safetensors and NPZ: use PyTorch's names and shapes; if the job's `init_from` has a
+     * `map`, use the names in its file */
     bool torch_names;
 } dt_export_request;
 /* Writes the model as an ONNX file or a .keras archive, or only its weights: safetensors, NPZ, or a
@@ -505,7 +527,7 @@ typedef struct dt_export_request {
  * parameters and the weights' SHA-256. */
 DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *request,
                                 const dt_run_options *options) DT_CHECKED;
-/* The job at a stage of compilation: "graph", "gradient", "folded", "program", "executable",
+/* Prints the job at a stage of compilation: "graph", "gradient", "folded", "program", "executable",
  * "stablehlo" or "stablehlo-gradient". The caller frees *text. */
 DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options,
                                char **text) DT_CHECKED;

@@ -10,17 +10,19 @@
 
 DT_BEGIN_C
 
-/* ---- looking around ---- */
+/* ---- information ---- */
 
 /* The version of the loaded library, "0.2.0"; lent. DTRAIN_VERSION_STRING is the version of the
  * headers. */
 DT_API const char *dt_version(void);
 
 typedef struct dt_topology_request {
-    const char *tpu;   /* "v3-8"; "": this machine's; NULL: the job's */
-    const dt_job *job; /* draw its replicas; may be NULL */
+    /* Name of the slice: "v3-8"; "": this machine's TPU; NULL: the job's slice. */
+    const char *tpu;
+    const dt_job *job; /* a job whose replicas are drawn; may be NULL */
     bool json, utf8;
-    /* width of the page; 0: not a page, so 80 for chips, and lines of text are not wrapped */
+    /* width of the page; 0: the output is not a page, so 80 for chips, and lines of text are not
+     * wrapped */
     int columns;
     int64_t cores_per_chip; /* devices per chip; 0: the chip's default */
     /* "1,2,2,2": instead of drawing, list where this computation_shape fits; NULL: draw */
@@ -35,9 +37,9 @@ DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **te
 DT_API dt_status *dt_slice_names(char **text) DT_CHECKED;
 
 typedef enum dt_plan_form {
-    DT_PLAN_TEXT, /* tables; the jobs side by side */
-    DT_PLAN_JSON, /* one object; alternative jobs are a list in it */
-    DT_PLAN_SVG,  /* a picture of the first job: memory, the step's timeline, layers */
+    DT_PLAN_TEXT, /* tables; several jobs are shown side by side */
+    DT_PLAN_JSON, /* one object, which contains alternative jobs as a list */
+    DT_PLAN_SVG,  /* a picture of the first job: memory, timeline of the step, layers */
     /* one virtual step of the first job as a Trace Event file, for Perfetto or chrome://tracing */
     DT_PLAN_TRACE,
 } dt_plan_form;
@@ -47,40 +49,42 @@ DT_API bool dt_bytes_of(const char *text, int64_t *bytes);
 
 /* A whole run to be planned, with failures and checkpoints. */
 typedef struct dt_plan_run {
-    /* the length of training: one of the two, the other is 0. An example counts each time that it
-     * is used. Both 0: no run is planned. Tokens are elements of the first input that holds
+    /* the length of training: one of the two is set, and the other is 0. An example is counted each
+     * time it is used. Both 0: no run is planned. Tokens are elements of the first input that holds
      * integers. */
     double examples, tokens;
     double deadline_s, usd; /* limits in seconds and US dollars; 0: none */
     double mtbf_s; /* mean time between failures of one chip, seconds; 0: a published value */
-    bool *met;     /* set to whether the run keeps the limits; may be NULL */
+    bool *met;     /* receives whether the run keeps the limits; may be NULL */
 } dt_plan_run;
 
 typedef struct dt_plan_request {
-    /* [n_jobs] the job, then its alternatives; opened for training, with slices */
+    /* [n_jobs] the job, then its alternatives; all opened for training and with slices */
     dt_job *const *jobs;
     const char *const *labels; /* [n_jobs] names of the jobs */
     int n_jobs;
     dt_plan_form form;
     int64_t budget; /* bytes of a device's memory that may be used; 0: all of it */
     bool verbose;   /* list every layer */
-    /* threads that fit would use on this machine, as in dt_run_options; memory depends on them */
+    /* number of threads that fit would use on this machine, as in dt_run_options; the memory
+     * depends on it */
     int threads;
-    dt_kernels kernels; /* the same for kernels */
+    dt_kernels kernels; /* kernels that fit would use on this machine */
     /* write the plan to this file, completely or not at all; *text is "". NULL: the plan is
      * *text */
     const char *file;
     /* path of a PJRT plug-in such as libtpu.so, which compiles the first job's step for
      * comparison; NULL: none */
     const char *compiler;
-    /* with a compiler for GPUs: which one, such as "h100"; NULL: the job's slice */
+    /* with a compiler for GPUs: the GPU, such as "h100"; NULL: the job's slice */
     const char *target;
-    /* [n_prices] "v6e=1.22": US dollars for a chip of a generation and an hour, in place of those
-     * in the table */
+    /* [n_prices] "v6e=1.22": US dollars per hour for a chip of a generation, instead of those in
+     * the table */
     const char *const *prices;
     int n_prices;
-    dt_plan_run run; /* zeros: none */
-    /* of the first job, to plan it on other slices if it does not fit; NULL: they are not tried */
+    dt_plan_run run; /* a run to be planned; all zeros: none */
+    /* source of the first job, which is used to plan it on other slices if it does not fit; NULL:
+     * other slices are not tried */
     const dt_job_source *source;
 } dt_plan_request;
 /* Predicts what jobs need on their slices: device memory by kind, the time of a step and its parts,
@@ -89,11 +93,11 @@ typedef struct dt_plan_request {
  * on this machine itself, text and JSON report its memory and the time of steps, a few of which are
  * run to measure it; JSON is then a list. With a target the first job's step is compiled for that
  * GPU, and its memory and number of kernels are reported, as text or JSON. *fits is whether every
- * program of the first job fits the devices' memory; fits may be NULL. The caller frees *text. A
- * job behind the first that cannot be planned is left out: *text is set, and its error returned.
- * Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price that is not GENERATION=DOLLARS; USAGE for a
- * run without a slice, and for tokens if no input of the job holds integers; with a compiler also
- * PLUGIN, COMPILER and NO_STABLEHLO. */
+ * program of the first job fits the devices' memory; fits may be NULL. The caller frees *text. If a
+ * job other than the first cannot be planned, it is left out: *text is set, and the job's error is
+ * returned. Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price that is not GENERATION=DOLLARS;
+ * USAGE for a run without a slice, and for tokens if no input of the job holds integers; with a
+ * compiler also PLUGIN, COMPILER and NO_STABLEHLO. */
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;
 
 typedef struct dt_search_request {
@@ -102,8 +106,8 @@ typedef struct dt_search_request {
     bool json;
     const char *const *prices; /* [n_prices] as in dt_plan_request */
     int n_prices;
-    dt_plan_run run; /* zeros: none */
-    bool fixed;      /* with a run: only the job's own slice is tried */
+    dt_plan_run run; /* a run to be planned; all zeros: none */
+    bool fixed;      /* with a run: try only the job's own slice */
 } dt_search_request;
 /* Plans the job for all combinations of replicas, logical devices, batch size, rematerialization
  * and over_replicas, and lists them by examples per second, fastest first. With a run: plans that
@@ -114,8 +118,8 @@ DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text,
                                  bool *fits) DT_CHECKED;
 
 /* The back ends, devices and kernel libraries found on this machine, and why others were not found.
- * The caller frees *text. PLUGIN, beside the text, where the environment names a plug-in that does
- * not start. */
+ * The caller frees *text. If the environment names a plug-in that does not start, returns PLUGIN in
+ * addition to the text. */
 DT_API dt_status *dt_devices_text(bool json, char **text) DT_CHECKED;
 /* Information for a bug report: versions, machine, devices, environment variables that affect
  * dtrain, and problems found here. The caller frees *text. */
@@ -123,22 +127,22 @@ DT_API dt_status *dt_doctor_text(bool json, char **text) DT_CHECKED;
 
 /* A key of job files, as the reader defines it. Lent for the duration of the call. */
 typedef struct dt_job_key {
-    /* "fit.epochs"; "compile.optimizer.Adam.beta_1"; "model.layers[].Dense.units" for entries of
-     * a list */
+    /* path of the key: "fit.epochs"; "compile.optimizer.Adam.beta_1"; "model.layers[].Dense.units"
+     * for entries of a list */
     const char *path;
     /* "integer", "number", "boolean", "text", "name", "integers", "numbers", "texts", "mapping",
      * "list", "scalar", "any", "layer" (or another sort), "list of TYPE", "mapping of TYPE",
      * "TYPE or TYPE" */
     const char *type;
-    const char *help; /* NULL: none */
+    const char *help; /* help text; NULL: none */
     /* the default, as in a job file; NULL: none. For a refused key: the only value that is
      * accepted; "null" means that the key must be absent */
     const char *preset;
     /* allowed names, ending with NULL; NULL: none. For types other than "name": names that may
      * be given alone or as a mapping */
     const char *const *choices;
-    /* the kind that the key belongs to, "optimizer" and "Adam", with a line about it; NULL: a
-     * key of a section */
+    /* the kind that the key belongs to, such as "optimizer" and "Adam", with a line about it; NULL:
+     * it is a key of a section */
     const char *sort, *kind, *about;
     /* other names of that kind, "adam" and "MaxPool2D", ending with NULL; NULL: none */
     const char *const *aliases;
@@ -147,7 +151,8 @@ typedef struct dt_job_key {
     bool refused;
     /* above_min, below_max: the limits themselves are excluded */
     bool required, has_min, has_max, above_min, below_max;
-    /* of numbers; for text, of its length in characters; for lists of texts, of their number */
+    /* limits of numbers; for text, of its length in characters; for lists of texts, of their
+     * number */
     double min, max;
 } dt_job_key;
 /* Calls `key` for every key, in the order of sections and then of kinds. Completions, manual pages
@@ -197,7 +202,8 @@ DT_API dt_status *dt_run_trace_text(const char *run, char **text) DT_CHECKED;
 typedef struct dt_run_report_request {
     const char *const *runs; /* [n_runs] run directories (output.dir) */
     int n_runs;
-    /* the file to write; "-": *text is the page; NULL: report.html in the first run's directory */
+    /* path of the file to write; "-": *text is the page; NULL: report.html in the first run's
+     * directory */
     const char *output;
     /* the metric whose best value marks a run; NULL: val_loss, or else the first whose direction is
      * known */
@@ -222,21 +228,21 @@ DT_API dt_status *dt_data_synth(const char *kind, const char *directory, uint64_
 /* Data to examine: a job's data as its model gets it, or files, whose format is recognized by their
  * contents. */
 typedef struct dt_data_request {
-    dt_job *job;              /* NULL: use `files` */
+    dt_job *job;              /* the job; NULL: use `files` */
     const char *title;        /* a title, such as the job's path; NULL: the first file's path */
     const char *const *files; /* [n_files] "x.npy", or "image=x.npy" to name the element */
     int n_files;
-    const char *split; /* "train" (or NULL), "validation", "test" */
+    const char *split; /* part of the job's data: "train" (or NULL), "validation", "test" */
     bool json;
-    bool as_stored; /* for a job: the stored examples, before `map` */
+    bool as_stored; /* for a job: use the stored examples, before `map` */
     /* if not NULL, dt_data_convert sets *notes to lines about what it had to change or left out, or
      * NULL; the caller frees them */
     char **notes;
 } dt_data_request;
-/* The elements with dtype, shape, minimum, maximum and mean, and the first `records` examples. Of
- * a table without a job, CSV or JSON lines: for each column its type, count, missing, distinct,
- * minimum, mean and maximum over what the file has, and the `dataset` lines of a job that reads it.
- * The caller frees *text. NotFoundError: no such file. InvalidArgumentError: an unknown format. */
+/* The elements with dtype, shape, minimum, maximum and mean, and the first `records` examples. For
+ * a table without a job (CSV or JSON lines): for each column its type, count, missing, distinct,
+ * minimum, mean and maximum over the file, and the `dataset` lines of a job that reads it. The
+ * caller frees *text. NotFoundError: no such file. InvalidArgumentError: an unknown format. */
 DT_API dt_status *dt_data_inspect(const dt_data_request *request, int64_t records,
                                   char **text) DT_CHECKED;
 /* Distributes the examples to `workers` (0: those of the job's strategy; 2 for files) with an
@@ -258,10 +264,10 @@ typedef struct dt_draft_request {
     int n_files;
     const char *target; /* the column or array to predict; NULL: a folder, or a text */
 } dt_draft_request;
-/* Writes a job that trains on data as it is: types, columns left out, categories, normalization,
- * missing values, a seeded split, a model of fitting size, early stopping. Comments in the job give
- * the reasons. The caller frees *text. USAGE: no such column; DATA_FILE: the target cannot be
- * predicted, or has missing values; those of dt_data_inspect. */
+/* Writes a job that trains on the data: types, columns left out, categories, normalization, missing
+ * values, a seeded split, a model of fitting size, early stopping. Comments in the job give the
+ * reasons. The caller frees *text. USAGE: no such column; DATA_FILE: the target cannot be
+ * predicted, or has missing values. Other errors are those of dt_data_inspect. */
 DT_API dt_status *dt_job_draft(const dt_draft_request *request, char **text) DT_CHECKED;
 
 DT_END_C

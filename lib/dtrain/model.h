@@ -18,7 +18,7 @@ typedef struct dt_loss dt_loss;
 typedef struct dt_history dt_history;
 
 /* Creates a model from a job file's `model`, {type: functional, layers: [...]}, or from a list of
- * layers alone, which is a sequential model. Its variables are created immediately in the current
+ * layers alone, which is a sequential model. Its variables are created at once, in the current
  * scope. The model remembers this scope: compile, fit and evaluate enter it. Initial values depend
  * on the seed, which is 0 unless you call dt_model_seed. */
 DT_API dt_status *dt_model_create(dt_model **out, const char *format, ...) DT_CHECKED
@@ -34,14 +34,15 @@ DT_API dt_status *dt_model_compile(dt_model *m, const char *format, ...) DT_CHEC
  * each validation in between. */
 DT_API dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history,
                                const char *format, ...) DT_CHECKED DT_FORMAT(4, 5);
-/* Loss and metrics over the validation part of `data`, or over all of it if it has none. The
- * history has one row. */
+/* Computes loss and metrics over the validation part of `data`, or over all of it if it has none.
+ * The history has one row. */
 DT_API dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history) DT_CHECKED;
-/* The model's output for the examples that evaluate uses, with shape (examples, ...), on the host;
- * they are never shuffled. The model need not be compiled, and only the elements named like its
- * Inputs are read. An error for a model with several outputs. */
+/* Computes the model's output, of shape (examples, ...), on the host, for the examples that
+ * evaluate uses; they are never shuffled. The model need not be compiled, and only the elements
+ * named like its Inputs are read. It is an error if the model has several outputs. */
 DT_API dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out) DT_CHECKED;
-/* The same for a model with any number of outputs: one tensor for each, by the output's name. */
+/* Like dt_model_predict, for a model with any number of outputs: one tensor for each, by the
+ * output's name. */
 DT_API dt_status *dt_model_predict_outputs(dt_model *m, dt_dataset *data,
                                            dt_values **out) DT_CHECKED;
 /*
@@ -50,15 +51,15 @@ DT_API dt_status *dt_model_predict_outputs(dt_model *m, dt_dataset *data,
  * and then renamed. An existing checkpoint at `path` is replaced; anything else there is an error.
  */
 DT_API dt_status *dt_model_save(dt_model *m, const char *path) DT_CHECKED;
-/* Creates a model in the current scope from what dt_model_save or a run has written. Training
- * resumes where it stopped. */
+/* Creates a model in the current scope from a directory that dt_model_save or a run has written.
+ * Training resumes where it stopped. */
 DT_API dt_status *dt_model_load(dt_model **out, const char *path) DT_CHECKED;
 /* the number of parameters, trainable or not */
 DT_API int64_t dt_model_parameters(const dt_model *m);
 /* The SHA-256 of all weights. For each variable, sorted by path, it covers path, dtype, shape and
  * little-endian data. */
 DT_API const char *dt_model_weights_sha256(dt_model *m); /* lent until the next call */
-/* Copies a weight, such as "dense/kernel", from or into the model. */
+/* Copy a weight, such as "dense/kernel", from the model or into it. */
 DT_API dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out) DT_CHECKED;
 DT_API dt_status *dt_model_set_weight(dt_model *m, const char *path,
                                       const dt_tensor *value) DT_CHECKED;
@@ -83,8 +84,8 @@ DT_API dt_status *dt_loss_set_average(dt_loss *l, dt_loss_average average) DT_CH
 
 DT_API void dt_history_unref(dt_history *h);
 DT_API int dt_history_epochs(const dt_history *h);
-/* A value by Keras' history key: "loss", "accuracy", "val_loss", ...; for row `epoch`, from 0, or
- * the last row. NaN: no such key or epoch. */
+/* A value by its key in Keras' history: "loss", "accuracy", "val_loss", ...; of row `epoch`,
+ * counted from 0, or of the last row. NaN: no such key or epoch. */
 DT_API double dt_history_at(const dt_history *h, const char *key, int epoch);
 DT_API double dt_history_last(const dt_history *h, const char *key);
 

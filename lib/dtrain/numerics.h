@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The building blocks of a model on their own: activations, losses, metrics, optimizers,
+ * The building blocks of a model, for separate use: activations, losses, metrics, optimizers,
  * learning-rate schedules and initializers.
  */
 #ifndef DTRAIN_NUMERICS_H
@@ -24,18 +24,18 @@ DT_API dt_value dt_loss_call_weighted(dt_loss *l, dt_value target, dt_value pred
                                       dt_value weight);
 
 /*
- * A metric on its own, written as in `metrics`: "AUC: {curve: PR}", "TopKCategoricalAccuracy: {k:
- * 3}", "Mean". It accumulates over all updates, in double. For Mean and Sum, pass the values as the
- * prediction and NULL as the target.
+ * A metric for separate use, written as in `metrics`: "AUC: {curve: PR}", "TopKCategoricalAccuracy:
+ * {k: 3}", "Mean". It accumulates over all updates, in double. For Mean and Sum, pass the values as
+ * the prediction and NULL as the target.
  */
 typedef struct dt_meter dt_meter;
 DT_API dt_status *dt_meter_create(dt_meter **out, const char *format, ...) DT_CHECKED
     DT_FORMAT(2, 3);
 DT_API void dt_meter_unref(dt_meter *m);
-/* Adds examples. weight has shape (B) or the shape of the outputs; NULL: all 1. */
+/* Adds examples. weight has shape (B) or the shape of the outputs; NULL: all weights are 1. */
 DT_API dt_status *dt_meter_update(dt_meter *m, const dt_tensor *target, const dt_tensor *prediction,
                                   const dt_tensor *weight) DT_CHECKED;
-/* The result as float32: a scalar, or one number per threshold or class; 0 before the first
+/* The result as float32: a scalar, or one number per threshold or class. It is 0 before the first
  * update. */
 DT_API dt_status *dt_meter_result(const dt_meter *m, dt_tensor **out) DT_CHECKED;
 DT_API dt_status *dt_meter_reset(dt_meter *m) DT_CHECKED;
@@ -49,27 +49,28 @@ DT_API void dt_rate_schedule_unref(dt_rate_schedule *r);
 /* The rate at a step, counted from 0, computed in float32 as in training. */
 DT_API dt_status *dt_rate_schedule_at(const dt_rate_schedule *r, int64_t step,
                                       double *rate) DT_CHECKED;
-/* The same in a step function. `step` is an int64 scalar, the rate a float32 scalar. */
+/* Like dt_rate_schedule_at, in a step function. `step` is an int64 scalar, the rate a float32
+ * scalar. */
 DT_API dt_value dt_rate_schedule_call(const dt_rate_schedule *r, dt_value step);
-/* Its arguments as JSON, named as in Keras. The caller frees *json. */
+/* The arguments of a schedule as JSON, with Keras' names. The caller frees *json. */
 DT_API dt_status *dt_rate_schedule_config(const dt_rate_schedule *r, char **json) DT_CHECKED;
 
-/* An optimizer's arguments, including learning_rate, as JSON, named as in Keras. The caller frees
- * *json. */
+/* The arguments of an optimizer, including learning_rate, as JSON, with Keras' names. The caller
+ * frees *json. */
 DT_API dt_status *dt_optimizer_config(const dt_optimizer *o, char **json) DT_CHECKED;
 /* The number of tensors in an optimizer's state: "iteration", and for each variable
  * "dense/kernel/momentum" and so on. 0 before its first step is recorded. */
 DT_API int dt_optimizer_slots(const dt_optimizer *o);
-/* lent; NULL: no such slot */
+/* name of a slot, lent; NULL: no such slot */
 DT_API const char *dt_optimizer_slot_name(const dt_optimizer *o, int i);
-/* The value of a slot, or the current "learning_rate". NotFoundError: another name. */
+/* The value of a slot, or the current "learning_rate". NotFoundError: no slot has this name. */
 DT_API dt_status *dt_optimizer_get_slot(const dt_optimizer *o, const char *name,
                                         dt_tensor **out) DT_CHECKED;
 /* With use_ema, sets the variables to their running means (finalize_variable_values). Without it,
  * does nothing. */
 DT_API dt_status *dt_optimizer_finalize(dt_optimizer *o, const dt_variables *variables) DT_CHECKED;
 
-/* What an initializer generates. Initializers are written as in `kernel_initializer`:
+/* Describes what an initializer generates. Initializers are written as in `kernel_initializer`:
  * "GlorotUniform", "RandomNormal: {stddev: 0.1}". */
 typedef struct dt_drawing {
     uint64_t seed;
@@ -86,7 +87,7 @@ DT_API dt_status *dt_initializer_draw(dt_tensor **out, const dt_drawing *what, c
  * The caller frees *json. */
 DT_API dt_status *dt_initializer_facts(char **json, const dt_drawing *what, const char *format,
                                        ...) DT_CHECKED DT_FORMAT(3, 4);
-/* Its arguments as JSON, named as in Keras. The caller frees *json. */
+/* The arguments of an initializer as JSON, with Keras' names. The caller frees *json. */
 DT_API dt_status *dt_initializer_config(char **json, const char *format, ...) DT_CHECKED
     DT_FORMAT(2, 3);
 

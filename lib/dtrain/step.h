@@ -19,16 +19,17 @@ typedef struct dt_function dt_function;
 typedef struct dt_value {
     dt_trace *trace; /* NULL: the value of a failed call */
     int node;
-    unsigned generation; /* of the trace: detects values used after their trace has ended */
+    /* Number of the trace, which detects values that are used after their trace has ended. */
+    unsigned generation;
 } dt_value;
 /* A list of variables: the trainable ones of a model in creation order, or your own. */
 typedef struct dt_variables dt_variables;
 /* The gradients of a loss in a trace, one per variable. */
 typedef struct dt_gradients {
     const dt_variables *variables;
-    /* one per variable; its trace is NULL if the loss does not depend on the variable */
+    /* one gradient per variable; its trace is NULL if the loss does not depend on the variable */
     const dt_value *value;
-    dt_trace *trace; /* of the loss */
+    dt_trace *trace; /* the trace of the loss */
 } dt_gradients;
 
 /* Creates a function from `step`. `user` is passed to `step` each time it is recorded, and must
@@ -37,7 +38,7 @@ DT_API dt_status *dt_function_create(dt_function **out, void (*step)(dt_trace *t
                                      void *user) DT_CHECKED;
 DT_API void dt_function_unref(dt_function *f);
 /* run(): runs the function on every replica, each with its own tensors from `args` (NULL: no
- * arguments). What it returns becomes entries of *results; results may be NULL. */
+ * arguments). Values that it returns become entries of *results; results may be NULL. */
 DT_API dt_status *dt_strategy_run(dt_strategy *s, dt_function *f, const dt_values *args,
                                   dt_values **results) DT_CHECKED;
 /* RunOptions. fixed_batch_size (the opposite of experimental_enable_dynamic_batch_size) records the
@@ -58,22 +59,22 @@ DT_API dt_value dt_arg_at(dt_trace *t, int i);         /* the argument at that p
 /* makes a value a result of the step, under a name */
 DT_API void dt_return(dt_trace *t, const char *name, dt_value value);
 DT_API dt_value dt_model_call(dt_model *m, dt_value input, bool training);
-/* The same for a model with n Inputs, given in the order of its layers. */
+/* Like dt_model_call, for a model with n Inputs, given in the order of its layers. */
 DT_API dt_value dt_model_call_inputs(dt_model *m, const dt_value *inputs, int n, bool training);
 /* The loss of this replica's examples: the sum of their losses divided by the number of examples in
  * the global batch (those of all replicas). The sum over replicas is therefore the mean over the
- * batch, even if replicas have different numbers of examples. A scalar, unless the loss's
- * `reduction` says otherwise. See dt_loss_set_average. */
+ * batch, even if replicas have different numbers of examples. It is a scalar, unless the loss has
+ * `reduction: none`. See dt_loss_set_average. */
 DT_API dt_value dt_loss_call(dt_loss *l, dt_value target, dt_value prediction);
 DT_API const dt_variables *dt_model_trainable(const dt_model *m);
-/* The gradients of a loss. Here and below, a loss that is not a scalar counts as its sum, as with
- * GradientTape. */
+/* The gradients of a loss. Here and below, a loss that is not a scalar is replaced by the sum of
+ * its elements, as in GradientTape. */
 DT_API dt_gradients dt_gradient(dt_value loss, const dt_variables *variables);
-/* The same with respect to any n values of the loss's trace. out[i].trace is NULL if the loss does
- * not depend on of[i]. */
+/* Like dt_gradient, with respect to any n values of the loss's trace. out[i].trace is NULL if the
+ * loss does not depend on of[i]. */
 DT_API void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_value *out);
 DT_API int dt_variables_count(const dt_variables *v);
-/* "dense/kernel"; lent; NULL: no such variable */
+/* path of a variable: "dense/kernel"; lent; NULL: no such variable */
 DT_API const char *dt_variables_path(const dt_variables *v, int i);
 /* The value of a weight by its path, trainable or not. NotFoundError (in the trace): no such
  * weight. */
@@ -83,7 +84,7 @@ DT_API dt_value dt_model_weight(dt_trace *t, dt_model *m, const char *path);
  * first call. */
 DT_API void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients);
 
-DT_API dt_value dt_num_replicas(dt_trace *t); /* num_replicas_in_sync: int32 scalar */
+DT_API dt_value dt_num_replicas(dt_trace *t); /* num_replicas_in_sync: an int32 scalar */
 /* Makes the step fail with your own error, which run returns; only the first error of a trace is
  * kept. The trace takes ownership of s. */
 DT_API void dt_trace_fail(dt_trace *t, dt_status *s);
@@ -123,7 +124,7 @@ DT_API dt_value dt_variable_write_number(dt_trace *t, dt_variable *v, dt_write h
  * them. */
 DT_API dt_status *dt_variables_create(dt_variables **out, dt_variable *const *v, int n) DT_CHECKED;
 DT_API void dt_variables_unref(dt_variables *list);
-/* lent; NULL: no such variable */
+/* a variable of the list, lent; NULL: no such variable */
 DT_API dt_variable *dt_variables_at(const dt_variables *list, int i);
 
 /* ---- logical devices ---- */
@@ -146,9 +147,10 @@ DT_API dt_value dt_strategy_assign_to_logical_device(dt_strategy *s, dt_value x,
                                                      int logical_device_id);
 
 /*
- * The same for a variable, set once and outside of step functions. It applies to every step of the
- * strategy that reads the variable from now on, and to the optimizer's state for it. The variable
- * must belong to the strategy or be plain, as the weights of models are. The last call counts.
+ * The placement of a variable, which is set outside of step functions. It applies to every step of
+ * the strategy that reads the variable from now on, and to the optimizer's state for it. The
+ * variable must belong to the strategy or be plain, as the weights of models are. A later call
+ * replaces the placement.
  */
 DT_API dt_status *dt_strategy_split_variable(dt_strategy *s, dt_variable *v,
                                              const int64_t *partition_dimensions, int n) DT_CHECKED;
@@ -156,7 +158,7 @@ DT_API dt_status *dt_strategy_replicate_variable(dt_strategy *s, dt_variable *v)
 DT_API dt_status *dt_strategy_assign_variable(dt_strategy *s, dt_variable *v,
                                               int logical_device_id) DT_CHECKED;
 
-/* The recorded placement of a value, in terms of XLA's OpSharding. */
+/* The recorded placement of a value. Kinds are those of XLA's OpSharding. */
 typedef enum dt_sharding_kind {
     DT_SHARDING_NONE,
     DT_SHARDING_OTHER,
@@ -166,16 +168,17 @@ typedef enum dt_sharding_kind {
 typedef struct dt_sharding {
     dt_sharding_kind kind;
     int rank;
-    int64_t tile_dimensions[8]; /* [rank]: parts of each dimension; for MAXIMAL all 1 */
-    /* the devices with tiles: n_devices from first_device on; none for REPLICATED, which is on
-     * all */
+    int64_t tile_dimensions[8]; /* [rank]: number of parts of each dimension; for MAXIMAL all 1 */
+    /* the devices with tiles: n_devices devices from first_device on; n_devices is 0 for
+     * REPLICATED, since the value is on all */
     int n_devices, first_device;
 } dt_sharding;
-/* The placement of a value that one of the calls above returned. For any other value: false, and
- * kind NONE. */
+/* The placement of a value that one of the calls above returned. For any other value returns false,
+ * and kind is NONE. */
 DT_API bool dt_sharding_of(dt_value x, dt_sharding *out);
-/* The tile of such a value on a logical device: for each dimension its first index and its size
- * (both -1 if not known until the step runs). False: the device has no tile. */
+/* The tile on a logical device of a value that one of the calls above returned: for each dimension
+ * its first index and its size (both -1 if not known until the step runs). False: the device has no
+ * tile. */
 DT_API bool dt_tile_of(dt_value x, int logical_device, int64_t begin[8], int64_t size[8]);
 
 DT_END_C

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A strategy defines which devices compute and how many replicas there are; scope, run, reduce and
- * gather work the same with all of them. A variable remembers the strategy in whose scope it was
- * created.
+ * gather work in the same way with all strategies. A variable remembers the strategy in whose scope
+ * it was created.
  */
 #ifndef DTRAIN_STRATEGY_H
 #define DTRAIN_STRATEGY_H
@@ -26,19 +26,20 @@ DT_API dt_status *dt_mirrored_strategy(dt_strategy **out, const char *const *dev
                                        int n) DT_CHECKED;
 /* OneDeviceStrategy: one replica on one named device, such as "CPU:0". */
 DT_API dt_status *dt_one_device_strategy(dt_strategy **out, const char *device) DT_CHECKED;
-/* The strategy outside all scopes: one replica, nothing distributed, no named devices. */
+/* The strategy that is current outside all scopes: one replica, nothing is distributed, no named
+ * devices. */
 DT_API dt_status *dt_default_strategy(dt_strategy **out) DT_CHECKED;
 
 /* MultiWorkerMirroredStrategy. All workers have the same devices; replicas are numbered worker by
  * worker. Unlike a mirrored strategy with the same number of replicas, each worker reads its own
- * part of the data (auto-sharding). Where mpirun, srun or `dtrain fit --workers` have started
- * several processes they are the workers: each runs the same program, computes for its own
- * replicas, and sees the values of all. Otherwise workers are virtual, in this process. */
+ * part of the data (auto-sharding). If mpirun, srun or `dtrain fit --workers` have started several
+ * processes, these are the workers: each runs the same program, computes for its own replicas, and
+ * gets the values of all. Otherwise workers are virtual, in this process. */
 typedef struct dt_multi_worker_options {
-    int workers;            /* 0: one */
+    int workers;            /* number of workers; 0: one */
     int devices_per_worker; /* 0: the number of named devices, or one */
-    /* [n_devices] of each worker ("CPU:0", "CPU:1"); NULL: the first devices_per_worker CPU
-     * devices */
+    /* [n_devices] names of the devices of each worker ("CPU:0", "CPU:1"); NULL: the first
+     * devices_per_worker CPU devices */
     const char *const *devices;
     int n_devices;
 } dt_multi_worker_options;
@@ -62,14 +63,14 @@ DT_API void dt_resolver_unref(dt_resolver *r);
 DT_API dt_status *dt_tpu_connect(dt_resolver *r) DT_CHECKED;
 DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology) DT_CHECKED;
 DT_API dt_status *dt_tpu_shutdown(dt_resolver *r) DT_CHECKED;
-/* "v3-8"; "" without a slice; lent */
+/* name of the slice, such as "v3-8"; "": it has no slice; lent */
 DT_API const char *dt_resolver_master(const dt_resolver *r);
-/* the job of its devices: "worker", "localhost"; lent */
+/* the job in the names of its devices: "worker", "localhost"; lent */
 DT_API const char *dt_resolver_task_type(const dt_resolver *r);
-/* the task of this process: 0, but for workers in separate processes */
+/* the number of this process's task: 0, except in workers that are separate processes */
 DT_API int dt_resolver_task_id(const dt_resolver *r);
-DT_API int dt_resolver_tasks(const dt_resolver *r); /* tasks of that job */
-/* TPU devices per task (num_accelerators) */
+DT_API int dt_resolver_tasks(const dt_resolver *r); /* the number of tasks of that job */
+/* the number of TPU devices per task (num_accelerators) */
 DT_API int dt_resolver_accelerators(const dt_resolver *r);
 DT_API bool dt_resolver_simulated(const dt_resolver *r);
 
@@ -77,11 +78,12 @@ typedef struct dt_tpu_options {
     /* experimental_spmd_xla_partitioning: values are split or replicated over logical devices,
      * never assigned to one */
     bool spmd;
-    /* experimental_device_assignment; kept; NULL: one replica on each core */
+    /* experimental_device_assignment, of which the strategy keeps a reference; NULL: one replica on
+     * each core */
     const dt_device_assignment *device_assignment;
 } dt_tpu_options;
 /* TPUStrategy. r NULL: the topology of the assignment, or this machine's own TPU, as with "local".
- * options may be NULL. ValueError: an assignment that has no replicas or was built for a different
+ * options may be NULL. ValueError: the assignment has no replicas, or was built for a different
  * topology than the resolver's. */
 DT_API dt_status *dt_tpu_strategy(dt_strategy **out, dt_resolver *r,
                                   const dt_tpu_options *options) DT_CHECKED;
@@ -91,24 +93,25 @@ DT_API dt_status *
 dt_experimental_tpu_strategy(dt_strategy **out, dt_resolver *r,
                              const dt_device_assignment *device_assignment) DT_CHECKED;
 
-/* Chooses what computes, before the first step: "cpu", or "pjrt" for devices that a PJRT plug-in
- * drives (GPUs, TPUs, XLA on the CPU). plugin: its path; NULL: that of the environment variable
- * DTRAIN_PJRT_PLUGIN. Strategies on named devices such as "GPU:0" use pjrt by themselves. Replicas
- * are divided evenly among the plug-in's devices, as far as there are. Each worker in a process of
- * its own has its own devices; the coordinator of a parameter server computes on the CPU.
+/* Chooses the back end that computes. Call it before the first step: "cpu", or "pjrt" for devices
+ * that a PJRT plug-in drives (GPUs, TPUs, XLA on the CPU). plugin: its path; NULL: that of the
+ * environment variable DTRAIN_PJRT_PLUGIN. Strategies on named devices such as "GPU:0" use pjrt
+ * without this call. Replicas are divided evenly among the plug-in's devices. Each worker that is a
+ * separate process has its own devices; the coordinator of a parameter server computes on the CPU.
  * UnavailableError, by the first step: the plug-in cannot be used. */
 DT_API dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend,
                                           const char *plugin) DT_CHECKED;
 
 DT_API void dt_strategy_unref(dt_strategy *s);
-DT_API const char *dt_strategy_type(const dt_strategy *s); /* "mirrored", "tpu", ... */
+DT_API const char *dt_strategy_type(const dt_strategy *s); /* kind: "mirrored", "tpu", ... */
 DT_API int dt_strategy_replicas(const dt_strategy *s);     /* num_replicas_in_sync */
-/* worker_devices[replica], lent; NULL: no such replica, or the default strategy */
+/* the device of a replica, as in worker_devices; lent; NULL: no such replica, or the default
+ * strategy */
 DT_API const char *dt_strategy_device(const dt_strategy *s, int replica);
 /* The number of input workers: the hosts that feed replicas, in the order of the first replica that
  * each feeds. 1 on a single machine. */
 DT_API int dt_strategy_input_workers(const dt_strategy *s);
-/* the full name of its CPU:0, lent; NULL: no such worker */
+/* the full name of CPU:0 of an input worker, lent; NULL: no such worker */
 DT_API const char *dt_strategy_input_host(const dt_strategy *s, int worker);
 /* the worker that feeds a replica; -1: no such replica */
 DT_API int dt_strategy_input_worker(const dt_strategy *s, int replica);
@@ -121,12 +124,12 @@ DT_API int dt_strategy_logical_devices(const dt_strategy *s);
  * IndexError: no such replica, or a negative number before the first device. */
 DT_API dt_status *dt_strategy_logical_device(const dt_strategy *s, int replica, int logical,
                                              const char **name) DT_CHECKED;
-/* lent; NULL: none was given */
+/* the device assignment, lent; NULL: none was given */
 DT_API const dt_device_assignment *dt_strategy_device_assignment(const dt_strategy *s);
 DT_API bool dt_strategy_spmd(const dt_strategy *s);
-/* hosts of the replicas; without an assignment, hosts of the cluster */
+/* the number of hosts of the replicas; without an assignment, of the cluster */
 DT_API int dt_strategy_num_hosts(const dt_strategy *s);
-/* num_replicas_per_host; 0 if a replica spans hosts */
+/* num_replicas_per_host; 0 if a replica uses several hosts */
 DT_API int dt_strategy_replicas_per_host(const dt_strategy *s);
 /* the host of replica 0, where reduce and gather put results; lent */
 DT_API const char *dt_strategy_host_device(const dt_strategy *s);
@@ -138,19 +141,20 @@ DT_API bool dt_in_cross_replica_context(void);
 /* The context of code that does not run in cross-replica context. */
 typedef struct dt_replica_context {
     const dt_strategy *strategy; /* lent */
-    /* of the step function that is running; NULL: outside of step functions, in the default
-     * context */
+    /* the trace of the step function that is running; NULL: outside of step functions, in the
+     * default context */
     struct dt_trace *trace;
     int num_replicas_in_sync;
     /* 0 in the default context; -1 in a step function, which is recorded for all replicas: use
      * dt_replica_id */
     int replica_id_in_sync_group;
 } dt_replica_context;
-/* get_replica_context: the context that this code runs in. False, and *out unchanged, in
- * cross-replica context. */
+/* get_replica_context: the context in which this code runs. In cross-replica context returns false
+ * and leaves *out unchanged. */
 DT_API bool dt_get_replica_context(dt_replica_context *out);
 /* experimental_set_strategy: makes a strategy current in this thread, outside of scopes, from now
- * on. NULL or the default strategy undoes this. An error in a scope or a step function. */
+ * on. NULL or the default strategy undoes this. It is an error to call it in a scope or a step
+ * function. */
 DT_API dt_status *dt_set_strategy(dt_strategy *s) DT_CHECKED;
 
 /* scope(), as DT_SCOPE(strategy) { ... }: in the block, `strategy` is current and variables are
@@ -180,8 +184,8 @@ DT_API dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op) DT_CHEC
  * rows, even if replicas have different numbers of them. */
 DT_API dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_values *values,
                                      const char *name, int axis, dt_tensor **out) DT_CHECKED;
-/* The same along several axes at once: (dt_axes){ 2, { 0, 1 } }. NULL: over replicas only. Negative
- * axes count from the end. */
+/* Reduces over replicas and along several axes at once: (dt_axes){ 2, { 0, 1 } }. NULL: over
+ * replicas only. Negative axes count from the end. */
 typedef struct dt_axes {
     int n;
     int axis[8];
@@ -190,13 +194,14 @@ DT_API dt_status *dt_strategy_reduce_axes(dt_strategy *s, dt_reduce_op op, const
                                           const char *name, const dt_axes *axes,
                                           dt_tensor **out) DT_CHECKED;
 /* gather(values[name], axis): the replicas' tensors concatenated along an axis, on CPU:0. Their
- * sizes may differ along that axis only. Any dtype; no scalars. */
+ * sizes may differ along that axis only. The tensors may have any dtype, but must not be
+ * scalars. */
 DT_API dt_status *dt_strategy_gather(dt_strategy *s, const dt_values *values, const char *name,
                                      int axis, dt_tensor **out) DT_CHECKED;
 
 /* distribute_values_from_function: calls `fn` once per replica. fn sets the replica's values as
  * single entries of its `out`, with the same names for all replicas; the result has an entry per
- * name with a value per replica. An error from fn is passed on. Strategies that distribute nothing
+ * name with a value per replica. An error from fn is returned. Strategies that distribute nothing
  * call fn once. */
 typedef struct dt_value_context {
     int replica_id_in_sync_group, num_replicas_in_sync;
@@ -230,16 +235,16 @@ typedef enum dt_aggregation {
     DT_AGGREGATE_MEAN,
     DT_AGGREGATE_ONLY_FIRST_REPLICA
 } dt_aggregation;
-/* default: yes, unless ON_READ */
+/* default: trainable, unless ON_READ */
 typedef enum dt_trainable { DT_TRAINABLE_DEFAULT, DT_TRAINABLE_YES, DT_TRAINABLE_NO } dt_trainable;
 typedef struct dt_variable_options {
-    const char *name; /* NULL: "Variable" */
+    const char *name; /* name of the variable; NULL: "Variable" */
     /* AUTO means ON_WRITE; NONE is an error in a strategy that distributes variables */
     dt_synchronization synchronization;
     dt_aggregation aggregation;
     dt_trainable trainable;
-    /* Without an initial value: dtype, shape[rank] and how to generate it, "glorot_uniform" or
-     * "RandomNormal: {stddev: 0.1}"; NULL: zeros. */
+    /* For a variable without an initial value: dtype, shape[rank], and the initializer,
+     * "glorot_uniform" or "RandomNormal: {stddev: 0.1}"; NULL: zeros. */
     dt_dtype dtype;
     int rank;
     const int64_t *shape;
@@ -251,17 +256,18 @@ typedef struct dt_variable_options {
 DT_API dt_status *dt_variable_create(dt_variable **out, const dt_tensor *initial,
                                      const dt_variable_options *options) DT_CHECKED;
 DT_API void dt_variable_unref(dt_variable *v);
-/* "MirroredVariable", "SyncOnReadVariable", "Variable" */
+/* the kind of variable: "MirroredVariable", "SyncOnReadVariable", "Variable" */
 DT_API const char *dt_variable_kind(const dt_variable *v);
-/* "v:0", "v/replica_1:0"; the caller frees it */
+/* the name of a replica's copy: "v:0", "v/replica_1:0"; the caller frees it */
 DT_API char *dt_variable_name(const dt_variable *v, int replica);
-/* as tf.distribute prints it, with each copy's name and value; the caller frees it */
+/* the variable as tf.distribute prints it, with the name and value of each copy; the caller frees
+ * it */
 DT_API char *dt_variable_text(const dt_variable *v);
 DT_API dt_dtype dt_variable_dtype(const dt_variable *v);
 DT_API int dt_variable_rank(const dt_variable *v);
 DT_API int64_t dt_variable_dim(const dt_variable *v, int axis); /* -1: no such axis */
 DT_API bool dt_variable_trainable(const dt_variable *v);
-/* the replicas of its strategy; 1 if it is plain */
+/* the number of copies: the replicas of its strategy; 1 if it is plain */
 DT_API int dt_variable_copies(const dt_variable *v);
 
 /* The functions below are for use outside of step functions; step.h has those for step
@@ -275,7 +281,8 @@ DT_API dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out
 /* Assigns to every copy, or adds to it, or subtracts from it. With ON_READ and SUM, the assigned
  * value is divided evenly among the copies, and adding or subtracting is an error. */
 DT_API dt_status *dt_variable_set(dt_variable *v, dt_write how, dt_tensor *value) DT_CHECKED;
-/* The same with an entry of `values`. If it has a value per replica, copy i gets the i-th value. */
+/* Like dt_variable_set, with an entry of `values`. If the entry has a value per replica, copy i
+ * gets the i-th value. */
 DT_API dt_status *dt_variable_set_from(dt_variable *v, dt_write how, const dt_values *values,
                                        const char *name) DT_CHECKED;
 /* Changes rows of a plain variable, or of every copy of a MirroredVariable with aggregation NONE or

@@ -12,74 +12,80 @@
 DT_BEGIN_C
 
 typedef struct dt_sweep dt_sweep;
-/* AUTO: the grid of all combinations, or random trials where a range is given or `trials` is
- * smaller than the grid. */
+/* How trials are chosen. AUTO: the grid of all combinations, or random trials if a range is given
+ * or `trials` is smaller than the grid. */
 typedef enum dt_sweep_method { DT_SWEEP_AUTO, DT_SWEEP_GRID, DT_SWEEP_RANDOM } dt_sweep_method;
 /* Whether a smaller or a larger value of the metric is better; AUTO: as the metric defines it. */
 typedef enum dt_sweep_mode { DT_SWEEP_BY_METRIC, DT_SWEEP_MIN, DT_SWEEP_MAX } dt_sweep_mode;
 
 typedef struct dt_sweep_options {
     /* values of overrides may be lists, "let.width=32,64,128", and ranges: "dropout=0.1..0.5",
-     * "units=16..64" of integers, "learning_rate=log:1e-4..1e-1"; the others hold for all trials.
-     * Without such values the trials are the folds of the job: fold-1, fold-2, ... */
+     * "units=16..64" of integers, "learning_rate=log:1e-4..1e-1"; other overrides apply to all
+     * trials. Without such values the trials are the folds of the job: fold-1, fold-2, ... */
     const dt_job_source *source;
     dt_sweep_method method;
-    int64_t trials; /* 0: all combinations of the lists */
-    uint64_t seed;  /* of random trials; a trial depends on this, its number and the ranges */
-    /* successive halving: keep one trial of this many in each rung, at least 2; 0: none */
+    int64_t trials; /* number of trials; 0: all combinations of the lists */
+    /* Seed of random trials; a trial depends only on the seed, its number and the ranges. */
+    uint64_t seed;
+    /* successive halving: of this number of trials in a rung, at least 2, one is kept for the next;
+     * 0: no halving */
     int64_t halving;
-    const char *metric; /* NULL: "val_loss"; without validation data "loss" */
+    /* The metric that is compared; NULL: "val_loss", or "loss" without validation data. */
+    const char *metric;
     dt_sweep_mode mode;
     bool dry_run; /* only list the trials: nothing is written */
-    bool fresh;   /* settings and results of an earlier sweep in the folder are dropped */
+    bool fresh;   /* drop settings and results of an earlier sweep in the folder */
 } dt_sweep_options;
 
-/* Reads the ranges, opens the job with the first valid settings, and takes the folder output.dir,
- * whose finished trials are not repeated. Errors: BAD_OVERRIDE for a range; USAGE for options that
- * do not match; EXPECT_METRIC for a metric that the job does not report; OTHER_SWEEP if the folder
- * has a sweep with other settings; IN_USE; those of the job if no trial is valid. */
+/* Reads the ranges, opens the job with the first valid settings, and locks the folder output.dir.
+ * Trials that are finished there are not repeated. Errors: BAD_OVERRIDE for a range; USAGE for
+ * options that do not match; EXPECT_METRIC for a metric that the job does not report; OTHER_SWEEP
+ * if the folder has a sweep with other settings; IN_USE; those of the job if no trial is valid. */
 DT_API dt_status *dt_sweep_open(dt_sweep **out, const dt_sweep_options *options) DT_CHECKED;
 DT_API void dt_sweep_unref(dt_sweep *s);
 
 /* One line about the sweep: "20 random trials, seed 0, by val_loss (lower is better)"; lent. */
 DT_API const char *dt_sweep_title(const dt_sweep *s);
-/* The folder, below which each trial has its output.dir; lent. */
+/* The sweep's folder, which contains the output.dir of each trial; lent. */
 DT_API const char *dt_sweep_directory(const dt_sweep *s);
 
 /* A trial to be trained; lent until dt_sweep_unref. */
 typedef struct dt_sweep_trial {
-    int number;                   /* from 1 */
-    int rung;                     /* of successive halving, from 1 */
+    int number;                   /* number of the trial, from 1 */
+    int rung;                     /* rung of successive halving, from 1 */
     const char *settings;         /* "width=64 learning_rate=0.0123" */
-    const char *const *overrides; /* [n_overrides] of the job, output.dir included */
+    const char *const *overrides; /* [n_overrides] overrides of the job, including output.dir */
     int n_overrides;
-    /* where training is to stop in this rung, as dt_run_options has it; 0: at the job's end */
+    /* where training must stop in this rung, as in dt_run_options; 0: at the end of the job */
     int64_t max_epochs, max_steps;
-    const char *directory; /* its output.dir, with -C */
+    const char *directory; /* output.dir of the trial, relative to the current directory */
 } dt_sweep_trial;
-/* The next trial to be trained; number 0: none now. It counts as running until dt_sweep_ended. With
- * halving the next rung begins when none is running and none of this rung is left. */
+/* The next trial to be trained; number 0: there is none at the moment. The trial is considered
+ * running until dt_sweep_ended. With halving, the next rung begins when all trials of this rung
+ * have ended. */
 DT_API dt_status *dt_sweep_next(dt_sweep *s, dt_sweep_trial *trial) DT_CHECKED;
-/* A trial's training ended: with the exit code of `dtrain fit`, or 128 plus a signal's number;
- * error may be NULL. The result is read from the trial's directory and written to trials.jsonl.
- * *text is a line about it, which the caller frees; text may be NULL. */
+/* Reports that the training of a trial has ended, with the exit code of `dtrain fit`, or 128 plus
+ * the number of a signal; error may be NULL. The result is read from the trial's directory and
+ * written to trials.jsonl. *text is a line about it, which the caller frees; text may be NULL. */
 DT_API dt_status *dt_sweep_ended(dt_sweep *s, int number, int exit_code, const char *error,
                                  char **text) DT_CHECKED;
 
 typedef struct dt_sweep_counts {
-    /* interrupted: stopped or killed, out of memory, or its files could not be written; it resumes
-     * when the sweep is opened again */
+    /* numbers of trials. interrupted: the trial was stopped or killed, was out of memory, or could
+     * not write its files; it resumes when the sweep is opened again */
     int trials, completed, failed, interrupted, waiting;
     int failed_code; /* the exit code of the first failed trial; 0: none */
-    int halted_code; /* 73, 74, 77: files could not be written, no trial is started; 0: none */
-    int best;        /* number of the best trial; 0: none */
+    /* Exit code 73, 74 or 77 if files could not be written, so that no further trial is started; 0:
+     * none. */
+    int halted_code;
+    int best; /* number of the best trial; 0: none */
 } dt_sweep_counts;
 DT_API dt_sweep_counts dt_sweep_count(const dt_sweep *s);
 
 /* The leaderboard, the best trial first: a table, or one JSON object. The caller frees *text. */
 DT_API dt_status *dt_sweep_text(const dt_sweep *s, bool json, char **text) DT_CHECKED;
 /* Writes best.yaml, the job of the best trial, and sweep.html, a report about the best trials, into
- * the folder. *job and *report are their paths, which the caller frees; NULL: no trial is
+ * the folder. *job and *report are their paths, which the caller frees; NULL: no trial has been
  * completed. */
 DT_API dt_status *dt_sweep_write(const dt_sweep *s, char **job, char **report) DT_CHECKED;
 

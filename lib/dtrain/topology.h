@@ -37,11 +37,11 @@ DT_API dt_status *dt_topology_parse(dt_topology **out, const void *serialized,
 DT_API void dt_topology_unref(dt_topology *t);
 /* The topology as TopologyProto bytes (those it was parsed from, if any); lent. */
 DT_API const void *dt_topology_serialized(const dt_topology *t, size_t *size);
-DT_API void dt_topology_mesh_shape(const dt_topology *t, int shape[4]); /* zeros for NULL */
+DT_API void dt_topology_mesh_shape(const dt_topology *t, int shape[4]); /* all 0 for NULL */
 DT_API int dt_topology_tasks(const dt_topology *t);                     /* num_tasks */
 DT_API int dt_topology_tpus_per_task(const dt_topology *t);             /* num_tpus_per_task */
-/* The i-th position of the mesh, in row-major order, that has no device; false: there are not that
- * many. */
+/* The i-th position of the mesh, in row-major order, that has no device; false: fewer positions are
+ * without a device. */
 DT_API bool dt_topology_missing_device(const dt_topology *t, int i, int coordinates[4]);
 /* device_coordinates[task][device]; false: no such device. */
 DT_API bool dt_topology_device_coordinates(const dt_topology *t, int task, int device,
@@ -60,9 +60,9 @@ DT_API dt_status *dt_topology_tpu_device(const dt_topology *t, const int coordin
 DT_API dt_status *dt_topology_cpu_device(const dt_topology *t, const int coordinates[4],
                                          const char *job, char **name) DT_CHECKED;
 
-/* tf.tpu.experimental.DeviceAssignment: the coordinates of each replica's logical devices. The
- * order of replicas and their logical devices is: AUTO, rings of neighbours where possible; RING,
- * rings or an error; MESH, the order of coordinates. */
+/* tf.tpu.experimental.DeviceAssignment: the coordinates of each replica's logical devices. Replicas
+ * and their logical devices are ordered as follows. AUTO: in rings of neighbours where possible.
+ * RING: in rings, or it is an error. MESH: by coordinates. */
 typedef enum dt_device_order { DT_ORDER_AUTO, DT_ORDER_RING, DT_ORDER_MESH } dt_device_order;
 typedef struct dt_device_assignment_options {
     /* shape_rank sizes: the block of cores of a replica, x, y, z, core; NULL: all 1 */
@@ -106,7 +106,7 @@ DT_API dt_status *dt_device_assignment_host_device(const dt_device_assignment *a
                                                    int logical, const char *job,
                                                    char **name) DT_CHECKED;
 /* The replicas that have the given logical device in the given task, in ascending order. `replicas`
- * must have room for all replicas; *n is how many were found. ValueError: none. */
+ * must have room for all replicas; *n is how many were found. ValueError: no replica was found. */
 DT_API dt_status *dt_device_assignment_lookup_replicas(const dt_device_assignment *a, int task,
                                                        int logical, int *replicas,
                                                        int *n) DT_CHECKED;
