@@ -25,7 +25,7 @@
 #include <string.h>
 
 typedef struct tiers {
-    /* Hosts: number of hosts of a group; devices: number of its devices on the host that has the
+    /* hosts: number of hosts of a group; devices: number of its devices on the host that has the
      * most. */
     int hosts, devices;
     int sharing; /* number of groups that have devices on the busiest host */

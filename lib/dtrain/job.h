@@ -273,7 +273,7 @@ typedef struct dt_event {
     /* eval within an epoch of fit: the metrics of the epoch's steps up to now */
     const dt_metric *training;
     int n_training;
-    /* Checkpoint, end: path of the checkpoint, and hash of its weights. */
+    /* checkpoint, end: path of the checkpoint, and hash of its weights. */
     const char *checkpoint, *weights_sha256;
     /* data, evaluating, and eval of evaluate: the name of the part, such as "validation"; "input"
      * with dt_run_options.input */
@@ -296,9 +296,9 @@ typedef struct dt_event {
     int64_t workers, workers_lost, batches_again, pushes_dropped;
     const int64_t *staleness;
     int n_staleness;
-    /* Start: whether the run resumes from `step` of `checkpoint`. */
+    /* start: whether the run resumes from `step` of `checkpoint`. */
     bool resumed;
-    /* Eval of evaluate: details; NULL: no output can be explained. */
+    /* eval of evaluate: details; NULL: no output can be explained. */
     const dt_evaluation *evaluation;
 } dt_event;
 

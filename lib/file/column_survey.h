@@ -15,7 +15,7 @@ typedef struct dt_column_word {
 
 typedef struct dt_column {
     char *name;
-    /* Integers: all values so far are integers; numbers: all values so far are numbers. */
+    /* integers: all values so far are integers; numbers: all values so far are numbers. */
     bool integers, numbers;
     int64_t fields, empty; /* numbers of records with a value, and without one */
     int64_t texts;         /* number of values that are not numbers; `text` is the first of them */

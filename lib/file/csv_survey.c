@@ -334,13 +334,13 @@ static dt_status *find_style(const char *path, dt_csv_style *style) {
 
 /* How the numbers of a file are written. */
 typedef struct notation {
-    /* Point: some numbers look like 1.5 or 1.2345; comma: some look like 1,5 or 1.234,5. */
+    /* point: some numbers look like 1.5 or 1.2345; comma: some look like 1,5 or 1.234,5. */
     bool point, comma;
     bool grouped; /* some numbers look like 1.234, which fits both notations, or like 1.234,5 */
-    /* Thousands: some numbers look like 1,234 or 1,234.5; decimal: some numbers with a comma do
+    /* thousands: some numbers look like 1,234 or 1,234.5; decimal: some numbers with a comma do
      * not. */
     bool thousands, decimal;
-    /* Blanks: some numbers look like 1 234; symbols: some look like $5 or 5 %. */
+    /* blanks: some numbers look like 1 234; symbols: some look like $5 or 5 %. */
     bool blanks, symbols;
 } notation;
 

@@ -176,7 +176,7 @@ typedef struct dt_output {
     const char *named; /* the name that the user gave, lent */
     int n;
     const dt_element_spec *column; /* [n] lent */
-    /* Of: number of rows to write, -1: unknown; rows: number of rows written so far. */
+    /* of: number of rows to write, -1: unknown; rows: number of rows written so far. */
     int64_t of, rows;
     char delimiter; /* the character that separates fields of CSV */
     /* for CSV. no_header: write no header; plain: output for people, with LF, escaped control

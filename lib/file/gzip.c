@@ -33,7 +33,7 @@ struct dt_inflow {
     int fd;
     char *path;
     int64_t size;
-    /* Base: offset of the member in an archive; left: number of bytes of it that may still be
+    /* base: offset of the member in an archive; left: number of bytes of it that may still be
      * read. */
     int64_t base, left;
     bool gzip, zlib, between_members, end;

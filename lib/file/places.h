@@ -40,7 +40,7 @@ typedef struct dt_places {
 /* The position of one reader, which makes reading in order fast. Zero it before use; only one
  * thread may use it. */
 typedef struct dt_places_cursor {
-    /* Row: index of the next record, 0: none was read so far; end: offset of the next record. */
+    /* row: index of the next record, 0: none was read so far; end: offset of the next record. */
     int64_t row, end;
     int group;
 } dt_places_cursor;

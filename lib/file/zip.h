@@ -10,7 +10,7 @@
 typedef struct dt_zip_member {
     const char *name;
     int64_t header; /* offset of the member's own header */
-    /* Packed: number of bytes in the archive; size: number of bytes when unpacked. */
+    /* packed: number of bytes in the archive; size: number of bytes when unpacked. */
     int64_t packed, size;
     uint32_t crc; /* CRC-32 of the unpacked bytes */
     int method, flags;

@@ -36,7 +36,7 @@ typedef struct check {
     int file; /* index in dt_tensor_files */
     const char *path, *sha256;
     dt_status *bad;
-    /* Stamp: the stamp of the file before it was read; known: the stamp is valid and fd is open. */
+    /* stamp: the stamp of the file before it was read; known: the stamp is valid and fd is open. */
     dt_file_stamp stamp;
     int fd;
 } check;

@@ -41,7 +41,7 @@ dt_status *dt_weights_check(const dt_contents *c) DT_MUST_USE;
 typedef struct dt_listed {
     const char *path;
     dt_state_file state;
-    /* Bytes: size of all files; saved_s: time of the save in seconds since 1970. */
+    /* bytes: size of all files; saved_s: time of the save in seconds since 1970. */
     int64_t bytes, saved_s;
     dt_status *damage; /* NULL: state.json shows no damage */
 } dt_listed;

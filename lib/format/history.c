@@ -18,7 +18,7 @@
 typedef struct keeping {
     int64_t step;
     dt_str kept;
-    /* All: the check after all lines; last: the check after the last line that remains. */
+    /* all: the check after all lines; last: the check after the last line that remains. */
     dt_history_lines all, last;
     int64_t epoch; /* epoch of the last line that remains */
     bool same;     /* all lines remain */

@@ -18,7 +18,7 @@ typedef struct dt_partition_call {
     dt_trace *trace;
     const dt_node *node; /* the node in the whole graph */
     const dt_mesh *mesh;
-    /* Batch: B of the whole program; a size -k in local types stands for k * B / parts. */
+    /* batch: B of the whole program; a size -k in local types stands for k * B / parts. */
     int64_t batch, parts;
     dt_type type[DT_MAX_IN]; /* types of the whole inputs, as in the graph before partitioning */
     /* the parts of a device, with the layouts in_layout, which agree with the factors */

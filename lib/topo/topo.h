@@ -324,7 +324,7 @@ struct dt_resolver {
     dt_topology *topology; /* NULL: the resolver is for workers without a slice */
     bool simulated;        /* always true: there is no resolver for real slices */
     char job[DT_JOB_NAME]; /* the job in device names: "worker", or "localhost" for this machine */
-    /* Tasks: number of tasks of the job; task: number of this process among them. */
+    /* tasks: number of tasks of the job; task: number of this process among them. */
     int tasks, task;
     dt_numerics numerics;
     /* why the slice is simulated: "simulated: this machine has no TPU (...)"; NULL: a simulated

@@ -105,11 +105,11 @@ typedef struct codes {
     uint32_t bits;
     int held;        /* number of bits in `bits` */
     int clear, size; /* clear: the code that clears the table; size: number of bits of a code */
-    /* Next: the next code to define; last: the previous code, -1: none since `clear`. */
+    /* next: the next code to define; last: the previous code, -1: none since `clear`. */
     int next, last;
     uint8_t first; /* the first byte of the last code */
     uint16_t before[MOST_CODES];
-    /* Text: the bytes of a code, in reverse order. */
+    /* text: the bytes of a code, in reverse order. */
     uint8_t byte[MOST_CODES], text[MOST_CODES + 1];
 } codes;
 

@@ -38,7 +38,7 @@ static merge *find_merge(const bpe *b, int32_t left, int32_t right) {
 /* ---- one piece ---- */
 
 typedef struct symbol {
-    /* After, before: indices of the neighbours, -1: none; token -1: the symbol was merged into
+    /* after, before: indices of the neighbours, -1: none; token -1: the symbol was merged into
      * another. */
     int32_t token, before, after;
 } symbol;

@@ -27,7 +27,7 @@ enum { LARGEST_MAP = 16 << 20, SHORT_GRAPHEME = 6 };
 typedef struct charsmap {
     const dt_regex *graphemes;
     const uint8_t *trie, *text; /* trie: [4 * units] */
-    /* Units: number of units of the trie; size: number of bytes of `text`. */
+    /* units: number of units of the trie; size: number of bytes of `text`. */
     size_t units, size;
 } charsmap;
 

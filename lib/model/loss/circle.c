@@ -51,7 +51,7 @@ static dt_status *check(const void *args, const dt_type *target, const dt_type *
 
 /* The pairs (B, all) of an example of this replica with an example of the global batch. */
 typedef struct pairs {
-    /* Same, other: bools, whether the labels are equal or different. */
+    /* same, other: bools, whether the labels are equal or different. */
     dt_value distance, same, other;
 } pairs;
 
