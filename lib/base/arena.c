@@ -53,7 +53,7 @@ struct dt_arena {
 _Noreturn void dt_out_of_memory(void) {
     static const char text[] = "dtrain: error: out of memory [DT115]\n";
     ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
-    (void)ignored; /* the error cannot be reported */
+    (void)ignored; /* if write fails, that error cannot be reported */
     _exit(71);
 }
 
@@ -128,7 +128,7 @@ void *dt_try_alloc(size_t n) {
     return aligned_alloc(64, n ? (n + 63) / 64 * 64 : 64);
 }
 
-/* If madvise refuses, only speed changes. */
+/* A failure of madvise is ignored, since it only affects speed. */
 void *dt_try_alloc_dense(size_t n) {
 #ifdef MADV_HUGEPAGE
     void *p = NULL;

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-int64_t dt_now_ns(void); /* monotonic */
+int64_t dt_now_ns(void); /* time of the monotonic clock */
 double dt_seconds_since(int64_t ns);
 
 #endif

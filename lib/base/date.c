@@ -27,7 +27,7 @@ int dt_date_yearday(const dt_date *d) {
     return n;
 }
 
-/* Days from 1 January of the year 1 to a day. */
+/* The number of days from 1 January of the year 1 to a date. */
 static int64_t day_number(const dt_date *d) {
     const int64_t y = d->year - 1;
     return 365 * y + y / 4 - y / 100 + y / 400 + dt_date_yearday(d) - 1;
@@ -169,7 +169,7 @@ static bool take_time(const char **p, dt_date *d) {
     return !**p || take_zone(p, &d->offset);
 }
 
-/* 2024-1-2, 2024/01/02, 20240102 */
+/* Reads a date such as 2024-1-2, 2024/01/02 or 20240102. */
 static bool take_year_first(const char **p, dt_date *d) {
     int all;
     if (take_number(p, 8, 8, &all)) {
@@ -206,7 +206,7 @@ static bool take_month_name(const char **p, dt_date *d) {
     return true;
 }
 
-/* 2 Jan 2024, 2-Jan-24, 2/1/2024, 2.1.24 */
+/* Reads a date such as 2 Jan 2024, 2-Jan-24, 2/1/2024 or 2.1.24. */
 static bool take_day_or_month_first(const char **p, dt_date_order order, dt_date *d) {
     int pair[2];
     if (!take_number(p, 1, 2, &pair[0])) return false;
@@ -224,7 +224,7 @@ static bool take_day_or_month_first(const char **p, dt_date_order order, dt_date
            take_year(p, &d->year) && settle_order(pair, dots, order, d);
 }
 
-/* Jan 2, 2024 */
+/* Reads a date such as Jan 2, 2024. */
 static bool take_name_first(const char **p, dt_date *d) {
     if (!take_month_name(p, d)) return false;
     take_char(p, "-/");

@@ -15,8 +15,8 @@
 typedef enum dt_date_order { DT_DATE_EITHER, DT_DATE_DAY_FIRST, DT_DATE_MONTH_FIRST } dt_date_order;
 
 typedef struct dt_date {
-    int year, month, day;     /* 1 to 9999, 1 to 12, from 1 */
-    int hour, minute, second; /* second: 60 in a leap second */
+    int year, month, day;     /* year 1 to 9999, month 1 to 12, day from 1 */
+    int hour, minute, second; /* second is 60 in a leap second */
     double fraction;          /* fraction of a second, in [0, 1) */
     int offset;               /* minutes that the written time is ahead of UTC */
     /* the order that the text proves. EITHER: it proves none; then `unclear` says whether the two
@@ -38,7 +38,7 @@ bool dt_date_is_format(const char *format);
 int64_t dt_date_seconds(const dt_date *d);
 /* The moment d as a date of UTC, with offset 0. */
 dt_date dt_date_utc(const dt_date *d);
-int dt_date_weekday(const dt_date *d); /* 0: Monday */
+int dt_date_weekday(const dt_date *d); /* from 0 for Monday to 6 */
 int dt_date_yearday(const dt_date *d); /* day of the year, from 1 */
 
 #endif

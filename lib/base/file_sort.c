@@ -124,10 +124,10 @@ static const dt_file_sort *framed_sort(const char *first, size_t n) {
     if (HAS(0, "\0\0") && n >= 4 && first[2] >= 0x08 && first[2] <= 0x0e && first[3] >= 1 &&
         first[3] <= 8)
         return &idx;
-    if (HAS(4, "\0\0\0\0{\"")) /* 8 bytes of length, then JSON */
+    if (HAS(4, "\0\0\0\0{\"")) /* safetensors: 8 bytes of length, then JSON */
         return &safetensors;
     const bool has_length = HAS(4, "\0\0\0\0") && !HAS(0, "\0\0\0\0");
-    /* the length and its checksum, then a tf.Example */
+    /* TFRecord: the length and its checksum, then a tf.Example */
     return has_length && HAS(12, "\n") ? &records : NULL;
 }
 

@@ -31,7 +31,7 @@ static const char *behind(const char *p) {
     return end ? end + 1 : NULL;
 }
 
-/* 0, or an error of dt_glob_expand. */
+/* Expands the groups in a glob. Returns 0, or an error of dt_glob_expand. */
 static int expand(expansion *e, const char *glob) {
     const char *open = strchr(glob, '{'), *rest = open ? behind(open + 1) : NULL;
     if (open && !rest) return DT_GLOB_OPEN;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing members by their table. */
+/* Writes the members of a struct as described by a table. */
 #include "base/json_table.h"
 
 #include <inttypes.h>

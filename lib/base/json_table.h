@@ -33,7 +33,7 @@ typedef struct dt_json_member {
     const char *key; /* NULL: `put` writes several members; both NULL: the end of the table */
     dt_json_kind kind;
     size_t offset;
-    bool if_set;       /* left out where it is 0 or NULL */
+    bool if_set;       /* the member is left out if it is 0 or NULL */
     bool quoted;       /* UINT64: as text, since JSON readers may keep only 53 bits of a number */
     size_t count;      /* for a list: offset of the int that has its length */
     int most;          /* for a list: the most items that are read */

@@ -36,7 +36,7 @@ int64_t dt_memory_resident(void) {
 /* Reads a file; "" if there is none. */
 static void read_text(const char *path, dt_str *out) {
     char piece[4096];
-    FILE *f = fopen(path, "re"); /* the kernel's files have no size */
+    FILE *f = fopen(path, "re"); /* the length is unknown: files of the kernel report size 0 */
     dt_str_clear(out);
     for (size_t n; f && out->size < LARGEST && (n = fread(piece, 1, sizeof piece, f)) > 0;)
         dt_str_add(out, piece, n);
@@ -54,7 +54,7 @@ static int64_t read_bytes(const char *folder, const char *name) {
     return is ? bytes : none;
 }
 
-/* "SwapTotal:       2097148 kB" */
+/* Reads the size of swap from a line such as "SwapTotal: 2097148 kB". */
 static int64_t swap_of(const char *root) {
     dt_local_str text = {0}, path = {0};
     dt_str_printf(&path, "%s/proc/meminfo", root);

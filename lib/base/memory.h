@@ -31,7 +31,7 @@ bool dt_memory_has_room(int64_t bytes, dt_memory_limit *l);
 /* NULL, or DOES_NOT_FIT: "the weights need 8.0 GiB, and of 4.0 GiB (/sys/fs/cgroup/memory.max) 3.9
  * GiB are left". */
 dt_status *dt_memory_check_room(int64_t bytes, const char *who) DT_MUST_USE;
-/* "8.0 GiB (/sys/fs/cgroup/memory.max)", "24.0 GiB of this machine" */
+/* prints "8.0 GiB (/sys/fs/cgroup/memory.max)", "24.0 GiB of this machine" */
 void dt_memory_limit_print(const dt_memory_limit *l, dt_str *out);
 
 #endif

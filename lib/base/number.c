@@ -32,7 +32,7 @@ void dt_str_bytes(dt_str *s, double bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     enum { LAST = sizeof units / sizeof *units - 1 };
     int unit = 0;
-    /* 1023.96 KiB would round to 1024.0 KiB. */
+    /* Values from 1023.95 on use the next unit, since 1023.96 KiB would round to 1024.0 KiB. */
     while (unit < LAST && bytes >= (unit == 0 ? 1024 : 1023.95)) {
         bytes /= 1024;
         unit++;

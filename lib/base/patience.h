@@ -15,11 +15,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { DT_MOST_PATIENCE = 50000 }; /* ns; a pool begins with 0 */
+enum { DT_MOST_PATIENCE = 50000 }; /* in ns; a new pool has patience 0 */
 
 /* One wait, after it has ended. */
 typedef struct dt_wait {
-    int64_t ns; /* duration */
+    int64_t ns; /* duration of the wait in ns */
     bool slept; /* the waiter slept because its patience was over */
     /* the wait does not show that another process had the core: there was no work, or threads of
      * this process used the core */

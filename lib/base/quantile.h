@@ -40,7 +40,7 @@ static const double quantile_d[8] = {1,
 /* A whole number below 2^52 as a double. */
 static inline double real_of(uint64_t x) {
     double d;
-    x |= UINT64_C(0x4330000000000000); /* the bits of 2^52 + x */
+    x |= UINT64_C(0x4330000000000000); /* x has become the bits of the double 2^52 + x */
     memcpy(&d, &x, sizeof d);
     return d - 0x1p52;
 }

@@ -60,7 +60,7 @@ uint64_t dt_random_below(dt_random *r, uint64_t n) {
     return x % n;
 }
 
-/* p(x) = c[0] + c[1] x + ... + c[7] x^7 */
+/* Evaluates p(x) = c[0] + c[1] x + ... + c[7] x^7. */
 static double polynomial(const double c[8], double x) {
     double sum = c[7];
     for (int i = 6; i >= 0; i--) sum = sum * x + c[i];

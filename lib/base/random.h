@@ -12,21 +12,21 @@
 typedef struct dt_random {
     uint64_t key;
     uint64_t counter[2];
-    uint32_t word[4]; /* the block drawn last */
-    int used;         /* words of it handed out */
+    uint32_t word[4]; /* the block that was generated last */
+    int used;         /* number of words of the block that were used */
 } dt_random;
 
-/* The block of (key, c0, c1). */
+/* Computes the block of words for (key, c0, c1). */
 void dt_philox(uint64_t key, uint64_t c0, uint64_t c1, uint32_t out[4]);
 
 /* Begins a sequence: (seed, purpose) determine the key, counter c1 is `stream`, and c0 counts
  * blocks. */
 dt_random dt_random_stream(uint64_t seed, const char *purpose, uint64_t stream);
 uint32_t dt_random_u32(dt_random *r);
-double dt_random_uniform(dt_random *r); /* [0, 1), 53 bits */
+double dt_random_uniform(dt_random *r); /* a number in [0, 1) with 53 random bits */
 /* normal: mean 0, deviation 1; computed by inversion from two words, without libm */
 double dt_random_normal(dt_random *r);
-uint64_t dt_random_below(dt_random *r, uint64_t n); /* [0, n), unbiased; n > 0 */
+uint64_t dt_random_below(dt_random *r, uint64_t n); /* an integer in [0, n) without bias; n > 0 */
 
 /* Element i of a keyed permutation of 0..n-1: a bijection for every n, computed without a table (a
  * Feistel network with cycle walking, keyed by (seed, purpose, epoch)). */

@@ -19,7 +19,8 @@ typedef struct dt_random_loops {
     /* the first two words of the blocks of (key; 0, first + i) */
     void (*words)(uint64_t key, uint64_t first, int64_t n, uint64_t *out);
     void (*uniform)(const uint64_t *word, int64_t n, double *out);
-    void (*normal)(const uint64_t *word, int64_t n, double *out); /* false where dt_random_is_far */
+    /* a normal number for each word, which is wrong where dt_random_is_far holds */
+    void (*normal)(const uint64_t *word, int64_t n, double *out);
 } dt_random_loops;
 const dt_random_loops *dt_random_loops_of(dt_isa isa);
 bool dt_random_is_far(uint64_t word);

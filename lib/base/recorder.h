@@ -24,14 +24,14 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-enum { DT_SPAN_NUMBERS = 5 }; /* a span is a cache line */
+enum { DT_SPAN_NUMBERS = 5 }; /* so that a span fills a cache line */
 
 typedef struct dt_recorder dt_recorder;
 
-/* The kind of a span. */
+/* Describes a kind of span. */
 typedef struct dt_mark {
-    const char *name;  /* "dot_general", "wait for data" */
-    const char *kind;  /* "op", "wait", "data", "run" */
+    const char *name;  /* such as "dot_general", "wait for data" */
+    const char *kind;  /* such as "op", "wait", "data", "run" */
     const char *facts; /* members of a JSON object, "\"layer\": \"dense\""; NULL: none */
     /* names of a span's numbers; NULL: not used */
     const char *number[DT_SPAN_NUMBERS];
@@ -42,7 +42,7 @@ typedef struct dt_numbers {
 } dt_numbers;
 
 typedef struct dt_span {
-    int64_t begin_ns, end_ns; /* times of the monotonic clock */
+    int64_t begin_ns, end_ns; /* times of the monotonic clock in ns */
     dt_numbers number;
     int mark;
 } dt_span;
@@ -52,7 +52,7 @@ typedef struct dt_track {
     const dt_recorder *recorder;
     int capacity;             /* a power of two */
     dt_span *span;            /* (capacity): span number i is at i modulo capacity */
-    _Atomic uint64_t written; /* spans in all */
+    _Atomic uint64_t written; /* number of spans written so far, including overwritten ones */
 } dt_track;
 
 /* A number of the program, such as bytes in use, at one moment. */
@@ -95,7 +95,7 @@ static inline bool dt_is_recording(const dt_track *t) {
     return t && atomic_load_explicit(&t->recorder->on, memory_order_relaxed);
 }
 
-/* Now, or 0 where nothing is recorded. */
+/* The current time, or 0 if recording is off. */
 static inline int64_t dt_span_begin(const dt_track *t) {
     return dt_is_recording(t) ? dt_now_ns() : 0;
 }

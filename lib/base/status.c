@@ -63,7 +63,7 @@ static char *printable(const char *format, va_list args) {
  */
 
 enum {
-    WINDOW = 100,       /* characters of a source line that are shown ... */
+    WINDOW = 100,       /* number of characters of a source line that are shown ... */
     WINDOW_BEFORE = 60, /* ... of which at most so many precede the column of the error */
     /* As many bytes always contain a window, so the rest of the line is not read. */
     NEAR = 4 * WINDOW,

@@ -34,7 +34,7 @@
 /* A text that source locations refer to: the file's name as the user wrote it, and its bytes. The
  * source must outlive the locations. */
 typedef struct dt_source {
-    const char *name; /* "job.yaml", "override 1", "<stdin>" */
+    const char *name; /* such as "job.yaml", "override 1", "<stdin>" */
     const char *text;
     size_t size;
 } dt_source;
@@ -42,7 +42,7 @@ typedef struct dt_source {
 /* A source location. Lines and columns count from 1, columns in characters; line 0: no line is
  * known. */
 typedef struct dt_location {
-    const dt_source *source; /* NULL: no file either */
+    const dt_source *source; /* NULL: no file is known either */
     int line, col;
     int width; /* characters to underline, 0 for one caret */
     /* the offset of the location in bytes, which saves searching for it; 0: unknown */
@@ -51,9 +51,9 @@ typedef struct dt_location {
 
 /* One row of base/errors.h. */
 typedef struct dt_error_row {
-    int number;       /* 17 for DT017 */
+    int number;       /* 17 for DT017, for example */
     int exit_code;    /* docs/exit-codes.md's table; also the dt_status_code */
-    const char *kind; /* "ValueError", "RuntimeError", ... */
+    const char *kind; /* such as "ValueError", "RuntimeError", ... */
 } dt_error_row;
 
 typedef enum dt_error {
@@ -62,7 +62,7 @@ typedef enum dt_error {
 #undef DT_ERROR
 } dt_error;
 
-/* The row of a number, or NULL. */
+/* The row of an error number, or NULL. */
 const dt_error_row *dt_error_find(int number);
 
 /* A new status. `at` may be NULL; its line of text is copied, so the source need not outlive the

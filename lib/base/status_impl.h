@@ -6,7 +6,7 @@
 #include "base/status.h"
 
 struct dt_status {
-    int refs; /* 1; 0: it has been freed */
+    int refs; /* 1, or 0 after the status was freed */
     const dt_error_row *row;
     char *text;
     char *file;    /* NULL: the status has no source location */

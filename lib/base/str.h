@@ -10,7 +10,7 @@
 #include "base/status.h"
 
 typedef struct dt_str {
-    char *data; /* NULL while empty; use dt_str_text */
+    char *data; /* use dt_str_text instead, since this is NULL while the string is empty */
     size_t size, cap;
 } dt_str;
 
@@ -38,7 +38,7 @@ void dt_str_clear(dt_str *s);             /* empties s without freeing its memor
 const char *dt_str_text(const dt_str *s); /* lent; "" when empty */
 char *dt_str_take(dt_str *s);             /* the caller frees it; s is empty after */
 dt_text dt_text_take(dt_str *s);          /* the first bytes of s that fit; s is released */
-void dt_str_reserve(dt_str *s, size_t n); /* room for n more bytes and the final NUL */
+void dt_str_reserve(dt_str *s, size_t n); /* makes room for n more bytes and the final NUL */
 void dt_str_add(dt_str *s, const void *bytes, size_t n);
 void dt_str_puts(dt_str *s, const char *text);
 void dt_str_putc(dt_str *s, char c);
@@ -52,9 +52,9 @@ void dt_str_pad(dt_str *s, size_t from, int width);
  * float. */
 void dt_str_double(dt_str *s, double x);
 void dt_str_float(dt_str *s, float x);
-/* 60000 as "60,000". */
+/* Appends a number with commas: 60000 as "60,000". */
 void dt_str_grouped(dt_str *s, int64_t n);
-/* 1717986 as "1.6 MiB". */
+/* Appends a size with its unit: 1717986 as "1.6 MiB". */
 void dt_str_bytes(dt_str *s, double bytes);
 dt_text dt_text_of_bytes(double bytes);
 /* Appends text, at most `limit` characters of it, then "...". Invisible characters (dt_is_unseen)

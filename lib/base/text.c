@@ -54,7 +54,7 @@ size_t dt_text_valid(const char *text, size_t n) {
     for (size_t at = 0, step; at < n; at += step) {
         step = 8;
         if (n - at >= 8 && (memcpy(&eight, text + at, 8), ((eight | (eight - ones)) & highs) == 0))
-            continue; /* no byte is 0 or above 0x7f */
+            continue; /* skips eight bytes of which none is 0 or above 0x7f */
         step = dt_utf8_next(text + at, n - at, &code);
         if (step == 0 || code == 0) return at;
     }

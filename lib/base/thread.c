@@ -36,7 +36,7 @@
 enum { LINE = 64, SPINS = 200, SPINS_A_LOOK = 16 };
 
 typedef struct gate {
-    alignas(LINE) _Atomic uint32_t count; /* times it was opened */
+    alignas(LINE) _Atomic uint32_t count; /* how often the gate was opened */
     _Atomic uint32_t sleepers;
 } gate;
 
@@ -48,13 +48,14 @@ typedef struct lane {
 
 struct dt_pool {
     gate start, done, join;
-    alignas(LINE) _Atomic int64_t patience; /* ns for which waiters spin after SPINS */
+    alignas(LINE) _Atomic int64_t patience; /* how long waiters spin after SPINS, in ns */
     alignas(LINE) _Atomic uint32_t working; /* lanes other than 0 that have not finished */
-    alignas(LINE) _Atomic uint32_t arrived; /* lanes at the join */
+    alignas(LINE) _Atomic uint32_t arrived; /* number of lanes that have arrived at the join */
     /* Written by lane 0 before `start` opens, read by the others after. */
     alignas(LINE) void (*body)(int lane, void *user);
     void *user;
-    const _Atomic uint32_t *beside; /* threads that work beside the pool; NULL: not counted */
+    /* Number of threads that work beside the pool; NULL: they are not counted. */
+    const _Atomic uint32_t *beside;
     bool stop;
     int n;
     lane *lanes; /* (n lanes); lane 0 is the caller's thread, so it has no thread here */

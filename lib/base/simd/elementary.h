@@ -42,7 +42,7 @@ ELEMENTARY uint64_t bits_of_double(double x) {
 #define LN2_HIGH 0x1.62e42fee00000p-1
 #define LN2_LOW 0x1.a39ef35793c76p-33
 
-/* exp(x) - 1, |x| < 0.36 */
+/* exp(x) - 1 for |x| < 0.36 */
 ELEMENTARY double short_expm1(double x) {
     double sum = 0;
 #pragma GCC unroll 14
@@ -57,7 +57,7 @@ ELEMENTARY double times_power_of_2(double p, double shifted) {
     return p * double_of_bits((half - 1) << 52) * double_of_bits((k - half - 1) << 52);
 }
 
-/* exp(x) for overflow, underflow and NaN; else y. */
+/* If exp(x) overflows, underflows or is NaN, returns that value, else y. */
 ELEMENTARY double exp_or(double x, double y) {
     y = x < -746 ? 0 : y;
     y = x < 710 ? y : INFINITY;
@@ -91,7 +91,7 @@ ELEMENTARY pair exact_product(double a, double b) {
     return (pair){p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2};
 }
 
-/* x < 2^52 */
+/* converts x < 2^52 to double */
 ELEMENTARY double double_of_uint(uint64_t x) {
     return double_of_bits(x | UINT64_C(0x4330000000000000)) - 0x1p52;
 }

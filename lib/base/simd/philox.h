@@ -34,7 +34,7 @@ typedef uint64_t lanes __attribute__((vector_size(16)));
 #endif
 enum { LANES = sizeof(lanes) / sizeof(uint64_t) };
 
-/* first, first + 1, ... */
+/* The counters first, first + 1, ..., one in each lane. */
 static inline lanes lanes_from(uint64_t first) {
     lanes x = {0};
     for (int i = 0; i < LANES; i++) x[i] = first + (uint64_t)i;
