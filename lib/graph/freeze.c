@@ -87,7 +87,7 @@ static dt_graph *freeze(dt_trace *t) {
         .became = became,
     };
     t->arena = NULL;
-    t->n_states = 0; /* the graph keeps the variables now */
+    t->n_states = 0; /* the graph owns the variables now */
     return g;
 }
 

@@ -54,7 +54,7 @@ bool dt_dtype_is_float(dt_dtype d);
  * (pass/upcast.c, op/interpret.c). */
 bool dt_dtype_is_narrow(dt_dtype d);
 bool dt_dtype_is_known(int64_t d); /* whether an integer from outside is a dt_dtype */
-/* "f32[B,784]" */
+/* prints "f32[B,784]" */
 void dt_type_print(const dt_type *t, dt_str *out);
 /* "(B, 784)", "()": shapes in messages */
 void dt_shape_print(const dt_type *t, dt_str *out);
@@ -74,7 +74,7 @@ dt_text dt_text_of_shape(const dt_type *t);
  */
 struct dt_variable { /* declared in dtrain.h */
     int refs;
-    char *path;   /* "dense/kernel" */
+    char *path;   /* such as "dense/kernel" */
     dt_type type; /* concrete, without a batch dimension */
     bool trainable;
     bool slot; /* a value that an optimizer keeps for a weight; weights_sha256 leaves it out */
@@ -113,7 +113,8 @@ struct dt_variable { /* declared in dtrain.h */
     unsigned revision;
     /* The strategy in whose scope the variable was created; NULL: none. */
     struct dt_strategy *strategy;
-    int synchronization, aggregation; /* dt_synchronization, dt_aggregation of dtrain.h */
+    /* Values of dt_synchronization and dt_aggregation in dtrain.h. */
+    int synchronization, aggregation;
     /* releases what the creator attached to the variable; NULL: nothing is attached */
     void (*forget)(dt_variable *v);
 };
@@ -277,7 +278,7 @@ typedef struct dt_env {
     struct dt_member *member;
 } dt_env;
 
-/* One application of an op to views. */
+/* The application of an op to views of its inputs. */
 typedef struct dt_call {
     const dt_node *node;
     const dt_env *env;
@@ -326,9 +327,9 @@ typedef struct dt_rule {
 
 /* Work of matrix units: `count` products of (m, k) and (k, n) matrices. */
 typedef struct dt_matrix_work {
-    double count; /* 0: none */
+    double count; /* number of products; 0: none */
     int64_t m, k, n;
-    dt_dtype dtype; /* dtype of the operands */
+    dt_dtype dtype; /* dtype of the products' operands */
     double
         faster; /* speed relative to bfloat16, where the operands are quantized; 0: they are not */
 } dt_matrix_work;
@@ -348,7 +349,7 @@ typedef struct dt_fold_call {
     dt_trace *trace;
     const dt_node *node; /* the node in the unfolded graph */
     const dt_value *in;  /* its inputs in the folded graph */
-    int segments;        /* S, the size of that dimension */
+    int segments;        /* S, the number of segments and size of the leading dimension */
     int cut;             /* the kind of segments: a dt_cut of op.h */
 } dt_fold_call;
 
@@ -446,12 +447,12 @@ struct dt_op {
      * the operations were counted) */
     double operations;
     dt_status *(*infer)(dt_infer *q);
-    void (*grad)(dt_grad *g); /* NULL: no gradient flows */
+    void (*grad)(dt_grad *g); /* emits the gradient; NULL: no gradient flows through the op */
     void (*rule)(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
     /* reads types only; NULL: `operations` for each element of the output, and the bytes of all
      * inputs and outputs (dt_cost_of) */
     void (*cost)(const dt_call *c, dt_cost *cost);
-    void (*eval)(const dt_call *c); /* plain C code that defines the op */
+    void (*eval)(const dt_call *c); /* computes the op in plain C, which is its definition */
     /* the op over inputs that have one more, leading dimension; NULL: not possible, or the op is
      * element-wise */
     dt_value (*stack)(const dt_fold_call *c);
@@ -467,7 +468,7 @@ static inline bool dt_is_elementwise(const dt_op *op) {
     return op->role == DT_ROLE_ELEMENT || op->role == DT_ROLE_CONVERT;
 }
 
-/* The rule with -1 everywhere. */
+/* Sets the rule to -1 for all dimensions: the op cannot be split. */
 void dt_rule_whole(dt_rule *rule);
 
 /* ---- tracing ---- */
@@ -535,13 +536,13 @@ void dt_trace_set_rows(dt_trace *t, int64_t rows);
  */
 typedef struct dt_each {
     int replica;     /* the replica that is being traced */
-    int collectives; /* collectives of that trace so far */
-    int gathers;     /* gathers of that trace so far */
-    int n, cap;      /* the most gathers that a trace had; capacity */
+    int collectives; /* number of collectives in that trace so far */
+    int gathers;     /* number of gathers in that trace so far */
+    int n, cap;      /* n: the largest number of gathers in a trace; cap: capacity of `size` */
     int64_t *size;   /* [n][replicas]: size along the axis of each gather; -1: not known yet */
-    bool learnt;     /* a size has changed */
+    bool learnt;     /* whether a size has changed */
 } dt_each;
-void dt_trace_set_each(dt_trace *t, dt_each *each); /* each: lent */
+void dt_trace_set_each(dt_trace *t, dt_each *each); /* *each is lent until it is replaced */
 /* Sets whether the function that is traced runs in cross-replica context; returns the previous
  * value. */
 bool dt_trace_set_merging(dt_trace *t, bool merging);
@@ -558,8 +559,9 @@ typedef struct dt_deferral {
                    const dt_value *gradient);
     void *user;
 } dt_deferral;
-void dt_trace_set_deferral(dt_trace *t, const dt_deferral *d); /* deferral: lent */
-/* NULL: assignments are not deferred */
+/* Sets how changes are handed over; *d is lent. */
+void dt_trace_set_deferral(dt_trace *t, const dt_deferral *d);
+/* how changes are handed over; NULL: assignments are made directly */
 const dt_deferral *dt_trace_deferral(const dt_trace *t);
 
 /* Fills order[] (room for dt_trace_count) with the nodes that the roots need, inputs before users,

@@ -34,7 +34,7 @@ typedef struct walk {
     const dt_trace *trace;
     wait_lists *waits; /* the walk consumes these lists; NULL: nodes wait for their inputs only */
     int *next;         /* [nodes] the input to visit next; -1: the node was not visited yet */
-    int *stack;        /* nodes on the path from the root */
+    int *stack;        /* nodes on the path from the root to the current node */
     int *order;
     int depth, n;
 } walk;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making, sharing and reading tensors. */
+/* Makes, shares and reads tensors. */
 #include "graph/tensor.h"
 
 #include <stdlib.h>

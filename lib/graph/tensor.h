@@ -15,7 +15,7 @@ struct dt_tensor {
     dt_type type;    /* concrete type, without B */
     char *data;      /* aligned to 64 bytes, except in a part of another tensor */
     dt_tensor *base; /* the tensor that this is a part of, counted; NULL: it owns the memory */
-    char *device;    /* full name; NULL: the host's CPU:0 */
+    char *device;    /* full name of the device; NULL: the host's CPU:0 */
 };
 
 /* Makes a tensor with its own memory, which is not initialized. NO_MEMORY. */

@@ -28,7 +28,7 @@ struct dt_trace {
     int replicas, logical, batch_parts;
     /* rows of all replicas together; -1: they differ from run to run */
     int64_t rows;
-    dt_each *each; /* NULL: one trace serves all replicas */
+    dt_each *each; /* sizes of other replicas; NULL: one trace serves all replicas */
     const dt_deferral *deferral;
     bool merging; /* the trace is in a function called by dt_merge_call */
     int n_nodes, cap_nodes, n_args, cap_args, n_states, cap_states, n_results, cap_results;
@@ -40,7 +40,7 @@ struct dt_trace {
     int n_early, cap_early;
     /* Indexes of the lists above: arguments and results by name, states by variable. */
     dt_hash_index args_at, states_at, results_at;
-    struct dt_trace_slot *slot; /* [n_slots] open hash table for value numbering */
+    struct dt_trace_slot *slot; /* [n_slots] hash table that finds equal nodes */
     int n_slots;
 };
 

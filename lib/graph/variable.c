@@ -44,7 +44,7 @@ dt_variable *dt_variable_rows(dt_variable *whole, int64_t first, int64_t rows) {
     return v;
 }
 
-/* (R, ...) */
+/* shape (R, ...) */
 static dt_type stacked_type(const dt_type *own, int replicas) {
     dt_type t = *own;
 
