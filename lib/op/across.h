@@ -97,7 +97,7 @@ typedef struct dt_block {
     int64_t at[DT_MAX_RANK], from[DT_MAX_RANK], size[DT_MAX_RANK];
 } dt_block;
 void dt_copy_block(const dt_view *out, const dt_view *in, const dt_block *b);
-/* The block that is all of x. */
+/* A block that covers all of x. */
 dt_block dt_whole_block(const dt_type *x);
 /* Combines the cells of x, beginning at cell index `from`, with those of y: y = kind(y, x). */
 void dt_join_block(const dt_view *out, const dt_view *in, const dt_block *b, int kind);

@@ -12,12 +12,12 @@
 typedef struct parts {
     const dt_attention_attr *attr;
     int lead;
-    int64_t groups; /* query heads per head of keys */
+    int64_t groups; /* number of query heads per head of keys */
     int last;       /* the dimension that follows: features of queries, keys of scores */
     dt_value query, key, value, position;
 } parts;
 
-/* (B.., T, K * groups, H) as (B.., T, K, groups, H). */
+/* Reshapes (B.., T, K * groups, H) to (B.., T, K, groups, H). */
 static dt_value grouped(const parts *p, dt_value x) {
     dt_type t = dt_type_of_value(x);
     if (p->groups == 1) return x;
@@ -49,7 +49,7 @@ static parts parts_of(const dt_partition_call *c, int position) {
     return p;
 }
 
-/* (B.., N, x, y) as (B.., x, N, y). */
+/* Transposes (B.., N, x, y) to (B.., x, N, y). */
 static dt_value heads_inside(const parts *p, dt_value x) {
     int perm[DT_MAX_RANK];
     for (int i = 0; i < DT_MAX_RANK; i++) perm[i] = i;

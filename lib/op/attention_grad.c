@@ -53,7 +53,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
 typedef struct gradients {
     const dt_call *c;
     dt_attending a;
-    double *p, *ds; /* [keys] of one query */
+    double *p, *ds; /* [keys] weights and gradients of scores of one query */
     /* [features] sums for one head of keys, of rows of keys or values; or for one query. */
     double *sum;
 } gradients;

@@ -52,7 +52,7 @@ dt_value dt_convolution(dt_value lhs, dt_value rhs, const dt_convolution_attr *a
                    attr);
 }
 
-/* b01f x 01io -> b01f */
+/* Keras' order of dimensions: b01f x 01io -> b01f */
 dt_convolution_attr dt_convolution_channels_last(int n_spatial) {
     dt_convolution_attr a;
     memset(&a, 0, sizeof a);

@@ -37,7 +37,7 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* Each input gets its part of dy. */
+/* The gradient of each input is the part of dy at its position. */
 static void grad(dt_grad *g) {
     const dt_axis_attr *a = g->node->attr;
     int64_t first = dt_type_of_value(g->in[0]).dim[a->axis],

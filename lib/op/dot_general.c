@@ -59,7 +59,7 @@ typedef struct side {
     int n_batch, n_contract, n_x_free, n_o_free;
     const int8_t *x_batch, *x_contract, *o_batch, *o_contract;
     int8_t x_free[DT_MAX_RANK], o_free[DT_MAX_RANK];
-    int x_at, o_at; /* the first free dimension of x, and of o, in dy */
+    int x_at, o_at; /* the first dimensions of dy that are free dimensions of x, and of o */
 } side;
 
 static side side_of(const dt_grad *g, bool is_rhs) {

@@ -19,9 +19,9 @@
 
 typedef struct sweep {
     dt_trace *trace;
-    int n_order;  /* nodes that the loss needs */
-    int *order;   /* [n_order] inputs first; the loss is the last */
-    int n;        /* nodes of the trace when the sweep began */
+    int n_order;  /* number of nodes that the loss needs */
+    int *order;   /* [n_order] nodes that the loss needs, inputs first; the loss is the last */
+    int n;        /* number of nodes in the trace when the sweep began */
     bool *needed; /* [n] the node depends on an x through differentiable ops */
     /* [n]: the terms of d loss / d node that were added so far; trace NULL: none. */
     dt_value *total;

@@ -28,7 +28,7 @@ typedef struct lane {
     dt_env env;
     value *value; /* [nodes] */
     int *uses;    /* [nodes] the number of uses that are still to come */
-    int at;       /* the node to run next */
+    int at;       /* the next node to run */
 } lane;
 
 typedef struct machine {
@@ -249,7 +249,8 @@ static void step_on(lane *l) {
 static dt_status *run_alone(machine *m, int replica) {
     lane *l = &m->lane[replica];
     for (const dt_node *n = next_of(l); n && !n->op->traits.collective; n = next_of(l)) {
-        if (l->value[l->at].owner == LENT) { /* an argument or a variable */
+        /* Skips an argument or a variable, which is set already. */
+        if (l->value[l->at].owner == LENT) {
             l->at++;
             continue;
         }

@@ -15,7 +15,7 @@ void dt_norm_print(const void *attr, dt_str *out);
 /* The statistics of a row of x that gradients need. */
 typedef struct dt_norm_row {
     int64_t at, n;        /* the row's first cell and its number of cells */
-    double mean, inverse; /* 1 / sqrt(variance + epsilon) */
+    double mean, inverse; /* mean of the row; inverse: 1 / sqrt(variance + epsilon) */
 } dt_norm_row;
 dt_norm_row dt_norm_row_of(const dt_view *x, int64_t row, double epsilon);
 /* Feature i of the row, normalized to mean 0 and deviation 1. */

@@ -34,7 +34,7 @@ typedef uint32_t dt_mesh_axes;
 
 typedef struct dt_mesh {
     int32_t n;
-    int32_t size[DT_MAX_AXES]; /* unused ones are 0 */
+    int32_t size[DT_MAX_AXES]; /* size of each axis; unused ones are 0 */
     /* the innermost axes, along which the replicas are, if there is more than one replica */
     dt_mesh_axes replicas;
     dt_mesh_axes time; /* the axis of micro-batches, if there is more than one */
@@ -49,7 +49,7 @@ int dt_mesh_parts(const dt_mesh *m, dt_mesh_axes axes);
 int dt_mesh_rank(const dt_mesh *m, int device, dt_mesh_axes axes);
 /* The device with rank `rank` among those that differ from `device` in `axes` only. */
 int dt_mesh_peer(const dt_mesh *m, int device, dt_mesh_axes axes, int rank);
-/* "{0,2}" */
+/* prints "{0,2}" */
 void dt_mesh_print_axes(dt_mesh_axes axes, dt_str *out);
 
 typedef struct dt_layout {

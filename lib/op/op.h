@@ -205,7 +205,7 @@ int dt_reduce_kind_of(const dt_node *n);
  * failed. */
 int dt_value_axis(dt_value x, int axis);
 dt_value dt_splat(dt_trace *t, const dt_type *type, double value);
-dt_value dt_like(dt_value x, double value); /* a constant of x's type */
+dt_value dt_like(dt_value x, double value); /* A constant of the type of x. */
 dt_value dt_iota(dt_trace *t, const dt_type *type, int axis);
 dt_value dt_broadcast_in_dim(dt_value x, const dt_type *type, const int8_t *dims);
 /* Broadcasts by NumPy's rule: dimensions are aligned at the last one, and sizes of 1 are
@@ -259,7 +259,8 @@ dt_value dt_gelu(dt_value x, bool approximate);
 /* Adds elements of `value` at both ends and between neighbours of every dimension; x itself when
  * attr adds none. */
 dt_value dt_pad(dt_value x, const dt_pad_attr *attr);
-dt_value dt_reverse(dt_value x, uint32_t dims); /* x itself when dims is empty */
+/* Reverses x along each dimension in `dims`. Returns x itself if `dims` is empty. */
+dt_value dt_reverse(dt_value x, uint32_t dims);
 dt_value dt_convolution(dt_value lhs, dt_value rhs, const dt_convolution_attr *attr);
 /* The attributes of Keras' order of dimensions without padding, dilation and groups, for the caller
  * to change. */

@@ -64,7 +64,8 @@ DT_UNARY(log_plus_one) DT_LOOP(log_plus_one, log1p_one(X))
 DT_UNARY(exponential_minus_one) DT_LOOP(exponential_minus_one, expm1_one(X))
 DT_UNARY(cosine) DT_LOOP(cosine, cosine_one(X))
 DT_UNARY(sine) DT_LOOP(sine, sine_one(X))
-DT_OP(compare) DT_LOOP(compare, X == Y ? 1.0f : 0.0f) /* variants in the order of dt_direction */
+/* The variants of the loop are in the order of dt_direction. */
+DT_OP(compare) DT_LOOP(compare, X == Y ? 1.0f : 0.0f)
 DT_VARIANT(unequal, X != Y ? 1.0f : 0.0f) DT_VARIANT(less, X < Y ? 1.0f : 0.0f)
 DT_VARIANT(less_equal, X <= Y ? 1.0f : 0.0f)
 DT_VARIANT(greater, X > Y ? 1.0f : 0.0f) DT_VARIANT(greater_equal, X >= Y ? 1.0f : 0.0f)

@@ -157,7 +157,7 @@ static dt_hlo_value inverse_erf(dt_hlo *h, dt_hlo_value x) {
         dt_hlo_select(h, is_middle, polynomial(h, middle, near_0), polynomial(h, tails, far)));
 }
 
-/* random of op/random.c; in: step, example. */
+/* Writes the op random of op/random.c. Inputs: step, example. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     words w = draw_words(c);
     if (((const dt_random_attr *)c->node->attr)->kind == DT_RANDOM_UNIFORM)

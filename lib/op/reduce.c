@@ -64,7 +64,7 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* y (or dy) repeated to the shape of x. */
+/* Repeats y (or dy) to the shape of x. */
 static dt_value spread(const dt_grad *g, dt_value y) {
     const dt_reduce_attr *a = g->node->attr;
     dt_type x = dt_type_of_value(g->in[0]);

@@ -13,7 +13,7 @@ double dt_windows_elements(const dt_reduce_window_attr *a, const dt_type *out);
 /* the same windows over tensors that are stacked along a new dimension 0; rank is that of a
  * tensor */
 dt_reduce_window_attr dt_windows_stacked(const dt_reduce_window_attr *a, int rank);
-/* "max size=[1,2,2,1] stride=[1,2,2,1]" */
+/* prints "max size=[1,2,2,1] stride=[1,2,2,1]" */
 void dt_windows_print(const dt_reduce_window_attr *a, dt_str *out);
 
 /*

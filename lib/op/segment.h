@@ -38,6 +38,6 @@ dt_value dt_segment_emit(dt_partition_call *c);
 int64_t dt_segment_hlo_border(const struct dt_hlo_call *c, const dt_type *x, int s);
 /* Whether all segments have the same number of rows in StableHLO text. */
 bool dt_segment_hlo_is_even(const struct dt_hlo_call *c);
-void dt_segment_print(const dt_segment_attr *a, dt_str *out); /* "replicas 8" */
+void dt_segment_print(const dt_segment_attr *a, dt_str *out); /* prints "replicas 8" */
 
 #endif

@@ -28,7 +28,7 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* da = dy where pred, db = dy elsewhere */
+/* Emits da = dy where pred is true, and db = dy elsewhere. */
 static void grad(dt_grad *g) {
     dt_value pred = g->in[0], zero = dt_like(g->dout, 0);
     if (g->wants[1]) g->din[1] = dt_select(pred, g->dout, zero);

@@ -48,7 +48,7 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* dx = dy with zeros elsewhere */
+/* Emits dx: dy at the elements of the slice, zeros elsewhere. */
 static void grad(dt_grad *g) {
     const dt_slice_attr *a = g->node->attr;
     dt_type x = dt_type_of_value(g->in[0]);

@@ -31,7 +31,7 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* dx = y * (dy - sum over the classes of dy * y) */
+/* Emits dx = y * (dy - sum over the classes of dy * y). */
 static void grad(dt_grad *g) {
     dt_type t = g->node->type;
     dt_value product = dt_multiply(g->dout, g->out);

@@ -108,23 +108,24 @@ dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after);
 
 /* ---- text ---- */
 
-void dt_hlo_print_value(dt_hlo_value v, dt_str *out); /* "%3", "%3#1" */
+void dt_hlo_print_value(dt_hlo_value v, dt_str *out); /* prints "%3", "%3#1" */
 
 /* A text that lives until the end of the full expression. */
 typedef struct dt_hlo_text {
     char s[256];
 } dt_hlo_text;
-dt_hlo_text dt_hlo_array(const int8_t *v, int n); /* "array<i64: 0, 1>"; "array<i64>" */
+/* Text such as "array<i64: 0, 1>"; "array<i64>" */
+dt_hlo_text dt_hlo_array(const int8_t *v, int n);
 dt_hlo_text dt_hlo_array64(const int64_t *v, int n);
 /* The precision attribute of a product's operands; "" where none is requested. */
 dt_hlo_text dt_hlo_precision(const dt_hlo *h);
-dt_hlo_text dt_hlo_list(const int8_t *v, int n); /* "[0, 1]" */
+dt_hlo_text dt_hlo_list(const int8_t *v, int n); /* text such as "[0, 1]" */
 /* Windows along n dimensions. */
 typedef struct dt_hlo_windows {
-    dt_hlo_text stride, base, dilation, padding; /* "dense<[[0, 1]]> : tensor<1x2xi64>" */
+    dt_hlo_text stride, base, dilation, padding; /* such as "dense<[[0, 1]]> : tensor<1x2xi64>" */
 } dt_hlo_windows;
 dt_hlo_windows dt_hlo_windows_of(const dt_window *w, int n);
-void dt_hlo_print_type(const dt_type *t, dt_str *out); /* "tensor<2x3xf32>" */
+void dt_hlo_print_type(const dt_type *t, dt_str *out); /* prints "tensor<2x3xf32>" */
 
 /* ---- devices ---- */
 

@@ -36,7 +36,7 @@ dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type) {
     return v;
 }
 
-/* "no argument 'imge'; there are image, label" */
+/* text such as "no argument 'imge'; there are image, label" */
 static dt_status *no_argument(const dt_trace *t, const char *name) {
     if (t->n_args == 0)
         return dt_fail(DT_E_NO_ARGUMENT, NULL, "no argument '%s'; the step takes no arguments",

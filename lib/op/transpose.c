@@ -31,7 +31,7 @@ static dt_status *infer(dt_infer *q) {
     return dt_check_result(q, 2);
 }
 
-/* dx = dy, permuted back */
+/* Emits dx = dy, permuted back. */
 static void grad(dt_grad *g) {
     const dt_transpose_attr *a = g->node->attr;
     int rank = g->node->type.rank, back[DT_MAX_RANK];

@@ -45,7 +45,7 @@ void dt_tree_leaves(int32_t shards, dt_tree_node n, int32_t *from, int32_t *to);
 /* The number of leaves below the left child of a tree with n > 1 leaves: the largest power of
  * two below n. */
 int64_t dt_tree_left(int64_t n);
-/* Range of worker `rank` of `workers`. */
+/* The range of shards of worker `rank` of `workers`. */
 dt_shard_range dt_shards_of_worker(int32_t shards, int workers, int rank);
 /* The number of tree nodes that a node of a graph computes by adding shards (1 for tree_sum); 0: it
  * is another op. */
