@@ -11,9 +11,9 @@ struct compile {
     dt_location quantization_at;
     dt_compile_trees by_output;
     bool auto_scale_loss, jit_compile, original_units;
-    double fixed_scale;  /* 0: none */
+    double fixed_scale;  /* the constant loss scale; 0: none */
     dt_loss_scale scale; /* the dynamic scale, if there is no fixed one */
-    bool scales;         /* the job sets `scale` */
+    bool scales;         /* whether the job sets `scale` */
     dt_location scale_at;
 };
 #define BY_OUTPUT(key, ...) DT_KEY(TREE, #key, struct compile, by_output.key, __VA_ARGS__)

@@ -222,7 +222,7 @@ typedef struct list {
     dt_arena *arena;
     dt_compile_spec *c;
     dt_metric_use *use;
-    const char *what; /* "metrics" */
+    const char *what; /* such as "metrics" */
     bool weighted;
 } list;
 

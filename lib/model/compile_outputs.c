@@ -38,7 +38,7 @@ bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const
            (o->n > 1 && !is_kind(rows, n, t->entry[0].key));
 }
 
-/* UNKNOWN_NAME, with the nearest name. */
+/* The error UNKNOWN_NAME, which suggests the nearest name. */
 static dt_status *no_output(const dt_outputs *o, const dt_location *at, const char *name) {
     const char *names[DT_MAX_OUTPUTS];
     dt_local_str list = {0};
@@ -197,7 +197,7 @@ static dt_status *read_loss_weights(const dt_tree *t, const dt_outputs *o, dt_co
 
 typedef struct elements {
     const char *key;
-    size_t name, at; /* offsets in dt_output_use */
+    size_t name, at; /* offsets of members in dt_output_use: the element's name, and its location */
     bool shared;     /* one name may apply to all outputs */
 } elements;
 

@@ -56,7 +56,8 @@ typedef struct dt_seed_head {
 
 struct dt_initializer {
     dt_kind kind;
-    void (*fill)(const void *args, const dt_draw *d, double *out); /* out[k] is element first + k */
+    /* Fills out: out[k] is element first + k of the variable. */
+    void (*fill)(const void *args, const dt_draw *d, double *out);
     const void *preset; /* numbers for `fill` that differ between rows which share it */
     bool whole;         /* fill computes all elements at once, since they depend on each other */
     bool draws;         /* fill draws random numbers; args then begin with a dt_seed_head */

@@ -12,7 +12,7 @@
 typedef enum dt_range {
     DT_RANGE_UNKNOWN,
     DT_RANGE_REAL, /* any real number */
-    DT_RANGE_BOTH, /* limited values of both signs */
+    DT_RANGE_BOTH, /* limited values, positive and negative */
     DT_RANGE_BENT, /* positive, or slightly below 0: elu, gelu */
     DT_RANGE_NONNEGATIVE,
     DT_RANGE_POSITIVE,
@@ -36,14 +36,14 @@ typedef struct dt_yield {
 #define DT_MAX_EXAMPLE_BYTES 0x1p38
 
 typedef struct dt_weight_spec {
-    const char *name; /* "kernel" */
-    const char *path; /* "dense/kernel" */
+    const char *name; /* such as "kernel" */
+    const char *path; /* such as "dense/kernel" */
     dt_type type;
     bool trainable;
     dt_named initializer;
     int n_inputs;         /* number of dimensions that count as inputs: see dt_initialize */
-    dt_named regularizer; /* kind NULL: none */
-    dt_named constraint;  /* kind NULL: none */
+    dt_named regularizer; /* regularizer of the weight; kind NULL: none */
+    dt_named constraint;  /* constraint of the weight; kind NULL: none */
 } dt_weight_spec;
 
 /* A value, and what messages need to say about it, in which a key `axis` selects dimensions. */
@@ -129,7 +129,7 @@ dt_dtype dt_policy_dtype(int policy);
 
 /* An output of a layer other than its first one. */
 typedef struct dt_further_output {
-    const char *name; /* "state_h" */
+    const char *name; /* such as "state_h" */
     dt_type type;
 } dt_further_output;
 #define DT_MAX_FURTHER 4
@@ -140,8 +140,8 @@ typedef struct dt_further_output {
 typedef struct dt_layer_build {
     dt_arena *arena;
     const struct dt_layer *row;
-    const void *args; /* begins with a dt_layer_head */
-    const char *name; /* "dense_1" */
+    const void *args; /* arguments of the layer, which begin with a dt_layer_head */
+    const char *name; /* such as "dense_1" */
     dt_named within;  /* the layer that it wraps, read; kind NULL: it wraps none */
     const char *within_name;
     dt_location at;          /* location of the layer in the job file */
@@ -150,7 +150,7 @@ typedef struct dt_layer_build {
     const dt_type *ins;      /* [n_in] */
     const char *const *from; /* [n_in] the names of the layers that the inputs come from */
     const bool *masks;       /* [n_in] whether the input has a mask: see dt_layer */
-    dt_type out;             /* set by build */
+    dt_type out;             /* type of the output, which `build` sets */
     /* whether the output has a mask. Before build: whether the first input has one and the row
      * supports masking */
     bool out_mask;
@@ -168,11 +168,11 @@ typedef struct dt_layer_build {
 } dt_layer_build;
 
 typedef struct dt_weight_request {
-    const char *name; /* its path is LAYER/name */
+    const char *name; /* last part of the path LAYER/name */
     dt_dtype dtype;
     int rank;
     int64_t dim[DT_MAX_RANK];
-    const dt_tree *initializer; /* as written in the job; NULL: the preset */
+    const dt_tree *initializer; /* the initializer as written in the job; NULL: the preset */
     const char *preset;
     /* for a kernel that sums over its first dimensions: their number; see dt_initialize */
     int n_inputs;
@@ -201,7 +201,7 @@ dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i
 
 typedef struct dt_layer_call {
     dt_trace *trace;
-    const void *args, *made; /* args and made as build has set them */
+    const void *args, *made; /* arguments of the layer, and data that `build` made */
     dt_value x;              /* the first input */
     const dt_value *xs;      /* [n_in] all inputs */
     /* [n_in] masks of the inputs: see dt_layer; no value: no step is masked. */
@@ -212,7 +212,7 @@ typedef struct dt_layer_call {
     /* the variables of the weights, for layers that assign state between steps, which is equal on
      * all replicas */
     dt_variable *const *variable;
-    const dt_type *out; /* set by build */
+    const dt_type *out; /* type of the output, which `build` has set */
     uint64_t seed;      /* the seed of the model */
     bool training;
     dt_dtype compute; /* the policy's compute dtype; float32: nothing is converted */
@@ -264,7 +264,7 @@ typedef enum dt_layer_precision {
 typedef struct dt_layer {
     dt_kind kind;
     dt_layer_precision precision;
-    int least, most; /* least and largest number of inputs; both 0: one */
+    int least, most; /* least and largest number of inputs; both 0: exactly one */
     /* For layers over space: the number of spatial dimensions (1 for steps, 2 for images, 3 for
      * volumes). */
     int sides;
@@ -310,7 +310,7 @@ dt_value dt_mask_along(dt_value mask,
 dt_value dt_masks_joined(const dt_layer_call *c);
 /* These call b->row->build and row->call. For layers with data_format: channels_first they
  * transpose values before and after the call. */
-extern const char *const dt_data_formats[]; /* channels_last, channels_first */
+extern const char *const dt_data_formats[]; /* the words channels_last and channels_first */
 #define DT_DATA_FORMAT(type)                                                                       \
     DT_ENUM(type, data_format, dt_data_formats,                                                    \
             .help = "order of the dimensions: channels_last (B, ..., channels) or channels_first " \
@@ -343,7 +343,7 @@ typedef struct dt_relu_args {
 } dt_relu_args;
 dt_value dt_relu(const dt_relu_args *r, dt_value x);
 dt_value dt_hard_sigmoid(dt_value x);
-int dt_axis_in(int rank, int64_t axis); /* counted from the front; -1: out of range */
+int dt_axis_in(int rank, int64_t axis); /* the axis counted from the front; -1: out of range */
 /* counted from the front; -1 if out of range, and the trace has failed */
 int dt_axis_of(dt_value x, int64_t axis);
 /* the dimensions that axes name; false, and the trace has failed, if there are none, one is named
@@ -356,7 +356,7 @@ dt_value dt_move_last(dt_value x, int axis);
 /* Applies a function of the last dimension to several dimensions at once, which are moved to the
  * end and joined. */
 dt_value dt_over_dims(dt_value x, uint32_t dims, dt_value (*over_last)(dt_value));
-dt_value dt_softplus(dt_value x); /* log(1 + exp x) */
+dt_value dt_softplus(dt_value x); /* Emits log(1 + exp x). */
 /* max(x, 0) and log(1 + exp -|x|), whose sum is softplus */
 void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail);
 
@@ -367,7 +367,8 @@ typedef struct dt_regularizer {
     dt_kind kind;
     /* MODEL_SHAPE if a weight of this type cannot be regularized; NULL: all can */
     dt_status *(*check)(const dt_type *type);
-    dt_value (*each)(const void *args, dt_value x); /* NULL: see whole */
+    /* The term of each element; NULL: `whole` yields one for the weight. */
+    dt_value (*each)(const void *args, dt_value x);
     dt_value (*whole)(const void *args, dt_value x);
 } dt_regularizer;
 const dt_kind *const *dt_regularizers(int *n);

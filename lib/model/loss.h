@@ -21,7 +21,7 @@ extern const char *const dt_loss_reductions[];
 /* The head of every loss's args: its struct begins with `dt_loss_head head`, its table with
  * DT_LOSS_FIELDS. */
 typedef struct dt_loss_head {
-    int reduction; /* dt_loss_reduction */
+    int reduction; /* a dt_loss_reduction */
     const char *name;
 } dt_loss_head;
 /* as large as the arguments of any loss; a metric of the same name has the same arguments */
@@ -82,7 +82,7 @@ typedef struct dt_loss_row {
     const int64_t *(*ignored)(const void *args);
     /* The next three members belong to losses that are functions of sums; otherwise they are NULL.
      * If the dimension of the batch is summed, too, the loss is one number for the batch. */
-    /* The dimensions to be summed, one bit each. */
+    /* returns the dimensions to be summed, one bit each */
     uint32_t (*summed)(const void *args, const dt_type *prediction);
     /* the values to be summed, in the shape of the predictions; returns their number */
     int (*parts)(const dt_loss_call_args *c, dt_value part[DT_LOSS_PARTS]);
@@ -100,19 +100,20 @@ dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUS
 /* Functions that rows of losses and metrics share. */
 /* the input of the prediction's node if that is of the given op; trace NULL: it is another op */
 dt_value dt_logits_of(dt_value prediction, const dt_op *activation);
-dt_value dt_class_numbers(dt_value target); /* (B) from (B) or (B, 1) */
+dt_value dt_class_numbers(dt_value target); /* turns (B) or (B, 1) into (B) */
 /* converts targets to the dtype of the prediction, and reshapes between (B) and (B, 1) */
 dt_value dt_targets_like(dt_value target, dt_value prediction);
 dt_value dt_sum_last(dt_value x); /* (B, ..., C) becomes (B, ...); (B) is returned unchanged */
 dt_value dt_mean_last(dt_value x);
-dt_value dt_mean_per_example(dt_value x); /* (B, ...) becomes (B) */
-/* limits x; at both limits the gradient passes */
+/* The mean of each example's values: (B, ...) becomes (B). */
+dt_value dt_mean_per_example(dt_value x);
+/* limits x to [low, high]; at both limits the gradient passes */
 dt_value dt_clip_between(dt_value x, double low, double high);
 /* -log p of the labelled class, (B, ...) of scores or probabilities (B, ..., classes); if the
  * prediction is a softmax, its input is used. */
 dt_value dt_sparse_crossentropy(dt_value target, dt_value prediction, bool from_logits);
 dt_value dt_clip_probability(dt_value p); /* limits p to [1e-7, 1 - 1e-7], Keras' epsilon */
-/* target * (1 - smoothing) + smoothing / classes */
+/* Smoothes labels: target * (1 - smoothing) + smoothing / classes. */
 dt_value dt_smooth_labels(dt_value target, double smoothing, double classes);
 dt_value dt_cosine_similarity(dt_value target, dt_value prediction, int64_t axis);
 /* converts weights to the values' dtype and shape: (B) to (B, T) */
@@ -171,7 +172,7 @@ typedef struct dt_metric_row {
     /* sets from_logits to that of the loss for the same output, unless the metric has the argument;
      * NULL: the metric has no such argument */
     void (*follow)(void *args, bool from_logits);
-    /* Float (B, ...): the values whose mean is taken. */
+    /* float (B, ...): the values whose mean is taken */
     dt_value (*update)(const dt_loss_call_args *c);
     /* bool (B, ...): whether values count; no value, or NULL: all do */
     dt_value (*mask)(const dt_loss_call_args *c);

@@ -20,7 +20,7 @@
 const char *const dt_loss_reductions[] = {
     "sum_over_batch_size", "mean", "mean_with_sample_weight", "sum", "none", NULL};
 
-/* a / b, and 0 where b is 0 */
+/* Divides a by b; 0 where b is 0. */
 static dt_value divide_no_nan(dt_value a, dt_value b) {
     dt_value zero = dt_like(b, 0), safe = dt_compare(b, zero, DT_NE);
     return dt_select(safe, dt_divide(a, dt_select(safe, b, dt_like(b, 1))), zero);
@@ -136,7 +136,8 @@ static dt_value shaped_like(dt_value values, dt_value weight) {
     dt_type v = dt_type_of_value(values), w = dt_type_of_value(weight);
     bool column = v.rank == 1 && w.rank == 2 && w.dim[1] == 1;
     if (v.rank == 0 && w.rank == 1 && w.dim[0] == 1) return values;
-    if (v.rank == 0) return dt_broadcast_to(values, &w); /* one number for all samples */
+    /* The loss is one number for all samples. */
+    if (v.rank == 0) return dt_broadcast_to(values, &w);
     const dt_type fewer = without_ones(w, v.rank);
     if (v.dim[0] != DT_BATCH && w.dim[w.rank - 1] != 1 && w.rank > v.rank && fewer.rank == v.rank)
         return with_ones(values, w.rank);

@@ -49,7 +49,7 @@ typedef struct dt_layer_spec {
 
 typedef struct dt_input_spec {
     const char *name;
-    dt_type type;             /* (B, ...) */
+    dt_type type;             /* shape (B, ...) */
     dt_location at, shape_at; /* locations of its name and of its shape */
 } dt_input_spec;
 
@@ -75,9 +75,9 @@ typedef enum dt_remat_value {
 /* The values that are stored for the gradient; all others are recomputed. */
 typedef struct dt_rematerialize {
     const char *name; /* name of the policy; "custom": the job lists values */
-    bool on;          /* false: all values are stored */
-    unsigned save;    /* dt_remat_value bits: kept on the device */
-    unsigned offload; /* dt_remat_value bits: kept in the host's memory */
+    bool on;          /* whether values are recomputed; false: all values are stored */
+    unsigned save;    /* dt_remat_value bits of values kept on the device */
+    unsigned offload; /* dt_remat_value bits of values kept in the host's memory */
 } dt_rematerialize;
 /* Names of policies; "none" and "full" come first. */
 extern const char *const dt_rematerialize_names[];
@@ -91,7 +91,7 @@ unsigned dt_remat_values_of(const char *name);
  * have the same names as those of a single feed-forward network, as in MaxText. */
 typedef struct dt_remat_product {
     dt_remat_value value;
-    const char *layer; /* "query" */
+    const char *layer; /* such as "query" */
 } dt_remat_product;
 enum { DT_REMAT_PRODUCTS = 10 };
 extern const dt_remat_product dt_remat_products[DT_REMAT_PRODUCTS];
@@ -136,13 +136,13 @@ dt_status *dt_init_from_freeze(const dt_init_from *from, const char *const *name
 /* A checked model. Its memory is in its arena. */
 typedef struct dt_model_spec {
     dt_init_from init_from;
-    int n_inputs;               /* 1 to DT_MAX_INPUTS */
+    int n_inputs;               /* number of Inputs, 1 to DT_MAX_INPUTS */
     const dt_input_spec *input; /* inputs in the order of the file */
     /* Number of layers, which are in the order of the file, including Inputs; a layer's inputs are
      * earlier layers. */
     int n_layers;
     const dt_layer_spec *layer;
-    int n_outputs;                /* 1 to DT_MAX_OUTPUTS */
+    int n_outputs;                /* number of outputs, 1 to DT_MAX_OUTPUTS */
     const dt_output_spec *output; /* outputs in the order of the job's `outputs` */
     int n_weights;                /* number of weights; weight[] is in the order of creation */
     const dt_weight_spec *const *weight;
@@ -150,7 +150,7 @@ typedef struct dt_model_spec {
     dt_rematerialize rematerialize;
     /* Number of parts in which a slice computes the output of the last layer. */
     int vocabulary_tiling;
-    bool no_flash_attention; /* the scores of attention are stored */
+    bool no_flash_attention; /* attention stores its scores */
     bool scan_layers;        /* a plan counts the blocks of a Repeat as loops */
     dt_documents documents;  /* how texts of the data set are divided into documents */
 } dt_model_spec;
@@ -194,7 +194,7 @@ typedef struct dt_metric_use {
 /* The training of one output. */
 typedef struct dt_output_use {
     const char *name; /* name of the output; NULL: the model has errors */
-    dt_named loss;    /* kind NULL: none */
+    dt_named loss;    /* loss of the output; kind NULL: none */
     /* for `crossentropy`: the loss that replaces it if targets are class numbers; NULL: none */
     const dt_named *if_sparse;
     double loss_weight;   /* factor of this loss in the total loss */
@@ -227,7 +227,8 @@ typedef struct dt_compile_spec {
     dt_location quantization_at;
     /* The dynamic loss scale under mixed_float16, unless the job sets a scale. */
     dt_loss_scale scaling;
-    /* compute metrics and predictions in the units in which the data set stores the target */
+    /* compute metrics and predictions in the original units of the target, as the data set stores
+     * it */
     bool original_units;
 } dt_compile_spec;
 /* Reads `compile`. model: NULL if it has errors. Until dt_compile_see_targets, `accuracy` and

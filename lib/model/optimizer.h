@@ -10,7 +10,7 @@
 
 typedef struct dt_rate {
     dt_kind kind;
-    /* checks that no field can express; NULL: none */
+    /* checks arguments in ways that fields cannot express; NULL: nothing to check */
     dt_status *(*check)(const void *args, const dt_location *where);
     /* emits the rate, a float32 scalar; step: an int64 scalar */
     dt_value (*at)(const void *args, dt_value step);
@@ -21,7 +21,7 @@ dt_value dt_rate_emit(const dt_named *named, dt_value step);
 /* Computes the rate as a number */
 dt_status *dt_rate_value(const dt_named *named, int64_t step, double *rate) DT_MUST_USE;
 dt_value dt_rate_step(dt_value step); /* the step as float32 */
-dt_value dt_rate_floor(dt_value x);   /* x >= 0 rounded down */
+dt_value dt_rate_floor(dt_value x);   /* rounds x >= 0 down */
 
 /* ---- optimizers ---- */
 
@@ -101,14 +101,14 @@ typedef struct dt_update {
     /* W: on entry the value after weight decay, on return the new value; g: the gradient. */
     dt_value w, g;
     dt_value slot[DT_MAX_SLOTS]; /* slots: before the step on entry, after it on return */
-    dt_value rate;               /* learning rate, scalar */
-    dt_value t;                  /* iteration + 1, scalar of the variable's dtype */
+    dt_value rate;               /* the learning rate, a scalar */
+    dt_value t;                  /* iteration + 1, as a scalar of the variable's dtype */
 } dt_update;
 
 typedef struct dt_optimizer_row {
     dt_kind kind;
     double rate; /* default of the learning rate */
-    /* checks that no field can express; NULL: none */
+    /* checks arguments in ways that fields cannot express; NULL: nothing to check */
     dt_status *(*check)(const void *args, const dt_location *where);
     /* Fills slot[] and returns the number of slots. Their types are preset to the variable's. NULL:
      * no slots. */

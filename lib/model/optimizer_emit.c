@@ -29,7 +29,7 @@
 
 static dt_value sum_of_squares(dt_value g) { return dt_reduce_sum(dt_multiply(g, g), DT_NO_AXIS); }
 
-/* g c / max(|g|, c) */
+/* Limits the norm of g to c: g c / max(|g|, c). */
 static dt_value clip_norm(dt_value g, double c) {
     dt_value norm = dt_sqrt(sum_of_squares(g));
     return dt_divide(dt_multiply(g, dt_like(g, c)), dt_maximum(norm, dt_like(norm, c)));
@@ -93,7 +93,7 @@ static dt_value is_multiple(dt_value n, int64_t k) {
     return dt_compare(dt_multiply(dt_divide(n, size), size), n, DT_EQ);
 }
 
-/* a where the scalar is true, else b */
+/* Selects a if the scalar is true, else b. */
 static dt_value choose(dt_value scalar, dt_value a, dt_value b) {
     dt_type type = dt_type_of_value(a);
     return scalar.trace ? dt_select(dt_broadcast_to(scalar, &type), a, b) : a;

@@ -16,7 +16,7 @@
 
 /* ---- names ---- */
 
-/* The location of layer i's name. */
+/* Returns the location of layer i's name. */
 static const dt_location *name_place(const dt_model_reader *r, int i) {
     const dt_tree *name = dt_tree_get(r->named[i].tree, "name");
     return name ? &name->at : &r->named[i].at;

@@ -29,7 +29,7 @@ typedef struct rule {
     /* number of a kernel's dimensions for inputs and for outputs; both 0: the order of values is
      * the same */
     int ins, outs;
-    bool flat; /* the tensor has a single dimension */
+    bool flat; /* the tensor has only one dimension */
     /* the weight is part number `part` of the tensor; parts 0: it is the whole tensor */
     int part, parts;
     /* the tensor is row number `row` of the weight; rows 0: it is the whole weight */

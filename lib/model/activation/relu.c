@@ -29,14 +29,14 @@ static const dt_field relu_fields[] = {
             .help = "threshold below which the output is 0, or has the negative slope"),
     DT_END};
 
-/* x where x > 0, else slope * x */
+/* Emits x where x > 0, else slope * x. */
 static dt_value leaky(dt_value x, double slope) {
     dt_value below = dt_multiply(x, dt_like(x, slope));
     if (slope >= 0 && slope < 1) return dt_maximum(x, below);
     return dt_select(dt_compare(x, dt_like(x, 0), DT_GT), x, below);
 }
 
-/* x where x > threshold, else 0 */
+/* Emits x where x > threshold, else 0. */
 static dt_value above(const dt_relu_args *r, dt_value x) {
     dt_value zero = dt_like(x, 0);
     return r->threshold == 0 ? dt_maximum(x, zero)
@@ -57,7 +57,7 @@ dt_value dt_relu(const dt_relu_args *r, dt_value x) {
     dt_value y = above(r, x);
     if (r->has_max) y = below_maximum(r, y);
     if (r->negative_slope == 0) return y;
-    /* distance below the threshold */
+    /* how far x is below the threshold */
     dt_value depth = dt_maximum(dt_subtract(dt_like(x, r->threshold), x), dt_like(x, 0));
     return dt_subtract(y, dt_multiply(depth, dt_like(x, r->negative_slope)));
 }

@@ -147,7 +147,7 @@ static dt_status *check_built(const dt_keras_model *m) {
         "begin it with keras.Input(...), or call model.build((None, ...)) before it is written");
 }
 
-/* {type, layers, outputs} */
+/* Makes the entries {type, layers, outputs} of a job's model. */
 static dt_status *translate(dt_arena *arena, const dt_tree *root, dt_tree **out) {
     const dt_tree *class_name;
     dt_tree *config, *layers, *outputs = NULL;

@@ -20,12 +20,13 @@ enum { MOST_CALLS = 4000, MOST_SCOPES = 1000, MOST_DEPTH = 16, MOST_STEPS = 5000
 
 /* A call of a model. */
 typedef struct scope {
-    const struct scope *parent; /* NULL: the whole model */
+    /* The scope that contains the call; NULL: this is the whole model. */
+    const struct scope *parent;
     int layer, call; /* the model's index among the layers of the parent; the number of the call */
     int depth;
     const dt_tree *config, *layers;
     bool functional, frozen;
-    const char *prefix; /* prepended to the names of its layers */
+    const char *prefix; /* prefix of the names of the model's layers */
 } scope;
 
 /* An output of a call of a layer. */
@@ -34,7 +35,7 @@ typedef struct source {
     int layer, call, output;
 } source;
 
-/* A written call of a layer that is not a model. */
+/* A call that is written, of a layer that is not a model. */
 typedef struct item {
     source of;
     const char *name;
@@ -336,7 +337,7 @@ static dt_status *write_values(inlining *x, const scope *in, const dt_tree *t, d
     return faults;
 }
 
-/* The call of a layer of a sequential model. */
+/* Writes the call of a layer of a sequential model. */
 static dt_status *write_sequential(inlining *x, const source *of, dt_tree **out) {
     const dt_location *at = &layer_of(of)->at;
     source s = {.in = of->in, .layer = of->layer - 1};

@@ -26,12 +26,12 @@ dt_status *dt_keras_value(dt_arena *arena, const dt_tree *value, dt_tree **out) 
 /* The entries of a configuration that differ from the defaults of the table; fields may be NULL. */
 dt_status *dt_keras_arguments(dt_arena *arena, const dt_field *fields, const dt_tree *config,
                               dt_tree **out) DT_MUST_USE;
-/* The row of that name; NULL: there is none. */
+/* The row with that name in a table; NULL: there is none. */
 const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *name);
 /* The name of a dtype policy, which may be an object; NULL: none. */
 const dt_tree *dt_keras_policy(const dt_tree *config);
 
-/* Constructors of trees. */
+/* Functions that make trees. */
 dt_tree *dt_keras_scalar(dt_arena *arena, const dt_location *at, const char *text);
 /* The map has capacity for `most` entries, and for those that are added to layers. */
 dt_tree *dt_keras_map(dt_arena *arena, const dt_location *at, int most);

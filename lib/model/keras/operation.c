@@ -26,7 +26,7 @@ static bool is_one_of(const char *name, const char *const *names) {
 /* The one or two operands of the call, in the order of the operation. */
 typedef struct operands {
     dt_tree *of[2];
-    int n; /* 0: the call has another form */
+    int n; /* number of operands; 0: the call has another form */
 } operands;
 
 static operands operands_of(const dt_tree *node) {

@@ -15,7 +15,7 @@ static const char metadata[] = "{\"keras_version\": \"3.15.1\", \"date_saved\": 
 typedef struct member {
     uint32_t crc;
     int64_t bytes;
-    dt_archive *to; /* NULL: the bytes are only counted */
+    dt_archive *to; /* archive to write to; NULL: the bytes are only counted */
 } member;
 
 /* crc32 accepts lengths of 32 bits, so bytes are processed in parts. */

@@ -223,7 +223,8 @@ static dt_status *add_weight(listing *l, const dt_layer_spec *spec, int first, c
     const char *group =
         dt_arena_printf(l->arena, "%.*s", (int)(strlen(l->item[first].path) - strlen("/vars")),
                         l->item[first].path);
-    const dt_layer *row = spec->row; /* NULL: a layer inside of this one */
+    /* Row of the layer that has the weight; NULL: it is a layer inside of this one. */
+    const dt_layer *row = spec->row;
     size_t n;
     for (; rest[n = strcspn(rest, "/")]; rest += n + 1) {
         const char *attribute = attribute_of(row, rest, n);

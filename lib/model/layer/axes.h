@@ -20,9 +20,9 @@ dt_value dt_along(dt_value v, const dt_type *type, uint32_t dims);
 /* The number of elements of x along `dims`, a scalar of x's dtype; at least 1, so that a replica
  * without examples does not divide by 0. */
 dt_value dt_count_over(dt_value x, uint32_t dims);
-/* The mean over `dims`, which are removed. */
+/* The mean of x over `dims`, which are removed. */
 dt_value dt_mean_over(dt_value x, uint32_t dims);
-/* x - its mean over `dims`. */
+/* Subtracts from x its mean over `dims`. */
 dt_value dt_centre(dt_value x, uint32_t dims);
 /* 1 / sqrt(variance + epsilon) over `dims` of a centred value, repeated along them. */
 dt_value dt_inverse_deviation(dt_value centred, uint32_t dims, double epsilon);

@@ -98,10 +98,10 @@ static dt_status *build(dt_layer_build *b) {
 /* ---- mean and variance ---- */
 
 typedef struct statistics {
-    dt_value mean, variance; /* (channels) */
+    dt_value mean, variance; /* shape (channels) */
 } statistics;
 
-/* x where the mask is set, else 0. */
+/* Sets x to 0 where the mask is not set. */
 static dt_value masked(const dt_layer_call *c, dt_value x) {
     return c->masks[0].trace ? dt_select(dt_mask_along(c->masks[0], x), x, dt_like(x, 0)) : x;
 }
@@ -115,7 +115,7 @@ static dt_value count_of_masked(const dt_layer_call *c, uint32_t dims) {
     return dt_add(counts, dt_like(counts, 1e-7));
 }
 
-/* Sums over the examples of all replicas. */
+/* The sum of x over `dims` and over the examples of all replicas. */
 static dt_value sum_of_all(dt_value x, uint32_t dims) {
     return dt_all_reduce(DT_SUM, dt_reduce(x, DT_REDUCE_SUM, dims));
 }

@@ -62,7 +62,7 @@ static dt_status *build(dt_layer_build *b) {
 
 static dt_value call(const dt_layer_call *c) {
     const struct dense *d = c->args;
-    dt_value y = dt_matmul(c->x, c->weight[0]); /* (B, ..., units) */
+    dt_value y = dt_matmul(c->x, c->weight[0]); /* shape (B, ..., units) */
     if (d->use_bias) y = dt_add(y, c->weight[1]);
     return dt_activate(d->activation, y);
 }

@@ -96,7 +96,7 @@ static dt_status *build_separable(dt_layer_build *b) {
 static dt_value call_separable(const dt_layer_call *c) {
     dt_space s = dt_conv_space_again(c);
     dt_type w = dt_type_of_value(c->weight[1]);
-    /* (channels * multiplier, filters) */
+    /* shape (channels * multiplier, filters) */
     dt_value kernel = dt_reshape(c->weight[1], 2, w.dim + s.n);
     return dt_conv_finish(c, dt_matmul(convolve_depths(c, &s), kernel), 2);
 }

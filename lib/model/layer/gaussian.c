@@ -6,7 +6,7 @@
 struct gaussian {
     dt_layer_head head;
     dt_noise noise;
-    double stddev, rate; /* one of them is given, the other is 0 */
+    double stddev, rate; /* arguments of the two layers; the one that is not used is 0 */
 };
 
 static const dt_field noise_fields[] = {

@@ -84,7 +84,7 @@ static dt_value call(const dt_layer_call *c) {
     const struct group_normalization *g = c->args;
     int axis = dt_axis_in(c->out->rank, g->axis);
     int64_t channels = c->out->dim[axis], groups = g->groups < 0 ? channels : g->groups;
-    dt_type apart = *c->out; /* (..., groups, channels / groups, ...) */
+    dt_type apart = *c->out; /* shape (..., groups, channels / groups, ...) */
     for (int d = apart.rank++; d > axis; d--) apart.dim[d] = apart.dim[d - 1];
     apart.dim[axis] = groups;
     apart.dim[axis + 1] = channels / groups;

@@ -75,10 +75,10 @@ static dt_status *add_projection(dt_layer_build *b, const dt_heads *h, const pro
     return biased ? dt_layer_weight(b, &bias) : NULL;
 }
 
-/* A projection to heads. */
+/* A projection of an input to heads. */
 typedef struct to_heads {
     const char *kernel, *bias;
-    int from; /* QUERY, VALUE or KEY */
+    int from; /* the input that is projected: QUERY, VALUE or KEY */
     int64_t heads, size;
 } to_heads;
 
@@ -143,7 +143,7 @@ static dt_value project(const dt_heads *h, dt_value x, int contract, const dt_va
         dot.rhs_contract[i] = (int8_t)i;
     }
     dt_value y = dt_dot_general(x, *(*weight)++, &dot);
-    /* Contract is 2 for the output projection. */
+    /* for the output projection, `contract` is 2 */
     const bool biased = contract == 2 ? h->use_output_bias : h->use_bias;
     return biased ? dt_add(y, *(*weight)++) : y;
 }
@@ -179,7 +179,7 @@ static dt_value allowed_by_input(dt_value mask, const dt_type *bools) {
 
 /* The keys that the order of steps allows, by causal attention and by a window. */
 static dt_value allowed_by_order(const dt_heads *h, dt_trace *t, const dt_type *bools) {
-    dt_type one = dt_type_of(DT_INT32, 2, bools->dim + 2); /* (T, S) */
+    dt_type one = dt_type_of(DT_INT32, 2, bools->dim + 2); /* shape (T, S) */
     dt_value asks = dt_iota(t, &one, 0), asked = dt_iota(t, &one, 1), may = {0};
     if (h->causal) may = dt_broadcast_to(dt_compare(asked, asks, DT_LE), bools);
     if (!h->window) return may;
@@ -240,7 +240,8 @@ static dt_value scores_of(const dt_heads *h, dt_value query, dt_value key) {
 
 /* Lowers the scores of masked steps so much that softmax gives them 0. */
 static dt_value mask_scores(const dt_heads *h, dt_value scores) {
-    dt_type t = dt_type_of_value(scores), one = dt_type_of(DT_INT32, 2, t.dim + 2); /* (T, S) */
+    /* Shape (T, S). */
+    dt_type t = dt_type_of_value(scores), one = dt_type_of(DT_INT32, 2, t.dim + 2);
     dt_value asks = dt_iota(scores.trace, &one, 0), asked = dt_iota(scores.trace, &one, 1);
     dt_value low = dt_like(scores, -1e9), nothing = dt_like(scores, 0), masked = scores;
     dt_type bools = t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Identity: the input itself. */
+/* Identity: returns its input. */
 #include "model/model.h"
 
 struct identity {

@@ -46,7 +46,7 @@ static const dt_field fields[] = {
 
 typedef struct parts {
     dt_layer_part dense, norm;
-    int table, bias; /* indices of weights */
+    int table, bias; /* indices of the table and the bias among the weights */
     bool is_own;     /* the table is the layer's own, (D, V); false: borrowed, (V, D) */
 } parts;
 

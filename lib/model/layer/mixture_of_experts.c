@@ -60,7 +60,7 @@ static const dt_field fields[] = {
     DT_NOT_YET("router_jitter_noise"),
     DT_END};
 
-/* The positions of weights. */
+/* The order of the weights. */
 enum { ROUTER, GATE, UP, DOWN };
 
 /* ---- build ---- */
@@ -176,7 +176,7 @@ static void add_balance(const dt_layer_call *c, dt_value mask, dt_value p, dt_va
     const struct mixture *m = c->args;
     dt_type type = dt_type_of_value(p);
     if (!c->training || m->router_aux_loss_coef == 0) return;
-    dt_value count = sum_of_all(masked(mask, chosen), 1u << 0 | 1u << 1); /* (E) */
+    dt_value count = sum_of_all(masked(mask, chosen), 1u << 0 | 1u << 1); /* shape (E) */
     dt_value choices = dt_reduce_sum(count, DT_NO_AXIS);
     choices = dt_maximum(choices, dt_like(choices, 1));
     dt_value examples = dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(p, 0)), type.dtype);
@@ -184,7 +184,7 @@ static void add_balance(const dt_layer_call *c, dt_value mask, dt_value p, dt_va
         dt_like(choices, m->router_aux_loss_coef * (double)m->num_experts * (double)m->top_k),
         dt_divide(examples, dt_multiply(choices, choices)));
     dt_value used = dt_stop_gradient(dt_multiply(count, scale));
-    dt_value mean = dt_reduce(masked(mask, p), DT_REDUCE_SUM, 1u << 1); /* (B, E) */
+    dt_value mean = dt_reduce(masked(mask, p), DT_REDUCE_SUM, 1u << 1); /* shape (B, E) */
     dt_layer_add_loss(c, dt_reduce(dt_multiply(mean, used), DT_REDUCE_SUM, 1u << 1));
 }
 
@@ -276,7 +276,7 @@ static dt_value by_capacity(const dt_layer_call *c, dt_value x, dt_value chosen,
     dt_value to = slots_of(chosen, capacity_of(m, in.dim[1]));
     dt_type type = dt_type_of_value(to);
     dt_value from = dt_multiply(to, dt_broadcast_in_dim(gates, &type, dims));
-    x = dt_dot_general(dt_convert(to, in.dtype), x, &fetch); /* (B, C, E, D) */
+    x = dt_dot_general(dt_convert(to, in.dtype), x, &fetch); /* shape (B, C, E, D) */
     return dt_dot_general(dt_convert(from, in.dtype), feed_forward(c, x), &put);
 }
 
@@ -289,7 +289,7 @@ static dt_value call(const dt_layer_call *c) {
     dt_value x = dt_reshape(c->x, 3, (int64_t[]){in.dim[0], steps, in.dim[in.rank - 1]});
     dt_value mask = c->masks[0];
     if (mask.trace) mask = dt_reshape(mask, 2, (int64_t[]){in.dim[0], steps});
-    dt_value p = dt_softmax(dt_to_float32(dt_matmul(x, weight(c, ROUTER)))); /* (B, T, E) */
+    dt_value p = dt_softmax(dt_to_float32(dt_matmul(x, weight(c, ROUTER)))); /* shape (B, T, E) */
     dt_value chosen = choose(p, m->top_k), gates = gates_of(m, p, chosen);
     add_balance(c, mask, p, chosen);
     dt_value y = m->capacity_factor > 0 ? by_capacity(c, x, chosen, gates)

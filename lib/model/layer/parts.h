@@ -31,7 +31,7 @@ typedef struct dt_part_request {
 typedef struct dt_layer_part {
     const dt_layer *row;
     const void *args, *made;
-    const char *name; /* LAYER/name */
+    const char *name; /* name of the part: LAYER/name */
     dt_type out;
     int first, n_weights;
 } dt_layer_part;
@@ -58,7 +58,7 @@ dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_layer_part *out
 /* The name of the first weight of the part that is state, which the part assigns itself, such as
  * moving statistics. NULL: it has no state. */
 const char *dt_part_state(const dt_weight_spec *weight, const dt_layer_part *p);
-/* Calls the part on x. */
+/* Calls the part with x as its input. */
 dt_value dt_part_call(const dt_layer_call *c, const dt_layer_part *p, dt_value x);
 
 #endif

@@ -140,7 +140,7 @@ static dt_value multiply(dt_value x, dt_value kernel, const dt_space *space) {
     return space ? dt_convolve(x, kernel, space, 1) : dt_matmul(x, kernel);
 }
 
-/* Gates [first, first + n) of the last dimension. */
+/* Selects gates [first, first + n) of the last dimension. */
 static dt_value gates(dt_value x, int first, int n, int64_t units) {
     return dt_slice_axis(x, dt_type_of_value(x).rank - 1, first * units, n * units, 1);
 }

@@ -36,8 +36,8 @@ typedef struct dt_recurrent {
     int64_t units;
     int activation, recurrent_activation;
     bool use_bias, return_sequences, return_state, go_backwards, unroll;
-    bool reset_after;      /* GRU only */
-    bool unit_forget_bias; /* LSTM only */
+    bool reset_after;      /* only for GRU */
+    bool unit_forget_bias; /* only for LSTM */
     bool zero_output_for_mask;
     double dropout, recurrent_dropout;
     dt_noise noise;

@@ -38,7 +38,7 @@ static dt_value adjust(const dt_rotation *r, dt_value turn) {
     return dt_select(dt_compare(waves, dt_like(turn, low), DT_LT), slow, kept);
 }
 
-/* (T, H / 2) */
+/* shape (T, H / 2) */
 static dt_value angles(const dt_rotation *r, dt_trace *t, int64_t steps, int64_t half) {
     dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){steps, half}), count = type;
     dt_value turn = turns(r, t, half);

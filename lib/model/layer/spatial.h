@@ -10,8 +10,8 @@
 #include "model/model.h"
 
 typedef enum dt_padding { DT_PADDING_VALID, DT_PADDING_SAME, DT_PADDING_CAUSAL } dt_padding;
-extern const char *const dt_paddings[];        /* valid, same */
-extern const char *const dt_paddings_causal[]; /* valid, same, causal */
+extern const char *const dt_paddings[];        /* the words valid and same */
+extern const char *const dt_paddings_causal[]; /* the words valid, same and causal */
 
 #define DT_SIZES(type, member, ...)                                                                \
     DT_INTS(type, member, .lone = true, .max = INFINITY, __VA_ARGS__)
@@ -45,7 +45,7 @@ dt_status *dt_space_places(dt_layer_build *b, const char *kind, const dt_space *
 /* convolution of x (B, ..., C) with a kernel (..., C / groups, outputs). */
 dt_value dt_convolve(dt_value x, dt_value kernel, const dt_space *s, int groups);
 
-/* "[2, 2]" */
+/* prints "[2, 2]" */
 void dt_sizes_print(const int64_t *v, int n, dt_str *out);
 
 /* ---- the arguments of convolutions ---- */
@@ -87,8 +87,8 @@ typedef struct dt_conv_layer {
                    .help = "initializer; default: glorot_uniform"),                                \
         DT_REGULARIZER(dt_conv_layer, KERNEL, "kernel_regularizer"),                               \
         DT_CONSTRAINT(dt_conv_layer, KERNEL, "kernel_constraint")
-/* The fields for the depthwise weight. on: the word by which regularizers and constraints are
- * named, that of this weight or of the only kernel. */
+/* The fields for the depthwise weight. `on` is the target of its regularizer and constraint: that
+ * of depthwise weights or, if it is the layer's only kernel, that of kernels. */
 #define DT_CONV_DEPTHWISE(on)                                                                      \
     DT_INT(dt_conv_layer, depth_multiplier, .preset = "1", .min = 1, .max = INFINITY,              \
            .help = "number of outputs per input channel"),                                         \

@@ -13,7 +13,7 @@ static const dt_field fields[] = {
     DT_INT(struct take, axis, .required = true, .help = "axis; 0 is the batch"),
     DT_LAYER_FIELDS(struct take), DT_END};
 
-/* Counted from the front, or out of bounds. */
+/* Counts a negative index from the end. The result may be out of bounds. */
 static int64_t from_front(int64_t i, int64_t n) { return i < 0 ? i + n : i; }
 
 static dt_status *build(dt_layer_build *b) {

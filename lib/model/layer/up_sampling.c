@@ -66,7 +66,7 @@ static dt_value repeat(dt_value x, int d, int64_t times) {
 
 /* ---- bilinear and bicubic ---- */
 
-/* ((a d + b) d + c) d + e for each element d. */
+/* Evaluates ((a d + b) d + c) d + e for each element d. */
 static dt_value cubic(dt_value d, double a, double b, double c, double e) {
     dt_value y = dt_add(dt_multiply(d, dt_like(d, a)), dt_like(d, b));
     y = dt_add(dt_multiply(y, d), dt_like(d, c));

@@ -34,7 +34,7 @@ static const dt_field fields[] = {
 
 typedef struct parts {
     dt_layer_part patch, position;
-    dt_type patches; /* (B, h w, hidden_dim) */
+    dt_type patches; /* shape (B, h w, hidden_dim) */
 } parts;
 
 static dt_status *check_picture(const dt_layer_build *b) {

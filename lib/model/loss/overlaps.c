@@ -54,7 +54,7 @@ static uint32_t summed(const void *args, const dt_type *prediction) {
     return dims;
 }
 
-/* Sums of this replica's samples. */
+/* The loss of each example, from sums over this replica's samples. */
 static dt_value rows(const dt_loss_call_args *c,
                      int (*parts)(const dt_loss_call_args *c, dt_value *part),
                      dt_value (*join)(const void *args, const dt_value *sum)) {
@@ -65,7 +65,7 @@ static dt_value rows(const dt_loss_call_args *c,
     return join(c->args, part);
 }
 
-/* 1 - a / (b + 1e-7) */
+/* Emits 1 - a / (b + 1e-7). */
 static dt_value missing(dt_value a, dt_value b) {
     return dt_subtract(dt_like(a, 1), dt_divide(a, dt_add(b, dt_like(b, 1e-7))));
 }

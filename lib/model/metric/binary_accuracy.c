@@ -19,7 +19,7 @@ static dt_value update(const dt_loss_call_args *c) {
     dt_value p = c->prediction, y = dt_targets_like(c->target, p);
     dt_value is_one =
         dt_convert(dt_compare(p, dt_like(p, a->threshold), DT_GT), dt_type_of_value(p).dtype);
-    return dt_convert(dt_compare(y, is_one, DT_EQ), dt_type_of_value(p).dtype); /* (B, ...) */
+    return dt_convert(dt_compare(y, is_one, DT_EQ), dt_type_of_value(p).dtype); /* shape (B, ...) */
 }
 
 const dt_metric_row dt_metric_binary_accuracy = {

@@ -39,7 +39,7 @@ static dt_value top_k_mask(dt_value x, int64_t k) {
     return as_number(dt_compare(rank, dt_like(rank, (double)k), DT_LT), pairs.dtype);
 }
 
-/* The numbers as a vector of x's dtype. */
+/* Makes a constant vector of x's dtype from n numbers. */
 static dt_value vector(dt_value x, const double *number, int n) {
     dt_value *each = dt_arena_array(dt_trace_arena(x.trace), dt_value, n);
     dt_type one = dt_type_of(dt_type_of_value(x).dtype, 1, (int64_t[]){1});
@@ -54,7 +54,7 @@ dt_value dt_in_one_row(dt_value x) {
     return dt_reshape(x, 1, &n);
 }
 
-/* Selects the outputs that are counted. */
+/* Selects the outputs that the metric counts. */
 static dt_value choose(const dt_confusion_plan *plan, dt_value x) {
     return plan->class_id < 0
                ? x

@@ -56,7 +56,7 @@ static int copy_sums(const void *args, const double *sum, int part, double *out)
     return n;
 }
 
-/* a / (a + b) at each threshold */
+/* Computes a / (a + b) at each threshold. */
 static int share(const void *args, const double *sum, int a, int b, double *out) {
     int n = thresholds_of(args);
     for (int i = 0; i < n; i++) out[i] = dt_ratio(sum[a * n + i], sum[a * n + i] + sum[b * n + i]);

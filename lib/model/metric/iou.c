@@ -106,12 +106,12 @@ static dt_status *check_binary(const void *args, const dt_type *target, const dt
 
 /* ---- sums ---- */
 
-/* Class numbers in one row, (N) of int32 */
+/* Class numbers in one dimension, (N) of int32. */
 static dt_value numbers(dt_value x, bool sparse) {
     return dt_in_one_row(dt_convert(sparse ? x : dt_argmax(x, -1), DT_INT32));
 }
 
-/* (N, C): 1 where the sample is of the class */
+/* A table (N, C): 1 where the sample belongs to the class, else 0. */
 static dt_value members(dt_value number, const dt_type *table) {
     dt_type index = *table;
     index.dtype = DT_INT32;
@@ -120,7 +120,7 @@ static dt_value members(dt_value number, const dt_type *table) {
         table->dtype);
 }
 
-/* (N): 1 where the number is a class */
+/* A vector (N): 1 where the number is a class, else 0. */
 static dt_value is_class(dt_value number, int64_t classes) {
     dt_value low = dt_compare(number, dt_like(number, 0), DT_GE),
              high = dt_compare(number, dt_like(number, (double)classes), DT_LT);

@@ -50,12 +50,12 @@ static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
     return 3;
 }
 
-/* share a + (1 - share) b for a scalar share */
+/* Emits share a + (1 - share) b for a scalar share. */
 static dt_value mixed(dt_value share, dt_value a, dt_value b) {
     return dt_add(dt_multiply(a, share), dt_multiply(b, dt_subtract(dt_like(share, 1), share)));
 }
 
-/* (..., n, m) of row (..., n), column (..., m) */
+/* The outer product of row (..., n) and column (..., m): (..., n, m). */
 static dt_value outer(dt_value row, dt_value column, const dt_type *type) {
     int8_t dims[DT_MAX_RANK] = {0};
     int rank = type->rank;

@@ -10,13 +10,13 @@
  */
 #include "model/model.h"
 
-/* (1 + cos(pi x)) / 2 */
+/* Emits (1 + cos(pi x)) / 2. */
 static dt_value half_cosine(dt_value x) {
     return dt_multiply(dt_like(x, 0.5),
                        dt_add(dt_like(x, 1), dt_cosine(dt_multiply(dt_like(x, M_PI), x))));
 }
 
-/* top ((1 - alpha) c + alpha) */
+/* Emits top ((1 - alpha) c + alpha), which lies between top and alpha times top. */
 static dt_value between(double top, double alpha, dt_value c) {
     dt_value share = dt_add(dt_multiply(dt_like(c, 1 - alpha), c), dt_like(c, alpha));
     return dt_multiply(dt_like(c, top), share);
