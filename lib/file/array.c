@@ -181,7 +181,8 @@ static void *allocate_rows(int64_t bytes) {
     if (bytes < HUGE_PAGE) return dt_try_alloc((size_t)bytes);
     void *p = NULL;
     if (posix_memalign(&p, HUGE_PAGE, (size_t)bytes) != 0) return NULL;
-    madvise(p, (size_t)bytes, MADV_HUGEPAGE); /* only a hint: it may fail */
+    /* Madvise is only a hint, so its failure is ignored. */
+    madvise(p, (size_t)bytes, MADV_HUGEPAGE);
     return p;
 }
 

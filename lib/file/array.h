@@ -63,7 +63,7 @@ typedef struct dt_array_file {
     const char *path;
     dt_inflow *file;
     bool streamed; /* values are read from front to back; false: a plain file, read in any order */
-    int64_t row_values; /* values per row */
+    int64_t row_values; /* number of values in a row */
     char *rows;         /* all rows in C order; NULL: not loaded */
 } dt_array_file;
 

@@ -15,7 +15,7 @@
 typedef struct dt_class_folders {
     dt_examples base;
     int label;      /* index of the label's element */
-    int32_t *class; /* [n] class of each file */
+    int32_t *class; /* [n] the number of each file's class */
     int n, cap;
     size_t root; /* number of bytes of the part's folder in each path */
 } dt_class_folders;
@@ -45,7 +45,7 @@ void dt_class_folders_spread(dt_class_folders *x, int64_t classes);
 /* Reads element e of the first example, so that its fault is reported before training. */
 dt_status *dt_class_folders_try(dt_class_folders *x, int e) DT_MUST_USE;
 
-/* Operations of a dt_example_reader. */
+/* Implementations of operations of dt_example_reader. */
 const char *dt_class_folders_source(const dt_examples *base, int64_t i, const char **what);
 dt_status *dt_class_folders_whole(dt_examples *base, int e, const void **rows) DT_MUST_USE;
 void dt_class_folders_close(dt_examples *base);

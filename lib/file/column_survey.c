@@ -10,7 +10,7 @@
 #include "base/hash.h"
 
 enum { MOST_WORDS = 250, TOLD = 8, MOST_DISTINCT = 1 << 16 };
-enum { MOST_SHOWN = 4096 }; /* bytes of a value that are kept for display */
+enum { MOST_SHOWN = 4096 }; /* limit of the bytes of a value that are kept for display */
 
 void dt_column_init(dt_column *c, const char *name) {
     *c = (dt_column){.name = dt_strdup(name),
@@ -66,7 +66,7 @@ static uint64_t hash_of(const dt_column_value *v) {
     uint64_t hash;
     const double real = v->integer ? (double)v->whole : v->real;
     if (v->integer && (int64_t)real != v->whole) hash = dt_hash_bytes(1, &v->whole, 8);
-    /* + 0.0 turns -0 into 0 */
+    /* adding 0.0 turns -0 into 0 */
     else if (v->number) hash = dt_hash_bytes(2, &(double){real + 0.0}, 8);
     else hash = dt_hash_bytes(3, v->text, strlen(v->text));
     return hash ? hash : 1;

@@ -23,11 +23,11 @@ typedef struct dt_column {
     dt_column_word *word; /* [words] different values, sorted; needed if the column is text */
     int words, cap;
     bool overflow; /* the column has more different values than `word` can hold */
-    /* JSON: the shape of the lists of numbers in the column, rank 0: no lists; why the column
-     * cannot be an element, NULL: it can */
+    /* JSON: the shape of lists of numbers in the column; rank 0 if it has no lists. unfit: why the
+     * column cannot be an element; NULL: it can */
     dt_type shape;
     const char *unfit;
-    int64_t rows; /* records with a value other than null */
+    int64_t rows; /* number of records with a value other than null */
     /* Of numbers: minimum, maximum and sum; Welford's mean and sum of squares; for integers the
      * exact minimum, maximum and last value. rises: each integer is larger than the one before;
      * ascends: larger by exactly 1. */

@@ -17,7 +17,7 @@
 
 #include "file/records.h"
 
-#define POLYNOMIAL 0x82f63b78u /* 0x1edc6f41 with its bits reversed */
+#define POLYNOMIAL 0x82f63b78u /* the polynomial 0x1edc6f41 with its bits reversed */
 
 /* table[k][b]: CRC of byte b, followed by k zero bytes */
 static uint32_t table[8][256];
@@ -105,7 +105,7 @@ PRODUCTS static uint64_t by_products(uint64_t crc, const unsigned char **p, size
 }
 
 WIDE_PRODUCTS static __m512i move_wide(__m512i x, __m512i k, __m512i onto) {
-    /* XOR of all three */
+    /* the XOR of all three operands */
     return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(x, k, 0x00),
                                      _mm512_clmulepi64_epi128(x, k, 0x11), onto, 0x96);
 }
@@ -154,7 +154,7 @@ static uint32_t by_arm(uint32_t crc, const unsigned char *p, size_t n) {
 }
 
 static bool arm_has_crc(void) {
-    enum { HAS_CRC32 = 1 << 7 }; /* as Linux defines HWCAP_CRC32 */
+    enum { HAS_CRC32 = 1 << 7 }; /* the bit HWCAP_CRC32 in Linux */
     return getauxval(AT_HWCAP) & HAS_CRC32;
 }
 #endif

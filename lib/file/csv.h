@@ -21,12 +21,12 @@ typedef struct dt_csv_field {
 
 /* How a file differs from RFC 4180. */
 typedef struct dt_csv_style {
-    char delimiter;     /* ' ' if `blanks` is set */
+    char delimiter;     /* character between fields; ' ' if `blanks` is set */
     bool is_given;      /* the job gives the delimiter; otherwise a first line "sep=;" may set it */
     bool blanks;        /* any number of blanks and tabs is a delimiter */
     char comment;       /* starts a comment, which goes to the end of the line; 0: no comments */
     char escape;        /* escapes the next character; 0: no escapes */
-    int64_t skip_lines; /* lines to skip before the header */
+    int64_t skip_lines; /* number of lines to skip before the header */
     /* Lines end with CR, as in files of old Macintosh programs; detected by the reader. */
     bool returns;
 } dt_csv_style;
@@ -39,7 +39,7 @@ typedef struct dt_csv {
     dt_str window; /* bytes that were read; those before `at` are used up */
     size_t at;
     int64_t offset; /* position of `at` in the decompressed file, in bytes */
-    int64_t line;   /* line of `at`, from 1 */
+    int64_t line;   /* number of the line of `at`, from 1 */
     /* position and size of the last record, for reading it again */
     int64_t record_offset, record_size;
     bool end;            /* the file is read to its end; the window has the rest */
@@ -66,7 +66,7 @@ dt_status *dt_csv_next(dt_csv *c, bool *more) DT_MUST_USE;
 void dt_csv_close(dt_csv *c); /* also closes a reader that failed to open */
 /* Appends a field, quoted if necessary; quotes_empty: an empty field is quoted, too. */
 void dt_csv_put(dt_str *out, const char *text, char delimiter, bool quotes_empty);
-/* dt_format_writer's `begin` and `put` for CSV. */
+/* `begin` and `put` of dt_format_writer for CSV. */
 struct dt_output;
 dt_status *dt_csv_write_header(struct dt_output *o) DT_MUST_USE;
 dt_status *dt_csv_write_row(struct dt_output *o, const void *const *row) DT_MUST_USE;

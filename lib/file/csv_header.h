@@ -15,7 +15,7 @@
 #include "file/csv_element.h"
 
 typedef struct dt_csv_header {
-    bool named; /* false: columns have only numbers */
+    bool named; /* columns have names; false: they have only numbers */
     int n;
     const char **name; /* [n] */
     int *sorted;       /* [n] column indices sorted by name; equal names in file order */

@@ -57,7 +57,7 @@ static bool drop_symbol(const char *text, char *out, uint32_t *symbol) {
 /* Removes blanks between groups of three digits, in place. */
 static bool join_groups(char *text) {
     char *out = text;
-    int digits = 0; /* digits of the current group */
+    int digits = 0; /* number of digits in the current group */
     bool grouped = false, whole = true;
     for (const char *p = text; *p;) {
         const size_t blank = blank_at(p);

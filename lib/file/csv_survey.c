@@ -71,7 +71,7 @@ typedef struct first_line {
 /* A column: its field in the first line, and facts about the records below. */
 typedef struct below {
     const char *first;
-    bool text, number; /* what `first` is; neither: missing */
+    bool text, number; /* whether `first` is a text, or a number; neither: it is missing */
     bool again, numbers, words;
     /* The number in the first line, and the lowest and the highest number below it. */
     double value, low, high;

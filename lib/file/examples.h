@@ -27,7 +27,7 @@ typedef struct dt_format_request {
     const dt_tree *keys;   /* the data set's keys in the job */
     const void *args;      /* the struct that the format's own keys were read into */
     const dt_format *format;
-    const char *directory; /* relative paths start here */
+    const char *directory; /* directory in which relative paths start */
     dt_part part;
     uint64_t seed;
     bool splits; /* when opening: the last examples are for validation */

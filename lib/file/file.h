@@ -98,7 +98,7 @@ static inline dt_type dt_element_row(const dt_element_spec *e) {
 typedef struct dt_row_record {
     int64_t number;       /* index of the record in its file, from 0 */
     int64_t offset, size; /* position and size of the record in the file, in bytes */
-    const char *bytes;    /* NULL: the bytes have to be read from the file */
+    const char *bytes;    /* the bytes of the record; NULL: they have to be read from the file */
     bool checked;         /* the checksum has been verified */
 } dt_row_record;
 
@@ -123,7 +123,7 @@ typedef struct dt_row_reader {
      * had a fault, as far as possible. *json: the text is JSON other than a string. NULL: rows have
      * no columns to keep. */
     dt_status *(*kept)(const struct dt_row_source *s, int i, dt_str *out, bool *json);
-    void (*close)(struct dt_row_source *s); /* NULL: nothing to do */
+    void (*close)(struct dt_row_source *s); /* closes the source; NULL: nothing to do */
 } dt_row_reader;
 
 /* A file, folder or pipe that is being read. */
@@ -131,7 +131,7 @@ typedef struct dt_row_source {
     const dt_row_reader *reader; /* `open` sets this and `state`; NULL: not open */
     void *state;
     dt_arena *arena;
-    const char *path; /* also used in messages */
+    const char *path; /* path of the source, which messages name, too */
     dt_inflow *file;  /* NULL: the source is a folder or pattern of files */
     bool is_pipe;     /* the file is standard input */
     bool again; /* the source belongs to a data set, which will read rows again with reader->at */
@@ -183,7 +183,7 @@ typedef struct dt_output {
      * characters, and quotes only where needed */
     bool no_header, plain;
     dt_writer file;
-    char *path, *temporary; /* NULL: standard output */
+    char *path, *temporary; /* path of the file; NULL: standard output */
     dt_str text;            /* bytes that are not written yet */
     bool begun;
     void *state; /* state of the format's writer */
@@ -208,7 +208,7 @@ dt_type dt_output_type(const dt_element_spec *c, int64_t rows);
 
 /* A format's own keys in `dataset`, and the size of the struct that they fill. */
 typedef struct dt_dataset_keys {
-    const dt_field *fields; /* NULL: none */
+    const dt_field *fields; /* fields of the format's keys; NULL: none */
     size_t size;
 } dt_dataset_keys;
 
@@ -221,7 +221,7 @@ typedef struct dt_dataset_keys {
 
 /* What the files of a format contain; determines what can be written to them. */
 typedef enum dt_content {
-    DT_CONTENT_OTHER,   /* pictures: cannot be written */
+    DT_CONTENT_OTHER,   /* other contents, such as pictures, which cannot be written */
     DT_CONTENT_NONE,    /* examples are generated or in memory, without files */
     DT_CONTENT_TEXT,    /* one text; examples are windows of its tokens */
     DT_CONTENT_TABLE,   /* rows of fields; an array takes several columns */
@@ -232,10 +232,11 @@ typedef enum dt_content {
 
 /* Functions that write a format. */
 typedef struct dt_format_writer {
-    dt_status *(*begin)(dt_output *o); /* NULL: no header */
-    /* appends to o->text or o->state */
+    dt_status *(*begin)(dt_output *o); /* writes a header; NULL: there is none */
+    /* appends a row to o->text or o->state */
     dt_status *(*put)(dt_output *o, const void *const *row);
-    dt_status *(*flush)(dt_output *o);  /* NULL: o->text is written to the file */
+    /* Writes the rows that were put; NULL: o->text is written to the file. */
+    dt_status *(*flush)(dt_output *o);
     dt_status *(*finish)(dt_output *o); /* completes the file; NULL: nothing to do */
     void (*release)(dt_output *o);      /* frees o->state, if it is set */
 } dt_format_writer;
@@ -274,7 +275,8 @@ typedef struct dt_format {
     /* Opens the examples of a part. After an error *out may be set, and the caller closes it. NULL:
      * the format cannot be a data set's. */
     dt_status *(*open_part)(const struct dt_format_request *r, struct dt_examples **out);
-    const dt_format_writer *writer; /* NULL: the format cannot be written */
+    /* Functions that write the format; NULL: it cannot be written. */
+    const dt_format_writer *writer;
     /* the job's settings for documents, without `end`; NULL: the format has no documents */
     dt_documents (*documents)(const void *args);
 } dt_format;

@@ -21,9 +21,9 @@
 
 enum {
     WINDOW = 65536,
-    GZIP_ONLY = 15 + 16, /* zlib's windowBits: largest window, gzip header */
+    GZIP_ONLY = 15 + 16, /* zlib's windowBits for the largest window and a gzip header */
     ZLIB_ONLY = 15,
-    RAW = -15,            /* deflate without header and checksum */
+    RAW = -15,            /* zlib's windowBits for deflate without header and checksum */
     MOST_PER_BYTE = 1032, /* best case of deflate: 258 bytes from 2 bits (zlib's technical notes) */
     LARGEST_READ = 1 << 30,
     AHEAD = 1 << 17, /* bytes to read at a time if the caller asks for fewer */

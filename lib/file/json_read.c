@@ -18,7 +18,7 @@ enum {
     DEEPEST = 64,
     /* jansson 2.14: an object with its table of 8 buckets, including the allocator's overhead */
     LIST_BYTES = 240,
-    VALUE_BYTES = 100, /* a short string or a member of an object */
+    VALUE_BYTES = 100, /* upper estimate of the bytes for a short string or a member of an object */
 };
 static const size_t heaviest = (size_t)192 << 20;
 

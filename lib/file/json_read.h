@@ -15,7 +15,7 @@ typedef struct dt_json_text {
     const char *part; /* name of this part of the file, such as "header" */
     /* The kind of things that are keys of the outermost object, such as "tensor" */
     const char *member;
-    const char *text; /* need not be NUL-terminated */
+    const char *text; /* the text, which need not be NUL-terminated */
     size_t size;
     dt_error fault; /* the error to report for faults */
 } dt_json_text;

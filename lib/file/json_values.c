@@ -107,7 +107,7 @@ typedef struct scan {
     uint64_t braces; /* bit d: depth d is inside an object, not a list */
     bool text, escaped, word;
     bool lines;     /* the value ends at the end of its line */
-    int64_t values; /* numbers, words and strings so far */
+    int64_t values; /* number of numbers, words and strings so far */
 } scan;
 
 /* Scans a character of a string. Returns true if the value ends here; a line end is a fault and

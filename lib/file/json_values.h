@@ -29,10 +29,10 @@ typedef struct dt_json_values {
     int64_t line, col; /* location of `at`, from 1, in characters */
     int64_t offset;    /* position of `at` in the decompressed file, in bytes */
     bool begun, list; /* begun: the front of the file has been read; list: the rows are in a list */
-    int64_t items;    /* rows so far */
+    int64_t items;    /* number of rows so far */
     const char *text; /* the current row, lent until the next one */
-    size_t size;      /* bytes of the current row */
-    int64_t row_line, row_col, row_offset; /* where the current row begins */
+    size_t size;      /* size of the current row in bytes */
+    int64_t row_line, row_col, row_offset; /* location where the current row begins */
 } dt_json_values;
 
 /* Reads the next row. *more false: the end. */
@@ -49,6 +49,7 @@ typedef struct dt_json_place {
 } dt_json_place;
 dt_status *dt_json_fail(const dt_json_place *row, const char *p, const char *format,
                         ...) DT_MUST_USE DT_PRINTF(3, 4);
-void dt_json_values_release(dt_json_values *v); /* does not close the file */
+/* Releases the memory, but does not close the file. */
+void dt_json_values_release(dt_json_values *v);
 
 #endif

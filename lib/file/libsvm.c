@@ -295,7 +295,7 @@ static dt_status *open_lines(dt_row_source *s) {
 
 typedef struct survey {
     int64_t rows, features;
-    bool whole, queries; /* all labels are integers; some line has a qid */
+    bool whole, queries; /* whole: all labels are integers; queries: some line has a qid */
     /* Number of different labels; MOST_LABELS + 1: there are more than MOST_LABELS. */
     int n_labels;
     int64_t label[MOST_LABELS];

@@ -179,7 +179,7 @@ static dt_status *read_dictionary(reader *r) {
     skip_blanks(r);
     if (r->at != r->end || !r->has_descr || !r->has_order || !r->has_shape)
         return not_a_dictionary(r);
-    r->out->fortran = fortran && r->out->type.rank > 1; /* a vector is the same in both orders */
+    r->out->fortran = fortran && r->out->type.rank > 1; /* the order does not matter for vectors */
     return NULL;
 }
 

@@ -93,7 +93,7 @@ typedef struct npz {
     char *path;      /* path of the second file; NULL: there is none */
     int64_t *batch;  /* [batches] number of rows in each batch */
     int batches, cap;
-    int64_t batched; /* rows in all batches */
+    int64_t batched; /* number of rows in all batches */
 } npz;
 
 static dt_status *open_aside(const dt_output *o, npz *z) {

@@ -10,7 +10,7 @@
 #include "file/file.h"
 #include "file/records.h"
 
-/* dt_format's `sniff` and `open` for pictures. */
+/* `sniff` and `open` of dt_format for pictures. */
 bool dt_pictures_sniff(const unsigned char *first, int64_t n);
 dt_status *dt_pictures_open(dt_row_source *s) DT_MUST_USE;
 

@@ -11,7 +11,7 @@
 #include "base/str.h"
 
 typedef struct dt_record_range {
-    int64_t offset, size; /* in bytes; size: up to 1 GiB */
+    int64_t offset, size; /* position and size in bytes; the size is at most 1 GiB */
     int file;
 } dt_record_range;
 
@@ -32,7 +32,7 @@ typedef struct dt_places {
     dt_str codes;
     int n_groups, cap_groups;
     dt_places_group *group;
-    int64_t end; /* end of the last record */
+    int64_t end; /* position of the end of the last record */
     /* the sizes and gaps of the last group, which may still grow; gap[0] is not used */
     int32_t size[DT_PLACES_GROUP], gap[DT_PLACES_GROUP];
 } dt_places;

@@ -40,7 +40,7 @@ struct element {
     dt_ints shape;
     int dtype;
     bool has_dtype;
-    int64_t num_classes; /* 0: not a label */
+    int64_t num_classes; /* number of classes; 0: the element is not a label */
 };
 
 static const dt_field element_fields[] = {
@@ -141,7 +141,7 @@ typedef struct synthetic_part {
     dt_examples base;
     uint64_t part_key, seed;
     int label;            /* index of the first label; -1: there is none */
-    int64_t *num_classes; /* [n] 0: not a label */
+    int64_t *num_classes; /* [n] number of classes; 0: the element is not a label */
 } synthetic_part;
 
 /* The key of a random stream for a purpose, an element, and a row or class; the stream gives 16

@@ -35,9 +35,9 @@ enum { CODES = 0x110000, PAGE = 256, PAGES = CODES / PAGE, PIECE = 1 << 16 };
 struct text {
     const dt_tree *element;
     int tokenizer;
-    bool has_type;                      /* the job writes `type` */
+    bool has_type;                      /* the job contains the key `type` */
     const char *path;                   /* path of a tokenizer.json; NULL: tokens are characters */
-    const char *text_key, *end_of_text; /* the same keys of JSON lines as in documents.h */
+    const char *text_key, *end_of_text; /* keys for JSON lines, as in documents.h */
     bool reset_attention_mask, reset_position_ids;
 };
 
@@ -197,7 +197,7 @@ static dt_status *read_files(const dt_format_request *r, const dt_paths *paths,
 }
 
 typedef struct codes {
-    uint32_t *v; /* [n] code points, later tokens */
+    uint32_t *v; /* [n] code points, which are later replaced by tokens */
     int64_t n;
     origin *from; /* [files] where each file begins */
     int files;
@@ -292,7 +292,7 @@ typedef struct text_part {
     codes tokens;
     int64_t length, vocabulary;
     const uint32_t *code;          /* [vocabulary] code points in ascending order */
-    const dt_tokenizer *tokenizer; /* NULL: tokens are characters */
+    const dt_tokenizer *tokenizer; /* tokenizer of a file; NULL: tokens are characters */
 } text_part;
 
 static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, dt_paths *paths,

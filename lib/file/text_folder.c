@@ -23,7 +23,7 @@
 #include "base/text.h"
 #include "file/class_folders.h"
 
-enum { LARGEST_TEXT = 1 << 20, MARK = 3 /* bytes of a byte order mark */ };
+enum { LARGEST_TEXT = 1 << 20, MARK = 3 /* MARK: number of bytes of a byte order mark */ };
 
 /* ---- the job's keys ---- */
 

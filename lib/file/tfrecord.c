@@ -46,7 +46,7 @@ typedef struct feature_keys {
 typedef struct tf_element {
     const char *element, *name; /* name of the element; name of the feature */
     dt_type type;               /* type of an example */
-    bool text;                  /* see dt_element_spec.text */
+    bool text;                  /* the element is a text: see dt_element_spec.text */
     feature_keys words;
 } tf_element;
 
@@ -440,7 +440,7 @@ static void put_integers(dt_str *out, dt_dtype d, const char *p, int64_t n) {
     }
 }
 
-enum { BYTES_LIST = 1, FLOAT_LIST = 2, INT64_LIST = 3 }; /* field numbers in Feature */
+enum { BYTES_LIST = 1, FLOAT_LIST = 2, INT64_LIST = 3 }; /* numbers of the fields in a Feature */
 
 /* The kind of list for a column. Arrays of bytes become one byte string; floats go to float_list,
  * which has no doubles; all other dtypes go to int64_list. */

@@ -22,7 +22,7 @@ enum {
     VERSION = 45,
     UTF8 = 0x800,
     STORED = 0,
-    DAY = 1 << 5 | 1 /* 1 January 1980, as numpy writes it */
+    DAY = 1 << 5 | 1 /* the date 1 January 1980, as numpy writes it */
 };
 
 /* A number, and the number of bytes in which it is written. */

@@ -86,7 +86,7 @@ static uint8_t part_of(uint32_t value, uint32_t mask) {
     return (uint8_t)((uint64_t)((value & mask) / lowest) * 255 / (mask / lowest));
 }
 
-/* Index of pixel x of a row in the palette. */
+/* The palette index of pixel x of a row. */
 static int index_of(const bmp *b, const uint8_t *row, int64_t x) {
     const int64_t bit = x * b->bits;
     const int shift = 8 - b->bits - (int)(bit % 8);

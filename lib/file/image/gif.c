@@ -120,7 +120,7 @@ static void clear(codes *z) {
     while (1 << z->size <= z->clear) z->size++;
 }
 
-/* The next code; -1: the data end. */
+/* Reads the next code; -1: the data ends. */
 static int read_code(codes *z) {
     while (z->held < z->size) {
         const uint8_t *p = read_bytes(z->g, 1);

@@ -42,7 +42,7 @@ bool dt_image_is(const void *bytes, size_t n);
 
 /* The size of a picture, from its file, which is not decoded. */
 typedef struct dt_image_header {
-    int64_t height, width; /* pixels, as stored */
+    int64_t height, width; /* size of the stored picture in pixels */
     /* Bytes that decoding takes besides the pixels. Coefficients of a JPEG with several scans are
      * kept until the last scan. */
     int64_t working;
@@ -80,7 +80,7 @@ extern const dt_image_format dt_image_png, dt_image_jpeg, dt_image_gif, dt_image
 
 /* Fails unless the picture has the wanted size. */
 dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t width) DT_MUST_USE;
-/* "PATH: broken NAME image: WHAT", of DATA_FILE. */
+/* The error DATA_FILE "PATH: broken NAME image: WHAT". */
 dt_status *dt_image_broken(const char *path, const dt_image_format *f,
                            const char *what) DT_MUST_USE;
 /* The error "PATH: a NAME image of colours", if the caller wants class numbers. */
@@ -98,7 +98,7 @@ static inline uint32_t dt_image_little(const uint8_t *p, int bytes) {
 
 /* A library that decodes a format. */
 typedef struct dt_image_library {
-    const char *soname, *packages; /* packages: the names to install */
+    const char *soname, *packages; /* packages: names of the packages to install */
     const dt_library_function *function;
     int n;
 } dt_image_library;

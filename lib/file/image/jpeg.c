@@ -29,7 +29,7 @@ typedef struct reading {
     const dt_image *want;
     const uint8_t *bytes;
     size_t n;
-    uint8_t *out;  /* NULL: read only the header */
+    uint8_t *out;  /* receives the pixels; NULL: only the header is read */
     uint8_t *inks; /* a row of a picture in cyan, magenta, yellow and black */
     jmp_buf jump;
     dt_status *bad;
@@ -78,7 +78,7 @@ static J_COLOR_SPACE colours_of(const dt_image *want) {
     return want->channels == 1 ? JCS_GRAYSCALE : want->channels == 3 ? JCS_RGB : JCS_EXT_RGBA;
 }
 
-/* a * b / 255, rounded */
+/* Computes a * b / 255, rounded. */
 static int product(int a, int b) {
     const int x = a * b + 128;
     return ((x >> 8) + x) >> 8;

@@ -10,7 +10,7 @@ static const char *const dtype_names[] = {"uint8", "float32", NULL};
 enum { AS_THEY_ARE, BILINEAR, NEAREST };
 static const char *const interpolations[] = {"none", "bilinear", "nearest", NULL};
 
-/* Masks are stored as bytes. */
+/* limited because masks are stored as bytes */
 enum { MOST_CLASSES = 256 };
 
 struct element {
@@ -19,7 +19,7 @@ struct element {
     const char *suffix;
     int dtype, interpolation;
     bool has_dtype, crop_to_aspect_ratio, exif;
-    int64_t num_classes; /* 0: the element is the picture */
+    int64_t num_classes; /* number of classes of a label or a mask; 0: the element is the picture */
 };
 
 const dt_field dt_image_element_fields[] = {

@@ -47,7 +47,7 @@ typedef struct dt_image_layout {
     bool crop;      /* crop to the aspect ratio of `type` before resizing */
     bool as_stored; /* the Exif orientation of pictures is ignored */
     int64_t num_classes;
-    dt_image_room *room; /* NULL: only one thread decodes */
+    dt_image_room *room; /* memory shared by threads; NULL: only one thread decodes */
 } dt_image_layout;
 
 /* The table of keys of an `element` entry. */

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "file/image/image.h"
 
-/* tiff.h's numbers of tags and values */
+/* Numbers of tags and values, as in tiff.h. */
 enum {
     WIDTH = 256,
     HEIGHT = 257,
@@ -29,10 +29,10 @@ enum {
 typedef struct source {
     const uint8_t *bytes;
     int64_t n, at;
-    char fault[160]; /* libtiff's first message */
+    char fault[160]; /* the first message of libtiff */
 } source;
 
-/* tiffio.h's functions */
+/* Functions of libtiff, as declared in tiffio.h. */
 typedef struct library {
     void *(*options)(void);
     void (*options_free)(void *options);

@@ -99,7 +99,7 @@ dt_status *dt_vocabulary_bytes(dt_tokenizer_reader *r, dt_json_cursor at, const 
 /* A model, which converts a piece to tokens. `bytes`: the characters of the piece stand for bytes,
  * as after ByteLevel. */
 typedef struct dt_token_model {
-    const char *type; /* "BPE" */
+    const char *type; /* such as "BPE" */
     dt_status *(*read)(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t);
     dt_status *(*encode)(const dt_tokenizer *t, const char *piece, size_t n, dt_tokens *out);
 } dt_token_model;

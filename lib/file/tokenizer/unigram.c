@@ -16,7 +16,7 @@ enum { MOST_NODES = 1 << 22, LONGEST_PIECE = 512 };
 
 /* An edge of the trie of all tokens: from a node, by a byte, to another node. */
 typedef struct edge {
-    uint64_t from; /* node << 8 | byte */
+    uint64_t from; /* number of the node, and the byte: node << 8 | byte */
     int32_t to;    /* number of the node that the edge leads to; 0: the slot is free */
     int32_t token; /* the token that ends at node `to`; -1: none */
 } edge;
