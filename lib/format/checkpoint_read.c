@@ -33,7 +33,7 @@ static dt_status *hash_open(int fd, const char *path, int64_t size, dt_sha256 *h
 
 /* A file to be checked: its checksum in state.json, and the result. */
 typedef struct check {
-    int file; /* index in dt_tensor_files */
+    int file; /* index of the file in dt_tensor_files */
     const char *path, *sha256;
     dt_status *bad;
     /* stamp: the stamp of the file before it was read; known: the stamp is valid and fd is open. */

@@ -10,7 +10,7 @@
  * tensors. The data stays on disk. */
 typedef struct dt_contents {
     dt_saved checkpoint;
-    int n; /* existing files, in the order of dt_tensor_files */
+    int n; /* number of files that exist, in the order of dt_tensor_files */
     struct {
         const char *title; /* title of the file's tensors, such as "weights" */
         dt_stored_arrays arrays;
@@ -43,7 +43,7 @@ typedef struct dt_listed {
     dt_state_file state;
     /* bytes: size of all files; saved_s: time of the save in seconds since 1970. */
     int64_t bytes, saved_s;
-    dt_status *damage; /* NULL: state.json shows no damage */
+    dt_status *damage; /* NULL: state.json is not damaged */
 } dt_listed;
 /* The step, or the epoch (from 1), whose weights a callback restored when the run finished. 0: the
  * weights are those of the last step. */

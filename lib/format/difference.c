@@ -65,7 +65,7 @@ static bool differ(json_t *a, json_t *b, dt_str *path) {
     return !json_equal(a, b);
 }
 
-/* NULL: the text is not a JSON object. */
+/* Parses a job. NULL: the text is not a JSON object. */
 static json_t *parse(const char *text) {
     json_t *root = NULL;
     if (!text) return NULL;

@@ -93,7 +93,7 @@ typedef struct dt_weights_request {
     const dt_arrays *arrays;  /* arrays to be filled */
     bool only_compared;       /* the arrays have no data: only names and types are compared */
     bool skip_mismatch;       /* arrays that do not fit are left unchanged */
-    dt_status **warnings;     /* gets a warning for each array that is skipped */
+    dt_status **warnings;     /* receives a warning for each array that is skipped */
     /* changes the names of the file's arrays before they are compared, and may drop arrays; NULL:
      * names are used as they are */
     void (*rename)(const void *user, struct dt_stored_arrays *s);
@@ -107,7 +107,7 @@ dt_status *dt_weights_read(const dt_weights_request *q) DT_MUST_USE;
 /* ---- the run directory ---- */
 
 typedef struct dt_run_dir {
-    char *path;     /* output.dir */
+    char *path;     /* the path of output.dir */
     dt_writer lock; /* .lock, held while it is open */
 } dt_run_dir;
 /* Opens a run directory: creates it and its ckpt/ if necessary, refuses a world-writable one
@@ -123,7 +123,7 @@ void dt_run_dir_close(dt_run_dir *r);
 /* ---- checkpoints ---- */
 
 #define DT_STATE_SUMS (1 << 20) /* limit of n_sums */
-/* state.json. */
+/* The contents of state.json. */
 typedef struct dt_state_file {
     /* how often training was started from the beginning in this directory; the newest checkpoint is
      * the one with the highest (generation, step) */
@@ -182,7 +182,7 @@ dt_status *dt_saved_write(const char *path, const dt_state_file *state, const dt
 
 /* The identity of a file and the time of its last change. */
 typedef struct dt_file_stamp {
-    int64_t device, inode, bytes, modified_ns, changed_ns; /* all 0: unknown */
+    int64_t device, inode, bytes, modified_ns, changed_ns; /* all members 0: the stamp is unknown */
 } dt_file_stamp;
 
 /* number of files of dt_tensor_files in a checkpoint */
@@ -190,7 +190,7 @@ enum { DT_TENSOR_FILES = 4, DT_REQUIRED_FILES = 2, DT_CALLBACK_TENSORS = 2, DT_V
 /* A checkpoint whose files have the checksums that state.json names. */
 typedef struct dt_saved {
     dt_arena *arena;
-    char *path;        /* NULL: none */
+    char *path;        /* path of the checkpoint; NULL: there is none */
     bool only_weights; /* path is a file of weights: no state, no optimizer */
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];

@@ -45,7 +45,7 @@ static const struct {
     {"attention", 1, {"scale"}},
     {"attention", 2, {"scale", "concat_score_weight"}},
     {"additive_attention", 1, {"scale"}},
-    /* layers whose first variable is a kernel */
+    /* other layers, if their first variable is a kernel */
     {"*", 1, {"kernel"}},
     {"*", 2, {"kernel", "bias"}},
 };

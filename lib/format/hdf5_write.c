@@ -52,14 +52,14 @@ static void put_message(header *h, int type, dt_str *body) {
     align(body);
     dt_put_little(&h->text, (uint64_t)type, 2);
     dt_put_little(&h->text, body->size, 2);
-    dt_put_little(&h->text, 0, 4); /* flags, reserved */
+    dt_put_little(&h->text, 0, 4); /* flags of the message and reserved bytes */
     dt_str_add(&h->text, body->data, body->size);
     dt_str_release(body);
     h->n++;
 }
 
 static void put_dataspace(dt_str *out, const dt_type *type) {
-    dt_put_little(out, 1, 1); /* version */
+    dt_put_little(out, 1, 1); /* version of the dataspace message */
     dt_put_little(out, (uint64_t)type->rank, 1);
     dt_put_little(out, 0, 6);
     for (int i = 0; i < type->rank; i++) dt_put_little(out, (uint64_t)type->dim[i], 8);
@@ -67,8 +67,10 @@ static void put_dataspace(dt_str *out, const dt_type *type) {
 
 /* Writes the datatype of little-endian IEEE floats. */
 static void put_float(dt_str *out, bool wide) {
-    dt_put_little(out, 0x11, 1);                         /* version 1, class 1 */
-    dt_put_little(out, 0x20 | (wide ? 63 : 31) << 8, 3); /* implied leading 1; bit of the sign */
+    /* Version 1 of the datatype message, class 1 (floating point). */
+    dt_put_little(out, 0x11, 1);
+    /* The mantissa has an implied leading 1; position of the sign bit. */
+    dt_put_little(out, 0x20 | (wide ? 63 : 31) << 8, 3);
     dt_put_little(out, wide ? 8 : 4, 4);
     dt_put_little(out, 0, 2); /* offset and number of all bits */
     dt_put_little(out, wide ? 64 : 32, 2);
@@ -82,14 +84,14 @@ static void put_float(dt_str *out, bool wide) {
 static void put_attribute(header *h, const char *name, const char *text) {
     const size_t size = strlen(text) + 1;
     dt_str body = {0};
-    dt_put_little(&body, 1, 2); /* version */
+    dt_put_little(&body, 1, 2); /* version of the attribute message */
     dt_put_little(&body, strlen(name) + 1, 2);
     dt_put_little(&body, 8, 2); /* sizes of the datatype and of the dataspace */
     dt_put_little(&body, 8, 2);
     dt_str_add(&body, name, strlen(name) + 1);
     align(&body);
-    dt_put_little(&body, 0x13, 1); /* version 1, class 3: a string */
-    dt_put_little(&body, 0x10, 3); /* ends with 0, UTF-8 */
+    dt_put_little(&body, 0x13, 1); /* version 1 of the datatype message, class 3 (string) */
+    dt_put_little(&body, 0x10, 3); /* the string ends with NUL and is UTF-8 */
     dt_put_little(&body, size, 4);
     put_dataspace(&body, &(dt_type){.rank = 0});
     dt_str_add(&body, text, size);
@@ -98,7 +100,7 @@ static void put_attribute(header *h, const char *name, const char *text) {
 
 static void put_link(header *h, const char *name, size_t n, uint64_t address) {
     dt_str body = {0};
-    dt_put_little(&body, 1, 1); /* version */
+    dt_put_little(&body, 1, 1); /* version of the link message */
     dt_put_little(&body, 1, 1); /* flags: a hard link, the length of its name has 2 bytes */
     dt_put_little(&body, n, 2);
     dt_str_add(&body, name, n);
@@ -113,7 +115,7 @@ static uint64_t put_header(file *f, header *h) {
     dt_str *out = &f->headers;
     align(out);
     const uint64_t address = f->base + out->size;
-    dt_put_little(out, 1, 2); /* version */
+    dt_put_little(out, 1, 2); /* version of the object header */
     dt_put_little(out, (uint64_t)h->n, 2);
     dt_put_little(out, 1, 4); /* number of references to the object */
     dt_put_little(out, h->text.size, 8);
@@ -133,7 +135,7 @@ static uint64_t put_array(file *f, int i) {
     /* Version 2; space is allocated late; the fill value is set and has 0 bytes. */
     dt_put_little(&body, 0x01020202, 8);
     put_message(&h, FILL_VALUE, &body);
-    dt_put_little(&body, 0x0103, 2); /* version 3, contiguous layout */
+    dt_put_little(&body, 0x0103, 2); /* version 3 of the layout message, contiguous layout */
     dt_put_little(&body, f->data[i], 8);
     dt_put_little(&body, (uint64_t)dt_type_bytes(type), 8);
     put_message(&h, LAYOUT, &body);
@@ -142,7 +144,7 @@ static uint64_t put_array(file *f, int i) {
 
 static void begin_group(header *h) {
     dt_str body = {0};
-    dt_put_little(&body, 0, 2); /* version, flags */
+    dt_put_little(&body, 0, 2); /* version and flags of the group message */
     dt_put_little(&body, undefined, 8);
     dt_put_little(&body, undefined, 8);
     put_message(h, LINK_INFO, &body);
@@ -178,15 +180,16 @@ static uint64_t put_group(file *f, int first, int end, size_t skip, const char *
 
 static void put_superblock(dt_str *out, uint64_t root, uint64_t end) {
     dt_str_add(out, "\x89HDF\r\n\x1a\n", 8);
-    dt_put_little(out, 0, 5);      /* versions */
+    dt_put_little(out, 0, 5);      /* versions of the superblock and of its parts */
     dt_put_little(out, 0x0808, 3); /* sizes of addresses and lengths in bytes */
     dt_put_little(out, 0x00100004, 4);
     dt_put_little(out, 0, 4);
-    dt_put_little(out, 0, 8); /* base address */
+    dt_put_little(out, 0, 8); /* base address, to which all addresses are relative */
     dt_put_little(out, undefined, 8);
     dt_put_little(out, end, 8);
     dt_put_little(out, undefined, 8);
-    dt_put_little(out, 0, 8); /* the root's entry: name, header, no cache */
+    /* The root group's entry: name offset, header address, no cached data. */
+    dt_put_little(out, 0, 8);
     dt_put_little(out, root, 8);
     for (int i = 0; i < 3; i++) dt_put_little(out, 0, 8);
 }
@@ -197,7 +200,7 @@ static int by_path(const void *a, const void *b) {
 }
 
 static dt_status *check(const dt_hdf5_item *item) {
-    enum { LONGEST = 60000 }; /* messages have less than 65,536 bytes */
+    enum { LONGEST = 60000 }; /* limit of a text, since messages have less than 65,536 bytes */
     if (item->name && strlen(item->name) > LONGEST)
         return dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
                        "the name '%.40s...' is longer than %d bytes, which HDF5 does not hold",

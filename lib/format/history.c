@@ -14,14 +14,14 @@
 #include "format/format.h"
 #include "format/history.h"
 
-/* The lines to keep, and facts about them. */
+/* The lines to keep, and what is known about them. */
 typedef struct keeping {
     int64_t step;
     dt_str kept;
     /* all: the check after all lines; last: the check after the last line that remains. */
     dt_history_lines all, last;
     int64_t epoch; /* epoch of the last line that remains */
-    bool same;     /* all lines remain */
+    bool same;     /* whether all lines remain */
 } keeping;
 
 /* Takes a line into account. It remains if dtrain wrote it and its step is at most `step`. */

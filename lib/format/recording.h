@@ -6,12 +6,12 @@
 
 #include "base/recorder.h"
 
-#define DT_RECORDING_FILE "trace.json.gz" /* below output.dir */
+#define DT_RECORDING_FILE "trace.json.gz" /* name of the file in output.dir */
 
 typedef struct dt_recording {
     const dt_recorder *recorder; /* the recorder, which must be switched off */
     const char *job;
-    int64_t first, last; /* the first and last step recorded */
+    int64_t first, last; /* number of the first and the last step that were recorded */
 } dt_recording;
 /* Writes the file and commits it by rename. *lost (may be NULL): number of spans that were
  * overwritten. */

@@ -207,7 +207,7 @@ dt_status *dt_safetensors_compare(const char *path, const dt_arrays *a) {
 typedef struct reading {
     int fd;
     const char *path;
-    dt_hash_thread *hash; /* NULL: no hash is computed */
+    dt_hash_thread *hash; /* hash of the bytes that were read; NULL: no hash is computed */
     bool some;            /* the file may have other tensors, too */
     bool weights;         /* counters of random numbers may be missing or extra */
 } reading;

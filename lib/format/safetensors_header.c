@@ -24,7 +24,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 enum {
     LENGTH_BYTES = 8,
-    LONGEST_HEADER = 16 << 20, /* enough for about 100,000 tensors */
+    LONGEST_HEADER = 16 << 20, /* limit of the header's size; enough for about 100,000 tensors */
     LONGEST_NAME = 80,         /* limit of the characters of a name in messages */
 };
 

@@ -5,7 +5,7 @@
 
 #include "format/format.h"
 
-/* The files of a checkpoint. */
+/* Names of the files in a checkpoint. */
 #define DT_MODEL_FILE "model.safetensors"
 #define DT_OPTIMIZER_FILE "optimizer.safetensors"
 #define DT_CALLBACKS_FILE "callbacks.safetensors" /* tensors that callbacks keep */

@@ -19,7 +19,7 @@
 #define TEMPORARY ".tmp"
 enum {
     FEWEST_DIGITS = 8,
-    MOST_DIGITS = 18, /* as many digits always fit into an int64_t */
+    MOST_DIGITS = 18, /* a number with so many digits always fits into an int64_t */
 };
 
 /* ---- names ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names in ckpt/. */
+/* Names of checkpoints in the directory ckpt/. */
 #ifndef DT_FORMAT_STEPS_H
 #define DT_FORMAT_STEPS_H
 
@@ -7,7 +7,7 @@
 #include "base/status.h"
 
 typedef struct dt_step_name {
-    const char *name; /* "step-00000295", "step-00000310.tmp" */
+    const char *name; /* such as "step-00000295", "step-00000310.tmp" */
     int64_t step;
     int64_t generation; /* generation, set by dt_steps_rank; -1: state.json cannot be read */
 } dt_step_name;
