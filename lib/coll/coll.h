@@ -31,7 +31,7 @@ typedef enum dt_collective {
     DT_COLLECTIVE_BROADCAST, /* rank 0 sends its chunk to all */
 } dt_collective;
 enum { DT_COLLECTIVES = DT_COLLECTIVE_BROADCAST + 1 };
-const char *dt_collective_name(dt_collective c); /* "all_reduce" */
+const char *dt_collective_name(dt_collective c); /* text such as "all_reduce" */
 
 /* Chunks first .. first + chunks - 1 of rank `from` replace those of rank `to`. A rank sends the
  * chunks that it had before the round. */
@@ -44,7 +44,7 @@ typedef struct dt_move {
 /* A row of the table of algorithms: coll/algorithms.h. */
 typedef struct dt_moves dt_moves;
 typedef struct dt_algorithm {
-    const char *name; /* "ring" */
+    const char *name; /* such as "ring" */
     int chunks;       /* number of chunks per rank */
     /* Writes the moves of an all-gather, round by round. Rank i owns chunks i * chunks to (i + 1) *
      * chunks - 1. */

@@ -12,7 +12,7 @@
 typedef struct question {
     const dt_collective_request *x;
     dt_wires wires;      /* links at their nominal rates, without the time to start */
-    const dt_grid *grid; /* NULL: the groups do not form a grid */
+    const dt_grid *grid; /* grid of the groups; NULL: they do not form a grid */
     /* The torus schedule whose cost is computed; NULL: it is another algorithm. */
     const dt_torus *torus;
     dt_exchange_price *best;
