@@ -94,7 +94,7 @@ static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t s
         if (!dt_mul_fits(cores, shape[k], &cores) || !dt_mul_fits(steps, stride[k], &steps) ||
             !dt_mul_fits(shape[k], stride[k], &footprint[k]))
             return s;
-    /* with strides, blocks of replicas interleave */
+    /* with strides, blocks of several replicas interleave */
     const int64_t blocks = replicas > steps ? (replicas + steps - 1) / steps : 1;
     dt_local_str text = {0}, slice = {0};
     if (find_block(t->mesh, cores, stride, replicas > 1 ? replicas : 1, block)) {
@@ -109,7 +109,7 @@ static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t s
     return s;
 }
 
-/* ", a footprint of [4,1,1,1]," */
+/* prints ", a footprint of [4,1,1,1]," */
 static void print_stride(dt_str *text, const int64_t shape[4], const int64_t stride[4]) {
     int64_t footprint[4];
     bool known = true;

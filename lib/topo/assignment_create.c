@@ -47,7 +47,7 @@ dt_status *dt_topology_given(const dt_topology *t) {
     return NULL;
 }
 
-/* [replicas][logical devices][4] */
+/* Checks a shape that must be [replicas][logical devices][4]. */
 static dt_status *check_core_shape(const int64_t *shape, int rank) {
     int64_t n;
     dt_status *s = NULL;

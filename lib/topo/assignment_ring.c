@@ -64,7 +64,7 @@ void dt_assignment_ring(const dt_assignment *a, const dt_topology *t, int *order
 
 /* ---- grids ---- */
 
-static const int by_axis[4] = {2, 1, 0, 3}; /* z, y, x, core */
+static const int by_axis[4] = {2, 1, 0, 3}; /* the axes in the order z, y, x, core */
 
 /* The number of different coordinates that the replicas' first cores have along an axis. at[i],
  * which must be 0 on entry, becomes 1 + the index of coordinate i among them, or stays 0 if no core

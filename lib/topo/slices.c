@@ -62,7 +62,7 @@ static void print_slice(const wanted *w, const dt_slice *s, dt_str *text) {
                       s->chips[1], s->chips[2]);
 }
 
-/* "the nearest are v3-8 and v3-16" */
+/* prints "the nearest are v3-8 and v3-16" */
 static void print_nearest(const wanted *w, dt_str *text) {
     int n;
     DT_LOCAL dt_slice *all = dt_slices_of(w->chip, &n);

@@ -36,7 +36,7 @@ typedef struct sheet {
     dt_str *out;
     char (*label)[24];
     int *owner;        /* [core id]: 1 + number of its replica; 0: no replica uses it */
-    int core, chip;    /* widths of a core and of a chip */
+    int core, chip;    /* widths of a core and of a chip in the picture */
     int across, down;  /* distances between chips */
     int width, height; /* size of a panel */
     int panels;        /* number of panels side by side */

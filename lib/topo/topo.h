@@ -21,7 +21,7 @@
 #include "base/status.h"
 #include "base/str.h"
 
-typedef int dt_coords[4]; /* x, y, z, core */
+typedef int dt_coords[4]; /* the coordinates x, y, z and core */
 
 /* ---- chips and slices ---- */
 
@@ -59,7 +59,7 @@ typedef struct dt_kernel_rates {
 /* A generation of chips, in SI units; 0: unknown or none. topo/chips.h names the source of each
  * number. */
 typedef struct dt_chip {
-    const char *generation; /* "v3" */
+    const char *generation; /* such as "v3" */
     /* the beginning of accelerator types, such as "v5litepod" in v5litepod-16; NULL: it is the
      * generation's name */
     const char *type;
@@ -180,19 +180,19 @@ dt_topology *dt_topology_ref(const dt_topology *t);
 dt_status *dt_topology_given(const dt_topology *t) DT_MUST_USE;
 /* The number of positions in a mesh with these sizes, each at least 1; 0: there are too many. */
 int dt_topology_places(const int64_t mesh[4]);
-/* Appends t as TopologyProto bytes. */
+/* Appends t in the format of TopologyProto. */
 void dt_topology_write(const dt_topology *t, dt_str *out);
 /* The topology of a slice, as its hosts report it. */
 dt_topology *dt_topology_of_slice(const dt_slice *s);
 /* The topology of a slice whose chips show `cores` devices instead of their default: 1 (both cores
  * as one) or 2. */
 dt_topology *dt_topology_of_cores(const dt_slice *s, int cores);
-/* Hosts and devices of a cluster, SI units. */
+/* Hosts and devices of a cluster, in SI units. */
 typedef struct dt_cluster_facts {
     int hosts, devices; /* number of hosts, and of devices on each */
     double flops;       /* FLOP/s that products of a device reach */
     int64_t memory;     /* bytes of a device that programs get */
-    double memory_Bps;  /* memory bandwidth of a device */
+    double memory_Bps;  /* memory bandwidth of a device in bytes per second */
     /* bytes per second in one direction: from a device to others on its host; from a host to other
      * hosts. 0: not connected */
     double inside_Bps, between_Bps;
@@ -251,7 +251,7 @@ struct dt_device_assignment {
     int replicas;
     int logical;   /* number of devices of each replica */
     int shape[4];  /* computation_shape; all 0: the cores were listed one by one */
-    int stride[4]; /* computation_stride */
+    int stride[4]; /* computation_stride along each axis */
     dt_device_order order;
     dt_coords *core; /* [replicas][logical] */
 };
@@ -282,7 +282,7 @@ bool dt_assignment_grid(const dt_assignment *a, int grid[4], int *order);
 typedef enum dt_device_type { DT_DEVICE_CPU, DT_DEVICE_GPU, DT_DEVICE_TPU } dt_device_type;
 enum { DT_JOB_NAME = 32 }; /* size of a job's name in bytes, including its NUL */
 typedef struct dt_device_name {
-    char job[DT_JOB_NAME]; /* "localhost", "worker" */
+    char job[DT_JOB_NAME]; /* such as "localhost", "worker" */
     int replica, task;
     dt_device_type type;
     int index;
@@ -296,7 +296,7 @@ dt_status *dt_device_name_parse(const char *text, const dt_location *at,
 /* Copies the name of a job: 1 to 31 letters, digits and _. DEVICE_NAME. */
 dt_status *dt_job_name_parse(const char *job, const dt_location *at,
                              char out[DT_JOB_NAME]) DT_MUST_USE;
-/* "/job:localhost/replica:0/task:0/device:CPU:0" */
+/* prints "/job:localhost/replica:0/task:0/device:CPU:0" */
 void dt_device_name_print(const dt_device_name *d, dt_str *out);
 bool dt_device_name_equal(const dt_device_name *a, const dt_device_name *b);
 /* Reads n different names of CPU devices of this machine. The devices are virtual, so any index

@@ -45,7 +45,7 @@ static dt_status *check_mesh(const dt_topology_options *o) {
     return dt_topology_places(o->mesh_shape) ? NULL : bad_mesh(o, "is too large");
 }
 
-/* [tasks][devices of a task][4] */
+/* Checks a shape that must be [tasks][devices of a task][4]. */
 static dt_status *check_shape(const dt_topology_options *o) {
     const int64_t *shape = o->coordinates_shape;
     int64_t devices;

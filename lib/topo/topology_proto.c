@@ -130,7 +130,7 @@ DT_API dt_status *dt_topology_parse(dt_topology **out, const void *serialized, s
     if (!serialized && size > 0)
         return dt_fail(DT_E_TOPOLOGY_BYTES, NULL,
                        "not a TopologyProto: got NULL with a size of %zu bytes", size);
-    if (size > PTRDIFF_MAX) /* the size was negative */
+    if (size > PTRDIFF_MAX) /* as size_t, such a size is a negative number */
         return dt_fail(DT_E_TOPOLOGY_BYTES, NULL, "not a TopologyProto: no object has %zu bytes",
                        size);
     dt_status *s = read_message(serialized, size, &m);
