@@ -36,13 +36,13 @@ typedef struct dt_entry {
 struct dt_tree {
     dt_tree_kind kind;
     dt_location at;   /* source location of the value; width is the scalar's length */
-    bool quoted;      /* a quoted or block scalar: always a string */
+    bool quoted;      /* whether a scalar is quoted or a block, so that it is always a string */
     const char *text; /* of a scalar: its text, with escapes resolved */
     /* of a scalar: what is printed instead of `text`; NULL: `text` is printed */
     const char *recorded;
     int n;           /* number of items of a list or entries of a map */
-    dt_tree **item;  /* of a list */
-    dt_entry *entry; /* of a map, in the order of the file */
+    dt_tree **item;  /* of a list: its items */
+    dt_entry *entry; /* of a map: its entries, in the order of the file */
 };
 
 /* Parses `source`, which must outlive the tree, like the arena. The root may be of any kind, but
@@ -287,7 +287,7 @@ dt_status *dt_tree_bool(const dt_tree *t, const char *what, bool *out) DT_MUST_U
 dt_status *dt_tree_text(const dt_tree *t, const char *what, const char **out) DT_MUST_USE;
 /* Returns "fit: expected a mapping, got a list" if the kind differs. `what` may be NULL. */
 dt_status *dt_tree_expect(const dt_tree *t, dt_tree_kind kind, const char *what) DT_MUST_USE;
-const char *dt_tree_kind_name(dt_tree_kind kind); /* "a mapping" */
+const char *dt_tree_kind_name(dt_tree_kind kind); /* text such as "a mapping" */
 
 /* ---- kinds: things that a job file can name ---- */
 
@@ -297,7 +297,7 @@ typedef struct dt_kind {
     const char *name;           /* "Dense": Keras' class name or the job file's word */
     const char *about;          /* one line for help and the reference pages */
     const dt_field *fields;     /* fields of its arguments; NULL: none */
-    size_t size;                /* bytes of the struct that the fields fill */
+    size_t size;                /* number of bytes of the struct that the fields fill */
     const char *const *aliases; /* Keras' lower-case identifiers, NULL-terminated; may be NULL */
 } dt_kind;
 

@@ -46,7 +46,7 @@ void dt_yaml_skip_properties(dt_location *at);
 dt_status *dt_yaml_check_size(const dt_source *source) DT_MUST_USE;
 /* Refuses texts that libyaml cannot handle: see check.c. */
 dt_status *dt_yaml_check(const dt_yaml *y) DT_MUST_USE;
-/* dt_tree_parse of text[from, size). */
+/* dt_tree_parse for text[from, size). */
 dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml y, dt_tree **out) DT_MUST_USE;
 
 /* What precedes a syntax error and is often its cause: the last scalar, and the open bracket. */

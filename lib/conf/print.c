@@ -39,7 +39,7 @@ static void print_map(const dt_tree *t, const char *key, dt_json *j) {
     dt_json_close(j, '}');
 }
 
-/* Recursion is bounded by the depth of trees. */
+/* Prints a node and the nodes below it. Recursion is bounded by the depth of trees. */
 static void print(const dt_tree *t, const char *key, dt_json *j) {
     switch (t ? t->kind : DT_TREE_NULL) {
     case DT_TREE_NULL: dt_json_null(j, key); break;

@@ -192,7 +192,7 @@ static bool exact_power(const char *text, int64_t *out) {
     return true;
 }
 
-/* Suggests 1000 for Python's 1_000. */
+/* Suggests writing 1000 instead of Python's 1_000. */
 static dt_status *suggest_digits(dt_status *s, const char *text) {
     char digits[32] = "";
     size_t n = 0;
