@@ -118,7 +118,7 @@ DT_API char *dt_tensor_text(const dt_tensor *t);
  * "/job:localhost/replica:0/task:0/device:CPU:0"; lent. */
 DT_API const char *dt_tensor_device(const dt_tensor *t);
 
-typedef struct dt_variable dt_variable; /* see strategy.h */
+typedef struct dt_variable dt_variable; /* a variable: see strategy.h */
 
 /* A list of named entries. Each entry is a single tensor or one tensor per replica. Nested
  * structures use paths as names: "a", "b/0". */

@@ -83,7 +83,7 @@ DT_API int dt_strategy_shards(const dt_strategy *s, const dt_variable *v, int64_
 
 /* ---- the coordinator ---- */
 
-typedef struct dt_coordinator dt_coordinator; /* ClusterCoordinator */
+typedef struct dt_coordinator dt_coordinator; /* the coordinator: ClusterCoordinator */
 /* PerWorkerValues: values that each worker has for itself. */
 typedef struct dt_per_worker dt_per_worker;
 typedef struct dt_remote dt_remote; /* RemoteValue: what a scheduled function returns */

@@ -160,7 +160,7 @@ DT_API dt_status *dt_dataset_list_files(dt_dataset **out, const char *const *pat
 typedef enum dt_file_kind { DT_TFRECORD, DT_TEXT_LINES, DT_FIXED_LENGTH } dt_file_kind;
 typedef struct dt_file_options {
     dt_file_kind kind;
-    int64_t record_bytes, header_bytes, footer_bytes; /* for DT_FIXED_LENGTH */
+    int64_t record_bytes, header_bytes, footer_bytes; /* sizes in bytes for DT_FIXED_LENGTH */
     /* how many files are read in turn, and how many records from each at a time; 0: 1 */
     int64_t cycle_length, block_length;
 } dt_file_options;
@@ -244,7 +244,8 @@ typedef struct dt_interleave_options {
     void *user;
     const dt_spec *spec; /* [n_spec] the components of the elements of these data sets */
     int n_spec;
-    int64_t cycle_length, block_length; /* 0 means 1, which is flat_map */
+    /* Numbers of data sets and of elements read in turn; 0 means 1, which is flat_map. */
+    int64_t cycle_length, block_length;
 } dt_interleave_options;
 DT_API dt_status *dt_dataset_interleave(dt_dataset **out, const dt_dataset *in,
                                         const dt_interleave_options *options) DT_CHECKED;

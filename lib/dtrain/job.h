@@ -24,9 +24,9 @@ typedef enum dt_purpose {
     DT_FOR_TOPOLOGY
 } dt_purpose;
 typedef struct dt_job_source {
-    const char *path;             /* "-": standard input */
+    const char *path;             /* path of the job file; "-": standard input */
     const char *directory;        /* the option -C: output.dir is relative to it; NULL: "." */
-    const char *const *overrides; /* "key.path=value" */
+    const char *const *overrides; /* such as "key.path=value" */
     int n_overrides;
     dt_purpose purpose;
     const char *backend; /* a back end that replaces the job's: "cpu", "pjrt"; NULL: the job's */
@@ -149,7 +149,7 @@ typedef struct dt_curve {
 /* The errors of one column of numbers. An error is the prediction minus the target. */
 enum { DT_ERROR_QUANTILES = 9 };
 typedef struct dt_error_scores {
-    const char *name; /* NULL: none */
+    const char *name; /* name of the column; NULL: none */
     double mean_error, mean_absolute_error, root_mean_squared_error, r2_score;
     /* quantiles of the errors: 0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99 and 1 */
     double quantile[DT_ERROR_QUANTILES];
@@ -188,7 +188,7 @@ typedef struct dt_output_explained {
     int n_thresholds;
     const dt_threshold *threshold;
     dt_threshold best;
-    const char *best_for; /* "f1" */
+    const char *best_for; /* such as "f1" */
     double best_score;
     double roc_auc, average_precision, brier_score;
     dt_curve roc, precision_recall, calibration;
@@ -228,7 +228,7 @@ typedef enum dt_event_kind {
     DT_EVENT_WAITING
 } dt_event_kind;
 typedef struct dt_metric {
-    const char *name; /* "loss", "val_accuracy" */
+    const char *name; /* such as "loss", "val_accuracy" */
     double value;
     /* class that the number belongs to, as 'iris' for f1_score_0; NULL: the number belongs to all
      * classes, or the class has no name */

@@ -102,9 +102,9 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
 
 typedef struct dt_search_request {
     const dt_job_source *source;
-    int64_t budget; /* as in dt_plan_request */
+    int64_t budget; /* bytes of a device's memory that may be used, as in dt_plan_request */
     bool json;
-    const char *const *prices; /* [n_prices] as in dt_plan_request */
+    const char *const *prices; /* [n_prices] prices of chips, as in dt_plan_request */
     int n_prices;
     dt_plan_run run; /* a run to be planned; all zeros: none */
     bool fixed;      /* with a run: try only the job's own slice */

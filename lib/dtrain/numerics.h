@@ -74,7 +74,7 @@ DT_API dt_status *dt_optimizer_finalize(dt_optimizer *o, const dt_variables *var
  * "GlorotUniform", "RandomNormal: {stddev: 0.1}". */
 typedef struct dt_drawing {
     uint64_t seed;
-    dt_dtype dtype; /* DT_FLOAT32 or DT_FLOAT64 */
+    dt_dtype dtype; /* dtype of the result: DT_FLOAT32 or DT_FLOAT64 */
     int rank;
     const int64_t *shape;
 } dt_drawing;

@@ -17,7 +17,7 @@ typedef struct dt_trace dt_trace;
 typedef struct dt_function dt_function;
 /* A value in a trace: one of its nodes. Pass it by value; it is valid as long as the trace. */
 typedef struct dt_value {
-    dt_trace *trace; /* NULL: the value of a failed call */
+    dt_trace *trace; /* trace of the value; NULL: the value of a failed call */
     int node;
     /* Number of the trace, which detects values that are used after their trace has ended. */
     unsigned generation;

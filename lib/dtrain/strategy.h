@@ -37,7 +37,7 @@ DT_API dt_status *dt_default_strategy(dt_strategy **out) DT_CHECKED;
  * gets the values of all. Otherwise workers are virtual, in this process. */
 typedef struct dt_multi_worker_options {
     int workers;            /* number of workers; 0: one */
-    int devices_per_worker; /* 0: the number of named devices, or one */
+    int devices_per_worker; /* devices of each worker; 0: the number of named devices, or one */
     /* [n_devices] names of the devices of each worker ("CPU:0", "CPU:1"); NULL: the first
      * devices_per_worker CPU devices */
     const char *const *devices;
@@ -175,7 +175,7 @@ DT_API void dt_scope_leave(dt_scope *scope);
 #define DT_SCOPE(strategy) DT_SCOPE_(strategy, __LINE__)
 
 typedef enum dt_reduce_op { DT_SUM, DT_MEAN } dt_reduce_op;
-#define DT_NO_AXIS INT32_MIN /* reduce over replicas only */
+#define DT_NO_AXIS INT32_MIN /* an axis that means: reduce over replicas only */
 
 /* The operation called `name`: "sum" or "mean", in upper or lower case. */
 DT_API dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op) DT_CHECKED;

@@ -53,7 +53,7 @@ DT_API const char *dt_sweep_directory(const dt_sweep *s);
 typedef struct dt_sweep_trial {
     int number;                   /* number of the trial, from 1 */
     int rung;                     /* rung of successive halving, from 1 */
-    const char *settings;         /* "width=64 learning_rate=0.0123" */
+    const char *settings;         /* such as "width=64 learning_rate=0.0123" */
     const char *const *overrides; /* [n_overrides] overrides of the job, including output.dir */
     int n_overrides;
     /* where training must stop in this rung, as in dt_run_options; 0: at the end of the job */

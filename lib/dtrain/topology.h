@@ -19,12 +19,12 @@ typedef struct dt_device_assignment dt_device_assignment;
  * in the mesh of a slice. Topologies and assignments are reference-counted and immutable. */
 typedef struct dt_topology_options {
     const int64_t *mesh_shape; /* mesh_rank sizes: x, y, z, core; each at least 1 */
-    int mesh_rank;             /* 4 */
+    int mesh_rank;             /* length of mesh_shape: 4 */
     /* (tasks, devices of a task, 4), row-major; if devices share coordinates, the last one
      * counts */
     const int64_t *device_coordinates;
     const int64_t *coordinates_shape; /* coordinates_rank sizes: tasks, devices of a task, 4 */
-    int coordinates_rank;             /* 3 */
+    int coordinates_rank;             /* length of coordinates_shape: 3 */
 } dt_topology_options;
 /* Creates a topology. ValueError: shapes other than those in dt_topology_options. IndexError:
  * coordinates outside the mesh. */
@@ -67,10 +67,10 @@ typedef enum dt_device_order { DT_ORDER_AUTO, DT_ORDER_RING, DT_ORDER_MESH } dt_
 typedef struct dt_device_assignment_options {
     /* shape_rank sizes: the block of cores of a replica, x, y, z, core; NULL: all 1 */
     const int64_t *computation_shape;
-    int shape_rank;                    /* 4 */
+    int shape_rank;                    /* length of computation_shape: 4 */
     const int64_t *computation_stride; /* stride_rank steps between these cores; NULL: all 1 */
-    int stride_rank;                   /* 4 */
-    int64_t num_replicas;              /* 0: an empty assignment */
+    int stride_rank;                   /* length of computation_stride: 4 */
+    int64_t num_replicas;              /* number of replicas; 0: an empty assignment */
     dt_device_order device_order_mode;
 } dt_device_assignment_options;
 /* DeviceAssignment.build; options NULL: one replica with one core. ValueError: a list is not 4
