@@ -51,8 +51,8 @@ extern const dt_event_row dt_event_rows[DT_LINES];
 /* The members that end each line of record.jsonl. */
 extern const dt_json_member dt_record_tail[];
 
-/* The members of a line of history.jsonl, which is written from a dt_event and has a check behind
- * them (format/history.h). */
+/* The members of a line of history.jsonl that are written from a dt_event. A checksum follows them
+ * in the line (format/history.h). */
 extern const dt_json_member dt_history_members[];
 
 #endif

@@ -11,7 +11,7 @@
 
 typedef struct expansion {
     dt_arena *arena;
-    const char **pattern; /* [most] */
+    const char **pattern; /* `most` elements */
     int n, most;
 } expansion;
 

@@ -16,7 +16,7 @@
 typedef struct dt_hash_index {
     int n, cap_next, cap_hash, n_slots;
     int *next;      /* [n]: the previous entry with the same slot; -1: none */
-    uint64_t *hash; /* [n] */
+    uint64_t *hash; /* n elements */
     int *slot;      /* [n_slots]: the last entry with that slot; -1: none */
 } dt_hash_index;
 

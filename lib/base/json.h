@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing JSON. Reading is jansson's. Commas are added by the writer; numbers are the shortest
- * decimals that round-trip; not-a-number and infinities, which JSON lacks, become null.
+ * Writes JSON. The library jansson reads it. The functions add commas themselves. Numbers are the
+ * shortest decimals that round-trip; not-a-number and infinities, which JSON lacks, become null.
  */
 #ifndef DT_BASE_JSON_H
 #define DT_BASE_JSON_H

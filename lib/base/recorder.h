@@ -30,8 +30,8 @@ typedef struct dt_recorder dt_recorder;
 
 /* Describes a kind of span. */
 typedef struct dt_mark {
-    const char *name;  /* such as "dot_general", "wait for data" */
-    const char *kind;  /* such as "op", "wait", "data", "run" */
+    const char *name;  /* name of the spans, such as "dot_general", "wait for data" */
+    const char *kind;  /* what the spans are: "op", "wait", "data", "run", ... */
     const char *facts; /* members of a JSON object, "\"layer\": \"dense\""; NULL: none */
     /* names of a span's numbers; NULL: not used */
     const char *number[DT_SPAN_NUMBERS];

@@ -23,7 +23,7 @@
 
 /* The format of a file, recognized by its first bytes. */
 typedef struct dt_file_sort {
-    const char *what;   /* such as "a Parquet file" */
+    const char *what;   /* the format with its article: "a Parquet file" */
     const char *remedy; /* "convert it to CSV or NPY, ..."; NULL: nothing special */
     enum {
         /* Considered only if the bytes are not text, since a table may begin with a column named
@@ -40,7 +40,7 @@ const dt_file_sort *dt_file_sort_of(const void *first, size_t n);
 
 typedef struct dt_text_file {
     const char *path;   /* path for messages; lent */
-    const char *wanted; /* such as "a CSV file" */
+    const char *wanted; /* for messages, what the file should be: "a CSV file" */
     dt_error fault;     /* the error to report */
     bool any_text;      /* accept markup, such as XML, as text */
 } dt_text_file;
