@@ -74,7 +74,7 @@ dt_text dt_text_of_shape(const dt_type *t);
  */
 struct dt_variable { /* declared in dtrain.h */
     int refs;
-    char *path;   /* such as "dense/kernel" */
+    char *path;   /* name of the variable in files: "dense/kernel" */
     dt_type type; /* concrete, without a batch dimension */
     bool trainable;
     bool slot; /* a value that an optimizer keeps for a weight; weights_sha256 leaves it out */
