@@ -18,13 +18,13 @@
  *
  * (C1) lhs and rhs hold floats of one dtype, with one to three spatial dimensions.
  * (C2) The dimensions of each operand are numbered, each once.
- * (C3) Groups are of equal size, and one of the two counts is 1; lhs has feature_groups times the
- *      features that rhs takes.
- * (C4) Windows have strides and dilations of at least 1, and there is at least one.
+ * (C3) Groups are of equal size, and feature_groups or batch_groups is 1. lhs has feature_groups
+ *      times as many features as rhs has inputs.
+ * (C4) Strides and dilations are at least 1, and the window has at least one place.
  * (C5) B is dimension 0 of the result; spatial and grouped dimensions are numbers.
  *
- * Splitting: the batch splits lhs and y, the outputs rhs and y, the inputs lhs and rhs (partial
- * sums); grouped ones stay whole.
+ * Splitting: if the batch is split, lhs and y are; if outputs are, rhs and y are; if inputs are,
+ * lhs and rhs are, and each part computes partial sums. Dimensions with groups are not split.
  */
 #include "op/convolution.h"
 

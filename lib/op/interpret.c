@@ -26,7 +26,7 @@ typedef struct value {
 typedef struct lane {
     const dt_graph *graph;
     dt_env env;
-    value *value; /* [nodes] */
+    value *value; /* nodes elements */
     int *uses;    /* [nodes] the number of uses that are still to come */
     int at;       /* the next node to run */
 } lane;
@@ -36,7 +36,7 @@ typedef struct machine {
      * replicas */
     const dt_graph *graph;
     int replicas;
-    lane *lane;      /* [replicas] */
+    lane *lane;      /* replicas elements */
     dt_view *shared; /* [replicas] inputs of a collective */
 } machine;
 

@@ -215,8 +215,8 @@ dt_value dt_broadcast_to(dt_value x, const dt_type *type);
 dt_value dt_broadcast_rows(dt_value x, const dt_type *type);
 dt_value dt_reduce(dt_value x, dt_reduce_kind kind, uint32_t dims);
 dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr);
-/* MEAN divides without truncation: integers are converted to the float type that TensorFlow's
- * reductions over replicas use. */
+/* Converts integers to the float type that TensorFlow's reductions over replicas use, so that a
+ * MEAN of integers is not truncated. Floats and bools are returned unchanged. */
 dt_value dt_as_float(dt_value x);
 /* all_reduce. Works in a function called by dt_merge_call, too. */
 dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged);

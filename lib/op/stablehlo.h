@@ -122,7 +122,8 @@ dt_hlo_text dt_hlo_precision(const dt_hlo *h);
 dt_hlo_text dt_hlo_list(const int8_t *v, int n); /* text such as "[0, 1]" */
 /* Windows along n dimensions. */
 typedef struct dt_hlo_windows {
-    dt_hlo_text stride, base, dilation, padding; /* such as "dense<[[0, 1]]> : tensor<1x2xi64>" */
+    dt_hlo_text stride, base, dilation,
+        padding; /* attributes, such as "dense<[[0, 1]]> : tensor<1x2xi64>" */
 } dt_hlo_windows;
 dt_hlo_windows dt_hlo_windows_of(const dt_window *w, int n);
 void dt_hlo_print_type(const dt_type *t, dt_str *out); /* prints "tensor<2x3xf32>" */
