@@ -222,7 +222,7 @@ typedef struct list {
     dt_arena *arena;
     dt_compile_spec *c;
     dt_metric_use *use;
-    const char *what; /* such as "metrics" */
+    const char *what; /* the key of the list, such as "metrics" */
     bool weighted;
 } list;
 

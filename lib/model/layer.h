@@ -36,8 +36,8 @@ typedef struct dt_yield {
 #define DT_MAX_EXAMPLE_BYTES 0x1p38
 
 typedef struct dt_weight_spec {
-    const char *name; /* such as "kernel" */
-    const char *path; /* such as "dense/kernel" */
+    const char *name; /* name of the weight within its layer: "kernel" */
+    const char *path; /* name of the weight within its model: "dense/kernel" */
     dt_type type;
     bool trainable;
     dt_named initializer;
@@ -129,7 +129,7 @@ dt_dtype dt_policy_dtype(int policy);
 
 /* An output of a layer other than its first one. */
 typedef struct dt_further_output {
-    const char *name; /* such as "state_h" */
+    const char *name; /* name of the output, such as "state_h" */
     dt_type type;
 } dt_further_output;
 #define DT_MAX_FURTHER 4
@@ -141,13 +141,13 @@ typedef struct dt_layer_build {
     dt_arena *arena;
     const struct dt_layer *row;
     const void *args; /* arguments of the layer, which begin with a dt_layer_head */
-    const char *name; /* such as "dense_1" */
+    const char *name; /* name of the layer, such as "dense_1" */
     dt_named within;  /* the layer that it wraps, read; kind NULL: it wraps none */
     const char *within_name;
     dt_location at;          /* location of the layer in the job file */
     dt_type in;              /* (B, ...): the type of the first input */
     int n_in;                /* number of inputs; 0: an Input */
-    const dt_type *ins;      /* [n_in] */
+    const dt_type *ins;      /* n_in elements */
     const char *const *from; /* [n_in] the names of the layers that the inputs come from */
     const bool *masks;       /* [n_in] whether the input has a mask: see dt_layer */
     dt_type out;             /* type of the output, which `build` sets */

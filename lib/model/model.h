@@ -38,7 +38,7 @@ typedef struct dt_layer_spec {
     const int *borrowed; /* indexes of weights of earlier layers, among all weights of the model */
     const void *made;
     int n_further;
-    const dt_further_output *further; /* [n_further] */
+    const dt_further_output *further; /* n_further elements */
     /* For a LayerOutput: 1 + index of the further output of its input; 0: another layer. */
     int taken;
     dt_named activity; /* penalty on its output; kind NULL: none */
@@ -91,7 +91,7 @@ unsigned dt_remat_values_of(const char *name);
  * have the same names as those of a single feed-forward network, as in MaxText. */
 typedef struct dt_remat_product {
     dt_remat_value value;
-    const char *layer; /* such as "query" */
+    const char *layer; /* name of the layer, such as "query" */
 } dt_remat_product;
 enum { DT_REMAT_PRODUCTS = 10 };
 extern const dt_remat_product dt_remat_products[DT_REMAT_PRODUCTS];

@@ -11,7 +11,7 @@
 
 typedef struct looker {
     const dt_model_spec *model;
-    const dt_yield *yields; /* [n_layers] */
+    const dt_yield *yields; /* n_layers elements */
     dt_arena *arena;
     dt_texts *out;
 } looker;

@@ -12,7 +12,7 @@
 #include "model/read.h"
 
 typedef struct found {
-    int n, *layer; /* [DT_MAX_OUTPUTS] */
+    int n, *layer; /* DT_MAX_OUTPUTS elements */
 } found;
 
 static bool is_output(const found *f, int layer) {

@@ -25,12 +25,12 @@ typedef struct dt_model_reader {
     int missing;              /* number of inputs that were not found so far */
     bool is_one_faulty;       /* a layer could not be read, so that its name is unknown */
     dt_named *within;         /* [n] the layer that layer i wraps; kind NULL: none */
-    const char **within_name; /* [n] */
+    const char **within_name; /* n elements */
     /* [rows]: for each kind, the number of layers that were named automatically so far */
     int *unnamed;
-    dt_sources *source;   /* [n] */
-    dt_layer_spec *layer; /* [n] */
-    bool *built;          /* [n] */
+    dt_sources *source;   /* n elements */
+    dt_layer_spec *layer; /* n elements */
+    bool *built;          /* n elements */
 } dt_model_reader;
 
 /* The head of layer i's arguments. */

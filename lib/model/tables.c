@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of rows: layers.h, activations.h, rates.h, losses.h, metrics.h, optimizers.h,
- * regularizers.h, constraints.h and initializers.h as arrays of their kinds. */
+/* Arrays of all layers, activations and so on, from the rows in layers.h, activations.h, rates.h,
+ * losses.h, metrics.h, optimizers.h, regularizers.h, constraints.h and initializers.h. */
 #include "model/model.h"
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))

@@ -16,7 +16,7 @@ typedef struct dt_torch {
     /* The tensors in PyTorch's shapes; data is NULL if the weights have no memory. */
     dt_arrays tensors;
     int n;
-    struct dt_torch_move *move; /* [n] */
+    struct dt_torch_move *move; /* n elements */
 } dt_torch;
 
 /* Lists the tensors. weights: all weights of the model, in the order of its specification. A

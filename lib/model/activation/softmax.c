@@ -30,7 +30,8 @@ static dt_value log_over_last(dt_value x) {
     dt_type type = dt_type_of_value(x); /* shape (..., C) */
     uint32_t last = 1u << (type.rank - 1);
     dt_value centred = dt_subtract(x, dt_broadcast_rows(dt_reduce(x, DT_REDUCE_MAX, last), &type));
-    dt_value sum = dt_reduce(dt_exponential(centred), DT_REDUCE_SUM, last); /* shape (...) */
+    /* one sum for each place of x without its last dimension */
+    dt_value sum = dt_reduce(dt_exponential(centred), DT_REDUCE_SUM, last);
     return dt_subtract(centred, dt_broadcast_rows(dt_log(sum), &type));
 }
 

@@ -35,7 +35,7 @@ typedef struct source {
     int layer, call, output;
 } source;
 
-/* A call that is written, of a layer that is not a model. */
+/* A call that is written. The called layer is not a model. */
 typedef struct item {
     source of;
     const char *name;
@@ -46,7 +46,7 @@ typedef struct inlining {
     dt_arena *arena;
     int n_scopes, n, steps; /* steps: how often values were followed into or out of models */
     scope *scope[MOST_SCOPES];
-    item *item;         /* [n] */
+    item *item;         /* n elements */
     const item *needed; /* [n_needed]: the calls that the outputs need */
     int n_needed;
     dt_tree *list; /* the layers that are written, in order */

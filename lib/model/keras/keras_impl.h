@@ -91,7 +91,7 @@ dt_status *dt_keras_operation_read(dt_arena *arena, dt_keras_layer *l,
 typedef struct dt_keras_model {
     dt_arena *arena;
     int n;
-    dt_keras_layer *layer; /* [n] */
+    dt_keras_layer *layer; /* n elements */
 } dt_keras_model;
 
 typedef struct dt_keras_tensors {

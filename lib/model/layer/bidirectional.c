@@ -37,7 +37,7 @@ static const dt_field fields[] = {
 typedef struct direction {
     const dt_layer *row;
     dt_recurrent args;
-    const char *name; /* such as "bidirectional/backward_lstm" */
+    const char *name; /* path of the layer: "bidirectional/backward_lstm" */
     dt_type out;
     int first, n_weights, n_further;
 } direction;
