@@ -35,7 +35,7 @@ typedef struct array_part {
     dt_examples base;
     dt_header_reader *header;
     bool members;  /* files may be members of an archive */
-    array *arrays; /* [n] */
+    array *arrays; /* n elements */
     pthread_mutex_t loading;
 } array_part;
 

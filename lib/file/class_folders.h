@@ -22,7 +22,7 @@ typedef struct dt_class_folders {
 
 /* What a format looks for in the folders. */
 typedef struct dt_class_query {
-    const char *files; /* "pictures": the word for files in messages */
+    const char *files; /* what messages call the files, such as "pictures" */
     /* The number of classes that the job states; another number of training folders is an error. */
     int64_t classes;
     /* The classes in their order, if the job lists them; other folders are skipped. n 0: all. */

@@ -60,7 +60,7 @@ typedef struct dt_column_value {
 
 /* All columns of a table. */
 typedef struct dt_table {
-    dt_column *v; /* [n] */
+    dt_column *v; /* n elements */
     int n;
     int64_t records;
     int64_t wanted; /* number of first records whose texts are kept in dt_column.shown */

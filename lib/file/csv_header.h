@@ -17,7 +17,7 @@
 typedef struct dt_csv_header {
     bool named; /* columns have names; false: they have only numbers */
     int n;
-    const char **name; /* [n] */
+    const char **name; /* n elements */
     int *sorted;       /* [n] column indices sorted by name; equal names in file order */
 } dt_csv_header;
 

@@ -30,7 +30,8 @@ typedef enum dt_feature_kind {
     DT_FEATURE_FLOAT,
     DT_FEATURE_INT64
 } dt_feature_kind;
-const char *dt_feature_kind_name(dt_feature_kind k); /* such as "bytes_list" */
+const char *
+dt_feature_kind_name(dt_feature_kind k); /* the name in tf.Example, such as "bytes_list" */
 
 typedef struct dt_feature {
     const char *name; /* the name, which is not NUL-terminated */

@@ -10,7 +10,7 @@ enum { MOST_THREADS = 16 };
 
 typedef struct check {
     dt_examples *x;
-    dt_status **fault;             /* [count] */
+    dt_status **fault;             /* count elements */
     _Atomic int64_t next;          /* the next example to read */
     dt_status *stop[MOST_THREADS]; /* errors that do not concern one example alone */
     _Atomic int threads;           /* number of threads that have begun */

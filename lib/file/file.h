@@ -139,7 +139,7 @@ typedef struct dt_row_source {
     bool native;
     const dt_tree *keys; /* keys of the data set */
     int n;
-    dt_element_spec *element; /* [n] */
+    dt_element_spec *element; /* n elements */
     /* rows with faults are reported one by one, and reading goes on; set before `open` */
     bool answers;
     bool passed;   /* the error of `next` concerns only that row, and `next` may be called again */
@@ -160,7 +160,7 @@ bool dt_row_source_put(dt_dtype dtype, double x, void *out, int64_t i);
 /* A request to survey files without a job: writes the keys of `dataset` that the files need, with
  * `element`, to j. */
 typedef struct dt_survey_request {
-    const char *const *path; /* [n] */
+    const char *const *path; /* n elements */
     int n;
     dt_json *j;
     dt_str *notes; /* lines about columns whose values are converted */
@@ -224,7 +224,7 @@ typedef enum dt_content {
     DT_CONTENT_OTHER,   /* other contents, such as pictures, which cannot be written */
     DT_CONTENT_NONE,    /* examples are generated or in memory, without files */
     DT_CONTENT_TEXT,    /* one text; examples are windows of its tokens */
-    DT_CONTENT_TABLE,   /* rows of fields; an array takes several columns */
+    DT_CONTENT_TABLE,   /* rows of fields; an array needs several columns */
     DT_CONTENT_RECORDS, /* rows that are complete objects each */
     DT_CONTENT_ARRAY,   /* one array with all rows of one element */
     DT_CONTENT_ARCHIVE, /* an array for each element; can be written to a file, but not to a pipe */

@@ -42,7 +42,7 @@ struct dt_inflow {
     int64_t raw_size, raw_got;
     uLong raw_crc, crc;
     z_stream z;
-    unsigned char *window; /* [WINDOW] */
+    unsigned char *window; /* WINDOW elements */
     struct {
         int n, at;
         unsigned char byte[DT_PEEK];

@@ -128,12 +128,12 @@ typedef struct folder_part {
     dt_class_folders folders;
     int image;
     dt_image_layout layout;
-    bool stops;       /* a picture of an unknown format is an error at once */
-    int64_t others;   /* number of files that are not pictures */
-    char *other;      /* the first of them; NULL: none */
-    char **mask;      /* [n] each picture's mask, NULL if it has none; NULL: not used */
-    char *masks;      /* the folder of masks */
-    int64_t unused;   /* number of masks without a picture */
+    bool stops;     /* a picture of an unknown format is an error at once */
+    int64_t others; /* number of files that are not pictures */
+    char *other;    /* the first of them; NULL: none */
+    char **mask;    /* path of each picture's mask, NULL if it has none; NULL: no masks are used */
+    char *masks;    /* the folder of masks */
+    int64_t unused; /* number of masks without a picture */
     char *other_mask; /* the first mask without a picture; NULL: none */
 } folder_part;
 

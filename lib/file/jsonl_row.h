@@ -16,7 +16,7 @@ typedef struct dt_jsonl_target {
 } dt_jsonl_target;
 
 typedef struct dt_jsonl_names {
-    dt_jsonl_target *target; /* [n] */
+    dt_jsonl_target *target; /* n elements */
     int n;
 } dt_jsonl_names;
 

@@ -37,7 +37,7 @@ typedef struct record_part {
     dt_str *rows;     /* [n] all values of each element; texts are joined, each with its NUL */
     /* [n][count] where each text begins in rows[n]; NULL: the element is not text */
     int64_t **text;
-    int *text_cap; /* [n] */
+    int *text_cap; /* n elements */
     /* [n] destination of the next value; for a text, a buffer for the longest text. */
     void **row;
 } record_part;

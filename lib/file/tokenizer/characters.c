@@ -3,16 +3,16 @@
  * Steps of the normalizer that change a text character by character. BertNormalizer has four, in
  * this order:
  *
- *     clean_text             leaves out control characters; each blank becomes a space
- *     handle_chinese_chars   spaces around CJK ideographs
- *     strip_accents          canonical decomposition, without non-spacing marks
- *     lowercase              "É" -> "é"
+ *     clean_text             removes control characters, and replaces each blank by a space
+ *     handle_chinese_chars   puts spaces around CJK ideographs
+ *     strip_accents          decomposes characters canonically and removes non-spacing marks
+ *     lowercase              changes "É" to "é"
  *
- * Lowercase is the last one alone. StripAccents leaves out marks of all kinds and decomposes
- * nothing.
+ * The normalizer Lowercase does only the last of these steps. StripAccents removes marks of all
+ * kinds without decomposing characters.
  *
- * PCRE2 says which characters are marks or control characters. The lower case is that of the C
- * library; accents.h has the decompositions.
+ * Which characters are marks or control characters is known from PCRE2, the lower case from the C
+ * library, and decompositions from accents.h.
  */
 #include <locale.h>
 #include <pthread.h>

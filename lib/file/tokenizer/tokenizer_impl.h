@@ -99,7 +99,7 @@ dt_status *dt_vocabulary_bytes(dt_tokenizer_reader *r, dt_json_cursor at, const 
 /* A model, which converts a piece to tokens. `bytes`: the characters of the piece stand for bytes,
  * as after ByteLevel. */
 typedef struct dt_token_model {
-    const char *type; /* such as "BPE" */
+    const char *type; /* the "type" in tokenizer.json, such as "BPE" */
     dt_status *(*read)(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t);
     dt_status *(*encode)(const dt_tokenizer *t, const char *piece, size_t n, dt_tokens *out);
 } dt_token_model;
@@ -137,7 +137,7 @@ typedef struct dt_added_token {
 
 /* Added tokens, sorted by their bytes. */
 typedef struct dt_added_tokens {
-    dt_added_token *v; /* [n] */
+    dt_added_token *v; /* n elements */
     int n, from[257];  /* from[b]: index of the first token whose first byte is at least b */
 } dt_added_tokens;
 
@@ -177,7 +177,7 @@ struct dt_tokenizer {
     dt_tokens before, after;
     int32_t pad;
     bool pad_left;
-    dt_cached_word *cache; /* [DT_CACHED_WORDS] */
+    dt_cached_word *cache; /* DT_CACHED_WORDS elements */
 };
 
 /* Whether the character has Unicode's property White_Space. */

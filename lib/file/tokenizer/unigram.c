@@ -22,7 +22,7 @@ typedef struct edge {
 } edge;
 
 typedef struct unigram {
-    double *score; /* [tokens] */
+    double *score; /* tokens elements */
     edge *edges;   /* [mask + 1] a hash table with open addressing */
     uint64_t mask;
     dt_siphash_key key;
