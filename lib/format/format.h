@@ -5,27 +5,28 @@
  *     .lock                         OFD lock + pid, host, start time, boot id as text
  *     history.jsonl                 a line for each epoch, and each validation by steps
  *     record.jsonl                  what happened, attempt by attempt: see train/record.h
- *     history.GENERATION.jsonl      the same of a run that has no checkpoint yet, beside that
- *                                   of an earlier run
+ *     history.GENERATION.jsonl      history of a run that has no checkpoint yet, while
+ *                                   history.jsonl is still that of an earlier run
  *     ckpt/step-00000295/           a checkpoint: model.safetensors, optimizer.safetensors,
- *                                   state.json; callbacks.safetensors where one keeps tensors,
- *                                   variables.safetensors where a custom loop has variables
- *     ckpt/step-00000310.tmp/       one being written or deleted, or left by a killed run: removed
- *                                   at the next start
+ *                                   state.json; also callbacks.safetensors if a callback keeps
+ *                                   tensors, variables.safetensors if a custom loop has variables
+ *     ckpt/step-00000310.tmp/       a checkpoint that is being written or deleted, or that a killed
+ *                                   run left: it is removed at the next start
  *
  * A checkpoint is committed by renaming its directory: data files are written and synced, then
- * state.json with their SHA-256, then the directory is renamed and its parent synced. Deleting
- * goes the other way round: the directory is renamed, its parent synced, then its files are
- * removed. So a directory with a final name is complete, whenever the program or the machine
- * stops. The layout does not depend on replicas, workers or threads: tensors are whole and global.
+ * state.json with their SHA-256, then the directory is renamed and its parent synced. To delete a
+ * checkpoint, its directory is renamed and the parent synced before its files are removed. So a
+ * directory with a final name is complete, whenever the program or the machine stops. The layout
+ * does not depend on replicas, workers or threads, since each tensor is stored as a whole.
  *
  * Nothing here follows a symbolic link below output.dir, and no name from inside a file becomes a
  * path.
  *
- * Errors: CHECKPOINT (65) for what is malformed, cut or altered, CHECKPOINT_VERSION (65) for a
- * newer format, CHECKPOINT_MODEL (65) for tensors of another model, CHECKPOINT_NOT_FINITE (79),
- * CHECKPOINT_NONE (65) where some are there and none verifies; IN_USE (73) for a locked run
- * directory; and those of base/file.h.
+ * Errors, with their exit codes: CHECKPOINT (65) for a malformed, cut or altered file,
+ * CHECKPOINT_VERSION (65) for a newer format, CHECKPOINT_MODEL (65) for tensors of another model,
+ * CHECKPOINT_NOT_FINITE (79) for values that are not finite, CHECKPOINT_NONE (65) if there are
+ * checkpoints but all are damaged, IN_USE (73) for a locked run directory, and those of
+ * base/file.h.
  */
 #ifndef DT_FORMAT_FORMAT_H
 #define DT_FORMAT_FORMAT_H

@@ -17,7 +17,7 @@
 
 enum {
     SUPERBLOCK = 96,
-    /* the types of header messages */
+    /* numbers of the types of header messages */
     DATASPACE = 1,
     LINK_INFO = 2,
     DATATYPE = 3,

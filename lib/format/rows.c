@@ -2,17 +2,18 @@
 /*
  * The columns of a row of outputs, by format:
  *
- *     CSV           logits_0, logits_1, ... for the scores of output `logits`, logits_ring, ...
- *                   where its classes have names; of a regression the names of the target; of
- *                   the largest only logits_class_0,
- *                   logits_score_0, ...; of the one that a threshold decides logits_class and
- *                   logits_score; of those above a probability logits_classes, a|b, and
- *                   logits_scores. Examples that are files have a first column `file`;
- *                   columns that are kept come next; the last column is `error`, if rows with
- *                   faults are answered
- *     NPY, NPZ      an array (rows, ...) for each output, by its name, of the output's type; of the
- *                   largest only their numbers, int32 (rows, K): NAME_class, and in NPZ NAME_score
- *                   beside it
+ *     CSV           first `file`, if examples are files; then columns that are kept; then those
+ *                   of each output, here one named `logits`; last `error`, if rows with faults
+ *                   are written, too. An output has one of these sets of columns:
+ *                       all scores              logits_0, logits_1, ..., or logits_ring, ... if
+ *                                               classes have names
+ *                       a regression            the names of the target
+ *                       the K largest scores    logits_class_0, logits_score_0, ...
+ *                       a class by threshold    logits_class, logits_score
+ *                       labels by probability   logits_classes, such as a|b, and logits_scores
+ *     NPY, NPZ      an array (rows, ...) for each output, with its name and type. For the K largest
+ *                   scores it is the array NAME_class of class numbers, int32 (rows, K), and in NPZ
+ *                   also the array NAME_score.
  *     JSON lines    an object; see rows_json.c
  */
 #include "format/rows.h"

@@ -22,12 +22,12 @@ struct dt_row_writer {
     const dt_format *kind; /* NULL: rows become masks in a folder */
     dt_output out;
     dt_arena *arena;         /* owns the following arrays */
-    dt_element_spec *column; /* [out.n] */
-    const void **row;        /* [out.n] */
-    union dt_row_cell *cell; /* [out.n] */
+    dt_element_spec *column; /* out.n elements */
+    const void **row;        /* out.n elements */
+    union dt_row_cell *cell; /* out.n elements */
     int64_t most_top;        /* the largest dt_row_top of all outputs */
     double *largest;         /* [2 * outputs * most_top] memory for class numbers and scores */
-    dt_ranked *ranked;       /* [most_top] */
+    dt_ranked *ranked;       /* most_top elements */
     /* [n_joined] two texts for each output: the classes of a row, and their scores. */
     dt_str *joined;
     int n_joined;

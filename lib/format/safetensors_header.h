@@ -7,7 +7,7 @@
 
 /* A type that tensors in files may have. */
 typedef struct dt_stored_type {
-    const char *name; /* such as "F32" */
+    const char *name; /* name of the type in files, such as "F32" */
     int size;         /* size of an element in bytes */
     int dtype;        /* a dt_dtype, -1: not supported */
 } dt_stored_type;
