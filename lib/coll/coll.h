@@ -44,7 +44,7 @@ typedef struct dt_move {
 /* A row of the table of algorithms: coll/algorithms.h. */
 typedef struct dt_moves dt_moves;
 typedef struct dt_algorithm {
-    const char *name; /* such as "ring" */
+    const char *name; /* name of the algorithm, such as "ring" */
     int chunks;       /* number of chunks per rank */
     /* Writes the moves of an all-gather, round by round. Rank i owns chunks i * chunks to (i + 1) *
      * chunks - 1. */

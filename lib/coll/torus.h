@@ -41,7 +41,7 @@ typedef struct dt_color {
 } dt_color;
 
 typedef struct dt_torus {
-    char name[48]; /* such as "torus 6 colours 3 phases" */
+    char name[48]; /* name in reports, such as "torus 6 colours 3 phases" */
     /* [0]: the grid itself; others: the grid with one twisted axis as a ring (see coll/twist.c) */
     dt_grid view[DT_TORUS_VIEWS];
     int twisted[DT_TORUS_VIEWS]; /* the twisted axis of each view; -1: none */

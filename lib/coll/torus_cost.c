@@ -18,7 +18,7 @@
 /* The chunks on the links of a row in each round of an algorithm's all-gather. */
 typedef struct profile {
     int rounds, size;
-    int *hops; /* [rounds] */
+    int *hops; /* rounds elements */
     /* [rounds][2][size]: chunks in both directions, [0] down; a link belongs to its lower end. For
      * cores: the load of the chip, at 0 */
     double *link;
