@@ -59,7 +59,7 @@ typedef struct dt_kernel_rates {
 /* A generation of chips, in SI units; 0: unknown or none. topo/chips.h names the source of each
  * number. */
 typedef struct dt_chip {
-    const char *generation; /* such as "v3" */
+    const char *generation; /* name of the generation, such as "v3" */
     /* the beginning of accelerator types, such as "v5litepod" in v5litepod-16; NULL: it is the
      * generation's name */
     const char *type;
@@ -282,7 +282,7 @@ bool dt_assignment_grid(const dt_assignment *a, int grid[4], int *order);
 typedef enum dt_device_type { DT_DEVICE_CPU, DT_DEVICE_GPU, DT_DEVICE_TPU } dt_device_type;
 enum { DT_JOB_NAME = 32 }; /* size of a job's name in bytes, including its NUL */
 typedef struct dt_device_name {
-    char job[DT_JOB_NAME]; /* such as "localhost", "worker" */
+    char job[DT_JOB_NAME]; /* name of the job, such as "localhost", "worker" */
     int replica, task;
     dt_device_type type;
     int index;
