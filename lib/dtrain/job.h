@@ -188,7 +188,7 @@ typedef struct dt_output_explained {
     int n_thresholds;
     const dt_threshold *threshold;
     dt_threshold best;
-    const char *best_for; /* such as "f1" */
+    const char *best_for; /* name of the score that `best` maximizes, such as "f1" */
     double best_score;
     double roc_auc, average_precision, brier_score;
     dt_curve roc, precision_recall, calibration;
@@ -228,7 +228,7 @@ typedef enum dt_event_kind {
     DT_EVENT_WAITING
 } dt_event_kind;
 typedef struct dt_metric {
-    const char *name; /* such as "loss", "val_accuracy" */
+    const char *name; /* name of the metric, such as "loss", "val_accuracy" */
     double value;
     /* class that the number belongs to, as 'iris' for f1_score_0; NULL: the number belongs to all
      * classes, or the class has no name */
@@ -381,7 +381,7 @@ typedef struct dt_predicted_rows {
     /* [n_rows] the image file of each example; NULL: examples are not files */
     const char *const *files;
     int n_kept;                    /* number of columns that are copied; 0: none */
-    const char *const *kept_names; /* [n_kept] */
+    const char *const *kept_names; /* n_kept elements */
     const dt_copied_value *kept;   /* [n_rows][n_kept] */
     /* [n_rows] why a row could not be read, in which case its values are undefined; NULL for a row
      * that was read. `errors` is NULL if the request does not ask for them */
