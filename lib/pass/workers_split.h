@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the program of one of several workers that share a batch (workers.c). */
+/* Makes the program of one of several workers that share a batch (workers_split.c). */
 #ifndef DT_PASS_WORKERS_SPLIT_H
 #define DT_PASS_WORKERS_SPLIT_H
 

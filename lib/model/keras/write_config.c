@@ -24,6 +24,7 @@ static const struct {
     {"TransformerEncoder", "KerasHub"},
     {"ViTPatchingAndEmbedding", "KerasHub"},
     {"MixtureOfExperts", "dtrain"},
+    {"MultiHeadLatentAttention", "dtrain"},
     {"Take", "dtrain"},
     {"Tied", "dtrain"},
 };
@@ -44,6 +45,9 @@ static dt_status *check_layer(const dt_layer_spec *l) {
                         "layer '%.80s' is a %s of %s, which keras.layers does not have", l->name,
                         kind, foreign[i].of),
                 "export ONNX, or the weights alone as .safetensors");
+    if (flag(l, "use_bias") && strcmp(kind, "MultiHeadAttention") == 0 && !flag(l, "use_key_bias"))
+        return dt_fail(DT_E_KERAS_MODEL, &l->at,
+                       "layer '%.80s' has no use_key_bias, which Keras does not know", l->name);
     if (flag(l, "use_output_bias"))
         return dt_fail(DT_E_KERAS_MODEL, &l->at,
                        "layer '%.80s' has use_output_bias, which Keras does not know", l->name);

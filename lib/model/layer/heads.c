@@ -84,8 +84,9 @@ typedef struct to_heads {
 
 static dt_status *add_heads(dt_layer_build *b, const dt_heads *h, const to_heads *p) {
     const int64_t dim[] = {source_type(b, h, p->from)->dim[2], p->heads, p->size};
-    return add_projection(
-        b, h, &(projection){p->kernel, p->bias, dt_type_of(b->in.dtype, 3, dim), 1}, h->use_bias);
+    return add_projection(b, h,
+                          &(projection){p->kernel, p->bias, dt_type_of(b->in.dtype, 3, dim), 1},
+                          h->use_bias && !(p->from == KEY && h->no_key_bias));
 }
 
 /* Adds the projection from the heads to a step of the layer's result. */
@@ -125,6 +126,7 @@ dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
     dt_heads *made = dt_arena_copy(b->arena, h, sizeof *h);
     const int64_t steps = b->in.dim[1], keys = source_type(b, h, KEY)->dim[1];
     if (h->window >= dt_max(steps, keys)) made->window = 0; /* such a window contains all keys */
+    if (h->chunk >= dt_max(steps, keys)) made->chunk = 0;
     b->made = made;
     const dt_type scores = dt_type_of(b->in.dtype, 4, (int64_t[]){b->in.dim[0], n, steps, keys});
     if (h->returns_scores) dt_layer_further(b, "attention_scores", &scores);
@@ -135,7 +137,7 @@ dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
 
 /* x times the next kernel, plus its bias. The last `contract` dimensions of x are contracted with
  * the first ones of the kernel. *weight advances past both. */
-static dt_value project(const dt_heads *h, dt_value x, int contract, const dt_value **weight) {
+static dt_value project(dt_value x, int contract, const dt_value **weight, bool biased) {
     int rank = dt_type_of_value(x).rank;
     dt_dot_attr dot = {.n_contract = (int8_t)contract};
     for (int i = 0; i < contract; i++) {
@@ -143,16 +145,16 @@ static dt_value project(const dt_heads *h, dt_value x, int contract, const dt_va
         dot.rhs_contract[i] = (int8_t)i;
     }
     dt_value y = dt_dot_general(x, *(*weight)++, &dot);
-    /* for the output projection, `contract` is 2 */
-    const bool biased = contract == 2 ? h->use_output_bias : h->use_bias;
     return biased ? dt_add(y, *(*weight)++) : y;
 }
 
 /* Projects an input and names the result, such as "self_attention/query". */
 static dt_value project_input(const dt_layer_call *c, const char *name, int what,
                               const dt_value **weight) {
+    const dt_heads *h = c->made;
+    const bool biased = h->use_bias && !(what == KEY && h->no_key_bias);
     return dt_layer_value(c, dt_arena_printf(dt_trace_arena(c->trace), "%s/%s", c->name, name),
-                          project(c->made, c->xs[source(c->made, c->n_in, what)], 1, weight));
+                          project(c->xs[source(h, c->n_in, what)], 1, weight, biased));
 }
 
 /* ---- with a mask ---- */
@@ -177,11 +179,18 @@ static dt_value allowed_by_input(dt_value mask, const dt_type *bools) {
     return dt_broadcast_in_dim(dt_broadcast_to(mask, &one), bools, (int8_t[]){0, 2, 3});
 }
 
-/* The keys that the order of steps allows, by causal attention and by a window. */
+/* Whether steps `asks` and `asked` are in the same chunk. */
+static dt_value is_near(const dt_heads *h, dt_value asks, dt_value asked) {
+    const dt_value size = dt_like(asks, (double)h->chunk);
+    return dt_compare(dt_divide(asks, size), dt_divide(asked, size), DT_EQ);
+}
+
+/* The keys that the order of steps allows, by causal attention, by a window and by chunks. */
 static dt_value allowed_by_order(const dt_heads *h, dt_trace *t, const dt_type *bools) {
     dt_type one = dt_type_of(DT_INT32, 2, bools->dim + 2); /* shape (T, S) */
     dt_value asks = dt_iota(t, &one, 0), asked = dt_iota(t, &one, 1), may = {0};
     if (h->causal) may = dt_broadcast_to(dt_compare(asked, asks, DT_LE), bools);
+    if (h->chunk) may = both(may, dt_broadcast_to(is_near(h, asks, asked), bools));
     if (!h->window) return may;
     dt_value apart = dt_abs(dt_subtract(asks, asked));
     return both(may,
@@ -204,7 +213,9 @@ static bool masks_documents(const dt_layer_call *c) {
  * keys in its window. */
 static bool is_masked(const dt_layer_call *c) {
     const dt_heads *h = c->made;
-    bool masked = h->takes_mask || is_beyond(c) || masks_documents(c);
+    const int64_t steps = dt_type_of_value(c->x).dim[1];
+    bool masked =
+        h->takes_mask || is_beyond(c) || masks_documents(c) || (h->chunk && steps % h->chunk);
     for (int what = QUERY; what <= KEY; what++)
         masked |= c->masks[source(h, c->n_in, what)].trace != NULL;
     return masked;
@@ -254,6 +265,9 @@ static dt_value mask_scores(const dt_heads *h, dt_value scores) {
             dt_compare(dt_abs(dt_subtract(asks, asked)), dt_like(asks, (double)h->window), DT_LT);
         masked = dt_add(masked, dt_select(dt_broadcast_to(near, &bools), nothing, low));
     }
+    if (h->chunk)
+        masked = dt_add(masked,
+                        dt_select(dt_broadcast_to(is_near(h, asks, asked), &bools), nothing, low));
     return masked;
 }
 
@@ -319,32 +333,56 @@ static dt_value take_masked(const dt_layer_call *c, const dt_value *qkv, const d
     return take_shares(c, shares, qkv[2], drops ? weight : NULL);
 }
 
+/* (B, T, N, H) as (B, chunks, steps of a chunk, N, H) */
+static dt_value in_chunks(const dt_heads *h, dt_value x) {
+    const dt_type t = dt_type_of_value(x);
+    if (t.rank != 4) return x; /* the trace has failed */
+    return dt_reshape(x, 5,
+                      (int64_t[]){t.dim[0], t.dim[1] / h->chunk, h->chunk, t.dim[2], t.dim[3]});
+}
+
 /* Attention as one op, so that scores need not be stored. */
 static dt_value fused_attention(const dt_heads *h, const dt_value *qkv) {
-    return dt_attention(qkv[0], qkv[1], qkv[2],
-                        &(dt_attention_how){.scale = 1 / sqrt((double)h->key_dim),
-                                            .causal = h->causal,
-                                            .window = h->window});
+    dt_value in[3];
+    for (int i = 0; i < 3; i++) in[i] = h->chunk ? in_chunks(h, qkv[i]) : qkv[i];
+    dt_value y = dt_attention(in[0], in[1], in[2],
+                              &(dt_attention_how){.scale = 1 / sqrt((double)h->key_dim),
+                                                  .causal = h->causal,
+                                                  .window = h->window});
+    const dt_type t = dt_type_of_value(qkv[0]);
+    if (!h->chunk) return y;
+    return dt_reshape(y, 4, (int64_t[]){t.dim[0], t.dim[1], t.dim[2], h->value_dim});
 }
 
 static dt_value turn(const dt_heads *h, dt_value x) {
     return h->rotation ? dt_rotate(h->rotation, x) : x;
 }
 
+/* Of queries, keys and values; `weight` is the projection of heads to a step. */
+static dt_value take_values_of(const dt_layer_call *c, const dt_value *qkv,
+                               const dt_value *weight) {
+    const dt_heads *h = c->made;
+    const bool drops = c->training && h->dropout > 0, drops_scores = drops && !h->drops_taken;
+    dt_value taken = is_masked(c) ? take_masked(c, qkv, weight, drops_scores)
+                     : drops_scores || h->returns_scores || c->model->spec.no_flash_attention
+                         ? take_by_scores(c, qkv, weight, drops_scores)
+                         : fused_attention(h, qkv);
+    return drops && h->drops_taken ? drop(c, taken, weight) : taken;
+}
+
+dt_value dt_heads_attend(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight) {
+    const dt_heads *h = c->made;
+    return project(take_values_of(c, qkv, weight), 2, &weight, h->use_output_bias);
+}
+
 dt_value dt_heads_call(const dt_layer_call *c) {
     const dt_heads *h = c->made;
     const dt_value *weight = c->weight;
-    bool drops = c->training && h->dropout > 0;
     dt_value qkv[3], gate = {0};
     qkv[0] = turn(h, project_input(c, "query", QUERY, &weight));
     qkv[1] = turn(h, project_input(c, "key", KEY, &weight));
     if (h->use_gate) gate = dt_logistic(project_input(c, "gate", QUERY, &weight));
     qkv[2] = project_input(c, "value", VALUE, &weight);
-    bool drops_scores = drops && !h->drops_taken;
-    dt_value taken = is_masked(c) ? take_masked(c, qkv, weight, drops_scores)
-                     : drops_scores || h->returns_scores || c->model->spec.no_flash_attention
-                         ? take_by_scores(c, qkv, weight, drops_scores)
-                         : fused_attention(h, qkv);
-    taken = drops && h->drops_taken ? drop(c, taken, weight) : taken;
-    return project(h, h->use_gate ? dt_multiply(taken, gate) : taken, 2, &weight);
+    dt_value taken = take_values_of(c, qkv, weight);
+    return project(h->use_gate ? dt_multiply(taken, gate) : taken, 2, &weight, h->use_output_bias);
 }

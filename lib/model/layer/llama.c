@@ -12,7 +12,8 @@
  *
  * No biases; norm is RMSNormalization. Three arguments are not KerasHub's: `head_dim`, D /
  * num_query_heads by default; `sliding_window`, GroupQueryAttention's; and `gated: false`, which
- * removes the gate: narrow(f(norm(x) widen)), as in decoders before it. KerasHub 0.32 accepts
+ * removes the gate: narrow(f(norm(x) widen)), as in decoders before it. Of LlamaAttention these are
+ * attention_chunk_size and use_rope, too, for Llama 4. KerasHub 0.32 accepts
  * rope_position_scaling_factor and ignores it; here it is the scaling_factor of RotaryEmbedding.
  * H. Touvron et al., LLaMA (2023); N. Shazeer, GLU Variants (2020).
  */
@@ -25,7 +26,8 @@ struct attention {
     dt_layer_head head;
     dt_noise noise;
     dt_rotation rope;
-    int64_t num_query_heads, num_key_value_heads, head_dim, sliding_window;
+    int64_t num_query_heads, num_key_value_heads, head_dim, sliding_window, attention_chunk_size;
+    bool use_rope;
     double dropout;
     const dt_tree *kernel_initializer;
 };
@@ -58,10 +60,18 @@ struct attention {
         DT_LAYER_FIELDS(type),                                                                     \
         DT_INSTEAD("rope_scaling_factor", "write 'rope_position_scaling_factor'")
 
-static const dt_field attention_fields[] = {HEAD_FIELDS(struct attention),
-                                            DT_REAL(struct attention, dropout, .min = 0, .max = 1,
-                                                    .help = "dropout rate of the attention scores"),
-                                            DT_NOISE_FIELD(struct attention), DT_END};
+static const dt_field attention_fields[] = {
+    HEAD_FIELDS(struct attention),
+    DT_REAL(struct attention, dropout, .min = 0, .max = 1,
+            .help = "dropout rate of the attention scores"),
+    DT_INT(struct attention, attention_chunk_size, .min = 1, .max = INFINITY,
+           .help = "size of chunks of a sequence: positions attend within "
+                   "their own; default: one chunk"),
+    DT_FLAG(struct attention, use_rope, .preset = "true",
+            .help = "rotate queries and keys; some layers of Llama 4 "
+                    "do not"),
+    DT_NOISE_FIELD(struct attention),
+    DT_END};
 
 static dt_status *check_waves(const dt_layer_build *b, const dt_rotation *r) {
     int given = (r->frequency_adjustment_factor > 0) + (r->low_freq_factor > 0) +
@@ -94,7 +104,7 @@ static dt_status *build_attention(dt_layer_build *b) {
     int64_t head_dim;
     DT_TRY(dt_layer_wants_exactly(b, "LlamaAttention", 3, "(B, steps, features)"));
     DT_TRY(find_head_dim(b, a->head_dim, a->num_query_heads, &head_dim));
-    DT_TRY(dt_rotation_check(b, "LlamaAttention", head_dim));
+    if (a->use_rope) DT_TRY(dt_rotation_check(b, "LlamaAttention", head_dim));
     DT_TRY(check_waves(b, &a->rope));
     return dt_heads_build(b, &(dt_heads){
                                  .query_heads = a->num_query_heads,
@@ -106,7 +116,8 @@ static dt_status *build_attention(dt_layer_build *b) {
                                  .masks_keys_alone = true,
                                  .causal = true,
                                  .window = a->sliding_window,
-                                 .rotation = &a->rope,
+                                 .chunk = a->attention_chunk_size,
+                                 .rotation = a->use_rope ? &a->rope : NULL,
                                  .noise = a->noise,
                                  .kernel_initializer = a->kernel_initializer,
                              });

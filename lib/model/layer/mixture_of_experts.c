@@ -7,7 +7,9 @@
  *     gate = p of the top_k largest, divided by their sum; 0 for the others
  *     y = sum over experts e of gate[e] * (f(x G[e]) * (x U[e])) D[e]
  *
- * Of equal probabilities the expert with the lower index is taken. There are two ways to compute y:
+ * DeepSeek-V3 and Llama 4 score experts by `scoring_func: sigmoid`, p = sigmoid(x router), and
+ * DeepSeek multiplies gates by `routed_scaling_factor`. Of equal probabilities the expert with the
+ * lower index is taken. There are two ways to compute y:
  *
  *     all         every expert computes every step, and gates of 0 remove what is not used. No
  *                 step is dropped, but the work is num_experts / top_k times as much.
@@ -19,7 +21,8 @@
  * In training the layer adds a loss that grows if experts are used unevenly: router_aux_loss_coef *
  * num_experts * sum over e of share[e] * mean(p[e]), where share[e] is e's share of the choices. W.
  * Fedus et al., Switch Transformers (2021), equation 4. Both are means over the steps of the global
- * batch. Since shares have no gradient, the loss is a sum over examples, as other losses are.
+ * batch; sigmoids are divided by their sum first. Since shares have no gradient, the loss is a sum
+ * over examples, as other losses are.
  */
 #include <string.h>
 
@@ -29,11 +32,14 @@
 struct mixture {
     dt_layer_head head;
     int64_t intermediate_dim, num_experts, top_k;
-    int activation;
+    int activation, scoring_func;
     bool gated, norm_topk_prob;
-    double capacity_factor, router_aux_loss_coef;
+    double capacity_factor, router_aux_loss_coef, routed_scaling_factor;
     const dt_tree *kernel_initializer;
 };
+
+enum { SOFTMAX, SIGMOID };
+static const char *const scoring_funcs[] = {"softmax", "sigmoid", NULL};
 
 static const dt_field fields[] = {
     DT_INT(struct mixture, intermediate_dim, .min = 1, .max = INFINITY, .required = true,
@@ -47,6 +53,10 @@ static const dt_field fields[] = {
     DT_FLAG(struct mixture, gated, .preset = "true", .help = "use gated experts"),
     DT_FLAG(struct mixture, norm_topk_prob, .preset = "true",
             .help = "divide the probabilities of the chosen experts by their sum"),
+    DT_ENUM(struct mixture, scoring_func, scoring_funcs, .preset = "softmax",
+            .help = "how the router scores experts: probabilities of all, or each by itself"),
+    DT_REAL(struct mixture, routed_scaling_factor, .preset = "1", .above_min = true,
+            .max = INFINITY, .help = "factor of the outputs of the chosen experts"),
     DT_REAL(struct mixture, capacity_factor, .above_min = true, .max = INFINITY,
             .help = "slots of an expert, as a multiple of its share of an example's steps; steps "
                     "beyond are dropped. Default: drop nothing, every expert computes every step"),
@@ -154,8 +164,22 @@ static dt_value along(dt_value x, const dt_type *type) { return dt_broadcast_row
 static dt_value gates_of(const struct mixture *m, dt_value p, dt_value chosen) {
     dt_type type = dt_type_of_value(p);
     dt_value gates = dt_multiply(p, chosen);
-    if (!m->norm_topk_prob) return gates;
-    return dt_divide(gates, along(dt_reduce(gates, DT_REDUCE_SUM, 1u << 2), &type));
+    if (m->norm_topk_prob)
+        gates = dt_divide(gates, along(dt_reduce(gates, DT_REDUCE_SUM, 1u << 2), &type));
+    if (m->routed_scaling_factor == 1) return gates;
+    return dt_multiply(gates, dt_like(gates, m->routed_scaling_factor));
+}
+
+/* Each expert's score (B, T, E). */
+static dt_value scores_of(const struct mixture *m, dt_value logits) {
+    return m->scoring_func == SIGMOID ? dt_logistic(logits) : dt_softmax(logits);
+}
+
+/* Scores as shares of a step: those of sigmoid are divided by their sum. */
+static dt_value shares_of(const struct mixture *m, dt_value p) {
+    const dt_type type = dt_type_of_value(p);
+    if (m->scoring_func == SOFTMAX) return p;
+    return dt_divide(p, along(dt_reduce(p, DT_REDUCE_SUM, 1u << 2), &type));
 }
 
 /* ---- the loss of balance ---- */
@@ -289,9 +313,9 @@ static dt_value call(const dt_layer_call *c) {
     dt_value x = dt_reshape(c->x, 3, (int64_t[]){in.dim[0], steps, in.dim[in.rank - 1]});
     dt_value mask = c->masks[0];
     if (mask.trace) mask = dt_reshape(mask, 2, (int64_t[]){in.dim[0], steps});
-    dt_value p = dt_softmax(dt_to_float32(dt_matmul(x, weight(c, ROUTER)))); /* shape (B, T, E) */
+    dt_value p = scores_of(m, dt_to_float32(dt_matmul(x, weight(c, ROUTER)))); /* shape (B, T, E) */
     dt_value chosen = choose(p, m->top_k), gates = gates_of(m, p, chosen);
-    add_balance(c, mask, p, chosen);
+    add_balance(c, mask, shares_of(m, p), chosen);
     dt_value y = m->capacity_factor > 0 ? by_capacity(c, x, chosen, gates)
                                         : by_all(c, x, dt_convert(gates, in.dtype));
     return dt_reshape(y, in.rank, in.dim);

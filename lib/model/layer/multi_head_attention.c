@@ -18,7 +18,7 @@ struct attention {
     dt_noise noise;
     int64_t num_heads, key_dim, value_dim;
     double dropout;
-    bool use_bias, use_output_bias, use_gate, use_causal_mask, use_attention_mask,
+    bool use_bias, use_key_bias, use_output_bias, use_gate, use_causal_mask, use_attention_mask,
         return_attention_scores;
     int64_t sliding_window;
     dt_ints output_shape;
@@ -36,6 +36,8 @@ static const dt_field fields[] = {
             .help = "dropout rate of the attention scores"),
     DT_FLAG(struct attention, use_bias, .preset = "true",
             .help = "add biases to queries, keys, values and output"),
+    DT_FLAG(struct attention, use_key_bias, .preset = "true",
+            .help = "with use_bias, add biases to keys, too; Whisper does not"),
     DT_FLAG(struct attention, use_output_bias,
             .help = "add a bias to the output even without use_bias, as diffusion U-Nets do"),
     DT_FLAG(struct attention, use_gate,
@@ -75,6 +77,7 @@ static dt_status *build_heads(dt_layer_build *b, bool masks_keys_alone) {
                                  .value_dim = a->value_dim ? a->value_dim : a->key_dim,
                                  .dropout = a->dropout,
                                  .use_bias = a->use_bias,
+                                 .no_key_bias = !a->use_key_bias,
                                  .use_output_bias = a->use_bias || a->use_output_bias,
                                  .use_gate = a->use_gate,
                                  .causal = a->use_causal_mask,
