@@ -36,6 +36,9 @@ static void test_numbers_of_parameters(void **state) {
         {"vit-b16", 86567656, 0},
         {"resnet50", 25557032, 53120},
         {"mixtral-8x7b", 46702792704, 0},
+        {"deepseek-v3", 671026404352, 0},
+        {"llama4-scout", 107769861120, 0},
+        {"whisper-large", 1541570560, 1920000}, /* kept: sines and cosines of positions */
         {"stable-diffusion-2-unet", 865910724, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -36,6 +36,15 @@ losses vit-b16 $words let.width=32 let.heads=4 let.image=16 let.patch=8 let.clas
 losses resnet50 let.image=32 let.classes=4 let.stem=8 let.inner_1=4 let.outer_1=8 let.inner_2=4 let.outer_2=8 let.inner_3=4 let.outer_3=8 let.inner_4=4 \
     let.outer_4=8 'let.blocks_1=[1b]' 'let.blocks_2=[2b]' 'let.blocks_3=[3b]' 'let.blocks_4=[4b]' let.examples=16 let.batch=8 let.slice=sim:v4-8 \
     let.replicas=2 let.rate=0.05 fit.steps=8 | fall resnet50 0.9
+latent='let.dense=1 let.layers=2 let.width=32 let.intermediate=48 let.expert=16 let.shared_experts=16 let.experts=4 let.top_k=2 let.capacity=2 let.heads=4
+    let.query_rank=16 let.rank=12 let.flat=6 let.turned=4 let.value=8 let.vocabulary=32 let.sequence=12 let.examples=16 let.batch=8 let.rate=0.01 fit.steps=16'
+losses deepseek-v3 $latent let.slice=sim:v4-8 let.replicas=4 >"$TEST_DIR/whole"
+fall deepseek-v3 0.8 <"$TEST_DIR/whole"
+losses deepseek-v3 $latent $two let.expert_parts=2 let.expert_rest=1 >"$TEST_DIR/cut"
+paste -d ' ' "$TEST_DIR/whole" "$TEST_DIR/cut" | awk '{ d = $2 - $4; if ($1 != $3 || d > 1e-3 || d < -1e-3) print "step " $0 }'
+losses llama4-scout $llama let.layers=1 let.experts=4 let.capacity=2 let.chunk=4 $two | fall llama4-scout 0.8
+losses whisper-large $words let.width=32 let.heads=4 let.head_dim=8 let.frames=16 let.positions=8 let.bands=4 let.words=6 let.vocabulary=32 \
+    let.slice=sim:v4-8 let.replicas=2 let.rate=0.01 fit.steps=16 | fall whisper-large 0.8
 losses stable-diffusion-2-unet let.size_1=16 let.size_2=8 let.size_3=4 let.size_4=2 let.channels_1=8 let.channels_2=16 let.channels_3=16 let.hidden_1=16 \
     let.hidden_2=16 let.hidden_3=16 let.heads_1=1 let.heads_2=2 let.heads_3=2 let.head_dim=4 let.groups=4 let.words=3 let.text=8 let.time=16 \
     let.examples=16 let.batch=8 let.slice=sim:v4-8 let.replicas=2 let.rate=0.01 fit.steps=16 | fall stable-diffusion-2-unet 0.8
