@@ -25,7 +25,7 @@ typedef struct dt_conv_line {
 /* Columns of A at equal distances. */
 typedef struct dt_conv_span {
     int64_t at; /* floats from the beginning of a row to the first column */
-    /* with `single`: the rows that have these columns, one bit per element of the kernel */
+    /* with `single`: the rows that have these columns, one bit for each `single` rows */
     uint64_t taps;
     int32_t k, n; /* the first column, which is its row of B; the number of columns, may be 0 */
     /* -1: the block continues in the next span. Otherwise it ends here, and the sums of this many
@@ -34,7 +34,7 @@ typedef struct dt_conv_span {
 } dt_conv_span;
 enum {
     DT_CONV_LEVELS = 16, /* the most sums of blocks that wait to be added */
-    DT_CONV_TAPS = 64    /* with `single`: the most elements of a kernel in a product */
+    DT_CONV_TAPS = 64    /* with `single`: the bits of dt_conv_span.taps */
 };
 
 typedef struct dt_conv_product {
@@ -42,8 +42,8 @@ typedef struct dt_conv_product {
     const dt_conv_span *span; /* the last one ends a block */
     int64_t lines, each;      /* the number of lines; rows of each line */
     int64_t spans;
-    /* Not 0: each line is one row, `single` lines belong to each element of the kernel, and rows
-     * may lack some spans. */
+    /* Not 0: each line is one row, and rows may lack some spans. `single` rows share a bit of
+     * dt_conv_span.taps: those of one element of the kernel, or one position. */
     int64_t single;
     int64_t row_step, k_step; /* floats from a row or column of A to the next; one of them is 1 */
     int64_t ldc, columns, k;  /* floats from a row of C to the next; columns of B; rows of B */

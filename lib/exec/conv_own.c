@@ -25,7 +25,7 @@
 #include "base/size.h"
 #include "exec/sums.h"
 
-enum { SPACE = DT_CONV_SPACE, FEW_PLACES = 4 };
+enum { SPACE = DT_CONV_SPACE, FEW_PLACES = 4, SMALL_RESULT = 48 /* positions */ };
 /* Floats: an image that fits into the second-level cache beside a panel; a kernel that does not. */
 enum { SMALL_IMAGE = 1 << 16, LARGE_KERNEL = 1 << 17 };
 
@@ -253,14 +253,76 @@ static void find_lines(const dt_own *p, dt_own_part *q, const dt_own_places *at[
     dt_own_join_lines(q, q->lines);
 }
 
+/* Whether an image has so few positions that each is a row of one part, in which spans say which
+ * rows have them (dt_conv_span.taps). Parts of one or two rows would read the whole kernel each. */
+static bool has_few_places(const dt_own *p) {
+    int64_t places = 1, classes = 1;
+    bool plain = !p->one_by_one;
+    for (int i = 0; i < SPACE; i++) {
+        places *= p->a[i].places;
+        classes *= p->classes[i];
+        plain &= p->a[i].base == 1;
+    }
+    return plain && classes > 1 && places <= SMALL_RESULT;
+}
+
+/* The positions that read element t of the kernel, as bits. */
+static uint64_t readers(const dt_own *p, const int64_t t[SPACE]) {
+    const dt_own_axis *a = p->a;
+    uint64_t all = 0, bit = 1;
+    int64_t element;
+    for (int64_t i = 0; i < a[0].places; i++)
+        for (int64_t j = 0; j < a[1].places; j++)
+            for (int64_t k = 0; k < a[2].places; k++, bit <<= 1)
+                if (reads(&a[0], 0, i, t[0], &element) && reads(&a[1], 0, j, t[1], &element) &&
+                    reads(&a[2], 0, k, t[2], &element))
+                    all |= bit;
+    return all;
+}
+
+static void find_few_spans(const dt_own *p, dt_own_part *q) {
+    const int64_t k = p->taps * p->in, stretch = dt_own_stretch(DT_OWN_ROWS, p->in) * p->in;
+    const dt_own_axis *a = p->a;
+    int64_t t[SPACE];
+    q->span = dt_alloc((size_t)dt_own_most_spans(p->taps, k, stretch) * sizeof *q->span);
+    dt_own_spans s = dt_own_spans_of(q->span, stretch, k, 1);
+    for (t[0] = 0; t[0] < a[0].k; t[0]++)
+        for (t[1] = 0; t[1] < a[1].k; t[1]++)
+            for (t[2] = 0; t[2] < a[2].k; t[2]++) {
+                const uint64_t rows = readers(p, t);
+                int64_t from = 0;
+                for (int i = 0; i < SPACE; i++)
+                    from += (t[i] * a[i].dilation - a[i].low) * a[i].pitch;
+                if (rows) dt_own_pass(&s, from, p->in, rows);
+                else dt_own_skip(&s, p->in);
+            }
+    q->spans = s.n;
+}
+
+static void plan_few_places(dt_own *p) {
+    const dt_own_axis *a = p->a;
+    dt_own_part *q = p->part = dt_alloc(sizeof *q);
+    *q = (dt_own_part){.each = 1, .row_step = a[2].stride * a[2].pitch, .ldc = p->others};
+    q->line = dt_alloc((size_t)SMALL_RESULT * sizeof *q->line);
+    for (int64_t i = 0; i < a[0].places; i++)
+        for (int64_t j = 0; j < a[1].places; j++)
+            for (int64_t k = 0; k < a[2].places; k++, q->lines++)
+                q->line[q->lines] =
+                    (dt_conv_line){i * a[0].stride * a[0].pitch + j * a[1].stride * a[1].pitch +
+                                       k * a[2].stride * a[2].pitch,
+                                   q->lines * p->others};
+    find_few_spans(p, q);
+    p->n_parts = 1;
+    p->single = true;
+}
+
 /* Floats of the result of an image. */
 static int64_t result_of(const dt_own *p) {
     return p->a[0].places * p->a[1].places * p->a[2].places * p->others;
 }
 
-static bool plan_windows(dt_own *p, dt_conv_plan *out) {
-    const int64_t n = p->classes[0] * p->classes[1] * p->classes[2], k = p->taps * p->in;
-    if (n > (p->one_by_one ? DT_OWN_DEPTHWISE_SPANS : DT_OWN_SPANS) / p->taps) return false;
+/* A part for each group of positions that read the same elements of the kernel. */
+static void plan_parts(dt_own *p, int64_t n) {
     p->part = dt_alloc((size_t)n * sizeof *p->part);
     for (int64_t i = 0; i < n; i++) {
         const int64_t j = i / p->classes[2];
@@ -274,6 +336,13 @@ static bool plan_windows(dt_own *p, dt_conv_plan *out) {
     }
     p->joined = n == 1 && p->part->lines == 1 && p->part->each * p->part->row_step == p->image &&
                 p->part->each * p->part->ldc == result_of(p);
+}
+
+static bool plan_windows(dt_own *p, dt_conv_plan *out) {
+    const int64_t n = p->classes[0] * p->classes[1] * p->classes[2], k = p->taps * p->in;
+    if (n > (p->one_by_one ? DT_OWN_DEPTHWISE_SPANS : DT_OWN_SPANS) / p->taps) return false;
+    if (has_few_places(p)) plan_few_places(p);
+    else plan_parts(p, n);
     out->packed =
         (size_t)(p->one_by_one ? k * p->wide : p->c.groups * p->simd->conv->room(k, p->out)) *
         sizeof(float);
@@ -337,6 +406,7 @@ static void run_columns(const dt_own *p, const float *x, const float *w, float *
         for (int64_t j = 0; j < p->n_parts; j++) {
             dt_conv_product m = dt_own_product(p, &p->part[j]);
             if (p->joined) m.each *= p->c.images;
+            m.single = p->single;
             m.columns = columns;
             run_part(p, m, x + i * p->image, w, y + i * result);
         }

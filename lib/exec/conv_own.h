@@ -56,12 +56,13 @@ typedef struct dt_own {
     bool joined;         /* the rows of all images form one line */
     int64_t n_parts;
     dt_own_part *part;
+    bool single; /* dt_conv_product.single is used; here each row is a position */
     /* A kernel's gradient. runs: rows of positions, of all images, of a stretch, of one image;
-     * packs: y is packed; single: dt_conv_product.single is used. A part then has at most
-     * DT_CONV_TAPS elements of the kernel, and `reads` (part, position of an axis) has those of
-     * them that read the image there, as bits. */
+     * packs: y is packed. With `single`, a part has at most DT_CONV_TAPS elements of the kernel,
+     * and `reads` (part, position of an axis) has those of them that read the image there, as
+     * bits. */
     int64_t runs, stretch, runs_each;
-    bool packs, single;
+    bool packs;
     uint64_t *reads[DT_CONV_SPACE];
 } dt_own;
 

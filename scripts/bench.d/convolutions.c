@@ -26,12 +26,13 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {
-    {"32x32x16 3x3", 16, 32, 16, 16, 1, 3, 1},     {"16x16x32 3x3", 16, 16, 32, 32, 1, 3, 1},
-    {"8x8x64 3x3", 16, 8, 64, 64, 1, 3, 1},        {"28x28x1->32 3x3", 16, 28, 1, 32, 1, 3, 1},
-    {"14x14x32->64 3x3", 16, 14, 32, 64, 1, 3, 1}, {"56x56x64 1x1", 2, 56, 64, 64, 1, 1, 1},
-    {"depthwise 32x32x64", 16, 32, 1, 1, 64, 3, 1}, {"depthwise, 2 images", 2, 32, 1, 1, 64, 3, 1},
+    {"32x32x16 3x3", 16, 32, 16, 16, 1, 3, 1},       {"16x16x32 3x3", 16, 16, 32, 32, 1, 3, 1},
+    {"8x8x64 3x3", 16, 8, 64, 64, 1, 3, 1},          {"28x28x1->32 3x3", 16, 28, 1, 32, 1, 3, 1},
+    {"14x14x32->64 3x3", 16, 14, 32, 64, 1, 3, 1},   {"56x56x64 1x1", 2, 56, 64, 64, 1, 1, 1},
+    {"depthwise 32x32x64", 16, 32, 1, 1, 64, 3, 1},  {"depthwise, 2 images", 2, 32, 1, 1, 64, 3, 1},
     {"32x32x16->32 3x3/2", 16, 32, 16, 32, 1, 3, 2}, {"depthwise/2", 4, 32, 1, 1, 64, 3, 2},
-    {"14x14x64->384 1x1", 8, 14, 64, 384, 1, 1, 1}, {"14x14x384->64 1x1", 8, 14, 384, 64, 1, 1, 1},
+    {"14x14x64->384 1x1", 8, 14, 64, 384, 1, 1, 1},  {"14x14x384->64 1x1", 8, 14, 384, 64, 1, 1, 1},
+    {"3x3x512, 1 image", 1, 3, 512, 512, 1, 3, 1},   {"6x6x256, 1 image", 1, 6, 256, 256, 1, 3, 1},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -63,12 +64,8 @@ static float *fill(int64_t n) {
 
 static dt_conv conv_of(const shape *s, dt_conv_kind kind) {
     const int64_t pad = (s->k - 1) / 2, places = (s->size + s->stride - 1) / s->stride;
-    dt_conv c = {.kind = kind,
-                 .n = 2,
-                 .images = s->images,
-                 .groups = s->groups,
-                 .in = s->in,
-                 .out = s->out};
+    dt_conv c = {
+        .kind = kind, .n = 2, .images = s->images, .groups = s->groups, .in = s->in, .out = s->out};
     for (int i = 0; i < 2; i++) {
         c.x[i] = s->size;
         c.y[i] = places;
