@@ -13,7 +13,7 @@
  * rewritten data set (autoshard.c, worker.c).
  *
  * A job's data set is a source (parts.h). It has several parts, of which it hands out batches that
- * threads read ahead (feed_open.c); the other transformations do not take it.
+ * threads read ahead (batches.c); the other transformations do not take it.
  *
  * An example is what one transformation hands to the next: a list of tensors in host memory, one
  * per component. A batch is an example, too, whose tensors have a first dimension of rows. The spec
@@ -147,10 +147,16 @@ typedef struct dt_transform {
     bool reads_files; /* reads its examples from the files that its input names */
     /* The static batch size, or -1; called if the spec does not have it. NULL: unknown. */
     int64_t (*batch_size)(const dt_dataset *d);
-    /* The number of examples, DT_ENDLESS or DT_UNCOUNTED. NULL: DT_UNCOUNTED. */
+    /* The number of examples, DT_ENDLESS or DT_UNCOUNTED; called once. NULL: DT_UNCOUNTED. */
     int64_t (*count)(const dt_dataset *d);
+    /* Makes example i, in any order and any thread, where the inputs can do the same. */
+    dt_status *(*at)(const dt_dataset *d, int64_t i, dt_example *out);
+    /* Instead of `at`: which example of the only input is example i; -1: none. It increases with i,
+     * unless the row has `next`. */
+    int64_t (*index)(const dt_dataset *d, int64_t i);
     dt_status *(*open)(dt_iterator *it); /* NULL: nothing to do; the state is zeroed before */
-    /* *out is empty before; `next` leaves it empty at the end */
+    /* *out is empty before; `next` leaves it empty at the end. Called where an input has to be read
+     * from front to back. NULL: `at` needs no input, or `index` says what to read. */
     dt_status *(*next)(dt_iterator *it, dt_example *out);
     void (*close)(dt_iterator *it); /* NULL: nothing to do */
     void (*release)(void *args);    /* NULL: nothing to do */
@@ -168,7 +174,9 @@ struct dt_dataset {
     int n_in, depth;
     const void *args; /* row->args_size bytes, constant */
     dt_example_spec spec;
-    int64_t size; /* number of data sets in the tree of inputs */
+    int64_t length; /* number of examples, DT_ENDLESS or DT_UNCOUNTED */
+    bool indexed;   /* dt_dataset_at works: the length is known, and the inputs are indexed */
+    int64_t size;   /* number of data sets in the tree of inputs */
     /* the data set that owns args: this one, or the one it was rewritten from (a reference) */
     const dt_dataset *owner;
     uint64_t iterations; /* iterations over it that programs have started */
@@ -177,9 +185,11 @@ struct dt_dataset {
 dt_dataset *dt_dataset_make(const dt_dataset *of);
 /* Sets *out to a data set that it takes, and releases what *out was. Fails if out is NULL. */
 dt_status *dt_dataset_replace(dt_dataset **out, dt_dataset *made) DT_MUST_USE;
-/* Makes a data set for a program and replaces *out by it; fails if it has too many
- * transformations. */
-dt_status *dt_dataset_build(dt_dataset **out, const dt_dataset *of) DT_MUST_USE;
+/* Like dt_dataset_make, for programs: replaces *out; fails if there are too many transformations. */
+dt_status *dt_dataset_build_of(dt_dataset **out, const dt_dataset *of) DT_MUST_USE;
+/* The same for a source (in NULL) or the transformation of one input. */
+dt_status *dt_dataset_build(dt_dataset **out, const dt_transform *row, const dt_dataset *in,
+                            const void *args, dt_example_spec spec) DT_MUST_USE;
 /* A data set like d with other inputs, whose examples have the same spec. */
 dt_dataset *dt_dataset_rewrite(const dt_dataset *d, const dt_dataset *const *in);
 dt_dataset *dt_dataset_ref(const dt_dataset *d);
@@ -187,7 +197,10 @@ dt_dataset *dt_dataset_ref(const dt_dataset *d);
  * d's spec. */
 int64_t dt_dataset_search_batch(const dt_dataset *d);
 int64_t dt_batch_of_input(const dt_dataset *d);
-int64_t dt_count_of_input(const dt_dataset *d);
+int64_t dt_length_of_input(const dt_dataset *d);
+int64_t dt_same_index(const dt_dataset *d, int64_t i); /* i: examples follow those of the input */
+/* Example i of an indexed data set; out->n is 0 if it has no such example. */
+dt_status *dt_dataset_at(const dt_dataset *d, int64_t i, dt_example *out) DT_MUST_USE;
 
 /* ---- iterations ---- */
 

@@ -71,7 +71,7 @@ typedef struct dt_feed {
     uint32_t depth;
     int pieces;     /* pieces per batch */
     dt_slot *slots; /* [depth] */
-    /* [d->n] rows are read one by one until the first ring is full, see feed_open.c */
+    /* [d->n] rows are read one by one until the first ring is full, see batches.c */
     bool *deferred;
     dt_arena *arena;
     const dt_dataset *data;

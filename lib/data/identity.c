@@ -123,9 +123,8 @@ static dt_status *hash_files(taking *t, dt_identity *out) {
 
 dt_status *dt_identity_take(const dt_dataset *data, dt_part part, const atomic_bool *stop,
                             dt_identity *out) {
-    const dt_parts *d = dt_parts_of(data);
-    taking t = {.x = d->rows[part].x, .stop = stop};
+    taking t = {.x = dt_rows_of(data, part)->x, .stop = stop};
     *out = (dt_identity){0};
-    if (!t.x || (part != DT_PART_TRAIN && t.x == d->rows[DT_PART_TRAIN].x)) return NULL;
+    if (!t.x || (part != DT_PART_TRAIN && t.x == dt_rows_of(data, DT_PART_TRAIN)->x)) return NULL;
     return hash_files(&t, out);
 }

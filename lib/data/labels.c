@@ -87,9 +87,8 @@ static dt_status *beyond(const dt_parts *d, dt_part part, const dt_target_range 
 
 void dt_dataset_locate(const dt_dataset *data, dt_part part, int element, int64_t example,
                        dt_str *out) {
-    const dt_parts *d = dt_parts_of(data);
     const char *alone = dt_dataset_example_file(data, part, example);
-    const dt_rows *r = &d->rows[part];
+    const dt_rows *r = dt_rows_of(data, part);
     const place at = place_of(r, element, dt_rows_in_pass(r, example));
     if (alone) dt_str_escaped(out, alone, strlen(alone), SIZE_MAX);
     else

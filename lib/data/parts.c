@@ -243,8 +243,6 @@ static dt_status *prepare(dt_parts *d) {
 
 /* ---- the source ---- */
 
-static int64_t count(const dt_dataset *d) { return dt_parts_of(d)->rows[DT_PART_TRAIN].count; }
-
 static int64_t batch_size(const dt_dataset *d) { return dt_parts_of(d)->spec.global_batch_size; }
 
 static void release(void *args) {
@@ -268,7 +266,6 @@ static const dt_transform parts_row = {
     .name = "parts",
     .args_size = sizeof(dt_parts),
     .batch_size = batch_size,
-    .count = count,
     .release = release,
 };
 
@@ -290,6 +287,7 @@ dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) {
         return s;
     }
     d->spec = dt_spec_copy(&(dt_example_spec){.n = made->n, .c = made->element});
+    d->length = made->rows[DT_PART_TRAIN].count;
     return dt_dataset_replace(out, d);
 }
 

@@ -71,6 +71,9 @@ typedef struct dt_parts {
 
 /* The parts of a data set; those of a data set that is not a job's are empty, and constant. */
 dt_parts *dt_parts_of(const dt_dataset *d);
+static inline const dt_rows *dt_rows_of(const dt_dataset *d, dt_part part) {
+    return &dt_parts_of(d)->rows[part];
+}
 static inline bool dt_parts_are_once(const dt_parts *d) {
     return d->spec.rows && d->spec.rows->once;
 }

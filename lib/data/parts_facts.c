@@ -26,13 +26,11 @@ int dt_dataset_elements(const dt_dataset *data, const dt_element_spec **elements
 }
 
 const dt_location *dt_dataset_combines(const dt_dataset *data, int element) {
-    const dt_parts *d = dt_parts_of(data);
-    return dt_map_plan_combines(d->rows[DT_PART_TRAIN].plan[element]);
+    return dt_map_plan_combines(dt_rows_of(data, DT_PART_TRAIN)->plan[element]);
 }
 
 const dt_element_spec *dt_dataset_stored(const dt_dataset *data, int element) {
-    const dt_parts *d = dt_parts_of(data);
-    const dt_rows *train = &d->rows[DT_PART_TRAIN];
+    const dt_rows *train = dt_rows_of(data, DT_PART_TRAIN);
     return train->stored ? &train->stored[train->index[element]] : NULL;
 }
 
@@ -44,20 +42,17 @@ int dt_dataset_find(const dt_dataset *data, const char *name) {
 }
 
 dt_status *dt_dataset_encode(const dt_dataset *data, const char *text, dt_tokens *out) {
-    const dt_parts *d = dt_parts_of(data);
-    const dt_examples *x = d->rows[DT_PART_TRAIN].x;
+    const dt_examples *x = dt_rows_of(data, DT_PART_TRAIN)->x;
     return x->reader->encode(x, text, out);
 }
 
 dt_documents dt_dataset_documents(const dt_dataset *data) {
-    const dt_parts *d = dt_parts_of(data);
-    const dt_examples *x = d->rows[DT_PART_TRAIN].x;
+    const dt_examples *x = dt_rows_of(data, DT_PART_TRAIN)->x;
     return x ? x->documents : (dt_documents){0};
 }
 
 void dt_dataset_decode(const dt_dataset *data, int32_t token, bool first, dt_str *out) {
-    const dt_parts *d = dt_parts_of(data);
-    const dt_examples *x = d->rows[DT_PART_TRAIN].x;
+    const dt_examples *x = dt_rows_of(data, DT_PART_TRAIN)->x;
     x->reader->decode(x, token, first, out);
 }
 
@@ -69,13 +64,11 @@ int64_t dt_dataset_count(const dt_dataset *data, dt_part part) {
 bool dt_dataset_is_once(const dt_dataset *data) { return dt_parts_are_once(dt_parts_of(data)); }
 
 const char *dt_dataset_part_name(const dt_dataset *data, dt_part part) {
-    const dt_parts *d = dt_parts_of(data);
-    return d->spec.rows ? "input" : dt_part_name(part);
+    return dt_parts_of(data)->spec.rows ? "input" : dt_part_name(part);
 }
 
 const char *dt_dataset_example_file(const dt_dataset *data, dt_part part, int64_t example) {
-    const dt_parts *d = dt_parts_of(data);
-    const dt_rows *r = &d->rows[part];
+    const dt_rows *r = dt_rows_of(data, part);
     return r->x->single ? r->x->paths.v[dt_rows_number(r, dt_rows_in_pass(r, example))] : NULL;
 }
 

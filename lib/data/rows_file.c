@@ -334,8 +334,8 @@ dt_copied_value dt_rows_kept(const dt_dataset *data, int64_t row, int i) {
 }
 
 const char *dt_rows_fault(const dt_dataset *data, int64_t row) {
-    const dt_parts *d = dt_parts_of(data);
-    return d->keeper->fault[row - d->keeper->first];
+    const dt_keeper *k = dt_parts_of(data)->keeper;
+    return k->fault[row - k->first];
 }
 
 bool dt_rows_give_faults(const dt_dataset *data) {
@@ -352,8 +352,8 @@ static void forget(dt_keeper *k) {
 }
 
 void dt_rows_forget(dt_dataset *data) {
-    dt_parts *d = dt_parts_of(data);
-    if (d->keeper) forget(d->keeper);
+    dt_keeper *k = dt_parts_of(data)->keeper;
+    if (k) forget(k);
 }
 
 void dt_keeper_destroy(dt_keeper *k) {

@@ -158,10 +158,10 @@ static dt_status *judge(const shared *x) {
 dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out) {
     shared x = {.q = q,
                 .format = dt_dataset_spec_of(q->data)->format->kind.name,
-                .count = dt_parts_of(q->data)->rows[q->part].count};
+                .count = dt_rows_of(q->data, q->part)->count};
     DT_TRY(find_policy(q, &x.policy));
     DT_TRY(dt_workers_dealing(q->data, x.policy, q->workers, &x.dealing));
-    const dt_examples *from = dt_parts_of(q->data)->rows[q->part].x;
+    const dt_examples *from = dt_rows_of(q->data, q->part)->x;
     x.files = from->single ? x.count : from->first ? from->paths.n : 0;
     if (x.count > MOST_EXAMPLES)
         return dt_fail(DT_E_TOO_LARGE, NULL, "%lld examples; at most %lld are numbered",

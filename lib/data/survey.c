@@ -53,6 +53,5 @@ dt_status *dt_dataset_survey(const dt_survey *q) {
 }
 
 bool dt_dataset_is_plain(const dt_dataset *data, int element) {
-    const dt_parts *d = dt_parts_of(data);
-    return dt_map_plan_is_plain(d->rows[DT_PART_TRAIN].plan[element]);
+    return dt_map_plan_is_plain(dt_rows_of(data, DT_PART_TRAIN)->plan[element]);
 }

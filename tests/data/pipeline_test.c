@@ -107,17 +107,77 @@ static const chain chains[] = {
     {3, {{'x', 1}}, "0 1 2 ", 3, -9},
 };
 
+/* Elements of an indexed data set from the last to the first, each by its index, in order of their
+ * indices. */
+static void gives_by_index(const dt_dataset *d, const char *want) {
+    dt_str out = {0}, one = {0};
+    dt_example x;
+    for (int64_t i = d->length; i-- > 0;) {
+        OK(dt_dataset_at(d, i, &x));
+        for (int k = 0; k < x.n; k++) print_array(x.tensor[k], &one);
+        dt_example_release(&x);
+        dt_str_add(&one, dt_str_text(&out), out.size);
+        dt_str_clear(&out);
+        dt_str_add(&out, dt_str_text(&one), one.size);
+        dt_str_clear(&one);
+    }
+    assert_string_equal(dt_str_text(&out), want);
+    OK(dt_dataset_at(d, d->length, &x));
+    assert_int_equal(x.n, 0);
+    dt_str_release(&out);
+    dt_str_release(&one);
+}
+
+/* Each chain over a range, which is indexed, and over a shuffle of one element at a time, which is
+ * read from front to back. */
+static void check_chain(const chain *c, bool in_order) {
+    dt_dataset *d = range(c->range);
+    int64_t batch = -9;
+    if (in_order) OK(dt_dataset_shuffle(&d, d, 1, 1, true));
+    for (int k = 0; k < 4 && c->part[k].what; k++) OK(apply(&d, c->part[k]));
+    gives(d, c->elements);
+    assert_false(in_order && d->indexed);
+    if (d->indexed) gives_by_index(d, c->elements);
+    assert_int_equal(dt_dataset_cardinality(d), c->count);
+    dt_status_free(dt_dataset_static_batch_size(d, &batch));
+    assert_int_equal(batch, c->batch);
+    dt_dataset_unref(d);
+}
+
 static void test_chains_of_transformations(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
-        const chain *c = &chains[i];
-        dt_dataset *d = range(c->range);
-        int64_t batch = -9;
-        for (int k = 0; k < 4 && c->part[k].what; k++) OK(apply(&d, c->part[k]));
-        gives(d, c->elements);
-        assert_int_equal(dt_dataset_cardinality(d), c->count);
-        dt_status_free(dt_dataset_static_batch_size(d, &batch));
-        assert_int_equal(batch, c->batch);
+        check_chain(&chains[i], false);
+        check_chain(&chains[i], true);
+    }
+}
+
+static dt_status *count_calls(const dt_example *example, void *user, dt_example *out) {
+    ++*(int *)user;
+    *out = dt_example_ref(example);
+    return NULL;
+}
+
+/* A position far on in batches of a map is opened at once; after a shuffle, all is read before. */
+static void test_an_indexed_data_set_is_opened_at_a_position(void **state) {
+    (void)state;
+    for (int in_order = 0; in_order < 2; in_order++) {
+        dt_dataset *d = range(1000);
+        dt_str out = {0};
+        int calls = 0;
+        if (in_order) OK(dt_dataset_shuffle(&d, d, 1, 1, true));
+        OK(dt_dataset_build_map(&d, d, &(dt_example_function){.map = count_calls, .user = &calls},
+                                dt_spec_copy(&d->spec)));
+        OK(dt_dataset_batch(&d, d, 3, false));
+        OK(dt_dataset_concatenate(&d, d, d));
+        OK(elements_from(d, 0, 666, &out));
+        assert_string_equal(dt_str_text(&out), "[996 997 998][999]");
+        assert_int_equal(calls, in_order ? 2000 : 4);
+        OK(dt_dataset_zip(&d, (const dt_dataset *const[]){d, d}, 2));
+        dt_str_clear(&out);
+        OK(elements_from(d, 0, 667, &out));
+        assert_string_equal(dt_str_text(&out), "[999][999]");
+        dt_str_release(&out);
         dt_dataset_unref(d);
     }
 }
@@ -383,6 +443,7 @@ static void test_workers_share_every_row_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chains_of_transformations),
+        cmocka_unit_test(test_an_indexed_data_set_is_opened_at_a_position),
         cmocka_unit_test(test_ranges_in_both_directions),
         cmocka_unit_test(test_rebatch_cuts_across_borders),
         cmocka_unit_test(test_shuffle_is_a_permutation_by_seed_and_iteration),

@@ -5,7 +5,7 @@
  *
  *     DT_TRY(dt_dataset_check_input(in, "batch"));
  *     ...
- *     return dt_dataset_build(out, &(dt_dataset){.row = &batch_row, .in = &in, .n_in = 1, .args = &args, .spec = spec});
+ *     return dt_dataset_build(out, &batch_row, in, &args, spec);
  */
 #ifndef DT_DATA_PIPELINE_BUILD_H
 #define DT_DATA_PIPELINE_BUILD_H

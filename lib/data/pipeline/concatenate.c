@@ -13,6 +13,12 @@ static int64_t batch_size(const dt_dataset *p) {
     return a == b ? a : DT_UNKNOWN_DIM;
 }
 
+static dt_status *at(const dt_dataset *d, int64_t i, dt_example *out) {
+    const int64_t n = d->in[0]->length;
+    const bool first = n == DT_ENDLESS || i < n;
+    return dt_dataset_at(d->in[first ? 0 : 1], first ? i : i - n, out);
+}
+
 /* Opens the second input when the first one has ended. */
 static dt_status *next(dt_iterator *it, dt_example *out) {
     for (int i = 0; i < 2; i++) {
@@ -28,6 +34,7 @@ static const dt_transform concatenate_row = {
     .opens_inputs = true,
     .batch_size = batch_size,
     .count = count,
+    .at = at,
     .next = next,
 };
 
@@ -40,6 +47,6 @@ dt_status *dt_dataset_concatenate(dt_dataset **out, const dt_dataset *first,
     DT_TRY(dt_dataset_check_input(second, "concatenate"));
     DT_TRY(dt_spec_common(&first->spec, &second->spec, &spec));
     const dt_dataset *const in[] = {first, second};
-    return dt_dataset_build(
+    return dt_dataset_build_of(
         out, &(dt_dataset){.row = &concatenate_row, .in = in, .n_in = 2, .spec = spec});
 }

@@ -31,20 +31,26 @@ static int64_t size_of(const dt_dataset *d) {
     return size;
 }
 
+/* Sets what follows from the row and the inputs. */
+static dt_dataset *finish(dt_dataset *d) {
+    d->refs = 1;
+    d->in = take_inputs(d->in, d->n_in);
+    d->depth = depth_of(d);
+    d->size = size_of(d);
+    d->length = d->row->count ? d->row->count(d) : DT_UNCOUNTED;
+    d->indexed = (d->row->at || d->row->index) && d->length != DT_UNCOUNTED;
+    for (int i = 0; i < d->n_in; i++) d->indexed &= d->in[i]->indexed;
+    return d;
+}
+
 dt_dataset *dt_dataset_make(const dt_dataset *of) {
     dt_dataset *d = dt_alloc(sizeof *d);
     void *args = dt_alloc(of->row->args_size);
     if (of->row->args_size) memcpy(args, of->args, of->row->args_size);
-    *d = (dt_dataset){.refs = 1,
-                      .row = of->row,
-                      .in = take_inputs(of->in, of->n_in),
-                      .n_in = of->n_in,
-                      .depth = depth_of(of),
-                      .args = args,
-                      .spec = of->spec,
-                      .size = size_of(of),
-                      .owner = d};
-    return d;
+    *d = *of;
+    d->args = args;
+    d->owner = d;
+    return finish(d);
 }
 
 dt_status *dt_dataset_replace(dt_dataset **out, dt_dataset *made) {
@@ -54,7 +60,7 @@ dt_status *dt_dataset_replace(dt_dataset **out, dt_dataset *made) {
     return NULL;
 }
 
-dt_status *dt_dataset_build(dt_dataset **out, const dt_dataset *of) {
+dt_status *dt_dataset_build_of(dt_dataset **out, const dt_dataset *of) {
     dt_dataset *made = dt_dataset_make(of);
     if (made->depth <= DEEPEST && made->size <= LARGEST) return dt_dataset_replace(out, made);
     dt_dataset_unref(made);
@@ -63,18 +69,21 @@ dt_status *dt_dataset_build(dt_dataset **out, const dt_dataset *of) {
                    LARGEST, DEEPEST);
 }
 
+dt_status *dt_dataset_build(dt_dataset **out, const dt_transform *row, const dt_dataset *in,
+                            const void *args, dt_example_spec spec) {
+    return dt_dataset_build_of(
+        out, &(dt_dataset){.row = row, .in = &in, .n_in = in != NULL, .args = args, .spec = spec});
+}
+
 dt_dataset *dt_dataset_rewrite(const dt_dataset *d, const dt_dataset *const *in) {
     dt_dataset *q = dt_alloc(sizeof *q);
-    *q = (dt_dataset){.refs = 1,
-                      .row = d->row,
-                      .in = take_inputs(in, d->n_in),
+    *q = (dt_dataset){.row = d->row,
+                      .in = in,
                       .n_in = d->n_in,
-                      .depth = d->depth,
                       .args = d->args,
                       .spec = dt_spec_copy(&d->spec),
-                      .size = d->size,
                       .owner = dt_dataset_ref(d->owner)};
-    return q;
+    return finish(q);
 }
 
 dt_dataset *dt_dataset_ref(const dt_dataset *d) {
@@ -115,10 +124,24 @@ dt_status *dt_dataset_check_input(const dt_dataset *in, const char *what) {
 
 int64_t dt_dataset_cardinality(const dt_dataset *d) {
     DT_LIVE(d);
-    return !d ? 0 : d->row->count ? d->row->count(d) : DT_UNCOUNTED;
+    return d ? d->length : 0;
 }
 
-int64_t dt_count_of_input(const dt_dataset *d) { return dt_dataset_cardinality(d->in[0]); }
+int64_t dt_length_of_input(const dt_dataset *d) { return d->in[0]->length; }
+
+int64_t dt_same_index(const dt_dataset *d, int64_t i) {
+    (void)d;
+    return i;
+}
+
+dt_status *dt_dataset_at(const dt_dataset *d, int64_t i, dt_example *out) {
+    *out = (dt_example){0};
+    if (i < 0 || (i >= d->length && d->length != DT_ENDLESS)) return NULL;
+    if (!d->row->at) return dt_dataset_at(d->in[0], d->row->index(d, i), out);
+    dt_status *s = d->row->at(d, i, out);
+    if (s) dt_example_release(out);
+    return s;
+}
 
 int dt_dataset_components(const dt_dataset *d) {
     DT_LIVE(d);
@@ -178,13 +201,14 @@ dt_status *dt_iterator_open(dt_iterator **out, const dt_dataset *d, uint64_t epo
     *it = (dt_iterator){.refs = 1,
                         .dataset = dt_dataset_ref(d),
                         .epoch = epoch,
-                        .at = d->row->seeks ? first : 0,
+                        .at = d->row->seeks || d->indexed ? first : 0,
                         .in = dt_alloc((size_t)d->n_in * sizeof *it->in),
                         .state = dt_alloc(d->row->state_size)};
     dt_status *s = NULL;
-    for (int i = 0; i < d->n_in && !s && !d->row->opens_inputs; i++)
+    if (d->indexed && d->length != DT_ENDLESS && first > d->length) it->at = d->length;
+    for (int i = 0; i < d->n_in && !s && !d->row->opens_inputs && !d->indexed; i++)
         s = dt_iterator_open(&it->in[i], d->in[i], epoch, 0);
-    if (!s && d->row->open) s = d->row->open(it);
+    if (!s && d->row->open && !d->indexed) s = d->row->open(it);
     if (!s) s = drop(it, first - it->at);
     if (s) {
         dt_iterator_close(it);
@@ -194,11 +218,28 @@ dt_status *dt_iterator_open(dt_iterator **out, const dt_dataset *d, uint64_t epo
     return s;
 }
 
+/* Reads the only input up to the example that `index` chooses. */
+static dt_status *next_chosen(const dt_iterator *it, dt_example *out) {
+    const int64_t chosen = it->dataset->row->index(it->dataset, it->at);
+    if (chosen < 0) return NULL;
+    do {
+        dt_example_release(out);
+        DT_TRY(dt_iterator_next_example(it->in[0], out));
+    } while (out->n > 0 && it->in[0]->at <= chosen);
+    return NULL;
+}
+
+static dt_status *next(dt_iterator *it, dt_example *out) {
+    const dt_dataset *d = it->dataset;
+    if (d->indexed) return dt_dataset_at(d, it->at, out);
+    return d->row->next ? d->row->next(it, out) : next_chosen(it, out);
+}
+
 dt_status *dt_iterator_next_example(dt_iterator *it, dt_example *out) {
     *out = (dt_example){0};
     it->ended |= it->failed;
     if (it->ended) return NULL;
-    dt_status *s = it->dataset->row->next(it, out);
+    dt_status *s = next(it, out);
     if (s) dt_example_release(out);
     it->failed = s != NULL;
     it->ended = !s && out->n == 0;

@@ -19,18 +19,29 @@ static dt_status *filter(dt_iterator *it, dt_example *out) {
     }
 }
 
-static dt_status *map(dt_iterator *it, dt_example *out) {
-    const dt_example_function *f = it->dataset->args;
+/* Maps an example, and releases it. */
+static dt_status *map(const dt_dataset *d, dt_example *in, dt_example *out) {
+    const dt_example_function *f = d->args;
+    if (in->n == 0) return NULL;
+    dt_status *s = f->map(in, f->user, out);
+    dt_example_release(in);
+    return s ? s : dt_spec_check(&d->spec, out, "map");
+}
+
+static dt_status *map_at(const dt_dataset *d, int64_t i, dt_example *out) {
+    dt_example in;
+    DT_TRY(dt_dataset_at(d->in[0], i, &in));
+    return map(d, &in, out);
+}
+
+static dt_status *map_next(dt_iterator *it, dt_example *out) {
     dt_example in;
     DT_TRY(dt_iterator_next_example(it->in[0], &in));
-    if (in.n == 0) return NULL;
-    dt_status *s = f->map(&in, f->user, out);
-    dt_example_release(&in);
-    return s ? s : dt_spec_check(&it->dataset->spec, out, "map");
+    return map(it->dataset, &in, out);
 }
 
 static int64_t count_filtered(const dt_dataset *p) {
-    return dt_count_of_input(p) == 0 ? 0 : DT_UNCOUNTED;
+    return dt_length_of_input(p) == 0 ? 0 : DT_UNCOUNTED;
 }
 
 static const dt_transform filter_row = {
@@ -44,21 +55,18 @@ static const dt_transform filter_row = {
 static const dt_transform map_row = {
     .name = "map",
     .args_size = sizeof(dt_example_function),
-    .count = dt_count_of_input,
-    .next = map,
+    .count = dt_length_of_input,
+    .at = map_at,
+    .next = map_next,
     .release = dt_example_function_release,
 };
 
 dt_status *dt_dataset_build_filter(dt_dataset **out, const dt_dataset *in,
                                    const dt_example_function *f) {
-    return dt_dataset_build(
-        out,
-        &(dt_dataset){
-            .row = &filter_row, .in = &in, .n_in = 1, .args = f, .spec = dt_spec_copy(&in->spec)});
+    return dt_dataset_build(out, &filter_row, in, f, dt_spec_copy(&in->spec));
 }
 
 dt_status *dt_dataset_build_map(dt_dataset **out, const dt_dataset *in,
                                 const dt_example_function *f, dt_example_spec spec) {
-    return dt_dataset_build(
-        out, &(dt_dataset){.row = &map_row, .in = &in, .n_in = 1, .args = f, .spec = spec});
+    return dt_dataset_build(out, &map_row, in, f, spec);
 }

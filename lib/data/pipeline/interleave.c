@@ -77,7 +77,7 @@ static void close(dt_iterator *it) {
 }
 
 static int64_t count(const dt_dataset *p) {
-    int64_t n = dt_count_of_input(p);
+    int64_t n = dt_length_of_input(p);
     return n == 0 || n == DT_ENDLESS ? n : DT_UNCOUNTED;
 }
 
@@ -103,9 +103,7 @@ dt_status *dt_dataset_build_interleave(dt_dataset **out, const dt_dataset *in,
                                        dt_example_spec spec) {
     const dt_transform *row = files ? &read_files_row : &interleave_row;
     dt_status *s = check(x);
-    if (!s)
-        return dt_dataset_build(
-            out, &(dt_dataset){.row = row, .in = &in, .n_in = 1, .args = x, .spec = spec});
+    if (!s) return dt_dataset_build(out, row, in, x, spec);
     dt_example_function_release((void *)x);
     dt_spec_release(&spec);
     return s;

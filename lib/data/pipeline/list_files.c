@@ -14,10 +14,8 @@ static void release(void *args) { dt_paths_release(&((struct names *)args)->path
 
 static int64_t count(const dt_dataset *p) { return ((const struct names *)p->args)->paths.n; }
 
-static dt_status *next(dt_iterator *it, dt_example *out) {
-    const dt_paths *paths = &((const struct names *)it->dataset->args)->paths;
-    if (it->at == paths->n) return NULL;
-    const char *path = paths->v[it->at];
+static dt_status *at(const dt_dataset *d, int64_t i, dt_example *out) {
+    const char *path = ((const struct names *)d->args)->paths.v[i];
     return dt_example_of_bytes(out, path, (int64_t)strlen(path));
 }
 
@@ -25,7 +23,7 @@ static const dt_transform list_files_row = {
     .name = "list_files",
     .args_size = sizeof(struct names),
     .count = count,
-    .next = next,
+    .at = at,
     .release = release,
 };
 
@@ -39,10 +37,8 @@ dt_status *dt_dataset_list_files(dt_dataset **out, const char *const *patterns, 
         s = patterns[i] ? dt_paths_match(&args.paths, NULL, patterns[i])
                         : dt_fail(DT_E_PIPELINE, NULL, "list_files: name %d is NULL", i);
     if (!s)
-        return dt_dataset_build(out,
-                                &(dt_dataset){.row = &list_files_row,
-                                              .args = &args,
-                                              .spec = dt_spec_single(DT_ONLY_COMPONENT, &bytes)});
+        return dt_dataset_build(out, &list_files_row, NULL, &args,
+                                dt_spec_single(DT_ONLY_COMPONENT, &bytes));
     dt_paths_release(&args.paths);
     return s;
 }

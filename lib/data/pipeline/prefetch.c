@@ -3,15 +3,11 @@
  * ahead in their own threads; here the transformation only keeps its place in the description. */
 #include "data/pipeline/build.h"
 
-static dt_status *next(dt_iterator *it, dt_example *out) {
-    return dt_iterator_next_example(it->in[0], out);
-}
-
 static const dt_transform prefetch_row = {
     .name = "prefetch",
     .batch_size = dt_batch_of_input,
-    .count = dt_count_of_input,
-    .next = next,
+    .count = dt_length_of_input,
+    .index = dt_same_index,
 };
 
 dt_status *dt_dataset_prefetch(dt_dataset **out, const dt_dataset *in, int64_t buffer_size) {
@@ -22,7 +18,5 @@ dt_status *dt_dataset_prefetch(dt_dataset **out, const dt_dataset *in, int64_t b
             DT_E_PIPELINE, NULL,
             "prefetch: buffer_size must be at least 0, or -1 (chosen automatically), got %lld",
             (long long)buffer_size);
-    return dt_dataset_build(
-        out,
-        &(dt_dataset){.row = &prefetch_row, .in = &in, .n_in = 1, .spec = dt_spec_copy(&in->spec)});
+    return dt_dataset_build(out, &prefetch_row, in, NULL, dt_spec_copy(&in->spec));
 }

@@ -20,13 +20,12 @@ static int64_t count(const dt_dataset *p) {
     return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
-static dt_status *next(dt_iterator *it, dt_example *out) {
-    const struct range *r = it->dataset->args;
+static dt_status *at(const dt_dataset *d, int64_t i, dt_example *out) {
+    const struct range *r = d->args;
     const dt_type scalar = dt_scalar_type(DT_INT64);
-    if (it->at == count(it->dataset)) return NULL;
     *out = dt_example_make(1);
     DT_TRY(dt_tensor_new(&out->tensor[0], &scalar));
-    int64_t value = (int64_t)((uint64_t)r->start + (uint64_t)it->at * (uint64_t)r->step);
+    int64_t value = (int64_t)((uint64_t)r->start + (uint64_t)i * (uint64_t)r->step);
     memcpy(out->tensor[0]->data, &value, sizeof value);
     return NULL;
 }
@@ -35,7 +34,7 @@ static const dt_transform range_row = {
     .name = "range",
     .args_size = sizeof(struct range),
     .count = count,
-    .next = next,
+    .at = at,
 };
 
 dt_status *dt_dataset_range(dt_dataset **out, int64_t start, int64_t stop, int64_t step) {
@@ -43,7 +42,6 @@ dt_status *dt_dataset_range(dt_dataset **out, int64_t start, int64_t stop, int64
     const struct range args = {start, stop, step};
     DT_TRY(dt_status_kept());
     if (step == 0) return dt_fail(DT_E_PIPELINE, NULL, "range: step cannot be 0");
-    return dt_dataset_build(out, &(dt_dataset){.row = &range_row,
-                                               .args = &args,
-                                               .spec = dt_spec_single(DT_ONLY_COMPONENT, &scalar)});
+    return dt_dataset_build(out, &range_row, NULL, &args,
+                            dt_spec_single(DT_ONLY_COMPONENT, &scalar));
 }

@@ -56,8 +56,7 @@ static dt_status *expand(const dt_example *example, void *user, dt_dataset **out
     dt_str path = {0};
     dt_str_add(&path, name->data, (size_t)name->type.dim[0]);
     const struct file args = {dt_str_take(&path), *(const dt_record_options *)user};
-    return dt_dataset_build(out,
-                            &(dt_dataset){.row = &file_row, .args = &args, .spec = record_spec()});
+    return dt_dataset_build(out, &file_row, NULL, &args, record_spec());
 }
 
 static dt_status *check(const dt_dataset *names, const dt_file_options *o) {

@@ -100,12 +100,8 @@ dt_status *dt_dataset_add_rebatch(dt_dataset **out, const dt_dataset *in, const 
                                   int n, bool drop_remainder) {
     struct rebatch args = {dt_alloc((size_t)n * sizeof *sizes), n, drop_remainder};
     memcpy(args.sizes, sizes, (size_t)n * sizeof *sizes);
-    return dt_dataset_build(
-        out, &(dt_dataset){.row = &rebatch_row,
-                           .in = &in,
-                           .n_in = 1,
-                           .args = &args,
-                           .spec = dt_spec_with_rows(&in->spec, known_rows(&in->spec, &args))});
+    return dt_dataset_build(out, &rebatch_row, in, &args,
+                            dt_spec_with_rows(&in->spec, known_rows(&in->spec, &args)));
 }
 
 static dt_status *check_sizes(const int64_t *sizes, int n) {

@@ -26,7 +26,7 @@ static dt_status *next(dt_iterator *it, dt_example *out) {
 static void close(dt_iterator *it) { dt_example_release(it->state); }
 
 static int64_t count(const dt_dataset *p) {
-    int64_t n = dt_count_of_input(p), all;
+    int64_t n = dt_length_of_input(p), all;
     return n < 0 ? n : dt_mul_fits(n, ((const struct even *)p->args)->n, &all) ? all : DT_UNCOUNTED;
 }
 
@@ -43,9 +43,7 @@ dt_status *dt_dataset_add_rebatch_even(dt_dataset **out, const dt_dataset *in, i
     const struct even args = {n};
     dt_example_spec spec;
     DT_TRY(dt_spec_divided(&in->spec, n, &spec));
-    return dt_dataset_build(
-        out,
-        &(dt_dataset){.row = &rebatch_even_row, .in = &in, .n_in = 1, .args = &args, .spec = spec});
+    return dt_dataset_build(out, &rebatch_even_row, in, &args, spec);
 }
 
 dt_status *dt_dataset_rebatch_even(dt_dataset **out, const dt_dataset *in, int64_t n) {

@@ -13,12 +13,17 @@ struct state {
 };
 
 static int64_t count(const dt_dataset *p) {
-    int64_t times = ((const struct repeat *)p->args)->count, n = dt_count_of_input(p), all;
+    int64_t times = ((const struct repeat *)p->args)->count, n = dt_length_of_input(p), all;
     if (n == 0 || times == 0) return 0;
     if (n == DT_UNCOUNTED) return DT_UNCOUNTED;
     return times < 0 || n == DT_ENDLESS  ? DT_ENDLESS
            : dt_mul_fits(n, times, &all) ? all
                                          : DT_UNCOUNTED;
+}
+
+static int64_t index_in_pass(const dt_dataset *d, int64_t i) {
+    const int64_t n = dt_length_of_input(d);
+    return n > 0 ? i % n : i;
 }
 
 /* Begins the next pass. Passes of one iteration must not have the numbers of passes of the next
@@ -53,6 +58,7 @@ static const dt_transform repeat_row = {
     .opens_inputs = true,
     .batch_size = dt_batch_of_input,
     .count = count,
+    .index = index_in_pass,
     .next = next,
     .close = close,
 };
@@ -61,9 +67,5 @@ dt_status *dt_dataset_repeat(dt_dataset **out, const dt_dataset *in, int64_t tim
     DT_LIVE(in);
     DT_TRY(dt_dataset_check_input(in, "repeat"));
     const struct repeat args = {times < 0 ? -1 : times};
-    return dt_dataset_build(out, &(dt_dataset){.row = &repeat_row,
-                                               .in = &in,
-                                               .n_in = 1,
-                                               .args = &args,
-                                               .spec = dt_spec_copy(&in->spec)});
+    return dt_dataset_build(out, &repeat_row, in, &args, dt_spec_copy(&in->spec));
 }

@@ -9,7 +9,7 @@ struct shard {
 
 static int64_t count(const dt_dataset *p) {
     const struct shard *a = p->args;
-    int64_t n = dt_count_of_input(p);
+    int64_t n = dt_length_of_input(p);
     return n < 0 ? n : n / a->shards + (a->index < n % a->shards);
 }
 
@@ -20,16 +20,15 @@ dt_status *dt_fail_hint(void) {
                    "policy HINT to fill it in");
 }
 
-static dt_status *open(dt_iterator *it) {
-    return dt_dataset_is_hint(it->dataset) ? dt_fail_hint() : NULL;
+static dt_status *open_hint(dt_iterator *it) {
+    (void)it;
+    return dt_fail_hint();
 }
 
-static dt_status *next(dt_iterator *it, dt_example *out) {
-    const struct shard *a = it->dataset->args;
-    for (;; dt_example_release(out)) {
-        DT_TRY(dt_iterator_next_example(it->in[0], out));
-        if (out->n == 0 || (it->in[0]->at - 1) % a->shards == a->index) return NULL;
-    }
+static int64_t index_of(const dt_dataset *d, int64_t i) {
+    const struct shard *a = d->args;
+    int64_t at;
+    return dt_mul_fits(i, a->shards, &at) && dt_add_fits(at, a->index, &at) ? at : -1;
 }
 
 static const dt_transform shard_row = {
@@ -37,22 +36,22 @@ static const dt_transform shard_row = {
     .args_size = sizeof(struct shard),
     .batch_size = dt_batch_of_input,
     .count = count,
-    .open = open,
-    .next = next,
+    .index = index_of,
+};
+static const dt_transform hint_row = {
+    .name = "shard",
+    .args_size = sizeof(struct shard),
+    .batch_size = dt_batch_of_input,
+    .open = open_hint,
 };
 
-bool dt_dataset_is_hint(const dt_dataset *p) {
-    return p->row == &shard_row && ((const struct shard *)p->args)->shards == DT_SHARD_HINT;
-}
+bool dt_dataset_is_hint(const dt_dataset *d) { return d->row == &hint_row; }
 
 dt_status *dt_dataset_add_shard(dt_dataset **out, const dt_dataset *in, int64_t shards,
                                 int64_t index) {
     const struct shard args = {shards, index};
-    return dt_dataset_build(out, &(dt_dataset){.row = &shard_row,
-                                               .in = &in,
-                                               .n_in = 1,
-                                               .args = &args,
-                                               .spec = dt_spec_copy(&in->spec)});
+    return dt_dataset_build(out, shards == DT_SHARD_HINT ? &hint_row : &shard_row, in, &args,
+                            dt_spec_copy(&in->spec));
 }
 
 dt_status *dt_dataset_shard(dt_dataset **out, const dt_dataset *in, int64_t num_shards,

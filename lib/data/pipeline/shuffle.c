@@ -54,7 +54,7 @@ static const dt_transform shuffle_row = {
     .args_size = sizeof(struct shuffle),
     .state_size = sizeof(struct state),
     .batch_size = dt_batch_of_input,
-    .count = dt_count_of_input,
+    .count = dt_length_of_input,
     .open = open,
     .next = next,
     .close = close,
@@ -68,9 +68,5 @@ dt_status *dt_dataset_shuffle(dt_dataset **out, const dt_dataset *in, int64_t bu
     if (buffer_size < 1 || buffer_size > INT32_MAX)
         return dt_fail(DT_E_PIPELINE, NULL, "shuffle: buffer_size must be from 1 to %d, got %lld",
                        INT32_MAX, (long long)buffer_size);
-    return dt_dataset_build(out, &(dt_dataset){.row = &shuffle_row,
-                                               .in = &in,
-                                               .n_in = 1,
-                                               .args = &args,
-                                               .spec = dt_spec_copy(&in->spec)});
+    return dt_dataset_build(out, &shuffle_row, in, &args, dt_spec_copy(&in->spec));
 }

@@ -7,32 +7,26 @@ struct part {
 };
 
 static int64_t count_taken(const dt_dataset *p) {
-    int64_t most = ((const struct part *)p->args)->count, n = dt_count_of_input(p);
+    int64_t most = ((const struct part *)p->args)->count, n = dt_length_of_input(p);
     if (most < 0 || n == DT_UNCOUNTED) return most == 0 ? 0 : n;
     return n == DT_ENDLESS || n > most ? most : n;
 }
 
 static int64_t count_left(const dt_dataset *p) {
-    int64_t first = ((const struct part *)p->args)->count, n = dt_count_of_input(p);
+    int64_t first = ((const struct part *)p->args)->count, n = dt_length_of_input(p);
     if (first < 0) return 0;
     return n < 0 ? n : n > first ? n - first : 0;
 }
 
-static dt_status *take(dt_iterator *it, dt_example *out) {
-    int64_t most = ((const struct part *)it->dataset->args)->count;
-    if (most >= 0 && it->at >= most) return NULL;
-    return dt_iterator_next_example(it->in[0], out);
+static int64_t index_taken(const dt_dataset *d, int64_t i) {
+    const int64_t most = ((const struct part *)d->args)->count;
+    return most >= 0 && i >= most ? -1 : i;
 }
 
-static dt_status *skip(dt_iterator *it, dt_example *out) {
-    int64_t first = ((const struct part *)it->dataset->args)->count;
-    if (first < 0) return NULL;
-    while (it->in[0]->at < first) {
-        DT_TRY(dt_iterator_next_example(it->in[0], out));
-        if (out->n == 0) return NULL;
-        dt_example_release(out);
-    }
-    return dt_iterator_next_example(it->in[0], out);
+static int64_t index_left(const dt_dataset *d, int64_t i) {
+    const int64_t first = ((const struct part *)d->args)->count;
+    int64_t at;
+    return first >= 0 && dt_add_fits(i, first, &at) ? at : -1;
 }
 
 static const dt_transform take_row = {
@@ -40,23 +34,21 @@ static const dt_transform take_row = {
     .args_size = sizeof(struct part),
     .batch_size = dt_batch_of_input,
     .count = count_taken,
-    .next = take,
+    .index = index_taken,
 };
 static const dt_transform skip_row = {
     .name = "skip",
     .args_size = sizeof(struct part),
     .batch_size = dt_batch_of_input,
     .count = count_left,
-    .next = skip,
+    .index = index_left,
 };
 
 static dt_status *build(dt_dataset **out, const dt_dataset *in, int64_t count,
                         const dt_transform *row) {
     DT_TRY(dt_dataset_check_input(in, row->name));
     const struct part args = {count < 0 ? -1 : count};
-    return dt_dataset_build(
-        out, &(dt_dataset){
-                 .row = row, .in = &in, .n_in = 1, .args = &args, .spec = dt_spec_copy(&in->spec)});
+    return dt_dataset_build(out, row, in, &args, dt_spec_copy(&in->spec));
 }
 
 dt_status *dt_dataset_take(dt_dataset **out, const dt_dataset *in, int64_t count) {

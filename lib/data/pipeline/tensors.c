@@ -20,35 +20,35 @@ static int64_t one(const dt_dataset *p) {
 
 static int64_t count_rows(const dt_dataset *p) { return ((const struct held *)p->args)->rows; }
 
-static dt_status *next_whole(dt_iterator *it, dt_example *out) {
-    if (it->at == 0) *out = dt_example_ref(&((const struct held *)it->dataset->args)->example);
+static dt_status *whole(const dt_dataset *d, int64_t i, dt_example *out) {
+    (void)i;
+    *out = dt_example_ref(&((const struct held *)d->args)->example);
     return NULL;
 }
 
-static dt_status *next_row(dt_iterator *it, dt_example *out) {
-    const struct held *h = it->dataset->args;
-    return it->at == h->rows ? NULL : dt_example_row(&h->example, it->at, out);
+static dt_status *row_at(const dt_dataset *d, int64_t i, dt_example *out) {
+    return dt_example_row(&((const struct held *)d->args)->example, i, out);
 }
 
 static const dt_transform tensors_row = {
     .name = "from_tensors",
     .args_size = sizeof(struct held),
     .count = one,
-    .next = next_whole,
+    .at = whole,
     .release = release,
 };
 static const dt_transform slices_row = {
     .name = "from_tensor_slices",
     .args_size = sizeof(struct held),
     .count = count_rows,
-    .next = next_row,
+    .at = row_at,
     .release = release,
 };
 
 dt_status *dt_dataset_build_tensors(dt_dataset **out, dt_example *example, dt_example_spec spec) {
     const struct held args = {.example = *example};
     *example = (dt_example){0};
-    return dt_dataset_build(out, &(dt_dataset){.row = &tensors_row, .args = &args, .spec = spec});
+    return dt_dataset_build(out, &tensors_row, NULL, &args, spec);
 }
 
 dt_status *dt_dataset_build_slices(dt_dataset **out, dt_example *example, dt_example_spec spec) {
@@ -62,5 +62,5 @@ dt_status *dt_dataset_build_slices(dt_dataset **out, dt_example *example, dt_exa
         return dt_note(s, "in dt_dataset_from_tensor_slices");
     }
     *example = (dt_example){0};
-    return dt_dataset_build(out, &(dt_dataset){.row = &slices_row, .args = &args, .spec = row});
+    return dt_dataset_build(out, &slices_row, NULL, &args, row);
 }

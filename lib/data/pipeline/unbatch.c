@@ -23,7 +23,7 @@ static void close(dt_iterator *it) { dt_example_release(&((struct state *)it->st
 
 /* The number of rows in all, if it is known for each element; else DT_UNCOUNTED or DT_ENDLESS. */
 static int64_t count(const dt_dataset *p) {
-    int64_t n = dt_count_of_input(p), rows, all;
+    int64_t n = dt_length_of_input(p), rows, all;
     dt_status *s = dt_spec_rows(&p->in[0]->spec, &rows);
     dt_status_free(s);
     if (n < 0 || s || rows < 0) return n == DT_ENDLESS ? DT_ENDLESS : DT_UNCOUNTED;
@@ -43,6 +43,5 @@ dt_status *dt_dataset_unbatch(dt_dataset **out, const dt_dataset *in) {
     dt_example_spec spec;
     DT_TRY(dt_dataset_check_input(in, "unbatch"));
     DT_TRY(dt_spec_unbatched(&in->spec, &spec));
-    return dt_dataset_build(out,
-                            &(dt_dataset){.row = &unbatch_row, .in = &in, .n_in = 1, .spec = spec});
+    return dt_dataset_build(out, &unbatch_row, in, NULL, spec);
 }

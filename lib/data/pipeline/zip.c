@@ -26,12 +26,14 @@ static int64_t batch_size(const dt_dataset *p) {
     return size;
 }
 
-static dt_status *next(dt_iterator *it, dt_example *out) {
-    dt_example all = dt_example_make(it->dataset->spec.n);
+/* Joins an example of each input: example i, or the next one of an iterator. */
+static dt_status *join(const dt_dataset *d, int64_t i, const dt_iterator *it, dt_example *out) {
+    dt_example all = dt_example_make(d->spec.n);
     int at = 0;
-    for (int i = 0; i < it->dataset->n_in; i++) {
+    for (int input = 0; input < d->n_in; input++) {
         dt_example one;
-        dt_status *s = dt_iterator_next_example(it->in[i], &one);
+        dt_status *s = it ? dt_iterator_next_example(it->in[input], &one)
+                          : dt_dataset_at(d->in[input], i, &one);
         if (s || one.n == 0) {
             dt_example_release(&all);
             return s;
@@ -43,8 +45,14 @@ static dt_status *next(dt_iterator *it, dt_example *out) {
     return NULL;
 }
 
+static dt_status *at(const dt_dataset *d, int64_t i, dt_example *out) {
+    return join(d, i, NULL, out);
+}
+
+static dt_status *next(dt_iterator *it, dt_example *out) { return join(it->dataset, 0, it, out); }
+
 static const dt_transform zip_row = {
-    .name = "zip", .batch_size = batch_size, .count = count, .next = next};
+    .name = "zip", .batch_size = batch_size, .count = count, .at = at, .next = next};
 
 static char *path_of(int input, const char *name) {
     dt_str path = {0};
@@ -70,7 +78,7 @@ dt_status *dt_dataset_zip(dt_dataset **out, const dt_dataset *const *in, int n) 
         return dt_fail(DT_E_PIPELINE, NULL, "zip: expected 1 to %d data sets, got %d",
                        DT_MOST_INPUTS, n);
     for (int i = 0; i < n; i++) DT_TRY(dt_dataset_check_input(dt_live(in[i]), "zip"));
-    return dt_dataset_build(
+    return dt_dataset_build_of(
         out, &(dt_dataset){.row = &zip_row, .in = in, .n_in = n, .spec = join_specs(in, n)});
 }
 
