@@ -211,13 +211,6 @@ static dt_status *first_fault(dt_status *s, dt_status *closing) {
     return s ? s : closing;
 }
 
-/* Returns the later of two errors. `s` may only say that training was stopped, which did not cause
- * the error `next`; that error is then reported instead. */
-static dt_status *last_fault(dt_status *s, dt_status *next) {
-    if (next) dt_status_free(s);
-    return next ? next : s;
-}
-
 static dt_status *run_it(run *r) {
     DT_TRY(dt_run_measure(r));
     DT_TRY(dt_hooks_open(r));
@@ -233,7 +226,8 @@ static dt_status *run_it(run *r) {
     dt_status *s = dt_hooks_begin(r);
     if (!s) s = train_from_here(r);
     dt_coordinated_close(r);
-    if (!s || is_stopped(s)) s = last_fault(s, end_training(r));
+    /* a stop is not the cause of a fault after it, which is reported in its place */
+    if (!s || is_stopped(s)) s = first_fault(end_training(r), s);
     if (!s) s = dt_run_save(r);
     return !s || is_stopped(s) ? first_fault(s, dt_hooks_end(r)) : s;
 }
