@@ -300,6 +300,7 @@ check:
 	scripts/check-format
 	shellcheck $$(scripts/shell-files)
 	$(MAKE) BUILD=$(BUILD)/werror WERROR=1 all tests
+	BUILD=$(BUILD)/werror scripts/check-links
 	scripts/check-hardening $(BUILD)/werror/dtrain $(BUILD)/werror/libdtrain.so
 
 # Sums over workers beside those of MPI: only where its compiler is here.
