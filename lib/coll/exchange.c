@@ -39,9 +39,14 @@ static dt_wire_price price_direct(const question *q, const dt_wires *w) {
     return dt_direct_cost(q->x, w);
 }
 
+/* In a twisted slice all links are parts of rings, those of short axes of several laps. */
+static bool is_twisted_whole(const question *q) {
+    return q->grid && q->x->topology->slice->twisted && dt_grid_is_whole(q->grid);
+}
+
 static dt_wire_price price_grid_all_to_all(const question *q, const dt_wires *w) {
     if (q->x->topology->slice->twisted)
-        return dt_grid_is_whole(q->grid)
+        return is_twisted_whole(q)
                    ? dt_twisted_all_to_all_cost(q->x->topology, q->grid, q->x->bytes, w)
                    : dt_direct_cost(q->x, w);
     return dt_grid_all_to_all_cost(q->grid, q->x->bytes, w);
@@ -59,7 +64,8 @@ static bool all_rings(const dt_grid *g) {
 }
 
 static double efficiency(const question *q, const dt_chip *chip) {
-    const double links = all_rings(q->grid) ? chip->ring_efficiency : chip->line_efficiency;
+    const bool rings = all_rings(q->grid) || is_twisted_whole(q);
+    const double links = rings ? chip->ring_efficiency : chip->line_efficiency;
     const double sum = q->x->collective == DT_ALL_REDUCE ? chip->sum_efficiency : 0;
     return (links > 0 ? links : 1) * (sum > 0 ? sum : 1);
 }
