@@ -19,6 +19,7 @@
  *     links     | gather 1 | gather 2 | gather 3 |
  *     kernels              | piece 1  | piece 2  | piece 3  |
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -363,6 +364,7 @@ static void run(clock *c) {
         if (c->item[i].waits == 0) wait_for_unit(c, i);
     while (run_next(c, free_at))
         ;
+    assert(c->p->n_events == c->n); /* otherwise items wait for each other */
     int last = DT_UNIT_CHIP;
     for (int unit = 0; unit < DT_UNITS; unit++) last = free_at[unit] > free_at[last] ? unit : last;
     c->p->seconds = free_at[last];
