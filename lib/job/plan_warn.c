@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Warnings about a plan, one row for each rule. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "job/partition.h"
 #include "job/plan.h"
@@ -99,6 +100,17 @@ static void warn_waiting(const dt_job_plan *p, void (*line)(void *user, const ch
     line(user, dt_str_text(&text));
 }
 
+/* The number of replicas nearest to the plan's that divides the elements of t; 1: none. */
+static int64_t dividing_replicas(const dt_job_plan *p, const dt_type *t) {
+    const int *mesh = dt_job_plan_topology(p)->mesh;
+    const int64_t elements = dt_type_elements(t),
+                  most = (int64_t)mesh[0] * mesh[1] * mesh[2] * mesh[3] / p->logical;
+    int64_t best = 1;
+    for (int64_t n = 2; n <= most; n++)
+        if (elements % n == 0 && llabs(n - p->replicas) <= llabs(best - p->replicas)) best = n;
+    return best;
+}
+
 /* Warns if over_replicas divides variables among replicas, but the sizes of some cannot be divided
  * evenly, and these are 1 % of all or more. */
 static void warn_undivided(const dt_job_plan *p, void (*line)(void *user, const char *text),
@@ -115,6 +127,9 @@ static void warn_undivided(const dt_job_plan *p, void (*line)(void *user, const 
                   p->replicas, s->undivided.n, s->whole->state[s->undivided.state].variable->path);
     dt_str_bytes(&text, (double)s->undivided.bytes);
     dt_str_puts(&text, " more than its share");
+    const int64_t other = dividing_replicas(p, &s->whole->state[s->undivided.state].variable->type);
+    if (other > 1 && other != p->replicas)
+        dt_str_printf(&text, "; %lld replicas would divide it", (long long)other);
     line(user, dt_str_text(&text));
 }
 
