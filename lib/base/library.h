@@ -8,8 +8,8 @@
 #include "base/status.h"
 
 /*
- * *out: the first library of these names (the last is NULL), or NULL where none is installed;
- * flags are dlopen's. NO_MEMORY if an installed library cannot be loaded for lack of memory: going
+ * *out: the first library of these names (the last is NULL), or NULL where none is installed; flags
+ * are dlopen's. Error NO_MEMORY if an installed library cannot be loaded for lack of memory: going
  * on without it could change the bits of results. *why (may be NULL): the loader's message about
  * the last name, lent until the next call.
  */

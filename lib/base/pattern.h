@@ -15,8 +15,8 @@
 
 typedef struct dt_pattern dt_pattern;
 
-/* Compiles an expression. RANGE, without a source location, if it is not valid or exceeds a limit.
- * The caller frees *out with dt_pattern_destroy. */
+/* Compiles an expression. Error RANGE, without a source location, if it is not valid or exceeds a
+ * limit. The caller frees *out with dt_pattern_destroy. */
 dt_status *dt_pattern_create(dt_pattern **out, const char *expression) DT_MUST_USE;
 void dt_pattern_destroy(dt_pattern *p); /* takes NULL */
 /* Whether a part of the text matches. */

@@ -75,13 +75,14 @@ dt_status *dt_fail(dt_error id, const dt_location *at, const char *format, ...) 
  * the row for all other numbers. */
 dt_status *dt_fail_errno(dt_error otherwise, const char *path) DT_MUST_USE;
 
-/* MISUSE when a public call was given NULL: "dt_strategy_run got no function"; else NULL. */
+/* Returns the error MISUSE when a public call was given NULL: "dt_strategy_run got no function";
+ * else NULL. */
 dt_status *dt_want(const void *given, const char *call, const char *what) DT_MUST_USE;
 /* Like dt_want, for a list of n texts, none of which may be NULL. An empty list may be NULL. */
 dt_status *dt_want_texts(const char *const *given, int n, const char *call,
                          const char *what) DT_MUST_USE;
-/* MISUSE for a handle that has been released, of a list or a struct of options: "dt_plan_text got a
- * job that has been released". NULL is not an error. */
+/* Returns the error MISUSE for a handle that has been released, of a list or a struct of options:
+ * "dt_plan_text got a job that has been released". NULL is not an error. */
 dt_status *dt_want_live(const void *handle, const char *call, const char *what) DT_MUST_USE;
 
 /* Adds a line of context below the error; returns s. */
