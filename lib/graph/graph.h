@@ -121,7 +121,7 @@ struct dt_variable { /* declared in dtrain.h */
 
 /* A variable without memory: steps can be traced with it, but not run. */
 dt_variable *dt_variable_declare(const char *path, const dt_type *type, bool trainable);
-/* A variable of zeros. NO_MEMORY, with its path, when memory is exhausted. */
+/* A variable of zeros. Error NO_MEMORY, with its path, when memory is exhausted. */
 dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type *type,
                              bool trainable) DT_MUST_USE;
 /* Rows [first, first + rows) of a variable, as a variable that shares its memory, so it need not be
@@ -348,7 +348,7 @@ typedef struct dt_cost {
 typedef struct dt_fold_call {
     dt_trace *trace;
     const dt_node *node; /* the node in the unfolded graph */
-    const dt_value *in;  /* its inputs in the folded graph */
+    const dt_value *in;  /* inputs of the node in the folded graph */
     int segments;        /* S, the number of segments and size of the leading dimension */
     int cut;             /* the kind of segments: a dt_cut of op.h */
 } dt_fold_call;
@@ -363,23 +363,23 @@ struct dt_hlo_value;
  * attributes, too.
  */
 typedef enum dt_role {
-    DT_ROLE_OTHER,    /* any other op; code uses its rule, cost and eval */
-    DT_ROLE_ARGUMENT, /* a value that is fed to the step (dt_index_attr) */
-    DT_ROLE_STATE,    /* a variable at the start of the step (dt_index_attr) */
-    DT_ROLE_CONSTANT, /* all elements are the same number (dt_constant_attr) */
-    DT_ROLE_COUNTER,  /* numbers that depend only on their positions; the op has no input */
-    DT_ROLE_SIZE,     /* a size of its input, whose elements it does not read (dt_axis_attr) */
-    DT_ROLE_NOTE,    /* its input, unchanged, with an annotation of its layout (dt_sharding_attr) */
-    DT_ROLE_NAME,    /* its first input with another type: element i is element i in memory */
-    DT_ROLE_REPEAT,  /* its input, repeated along more dimensions (dt_broadcast_attr) */
-    DT_ROLE_MOVE,    /* elements of its inputs, rearranged */
-    DT_ROLE_CONVERT, /* its input in another dtype, element by element (dt_convert_attr) */
-    DT_ROLE_ELEMENT, /* out[i] depends on in[*][i] only, all shapes equal */
-    DT_ROLE_REDUCE,  /* reduces dimensions, each to one value, and removes them */
-    DT_ROLE_PRODUCT, /* sums of products, for matrix units */
+    DT_ROLE_OTHER,      /* any other op; code uses its rule, cost and eval */
+    DT_ROLE_ARGUMENT,   /* a value that is fed to the step (dt_index_attr) */
+    DT_ROLE_STATE,      /* a variable at the start of the step (dt_index_attr) */
+    DT_ROLE_CONSTANT,   /* all elements are the same number (dt_constant_attr) */
+    DT_ROLE_COUNTER,    /* numbers that depend only on their positions; the op has no input */
+    DT_ROLE_SIZE,       /* a size of the op's input, whose elements are not read (dt_axis_attr) */
+    DT_ROLE_NOTE,       /* the op's input, unchanged, with its layout noted (dt_sharding_attr) */
+    DT_ROLE_NAME,       /* the op's first input with another type; its memory is unchanged */
+    DT_ROLE_REPEAT,     /* the op's input, repeated along more dimensions (dt_broadcast_attr) */
+    DT_ROLE_MOVE,       /* elements of the op's inputs, rearranged */
+    DT_ROLE_CONVERT,    /* the op's input in another dtype (dt_convert_attr) */
+    DT_ROLE_ELEMENT,    /* out[i] depends on in[*][i] only, all shapes equal */
+    DT_ROLE_REDUCE,     /* reduces dimensions, each to one value, and removes them */
+    DT_ROLE_PRODUCT,    /* sums of products, for matrix units */
     DT_ROLE_COLLECTIVE, /* combines values of replicas or devices */
-    DT_ROLE_LOOKUP,     /* rows of its first input, selected by the numbers in its second */
-    DT_ROLE_ROW_SUMS /* adds rows of its first input by the numbers in its second (dt_rows_attr) */
+    DT_ROLE_LOOKUP,     /* rows of the op's first input, selected by the numbers in its second */
+    DT_ROLE_ROW_SUMS /* sums of rows of the first input, by numbers in the second (dt_rows_attr) */
 } dt_role;
 
 /* Properties of an op that passes and back ends ask for, besides its role. */

@@ -18,7 +18,7 @@ struct dt_tensor {
     char *device;    /* full name of the device; NULL: the host's CPU:0 */
 };
 
-/* Makes a tensor with its own memory, which is not initialized. NO_MEMORY. */
+/* Makes a tensor with its own memory, which is not initialized. Error NO_MEMORY. */
 dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) DT_MUST_USE;
 /* Makes a tensor of type *type, on the host, from the elements of t that begin at one element. It
  * keeps t alive. */
@@ -27,7 +27,7 @@ dt_tensor *dt_tensor_ref(dt_tensor *t);
 /* Records the full name of the device that holds the tensor; NULL: the host's CPU:0. The name is
  * copied. */
 void dt_tensor_set_device(dt_tensor *t, const char *device);
-/* Checks a type from outside. TENSOR if its sizes are negative, too many, or overflow. */
+/* Checks a type from outside. Error TENSOR if its sizes are negative, too many, or overflow. */
 dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape) DT_MUST_USE;
 
 #endif
