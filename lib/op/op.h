@@ -94,7 +94,7 @@ typedef struct dt_convolution_attr {
     int8_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature;
     int8_t lhs_spatial[DT_MAX_SPATIAL], rhs_spatial[DT_MAX_SPATIAL], out_spatial[DT_MAX_SPATIAL];
     int32_t feature_groups, batch_groups; /* 1: no groups; at most one of the two is larger */
-    dt_window window[DT_MAX_SPATIAL];     /* their sizes are those of rhs; unused ones are zero */
+    dt_window window[DT_MAX_SPATIAL];     /* sizes are those of rhs; unused windows are zero */
 } dt_convolution_attr;
 typedef struct
     dt_reduce_window_attr { /* used by select_and_scatter, too; unused dimensions are zero */
@@ -307,8 +307,8 @@ typedef struct dt_interpretation {
 dt_status *dt_interpret(const dt_graph *g, const dt_env *env, int replicas, const int64_t *batch,
                         const dt_view *arg, dt_interpretation *out) DT_MUST_USE;
 /* dt_interpret with a graph for each replica. Shapes may differ between graphs; arguments, results,
- * variables and collectives are the same ones in the same order. REDUCE_TYPE if replicas reach
- * different collectives, or one with different shapes. */
+ * variables and collectives are the same ones in the same order. Error REDUCE_TYPE if replicas
+ * reach different collectives, or one with different shapes. */
 dt_status *dt_interpret_each(const dt_graph *const *g, const dt_env *env, int replicas,
                              const int64_t *batch, const dt_view *arg,
                              dt_interpretation *out) DT_MUST_USE;
