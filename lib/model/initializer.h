@@ -61,7 +61,8 @@ struct dt_initializer {
     const void *preset; /* numbers for `fill` that differ between rows which share it */
     bool whole;         /* fill computes all elements at once, since they depend on each other */
     bool draws;         /* fill draws random numbers; args then begin with a dt_seed_head */
-    /* MODEL_SHAPE if a variable of this type cannot be initialized; NULL: all can */
+    /* Returns the error MODEL_SHAPE if a variable of this type cannot be initialized; NULL: all
+     * can */
     dt_status *(*check)(const dt_type *type);
     /* adds entries that describe the distribution to JSON; NULL: the arguments are enough */
     void (*facts)(const void *args, const dt_draw *d, dt_json *j);

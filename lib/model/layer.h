@@ -178,18 +178,18 @@ typedef struct dt_weight_request {
     int n_inputs;
     bool fixed; /* never trained, even if the layer's `trainable` is true */
 } dt_weight_request;
-/* Adds a weight; MODEL_SIZE when it is larger than DT_MAX_WEIGHT_BYTES. */
+/* Adds a weight; error MODEL_SIZE when it is larger than DT_MAX_WEIGHT_BYTES. */
 dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) DT_MUST_USE;
 /*
  * Shares a weight of an earlier layer. Shared weights come after the layer's own. `path` is the
- * path of the weight, or of a layer or part that has no other weight. WEIGHT at the path when there
- * is no such weight.
+ * path of the weight, or of a layer or part that has no other weight. Error WEIGHT at the path when
+ * there is no such weight.
  */
 dt_status *dt_layer_borrow(dt_layer_build *b, const dt_tree *path, dt_type *type) DT_MUST_USE;
 /* Adds an output after `out`. Other layers read it through a LayerOutput. */
 void dt_layer_further(dt_layer_build *b, const char *name, const dt_type *type);
-/* MODEL_SHAPE at the layer unless `in` holds floats and has at least `rank` dimensions, including
- * B. */
+/* Returns the error MODEL_SHAPE at the layer unless `in` holds floats and has at least `rank`
+ * dimensions, including B. */
 dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank) DT_MUST_USE;
 /* Requires exactly `rank` dimensions, which `shape` names in the message. */
 dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int rank,
@@ -365,7 +365,8 @@ void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail);
 /* A term of the loss: either for each element of a weight, or a scalar for all of it. */
 typedef struct dt_regularizer {
     dt_kind kind;
-    /* MODEL_SHAPE if a weight of this type cannot be regularized; NULL: all can */
+    /* Returns the error MODEL_SHAPE if a weight of this type cannot be regularized; NULL: all
+     * can */
     dt_status *(*check)(const dt_type *type);
     /* The term of each element; NULL: `whole` yields one for the weight. */
     dt_value (*each)(const void *args, dt_value x);

@@ -184,7 +184,7 @@ typedef struct dt_metric_row {
     /* Computes results from the sums of all parts, one after the other; returns their number, at
      * most n. */
     int (*results)(const void *args, const double *sum, int n, double *out);
-    /* METRICS if the sums allow no result; NULL: they always do */
+    /* Returns the error METRICS if the sums allow no result; NULL: they always do */
     dt_status *(*fault)(const void *args, const double *sum, int n);
 } dt_metric_row;
 const dt_kind *const *dt_metrics(int *n);

@@ -104,8 +104,8 @@ typedef struct dt_remat_lists {
     bool given;
     const struct dt_tree *save, *offload;
 } dt_remat_lists;
-/* Reads a policy. policy: index in dt_rematerialize_names. UNKNOWN_NAME at an item that is not a
- * value's name. */
+/* Reads a policy. policy: index in dt_rematerialize_names. Error UNKNOWN_NAME at an item that is
+ * not a value's name. */
 dt_status *dt_rematerialize_read(const dt_remat_lists *lists, int policy,
                                  dt_rematerialize *out) DT_MUST_USE;
 
@@ -308,7 +308,7 @@ dt_value dt_model_activity(const dt_model *m, const dt_given_value *done);
 /* The name of an output among the results of traces: "prediction", or "prediction/kind" if there
  * are several; in `arena`. */
 const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i);
-/* Emits the forward pass of a model with one output; MODEL_SHAPE if it has several. */
+/* Emits the forward pass of a model with one output; error MODEL_SHAPE if it has several. */
 dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training);
 
 #endif

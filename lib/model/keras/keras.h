@@ -29,15 +29,15 @@
 #define DT_KERAS_KEY "keras_config"
 
 /* Replaces `keras_config` by the type, layers and outputs of the file that it names. Relative paths
- * begin in `directory`. Does nothing if `model` has no such key. NO_INPUT at the value if the file
- * is missing; other errors are located in the file, and all independent ones are returned. */
+ * begin in `directory`. Does nothing if `model` has no such key. Error NO_INPUT at the value if the
+ * file is missing; other errors are located in the file, and all independent ones are returned. */
 dt_status *dt_keras_import(dt_arena *arena, const char *directory, dt_tree *model) DT_MUST_USE;
 /* Replaces the model's type, layers and outputs by those of another model. */
 void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by);
 
 /* Writes a .keras archive that keras.saving.load_model reads: the model without its training, with
- * the given values of all its weights, in their order. KERAS_MODEL for each layer that Keras does
- * not have. */
+ * the given values of all its weights, in their order. Error KERAS_MODEL for each layer that Keras
+ * does not have. */
 dt_status *dt_keras_save(const dt_model *m, const dt_arrays *weights, const char *name,
                          const char *path) DT_MUST_USE;
 /* Writes only the model.weights.h5 of that archive, for Keras' load_weights. */

@@ -82,7 +82,7 @@ const dt_tree *dt_keras_layer_output(const dt_keras_layer *l, const dt_tree *nam
 /* ---- operation.c ---- */
 
 /* Sets the row and the arguments of an operation of keras.ops, and replaces its call by one with
- * tensors only. KERAS_MODEL if no layer computes the same. */
+ * tensors only. Error KERAS_MODEL if no layer computes the same. */
 dt_status *dt_keras_operation_read(dt_arena *arena, dt_keras_layer *l,
                                    const dt_tree *config) DT_MUST_USE;
 
@@ -117,9 +117,9 @@ dt_status *dt_keras_call_read(const dt_keras_model *m, int i) DT_MUST_USE;
 bool dt_keras_reads_masks(const dt_layer *row);
 /* Whether the operation computes a mask; if so, sets l->mask to its canonical text. */
 dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) DT_MUST_USE;
-/* KERAS_MODEL if one of the inputs has a mask that is lost in Keras: if layer i is an operation,
- * whose output has no mask in Keras, or if it uses masks and does not get one in Keras. given: the
- * mask is an argument of the call. */
+/* Returns the error KERAS_MODEL if one of the inputs has a mask that is lost in Keras: if layer i
+ * is an operation, whose output has no mask in Keras, or if it uses masks and does not get one in
+ * Keras. given: the mask is an argument of the call. */
 dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_tensors *from,
                               bool given) DT_MUST_USE;
 /* Sets the mask of layer i's output from the masks of its inputs, as dtrain derives it. */
@@ -135,7 +135,7 @@ dt_status *dt_keras_mask_check(const dt_keras_model *m, int i, const dt_tree *ma
 bool dt_keras_is_sequential(const dt_model_spec *m);
 /* Whether the layer is called with query, value and key, not with a list. */
 bool dt_keras_has_heads(const dt_layer *row);
-/* Prints config.json. KERAS_MODEL for each layer that Keras does not have. */
+/* Prints config.json. Error KERAS_MODEL for each layer that Keras does not have. */
 dt_status *dt_keras_config_print(dt_arena *arena, const dt_model *model, const char *name,
                                  dt_str *out) DT_MUST_USE;
 /* Lists the groups and arrays of model.weights.h5, in the arena. The arrays are lent. */

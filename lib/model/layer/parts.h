@@ -52,7 +52,7 @@ dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q,
  * input, and not wrap a layer itself. */
 dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer,
                           dt_named *out) DT_MUST_USE;
-/* Builds b->within as a part, for values of type `in`. MODEL_LAYERS: it has an activity
+/* Builds b->within as a part, for values of type `in`. Error MODEL_LAYERS: it has an activity
  * regularizer. */
 dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_layer_part *out) DT_MUST_USE;
 /* The name of the first weight of the part that is state, which the part assigns itself, such as

@@ -108,7 +108,7 @@ typedef struct dt_cell {
     dt_status *(*space)(const dt_layer_build *b, const dt_recurrent *r, int n, dt_space *out);
 } dt_cell;
 
-/* MODEL_SHAPE unless the inputs from number `first` are n states of that type. */
+/* Returns the error MODEL_SHAPE unless the inputs from number `first` are n states of that type. */
 dt_status *dt_recurrent_check_states(const dt_layer_build *b, int first, int n,
                                      const dt_type *state) DT_MUST_USE;
 dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) DT_MUST_USE;

@@ -18,7 +18,7 @@ typedef struct dt_rotation {
 
 /* Rotates x (B, T, ..., H), pair by pair of features, by angles that grow along T. H is even. */
 dt_value dt_rotate(const dt_rotation *r, dt_value x);
-/* MODEL_SHAPE at the layer when H is odd. */
+/* Returns the error MODEL_SHAPE at the layer when H is odd. */
 dt_status *dt_rotation_check(const dt_layer_build *b, const char *kind,
                              int64_t features) DT_MUST_USE;
 

@@ -23,11 +23,11 @@ typedef struct dt_space {
     int padding;
 } dt_space;
 
-/* MODEL_SHAPE at the layer unless `in` holds floats and has n spatial dimensions between B and
- * channels. */
+/* Returns the error MODEL_SHAPE at the layer unless `in` holds floats and has n spatial dimensions
+ * between B and channels. */
 dt_status *dt_wants_space(const dt_layer_build *b, const char *kind, int n) DT_MUST_USE;
-/* The n numbers of an argument. A single number applies to all; `usual` has the n defaults. RANGE
- * if the argument has another number of entries. */
+/* The n numbers of an argument. A single number applies to all; `usual` has the n defaults. Error
+ * RANGE if the argument has another number of entries. */
 dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *given, int n,
                        const int64_t *usual, int64_t *out) DT_MUST_USE;
 
@@ -38,7 +38,7 @@ dt_window dt_space_window(const dt_space *s, int i, int64_t in);
 /* Limits the windows of a pooling, which ignores padding: with padding "same", a window that covers
  * the whole input at each position gives the same result as any larger one, at lower cost. */
 void dt_space_bound(dt_space *s, const dt_type *in);
-/* Sets b->out to b->in with the number of window positions in each spatial dimension;
+/* Sets b->out to b->in with the number of window positions in each spatial dimension; error
  * MODEL_SHAPE if there is none. */
 dt_status *dt_space_places(dt_layer_build *b, const char *kind, const dt_space *s) DT_MUST_USE;
 
@@ -97,8 +97,8 @@ typedef struct dt_conv_layer {
         DT_REGULARIZER(dt_conv_layer, on, "depthwise_regularizer"),                                \
         DT_CONSTRAINT(dt_conv_layer, on, "depthwise_constraint")
 
-/* Reads the window over n dimensions from the arguments. RANGE for wrong counts, or if strides and
- * dilation_rate are both above 1. */
+/* Reads the window over n dimensions from the arguments. Error RANGE for wrong counts, or if
+ * strides and dilation_rate are both above 1. */
 dt_status *dt_conv_window(const dt_layer_build *b, const dt_conv_layer *c, int n,
                           dt_space *out) DT_MUST_USE;
 /* Computes the window from the layer's own arguments, for an input of n spatial dimensions. */
