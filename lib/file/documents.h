@@ -15,7 +15,7 @@ typedef struct dt_documents_file {
 } dt_documents_file;
 /* Whether a file has documents, by its name: .jsonl or .jsonl.gz. */
 bool dt_is_documents_file(const char *path);
-/* Appends the documents of a file. DATA_FILE, with the row's location, if a row has no text;
+/* Appends the documents of a file. Error DATA_FILE, with the row's location, if a row has no text;
  * TOO_LARGE if `out` becomes longer than DT_LARGEST_TEXT. */
 dt_status *dt_documents_read(const dt_documents_file *a, dt_str *out) DT_MUST_USE;
 

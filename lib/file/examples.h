@@ -96,17 +96,17 @@ typedef struct dt_example_reader {
     /* Reads example `row`, in file order. out[e] receives element e; NULL: not needed. NULL:
      * examples can only be read once, with `next`. */
     dt_status *(*at)(dt_examples *x, int64_t row, dt_read_buffer *buffer, void *const *out);
-    /* Reads the next example; out[e] receives element e. *more false: the end; DATA_EMPTY: the end
-     * came before any example. An error with *more true is a fault of this example alone. Called by
-     * one thread. */
+    /* Reads the next example; out[e] receives element e. *more false: the end; error DATA_EMPTY:
+     * the end came before any example. An error with *more true is a fault of this example alone.
+     * Called by one thread. */
     dt_status *(*next)(dt_examples *x, void *const *out, bool *more);
     /* whether `next` would wait for a pipe that is being written */
     bool (*waits)(const dt_examples *x);
     /* The number of bytes that `threads` threads need at the same time to decode examples as large
      * as the first one, in addition to `out`. NULL: none. */
     int64_t (*decoding)(const dt_examples *x, int threads);
-    /* `encode` appends the tokens of a text; RANGE: the vocabulary lacks a character. `decode`
-     * appends the text of a token. Both NULL: the examples are not text. */
+    /* `encode` appends the tokens of a text; error RANGE: the vocabulary lacks a character.
+     * `decode` appends the text of a token. Both NULL: the examples are not text. */
     dt_status *(*encode)(const dt_examples *x, const char *text, dt_tokens *out);
     void (*decode)(const dt_examples *x, int32_t token, bool first, dt_str *out);
     void (*close)(dt_examples *x); /* NULL: nothing to do, because everything is in the arena */

@@ -34,7 +34,7 @@ typedef struct dt_jsonl_row {
     dt_str key, text;
     const char *name; /* name of the key that is being read */
     bool omits;       /* a value is missing whose element drops such rows */
-    bool alone;       /* the key belongs to one of several columns of its element */
+    bool alone;       /* the key is one column of an element that has several columns */
     dt_str why;       /* the error in the key's value; empty: none */
     const char *at;   /* position of the error in the row */
 } dt_jsonl_row;

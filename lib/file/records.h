@@ -80,7 +80,7 @@ typedef struct dt_paths {
 
 /* Whether a path has wildcards and is not the name of a file. */
 bool dt_path_is_pattern(const char *path);
-/* Adds the files that match, sorted; NO_INPUT if there are none. A set of shards
+/* Adds the files that match, sorted; error NO_INPUT if there are none. A set of shards
  * (name-00000-of-00008) must be complete. `directory` as in dt_path_join. */
 dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pattern) DT_MUST_USE;
 /* Adds the entries of a folder, sorted by name; hidden entries (".x") are skipped. */

@@ -29,8 +29,8 @@ dt_status *dt_zip_read(dt_arena *arena, const char *path, dt_zip *out) DT_MUST_U
 /* Opens a member as if it were a file. A stored member is read once completely to verify its
  * checksum. */
 dt_status *dt_zip_open(dt_inflow **out, const char *path, const dt_zip_member *m) DT_MUST_USE;
-/* Adds all bytes of the member of that name to the text; *found: whether there is one. TOO_LARGE:
- * it has more bytes than `most`. */
+/* Adds all bytes of the member of that name to the text; *found: whether there is one. Error
+ * TOO_LARGE: it has more bytes than `most`. */
 dt_status *dt_zip_read_text(const char *path, const char *member, size_t most, dt_str *text,
                             bool *found) DT_MUST_USE;
 
@@ -49,8 +49,8 @@ typedef struct dt_archive {
     dt_archived *member; /* n elements */
 } dt_archive;
 
-/* Begins a member. The bytes that are put after this call belong to it. TOO_LARGE: the name is too
- * long. */
+/* Begins a member. The bytes that are put after this call belong to it. Error TOO_LARGE: the name
+ * is too long. */
 dt_status *dt_archive_begin(dt_archive *a, const char *name, uint32_t crc,
                             int64_t size) DT_MUST_USE;
 dt_status *dt_archive_put(dt_archive *a, const void *bytes, size_t n) DT_MUST_USE;

@@ -102,7 +102,7 @@ typedef struct dt_image_library {
     const dt_library_function *function;
     int n;
 } dt_image_library;
-/* Loads the library's functions. PLUGIN, naming the packages: it is not installed. */
+/* Loads the library's functions. Error PLUGIN, naming the packages: it is not installed. */
 dt_status *dt_image_library_open(const dt_image_library *l, const dt_image_format *f,
                                  const char *path, void *functions) DT_MUST_USE;
 

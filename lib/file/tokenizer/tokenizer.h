@@ -27,14 +27,15 @@ typedef struct dt_tokens {
 } dt_tokens;
 void dt_tokens_add(dt_tokens *out, int32_t token);
 
-/* Reads a tokenizer.json into the arena. DATA_FILE: the file is not a tokenizer, or needs something
- * that is not implemented. PLUGIN: libpcre2-8, which splits text, is not installed. */
+/* Reads a tokenizer.json into the arena. Error DATA_FILE: the file is not a tokenizer, or needs
+ * something that is not implemented. Error PLUGIN: libpcre2-8, which splits text, is not
+ * installed. */
 dt_status *dt_tokenizer_read(dt_arena *arena, const char *path,
                              const dt_tokenizer **out) DT_MUST_USE;
 /* Numbers of tokens are in [0, size). */
 int64_t dt_tokenizer_size(const dt_tokenizer *t);
 /* Appends the tokens of a text, without those of the post-processor. A byte that is not UTF-8 is
- * treated as U+FFFD. RANGE: the pattern of the file needs too many steps. Any thread may call
+ * treated as U+FFFD. Error RANGE: the pattern of the file needs too many steps. Any thread may call
  * it. */
 dt_status *dt_tokenizer_encode(const dt_tokenizer *t, const char *text, size_t n,
                                dt_tokens *out) DT_MUST_USE;

@@ -200,7 +200,7 @@ dt_read_component dt_tokenizer_read_normalizer, dt_tokenizer_read_split, dt_toke
 /* Appends the text after all steps of the normalizer. */
 dt_status *dt_normalize(const dt_normalizer *x, const char *text, size_t n,
                         dt_str *out) DT_MUST_USE;
-/* RANGE if a text of n bytes has become too long. */
+/* Returns the error RANGE if a text of n bytes has become too long. */
 dt_status *dt_normalizer_check(size_t n, const dt_str *out) DT_MUST_USE;
 /* Functions that read one kind of step: characters.c, unicode_form.c, charsmap.c. */
 typedef dt_status *dt_read_step(dt_tokenizer_reader *r, dt_json_cursor at, const char *type,
