@@ -32,8 +32,8 @@ void dt_hash_array(dt_sha256 *h, const dt_named_view *a);
 dt_hash_thread *dt_weights_hash(const dt_arrays *a, dt_arena *arena);
 /* The number of infinities and NaNs in an array. */
 int64_t dt_count_not_finite(const dt_named_view *a);
-/* Checks that the weights have the SHA-256 that the state of the checkpoint names; CHECKPOINT if
- * not. Files of weights have no such hash. */
+/* Checks that the weights have the SHA-256 that the state of the checkpoint names; error CHECKPOINT
+ * if not. Files of weights have no such hash. */
 dt_status *dt_weights_check(const dt_contents *c) DT_MUST_USE;
 
 /* A checkpoint in a run's directory. Lists begin with damaged checkpoints, whose state cannot be

@@ -50,8 +50,8 @@ dt_status *dt_safetensors_write(const char *path, const dt_arrays *a,
  * the digest, and the arrays must not change before that. *hash is NULL after an error. */
 dt_status *dt_safetensors_write_hashing(const char *path, const dt_arrays *a,
                                         dt_hash_thread **hash) DT_MUST_USE;
-/* CHECKPOINT unless the file contains what dt_safetensors_write writes for these arrays, byte for
- * byte. */
+/* Returns the error CHECKPOINT unless the file contains what dt_safetensors_write writes for these
+ * arrays, byte for byte. */
 dt_status *dt_safetensors_compare(const char *path, const dt_arrays *a) DT_MUST_USE;
 /* Writes to an open file, which stays open. */
 dt_status *dt_safetensors_put(dt_writer *w, const dt_arrays *a) DT_MUST_USE;
@@ -100,9 +100,9 @@ typedef struct dt_weights_request {
     void (*rename)(const void *user, struct dt_stored_arrays *s);
     const void *user;
 } dt_weights_request;
-/* Fills arrays by name. CHECKPOINT_MODEL for each array that is missing, extra, or of another shape
- * or dtype; then no array is changed. Counters of random numbers may be missing (they keep their
- * values), or extra. */
+/* Fills arrays by name. Error CHECKPOINT_MODEL for each array that is missing, extra, or of another
+ * shape or dtype; then no array is changed. Counters of random numbers may be missing (they keep
+ * their values), or extra. */
 dt_status *dt_weights_read(const dt_weights_request *q) DT_MUST_USE;
 
 /* ---- the run directory ---- */
@@ -199,7 +199,7 @@ typedef struct dt_saved {
      * read are those that were checked, even if the checkpoint is replaced or removed meanwhile.
      * Files are hashed again only if their stamps have changed since. */
     dt_file_stamp checked[DT_TENSOR_FILES];
-    int fd[DT_TENSOR_FILES]; /* descriptors of the files whose stamps are known */
+    int fd[DT_TENSOR_FILES]; /* file descriptors of the files in `checked` */
 } dt_saved;
 /* Reads state.json of one checkpoint directory and checks the files' checksums. No directory of
  * that name: NO_INPUT (66). */
@@ -218,9 +218,9 @@ dt_status *dt_saved_load(const dt_saved *c, const dt_arrays *model,
 /* Loads the weights only, for a caller that does not resume the run. Counters of random numbers may
  * be missing (they keep their values), or extra. */
 dt_status *dt_saved_load_weights(const dt_saved *c, const dt_arrays *model) DT_MUST_USE;
-/* CHECKPOINT unless the weights have the SHA-256 that the state names: files and their checksums
- * can be replaced together. The first function reads the weights again; the second gets their hash
- * from the caller. */
+/* Returns the error CHECKPOINT unless the weights have the SHA-256 that the state names: files and
+ * their checksums can be replaced together. The first function reads the weights again; the second
+ * gets their hash from the caller. */
 dt_status *dt_saved_check_weights(const dt_saved *c) DT_MUST_USE;
 dt_status *dt_weights_compare(const dt_saved *c, const dt_digest *found) DT_MUST_USE;
 /* Loads the requested tensors of callbacks; each must be in the checkpoint. The callbacks check

@@ -20,9 +20,9 @@
 bool dt_hdf5_is(const char *path);
 /*
  * Reads the weights into an unnamed file in memory, f->fd, closed by the caller. f->path is lent.
- * NO_INPUT: no such file; PLUGIN: libhdf5 is not installed; CHECKPOINT: the file is damaged, or is
- * more than the limits allow: four times its size and 256 MiB of memory, a second per 4 MiB and a
- * minute of processor time, no file.
+ * Error NO_INPUT: no such file; PLUGIN: libhdf5 is not installed; CHECKPOINT: the file is damaged,
+ * or is more than the limits allow: four times its size and 256 MiB of memory, a second per 4 MiB
+ * and a minute of processor time, no file.
  */
 dt_status *dt_hdf5_read(const char *path, dt_held_file *f) DT_MUST_USE;
 
@@ -41,7 +41,7 @@ typedef struct dt_hdf5_place {
 /*
  * The path of a weight in dtrain, in the arena: "lstm/lstm_cell/kernel". key[n - 1] is the array's;
  * count: number of arrays in the same group. *out NULL: the array is not a weight, but for example
- * a state of the optimizer. CHECKPOINT: a layer whose weights are not known.
+ * a state of the optimizer. Error CHECKPOINT: a layer whose weights are not known.
  */
 dt_status *dt_hdf5_name(const dt_hdf5_place *at, int count, dt_arena *arena,
                         const char **out) DT_MUST_USE;
@@ -65,7 +65,7 @@ typedef struct dt_hdf5_sink {
     dt_status *(*put)(void *user, const void *bytes, size_t n);
     void *user;
 } dt_hdf5_sink;
-/* Writes n items with different paths, in any order. Equal items yield equal bytes.
+/* Writes n items with different paths, in any order. Equal items yield equal bytes. Error
  * CHECKPOINT_MODEL: an array does not hold floats. */
 dt_status *dt_hdf5_write(const dt_hdf5_item *item, int n, const dt_hdf5_sink *to) DT_MUST_USE;
 

@@ -6,7 +6,7 @@
 #include "base/file.h"
 
 /* Takes the lock dir/.lock, and writes the holder into the file. The lock is held until the writer
- * is abandoned. IN_USE, naming the holder. */
+ * is abandoned. Error IN_USE, naming the holder. */
 dt_status *dt_lock_take(dt_writer *lock, const char *dir) DT_MUST_USE;
 /* The IN_USE error for the text of a lock file; NULL: the text does not name a process that could
  * hold the lock. */

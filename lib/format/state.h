@@ -35,11 +35,11 @@ typedef struct dt_state_read {
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];
 } dt_state_read;
-/* Reads r->path/state.json, at most 64 MiB. The directory and the file must not be links. NO_INPUT:
- * there is no such directory. */
+/* Reads r->path/state.json, at most 64 MiB. The directory and the file must not be links. Error
+ * NO_INPUT: there is no such directory. */
 dt_status *dt_state_load(dt_state_read *r) DT_MUST_USE;
 
-/* Checks that the path is a regular file and not a link; CHECKPOINT if not. */
+/* Checks that the path is a regular file and not a link; error CHECKPOINT if not. */
 dt_status *dt_check_plain(const char *path) DT_MUST_USE;
 
 /* Whether an error means that this checkpoint is damaged or missing, so that an older one should be

@@ -27,8 +27,8 @@ struct dt_stored_arrays {
     dt_status *(*read)(const dt_stored_arrays *s, const dt_stored_array *a, void *data);
 };
 
-/* Opens a file and checks its directory: all data that it describes must be in the file. NO_INPUT,
- * CHECKPOINT. */
+/* Opens a file and checks its directory: all data that it describes must be in the file. Error
+ * NO_INPUT, CHECKPOINT. */
 dt_status *dt_stored_open(dt_stored_arrays *s, const char *path) DT_MUST_USE;
 /* dt_stored_open for an open file of a checkpoint. */
 dt_status *dt_stored_open_held(dt_stored_arrays *s, const dt_held_file *f) DT_MUST_USE;
