@@ -109,9 +109,9 @@ typedef struct dt_chip {
     int wrap;
     /* With 2 axes: all slices, such as "1x1 2x2"; with 3: those smaller than a cube. */
     const char *shapes;
-    int cubes;        /* with 3 axes: the largest number of cubes in a box */
-    int job_cubes;    /* the largest number of cubes in a job on one slice; 0: that of a box */
-    bool twists;      /* Cloud TPU twists every box that can be twisted unless asked not to */
+    int cubes;     /* with 3 axes: number of cubes, blocks of 4 x 4 x 4 chips, in the largest box */
+    int job_cubes; /* the largest number of cubes in a job on one slice; 0: that of a box */
+    bool twists;   /* Cloud TPU twists every box that can be twisted unless asked not to */
     bool any_order;   /* the sides of a box may be in any order; false: they must be ascending */
     bool long_twists; /* boxes of k x 2k x 4k and longer can be twisted, too */
     int host[3];      /* chips of a host along x, y and z, if the slice has several hosts */
@@ -176,7 +176,7 @@ struct dt_topology {
 };
 
 dt_topology *dt_topology_ref(const dt_topology *t);
-/* TOPOLOGY if t is NULL. */
+/* Returns the error TOPOLOGY if t is NULL. */
 dt_status *dt_topology_given(const dt_topology *t) DT_MUST_USE;
 /* The number of positions in a mesh with these sizes, each at least 1; 0: there are too many. */
 int dt_topology_places(const int64_t mesh[4]);
@@ -338,7 +338,7 @@ dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown
 dt_resolver *dt_resolver_ref(dt_resolver *r);
 /* The topology of a resolver's slice, lent; NULL: it has no slice, or r is NULL. */
 const dt_topology *dt_resolver_slice(const dt_resolver *r);
-/* Sets the number of devices that each chip of the resolver's slice shows. RANGE: it is not
+/* Sets the number of devices that each chip of the resolver's slice shows. Error RANGE: it is not
  * possible. Must precede the first use of the topology. */
 dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_location *at) DT_MUST_USE;
 /* A resolver for virtual workers of this process, without a slice. This process is task 0, the
