@@ -55,10 +55,11 @@ struct dt_tree {
  *         dt_status_append(&faults, dt_fields_read(arena, fields, tree, NULL, NULL, &job));
  *     return faults; */
 dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
-/* dt_tree_parse for a part of a job that a program passes as text. MISUSE: the text is NULL. */
+/* dt_tree_parse for a part of a job that a program passes as text. Error MISUSE: the text is
+ * NULL. */
 dt_status *dt_fragment_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
 /* Reads a file ("-": standard input) and parses it. The root must be a mapping. The dt_source is in
- * the arena. NO_INPUT: the file does not exist. */
+ * the arena. Error NO_INPUT: the file does not exist. */
 dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **source,
                         dt_tree **out) DT_MUST_USE;
 /* The value of a key, or NULL (also if t is NULL or not a map). */
@@ -273,9 +274,9 @@ dt_field dt_field_moved(const dt_field *f, size_t base);
 /* Fills `out` with defaults and then from a map. If t is NULL or null, there are only defaults, and
  * required fields are reported at `at`. `what` is the name of the mapping in messages ("model",
  * "Dense"); NULL: it is the whole job. Arrays and strings are put into the arena. All errors are
- * returned: UNKNOWN_KEY, placed at the key; MISSING_KEY, placed at the mapping, unless an unknown
- * key is near to the missing one; WRONG_TYPE, RANGE, AMBIGUOUS and UNKNOWN_NAME, placed at the
- * value. */
+ * returned: UNKNOWN_KEY, placed at the key; MISSING_KEY, placed at the mapping, unless an
+ * unknown key is near to the missing one; WRONG_TYPE, RANGE, AMBIGUOUS and UNKNOWN_NAME, placed at
+ * the value. */
 dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t,
                           const dt_location *at, const char *what, void *out) DT_MUST_USE;
 
