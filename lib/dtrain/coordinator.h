@@ -96,7 +96,8 @@ typedef struct dt_remote dt_remote; /* RemoteValue: what a scheduled function re
 DT_API dt_status *dt_coordinator_create(dt_coordinator **out, dt_strategy *strategy) DT_CHECKED;
 /* Ends the workers. Functions that have not finished are cancelled. */
 DT_API void dt_coordinator_unref(dt_coordinator *c);
-DT_API const dt_strategy *dt_coordinator_strategy(const dt_coordinator *c); /* its strategy, lent */
+/* The strategy of the coordinator, lent. */
+DT_API const dt_strategy *dt_coordinator_strategy(const dt_coordinator *c);
 
 /* create_per_worker_dataset: each worker calls fn, which creates the worker's data set; the context
  * has the worker's number and the number of workers. A function that is scheduled with it gets its

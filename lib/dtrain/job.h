@@ -338,8 +338,8 @@ typedef struct dt_run_options {
     dt_threshold_score threshold_for; /* evaluate: what the best threshold maximizes */
 } dt_run_options;
 
-/* Trains the job. options NULL: all fields 0. TEMPFAIL (75): stopped after saving, or before the
- * first step. */
+/* Trains the job. options NULL: all fields 0. Error TEMPFAIL (75): stopped after saving, or before
+ * the first step. */
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) DT_CHECKED;
 /* Computes a checkpoint's exact metrics over a split ("validation", "test", "train"), reported as
  * an event. checkpoint NULL: the newest in output.dir. */
@@ -454,7 +454,7 @@ typedef struct dt_generation {
 } dt_generation;
 /*
  * Continues a text with a language model of data of format text. The data set is opened, since it
- * has the tokens. RANGE: the prompt has no tokens, or characters that the vocabulary lacks;
+ * has the tokens. Error RANGE: the prompt has no tokens, or characters that the vocabulary lacks;
  * FIT_KEYS: data or model are not those of a language model. *out may be NULL. If positions of the
  * model depend on each other in other ways than by causal attention, no cache is kept, and a
  * warning event says so.
@@ -483,8 +483,8 @@ typedef struct dt_row_writer_options {
      * this is given */
     double classes_above;
 } dt_row_writer_options;
-/* ROW_FORMAT: an unknown format, or (from later calls) one that cannot be written there: NPY needs
- * a known number of rows for standard output, NPZ cannot go there at all. */
+/* Error ROW_FORMAT: an unknown format, or (from later calls) one that cannot be written there: NPY
+ * needs a known number of rows for standard output, NPZ cannot go there at all. */
 DT_API dt_status *dt_row_writer_open(dt_row_writer **out,
                                      const dt_row_writer_options *options) DT_CHECKED;
 DT_API dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer) DT_CHECKED;

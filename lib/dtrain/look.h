@@ -95,9 +95,9 @@ typedef struct dt_plan_request {
  * GPU, and its memory and number of kernels are reported, as text or JSON. *fits is whether every
  * program of the first job fits the devices' memory; fits may be NULL. The caller frees *text. If a
  * job other than the first cannot be planned, it is left out: *text is set, and the job's error is
- * returned. Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price that is not GENERATION=DOLLARS;
- * USAGE for a run without a slice, and for tokens if no input of the job holds integers; with a
- * compiler also PLUGIN, COMPILER and NO_STABLEHLO. */
+ * returned. Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price that is not
+ * GENERATION=DOLLARS; USAGE for a run without a slice, and for tokens if no input of the job holds
+ * integers; with a compiler also PLUGIN, COMPILER and NO_STABLEHLO. */
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;
 
 typedef struct dt_search_request {
@@ -182,9 +182,9 @@ DT_API dt_status *dt_checkpoint_verify(const char *path, bool json, char **text)
 /* Repeats at least the last `steps` steps that led to the job's newest checkpoint, in a temporary
  * directory, and compares weights, optimizer state and the state of callbacks. It starts from the
  * newest checkpoint that is at least `steps` older, or from the beginning of training. The strategy
- * and the number of threads may differ from the original run. CHECKPOINTS_DIFFER: at least one bit
- * differs; *text is then the table of dt_checkpoint_diff. The job cannot be used afterwards, except
- * to release it. */
+ * and the number of threads may differ from the original run. Error CHECKPOINTS_DIFFER: at least
+ * one bit differs; *text is then the table of dt_checkpoint_diff. The job cannot be used
+ * afterwards, except to release it. */
 DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_run_options *options,
                                 char **text) DT_CHECKED;
 /* The largest absolute and relative difference of each tensor. *differ is whether any bits differ
@@ -266,7 +266,7 @@ typedef struct dt_draft_request {
 } dt_draft_request;
 /* Writes a job that trains on the data: types, columns left out, categories, normalization, missing
  * values, a seeded split, a model of fitting size, early stopping. Comments in the job give the
- * reasons. The caller frees *text. USAGE: no such column; DATA_FILE: the target cannot be
+ * reasons. The caller frees *text. Error USAGE: no such column; DATA_FILE: the target cannot be
  * predicted, or has missing values. Other errors are those of dt_data_inspect. */
 DT_API dt_status *dt_job_draft(const dt_draft_request *request, char **text) DT_CHECKED;
 

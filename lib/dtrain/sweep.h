@@ -38,9 +38,10 @@ typedef struct dt_sweep_options {
 } dt_sweep_options;
 
 /* Reads the ranges, opens the job with the first valid settings, and locks the folder output.dir.
- * Trials that are finished there are not repeated. Errors: BAD_OVERRIDE for a range; USAGE for
- * options that do not match; EXPECT_METRIC for a metric that the job does not report; OTHER_SWEEP
- * if the folder has a sweep with other settings; IN_USE; those of the job if no trial is valid. */
+ * Trials that are finished there are not repeated. Errors: BAD_OVERRIDE for a range; USAGE
+ * for options that do not match; EXPECT_METRIC for a metric that the job does not report;
+ * OTHER_SWEEP if the folder has a sweep with other settings; IN_USE; those of the job if no trial
+ * is valid. */
 DT_API dt_status *dt_sweep_open(dt_sweep **out, const dt_sweep_options *options) DT_CHECKED;
 DT_API void dt_sweep_unref(dt_sweep *s);
 
