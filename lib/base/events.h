@@ -15,19 +15,19 @@
 typedef struct dt_event_line {
     dt_event event; /* first: members of a dt_event have the same offsets in a dt_event_line */
     /* all other members are for record.jsonl, except `exit`, the program's exit code */
-    double t;         /* all lines: seconds since the attempt began */
+    double t;         /* in all lines: seconds since the attempt began */
     const char *time; /* start, end: UTC, "2026-11-22T11:03:10Z" */
     /* start: the version of the line format, and dtrain's; the job's text and the path of its
      * file */
     int v;
     const char *dtrain, *job_text, *config;
-    const char *strategy, *kernels; /* start lines */
-    int hosts;                      /* start lines */
-    int64_t generation;             /* start lines: see dt_state_file */
+    const char *strategy, *kernels; /* in start lines */
+    int hosts;                      /* in start lines */
+    int64_t generation;             /* in start lines, that of the run: see dt_state_file */
     /* steps: the number of steps, their mean, smallest and largest loss, and their time */
     int64_t n;
     double loss, loss_min, loss_max, learning_rate, seconds;
-    int exit;          /* end lines */
+    int exit;          /* in end lines */
     const char *error; /* end, and data whose hash could not be computed: the error; NULL: none */
     bool finished, stopped_early; /* end lines */
     /* epoch, end: the most memory of the process, and of a device that has memory of its own and
