@@ -536,8 +536,8 @@ void dt_trace_set_rows(dt_trace *t, int64_t rows);
  */
 typedef struct dt_each {
     int replica;     /* the replica that is being traced */
-    int collectives; /* number of collectives in that trace so far */
-    int gathers;     /* number of gathers in that trace so far */
+    int collectives; /* number of collectives that this replica has had so far */
+    int gathers;     /* number of gathers that this replica has had so far */
     int n, cap;      /* n: the largest number of gathers in a trace; cap: capacity of `size` */
     int64_t *size;   /* [n][replicas]: size along the axis of each gather; -1: not known yet */
     bool learnt;     /* whether a size has changed */
