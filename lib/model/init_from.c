@@ -97,7 +97,7 @@ static void freeze_with_owner(const char *const *name, const dt_named *named, in
 dt_status *dt_init_from_freeze(const dt_init_from *from, const char *const *name,
                                const dt_named *named, int n) {
     dt_status *faults = NULL;
-    /* check_number reports it. */
+    /* Too many expressions are reported by check_number. */
     if (from->freeze && from->freeze->n > MOST_EXPRESSIONS) return NULL;
     for (int i = 0; from->freeze && i < from->freeze->n; i++)
         if (from->freeze->item[i]->kind == DT_TREE_SCALAR)

@@ -80,9 +80,9 @@ typedef struct step {
     dt_value before;  /* int64: number of steps done */
     dt_value done;    /* int64: number of updates done */
     dt_value t;       /* int64: number of updates done, including this one */
-    dt_value updates; /* bool: whether this step updates; no trace: every step does */
-    dt_value rate;    /* float32: the learning rate; no trace: it is constant */
-    dt_value finite;  /* a bool: all gradients are finite; no trace: not checked */
+    dt_value updates; /* bool: whether this step updates; not set: every step does */
+    dt_value rate;    /* float32: the learning rate; not set: it is constant */
+    dt_value finite;  /* bool: whether all gradients are finite; not set: not checked */
 } step;
 
 static dt_value int64(dt_trace *t, int64_t value) { return dt_scalar(t, DT_INT64, (double)value); }

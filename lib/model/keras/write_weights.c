@@ -74,8 +74,8 @@ static void reach(int *depth, int at_least) {
     if (*depth < at_least) *depth = at_least;
 }
 
-/* Counts the operations that compute the mask of layer i, which is used: they add to the depth of
- * the layers from which they compute it. */
+/* Raises the depths of the layers that the mask of layer i is computed from, by the number of
+ * operations in between. The mask is used. */
 static void reach_mask(const dt_model_spec *m, int i, place *all) {
     const dt_layer_spec *l = &m->layer[i];
     const int depth = all[i].mask_depth;

@@ -24,7 +24,7 @@
 
 typedef struct dt_heads {
     int64_t query_heads, key_heads, key_dim, value_dim;
-    dt_ints output; /* dimensions of the output for one step; empty: D */
+    dt_ints output; /* dimensions of the output for one step; empty: the last one of the query */
     /* rate at which attention weights are set to 0 in training; with drops_taken, the means of
      * values instead */
     double dropout;
