@@ -20,9 +20,9 @@
 bool dt_hdf5_is(const char *path);
 /*
  * Reads the weights into an unnamed file in memory, f->fd, closed by the caller. f->path is lent.
- * Error NO_INPUT: no such file; PLUGIN: libhdf5 is not installed; CHECKPOINT: the file is damaged,
- * or is more than the limits allow: four times its size and 256 MiB of memory, a second per 4 MiB
- * and a minute of processor time, no file.
+ * Errors: NO_INPUT if there is no such file; PLUGIN if libhdf5 is not installed; CHECKPOINT if the
+ * file is damaged, or if reading it exceeds a limit. Limits: memory of four times the file's size
+ * and 256 MiB; processor time of a minute and a second per 4 MiB; no other file may be opened.
  */
 dt_status *dt_hdf5_read(const char *path, dt_held_file *f) DT_MUST_USE;
 
