@@ -18,7 +18,7 @@
 typedef struct dt_arena dt_arena;
 
 dt_arena *dt_arena_create(void);
-void dt_arena_destroy(dt_arena *a); /* takes NULL */
+void dt_arena_destroy(dt_arena *a); /* a may be NULL */
 /* An arena that is destroyed at the end of its block: `dt_local_arena arena =
  * dt_arena_create();`. */
 #define dt_local_arena __attribute__((cleanup(dt_arena_destroy_local))) dt_arena *
