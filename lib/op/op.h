@@ -179,7 +179,7 @@ typedef struct dt_gelu_attr {
  * value. With `opposite`, the gradient of a divided value (OTHER) is whole, and that of a whole
  * value (REPLICATED) is divided into `parts`. */
 typedef struct dt_sharding_attr {
-    int32_t kind; /* dt_sharding_kind */
+    int32_t kind; /* a dt_sharding_kind */
     int32_t rank; /* for OTHER, or with `opposite`: the number of entries in `parts` */
     int64_t parts[DT_MAX_RANK];
     int64_t device;
