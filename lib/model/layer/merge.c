@@ -96,8 +96,8 @@ static dt_value multiply(const dt_layer_call *c) {
     return all ? dt_select(dt_mask_along(dt_masks_joined(c), y), y, dt_like(y, 0)) : y;
 }
 
-/* The maximum or minimum of all inputs. seen: where at least one operand of y has its mask set; no
- * value: everywhere, or unknown. */
+/* The maximum or minimum of all inputs. seen: the mask of y so far, set where the mask of at least
+ * one of its inputs is set; without a value: y has no mask. */
 static dt_value extreme(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value)) {
     dt_value y = stretch(c->xs[0], c->out), seen = c->masks[0];
     for (int k = 1; k < c->n_in; k++) {
