@@ -25,7 +25,7 @@ dt_status *dt_inflow_open_member(dt_inflow **out, const char *path,
 /* Opens standard input, which may be a pipe. Its size counts as unlimited. It can be read by offset
  * only if it is a file. */
 dt_status *dt_inflow_stdin(dt_inflow **out) DT_MUST_USE;
-void dt_inflow_close(dt_inflow *f); /* takes NULL */
+void dt_inflow_close(dt_inflow *f); /* f may be NULL */
 /* Reads up to n bytes. *got is less than n only at the end, where checksums have been verified. */
 dt_status *dt_inflow_read(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
 /* Like dt_inflow_read, but returns as soon as any bytes are available; *got 0: the end. */
