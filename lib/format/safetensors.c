@@ -158,7 +158,7 @@ dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_
 typedef struct comparing {
     int fd;
     const char *path;
-    char *buffer; /* block elements */
+    char *buffer; /* `block` bytes */
     int64_t at;
 } comparing;
 
