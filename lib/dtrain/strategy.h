@@ -104,7 +104,7 @@ DT_API dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend,
 
 DT_API void dt_strategy_unref(dt_strategy *s);
 DT_API const char *dt_strategy_type(const dt_strategy *s); /* kind: "mirrored", "tpu", ... */
-DT_API int dt_strategy_replicas(const dt_strategy *s);     /* num_replicas_in_sync */
+DT_API int dt_strategy_replicas(const dt_strategy *s);     /* TensorFlow's num_replicas_in_sync */
 /* the device of a replica, as in worker_devices; lent; NULL: no such replica, or the default
  * strategy */
 DT_API const char *dt_strategy_device(const dt_strategy *s, int replica);

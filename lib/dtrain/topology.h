@@ -38,8 +38,8 @@ DT_API void dt_topology_unref(dt_topology *t);
 /* The topology as TopologyProto bytes (those it was parsed from, if any); lent. */
 DT_API const void *dt_topology_serialized(const dt_topology *t, size_t *size);
 DT_API void dt_topology_mesh_shape(const dt_topology *t, int shape[4]); /* all 0 for NULL */
-DT_API int dt_topology_tasks(const dt_topology *t);                     /* num_tasks */
-DT_API int dt_topology_tpus_per_task(const dt_topology *t);             /* num_tpus_per_task */
+DT_API int dt_topology_tasks(const dt_topology *t);                     /* TensorFlow's num_tasks */
+DT_API int dt_topology_tpus_per_task(const dt_topology *t); /* TensorFlow's num_tpus_per_task */
 /* The i-th position of the mesh, in row-major order, that has no device; false: fewer positions are
  * without a device. */
 DT_API bool dt_topology_missing_device(const dt_topology *t, int i, int coordinates[4]);
@@ -88,8 +88,9 @@ DT_API dt_status *dt_device_assignment_create(dt_device_assignment **out,
                                               int rank) DT_CHECKED;
 DT_API void dt_device_assignment_unref(dt_device_assignment *a);
 DT_API const dt_topology *dt_device_assignment_topology(const dt_device_assignment *a); /* lent */
-DT_API int dt_device_assignment_replicas(const dt_device_assignment *a); /* num_replicas */
-/* num_cores_per_replica */
+DT_API int
+dt_device_assignment_replicas(const dt_device_assignment *a); /* TensorFlow's num_replicas */
+/* TensorFlow's num_cores_per_replica */
 DT_API int dt_device_assignment_logical_devices(const dt_device_assignment *a);
 /* The coordinates of a replica's logical device, or its number within its task. IndexError: no such
  * replica or logical device. */
