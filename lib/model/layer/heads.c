@@ -179,13 +179,13 @@ static dt_value allowed_by_input(dt_value mask, const dt_type *bools) {
     return dt_broadcast_in_dim(dt_broadcast_to(mask, &one), bools, (int8_t[]){0, 2, 3});
 }
 
-/* Whether steps `asks` and `asked` are in the same chunk. */
+/* Whether step `asks` of the query and step `asked` of the key are in the same chunk. */
 static dt_value is_near(const dt_heads *h, dt_value asks, dt_value asked) {
     const dt_value size = dt_like(asks, (double)h->chunk);
     return dt_compare(dt_divide(asks, size), dt_divide(asked, size), DT_EQ);
 }
 
-/* The keys that the order of steps allows, by causal attention, by a window and by chunks. */
+/* The keys that the order of steps allows: causal attention, a window and chunks exclude others. */
 static dt_value allowed_by_order(const dt_heads *h, dt_trace *t, const dt_type *bools) {
     dt_type one = dt_type_of(DT_INT32, 2, bools->dim + 2); /* shape (T, S) */
     dt_value asks = dt_iota(t, &one, 0), asked = dt_iota(t, &one, 1), may = {0};
@@ -333,7 +333,7 @@ static dt_value take_masked(const dt_layer_call *c, const dt_value *qkv, const d
     return take_shares(c, shares, qkv[2], drops ? weight : NULL);
 }
 
-/* (B, T, N, H) as (B, chunks, steps of a chunk, N, H) */
+/* Reshapes x (B, T, N, H) to (B, chunks, steps of a chunk, N, H). */
 static dt_value in_chunks(const dt_heads *h, dt_value x) {
     const dt_type t = dt_type_of_value(x);
     if (t.rank != 4) return x; /* the trace has failed */
@@ -358,7 +358,8 @@ static dt_value turn(const dt_heads *h, dt_value x) {
     return h->rotation ? dt_rotate(h->rotation, x) : x;
 }
 
-/* Of queries, keys and values; `weight` is the projection of heads to a step. */
+/* Attention of queries, keys and values. `weight` begins with the kernel that projects the heads'
+ * outputs to the features of a step. */
 static dt_value take_values_of(const dt_layer_call *c, const dt_value *qkv,
                                const dt_value *weight) {
     const dt_heads *h = c->made;

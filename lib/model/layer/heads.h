@@ -34,11 +34,11 @@ typedef struct dt_heads {
     /* a mask excludes steps as keys, but not as queries */
     bool masks_keys_alone;
     bool takes_mask, returns_scores;
-    /* a projection of keys has no bias, as in Whisper: attention does not depend on one */
+    /* The projection of keys has no bias, as in Whisper: it would not change attention. */
     bool no_key_bias;
     /* Queries attend only to keys at a smaller distance; 0: no limit. */
     int64_t window;
-    /* 0: none; steps attend within their own chunk of so many */
+    /* Number of steps in a chunk: each step attends to its own chunk only; 0: no chunks. */
     int64_t chunk;
     const dt_rotation *rotation; /* rotation of queries and keys; NULL: none */
     dt_noise noise;
@@ -49,8 +49,8 @@ typedef struct dt_heads {
 dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) DT_MUST_USE;
 /* Computes y, the output of the layer. */
 dt_value dt_heads_call(const dt_layer_call *c);
-/* y of queries, keys and values that a layer of one input makes by itself; its `made` begins with
- * dt_heads. `weight`: the kernel of attention_output, and what follows it. */
+/* Attention for a layer that computes queries, keys and values from its only input; the layer's
+ * `made` begins with a dt_heads. `weight`: the weights from the kernel of attention_output on. */
 dt_value dt_heads_attend(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight);
 
 /* KerasHub's attention of decoders: a part of TransformerDecoder. */

@@ -170,12 +170,13 @@ static dt_value gates_of(const struct mixture *m, dt_value p, dt_value chosen) {
     return dt_multiply(gates, dt_like(gates, m->routed_scaling_factor));
 }
 
-/* Each expert's score (B, T, E). */
+/* The score of each expert for each step, (B, T, E). */
 static dt_value scores_of(const struct mixture *m, dt_value logits) {
     return m->scoring_func == SIGMOID ? dt_logistic(logits) : dt_softmax(logits);
 }
 
-/* Scores as shares of a step: those of sigmoid are divided by their sum. */
+/* Scores as shares that add up to 1 for each step: scores from a sigmoid are divided by their
+ * sum. */
 static dt_value shares_of(const struct mixture *m, dt_value p) {
     const dt_type type = dt_type_of_value(p);
     if (m->scoring_func == SOFTMAX) return p;

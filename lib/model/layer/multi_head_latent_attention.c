@@ -110,7 +110,8 @@ static dt_value norm(const dt_layer_call *c, dt_value x, dt_value scale) {
                        dt_broadcast_in_dim(scale, &type, (int8_t[]){2}));
 }
 
-/* x (B, T, n) times a kernel (n, heads, size), named as policies of rematerialization know it */
+/* x (B, T, n) times a kernel (n, heads, size). The product gets the name by which policies of
+ * rematerialization know it. */
 static dt_value by_heads(const dt_layer_call *c, const char *name, dt_value x, dt_value kernel) {
     static const dt_dot_attr last = {.n_contract = 1, .lhs_contract = {2}, .rhs_contract = {0}};
     return dt_layer_value(c, dt_arena_printf(dt_trace_arena(c->trace), "%s/%s", c->name, name),
@@ -121,7 +122,7 @@ static dt_value part(dt_value x, int64_t from, int64_t n) {
     return dt_slice_axis(x, dt_type_of_value(x).rank - 1, from, n, 1);
 }
 
-/* (B, T, N, H), of which the last qk_rope_head_dim features are rotated. */
+/* Queries of N heads, (B, T, N, H). The last qk_rope_head_dim of the H features are rotated. */
 static dt_value query_of(const dt_layer_call *c, const dt_value **weight) {
     const struct latent *l = c->args;
     dt_value x = c->x;
@@ -135,7 +136,7 @@ static dt_value query_of(const dt_layer_call *c, const dt_value **weight) {
         (dt_value[]){part(x, 0, flat), dt_rotate(&l->rope, part(x, flat, turned))}, 2, 3);
 }
 
-/* Keys of all heads: their own features, and the rotated ones that they share. */
+/* Keys of all heads: features of each head, then rotated features, which all heads share. */
 static dt_value key_of(const dt_layer_call *c, dt_value latent, dt_value shared, dt_value kernel) {
     const struct latent *l = c->args;
     dt_type type = dt_type_of_value(shared);
