@@ -81,8 +81,8 @@ static bool find_interface(dt_address *a, bool *loopback) {
     return found != NULL;
 }
 
-/* Looks up the host by name. *best: the first IPv4 address, or else the first one. The caller
- * frees *all. */
+/* Looks up the host by name. Sets *best to the first IPv4 address, or else to the first address.
+ * The caller frees *all. */
 static dt_status *look_up(const dt_address *a, struct addrinfo **all,
                           const struct addrinfo **best) {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
@@ -108,8 +108,8 @@ dt_status *dt_address_resolve(dt_address *a, bool here, bool *loopback) {
     return NULL;
 }
 
-/* Connects a datagram socket, which sends nothing: the kernel then reports the local address
- * that packets to the other end would come from. */
+/* Finds the local address by connecting a datagram socket, which sends nothing: the kernel then
+ * reports the address from which packets to the other end would come. */
 dt_status *dt_address_toward(const dt_address *to, char *host) {
     struct addrinfo *all = NULL;
     const struct addrinfo *best = NULL;

@@ -10,24 +10,24 @@
 
 enum { DT_ADDRESS_MOST = 300 };
 typedef struct dt_address {
-    char host[DT_ADDRESS_MOST]; /* without brackets; "*": all interfaces of this machine */
-    int port;                   /* 0: any free port */
+    char host[DT_ADDRESS_MOST]; /* host without brackets; "*": all interfaces of this machine */
+    int port;                   /* port number; 0: any free port */
 } dt_address;
 
-/* Fails with MESSAGES if the text is not an address. */
+/* Reads an address. MESSAGES: the text is not an address. */
 dt_status *dt_address_read(dt_address *out, const char *text) DT_MUST_USE;
 /* Replaces the host by a numeric address. A host name becomes its IPv4 address if it has one. If
- * here is set, the host may be an interface of this machine; it becomes the interface's first
- * address that is not link-local. *loopback: only this machine can reach the address. Fails with
- * MESSAGES if the name is unknown. */
+ * `here` is set, the host may be an interface of this machine; it becomes the interface's first
+ * address that is not link-local. Sets *loopback to whether only this machine can reach the
+ * address. Fails with MESSAGES if the name is unknown. */
 dt_status *dt_address_resolve(dt_address *a, bool here, bool *loopback) DT_MUST_USE;
-/* Writes the numeric address of this machine that other machine `to` would see to
+/* Writes the numeric address of this machine that the other machine `to` would see to
  * host[DT_ADDRESS_MOST]. Sends nothing. Fails with MESSAGES if there is no route. */
 dt_status *dt_address_toward(const dt_address *to, char *host) DT_MUST_USE;
-/* Writes the address in ZeroMQ's form, "tcp://[::1]:2222". text: DT_ENDPOINT_MOST bytes. */
+/* Writes the address in ZeroMQ's form, "tcp://[::1]:2222", to text[DT_ENDPOINT_MOST]. */
 enum { DT_ENDPOINT_MOST = DT_ADDRESS_MOST + 20 };
 void dt_address_endpoint(const dt_address *a, char *text);
-/* Writes "HOST:PORT", with brackets around an IPv6 address. text: DT_ENDPOINT_MOST bytes. */
+/* Writes "HOST:PORT" to text[DT_ENDPOINT_MOST], with brackets around an IPv6 address. */
 void dt_address_text(const dt_address *a, char *text);
 
 #endif

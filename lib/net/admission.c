@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* Limits on strangers, the connections that have not yet proved to be peers: 1 / SHARE of the
- * process's descriptors, but at least LEAST and at most MOST. QUEUE: the longest listen queue. */
+ * process's descriptors, but at least LEAST and at most MOST. QUEUE is the longest listen queue. */
 enum { MOST = 512, LEAST = 16, SHARE = 2, QUEUE = 100 };
 
 static int most_strangers(void) {
@@ -25,7 +25,8 @@ static int most_strangers(void) {
 static void keep_descriptors(dt_admission *d) {
     while (d->reserved < DT_ADMISSION_RESERVE) {
         const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        if (fd < 0) return; /* too many open files: the next open reports the error */
+        /* too many files are open; the next function that opens one reports that */
+        if (fd < 0) return;
         d->reserve[d->reserved++] = fd;
     }
 }
@@ -45,8 +46,8 @@ void dt_admission_release(dt_admission *d) {
     d->fd = -1;
 }
 
-/* Makes the kernel drop, or pass again, all packets to the listening socket. False: the kernel
- * does not support such filters. Connections are then limited only by the handshake timeout. */
+/* Makes the kernel drop all packets to the listening socket, or pass them again. Returns false if
+ * the kernel does not support such filters; then only the handshake timeout limits connections. */
 static bool set_filter(int fd, bool drops) {
     struct sock_filter nothing = {.code = BPF_RET | BPF_K, .k = 0};
     const struct sock_fprog program = {.len = 1, .filter = &nothing};

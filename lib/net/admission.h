@@ -16,11 +16,10 @@ enum { DT_ADMISSION_RESERVE = 16, DT_ADMISSION_HANDSHAKE_MS = 2000 };
 
 typedef struct dt_admission {
     int fd;          /* ZeroMQ's listening socket; -1: not known yet */
-    bool is_shut;    /* the socket takes no connections now */
-    bool stays_shut; /* the caller wants no connections, whatever the number of strangers */
+    bool is_shut;    /* the socket accepts no connections at the moment */
+    bool stays_shut; /* the caller wants no connections, however many strangers there are */
     int most;        /* the number of strangers at which the socket shuts */
-    /* the listen queue: connections that the kernel may have accepted already when the socket
-     * shuts */
+    /* length of the listen queue: so many connections may be accepted after the socket is shut */
     int queue;
     int reserve[DT_ADMISSION_RESERVE]; /* [reserved] descriptors of /dev/null */
     int reserved;

@@ -23,12 +23,14 @@ typedef struct dt_byte_range {
 } dt_byte_range;
 typedef struct dt_byte_ranges {
     int servers;
-    const int *n;                      /* [servers] number of slices of each server */
-    const dt_byte_range *const *slice; /* [servers][n] */
+    /* [servers] number of slices that each server sends and receives */
+    const int *n;
+    const dt_byte_range *const *slice; /* [servers][n] the slices of each server */
     int64_t bytes;                     /* bytes of all slices together */
     /* Slices of values that never change. They come last: n_still[s] slices of server s, and the
-     * last still_bytes of the buffer. Only WORK_ALL carries them. n_still NULL: there are none. */
-    const int *n_still; /* [servers] */
+     * last still_bytes of the buffer. Only WORK_ALL carries them. n_still is NULL if there are
+     * none. */
+    const int *n_still; /* [servers] number of slices that never change */
     int64_t still_bytes;
 } dt_byte_ranges;
 
@@ -54,7 +56,7 @@ typedef enum dt_frame_kind {
  * message, `more` bytes follow on link 0. */
 typedef struct dt_frame {
     uint32_t magic, kind;
-    int64_t number, version; /* number of the closure; version of the weights */
+    int64_t number, version; /* number of the closure, and version of the weights */
     int64_t more;
 } dt_frame;
 enum { DT_MOST_MORE = 1 << 26 };
@@ -73,7 +75,7 @@ typedef struct dt_shared {
 } dt_shared;
 dt_status *dt_shared_new(dt_shared **out, int64_t bytes) DT_MUST_USE;
 dt_shared *dt_shared_ref(dt_shared *s);
-void dt_shared_unref(dt_shared *s); /* takes NULL */
+void dt_shared_unref(dt_shared *s); /* s may be NULL */
 
 typedef struct dt_arrival {
     int worker;
@@ -81,31 +83,32 @@ typedef struct dt_arrival {
      * either is set, no member but `worker` is valid. */
     bool gone, came;
     dt_frame message;
-    /* PUSH: the buffer with all slices; owned by the caller, who gives it back by
+    /* in a PUSH: the buffer with all slices; owned by the caller, who returns it with
      * dt_carrier_recycle */
     void *slices;
-    char *more; /* owned by the caller; a NUL follows the last byte */
+    char *more; /* the `more` bytes of the frame, followed by a zero byte; owned by the caller */
 } dt_arrival;
 
 /* ---- the coordinator's side ---- */
 
 typedef struct dt_carrier dt_carrier;
 typedef struct dt_carrier_row {
-    /* Sends a message to an idle worker. Keeps a reference to the weights until they are sent;
+    /* Sends a message to an idle worker. Keeps a reference to the weights until they are sent, and
      * copies the message->more bytes at `more`. */
     void (*give)(dt_carrier *c, int worker, const dt_frame *message, dt_shared *weights,
                  const void *more);
-    /* Waits for an arrival until the deadline at most. False: nothing arrived. */
+    /* Waits for an arrival, at most until the deadline. Returns false if nothing arrived. */
     bool (*next)(dt_carrier *c, int64_t deadline_ns, dt_arrival *out);
     /* Takes back the slices of an arrival, which may be NULL. */
     void (*recycle)(dt_carrier *c, void *slices);
     /* Ends the link to the worker. No more of its messages are returned until it connects again. */
     void (*drop)(dt_carrier *c, int worker);
     /* Sends the worker an error, with which the worker then fails. Takes ownership of the error.
-     * NULL: this carrier cannot send errors, and the worker just finds its link closed. */
+     * The function is NULL if this carrier cannot send errors; the worker then only finds its link
+     * closed. */
     void (*refuse)(dt_carrier *c, int worker, dt_status *why);
-    /* well: sends END to all workers first; otherwise they find the links closed and report that
-     * the coordinator is gone. */
+    /* Closes the carrier. well: sends END to all workers first. Otherwise they find the links
+     * closed, and report that the coordinator is gone. */
     void (*close)(dt_carrier *c, bool well);
 } dt_carrier_row;
 /* The first member of each carrier's own struct. */
@@ -126,7 +129,7 @@ static inline void dt_carrier_refuse(dt_carrier *c, int worker, dt_status *why) 
     if (c->row->refuse) c->row->refuse(c, worker, why);
     else dt_status_free(why);
 }
-/* Takes NULL. */
+/* c may be NULL. */
 static inline void dt_carrier_close(dt_carrier *c, bool well) {
     if (c) c->row->close(c, well);
 }
@@ -135,7 +138,7 @@ static inline void dt_carrier_close(dt_carrier *c, bool well) {
 
 typedef struct dt_worker_link dt_worker_link;
 typedef struct dt_worker_link_row {
-    /* Waits for the next message. WORK: fills weights, and the caller frees *more. END: no
+    /* Waits for the next message. WORK fills `weights`, and the caller frees *more. After END no
      * message follows. Fails with WORKER_GONE if the coordinator is gone, or with the error that
      * the coordinator sent. */
     dt_status *(*pull)(dt_worker_link *l, dt_frame *m, void *weights, char **more);
@@ -151,15 +154,16 @@ typedef struct dt_link_wait {
 struct dt_worker_link {
     const dt_worker_link_row *row;
     int worker;
-    const dt_byte_ranges *slices; /* lent */
-    const int *fd;                /* [servers] the inherited sockets, lent */
-    pid_t coordinator; /* process that started this program; 0: it was started separately */
-    /* Members for links over ZeroMQ. */
+    const dt_byte_ranges *slices; /* layout of weights and gradients; lent */
+    const int *fd;                /* [servers] the inherited sockets; lent */
+    /* id of the process that started this program; 0: it was started separately */
+    pid_t coordinator;
+    /* The members below are for links over ZeroMQ. */
     struct dt_messenger *m;
     int peer;
     dt_link_wait wait;
     const char *address; /* address that the other end listens on; lent */
-    const char *host;    /* what messages call the other end; lent */
+    const char *host;    /* name of the other end for messages; lent */
     double silence_s;    /* seconds of silence after which the coordinator counts as lost */
     double longest_s;    /* the longest wait for an answer so far, in seconds */
 };

@@ -23,17 +23,17 @@
 #include "conf/conf.h"
 #include "graph/graph.h"
 
-/* Says which collective a message belongs to: its number since the group was opened, and its
- * properties. Sender and receiver must have equal tags, so values of different collectives are
+/* Identifies the collective that a message belongs to, by its number since the group was opened and
+ * its properties. Sender and receiver must have equal tags, so values of different collectives are
  * never added by mistake. */
 typedef struct dt_tag {
     uint32_t number;
     dt_collective collective;
     int round;
     dt_dtype dtype;
-    int64_t elements; /* elements of the whole array */
+    int64_t elements; /* number of elements of the whole array */
     int64_t step;     /* step of training; 0: not part of a step */
-    char of[40];      /* name of the first value: "dense/kernel"; "": unknown */
+    char of[40];      /* name of the first value, such as "dense/kernel"; "": unknown */
     /* dt_member.flags of all ranks, as far as the sender knows; ignored when tags are compared */
     uint32_t flags;
 } dt_tag;
@@ -44,43 +44,45 @@ struct dt_rendezvous;
 typedef struct dt_process_group {
     const dt_fabric *fabric;
     int ranks;
-    int own;     /* the rank of this process; -1: all ranks are in this process */
-    bool joined; /* the rank of this process has joined */
-    /* A rank was lost, or this one ends with an error. Nothing more is exchanged, and ranks do
-     * not wait for each other at the end. */
+    int own;     /* rank of this process; -1: all ranks are in this process */
+    bool joined; /* this process has joined with its rank */
+    /* A rank was lost, or this one ends with an error, so that nothing more is exchanged and ranks
+     * do not wait for each other at the end. */
     bool broken;
 } dt_process_group;
-typedef struct dt_member { /* one rank's end of the group; a dt_env has one */
-    dt_process_group *group;
+typedef struct dt_member { /* a rank's membership in a team; a dt_env refers to one */
+    dt_process_group *team;
     int rank;
-    double patience_s; /* how long it waits for a message, in seconds */
-    /* called with a message while it waits for a silent rank; may be NULL */
+    double patience_s; /* seconds to wait for a message */
+    /* called with a line of text during a long wait for a rank; may be NULL */
     void (*say)(void *user, const char *line);
     void *user;
-    uint32_t number; /* collectives run so far */
-    int64_t step;    /* step of training for the tags of later collectives; 0: none */
-    const char *of;  /* name of the first value for these tags; NULL: "" */
-    void *room;      /* buffer for arrays that are exchanged; reused by later collectives */
+    uint32_t number; /* number of collectives so far */
+    /* step of training, for the tags of later collectives; 0: not part of a step */
+    int64_t step;
+    const char *of; /* name of the first value, for these tags; NULL means "" */
+    void *room;     /* memory for arrays that are exchanged; later collectives use it again */
     size_t room_bytes;
     /* Up to 8 bits that travel with every sum. A rank sets its own; after the next sum of at
      * least one element it has the bits of all ranks. */
     uint32_t flags;
-    int64_t flag_sums;          /* sums so far that carried the flags */
+    int64_t flag_sums;          /* number of sums so far that carried the flags */
     struct dt_tree_plan *plans; /* cached plans of tree.c */
     int n_plans;
 } dt_member;
 
 struct dt_fabric {
     dt_kind kind;
-    /* Sets ranks and own. ranks: the expected number, 0: as many as were started. rendezvous:
-     * where ranks meet if no launcher has connected them; NULL: nowhere. */
+    /* Sets ranks and own. ranks: the expected number; 0: as many as were started. rendezvous: where
+     * ranks meet, if no launcher has connected them; NULL: a launcher has. */
     dt_status *(*open)(dt_process_group **out, int ranks, const struct dt_rendezvous *rendezvous);
     void (*close)(dt_process_group *t);
     dt_status *(*join)(dt_member **out, dt_process_group *t, int rank, double patience_s);
     void (*leave)(dt_member *m);
     /* Sends without waiting for the receiver. Messages from one rank to another arrive in order. */
     dt_status *(*send)(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n);
-    /* Waits until the caller may change the bytes that it has sent. NULL: `send` copies them. */
+    /* Waits until the caller may change the bytes that it has sent. NULL: `send` copies them, so
+     * there is no need to wait. */
     dt_status *(*settle)(dt_member *m);
     /* Waits for the next message of rank `from`, which must have this tag and size. Adds its
      * flags to m->flags. */
@@ -93,20 +95,20 @@ extern const dt_fabric dt_fabric_mpi, dt_fabric_sockets, dt_fabric_zmq;
 #define DT_SOCKETS_VARIABLE "DTRAIN_WORKER"
 enum { DT_SOCKETS_RANKS = 64 };
 
-dt_status *dt_process_group_open(dt_process_group **out, const dt_fabric *f, int ranks) DT_MUST_USE;
-/* Like dt_process_group_open, for processes that no launcher has connected (rendezvous.h). Fails like
+dt_status *dt_team_open(dt_process_group **out, const dt_fabric *f, int ranks) DT_MUST_USE;
+/* Opens a team of processes that no launcher has connected (rendezvous.h). Fails like
  * dt_rendezvous_hold. */
-dt_status *dt_process_group_meet(dt_process_group **out, const dt_fabric *f,
-                                 const struct dt_rendezvous *rendezvous) DT_MUST_USE;
-void dt_process_group_close(dt_process_group *t); /* all members must have left; takes NULL */
+dt_status *dt_team_meet(dt_process_group **out, const dt_fabric *f,
+                        const struct dt_rendezvous *rendezvous) DT_MUST_USE;
+void dt_team_close(dt_process_group *t); /* t may be NULL; all members must have left */
 /* Fails with WORKERS_DISAGREE if there is no such rank or it has joined already. A member
  * belongs to one thread. */
-dt_status *dt_process_group_join(dt_process_group *t, int rank, double patience_s,
-                                 dt_member **out) DT_MUST_USE;
-void dt_member_leave(dt_member *m); /* takes NULL */
+dt_status *dt_team_join(dt_process_group *t, int rank, double patience_s,
+                        dt_member **out) DT_MUST_USE;
+void dt_member_leave(dt_member *m); /* m may be NULL */
 
-/* Both fail with WORKER_LATE, WORKER_GONE or WORKERS_DISAGREE. Do not change the sent bytes
- * before dt_member_settle. */
+/* Send and receive a message. Both fail with WORKER_LATE, WORKER_GONE or WORKERS_DISAGREE. The sent
+ * bytes must not change before dt_member_settle. */
 dt_status *dt_member_send(dt_member *m, int to, const dt_tag *tag, const void *bytes,
                           size_t n) DT_MUST_USE;
 dt_status *dt_member_recv(dt_member *m, int from, const dt_tag *tag, void *bytes,
@@ -126,20 +128,22 @@ bool dt_tag_same(const dt_tag *a, const dt_tag *b);
  * the one of `bytes` bytes that arrived instead. */
 dt_status *dt_tags_differ(const dt_member *m, int from, const dt_tag *awaited, size_t n,
                           const dt_tag *came, size_t bytes) DT_MUST_USE;
-/* Returns the error for a message that did not come: WORKER_LATE if late, otherwise WORKER_GONE. */
+/* Returns the error for a message that did not come: WORKER_LATE if `late`, otherwise
+ * WORKER_GONE. */
 dt_status *dt_message_missing(const dt_member *m, int from, const dt_tag *awaited, size_t n,
                               bool late) DT_MUST_USE;
 
 /* ---- collectives ---- */
 
-/* One of several values that are summed together. parts: this worker's nodes of the summation
- * tree as tree_part makes them (op/workers.h), shaped (rows, nodes, width); sum: (rows, width). */
+/* One of several values that are summed together. `parts` has this worker's nodes of the summation
+ * tree, as tree_part makes them (op/workers.h), with shape (rows, nodes, width). `sum` has shape
+ * (rows, width). */
 typedef struct dt_tree_item {
     const void *parts;
     void *sum;
     int64_t rows, width;
 } dt_tree_item;
-/* Computes a += b for n elements, as collectives do. False: the dtype cannot be summed. */
+/* Computes a += b for n elements, as collectives do. Returns false if the type cannot be summed. */
 bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n);
 
 /* ---- sums by the tree of `reproducible` (tree.c) ---- */
@@ -150,7 +154,7 @@ bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n);
 dt_status *dt_tree_all_reduce(dt_member *m, int32_t shards, dt_dtype dtype,
                               const dt_tree_item *item, int n) DT_MUST_USE;
 void dt_tree_plans_release(dt_member *m);
-/* Makes m->room at least this large. The buffer stays allocated for later collectives. */
+/* Makes m->room at least this large. The memory stays allocated for later collectives. */
 dt_status *dt_member_room(dt_member *m, size_t bytes) DT_MUST_USE;
 
 /* One of several values that are divided among the ranks by rows, as dt_worker_rows_begin
@@ -158,14 +162,14 @@ dt_status *dt_member_room(dt_member *m, size_t bytes) DT_MUST_USE;
 typedef struct dt_rows_item {
     const void *own;
     void *whole;
-    int64_t rows; /* rows of the whole value */
+    int64_t rows; /* number of rows of the whole value */
     size_t row_bytes;
 } dt_rows_item;
 /* rows.c: collects every rank's rows into each item's `whole`, on every rank. Fails like
  * dt_member_send and dt_member_recv. */
 dt_status *dt_rows_all_gather(dt_member *m, const dt_rows_item *item, int n) DT_MUST_USE;
 
-/* Collects bytes on rank 0: n[r] bytes of each rank r, in rank order, into all[]. */
+/* Collects bytes on rank 0: n[r] bytes from each rank r, in rank order, into all[]. */
 dt_status *dt_member_collect(dt_member *m, const void *own, const size_t *n, void *all) DT_MUST_USE;
 /* Like dt_member_collect, but every rank gets all bytes. */
 dt_status *dt_member_spread(dt_member *m, const void *own, const size_t *n, void *all) DT_MUST_USE;

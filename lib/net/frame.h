@@ -28,7 +28,7 @@ static inline int64_t dt_frame_bytes(const dt_frame *m, const dt_byte_ranges *e)
     return e->bytes - (m->kind == DT_FRAME_WORK_ALL ? 0 : e->still_bytes);
 }
 
-/* links.c: report a worker's long wait for its coordinator, which sends nothing while it
+/* links.c: for reports of a worker's long wait for its coordinator, which sends nothing while it
  * validates, saves or is stopped. A report is due when the wait reaches *say_at seconds; *say_at
  * then becomes twice the wait. */
 double dt_link_say_at(const dt_worker_link *l);

@@ -31,7 +31,7 @@ void dt_shared_unref(dt_shared *s) {
 
 /* ---- parts ---- */
 
-/* The address and length of the part that is being moved. */
+/* Address and length of the part that is being sent or received. */
 typedef struct part {
     char *at;
     int64_t bytes;
@@ -53,8 +53,8 @@ static void go_on(dt_frame_io *p) {
     p->done = 0;
 }
 
-/* Interprets the result of a system call. 1: bytes were moved, or a signal interrupted it; 0:
- * try again later; -1: the link is closed. */
+/* Interprets the result of a system call. Returns 1 if bytes were moved or a signal interrupted the
+ * call, 0 to try again later, -1 if the link is closed. */
 static int outcome(dt_frame_io *p, ssize_t n) {
     if (n < 0 && errno != EINTR) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
     p->done += n > 0 ? n : 0;

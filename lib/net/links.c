@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker's end of the parameter server's links: blocking sends and receives of frames. Also
- * errors as bytes of a frame. See servers.h. */
+ * writes errors as bytes of a frame, and reads them. See servers.h. */
 #include <math.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -34,8 +34,8 @@ enum { LOOK_MS = 1000, REPORT_S = 5, TIMES = 3 };
 
 double dt_link_say_at(const dt_worker_link *l) { return fmax(REPORT_S, TIMES * l->longest_s); }
 
-/* Reports a long wait. Workers that were started separately are numbered from 1 there, like the
- * ranks of their processes. */
+/* Reports a long wait. Workers that were started separately are numbered from 1 in such reports,
+ * like the ranks of their processes. */
 void dt_link_waited(const dt_worker_link *l, double waited_s, double *say_at) {
     dt_local_str line = {0};
     if (!l->wait.say || l->worker < 0 || waited_s < *say_at) return;
@@ -131,7 +131,7 @@ static dt_status *pull(dt_worker_link *l, dt_frame *m, void *weights, char **mor
 
 static dt_status *send_all(const dt_worker_link *l, const dt_frame *m, const void *gradients,
                            const void *more) {
-    /* the cast drops const, but `more` and the gradients are only read */
+    /* the cast removes const, but `more` and the gradients are only read */
     dt_frame_io p = {.head = *m, .part = -1, .more = (char *)(uintptr_t)more};
     p.head.magic = DT_FRAME_MAGIC;
     DT_TRY(finish_sending(l, &p, 0, (char *)(uintptr_t)gradients));
@@ -149,7 +149,7 @@ static dt_status *push(dt_worker_link *l, const dt_frame *m, const void *gradien
     return unless_ended(l, send_all(l, m, gradients, more));
 }
 
-/* The sockets are closed when the process that has inherited them exits. */
+/* Closes nothing: the sockets are closed when the process that inherited them exits. */
 static void close_nothing(dt_worker_link *l) { l->fd = NULL; }
 
 dt_worker_link dt_links_join(int worker, const int *fd, const dt_byte_ranges *slices) {

@@ -74,7 +74,8 @@ void dt_messenger_close(dt_messenger *m) {
     free(m);
 }
 
-/* Without a key, only loopback addresses are allowed, unless spec.open is set. */
+/* Checks that a listening messenger is safe. Without a key only loopback addresses are allowed,
+ * unless spec.open is set. */
 static dt_status *check_reach(const dt_messenger *m, const char *address, bool loopback) {
     if (m->spec.key || m->spec.open || loopback) return NULL;
     return dt_suggest(dt_fail(DT_E_SECRET, NULL,
@@ -186,7 +187,7 @@ bool dt_messenger_reached(const dt_messenger *m, int peer) {
 
 /* ---- sending ---- */
 
-/* *lost: the peer is gone or is disconnecting. */
+/* Sends one part of a message. Sets *lost to whether the peer is gone or is disconnecting. */
 static dt_status *send_part(dt_messenger *m, void *socket, const dt_message_part *part, bool more,
                             bool *lost) {
     dt_zmq_msg msg;

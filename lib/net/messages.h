@@ -34,9 +34,9 @@
  * that connects again is a new peer. The application may compute for long between its calls:
  * ZeroMQ's thread answers heartbeats meanwhile.
  *
- * Do not trust the contents of a message further than its sender: with a key any process of the
- * run, without one any process of this machine. Check n, the size of each part, and every number in
- * it; a part may have any size up to most_bytes, also none.
+ * Do not trust the contents of a message more than its sender. With a key that may be any process
+ * of the run, without one any process on this machine. Check n, the size of each part, and every
+ * number in it. A part may have any size from 0 to most_bytes.
  */
 #ifndef DT_NET_MESSAGES_H
 #define DT_NET_MESSAGES_H
@@ -50,21 +50,22 @@
 
 enum { DT_MESSAGE_PARTS = 8, DT_PEER_NAME = 40, DT_MOST_PART = 1 << 30 };
 
-typedef struct dt_messenger dt_messenger; /* used by one thread only */
+typedef struct dt_messenger dt_messenger; /* a messenger may be used by one thread only */
 typedef struct dt_messenger_spec {
-    /* copied; NULL: no encryption, and only the loopback interface is allowed */
+    /* the run's key, which is copied; NULL: no encryption, and only the loopback interface is
+     * allowed */
     const dt_run_key *key;
-    /* Without a key: also allows other interfaces. Any process that can reach them can then read
-     * all messages and join. */
+    /* Without a key: also allow other interfaces. Any process that can reach them can then read all
+     * messages and join. */
     bool open;
-    /* How peers that this messenger connects to see it: 1 to 39 characters from ' ' to '~',
-     * without '/'. */
+    /* The name under which peers see this messenger when it connects to them: 1 to 39 characters
+     * from ' ' to '~', without '/'. */
     const char *name;
-    /* a peer that sends nothing for this many seconds, not even a heartbeat, is gone; 0: 10 */
+    /* seconds of silence, without even a heartbeat, after which a peer counts as gone; 0: 10 */
     double silence_s;
-    /* largest part that is accepted; a larger one ends the peer; 0: DT_MOST_PART */
+    /* most bytes of a part; a peer that sends a larger one is disconnected; 0: DT_MOST_PART */
     size_t most_bytes;
-    /* called with a warning when it listens where anyone may join; may be NULL */
+    /* called with a warning if any process can join; may be NULL */
     void (*warn)(void *user, const char *text);
     void *user;
 } dt_messenger_spec;
@@ -76,42 +77,43 @@ typedef struct dt_message_part {
 } dt_message_part;
 typedef struct dt_message {
     dt_peer_event event;
-    int peer, n; /* n: number of parts; 0 unless event is DT_PEER_MESSAGE */
-    /* not necessarily aligned: copy the bytes before you read numbers */
+    int peer, n; /* number of the peer; number of parts, 0 unless event is DT_PEER_MESSAGE */
+    /* the parts are not necessarily aligned: copy the bytes before reading numbers from them */
     dt_message_part part[DT_MESSAGE_PARTS];
-    struct dt_message *next; /* for queues of the message's owner */
+    struct dt_message *next; /* for lists that the messenger's owner keeps */
 } dt_message;
 
 /* Fails with MESSAGES if ZeroMQ is not installed or was built without CURVE. */
 dt_status *dt_messenger_open(dt_messenger **out, const dt_messenger_spec *spec) DT_MUST_USE;
-/* Waits up to 2 s for sent messages to leave this machine. Takes NULL. */
+/* Closes the messenger, after waiting up to 2 s for sent messages to leave this machine. m may be
+ * NULL. */
 void dt_messenger_close(dt_messenger *m);
-/* Call it at most once. address: HOST:PORT (net/address.h); port 0: any free port; host *: all
- * interfaces. Fails with MESSAGES if the port is taken or the address does not belong to this
- * machine, with SECRET if other machines could reach it and there is no key. */
+/* Listens at an address HOST:PORT (net/address.h); port 0: any free port; host *: all interfaces.
+ * Call this at most once. Fails with MESSAGES if the port is taken or the address does not belong
+ * to this machine, with SECRET if other machines could reach it and there is no key. */
 dt_status *dt_messenger_listen(dt_messenger *m, const char *address) DT_MUST_USE;
 /* Like dt_messenger_listen, for the address that other processes use to reach this one.
  * interface: the name or address to listen on instead of the address's host; may be NULL. any:
  * without an interface, listen on all interfaces, unless the address is loopback. */
 dt_status *dt_messenger_listen_at(dt_messenger *m, const char *address, const char *interface,
                                   bool any) DT_MUST_USE;
-/* more: whether new processes may connect. At the start they may, as long as few of the
- * connected processes have not identified themselves. If false, new connections cost neither
- * descriptors nor time. Peers stay connected. Processes that try to connect meanwhile are
- * admitted when it is true again. */
+/* Sets whether new processes may connect. At the start they may, unless many of the connected
+ * processes have not identified themselves. With `more` false, new connections cost neither
+ * descriptors nor time. Peers stay connected. Processes that try to connect meanwhile are admitted
+ * when it is true again. */
 void dt_messenger_admit(dt_messenger *m, bool more);
-/* Returns "HOST:PORT" with the actual port; "" if it does not listen. */
+/* Returns "HOST:PORT" with the actual port; "" if the messenger does not listen. */
 const char *dt_messenger_address(const dt_messenger *m);
 /* Starts to connect, and retries until it succeeds: nothing needs to listen at the address yet.
- * *peer: the number of the peer that will join. Fails like dt_messenger_listen. */
+ * Sets *peer to the number of the peer that will join. Fails like dt_messenger_listen. */
 dt_status *dt_messenger_connect(dt_messenger *m, const char *address, int *peer) DT_MUST_USE;
 
-/* Waits up to `seconds` (0: does not wait) for the next event, which the caller frees. *out
- * NULL: there was none. Peers are numbered from 0; numbers are never reused. */
+/* Waits up to `seconds` (0: does not wait) for the next event, which the caller frees. Sets *out to
+ * NULL if there was none. Peers are numbered from 0; numbers are never reused. */
 dt_status *dt_messenger_wait(dt_messenger *m, double seconds, dt_message **out) DT_MUST_USE;
-void dt_message_free(dt_message *x); /* takes NULL */
-/* Copies the parts and does not wait. The peer must have joined. If it has left since, that is
- * no error here; a DT_PEER_GONE event reports it. */
+void dt_message_free(dt_message *x); /* x may be NULL */
+/* Sends a message. Copies the parts, and does not wait. The peer must have joined. If it has left
+ * since, that is no error here; a DT_PEER_GONE event reports it. */
 dt_status *dt_messenger_send(dt_messenger *m, int peer, const dt_message_part *part,
                              int n) DT_MUST_USE;
 
@@ -120,11 +122,10 @@ dt_status *dt_messenger_send(dt_messenger *m, int peer, const dt_message_part *p
 const char *dt_messenger_peer(const dt_messenger *m, int peer);
 /* Returns how many connections to this messenger ended before they became a peer. */
 int64_t dt_messenger_turned_away(const dt_messenger *m);
-/* Returns how often the program at the peer's address turned out to have another key or not to
- * be dtrain. */
+/* Returns how often the program at the peer's address had another key or was not dtrain. */
 int dt_messenger_refusals(const dt_messenger *m, int peer);
-/* Whether a connection to the peer was ever made. If not, nothing listens at its address, or the
- * listener accepts no more connections. */
+/* Whether a connection to the peer was ever made. If not, either no program listens at its address,
+ * or the listener accepts no more connections. */
 bool dt_messenger_reached(const dt_messenger *m, int peer);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a messenger receives (messages.h). On a new connection each side first sends a greeting,
- * which names the version of this protocol. The greeting is sent again if the connection is lost
- * before the answer. All later messages are for the caller.
+ * Receives messages (messages.h). On a new connection each side first sends a greeting, which names
+ * the version of this protocol. The greeting is sent again if the connection is lost before the
+ * answer. All later messages are for the caller.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +17,10 @@ static const char greeting[] = DT_GREETING;
 enum { GREETING_KIND = 16, PEERS_MOST = 1 << 16 };
 enum { LIFE = 17 }; /* length of the "/" and 16 hex digits after the name in a routing id */
 
-/* A message whose parts are owned by ZeroMQ. */
+/* A message with parts in ZeroMQ's memory. */
 typedef struct held {
     dt_message base;
-    /* the closing function; libzmq stays loaded when the messenger is closed */
+    /* ZeroMQ's function to free a part; libzmq stays loaded when the messenger is closed */
     int (*close)(dt_zmq_msg *m);
     dt_zmq_msg msg[DT_MESSAGE_PARTS];
 } held;
@@ -42,10 +42,10 @@ static held *event_of(const dt_messenger *m, dt_peer_event event, int peer) {
 /* A message from a link: fd is the connection that it came through; routing is set on the
  * server's link only. */
 typedef struct arrival {
-    char routing[DT_ROUTING_MOST]; /* routing id of the sender; "": not a valid one */
+    char routing[DT_ROUTING_MOST]; /* routing id of the sender; "": it is not valid */
     int fd;
     held *message; /* NULL: no message was waiting */
-    bool too_long; /* it has more parts than DT_MESSAGE_PARTS */
+    bool too_long; /* the message has more than DT_MESSAGE_PARTS parts */
 } arrival;
 
 static void take_routing(const dt_messenger *m, dt_zmq_msg *part, arrival *a) {
@@ -56,7 +56,7 @@ static void take_routing(const dt_messenger *m, dt_zmq_msg *part, arrival *a) {
 }
 
 /* Receives part i directly into its final place, because ZeroMQ's messages must not be moved.
- * False: that was the last part, or no part has arrived. */
+ * Returns false if that was the last part, or if no part has arrived. */
 static bool take_part(dt_messenger *m, dt_socket *l, arrival *a, int i) {
     held *h = m->spare = m->spare ? m->spare : event_of(m, DT_PEER_MESSAGE, 0);
     const bool is_routing = i == 0 && l->peer < 0,
@@ -126,7 +126,8 @@ static dt_status *come_to_server(dt_messenger *m, dt_socket *l, const arrival *a
     const int peer = a->routing[0] ? find_peer(m, a->routing) : -1;
     if (peer < 0) return admit(m, l, a, out);
     dt_peer *p = &m->peer[peer];
-    /* A peer that sends too many parts ends. So does one whose lost connection was made again. */
+    /* a peer is disconnected if it sends too many parts, or if its connection was lost and made
+     * again */
     if (a->too_long || (a->fd >= 0 && p->fd != a->fd))
         p->state = p->state == DT_PEER_PAST ? DT_PEER_PAST : DT_PEER_ENDS;
     else *is_wanted = p->state != DT_PEER_PAST;
@@ -157,14 +158,15 @@ static dt_status *come_to_client(dt_messenger *m, const dt_socket *l, const arri
     return NULL;
 }
 
-/* Takes one message from the link. *more: there was one, even if it does not become an event in
- * *out. */
+/* Takes one message from the link. Sets *more to whether there was one, even if it does not become
+ * an event in *out. */
 static dt_status *take_from(dt_messenger *m, dt_socket *l, bool *more, dt_message **out) {
     bool is_wanted = false;
     arrival a = take_arrival(m, l);
     *more = a.message != NULL;
     if (!a.message) return NULL;
-    /* Read the monitor first: the kernel may have reused the descriptor of a closed connection. */
+    /* reads the monitor first, because the kernel may have reused the descriptor of a closed
+     * connection */
     if (dt_link_watch(m, l) && l->peer >= 0) DT_TRY(dt_peer_greet(m, &m->peer[l->peer]));
     dt_status *s = l->peer < 0 ? come_to_server(m, l, &a, &is_wanted, out)
                                : come_to_client(m, l, &a, &is_wanted, out);
@@ -175,7 +177,8 @@ static dt_status *take_from(dt_messenger *m, dt_socket *l, bool *more, dt_messag
     return s;
 }
 
-/* Reports a peer that has ended. All of its messages have been returned before. */
+/* Returns the event that a peer has ended; NULL: none has. All messages of the peer have been
+ * returned before. */
 static dt_message *find_ended(dt_messenger *m) {
     for (int i = 0; i < m->peers; i++)
         if (m->peer[i].state == DT_PEER_ENDS) {

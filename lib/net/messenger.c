@@ -43,14 +43,14 @@ static int set_key(dt_messenger *m, void *socket, bool listens) {
            m->z.set(socket, DT_ZMQ_CURVE_SECRET, m->key.connects, DT_KEY_BYTES);
 }
 
-/* Leaves ZeroMQ's option IMMEDIATE off: if on, messages received before a connection ended would
- * be dropped. */
+/* Sets options of a socket, but not ZeroMQ's IMMEDIATE: with it, messages received before a
+ * connection ended would be dropped. */
 static int set_kind(dt_messenger *m, void *socket, bool listens) {
     if (listens)
         return set_int(m, socket, DT_ZMQ_MANDATORY, 1) ||
                set_int(m, socket, DT_ZMQ_HANDSHAKE_MS, DT_ADMISSION_HANDSHAKE_MS);
-    /* The kernel retries a connection up to a minute apart. That is too long if the server was
-     * full or shut only briefly. */
+    /* sets how often to retry; the kernel would wait up to a minute between attempts, which is too
+     * long if the server was full or shut only briefly */
     return set_int(m, socket, DT_ZMQ_CONNECT_MS, CONNECT_MS) ||
            m->z.set(socket, DT_ZMQ_ROUTING_ID, m->routing, strlen(m->routing));
 }
@@ -121,8 +121,8 @@ static void watch_server(dt_messenger *m, int event, int fd) {
     m->turned_away += event & DT_ZMQ_DISCONNECTED && !is_peer;
 }
 
-/* Handles an event of an outgoing connection. True: the handshake is done, so a greeting can be
- * sent. */
+/* Handles an event of an outgoing connection. Returns true if the handshake is done, so that a
+ * greeting can be sent. */
 static bool watch_connection(dt_messenger *m, dt_socket *l, int event) {
     dt_peer *p = &m->peer[l->peer];
     if (event & DT_ZMQ_DISCONNECTED) {
@@ -134,8 +134,8 @@ static bool watch_connection(dt_messenger *m, dt_socket *l, int event) {
     return event & DT_ZMQ_HANDSHAKE_DONE && p->state == DT_PEER_COMES;
 }
 
-/* Reads an event from a monitor: a part with two bytes of event and four of value, and a part
- * with an address. False: there is none. */
+/* Reads an event from a monitor: a part with two bytes of event and four of value, and a part with
+ * an address. Returns false if there is none. */
 static bool read_report(dt_messenger *m, void *monitor, uint16_t *event, uint32_t *value) {
     dt_zmq_msg part;
     *event = 0;
@@ -187,7 +187,8 @@ dt_status *dt_gate_open(dt_messenger *m) {
     return NULL;
 }
 
-/* Reads an authentication request. *welcome: the key is right. False: no request is waiting. */
+/* Reads an authentication request. Sets *welcome to whether the key is right. Returns false if no
+ * request is waiting. */
 static bool read_request(dt_messenger *m, char *id, size_t *id_size, bool *welcome) {
     dt_zmq_msg part;
     bool is_curve = false;
@@ -223,7 +224,7 @@ void dt_gate_answer(dt_messenger *m) {
         enum { PARTS = sizeof reply / sizeof *reply };
         for (int i = 0; i < PARTS; i++) {
             dt_zmq_msg part;
-            /* out of memory: unanswered, the process will connect again */
+            /* out of memory; without an answer the process will connect again */
             if (m->z.msg_init_size(&part, reply[i].n)) return;
             memcpy(m->z.msg_data(&part), reply[i].bytes, reply[i].n);
             if (m->z.msg_send(&part, m->gate, i + 1 < PARTS ? DT_ZMQ_SEND_MORE : 0) < 0)

@@ -22,7 +22,7 @@ typedef struct dt_peer {
     struct dt_socket *link;
     char routing[DT_ROUTING_MOST]; /* the routing id of a peer that connected to this messenger */
     char name[DT_ENDPOINT_MOST];
-    int fd; /* descriptor of its connection; -1: not known */
+    int fd; /* descriptor of the peer's connection; -1: unknown */
     int refusals;
     dt_peer_state state;
 } dt_peer;
@@ -31,7 +31,8 @@ typedef struct dt_peer {
  * connection. */
 typedef struct dt_socket {
     void *socket, *monitor;
-    /* peer at the other end of an outgoing connection; -1: this is the server's socket */
+    /* number of the peer at the other end of an outgoing connection; -1: this is the server's
+     * socket */
     int peer;
     bool half_open; /* connected, but the handshake is not done */
     bool reached;   /* a connection was made at least once */
@@ -39,7 +40,7 @@ typedef struct dt_socket {
 
 struct dt_messenger {
     dt_zmq z;
-    /* gate: the socket where ZeroMQ asks whether to accept a key; NULL: no key */
+    /* gate: the socket on which ZeroMQ asks whether to accept a key; NULL: there is no key */
     void *context, *gate;
     dt_messenger_spec spec;
     dt_run_key key;
@@ -49,11 +50,12 @@ struct dt_messenger {
     dt_socket **link;
     dt_peer *peer;
     int links, links_cap, peers, peers_cap, next_link;
-    dt_admission admission;   /* admission of connections to the server's socket */
-    unsigned char *is_closed; /* [fds] by descriptor: that connection of the server is closed */
-    int fds, accepted;        /* accepted: number of open connections of the server's socket */
-    int64_t turned_away;      /* number of connections that were closed before they became a peer */
-    void *spare; /* an empty message for the next arrival, allocated in advance; NULL: none */
+    dt_admission admission; /* admission of connections to the server's socket */
+    /* [fds] for each descriptor: whether that connection of the server is closed */
+    unsigned char *is_closed;
+    int fds, accepted;   /* accepted: number of open connections of the server's socket */
+    int64_t turned_away; /* number of connections that were closed before they became a peer */
+    void *spare; /* an empty message, allocated in advance for the next arrival; NULL: none */
 };
 
 #define DT_GREETING "dtrain messages 1"
@@ -64,12 +66,12 @@ int dt_peer_add(dt_messenger *m, dt_socket *l, const char *name);
 /* Opens a socket with its options, key and monitor. type: DT_ZMQ_ROUTER for the server,
  * DT_ZMQ_DEALER for a connection. */
 dt_status *dt_link_open(dt_messenger *m, int type, int peer, dt_socket **out) DT_MUST_USE;
-/* Reads all waiting events of the link's monitor and updates the states of peers. True: the
- * other end waits for a greeting. */
+/* Reads all waiting events of the link's monitor and updates the states of peers. Returns true if
+ * the other end waits for a greeting. */
 bool dt_link_watch(dt_messenger *m, dt_socket *l);
-/* Opens or shuts the listening socket to new connections. Call it after dt_link_watch. */
+/* Opens the listening socket to new connections, or shuts it. To be called after dt_link_watch. */
 void dt_link_update_admission(dt_messenger *m);
-/* Opens the gate. Call it before any other socket listens. */
+/* Opens the gate. To be called before any other socket listens. */
 dt_status *dt_gate_open(dt_messenger *m) DT_MUST_USE;
 /* Answers all waiting authentication requests. */
 void dt_gate_answer(dt_messenger *m);

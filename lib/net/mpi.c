@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mpi: ranks are the processes that mpirun or srun has started. MPI places, starts and connects
- * them. This file adds what MPI lacks: deadlines, and errors that name the failed rank. The program
- * does not link MPI. It loads the plug-in for the MPI library that started this process when a job
- * asks for it (plugin/mpi.h).
+ * The fabric `mpi`: ranks are the processes that mpirun or srun has started. MPI places, starts and
+ * connects them. This file adds what MPI lacks: deadlines, and errors that name the failed rank.
+ * The program does not link MPI. It loads the plug-in for the MPI library that started this process
+ * when a job asks for it (plugin/mpi.h).
  *
  *     a message:   header (its tag, its size)   bytes
  *
@@ -15,7 +15,7 @@
  * After the first error it sends nothing more and does not call MPI_Finalize, which would wait for
  * the dead rank.
  */
-#define _GNU_SOURCE /* dladdr */
+#define _GNU_SOURCE /* for dladdr */
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
@@ -37,10 +37,10 @@ typedef struct header {
 } header;
 
 enum { SHORT_BYTES = 8192 };
-/* The first transfer of a message. */
+/* The first transfer of a message: its header, and the bytes if they are few. */
 typedef struct head {
     header header;
-    char bytes[SHORT_BYTES]; /* only for a short message */
+    char bytes[SHORT_BYTES]; /* bytes of a short message */
 } head;
 
 static bool is_short(size_t n) { return n <= SHORT_BYTES; }
@@ -50,7 +50,8 @@ typedef struct sending {
     struct sending *next;
     dt_mpi_transfer *part[2];
     int to;
-    head head; /* without the bytes of a long message, which are sent from the caller's memory */
+    /* the first transfer; the bytes of a long message are sent from the caller's memory */
+    head head;
 } sending;
 
 typedef struct mpi_group {
@@ -71,8 +72,8 @@ static mpi_group *group_of(const dt_member *m) { return (mpi_group *)m->group; }
 
 /* ---- the plug-in ---- */
 
-/* Returns the plug-in for the library whose launcher started this process. The environment
- * variables that launchers set tell which. */
+/* Returns the name of the plug-in for the library whose launcher started this process. It is
+ * recognized by the environment variables that launchers set. */
 static const char *file_for_launcher(void) {
     const bool open = dt_environment("OMPI_COMM_WORLD_SIZE") || dt_environment("PMIX_RANK");
     return open || !dt_environment("PMI_RANK") ? "dtrain-fabric-openmpi.so"
@@ -104,7 +105,7 @@ static dt_status *load(mpi_group *t) {
     dt_status *s = NULL;
     for (int i = 0; !s && !t->library && i < PLACES; i++) {
         const char *path = dt_str_text(&name[i]);
-        /* if the file exists, an error in loading it is worth reporting: it names what is
+        /* if the file exists but cannot be loaded, the error is reported, because it says what is
          * missing */
         if (access(path, R_OK) == 0)
             s = dt_library_open(&t->library, (const char *const[]){path, NULL},
@@ -157,18 +158,18 @@ static dt_status *open_group(dt_process_group **out, int ranks,
 
 static void close_group(dt_process_group *base) {
     mpi_group *t = (mpi_group *)base;
-    if (base->broken) /* give other ranks 0.4 s to see the fault before they see this process end */
-        nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
+    /* gives other ranks 0.4 s to notice the error before they notice that this process has ended */
+    if (base->broken) nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     else t->mpi->stop();
     free(t);
 }
 
 /* ---- waiting ---- */
 
-/* How long to poll, yield and sleep. A rank that yields its core to another process gets it back
- * only after milliseconds, so it polls for the time of a usual message if there is a core for
- * each rank. Sleeping costs a tenth of a millisecond, so it sleeps only when it has already
- * waited for much longer. */
+/* How long to poll, to yield and to sleep. A rank that yields its core to another process gets it
+ * back only after milliseconds. So it polls for the time of a usual message if there is a core for
+ * each rank. Sleeping takes at least a tenth of a millisecond, so a rank sleeps only when it has
+ * already waited for much longer. */
 enum {
     SPIN_NS = 500000,
     YIELD_NS = 2000000,
@@ -188,8 +189,8 @@ static dt_status *refused(mpi_member *m, int peer) {
                    m->base.rank, peer);
 }
 
-/* Waits for a transfer to end, and sets *t to NULL. LOOKS: number of polls before it first reads
- * the clock. */
+/* Waits for a transfer to end, and sets *t to NULL. LOOKS is the number of polls before the clock
+ * is first read. */
 enum { LOOKS = 64 };
 static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_tag *tag, size_t n) {
     const dt_mpi_plugin *mpi = group_of(&m->base)->mpi;
@@ -272,8 +273,8 @@ static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes
 
 static void leave(dt_member *base) {
     mpi_member *m = (mpi_member *)base;
-    if (!m->first) /* pending transfers still read the messages, so they are not freed */
-        dt_peers_release(&m->peers);
+    /* messages are not freed, because transfers that have not ended still read them */
+    if (!m->first) dt_peers_release(&m->peers);
     base->group->broken |= m->first != NULL;
     if (!m->first) free(m);
 }

@@ -21,7 +21,7 @@ static char state_of(int64_t pid) {
     size_t n = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[n] = '\0';
-    /* end of the program's name, which may contain ')' itself */
+    /* finds the end of the program's name, which may contain ')' itself */
     const char *end = strrchr(text, ')');
     return end && end[1] == ' ' ? end[2] : 0;
 }
@@ -35,7 +35,8 @@ static bool is_here(const dt_peers *p, const dt_member *m, int r) {
            strcmp(p->identity[r].host, p->identity[m->rank].host) == 0;
 }
 
-/* Returns the first other rank on this machine whose process is in such a state; -1: none. */
+/* Returns the first other rank on this machine whose process is in a state for which `is` returns
+ * true; -1: none. */
 static int find(const dt_peers *p, const dt_member *m, bool (*is)(char state)) {
     for (int r = 0; r < m->group->ranks; r++)
         if (r != m->rank && is_here(p, m, r) && is(state_of(p->identity[r].pid))) return r;

@@ -8,12 +8,13 @@
 
 typedef struct dt_peer_identity {
     char host[64];
-    uint64_t space; /* number of the process's PID namespace, because containers have their own */
+    uint64_t space; /* number of the process's PID namespace; containers have separate ones */
     int64_t pid;
 } dt_peer_identity;
 
 typedef struct dt_peers {
-    dt_peer_identity *identity; /* [ranks]; NULL: not exchanged yet */
+    /* [ranks] identity of each rank's process; NULL: they were not exchanged yet */
+    dt_peer_identity *identity;
     int64_t looked_ns;
     /* length of the wait when it was last reported, in seconds; 0: not reported yet */
     double told_s;
@@ -30,16 +31,16 @@ typedef struct dt_awaited {
 /* Exchanges identities with all ranks, by messages of m. */
 dt_status *dt_peers_meet(dt_peers *p, dt_member *m) DT_MUST_USE;
 void dt_peers_release(dt_peers *p);
-/* Waits until all ranks that end without an error get here, so that a rank that ends earlier
- * counts as an error. Then does what dt_peers_release does. */
+/* Waits until all ranks that end without an error have called this, so that a rank that ends
+ * earlier counts as an error. Then does what dt_peers_release does. */
 void dt_peers_part(dt_peers *p, dt_member *m);
 /* Whether this machine has at least as many cores as ranks. */
 bool dt_peers_have_cores(const dt_peers *p, const dt_member *m);
-/* Call it repeatedly while waiting for a message. Ten times a second it checks the processes of
- * this machine: fails with WORKER_GONE, which names the rank, if one is dead. Fails with
- * WORKER_LATE after m->patience_s seconds. Calls m->say to report the silent rank after 5 s, and
- * again whenever the wait has doubled. If a rank on this machine is stopped, it is named instead
- * of the awaited one. */
+/* To be called repeatedly while waiting for a message. Ten times a second it checks the processes
+ * on this machine. WORKER_GONE: the process of a rank, which the error names, is dead. WORKER_LATE:
+ * m->patience_s seconds have passed. Calls m->say to report the silent rank after 5 s, and again
+ * whenever the wait has doubled. If a rank on this machine is stopped, it is named instead of the
+ * awaited one. */
 dt_status *dt_peers_wait(dt_peers *p, const dt_member *m, const dt_awaited *a) DT_MUST_USE;
 /* Returns a WORKER_GONE error for a rank that is known to be lost. */
 dt_status *dt_peers_gone(const dt_peers *p, const dt_member *m, int peer, const dt_tag *tag,

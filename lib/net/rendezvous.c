@@ -21,19 +21,19 @@
 #include "net/address.h"
 
 enum { REPORT_S = 5, LINE_MOST = 60, NO_PEER = -1 };
-/* Limits on the messages of several parts that a worker may send before all are connected. In
- * fact each worker sends only its identity then, less than a kilobyte. */
+/* Limits on the messages of several parts that a worker may send before all are connected. Normally
+ * a worker sends only its identity by then, less than a kilobyte. */
 enum { EARLY_MOST = 64, EARLY_BYTES = 1 << 16 };
 
 typedef struct gathering {
     const dt_rendezvous *how;
     dt_met *met;
-    int host; /* the peer that is rank 0; NO_PEER in rank 0 itself */
+    int host; /* number of the peer that is rank 0; NO_PEER in rank 0 itself */
     /* address on which each rank listens; NULL: not received yet */
     char *address[DT_RENDEZVOUS_RANKS];
-    bool here[DT_RENDEZVOUS_RANKS]; /* the rank is connected and has sent its number */
-    int early[DT_RENDEZVOUS_RANKS]; /* number of its messages in met->early */
-    bool told; /* rank 0: it has sent the table of addresses; others: have received it */
+    bool here[DT_RENDEZVOUS_RANKS]; /* [ranks] the rank is connected and has sent its number */
+    int early[DT_RENDEZVOUS_RANKS]; /* [ranks] number of the rank's messages in met->early */
+    bool told; /* in rank 0: the table of addresses was sent; in others: it was received */
     int64_t since_ns, said_ns;
 } gathering;
 
@@ -43,8 +43,8 @@ static dt_status *send_line(gathering *g, int peer, const char *line) {
     return dt_messenger_send(g->met->m, peer, &(dt_message_part){line, strlen(line)}, 1);
 }
 
-/* Returns a message as text, which the caller frees. NULL: it is not text, or it has more than
- * `most` bytes. */
+/* Returns a message as text, which the caller frees. Returns NULL if it is not text, or has more
+ * than `most` bytes. */
 static char *line_of(const dt_message *x, size_t most) {
     const dt_message_part *p = &x->part[0];
     if (x->n != 1 || p->n == 0 || p->n > most || memchr(p->bytes, '\0', p->n)) return NULL;
@@ -88,7 +88,7 @@ static dt_status *welcome(gathering *g, int peer, char *words) {
     dt_status *bad = good ? dt_address_read(&at, words) : NULL;
     if (!good || bad) {
         dt_status_free(bad);
-        return NULL; /* the peer is not a worker of this version of dtrain */
+        return NULL; /* the peer is not a worker of this version of dtrain, so it is ignored */
     }
     if (ranks != g->how->ranks)
         return refuse(g, peer,
@@ -209,8 +209,8 @@ static dt_status *greet(gathering *g, int peer) {
     return rank > 0 ? send_line(g, peer, line) : NULL;
 }
 
-/* Handles a peer that has left. Before the addresses were sent it may be started again; later
- * this is an error. */
+/* Handles a peer that has left. Before the addresses were sent it may be started again. Later this
+ * is an error. */
 static dt_status *miss(gathering *g, int peer) {
     const int rank = rank_of(g, peer);
     if (peer == g->host && !g->told) {
@@ -230,8 +230,8 @@ static dt_status *miss(gathering *g, int peer) {
     return NULL;
 }
 
-/* Keeps a message for the time after the rendezvous. Takes ownership of it. Drops it if the rank
- * of the sender is not known. */
+/* Keeps a message that belongs to the time after the rendezvous. Takes ownership of it. Drops it if
+ * the rank of the sender is unknown. */
 static dt_status *store_message(gathering *g, dt_message *x) {
     const int rank = rank_of(g, x->peer);
     dt_message **last = &g->met->early;
@@ -261,7 +261,7 @@ static dt_status *handle_message(gathering *g, dt_message *x) {
 
 /* ---- missing workers ---- */
 
-/* Appends "workers 1, 3 and 2 others of 8". */
+/* Appends a list such as "workers 1, 3 and 2 others of 8". */
 static void list_missing(const gathering *g, dt_str *out) {
     enum { SHOWN = 8 };
     const int n = count_missing(g);

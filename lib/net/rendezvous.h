@@ -14,28 +14,31 @@ enum { DT_RENDEZVOUS_RANKS = 256 };
 
 typedef struct dt_rendezvous {
     int ranks, own;
-    const char *const *address; /* HOST:PORT of each rank, or of rank 0 alone; texts are lent */
-    int addresses;              /* equals ranks, or 1: then other ranks listen on any free port */
+    const char *const *address; /* HOST:PORT of each rank, or only of rank 0; the texts are lent */
+    /* number of addresses: one for each rank; or 1, in which case other ranks listen on any free
+     * port */
+    int addresses;
     /* Name or address to listen on. NULL: loopback if rank 0 is on the loopback interface,
      * otherwise all interfaces. */
     const char *interface;
-    const dt_run_key *key; /* NULL: no encryption */
-    bool open;             /* without a key: also allows interfaces other than loopback */
-    double patience_s;     /* how long to wait for all ranks, in seconds */
-    double silence_s;      /* as in dt_messenger_spec */
-    /* How a user sets a worker's rank, "RANK=", for hints to start a missing worker. NULL:
-     * unknown. */
+    const dt_run_key *key; /* the run's key; NULL: no encryption */
+    bool open;             /* without a key: interfaces other than loopback are allowed, too */
+    double patience_s;     /* seconds to wait for all ranks */
+    /* seconds of silence after which a peer counts as gone, as in dt_messenger_spec */
+    double silence_s;
+    /* What a user writes before a worker's rank, such as "RANK=", for hints how to start a missing
+     * worker. NULL: unknown. */
     const char *start;
-    int first;                                  /* the rank that gets number 0 after `start` */
-    void (*say)(void *user, const char *line);  /* reports missing ranks; may be NULL */
-    void (*warn)(void *user, const char *text); /* as in dt_messenger_spec */
+    int first;                                  /* the rank that worker 0 has after `start` */
+    void (*say)(void *user, const char *line);  /* receives reports of missing ranks; may be NULL */
+    void (*warn)(void *user, const char *text); /* receives warnings, as in dt_messenger_spec */
     void *user;
 } dt_rendezvous;
 
 typedef struct dt_met {
     dt_messenger *m;
-    int peer[DT_RENDEZVOUS_RANKS]; /* the peer of each rank */
-    /* list of messages that arrived early and belong to the time after the rendezvous */
+    int peer[DT_RENDEZVOUS_RANKS]; /* number of the peer of each rank */
+    /* linked list of messages that arrived early and belong to the time after the rendezvous */
     dt_message *early;
 } dt_met;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See run_key.h. A key is the HMAC-SHA-256 of a label that names its use; the HMAC's key is the
- * secret. */
+/* See run_key.h. Each key is derived from the secret: it is the HMAC-SHA-256, keyed by the secret,
+ * of a label that names the key's use. */
 #include "net/run_key.h"
 
 #include <ctype.h>
@@ -22,8 +22,8 @@ static dt_status *derive(uint8_t out[DT_KEY_BYTES], const char *use, const void 
 
 /* ---- secrets that can be guessed ---- */
 
-/* Returns the period of a secret that repeats itself, in bytes; n: it does not repeat itself.
- * Ignores repetitions of fewer than four bytes, which may be chance. */
+/* Returns the number of bytes after which a secret repeats itself, or n if it does not. Repetitions
+ * of fewer than four bytes are ignored, since they may be chance. */
 static size_t period_of(const uint8_t *s, size_t n) {
     for (size_t p = 1; p + 4 <= n; p++)
         if (memcmp(s, s + p, n - p) == 0) return p;
@@ -50,7 +50,7 @@ static const char *const words[] = {"password", "passwort", "passwd",   "secret"
                                     "admin",    "default",  "changeme", "letmein", "welcome",
                                     "iloveyou", "login",    "dtrain",   "cluster", "training"};
 
-/* 1: b is the key after a on a keyboard; -1: the key before it; 0: neither. */
+/* Returns 1 if b is the key after a on a keyboard, -1 if it is the key before it, 0 otherwise. */
 static int key_step(uint8_t a, uint8_t b) {
     for (size_t i = 0; a && b && i < sizeof keys / sizeof *keys; i++) {
         const char *at = strchr(keys[i], a);
@@ -60,8 +60,8 @@ static int key_step(uint8_t a, uint8_t b) {
     return 0;
 }
 
-/* Whether byte i continues a series with the bytes `lag` and 2 * lag before it. Lag 1: "abc",
- * "987", "qwe"; lag 2: "a1b2c3". */
+/* Whether byte i continues a series with the bytes `lag` and 2 * lag before it. With a lag of 1
+ * such series are "abc", "987" and "qwe"; with a lag of 2, "a1b2c3". */
 static bool continues(const uint8_t *s, size_t i, size_t lag) {
     if (i < 2 * lag) return false;
     const uint8_t now = s[i], last = s[i - lag], first = s[i - 2 * lag];
@@ -77,7 +77,7 @@ static bool repeats(const uint8_t *s, size_t i) {
     return false;
 }
 
-/* Whether c is this letter, or a digit or sign that looks like it. */
+/* Whether the character c is this letter, or a digit or sign that looks like it. */
 static bool is_letter(uint8_t c, char letter) {
     static const char alike[] = "a4a@e3g9i1i!l1o0s5s$t7t+";
     bool is = c == (uint8_t)letter;
@@ -144,9 +144,9 @@ dt_status *dt_run_key_of(dt_run_key *out, const void *secret, size_t n) {
 
 /* ---- files ---- */
 
-/* Requires the permissions that ssh requires for keys: the user's own file is closed to other
- * users. A file of another user may be open to its group, because service managers and containers
- * provide files of root that a group may read, but not to others. */
+/* Checks the file's permissions, as ssh does for keys: other users must not be able to read the
+ * user's own file. A file of another user may be readable by its group, because service managers
+ * and containers provide such files of root, but not by others. */
 static dt_status *check_permissions(int fd, const char *path) {
     struct stat st;
     if (fstat(fd, &st) != 0) return dt_fail_errno(DT_E_IO, path);

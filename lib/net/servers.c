@@ -27,15 +27,16 @@ enum { NO_LINK = -1 };
 
 typedef struct link_ {
     int fd;
-    bool sending, closing, dead; /* dead: the other end is closed, which was reported */
+    bool sending, closing, dead; /* dead: the other end was found closed, and this was reported */
     dt_frame_io out, in;
     dt_shared *weights;
 } link_;
 
 typedef struct worker {
-    bool gone;    /* the end of the worker was reported */
-    int parts;    /* parts of its push that have arrived; each server receives one */
-    char *slices; /* the buffer that its push is received into */
+    bool gone; /* the end of the worker's process was reported */
+    /* number of parts of the worker's push that have arrived; each server receives one */
+    int parts;
+    char *slices; /* buffer into which the worker's push is received */
     dt_frame head;
     char *more;
 } worker;
@@ -45,8 +46,8 @@ typedef struct server {
     servers *all;
     int number, wake; /* wake: an eventfd that wakes the thread from poll */
     pthread_t thread;
-    link_ *link;         /* [workers] */
-    struct pollfd *poll; /* [1 + workers] */
+    link_ *link;         /* [workers] the links of this server */
+    struct pollfd *poll; /* [1 + workers] the eventfd and the links, for poll */
 } server;
 
 struct servers {
@@ -58,9 +59,9 @@ struct servers {
     bool stop;
     worker *worker;      /* [workers] */
     server *server;      /* [slices->servers] */
-    dt_arrival *arrival; /* [n] */
+    dt_arrival *arrival; /* [n] arrivals that were not returned yet */
     int n, cap, spare_n, spare_cap;
-    void **spare; /* unused buffers for slices */
+    void **spare; /* buffers for slices that are not in use */
 };
 
 static servers *of(dt_carrier *c) { return (servers *)c; }
@@ -153,8 +154,8 @@ static void serve(server *s, int w, short events) {
     if (sent < 0 || got < 0) report_gone(a, w, l);
 }
 
-/* Lists the descriptors to poll, and closes links that are marked for it. False: the thread must
- * stop. */
+/* Lists the descriptors to poll, and closes links that are marked for it. Returns false if the
+ * thread must stop. */
 static bool prepare_poll(server *s) {
     servers *a = s->all;
     s->poll[0] = (struct pollfd){.fd = s->wake, .events = POLLIN};
@@ -178,10 +179,10 @@ static void *server_main(void *argument) {
     server *s = argument;
     uint64_t times;
     while (prepare_poll(s)) {
-        /* interrupted by a signal (EINTR) */
+        /* a signal has interrupted the wait */
         if (poll(s->poll, (nfds_t)(1 + s->all->workers), -1) < 0) continue;
         if (s->poll[0].revents && read(s->wake, &times, sizeof times) < 0)
-            continue; /* the eventfd was read already */
+            continue; /* the eventfd has been read already */
         for (int w = 0; w < s->all->workers; w++)
             if (s->poll[1 + w].revents) serve(s, w, s->poll[1 + w].revents);
     }
@@ -194,7 +195,7 @@ static void wake_all(const servers *a) {
     const uint64_t once = 1;
     for (int i = 0; i < a->started; i++)
         if (write(a->server[i].wake, &once, sizeof once) < 0)
-            continue; /* the counter is full, so the server is awake */
+            continue; /* writing fails if the counter is full; then the server is awake anyway */
 }
 
 static dt_status *start_server(servers *a, int number) {
@@ -220,8 +221,8 @@ static bool is_closed(const servers *a, int w) {
     return closed;
 }
 
-/* Returns a buffer for the slices of a push. NULL: out of memory; a worker that pushes without a
- * buffer is dropped. */
+/* Returns a buffer for the slices of a push. NULL: there is no memory; a worker that pushes without
+ * a buffer is dropped. */
 static void *find_room(servers *a) {
     if (a->spare_n > 0) return a->spare[--a->spare_n];
     return dt_try_alloc((size_t)a->slices->bytes);
@@ -232,7 +233,7 @@ static void release_arrival(const dt_arrival *x) {
     free(x->more);
 }
 
-/* Drops arrivals of the worker number, which an earlier process sent. */
+/* Drops arrivals with this worker's number, which an earlier process sent. */
 static void forget_arrivals(servers *a, int w) {
     int kept = 0;
     for (int i = 0; i < a->n; i++)
@@ -330,8 +331,8 @@ static void stop_threads(servers *a) {
     for (int i = 0; i < a->started; i++) pthread_join(a->server[i].thread, NULL);
 }
 
-/* Sends END, unless a message is being sent: the worker would read END as a part of it. It then
- * finds the link closed instead. */
+/* Sends END, unless a message is being sent, because the worker would read END as a part of that.
+ * In that case the worker only finds the link closed. */
 static void say_end(link_ *l) {
     const dt_frame end = {.magic = DT_FRAME_MAGIC, .kind = DT_FRAME_END};
     if (!l->sending && !l->dead && send(l->fd, &end, sizeof end, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
@@ -349,7 +350,8 @@ static void release_server(servers *a, server *s) {
     free(s->poll);
 }
 
-/* `well` makes no difference to these workers: they are child processes of the coordinator. */
+/* Closes the carrier. `well` makes no difference, because these workers are child processes of the
+ * coordinator. */
 static void close_all(dt_carrier *c, bool well) {
     servers *a = of(c);
     (void)well;

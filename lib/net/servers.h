@@ -14,14 +14,14 @@
 
 #include "net/carrier.h"
 
-/* Starts a thread for each server. slices: lent. Workers are numbered from 0 to workers - 1. */
+/* Starts a thread for each server. `slices` is lent. Workers are numbered from 0 to workers - 1. */
 dt_status *dt_servers_open(dt_carrier **out, const dt_byte_ranges *slices, int workers) DT_MUST_USE;
-/* Adds a worker with its links, which are non-blocking streams, one for each server, and closes
- * them at the end. Drops arrivals of an earlier process with this number that dt_carrier_next
- * has not returned. */
+/* Adds a worker with its links: non-blocking streams, one for each server. They are closed at the
+ * end. Drops arrivals of an earlier process with this number that dt_carrier_next has not
+ * returned. */
 void dt_servers_add(dt_carrier *servers, int worker, const int *link);
 
-/* Makes a worker's end of such links. fd: blocking streams, lent. */
+/* Makes the worker's end of such links. fd: one blocking stream for each server; lent. */
 dt_worker_link dt_links_join(int worker, const int *fd, const dt_byte_ranges *slices);
 
 #endif

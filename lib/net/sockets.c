@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sockets: ranks are processes on one machine that one process has started (`fit --workers`). They
- * inherit a socket for each pair of ranks, so there are no names or ports, nothing that another
- * program could open, and nothing to clean up. The kernel reports when a process ends.
+ * The fabric `sockets`: ranks are processes on one machine that one process has started (`fit
+ * --workers`). They inherit a socket for each pair of ranks, so there are no names or ports,
+ * nothing that another program could open, and nothing to clean up. The kernel reports when a
+ * process ends.
  *
  *     a message:   header (its tag, its size)   bytes
  *
- * Sending never blocks: messages are queued, and a rank sends its queue while it waits. Every rank
- * that is waited for is itself waiting (and sending) or computing, so there is no deadlock.
+ * Sending never blocks: messages are queued, and a rank sends its queue while it waits. If a rank
+ * is waited for, it is itself waiting (and sending) or computing, so there is no deadlock.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,28 +31,28 @@ typedef struct header {
     uint64_t bytes;
 } header;
 
-/* A queued message, of which `done` bytes (header and bytes together) have been sent. */
+/* A message in the queue. `done` bytes of its header and bytes together were sent. */
 typedef struct message {
     struct message *next;
     header header;
-    const char *bytes; /* the caller's memory; must not change before settle */
+    const char *bytes; /* in the caller's memory, which must not change before `settle` */
     size_t done;
 } message;
 
 typedef struct link_ {
-    int fd; /* -1: the link of this rank to itself */
+    int fd; /* socket; -1: the link of this rank to itself */
     message *first, **last;
 } link_;
 
 typedef struct sockets_group {
     dt_process_group base;
-    link_ *link; /* [ranks] */
+    link_ *link; /* [ranks] link to each rank */
 } sockets_group;
 
 typedef struct sockets_member {
     dt_member base;
     dt_peers peers;
-    struct pollfd *poll; /* [ranks] */
+    struct pollfd *poll; /* [ranks] the links' sockets, for poll */
     bool spins;
 } sockets_member;
 
@@ -92,8 +93,8 @@ static dt_status *read_links(sockets_group *t, const char *text) {
     return NULL;
 }
 
-/* Size of the socket's send buffer, if the kernel allows it. Gradients that fit in it are sent
- * without waiting for their reader. */
+/* Size of a socket's send buffer, if the kernel allows it. Gradients that fit into it are sent
+ * without waiting for the receiver to read them. */
 enum { BUFFER_BYTES = 8 << 20 };
 static void prepare(link_ *l) {
     const int bytes = BUFFER_BYTES;
@@ -123,8 +124,8 @@ static dt_status *open_group(dt_process_group **out, int ranks,
 
 static void close_group(dt_process_group *base) {
     sockets_group *t = (sockets_group *)base;
-    if (base->broken) /* give other ranks 0.4 s to see the fault before they see this process end */
-        nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
+    /* gives other ranks 0.4 s to notice the error before they notice that this process has ended */
+    if (base->broken) nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     for (int r = 0; r < base->ranks; r++)
         if (t->link[r].fd >= 0) close(t->link[r].fd);
     free(t->link);
@@ -140,7 +141,7 @@ static void drop_first(link_ *l) {
     free(x);
 }
 
-/* Sends as many queued bytes as the socket accepts. False: the other end is gone. */
+/* Sends as many queued bytes as the socket accepts. Returns false if the other end is gone. */
 static bool push(link_ *l) {
     while (l->first) {
         message *x = l->first;
@@ -172,13 +173,13 @@ static dt_status *is_broken(const dt_member *m) {
 
 /* The message that a rank waits for. */
 typedef struct awaited {
-    int from; /* -1: none; waits until all queued messages have been sent */
+    int from; /* the rank; -1: no message is awaited, only that all queued messages are sent */
     const dt_tag *tag;
     size_t n;
     int64_t since_ns;
 } awaited;
 
-/* Sends as many queued bytes as all sockets accept. a: for error messages. */
+/* Sends as many queued bytes as all sockets accept. a: what is awaited, for error messages. */
 static dt_status *push_all(sockets_member *m, const awaited *a) {
     sockets_group *t = group_of(&m->base);
     for (int r = 0; r < t->base.ranks; r++)
@@ -209,12 +210,12 @@ static dt_status *wait(sockets_member *m, const awaited *a) {
     return s ? broken(m, s) : NULL;
 }
 
-/* How long to poll before sleeping, if there is a core for each rank. Waking up takes longer
+/* Nanoseconds to poll before sleeping, if there is a core for each rank. Waking up takes longer
  * than most messages. */
 enum { SPIN_NS = 300000 };
 static dt_status *read_message(sockets_member *m, const awaited *a, void *to, size_t n) {
     const int fd = group_of(&m->base)->link[a->from].fd;
-    /* dt_now_ns() when the socket was first found empty; 0: bytes have just arrived */
+    /* when the socket was first found empty (dt_now_ns); 0: bytes have just arrived */
     int64_t idle_ns = 0;
     for (size_t done = 0; done < n;) {
         ssize_t got = recv(fd, (char *)to + done, n - done, MSG_DONTWAIT);
@@ -258,7 +259,7 @@ static dt_status *finish_sending(dt_member *base) {
                                .n = (size_t)t->link[r].first->header.bytes,
                                .since_ns = since};
             DT_TRY(is_broken(base));
-            /* a copy: the queued message may be freed when it has been sent */
+            /* copies the tag, because the queued message may be freed when it has been sent */
             const dt_tag tag = *a.tag;
             DT_TRY(wait(m, &(awaited){.from = -1, .tag = &tag, .n = a.n, .since_ns = since}));
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comparing the tags of messages. Errors for messages that are missing or not the expected ones. */
+/* Compares the tags of messages. Makes the errors for messages that are missing, or other than
+ * expected. */
 #include <string.h>
 
 #include "net/fabric.h"
@@ -10,7 +11,8 @@ bool dt_tag_same(const dt_tag *a, const dt_tag *b) {
            strncmp(a->of, b->of, sizeof a->of) == 0;
 }
 
-/* Appends "all_reduce 7, round 3, of 1000 float32 (4000 bytes) for dense/kernel in step 12". */
+/* Appends a description: "all_reduce 7, round 3, of 1000 float32 (4000 bytes) for dense/kernel in
+ * step 12". */
 static void describe(const dt_tag *tag, size_t n, dt_str *out) {
     dt_str_printf(out, "%s %u, round %d, of %lld %s (%zu bytes)",
                   dt_collective_name(tag->collective), tag->number, tag->round + 1,

@@ -18,7 +18,8 @@
 
 /* ---- sums ---- */
 
-/* Adds in blocks, which compilers turn into vector instructions at any level of optimization. */
+/* Adds arrays in blocks. Compilers turn these into vector instructions at any level of
+ * optimization. */
 #define SUM(name, type)                                                                            \
     static void name(void *to, const void *left, const void *right, int64_t n) {                   \
         enum { BLOCK = 64 / sizeof(type) };                                                        \
@@ -32,7 +33,8 @@
         }                                                                                          \
         for (; i < n; i++) c[i] = (type)(a[i] + b[i]);                                             \
     }
-/* Signed integers use the unsigned functions: the bits are the same, and overflow is defined. */
+/* signed integers use the functions for unsigned ones: the bits are the same, and overflow is
+ * defined */
 SUM(sum_8, uint8_t)
 SUM(sum_16, uint16_t)
 SUM(sum_32, uint32_t)
@@ -92,7 +94,7 @@ static piece before_first(dt_stretch stretch) {
     return (piece){.begin = stretch.begin, .end = stretch.begin};
 }
 
-/* Advances *p to the next piece of the stretch. False: there is none. */
+/* Advances *p to the next piece of the stretch. Returns false if there is none. */
 static bool next_piece(const dt_transfer *x, piece *p, dt_stretch stretch) {
     p->begin = p->end;
     if (p->begin == stretch.end) return false;
@@ -113,8 +115,8 @@ static bool next_piece(const dt_transfer *x, piece *p, dt_stretch stretch) {
     return true;
 }
 
-/* Called for the part of each item in a piece. parts, sum: the part's address in the item; copy:
- * its address in a packed copy of the piece. */
+/* A function that is called for each item's part of a piece. parts, sum: where the part is in the
+ * item; copy: where it is in a packed copy of the piece. */
 typedef void (*handler)(const dt_transfer *x, const char *parts, char *sum, char *copy, int64_t n);
 
 static void pack(const dt_transfer *x, const char *parts, char *sum, char *copy, int64_t n) {
@@ -138,7 +140,7 @@ static void handle(const dt_transfer *x, const piece *p, bool summed, handler f,
         const int64_t item_end = begin + elements_of(item),
                       end = item_end < p->end ? item_end : p->end;
         const size_t offset = (size_t)(at - begin) * x->size;
-        if (end > at) /* an item without elements may have no memory */
+        if (end > at) /* an item without elements may have no memory, so it is skipped */
             f(x, (const char *)(summed ? item->sum : item->parts) + offset,
               (char *)item->sum + offset, copy, end - at);
         copy += (size_t)(end - at) * x->size;

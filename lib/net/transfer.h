@@ -12,10 +12,10 @@ typedef struct dt_stretch {
 
 typedef struct dt_transfer {
     dt_member *m;
-    const dt_tree_item *item; /* each with a single node (rows, 1, width) */
+    const dt_tree_item *item; /* the items, each with a single node (rows, 1, width) */
     int items;
     dt_dtype dtype;
-    size_t size; /* bytes of an element */
+    size_t size; /* number of bytes of an element */
     int64_t n;   /* number of elements of all items */
     char *packed, *scratch;
     dt_tag tag;
@@ -24,13 +24,13 @@ typedef struct dt_transfer {
 /* Begins a new collective: sets size, n, and the tag's number, dtype, elements, step and name.
  * Fails with SCHEDULE if the dtype cannot be summed. */
 dt_status *dt_transfer_begin(dt_transfer *x, dt_collective collective) DT_MUST_USE;
-/* Returns how many bytes dt_transfer_use_room needs. most: elements of the largest stretch that
- * is received by dt_transfer_add. */
+/* Returns how many bytes of room dt_transfer_use_room needs. most: the number of elements of the
+ * largest stretch that dt_transfer_add receives. */
 size_t dt_transfer_room(const dt_transfer *x, int64_t most);
 void dt_transfer_use_room(dt_transfer *x, char *room);
 
-/* Sends a stretch. summed: take the elements from the items' sums instead of their parts. Do not
- * change them before dt_member_settle. */
+/* Sends a stretch. summed: takes the elements from the items' sums, not from their parts. They must
+ * not change before dt_member_settle. */
 dt_status *dt_transfer_send(dt_transfer *x, int peer, dt_stretch stretch, bool summed) DT_MUST_USE;
 /* Receives a stretch into the items' sums. */
 dt_status *dt_transfer_receive(dt_transfer *x, int peer, dt_stretch stretch) DT_MUST_USE;

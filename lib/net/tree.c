@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums values over workers. The result has the same bits as one fixed tree over V shards, whatever
- * worker has summed which shards (op/workers.h). Several values travel together, as if they were
- * one array.
+ * Sums values over workers. The result has the same bits as one fixed tree over V shards, no matter
+ * which worker has summed which shards (op/workers.h). Several values are sent together, as if they
+ * were one array.
  *
  * Each worker has summed some nodes of the tree, which are called leaves here. At first a leaf owns
  * the whole array. From the leaves up, the two sides of a node add the elements that both own and
@@ -30,9 +30,10 @@
 
 /* A node of the tree, over shards [from, to), that one worker has summed. */
 typedef struct leaf {
-    int rank, node; /* node: its index among the worker's own nodes */
+    /* rank of the worker; index of the leaf among the nodes that this worker has summed */
+    int rank, node;
     int32_t from, to;
-    bool summed; /* its elements have been added to those of another leaf */
+    bool summed; /* the leaf's elements have been added to those of another leaf */
 } leaf;
 
 /* The leaf that owns the elements from `begin` up to the next owner's `begin`. */
@@ -47,14 +48,14 @@ typedef struct owners {
 } owners;
 
 typedef enum step_kind { STEP_SEND, STEP_ADD, STEP_LOCAL } step_kind;
-/* One thing that a worker does with a stretch that it owns. */
+/* A step: what a worker does with a stretch that it owns. */
 typedef struct step {
     step_kind kind;
-    /* the rank at the other end; STEP_LOCAL: the leaf of this worker whose sums are added */
+    /* the rank to exchange with; STEP_LOCAL: another leaf of this worker, whose sums are added */
     int peer;
     int leaf;
     int round;
-    bool summed; /* the elements are sums already, not the leaf's original values */
+    bool summed; /* the elements are sums already, not the original values of the leaf */
     dt_stretch stretch;
 } step;
 
@@ -62,9 +63,10 @@ typedef struct dt_tree_plan dt_tree_plan;
 struct dt_tree_plan {
     dt_tree_plan *next;
     int32_t shards;
-    int64_t elements, most; /* most: elements of the largest stretch that is received and added */
+    /* most: number of elements of the largest stretch that is received and added */
+    int64_t elements, most;
     dt_arena *arena;
-    leaf *leaf; /* [leaves] */
+    leaf *leaf; /* [leaves] all leaves */
     owners owners;
     step *step;
     int leaves, steps, cap;
@@ -187,7 +189,8 @@ void dt_tree_plans_release(dt_member *m) {
     m->n_plans = 0;
 }
 
-/* Plans are cached: a job has few buckets of gradients, and they come again in every step. */
+/* Plans are kept, because a job has few buckets of gradients and needs the same plans in every
+ * step. */
 enum { PLANS_MOST = 256 };
 static const dt_tree_plan *find_plan(dt_member *m, int32_t shards, int64_t elements) {
     for (const dt_tree_plan *p = m->plans; p; p = p->next)
@@ -207,8 +210,8 @@ static const dt_tree_plan *find_plan(dt_member *m, int32_t shards, int64_t eleme
  * copy. */
 typedef struct tree {
     const dt_tree_plan *plan;
-    dt_transfer all; /* transfer of the items themselves */
-    dt_transfer *of; /* [nodes] */
+    dt_transfer all; /* transfer between the items themselves */
+    dt_transfer *of; /* [nodes] transfer of each node */
     int nodes;
 } tree;
 
@@ -271,7 +274,7 @@ static dt_status *reduce(tree *t, const step *s) {
     return NULL;
 }
 
-/* If sums were made in copies, moves those that this worker owns to the items. */
+/* If sums were computed in copies, copies those that this worker owns to the items. */
 static void put_own(const tree *t) {
     for (int i = 0; i < t->plan->owners.n; i++) {
         const owner *o = &t->plan->owners.owner[i];
@@ -283,8 +286,8 @@ static void put_own(const tree *t) {
     }
 }
 
-/* Does a step in reverse: the rank that kept a stretch sends its sum to the rank that gave it
- * away. */
+/* Does a step in reverse: the rank that kept a stretch sends its sum to the rank that gave the
+ * stretch away. */
 static dt_status *gather(tree *t, const step *s) {
     t->all.tag.round = s->round;
     t->all.tag.flags = t->all.m->flags;
@@ -297,7 +300,7 @@ static dt_status *all_reduce(tree *t) {
     const dt_tree_plan *plan = t->plan;
     DT_TRY(make_room(t));
     for (int i = 0; i < plan->steps; i++) DT_TRY(reduce(t, &plan->step[i]));
-    /* the next steps overwrite what was sent */
+    /* waits, because the next steps overwrite the bytes that were sent */
     DT_TRY(dt_member_settle(t->all.m));
     put_own(t);
     t->all.tag.collective = DT_ALL_GATHER;
@@ -306,7 +309,7 @@ static dt_status *all_reduce(tree *t) {
     return dt_member_settle(t->all.m);
 }
 
-/* The sum if there is one node only: a copy. */
+/* The sum if there is only one node: copies the parts. */
 static void copy_parts(const dt_transfer *x) {
     for (int i = 0; i < x->items; i++)
         if (x->item[i].sum != x->item[i].parts && x->item[i].rows * x->item[i].width > 0)

@@ -8,10 +8,10 @@
 
 enum { DT_WIRE_BYTES = 76 };
 
-/* Encodes a tag. bytes: the size of the message that it belongs to. */
+/* Encodes a tag. bytes: the number of bytes of the message that it belongs to. */
 void dt_wire_write(unsigned char out[DT_WIRE_BYTES], const dt_tag *tag, uint64_t bytes);
-/* Decodes a tag. False: the n bytes are not a tag. A tag that was decoded is safe to print and
- * compare, whatever the bytes were. */
+/* Decodes a tag. Returns false if the n bytes are not a tag. A tag that was decoded is safe to
+ * print and compare, whatever the bytes were. */
 bool dt_wire_read(dt_tag *tag, uint64_t *bytes, const void *from, size_t n);
 
 #endif

@@ -22,7 +22,7 @@
 
 enum { LOOK_MS = 50, PATIENCE_MS = 2000, CHILDREN = 4 * DT_LAUNCHER_WORKERS };
 
-/* Child processes that have not ended. */
+/* Processes that were started and have not ended. */
 typedef struct children {
     int n;
     pid_t pid[CHILDREN];
@@ -30,8 +30,8 @@ typedef struct children {
 
 struct dt_worker_launcher {
     dt_worker_launcher_spec spec;
-    children children; /* workers that are programs */
-    int control;       /* socket to the forked launcher; -1: there is none */
+    children children; /* the workers, if they are programs */
+    int control;       /* socket to the launcher that was forked; -1: there is none */
     pid_t pid;
 };
 
@@ -48,8 +48,8 @@ typedef struct launcher_state {
     children children;
 } launcher_state;
 
-/* Removes children that have ended. waitpid fails for those if SIGCHLD is ignored, which may be
- * inherited. */
+/* Removes children that have ended from the list. If SIGCHLD is ignored, a setting that may be
+ * inherited, waitpid fails for them. */
 static void reap(children *n) {
     for (int i = 0; i < n->n;)
         if (waitpid(n->pid[i], NULL, WNOHANG) != 0) n->pid[i] = n->pid[--n->n];
@@ -86,7 +86,7 @@ static bool send_request(int control, const request *q, const int *link) {
     return sendmsg(control, &m, MSG_NOSIGNAL) == (ssize_t)sizeof *q;
 }
 
-/* Receives a request and its descriptors. False: the caller is gone. */
+/* Receives a request with its descriptors. Returns false if the caller is gone. */
 static bool receive_request(int control, request *q, int *link) {
     packet p = {0};
     struct iovec part = {.iov_base = q, .iov_len = sizeof *q};
@@ -120,7 +120,7 @@ static void start(launcher_state *n, const request *q, const int *link) {
     close_links(link, q->links);
     if (pid > 0) n->children.pid[n->children.n++] = pid;
     if (send(n->control, &pid, sizeof pid, MSG_NOSIGNAL) < 0)
-        return; /* the caller is gone, which the next receive_request finds */
+        return; /* the caller is gone, which the next call of receive_request notices */
 }
 
 static int serve_requests(launcher_state *n) {
@@ -132,7 +132,7 @@ static int serve_requests(launcher_state *n) {
         reap(&n->children);
         if (found <= 0) continue;
         if (!receive_request(n->control, &q, link)) break;
-        if (q.links == 0) { /* the caller asks the launcher to end */
+        if (q.links == 0) { /* a request without links asks the launcher to end */
             end_all(&n->children);
             return 0;
         }
@@ -201,7 +201,7 @@ static bool connect_links(int links, int *own, int *other) {
     return true;
 }
 
-/* Asks the forked launcher to start a worker. False: it could not, or it is gone. */
+/* Asks the forked launcher to start a worker. Returns false if it could not, or if it is gone. */
 static bool ask(const dt_worker_launcher *n, const request *q, const int *link, pid_t *pid) {
     ssize_t got = -1;
     if (!send_request(n->control, q, link)) return false;
@@ -224,8 +224,8 @@ static char **environment_with(char *own) {
 }
 
 /* Starts a worker that runs this program. It gets its links at the same descriptors, reads the
- * caller's input from the beginning, and has no standard output. It has a process group of its
- * own, so the terminal's signals reach the caller only. */
+ * caller's input from the beginning, and has no standard output. It is in a separate process group,
+ * so the terminal's signals reach only the caller. */
 static int spawn(const dt_worker_launcher *n, const request *q, const int *link, pid_t *pid) {
     char own[32 * DT_LAUNCHER_LINKS], input[32] = "/dev/null";
     posix_spawn_file_actions_t files;
@@ -240,7 +240,8 @@ static int spawn(const dt_worker_launcher *n, const request *q, const int *link,
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, input, O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     for (int i = 0; i < q->links; i++)
-        posix_spawn_file_actions_adddup2(&files, link[i], link[i]); /* clears close-on-exec */
+        /* clears close-on-exec, so that the program inherits the link */
+        posix_spawn_file_actions_adddup2(&files, link[i], link[i]);
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setpgroup(&how, 0);
     char **environment = environment_with(own);
@@ -284,7 +285,7 @@ dt_status *dt_worker_launcher_start(dt_worker_launcher *n, int worker, int links
 
 static void end_launcher(const dt_worker_launcher *n) {
     if (send(n->control, &(request){0}, sizeof(request), MSG_NOSIGNAL) < 0)
-        kill(n->pid, SIGKILL); /* the launcher does not answer */
+        kill(n->pid, SIGKILL); /* the launcher did not end by itself */
     waitpid(n->pid, NULL, 0);
     close(n->control);
 }

@@ -24,51 +24,51 @@ enum { DT_LAUNCHER_WORKERS = 64, DT_LAUNCHER_LINKS = 16, DT_EXIT_ALONE = 69 };
 
 typedef struct dt_worker_launcher dt_worker_launcher;
 /* The main function of a forked worker. link: the worker's ends of its links; the caller has the
- * others. Returns the exit code. */
+ * other ends. Returns the exit code. */
 typedef int (*dt_worker_main)(int worker, const int *link, void *user);
 
 typedef struct dt_worker_launcher_spec {
-    /* arguments of this program, which end with NULL; lent. NULL: workers are forked. */
+    /* arguments of this program; a NULL ends the list; lent. NULL: workers are forked. */
     const char *const *program;
-    int input;   /* a descriptor whose file each program gets as standard input; -1: /dev/null */
-    int workers; /* number of workers, passed to the programs */
-    /* for forked workers */
+    int input;   /* descriptor of a file that each program gets as standard input; -1: /dev/null */
+    int workers; /* number of workers, which is passed to the programs */
+    /* main function and its argument, for forked workers */
     dt_worker_main body;
     void *user;
-    /* what the launcher prints on standard error when the caller is gone and cannot report that
-     * itself; lent */
+    /* text that the launcher prints on standard error if the caller is gone, and so cannot report
+     * it itself; lent */
     const char *last_words;
 } dt_worker_launcher_spec;
 
-/* If workers are forked, the caller must have a single thread. They ignore the signals that a
- * run handles, because the caller decides when they end. */
+/* Opens a launcher. If workers are forked, the caller must have a single thread. Workers ignore the
+ * signals that a run handles, because the caller decides when they end. */
 dt_status *dt_worker_launcher_open(dt_worker_launcher **out,
                                    const dt_worker_launcher_spec *spec) DT_MUST_USE;
 /* Starts a worker with `links` links. Sets link[] to the caller's ends, non-blocking streams
  * that the caller closes. */
 dt_status *dt_worker_launcher_start(dt_worker_launcher *n, int worker, int links, int *link,
                                     pid_t *pid) DT_MUST_USE;
-/* Waits up to 2 s for all workers to end, kills those that are left, and ends the launcher.
- * Takes NULL. */
+/* Waits up to 2 s for all workers to end, kills those that have not, and ends the launcher. n may
+ * be NULL. */
 void dt_worker_launcher_close(dt_worker_launcher *n);
 
 /* ---- worker_program.c: in a worker that is a program ---- */
 
 #define DT_POOL_VARIABLE "DTRAIN_POOL_WORKER"
-/* What such a worker learns from DTRAIN_POOL_WORKER: its number, the number of workers, the
+/* The contents of DTRAIN_POOL_WORKER for such a worker: its number, the number of workers, the
  * caller's process id, and its ends of the links. */
 typedef struct dt_inherited {
     int worker, workers; /* workers 0: this process was not started by a launcher */
     pid_t caller;
     int links, link[DT_LAUNCHER_LINKS];
 } dt_inherited;
-/* Writes DTRAIN_POOL_WORKER=... to text[room]. False: it does not fit. */
+/* Writes DTRAIN_POOL_WORKER=... to text[room]. Returns false if it does not fit. */
 bool dt_inherited_write(const dt_inherited *x, char *text, size_t room);
-/* Reads DTRAIN_POOL_WORKER. A worker ends with its caller from now on. Fails with LAUNCH if the
- * variable is set but does not describe a worker. */
+/* Reads DTRAIN_POOL_WORKER. From now on the worker is ended when its caller ends. Fails with LAUNCH
+ * if the variable is set but does not describe a worker. */
 dt_status *dt_inherited_read(dt_inherited *out) DT_MUST_USE;
-/* Call it when the worker starts to compute. Names the process, ignores the signals that a run
- * handles, and ends the process 2 s after its caller at the latest. */
+/* To be called when the worker starts to compute. Names the process, ignores the signals that a run
+ * handles, and ends the process at most 2 s after its caller has ended. */
 void dt_inherited_serve(const dt_inherited *x);
 
 #endif

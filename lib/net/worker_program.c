@@ -60,9 +60,10 @@ dt_status *dt_inherited_read(dt_inherited *out) {
     DT_LOCAL char *words = dt_strdup(text);
     const bool good = read_words(words, out);
     if (good) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* it holds nothing to lose before it serves */
-        /* The coordinator has already ended and reported why. End as PDEATHSIG would end this
-         * process. */
+        /* until the worker serves, it can be killed without loss */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        /* the coordinator has ended already and has reported why, so this process ends as if by
+         * PDEATHSIG */
         if (getppid() != out->caller) raise(SIGKILL);
         return NULL;
     }
@@ -78,8 +79,8 @@ static void end_soon(int number) {
     alarm(PATIENCE_S);
 }
 
-/* If the caller dies, a worker that waits finds its links closed and reports that itself. The
- * signal is for a worker that is computing. */
+/* Prepares the process for computing. If the caller dies, a worker that waits finds its links
+ * closed and reports that itself. The signal is for a worker that is computing. */
 void dt_inherited_serve(const dt_inherited *x) {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPIPE};
     struct sigaction action = {.sa_handler = end_soon, .sa_flags = SA_RESTART};

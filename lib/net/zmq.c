@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zmq: ranks are processes that were started one by one, on any machines, and know where to meet
- * (rendezvous.h). Each pair of ranks has one connection.
+ * The fabric `zmq`: ranks are processes that were started one by one, on any machines, and know
+ * where to meet (rendezvous.h). Each pair of ranks has one connection.
  *
  *     a message:   tag and size (wire.h)   bytes         two parts
  *
- * Messages of ranks that are not awaited at the moment stay in a queue. An invalid message is
+ * Messages of ranks that are not awaited at the moment are kept in a queue. An invalid message is
  * reported as an error of its sender, and nothing in it is used.
  */
 #include <stdio.h>
@@ -27,13 +27,13 @@ typedef struct queue {
 typedef struct zmq_group {
     dt_process_group base;
     dt_met met;
-    queue *from; /* [ranks] */
+    queue *from; /* [ranks] messages of each rank that were not received yet */
 } zmq_group;
 
 typedef struct zmq_member {
     dt_member base;
     dt_peers peers;
-    bool leaves; /* this member is leaving, so peers that are gone are not an error */
+    bool leaves; /* this member is leaving, so it is no error that peers are gone */
 } zmq_member;
 
 static zmq_group *group_of(const dt_member *m) { return (zmq_group *)m->group; }
@@ -50,7 +50,7 @@ static int rank_of(const zmq_group *t, int peer) {
  * for the group. */
 static void store(zmq_group *t, dt_message *x) {
     const int rank = rank_of(t, x->peer);
-    /* messages of one part still belong to the rendezvous */
+    /* a message of one part belongs to the rendezvous */
     if (rank < 0 || x->event != DT_PEER_MESSAGE || x->n == 1) {
         if (rank >= 0) t->from[rank].gone |= x->event == DT_PEER_GONE;
         dt_message_free(x);
@@ -70,8 +70,8 @@ static dt_message *take_first(queue *q) {
 
 static void close_group(dt_process_group *base) {
     zmq_group *t = (zmq_group *)base;
-    if (base->broken) /* give other ranks 0.4 s to see the fault before they see this process end */
-        nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
+    /* gives other ranks 0.4 s to notice the error before they notice that this process has ended */
+    if (base->broken) nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     for (int r = 0; t->from && r < base->ranks; r++)
         while (t->from[r].first) dt_message_free(take_first(&t->from[r]));
     while (t->met.early) {
@@ -127,7 +127,7 @@ static int find_gone(const zmq_group *t) {
     return -1;
 }
 
-/* Waits for the next message of rank `from`; the caller owns *out. */
+/* Waits for the next message of rank `from`. The caller owns *out. */
 static dt_status *next(zmq_member *m, int from, const dt_tag *tag, size_t n, dt_message **out) {
     zmq_group *t = group_of(&m->base);
     const int64_t since = dt_now_ns();

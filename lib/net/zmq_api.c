@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding libzmq and its functions: see zmq_api.h. */
+/* Finds libzmq and its functions (zmq_api.h). */
 #include "net/zmq_api.h"
 
 #include <dlfcn.h>

@@ -51,7 +51,7 @@ enum {
     DT_ZMQ_SEND_MORE = 2,
     DT_ZMQ_READABLE = 1
 };
-enum { DT_ZMQ_KEY_TEXT = 41 }; /* a key as text, and its NUL */
+enum { DT_ZMQ_KEY_TEXT = 41 }; /* length of a key as text, with the zero byte at its end */
 enum dt_zmq_event {            /* events of a socket's monitor */
                     DT_ZMQ_CONNECTED = 0x1,
                     DT_ZMQ_LISTENING = 0x8,
@@ -90,8 +90,8 @@ typedef struct dt_zmq {
 
 /* Loads libzmq, which stays loaded. Fails with MESSAGES if it is not installed or too old. */
 dt_status *dt_zmq_open(dt_zmq *out) DT_MUST_USE;
-/* Returns a MESSAGES error with ZeroMQ's text for its last error on this thread: "cannot listen
- * on tcp://...: Address already in use". */
+/* Returns a MESSAGES error with ZeroMQ's text for its last error in this thread, such as "cannot
+ * listen on tcp://...: Address already in use". */
 dt_status *dt_zmq_failed(const dt_zmq *z, const char *what, const char *of) DT_MUST_USE;
 
 #endif

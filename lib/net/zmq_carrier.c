@@ -19,7 +19,7 @@ typedef struct zmq_carrier {
     dt_zmq_carrier_spec spec;
     dt_messenger *m;
     int workers;
-    int *peer; /* [workers] NO_PEER: it is not connected */
+    int *peer; /* [workers] number of the worker's peer; NO_PEER: the worker is not connected */
 } zmq_carrier;
 
 static zmq_carrier *of(dt_carrier *c) { return (zmq_carrier *)c; }
@@ -50,7 +50,7 @@ static char *copy_more(const dt_message *x) {
 
 /* ---- the coordinator ---- */
 
-/* Sends a frame. An error means that the peer is gone; ZeroMQ's next event reports that. */
+/* Sends a frame. An error only means that the peer is gone, which ZeroMQ's next event reports. */
 static void send_or_drop(const zmq_carrier *p, int peer, const dt_frame *head, const void *slices,
                          const void *more) {
     dt_status_free(send_frame(p->m, peer, p->spec.slices, head, slices, more));
@@ -61,7 +61,7 @@ static void give(dt_carrier *c, int w, const dt_frame *m, dt_shared *weights, co
     if (p->peer[w] >= 0) send_or_drop(p, p->peer[w], m, weights ? weights->data : NULL, more);
 }
 
-/* No process can connect while all expected ones are connected. */
+/* Closes the listening socket to new processes while all expected ones are connected. */
 static void update_admission(zmq_carrier *p) {
     bool missing = false;
     for (int w = 0; w < p->workers; w++) missing |= p->peer[w] < 0;
@@ -114,7 +114,7 @@ static dt_status *check_hello(const zmq_carrier *p, const dt_message *x, const d
     return NULL;
 }
 
-/* Handles the first message of a peer. True: *out is the arrival of a worker. */
+/* Handles the first message of a peer. Returns true if *out is the arrival of a worker. */
 static bool welcome(zmq_carrier *p, const dt_message *x, dt_arrival *out) {
     dt_frame m;
     if (!dt_frame_read(x, p->spec.slices, &m) || m.kind != DT_FRAME_HELLO)
@@ -130,15 +130,16 @@ static bool welcome(zmq_carrier *p, const dt_message *x, dt_arrival *out) {
     return true;
 }
 
-/* Whether a worker sends such messages, or a coordinator sends them to a task of type ps. */
+/* Whether a message of this kind is sent to the process that listens: by a worker, or by a
+ * coordinator to a task of type ps. */
 static bool is_sent_to_host(uint32_t kind) {
     return kind == DT_FRAME_PUSH || kind == DT_FRAME_ANSWER || kind == DT_FRAME_FAILED ||
            kind == DT_FRAME_WANT || kind == DT_FRAME_END || kind == DT_FRAME_SET ||
            kind == DT_FRAME_GET || kind == DT_FRAME_APPLY || kind == DT_FRAME_PROGRAMS;
 }
 
-/* Copies a message to *out. False: the message is invalid, or memory is short. The caller then
- * treats the sender as gone. */
+/* Copies a message to *out. Returns false if the message is invalid or there is no memory; the
+ * caller then treats the sender as gone. */
 static bool take_push(const zmq_carrier *p, const dt_message *x, dt_arrival *out) {
     dt_frame m;
     if (!dt_frame_read(x, p->spec.slices, &m) || !is_sent_to_host(m.kind)) return false;
@@ -152,7 +153,7 @@ static bool take_push(const zmq_carrier *p, const dt_message *x, dt_arrival *out
     return true;
 }
 
-/* Handles an event of the messenger. True: *out is an arrival for the caller. */
+/* Handles an event of the messenger. Returns true if *out is an arrival for the caller. */
 static bool handle_event(zmq_carrier *p, const dt_message *x, dt_arrival *out) {
     const int w = worker_of(p, x->peer);
     if (w < 0) return x->event == DT_PEER_MESSAGE && welcome(p, x, out);

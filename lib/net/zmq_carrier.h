@@ -17,34 +17,35 @@
 
 typedef struct dt_zmq_carrier_spec {
     const char *address;   /* HOST:PORT of the process that listens */
-    const char *host;      /* what messages call that process; NULL: "the coordinator" */
-    const char *interface; /* as in dt_rendezvous */
-    const dt_run_key *key; /* as in dt_rendezvous */
+    const char *host;      /* what messages call that process; NULL means "the coordinator" */
+    const char *interface; /* interface to listen on, as in dt_rendezvous */
+    const dt_run_key *key; /* key of the run, as in dt_rendezvous */
     bool open;
-    /* a process with the number of a connected one takes its place, because that one is lost; the
-     * last number is the coordinator's, which keeps its place */
+    /* a process that connects with the number of a connected one replaces it, because that one must
+     * be lost; only the coordinator, which has the last number, is not replaced */
     bool replaces;
     double silence_s;
     const dt_byte_ranges *slices;
-    const char *fingerprint;                    /* one line of text; lent */
-    void (*warn)(void *user, const char *text); /* as in dt_messenger_spec */
+    /* one line of text that all processes must share; lent */
+    const char *fingerprint;
+    void (*warn)(void *user, const char *text); /* receives warnings, as in dt_messenger_spec */
     void *user;
 } dt_zmq_carrier_spec;
 
-/* Reads the head of any received message. False: it is not a valid frame. If true, parts 1 and 2
- * have the lengths that the head states. */
+/* Reads the head of a received message. Returns false if it is not a valid frame. If it returns
+ * true, parts 1 and 2 have the lengths that the head states. */
 bool dt_frame_read(const dt_message *x, const dt_byte_ranges *e, dt_frame *out) DT_MUST_USE;
 
-/* Whether slices of that size can be sent in one message. RANGE: they cannot. */
+/* Checks that slices of that size can be sent in one message. RANGE: they cannot. */
 dt_status *dt_zmq_fits(const dt_byte_ranges *e) DT_MUST_USE;
 /* Listens for workers. Processes can connect as long as any worker is missing. Fails like the
  * messenger. */
 dt_status *dt_zmq_carrier_open(dt_carrier **out, const dt_zmq_carrier_spec *spec,
                                int workers) DT_MUST_USE;
 
-/* Connects a worker, and sends its number and fingerprint. Fails with WORKER_LATE without
- * an answer. Later waits for a message are reported when they exceed both 5 s and 3 times the
- * longest wait so far, and again whenever they have doubled. Close the link even after an error. */
+/* Connects a worker, and sends its number and fingerprint. WORKER_LATE: there was no answer. Later
+ * waits for a message are reported when they exceed both 5 s and 3 times the longest wait so far,
+ * and again whenever they have doubled. Close the link even after an error. */
 dt_status *dt_zmq_link_connect(dt_worker_link *out, const dt_zmq_carrier_spec *spec, int worker,
                                const dt_link_wait *wait) DT_MUST_USE;
 

@@ -2,13 +2,13 @@
 /*
  * Forms groups: a task computes a piece of all nodes of a group, one after the other.
  *
- *     group 0   2 pieces   h = x W    z = h V    dz    dh         nodes of one segment that read
- *                                                                 each other's pieces
- *     group 1   1 piece    dV = h' dz, Adam, V    sums of rows    a whole gradient of a kernel, with
- *                                                                 the small remaining nodes of the
- *                                                                 segment
- *     group 2   1 piece    dW = x' dh, Adam, W                    another one: two threads compute
- *                                                                 them at the same time
+ *     group 0   2 pieces   h = x W    z = h V    dz    dh        nodes of one segment that read
+ *                                                                each other's pieces
+ *     group 1   1 piece    dV = h' dz, Adam, V    sums of rows   a whole gradient of a kernel, with
+ *                                                                the small remaining nodes of the
+ *                                                                segment
+ *     group 2   1 piece    dW = x' dh, Adam, W                   another one: two threads compute
+ *                                                                them at the same time
  */
 #include <string.h>
 

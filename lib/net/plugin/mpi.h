@@ -16,19 +16,19 @@
 typedef struct dt_mpi_transfer dt_mpi_transfer; /* a send or receive that has started */
 
 typedef struct dt_mpi_plugin {
-    int abi; /* must be DT_MPI_ABI */
-    /* Starts MPI. Returns 0, or an MPI error whose text is in words[n]. The functions may be
-     * called from any thread, but only one at a time. */
+    int abi; /* version of this interface, which must be DT_MPI_ABI */
+    /* Starts MPI. Returns 0, or an MPI error whose text is written to words[n]. Any thread may call
+     * these functions, but only one at a time. */
     int (*start)(int *rank, int *ranks, char *words, size_t n);
     /* Start a transfer. The bytes must stay valid until it is done. Transfers between two ranks
-     * arrive in order. NULL: MPI reports an error, or memory is short. */
+     * arrive in order. Return NULL if MPI reports an error or there is no memory. */
     dt_mpi_transfer *(*send)(int to, const void *bytes, size_t n);
     dt_mpi_transfer *(*recv)(int from, void *bytes, size_t n);
-    /* Checks a transfer without waiting. 1: done; -1: failed; 0: not done yet. Frees the
-     * transfer unless 0. */
+    /* Checks a transfer without waiting. Returns 1 if it is done, -1 if it has failed, 0 if it is
+     * not done yet. Frees the transfer unless it returns 0. */
     int (*test)(dt_mpi_transfer *t);
     void (*stop)(void);           /* ends MPI; collective, so all ranks must call it */
-    const char *(*library)(void); /* name and version: "Open MPI v4.1.4"; lent */
+    const char *(*library)(void); /* returns name and version, such as "Open MPI v4.1.4"; lent */
 } dt_mpi_plugin;
 
 #endif
