@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The virtual clock of a device: kernels on the chip, collectives on its links and between slices,
- * side by side as far as the program's data allow. A unit that is free takes the first item, in
- * program order, whose inputs are ready; if there is none, it waits.
+ * The virtual clock of a device. Kernels run on the chip while collectives run on its links and
+ * between slices, as far as the data dependencies of the program allow. A unit that is free takes
+ * the first item, in program order, whose inputs are ready. If there is none, it waits.
  *
  *     kernels   | F1 | F2 | F3 |       | B3 | B2 |    | B1 | U |
  *     links     | gather 2 | gather 3 | ...     | sum 3 | sum 2 | sum 1 |
  *                                  ^ waiting: time of links that nothing hides
  *
  * Weights that are gathered from other replicas for the forward pass are gathered again for the
- * backward pass. Values that the host keeps go there over its bus, and come back one unit ahead of
- * the unit that reads them.
+ * backward pass. Values that are kept in the host's memory are sent over its bus, and are fetched
+ * one rematerialized unit (a few layers) before the unit that reads them.
  *
- * Where the job asks for it, a product and a collective between the devices of a replica that
- * gathers its operand, or scatters its result, run together, as some compilers' options make them:
- * one piece moves while another is multiplied.
+ * If the job asks for it, a product runs together with the collective that gathers its operand, or
+ * scatters its result, between the devices of a replica. Some compilers have an option for this.
+ * One piece is sent while another is multiplied.
  *
  *     links     | gather 1 | gather 2 | gather 3 |
  *     kernels              | piece 1  | piece 2  | piece 3  |
@@ -35,11 +35,11 @@ typedef struct item {
     double seconds, bytes;
     const char *schedule;
     dt_cost work;
-    int pieces;   /* pieces in which a collective can be part of a product; 0: it cannot */
-    bool layers;  /* a bucket with sums of several layers */
-    int waits;    /* number of unfinished items that it waits for */
-    double ready; /* when the last of those that are done was */
-    int behind;   /* the item that was ready last, -1: none */
+    int pieces;   /* number of pieces if the collective can be part of a product; 0: it cannot */
+    bool layers;  /* the item is a bucket with sums of several layers */
+    int waits;    /* number of unfinished items that this item waits for */
+    double ready; /* time at which the last of its inputs that are done so far was ready */
+    int behind;   /* the item that made the input which was ready last; -1: none */
 } item;
 
 typedef struct edge {
@@ -54,20 +54,21 @@ typedef struct clock {
     dt_links *links;
     dt_plan *p;
     int n;
-    item *item;   /* by place */
-    int *of;      /* by node: its item, -1 */
-    int *again;   /* by node: the item that gathers it once more, -1 */
-    int *bucket;  /* by bucket: its item */
-    int *between; /* by item: the item that continues it between slices; -1: none */
-    /* by node that comes from the host: the item that sends it there, and the node that starts its
-     * way back, -1: none */
+    item *item;   /* [n] items, ordered by their place in the program */
+    int *of;      /* [nodes] the node's item; -1: none */
+    int *again;   /* [nodes] the item that gathers the node again for the backward pass; -1: none */
+    int *bucket;  /* [buckets] the bucket's item */
+    int *between; /* [items] the item that continues the sum between slices; -1: none */
+    /* [nodes] for a node that is fetched from the host: the item that sends it there, and the node
+     * with which fetching begins; -1: none */
     int *sent, *waits_for;
     edge *edge;
     int n_edges, cap_edges;
-    int *first;  /* by item: its first edge, -1 */
-    int *reader; /* by node: the first node behind the forward pass that reads it, 0: none */
-    dt_ready_queue queue[DT_UNITS]; /* items of a unit that wait for no other and are not done */
-    const bool *forward;            /* by node */
+    int *first;  /* [items] the item's first edge; -1: none */
+    int *reader; /* [nodes] the first node after the forward pass that reads it; 0: none */
+    /* for each unit: its items that are not done and wait for no other item */
+    dt_ready_queue queue[DT_UNITS];
+    const bool *forward; /* [nodes] whether the node belongs to the forward pass */
 } clock;
 
 /* ---- items ---- */
@@ -77,14 +78,15 @@ static bool is_link(const clock *c, int i) {
     return n->op->across && n->n_in > 0 && c->k->of[i] < 0 && c->r->program->bucket[i] >= 0;
 }
 
-/* Bytes that a device contributes, after a cast of the operand if one is fused. */
+/* Returns the bytes that a device contributes. If a cast of the operand is fused with the
+ * collective, they are those after the cast. */
 static double put_in(const clock *c, int i) {
     dt_type t = dt_priced_type(c->r, c->g->node[i].in[0]);
     t.dtype = dt_priced_type(c->r, i).dtype;
     return (double)dt_type_bytes(&t);
 }
 
-/* The number of pieces in which collective i can be part of a product; 0: it cannot. */
+/* Returns the number of pieces in which collective i can be part of a product; 0: it cannot. */
 static int pieces_of(const clock *c, int i) {
     const dt_across_kind kind = dt_across_kind_of(&c->g->node[i]);
     const dt_mesh *mesh = &c->r->program->mesh;
@@ -136,7 +138,8 @@ static void add_between(clock *c) {
 
 static double seconds_to_host(const clock *c, double bytes) {
     const dt_topology *t = c->r->topology;
-    const double share = c->p->chip->pcie_Bps / t->mesh[3]; /* devices of a chip share its bus */
+    /* the devices of a chip share its bus */
+    const double share = c->p->chip->pcie_Bps / t->mesh[3];
     return share > 0 ? bytes / share : 0;
 }
 
@@ -174,7 +177,7 @@ static void find_readers(clock *c) {
             c->reader[dt_priced_source(c->r, c->g->node[j].in[k])] = j;
 }
 
-/* The first place that reads i for backward work; n_nodes: none. */
+/* Returns the first place at which backward work reads node i; n_nodes: none does. */
 static int read_again_at(const clock *c, int i) {
     int j = c->reader[i];
     return j == 0 ? c->g->n_nodes : c->k->of[j] >= 0 ? c->k->kernel[c->k->of[j]].at : j;
@@ -217,7 +220,7 @@ static void add_items(clock *c) {
         c->of[i] = c->k->of[i];
         c->again[i] = -1;
         if (is_link(c, i)) {
-            /* Members of a bucket are one item, at the place of the last of them. */
+            /* the members of a bucket are one item, at the place of the last member */
             int bucket = c->r->program->bucket[i];
             if (c->bucket[bucket] < 0)
                 c->bucket[bucket] = add_item(c, (item){.node = i, .unit = DT_UNIT_LINKS});
@@ -291,7 +294,8 @@ static double *part_of(dt_plan *p, dt_plan_unit unit) {
                                    : &p->parts.links;
 }
 
-/* The layer that the kernel waits for is charged, or the bucket, where it is of several. */
+/* Adds the time that a kernel waits to the layer that it waits for, or, if it waits for a bucket
+ * with several layers, to the bucket. */
 static void note_wait(clock *c, const item *it, double wait) {
     if (wait <= 0) return;
     *part_of(c->p, it->behind >= 0 ? c->item[it->behind].unit : DT_UNIT_LINKS) += wait;
@@ -302,7 +306,7 @@ static void note_wait(clock *c, const item *it, double wait) {
     l->seconds += wait;
 }
 
-/* When `to` can start that waits for `it`, which runs from start to end. */
+/* Returns when item `to`, which waits for `it`, can start. `it` runs from `start` to `end`. */
 static double ready_at(const item *it, double start, double end, const item *to) {
     const item *link = it->unit == DT_UNIT_LINKS ? it : to, *product = link == it ? to : it;
     const bool together = link->unit == DT_UNIT_LINKS && link->pieces > 1 &&
@@ -337,7 +341,7 @@ static void run_item(clock *c, int i, double *free_at) {
     }
 }
 
-/* Runs the next item of the unit whose next item starts first. */
+/* Of all units' next items, runs the one that starts first. */
 static bool run_next(clock *c, double *free_at) {
     int best = -1, next = -1;
     double soonest = INFINITY;

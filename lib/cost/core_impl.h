@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files that price a kernel. */
+/* Shared by the files that estimate the time of a kernel. */
 #ifndef DT_COST_CORE_IMPL_H
 #define DT_COST_CORE_IMPL_H
 
 #include "cost/cost.h"
 
-#define DT_FIRST_BYTES 2e6 /* bytes of operands that must arrive before a product can begin */
-#define DT_LAST_BYTES 1e6  /* bytes of results that leave after it has ended */
+#define DT_FIRST_BYTES 2e6 /* bytes of operands that must be read before a product can begin */
+#define DT_LAST_BYTES 1e6  /* bytes of results that are written after a product has ended */
 
-/* Cycles of a device, at all of the matrix units' rate. */
+/* The cycles that a product needs on a device, if its matrix units run at their full rate. */
 typedef struct dt_product_cycles {
     double matrix, result;
 } dt_product_cycles;
 dt_product_cycles dt_core_product(const dt_core *c, const dt_matrix_work *p);
 
-/* The bytes of a kernel whose transfer is not hidden behind computation. */
+/* Returns the bytes of a kernel whose transfer does not overlap with computing. */
 double dt_core_fill_bytes(double bytes);
-/* The time of three parts that run side by side: the longest, and somewhat more where two are
- * similar. */
+/* Returns the time of three parts that run in parallel: that of the longest part, and somewhat more
+ * if two of them take similar times. */
 double dt_core_norm(double a, double b, double c);
 
 #endif

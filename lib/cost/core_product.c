@@ -1,36 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products on matrix units. A unit of s x s holds a tile of one operand while rows of the other
- * stream through it, one a cycle:
+ * Estimates the time of matrix products. A matrix unit of size s x s holds a tile of one operand
+ * while the rows of the other operand stream through it, one row per cycle. The parts of the time
+ * are
  *
- *     matrix   tiles of the operand that is held, times the rows that stream by; loading the next
- *              tile hides behind that, unless rows are few. The compiler holds whichever operand
- *              makes it quicker
- *     result   results are gathered, rounded and stored, 8 x 128 numbers at a time: products with a
- *              short sum (k) are bound by it. Columns that fill few of 128 lanes cost less, not in
- *              proportion
- *     memory   operands and results to and from HBM. Results are made in blocks of 1,024 x 1,024,
- *              and an operand is read again for every block of the other's
- *     fill     the first operands that arrive and the last results that leave have nothing to hide
- *              behind
+ *     matrix   tiles of the operand that is held, times the rows that stream through. The next tile
+ *              is loaded meanwhile, unless there are few rows. The compiler holds the operand that
+ *              makes this faster
+ *     result   results are gathered, rounded and stored, 8 x 128 numbers at a time. This limits
+ *              products with a short sum (k). Columns that fill few of 128 lanes cost less, but not
+ *              in proportion
+ *     memory   operands are read from HBM and results written to it. Results are computed in blocks
+ *              of 1,024 x 1,024, and an operand is read again for every block of the other operand
+ *     fill     reading the first operands and writing the last results overlaps with nothing
  *
- * The first three run side by side; where two of them are alike they get in each other's way, so
- * they are joined by a norm and not by a maximum. A product by a vector (m or n = 1) is the vector
- * units' work on most chips.
+ * The first three run in parallel. If two of them take similar times they slow each other down, so
+ * they are combined by a norm instead of a maximum. On most chips a product with a vector (m or n =
+ * 1) is computed by the vector units.
  *
- * A chip of two cores that are one device divides the work. Constants of a chip are its
- * dt_kernel_rates; those here are the same for all, and were calibrated with them on libtpu
- * 0.0.42.1's estimates.
+ * If two cores of a chip are one device, they share the work. Constants that differ between chips
+ * are in dt_kernel_rates. Those in this file are the same for all chips. All were fitted to the
+ * estimates of libtpu 0.0.42.1.
  */
 #include <math.h>
 
 #include "cost/core_impl.h"
 
 enum { LANES = 128, SUBLANES = 8 };
-#define SPARSE_LANES 0.4 /* part of a result's cycles that remains when few lanes are filled */
-#define LANE_SHARE 0.8   /* part that is added in proportion to the filled lanes */
-#define WIDE_RESULT 0.35 /* cycles of a result of 32 bits against one that is rounded to 16 */
-#define LEAST_TILE 0.06  /* least part of a tile's loading time: 8 of 128 rows */
+/* fraction of a result's cycles that is needed however few lanes are filled */
+#define SPARSE_LANES 0.4
+/* fraction of a result's cycles that is proportional to the filled lanes */
+#define LANE_SHARE 0.8
+/* cycles of a 32-bit result, relative to those of one that is rounded to 16 bits */
+#define WIDE_RESULT 0.35
+#define LEAST_TILE 0.06 /* smallest fraction of a tile's loading time: 8 of 128 rows */
 
 static double tiles(int64_t n, int64_t size) { return (double)((n + size - 1) / size); }
 
@@ -40,7 +43,7 @@ double dt_core_norm(double a, double b, double c) {
 
 /* ---- matrix units ---- */
 
-/* Cycles of one product while the operand (k, columns) is held. */
+/* Returns the cycles of one product if the operand (k, columns) is held in the matrix unit. */
 static double streaming(const dt_chip *c, const dt_matrix_work *p, int64_t rows, int64_t columns) {
     const dt_kernel_rates *r = &c->kernel;
     bool bytes = dt_dtype_size(p->dtype) == 1;
@@ -54,13 +57,14 @@ static double streaming(const dt_chip *c, const dt_matrix_work *p, int64_t rows,
     return tiles(p->k, c->mxu_size) * tiles(columns, c->mxu_size) * fmax(stream, load);
 }
 
-/* The matrix units' peak in tiles per cycle. It exceeds their number where the published peak
- * implies that (v6e, tpu7x). */
+/* Returns the number of matrix units that explains the published peak. It exceeds their actual
+ * number on v6e and tpu7x. */
 static double units(const dt_chip *c) {
     return c->core_flops / (2.0 * c->mxu_size * c->mxu_size * c->clock_hz);
 }
 
-/* bfloat16 passes for one product: float64 counts as float32 at the highest precision. */
+/* Returns the number of bfloat16 passes of a product. float64 counts as float32 at the highest
+ * precision. */
 static double passes(const dt_matrix_work *p) { return dt_dtype_size(p->dtype) == 8 ? 6 : 1; }
 
 static double matrix_cycles(const dt_core *c, const dt_matrix_work *p) {
@@ -70,7 +74,8 @@ static double matrix_cycles(const dt_core *c, const dt_matrix_work *p) {
 
 /* ---- results ---- */
 
-/* The number of registers of 8 x 128 for (rows, columns), weighted by cost. */
+/* Returns the number of registers of 8 x 128 numbers for a result (rows, columns), weighted by
+ * cost. */
 static double registers(int64_t rows, int64_t columns) {
     int64_t whole = columns / LANES, rest = columns % LANES;
     double part = rest ? fmin(1, SPARSE_LANES + LANE_SHARE * (double)rest / LANES) : 0;

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time of a kernel on a device: matrix units, memory and vector units work in parallel
- * (core_product.c), after the launch; filling and draining overlap with nothing.
+ * Estimates the time of a kernel on a device. After the launch, matrix units, memory and vector
+ * units work in parallel (core_product.c). Reading the first operands and writing the last results
+ * overlap with nothing.
  *
- * This is the time on hardware. The compiler's own estimate (tests/cost/compiler_estimate.h)
- * differs: it leaves out operands that it fetches ahead, its launch is longer than what was
- * measured on tpu7x, and its large products are slower than on v6e and faster than on tpu7x.
+ * The result is meant to be the time on hardware. The compiler's own estimate
+ * (tests/cost/compiler_estimate.h) differs: it does not count operands that are fetched in advance,
+ * its launches are longer than those measured on tpu7x, and its large products are slower than on
+ * v6e and faster than on tpu7x.
  */
 #include <math.h>
 
 #include "cost/core_impl.h"
 
 enum { LANES = 8 * 128 };
-/* copies on v6e: 1,360 of 1,638 GB/s (AI-Hypercomputer/tpu-recipes, microbenchmarks) */
+/* measured for copies on v6e: 1,360 of 1,638 GB/s (AI-Hypercomputer/tpu-recipes,
+ * microbenchmarks) */
 #define HBM_SHARE 0.83
-/* part of the compiler's launch: on tpu7x a product of 128^3 takes 1.6 us, and 2.6 by the
- * compiler (source as above) */
+/* fraction of the compiler's launch time: on tpu7x a product of 128^3 takes 1.6 us, and 2.6 us by
+ * the compiler's estimate (source as above) */
 #define LAUNCH_SHARE 0.6
-/* launch of a kernel without products, relative to one with products: libtpu's reduces and
- * reshapes of 2,048 numbers */
+/* launch time of a kernel without products, relative to one with products; from libtpu's reduces
+ * and reshapes of 2,048 numbers */
 #define VECTOR_LAUNCH 0.5
 
 dt_core dt_core_of(const dt_topology *t) {

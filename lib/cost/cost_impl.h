@@ -1,46 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of this room. */
+/* Shared by the files in this folder. */
 #ifndef DT_COST_COST_IMPL_H
 #define DT_COST_COST_IMPL_H
 
 #include "cost/plan.h"
 
-/* ---- a node as it is priced (node.c) ---- */
+/* ---- the cost of a node (node.c) ---- */
 
-/* The concrete type of node i on one device, of the dtype that it is priced with. */
+/* Returns the type of node i on one device, with sizes in place of B and with the dtype that is
+ * used for estimates. */
 dt_type dt_priced_type(const dt_priced_program *r, int i);
-/* The cost of the op by itself. */
+/* Returns the cost of the node's op alone, without other ops of its kernel. */
 dt_cost dt_priced_cost(const dt_priced_program *r, int i);
-/* The node that has the memory which readers of i read, looking through reshapes and through
- * values that are computed where they are read. */
+/* Returns the node whose memory the readers of i read. Reshapes, and values that are computed where
+ * they are read, have no memory of their own. */
 int dt_priced_source(const dt_priced_program *r, int i);
-/* Whether i is read from memory. Constants, counters and sizes are computed where they are read. */
+/* Whether node i is read from memory. Constants, counters and sizes are computed where they are
+ * read. */
 bool dt_priced_lies_there(const dt_priced_program *r, int i);
-/* Parts of a variable brought together from other replicas, or of a value from a replica's other
- * devices: gathered once for the forward pass, once for the backward pass. */
+/* Whether i gathers parts of a variable from other replicas, or parts of a value from a replica's
+ * other devices. Such values are gathered once for the forward pass, and again for the backward
+ * pass. */
 bool dt_priced_is_gathered_twice(const dt_priced_program *r, int i);
-/* By node: whether a result needs it; the rest is backward work and updates. In `arena`. */
+/* [nodes] Finds the nodes that results need; all others are backward work and updates. The array is
+ * in `arena`. */
 bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena);
-/* Whether i is as large as the output layer's result, belongs to it or to its loss, and is there in
- * pieces. */
+/* Whether i belongs to the output layer or its loss, is as large as the output layer's result, and
+ * is computed in pieces. */
 bool dt_priced_is_piece(const dt_priced_program *r, int i);
-/* Adds what 8-bit operands change in the cost of node i. */
+/* Adjusts the cost of node i if its operands have 8 bits. */
 void dt_priced_quantize(const dt_priced_program *r, int i, dt_cost *cost);
 
 /* ---- mixed precision (mixed.c) ---- */
 
-/* What each node of the local graph is kept in, under a policy of Keras like mixed_bfloat16: what
- * layers compute is `narrow`; variables, losses, updates and sums of gradients are float32. In
- * `arena`. */
+/* [nodes] Finds the type of each node of the local graph with a policy of Keras such as
+ * mixed_bfloat16: values of layers are `narrow`; variables, losses, updates and sums of gradients
+ * are float32. The array is in `arena`. */
 int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena);
 
 /* ---- values that readers recompute (duplicate.c) ---- */
 
-/* Finds the values that readers recompute, for r->made_of, which it sets while it looks. The
- * result is in `arena`. */
+/* Finds the values that readers recompute. Sets r->made_of, and returns the same array, which is in
+ * `arena`. */
 int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena);
 
-/* A copy of r in `arena` that has dtypes and the values that readers recompute (plan.c). */
+/* Returns a copy of r, in `arena`, with the types of nodes and the values that readers recompute
+ * (plan.c). */
 dt_priced_program dt_priced_prepared(const dt_priced_program *r, dt_arena *arena);
 
 /* ---- kernels (fuse.c) ---- */
@@ -49,12 +54,12 @@ dt_priced_program dt_priced_prepared(const dt_priced_program *r, dt_arena *arena
 bool dt_launch_takes_producers(const dt_priced_program *r, int i);
 
 typedef struct dt_kernel_launch {
-    int at;   /* position in the program: the first node at which it can run */
-    int head; /* the node that it is named after: the one with a product, else the last one */
+    int at;   /* position of the kernel in the program: the first node at which it can run */
+    int head; /* the node by which the kernel is named: its product, else its last node */
     double times;
-    double again; /* how many of `times` repeat work for the backward pass */
-    /* in a pipeline: runs for all micro-batches over the number of devices, since only one
-     * device has it; else 1 */
+    double again; /* how many of its `times` runs repeat work for the backward pass */
+    /* in a pipeline: its runs for all micro-batches divided by the number of devices, since only
+     * one device runs it; else 1 */
     double share;
     dt_cost work;
     dt_core_price price;
@@ -62,13 +67,14 @@ typedef struct dt_kernel_launch {
 
 typedef struct dt_launches {
     int n;
-    dt_kernel_launch *kernel; /* by place in the program */
-    int *of;                  /* by node: its kernel, -1: it is in none */
-    /* by node: computed by a kernel and read by another one, so that it needs HBM */
+    dt_kernel_launch *kernel; /* [n] kernels in the order of their places in the program */
+    int *of;                  /* [nodes] the node's kernel; -1: none */
+    /* [nodes] whether one kernel computes the node and another one reads it, so that it needs
+     * memory */
     bool *kept;
 } dt_launches;
 
-/* The launches of r, in `arena`. */
+/* Divides r into launches, in `arena`. */
 dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena);
 
 /* ---- memory (hbm.c) ---- */
@@ -79,29 +85,30 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
 
 typedef struct dt_link_price {
     double seconds;
-    /* bytes over the busiest link along x, y, z; [1]: towards larger coordinates */
+    /* bytes over the busiest link along x, y and z; index 1 is the direction of larger
+     * coordinates */
     double way[3][2];
     int ranks;
     const char *schedule; /* text in the arena of dt_links_create */
 } dt_link_price;
 
-/* Prices of a program's collectives, with those already computed. */
+/* The costs of a program's collectives. Those that were computed already are kept. */
 typedef struct dt_links dt_links;
 dt_links *dt_links_create(const dt_priced_program *r, dt_arena *arena);
 void dt_links_destroy(dt_links *l);
-/* The price of node i, a collective to which each device contributes `bytes` bytes. */
+/* Estimates the cost of node i, a collective to which each device contributes `bytes` bytes. */
 dt_link_price dt_links_price(dt_links *l, int i, double bytes);
 
 /* ---- layers (layers.c) ---- */
 
-/* The row of the layer that a node's path belongs to; created if it does not exist. */
+/* Returns the row of the layer that a node's path belongs to. Creates it if it does not exist. */
 dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path);
 
 /* ---- pipelines (stages.c) ---- */
 
 /* Whether ops are placed on stages, so that devices do different work. */
 bool dt_plan_has_places(const dt_spmd *s);
-/* Sets the shares of kernels, too. */
+/* Schedules a pipeline, and sets the shares of its kernels. */
 void dt_plan_run_stages(const dt_priced_program *r, dt_launches *k, dt_plan *p);
 
 /* ---- the queue of a unit (ready_queue.c) ---- */
@@ -113,19 +120,20 @@ typedef struct dt_queued {
 
 typedef struct dt_queue_heap {
     int n, cap;
-    bool by_time; /* ordered by time; false: by position */
+    bool by_time; /* entries are ordered by time; false: by their position in the program */
     dt_queued *entry;
 } dt_queue_heap;
 
-/* Begins as {0}. */
+/* Must be zeroed before use. */
 typedef struct dt_ready_queue {
     dt_queue_heap later, due;
 } dt_ready_queue;
 
 void dt_ready_queue_add(dt_ready_queue *t, const dt_queued *entry);
-/* The next launch when the unit is free at `now`, which never goes back; NULL: none waits. */
+/* Returns the next launch if the unit is free at the time `now`, which must not decrease between
+ * calls. NULL: none waits. */
 const dt_queued *dt_ready_queue_next(dt_ready_queue *t, double now);
-/* Removes the launch that was found last. */
+/* Removes the launch that dt_ready_queue_next returned last. */
 void dt_ready_queue_take(dt_ready_queue *t);
 void dt_ready_queue_release(dt_ready_queue *t);
 

@@ -2,21 +2,21 @@
 /*
  * Values that are computed again by each reader instead of being stored, as a TPU's compiler
  * duplicates cheap producers into the kernels that use them. These are element-wise values that
- * cost next to nothing to compute from one array. The value then counts as another name for that
- * array: of a normalization and the activation behind it, only the result of the convolution is in
- * memory, and the gradient computes the rest again.
+ * cost next to nothing to compute from one array. Such a value counts as another name for that
+ * array. So for a convolution with normalization and activation, only the result of the convolution
+ * is in memory, and the gradient computes the rest again.
  *
  * All other inputs (means, scales) must be small compared to that array, and the array must not be
  * larger than the value itself, as the random numbers behind a mask are.
  *
- * The costliest such value is a sigmoid (3 operations). Of silu(g) * u the arrays g, u and the
- * product are kept; sigmoid and silu(g) are computed again. libtpu 0.0.42.1 does so where all
- * blocks are written out: six gated blocks need 6.1 GiB of temporaries, as planned
- * (docs/simulator.md); with all five arrays a plan needs 9.2.
+ * The costliest such value is a sigmoid (3 operations). For silu(g) * u, the arrays g, u and the
+ * product are kept, and sigmoid(g) and silu(g) are computed again. libtpu 0.0.42.1 does the same if
+ * blocks are not in a loop: six gated blocks need 6.1 GiB of temporaries, which is what a plan says
+ * (docs/simulator.md). With all five arrays a plan would say 9.2 GiB.
  *
  * With `model.scan_layers` the blocks of a Repeat are two loops, of which the second reads what the
- * first has stored. No compiler computes again across loops, so values that the backward pass reads
- * are stored there.
+ * first has stored. No compiler recomputes values across loops, so there the values that the
+ * backward pass reads are stored.
  */
 #include <string.h>
 
@@ -31,12 +31,17 @@ enum { FEW_OPERATIONS = 4, SMALL = 8 };
 typedef struct looking {
     const dt_priced_program *r;
     const dt_graph *g;
-    int *made_of, *readers; /* readers are counted until there are several */
-    bool *kept;             /* a result, an update, or read by a kernel that cannot recompute it */
-    const bool *forward;    /* by node */
-    bool *read_back;        /* by node: the backward pass reads it */
-    bool *looped;           /* by node: a block of a loop over blocks computes it */
-    bool *summed;           /* by node: a sum over devices, or as small and made of one */
+    /* [nodes] the value from which the node is recomputed; number of its readers, counted only up
+     * to 2 */
+    int *made_of, *readers;
+    /* [nodes] whether the node must be stored: it is a result or an update, or a kernel reads it
+     * that cannot recompute it */
+    bool *kept;
+    const bool *forward; /* [nodes] whether the node belongs to the forward pass */
+    bool *read_back;     /* [nodes] whether the backward pass reads the node */
+    bool *looped;        /* [nodes] whether a block of a loop over blocks computes the node */
+    /* [nodes] whether the node is a sum over devices, or is computed from one and is as small */
+    bool *summed;
 } looking;
 
 static double bytes_of(const looking *l, int i) {
@@ -51,8 +56,8 @@ static bool is_cheap(const looking *l, int i) {
            dt_priced_cost(l->r, i).vector <= FEW_OPERATIONS * (double)dt_type_elements(&t);
 }
 
-/* The only large array that node i is computed from; -1: there are several or none, or it is
- * larger than i's value. */
+/* Returns the only large array that node i is computed from; -1: there are several or none, or the
+ * array is larger than the value of i. */
 static int array_behind(const looking *l, int i) {
     double own = bytes_of(l, i);
     int large = -1, source = -1;
@@ -83,8 +88,8 @@ static void find_loops(looking *l) {
     dt_hash_index_release(&at);
 }
 
-/* Whether the value permits that each reader computes it again. Readers then read its inputs
- * instead of it: for (x - mean) * scale + bias they read x. */
+/* Whether each reader may compute the value again. It then reads the value's inputs instead: x for
+ * (x - mean) * scale + bias. */
 static bool may_be_made(const looking *l, int i) {
     return !l->kept[i] && l->readers[i] > 1 && dt_priced_source(l->r, i) == i && is_cheap(l, i);
 }
@@ -101,7 +106,7 @@ static void find_sums(looking *l) {
 }
 
 /* Whether a layer's value needs a sum over devices, as a synchronized normalization does. Readers
- * must wait for that sum, which only a value of its own shows. */
+ * must wait for that sum, so the value is not recomputed by them. */
 static bool waits_for_sum(const looking *l, int i) {
     const dt_node *n = &l->g->node[i];
     bool waits = false;

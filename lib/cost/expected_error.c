@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table that scripts/published makes from plans of published steps. */
+/* Finds entries in the table that scripts/published makes from plans of published steps. */
 #include "cost/expected_error.h"
 
 #include <stddef.h>
@@ -36,13 +36,14 @@ static bool is_causal_mask(const dt_graph *g, const dt_node *n) {
            counts(g, n->in[1]);
 }
 
-/* Whether the mask is of a window, by the distances of steps; written as the mask above. */
+/* Whether the mask is that of a window, which compares the distances of steps. It is found in the
+ * same forms as a causal mask. */
 static bool is_window_mask(const dt_graph *g, const dt_node *n) {
     return n->op == &dt_op_compare && n->type.rank == 2 && g->node[n->in[0]].op == &dt_op_abs &&
            g->node[n->in[0]].type.dtype == DT_INT32;
 }
 
-/* Whether the graph has weights of experts, recognized by the names that MixtureOfExperts uses. */
+/* Whether the graph has weights of experts, judging by the names that MixtureOfExperts uses. */
 static bool has_experts(const dt_graph *g) {
     for (int i = 0; i < g->n_states; i++)
         if (strstr(g->state[i].variable->path, "/expert_feedforward_")) return true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DT_EXPECTED_ERROR(family, precision, split, policy, generation, rows, median, worst): shares; the
- * generation "" is all. Written by scripts/published --table; tests/cost/core_test.c compares the
- * family compiler-estimate. No include guard. */
+/* DT_EXPECTED_ERROR(family, precision, split, policy, generation, rows, median, worst): errors are
+ * relative, and the generation "" means all. Written by scripts/published --table.
+ * tests/cost/core_test.c checks the rows of the family compiler-estimate. This file may be included
+ * several times. */
 DT_EXPECTED_ERROR("compiler-estimate", "", "", "", "tpu7x", 7, 0.0256, 0.1244)
 DT_EXPECTED_ERROR("compiler-estimate", "", "", "", "v2", 7, 0.0056, 0.1917)
 DT_EXPECTED_ERROR("compiler-estimate", "", "", "", "v3", 7, 0.0198, 0.2013)

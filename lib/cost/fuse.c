@@ -3,17 +3,16 @@
  * Kernels: nodes that a TPU's compiler would run as one launch, so that the values between them
  * never reach memory.
  *
- *     producer    an element-wise node all of whose readers are in one kernel is computed there
- *     consumer    element-wise work on a product goes out with it: bias, activation, the sums of a
- *                 normalisation
- *     siblings    sums over the same array read it once, and so do element-wise updates of one size
+ *     producer    if all readers of an element-wise node are in one kernel, it is computed there
+ *     consumer    element-wise work on a product is done in its kernel: bias, activation, the sums of
+ *                 a normalization
+ *     siblings    several sums over an array, or element-wise updates of one size, read it once
  *
  * A kernel has a place in the program. A node joins a kernel at an earlier place only if everything
- * else that it reads comes before that place. So kernels in the order of their places never wait
- * for a later one.
+ * else that it reads comes before that place. So no kernel waits for one with a later place.
  *
- * What makes up a kernel's bytes: each array it reads, once, and what others read of it. Reshapes
- * and broadcasts are names for their inputs.
+ * The bytes of a kernel are those of each array that it reads, counted once, and of its results
+ * that other kernels read. Reshapes and broadcasts are other names for their inputs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +22,12 @@
 #include "op/op.h"
 
 typedef enum role {
-    ROLE_NONE,   /* no work: parameters, names, values that are computed where they are read */
-    ROLE_LINK,   /* comes over links: a collective, or a value from the host */
-    ROLE_LOOP,   /* element by element: may be part of any kernel */
-    ROLE_REDUCE, /* fuses element-wise ops that compute its inputs */
-    /* on matrix units: fuses the ops that compute its operands, and those on its result */
+    /* needs no work: parameters, names, and values that are computed where they are read */
+    ROLE_NONE,
+    ROLE_LINK,   /* is received over links: a collective, or a value from the host */
+    ROLE_LOOP,   /* element-wise: can be part of any kernel */
+    ROLE_REDUCE, /* can be fused with element-wise ops that compute its inputs */
+    /* uses matrix units: can be fused with ops that compute its operands, and ops on its result */
     ROLE_PRODUCT,
     ROLE_ALONE
 } role;
@@ -37,12 +37,15 @@ typedef struct fusing {
     const dt_graph *g;
     dt_arena *arena;
     role *role;
-    /* by node: its kernel, named by its root node; -1: none. By root: the kernel's place */
+    /* of: [nodes] the root node of its kernel, -1: none; at: [nodes] for a root node: the kernel's
+     * place */
     int *of, *at;
-    const bool *forward; /* by node */
-    bool *early;         /* by node: a number that is made of variables and constants alone */
-    bool *out;           /* by node: a result or an update */
-    int *reader, *begin; /* readers of a node, behind names: reader[begin[i] .. begin[i + 1]) */
+    const bool *forward; /* [nodes] whether the node belongs to the forward pass */
+    /* [nodes] whether the node is a single number that depends only on variables and constants */
+    bool *early;
+    bool *out; /* [nodes] whether the node is a result or an update */
+    /* reader[begin[i]] to reader[begin[i + 1] - 1] read node i, directly or by another name */
+    int *reader, *begin;
 } fusing;
 
 /* ---- roles ---- */
@@ -94,7 +97,8 @@ static bool is_same_place(const fusing *f, int a, int b) {
     return f->r->program->layout[a].on == f->r->program->layout[b].on;
 }
 
-/* The kernel that has all readers of node i and can compute it itself; -1: there is none. */
+/* Returns the kernel that has all readers of node i and can compute the node itself; -1: there is
+ * none. */
 static int only_reader(const fusing *f, int i) {
     int k = f->out[i] || f->begin[i] == f->begin[i + 1] ? -1 : f->of[f->reader[f->begin[i]]];
     for (int j = f->begin[i]; k >= 0 && j < f->begin[i + 1]; j++)
@@ -114,7 +118,7 @@ static void join_producers(fusing *f) {
 
 /* ---- consumers and siblings ---- */
 
-/* Kernels as lists of members, by root; rebuilt between the stages. */
+/* The members of each kernel, by its root. Made again after each stage of fusing. */
 typedef struct members {
     int *node, *begin;
 } members;
@@ -137,8 +141,8 @@ static double size_of(const fusing *f, int i) {
     return (double)dt_type_bytes(&t);
 }
 
-/* Whether all inputs of the kernel `root`, except those that kernel `but` computes, precede
- * position `at`. */
+/* Whether kernel `root` can run at position `at`: all its inputs, except those that kernel `but`
+ * computes, come before it. */
 static bool can_run_at(const fusing *f, const members *m, int root, int at, int but) {
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
         for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {
@@ -151,7 +155,8 @@ static bool can_run_at(const fusing *f, const members *m, int root, int at, int 
     return true;
 }
 
-/* The elements that the kernel `root` goes over: those of its result, or of what it sums. */
+/* Returns the number of elements that kernel `root` works on: those of its result, or of what it
+ * sums. */
 static int64_t elements_of(const fusing *f, int root) {
     const dt_node *n = &f->g->node[root];
     dt_type t = dt_priced_type(f->r, f->role[root] == ROLE_REDUCE ? n->in[0] : root);
@@ -163,8 +168,8 @@ static bool updates_alike(const fusing *f, int a, int b) {
            elements_of(f, a) > 1 && elements_of(f, a) == elements_of(f, b);
 }
 
-/* The kernel whose result the kernel `root` works on: one with a product, or an update that goes
- * over the same elements. */
+/* Returns the kernel whose result kernel `root` works on: one with a product, or an update of the
+ * same number of elements. */
 static int product_read(const fusing *f, const members *m, int root) {
     int last = -1;
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
@@ -179,7 +184,7 @@ static int product_read(const fusing *f, const members *m, int root) {
     return takes && can_run_at(f, m, root, f->at[last], last) ? last : -1;
 }
 
-/* An earlier kernel of sums, or of updates, that reads the largest array which this one reads; -1:
+/* Returns an earlier kernel of sums, or of updates, that reads the largest array of this one; -1:
  * none. */
 static int sibling_of(const fusing *f, const members *m, int root) {
     int largest = -1;
@@ -202,8 +207,8 @@ static int sibling_of(const fusing *f, const members *m, int root) {
     return -1;
 }
 
-/* Whether the kernel recomputes values for the backward pass. In a kernel of the forward pass they
- * would be there from then on, which is what recomputing them avoids. */
+/* Whether the kernel recomputes values for the backward pass. Such a kernel must not be joined to
+ * one of the forward pass, because the values would then be in memory from that time on. */
 static bool recomputes(const fusing *f, const members *m, int root) {
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
         if (dt_is_rematerialized(&f->g->node[m->node[j]])) return true;
@@ -215,8 +220,8 @@ static void join_all(fusing *f, const members *m, int root, int into) {
     f->at[root] = -1;
 }
 
-/* Joined kernels keep their members in the lists from before; their kernel is found by `of`
- * alone. */
+/* Joins consumers to kernels. The lists of members are not changed meanwhile; the kernel of a node
+ * is found by `of` only. */
 static void join_consumers(fusing *f) {
     const members m = list_members(f);
     for (int i = 0; i < f->g->n_nodes; i++) {
@@ -236,8 +241,8 @@ static bool is_kept(const fusing *f, int i) {
     return f->out[i];
 }
 
-/* Each source that a kernel reads is counted once: seen[source] is the last kernel that did, plus
- * 1. */
+/* Returns the bytes that a kernel reads for node i. Each source is counted once: seen[source] is 1
+ * + the last kernel that counted it. */
 static double read_bytes(const fusing *f, int i, int kernel, int *seen) {
     double bytes = 0;
     for (int k = 0; k < f->g->node[i].n_in; k++) {
@@ -250,8 +255,8 @@ static double read_bytes(const fusing *f, int i, int kernel, int *seen) {
     return bytes;
 }
 
-/* Bytes that an op reads from outside its kernel, by its own cost: it alone knows which parts of
- * its inputs it reads. */
+/* Returns the bytes that an op reads from outside its kernel, by the op's own cost, because some
+ * ops read only parts of their inputs. */
 static double own_bytes(const fusing *f, int i, const dt_cost *alone) {
     double bytes = alone->bytes - size_of(f, i);
     for (int k = 0; k < f->g->node[i].n_in; k++) {
@@ -303,7 +308,8 @@ static dt_launches collect(fusing *f) {
     return k;
 }
 
-/* In pieces, the output layer's product is computed once for the loss and once for the gradient. */
+/* Counts the output layer's product twice if it is computed in pieces: once for the loss, and once
+ * for the gradient. */
 static void repeat_pieces(const fusing *f, dt_kernel_launch *k) {
     const dt_node *n = &f->g->node[k->head];
     k->again = dt_is_rematerialized(n) ? k->times : 0;

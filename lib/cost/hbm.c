@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device holds while it runs a program. Variables are live throughout; a value is live from
- * the kernel or collective that computes it to the last one that reads it; the peak is where most
- * is live.
+ * Estimates the memory of a device while it runs a program. Variables are in memory throughout. A
+ * value is in memory from the kernel or collective that computes it to the last one that reads it.
+ * The peak is the point with the most bytes.
  *
  *     weights     variables of the model         slots        variables of the optimizer
- *     gradients   what updates read: counted as lying there to the end of the step, each as its
- *                 variable's slots do
- *     activations all else at the peak, the batch too. As long as a gradient is not computed, they
- *                 use its memory, except with `model.scan_layers`: a loop over blocks writes
- *                 gradients into arrays of all blocks, which are there from its start. Sums over
- *                 micro-batches are there throughout, too
- *     padding     what tiles add to these
+ *     gradients   the values that updates read. They count as being in memory to the end of the step,
+ *                 each with as many bytes as its variable's slots have on the device
+ *     activations all other values at the peak, with the batch. They use the memory of gradients that
+ *                 are not computed yet. With `model.scan_layers` they cannot: a loop over blocks
+ *                 writes gradients into arrays of all blocks, which are in memory from its start.
+ *                 Sums over micro-batches are in memory throughout, too
+ *     padding     bytes by which tiles enlarge these
  *
- * Parts that are gathered, of weights from other replicas and of values from a replica's other
- * devices, exist twice for a while: once for the forward pass, once for the backward pass. So do
- * values that the host keeps in between; they come back one unit ahead of the unit that reads them.
+ * Values that are gathered (weights from other replicas, and values from a replica's other devices)
+ * are in memory during two periods: once for the forward pass, and once for the backward pass. So
+ * are values that the host keeps in between; they are fetched one rematerialized unit (a few
+ * layers) before the unit that reads them.
  */
 #include <string.h>
 
@@ -28,16 +29,17 @@ typedef struct holding {
     const dt_graph *g;
     const dt_launches *k;
     dt_arena *arena;
-    bool *updates;            /* by kernel: computes the new value of a weight or slot */
-    bool *own;                /* by node: lies in memory that is there throughout */
+    /* [kernels] whether the kernel computes the new value of a weight or slot */
+    bool *updates;
+    bool *own;                /* [nodes] whether the node's memory is allocated throughout */
     int64_t gradient_padding; /* padding of gradients by tiles, in bytes */
-    const bool *forward;      /* by node */
-    int *place;               /* by kernel: where it runs */
+    const bool *forward;      /* [nodes] whether the node belongs to the forward pass */
+    int *place;               /* [kernels] the place at which the kernel runs */
     int n_lives;
     struct life *lives; /* lifetimes of values; a value may have two */
 } holding;
 
-/* From where to where in the program a value is there. */
+/* A period in which a value is in memory: the places at which it begins and ends. */
 typedef struct life {
     int node, from, to;
 } life;
@@ -57,10 +59,10 @@ static int64_t bytes_of(const holding *h, int i, bool padded) {
 
 enum { SHRINKS = 8 };
 
-/* By kernel, what it reads and writes. */
+/* What a kernel reads and writes. */
 typedef struct flow {
     int64_t largest, kept;
-    int ready; /* the last place that gives it an input */
+    int ready; /* the last place that computes one of its inputs */
 } flow;
 
 static void follow_inputs(const holding *h, int i, flow *f) {
@@ -73,8 +75,9 @@ static void follow_inputs(const holding *h, int i, flow *f) {
     }
 }
 
-/* A kernel whose results are small beside what it reads runs as soon as it can, as a compiler that
- * saves memory orders it: losses and metrics, before the gradient needs more. */
+/* Finds where kernels run. If a kernel's results are small compared to what it reads, it runs as
+ * soon as possible, because a compiler orders it so to save memory. Examples are losses and
+ * metrics, which run before the gradient needs more memory. */
 static void find_places(holding *h) {
     flow *f = dt_arena_array(h->arena, flow, h->k->n + 1);
     h->place = dt_arena_array(h->arena, int, h->k->n + 1);
@@ -99,7 +102,7 @@ static void find_places(holding *h) {
 
 /* ---- variables ---- */
 
-/* Adds a variable, or its gradient, to one kind and to its layer. */
+/* Adds the bytes of a variable, or of its gradient, to one kind of memory and to its layer. */
 static void count_variable(const holding *h, const dt_state *s, int node, int64_t *kind,
                            dt_plan *p) {
     const char *path = s->variable->path, *layer = strchr(path, '/');
@@ -139,7 +142,7 @@ static bool has_gradients_throughout(const dt_spmd *s) {
     return s->how.scanned || (s->how.micro_batches > 1 && dt_plan_has_places(s));
 }
 
-/* A gradient is an input of a kernel that updates, other than variables and constants. */
+/* Marks gradients: the inputs of kernels that update, other than variables and constants. */
 static void mark_gradients(holding *h) {
     for (int i = 0; i < h->g->n_nodes; i++)
         for (int k = 0; k < h->g->node[i].n_in; k++) {
@@ -150,7 +153,7 @@ static void mark_gradients(holding *h) {
         }
 }
 
-/* A gradient is as large as the new value. */
+/* Counts the bytes of gradients. A gradient is as large as its variable's new value. */
 static void count_gradients(holding *h, dt_plan *p) {
     h->gradient_padding = -p->bytes.padding;
     for (int i = 0; i < h->g->n_states; i++) {
@@ -168,8 +171,8 @@ static void live(holding *h, int i, int from, int to) {
 }
 
 typedef struct span {
-    /* when a value is in memory, by nodes: from its computation to its last reader in the forward
-     * pass, and from its first to its last reader in the backward pass */
+    /* when a value is in memory, as positions in the program: from its computation to its last
+     * reader in the forward pass, and from its first to its last reader in the backward pass */
     int first, last, again, end;
 } span;
 
@@ -181,8 +184,8 @@ static void read_at(span *s, int place, bool forward) {
     }
 }
 
-/* Where a value starts to come back from the host: when the backward pass enters the unit before,
- * at the gradient that the last value waited for which has another one. */
+/* Finds where fetching a value from the host begins: when the backward pass enters the unit before
+ * the one that reads it. That is at the gradient for which the previously fetched unit waited. */
 static void start_early(const holding *h, span *s) {
     int now = -1, before = -1;
     for (int i = 0; i < h->g->n_nodes; i++) {
@@ -224,9 +227,9 @@ static bool is_as_large(const holding *h, int a, int b) {
            bytes_of(h, a, true) >= bytes_of(h, b, true);
 }
 
-/* Whether a kernel can write its result over input `from`, which it is the last to read: it has no
- * product, reads no element at another place, and the result has as many elements, of at most the
- * same size. */
+/* Whether a kernel can write its result to the memory of its input `from`, which no later kernel
+ * reads. It can if it has no product, reads each element only for the same element of the result,
+ * and the result's elements are as many and not larger. */
 static bool is_written_over(const holding *h, const span *s, int i, int reader, int from) {
     const dt_kernel_launch *k = &h->k->kernel[h->k->of[i]];
     return k->work.product[0].count == 0 && h->g->node[reader].op->role != DT_ROLE_MOVE &&
@@ -235,10 +238,12 @@ static bool is_written_over(const holding *h, const span *s, int i, int reader, 
            is_as_large(h, from, i);
 }
 
-/* Values that are written over inputs of their kernels begin where those end. */
+/* If a value is written to the memory of an input, its period in memory begins where that of the
+ * input ends. */
 static void reuse_inputs(const holding *h, span *s) {
     bool *taken = dt_arena_array(h->arena, bool, h->g->n_nodes + 1);
-    int *result = dt_arena_array(h->arena, int, h->k->n + 1); /* by kernel: 1 + its first result */
+    /* [kernels] 1 + the kernel's first result */
+    int *result = dt_arena_array(h->arena, int, h->k->n + 1);
     for (int i = h->g->n_nodes - 1; i >= 0; i--)
         if (h->k->of[i] >= 0 && takes_room(h, i)) result[h->k->of[i]] = 1 + i;
     for (int i = 0; i < h->g->n_nodes; i++) {
@@ -268,15 +273,16 @@ static void count_values(holding *h) {
     }
 }
 
-/* Updates are computed in the variables' own memory, so they need none. */
+/* Removes updates, which need no memory, since they are computed in the memory of variables. */
 static void forget_updates(holding *h) {
     for (int i = 0; i < h->g->n_states; i++)
         if (h->g->state[i].update >= 0)
             h->own[dt_priced_source(h->r, h->g->state[i].update)] = true;
 }
 
-/* The layer of a node. Nodes between layers (sums over replicas, counts of examples) have no
- * path and belong to the layer of the nearest node with one, first among those before. */
+/* Returns the layer of a node. Nodes between layers (sums over replicas, counts of examples) have
+ * no path. They belong to the layer of the nearest node with a path; earlier nodes are searched
+ * first. */
 static const char *layer_at(const dt_graph *g, int i) {
     for (int k = i; k >= 0; k--)
         if (*g->node[k].path) return g->node[k].path;
@@ -284,7 +290,8 @@ static const char *layer_at(const dt_graph *g, int i) {
     return i < g->n_nodes ? g->node[i].path : "";
 }
 
-/* By position: bytes that begin to live there, and that die behind it. */
+/* For a position: bytes whose period in memory begins there, and bytes whose period ends after
+ * it. */
 typedef struct change {
     int64_t born, dies, true_born, true_dies;
 } change;
@@ -302,7 +309,7 @@ static change *changes_of(const holding *h) {
     return at;
 }
 
-/* Values at the peak, and the batch, by layer. */
+/* Assigns the values at the peak, and the batch, to layers. */
 static void share_peak(const holding *h, int peak, dt_plan *p) {
     for (int i = 0; i < h->r->program->whole->n_args; i++) {
         const int node = h->g->arg[i].node;
@@ -318,8 +325,8 @@ static void share_peak(const holding *h, int peak, dt_plan *p) {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Adds the memory of values, `bytes` bytes or `padded` with padding, and of the batch to the plan.
- * Values may use the memory of gradients; only the rest is added. */
+/* Adds the memory of values (`bytes` bytes, or `padded` with padding) and of the batch to the plan.
+ * Values may use the memory of gradients, so only those that do not fit there are added. */
 static void add_values(const holding *h, int64_t padded, int64_t bytes, dt_plan *p) {
     const bool shares = !has_gradients_throughout(h->r->program);
     const int64_t shared = shares ? least(bytes, p->bytes.gradients) : 0,

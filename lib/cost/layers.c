@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers of a plan: the row of each, groups of layers that differ in their number only, and those
- * that hold most memory. */
+/* The layers of a plan: the row of each layer, groups of layers whose names differ only in a
+ * number, and the layers with the most memory. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "cost/cost_impl.h"
 
-/* "decoder_0/self_attention/query" and "optimizer/decoder_0/..." are of the layers decoder_0 and
- * optimizer. */
+/* Returns the layer of a path. "decoder_0/self_attention/query" belongs to the layer decoder_0, and
+ * "optimizer/decoder_0/..." to the layer optimizer. */
 dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path) {
     size_t n = strcspn(path, "/");
     const uint64_t hash = dt_hash_bytes(0, path, n);
@@ -29,8 +29,8 @@ static int by_seconds(const void *a, const void *b) {
     return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-/* "decoder_12" as "decoder_*", "conv2d_7" as "conv2d_*": a number follows an underscore or is at
- * the end. */
+/* Replaces the number in a name: "decoder_12" becomes "decoder_*", "conv2d_7" becomes "conv2d_*". A
+ * number follows an underscore or is at the end. */
 static const char *pattern_of(const char *path, dt_arena *arena) {
     char *out = dt_arena_strdup(arena, path), *to = out;
     for (const char *p = path; *p;) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How arrays are stored in HBM. Two dimensions are stored in tiles of 8 sublanes by 128 lanes and
- * padded to whole tiles; the compiler chooses which two, and in which order, to waste least: 100
- * columns of 1,024 rows go along the sublanes, where padding adds 4 and not 28. Tiles of few
- * sublanes are shorter: 1, 2 or 4. A single dimension has tiles of 1,024; a few numbers take the
+ * How arrays are stored in HBM. Two of the dimensions are stored in tiles of 8 sublanes by 128
+ * lanes, and padded to whole tiles. The compiler chooses which two, and in which order, so that
+ * padding is least. For example, the 100 columns of 1,024 rows are stored along the sublanes, where
+ * padding adds 4 columns, and not along the lanes, where it would add 28. Tiles with few sublanes
+ * are shorter: 1, 2 or 4. An array with one dimension has tiles of 1,024. A few numbers take the
  * next power of two, at least 512 bytes.
  *
- * Compared with libtpu 0.0.42.1's sizes of arguments (tests/cost/layout_test.c).
+ * tests/cost/layout_test.c compares the results with the sizes of arguments in libtpu 0.0.42.1.
  */
 #include "cost/cost.h"
 
@@ -14,7 +15,8 @@ enum { LANES = 128, SUBLANES = 8, LINE = 1024, LEAST = 512 };
 
 static int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-/* The sublanes of n numbers. Narrow numbers are packed until they fill 32 bits. */
+/* Returns the number of sublanes of n numbers. Narrow numbers are packed until they fill 32
+ * bits. */
 static int64_t sublanes(int64_t n, int64_t size) {
     int64_t least = size >= 4 ? 1 : 4 / size;
     for (; least < SUBLANES; least *= 2)

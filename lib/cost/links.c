@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives of a program on the links of its slice. The devices of the mesh stand at places of
- * the topology, and all groups that differ in other axes do a collective at the same time, so they
- * share links. What was asked once is kept: blocks of a model ask the same again and again.
+ * Estimates the collectives of a program on the links of its slice. The devices of the mesh have
+ * places in the topology. All groups of devices that differ in other axes run a collective at the
+ * same time, so they share links. Results are kept, because equal blocks of a model have equal
+ * collectives.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,8 @@
 #include "cost/cost_impl.h"
 #include "op/across.h"
 
-/* The collective of an op. each: a device contributes one part of the buffer, of as many as there
- * are ranks; false: all of it. */
+/* The collective of an op. each: a device contributes one of as many parts of the buffer as there
+ * are ranks; false: a device contributes the whole buffer. */
 typedef struct kind {
     dt_collective collective;
     bool each;
@@ -37,13 +38,15 @@ typedef struct asked {
 struct dt_links {
     const dt_priced_program *r;
     const dt_assignment *assignment;
-    int *order; /* replicas by coordinates; NULL: by number */
+    /* replicas in the order of their coordinates; NULL: in the order of their numbers */
+    int *order;
     dt_arena *arena;
     int n, cap;
     asked *asked;
 };
 
-/* Replicas that are several axes of the mesh are counted by their coordinates (spmd/replicas.c). */
+/* Returns the order of replicas. If they are several axes of the mesh, they are counted by their
+ * coordinates (spmd/replicas.c). */
 static int *order_of(const dt_assignment *a, const dt_mesh *m, dt_arena *arena) {
     int grid[4], *order = dt_arena_array(arena, int, a->replicas);
     const bool several = m->replicas & (m->replicas - 1);
@@ -77,8 +80,8 @@ static const int *coordinates_of(const dt_links *l, int device) {
                             logical % l->assignment->logical);
 }
 
-/* [groups][ranks][4]: devices that differ in `axes` only form a group. Micro-batches do not count
- * as devices. */
+/* Returns [groups][ranks][4], the coordinates of devices by group. Devices that differ only in
+ * `axes` form a group. Micro-batches do not count as devices. */
 static int *groups_over(const dt_links *l, dt_mesh_axes axes, dt_collective_request *x) {
     const dt_mesh *m = &l->r->program->mesh;
     dt_mesh_axes others = (((dt_mesh_axes)1 << m->n) - 1) & ~axes & ~m->time;
@@ -93,7 +96,8 @@ static int *groups_over(const dt_links *l, dt_mesh_axes axes, dt_collective_requ
     return place;
 }
 
-/* Pairs of places: from one logical device of each replica to another, or to all of them. */
+/* Returns pairs of places: from one logical device of each replica to another one, or to all
+ * others. */
 static int *pairs(const dt_links *l, const dt_across_attr *a, dt_collective_request *x) {
     const dt_assignment *as = l->assignment;
     int *place;
@@ -109,14 +113,14 @@ static int *pairs(const dt_links *l, const dt_across_attr *a, dt_collective_requ
     return place;
 }
 
-/* ---- prices ---- */
+/* ---- costs ---- */
 
 static const kind *kind_of(const dt_node *n) {
     dt_across_kind k = dt_across_kind_of(n);
     return k < DT_ACROSS_KINDS ? &kinds[k] : NULL;
 }
 
-/* Bytes that a device sends: for a halo, as many as it receives. */
+/* Returns the bytes that a device sends. For a halo, these are as many as it receives. */
 static double sent(const dt_links *l, int i, double bytes) {
     const dt_node *n = &l->r->program->local->node[i];
     dt_type in = dt_priced_type(l->r, n->in[0]);
@@ -141,7 +145,7 @@ static bool uses_links_of(const dt_collective_request *x, const int at[3]) {
     return false;
 }
 
-/* The slowness of a collective is that of the slowest link that it needs. */
+/* Returns by how much a collective is slowed down: by as much as the slowest link that it needs. */
 static double slowness(const dt_links *l, const dt_collective_request *x) {
     double most = 1;
     for (int i = 0; i < l->r->n_slow; i++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mixed precision, as far as a price goes: which dtype each value of a program is kept in under
+ * Mixed precision for estimates: finds the type in which each value of a program is stored with
  * Keras' policies. Layers cast what they read, so a weight is gathered from other replicas in the
- * narrow dtype; gradients of variables are cast back before they are summed. Both narrow dtypes are
- * of one size. The program that is marked is that of float32: what a run converts where
- * (model/precision.c) costs a chip nothing, since its compiler makes conversions part of the
- * kernels around them. Outputs, which the loss reads in float32, are stored so: of logits libtpu
- * 0.0.42.1 keeps one array in float32, over which their gradient is written (docs/simulator.md).
+ * narrow dtype; gradients of variables are cast back before they are summed. Both narrow types have
+ * the same size. The program that is marked here was traced in float32. The conversions of a real
+ * run (model/precision.c) cost nothing on a chip, since its compiler makes them part of the kernels
+ * around them. Outputs are stored in float32, because the loss reads them so: libtpu 0.0.42.1 keeps
+ * logits as one float32 array, which their gradient then overwrites (docs/simulator.md).
  */
 #include <string.h>
 
@@ -25,16 +25,16 @@ static bool is_of_layers(const char *path) {
     return *path != '\0';
 }
 
-/* Whether the loss or a metric computes a node: what it gives to layers alone, which is a gradient,
- * is converted where it is computed. */
+/* Whether the loss or a metric computes a node. If only layers read such a node, it is a gradient,
+ * and is converted where it is computed. */
 static bool is_of_loss(const char *path) {
     return strncmp(path, "loss", 4) == 0 || strncmp(path, "metrics", 7) == 0;
 }
 
 static bool is_float(const dt_graph *g, int i) { return g->node[i].type.dtype == DT_FLOAT32; }
 
-/* The dtype for pricing. A collective has that of its readers: sums of gradients are read by the
- * optimizer, other sums by layers. */
+/* Finds the type of each node for estimates. A collective has the type that its readers need: sums
+ * of gradients are read by the optimizer, other sums by layers. */
 int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena) {
     const dt_graph *g = s->local;
     int8_t *dtype = dt_arena_array(arena, int8_t, g->n_nodes + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node for pricing: its type on one device, and the cost of its op alone. */
+/* The type of a node on one device, and the cost of its op alone, for estimates. */
 #include <string.h>
 
 #include "cost/cost_impl.h"
@@ -41,11 +41,12 @@ bool dt_priced_is_piece(const dt_priced_program *r, int i) {
 
 /* ---- 8-bit operands ---- */
 
-/* The largest magnitude, then scaling, rounding and clipping. */
+/* operations per element: finding the largest magnitude, then scaling, rounding and clipping */
 #define QUANTIZE_OPERATIONS 6
 
-/* Whether both operands of a product can have 8 bits: it multiplies by a weight, or makes the
- * gradient of one. The output layer and the products of attention stay as they are. */
+/* Whether both operands of a product can have 8 bits. They can if it multiplies by a weight, or
+ * computes the gradient of one. The output layer and the products of attention are not
+ * quantized. */
 static bool is_quantized(const dt_priced_program *r, int i) {
     const dt_dot_attr *dot = dt_dot_of(node_of(r, i));
     return dot && dot->n_batch == 0 &&
@@ -60,8 +61,8 @@ void dt_priced_quantize(const dt_priced_program *r, int i, dt_cost *cost) {
     cost->product[0].faster = rate > 0 ? rate : 1;
     for (int k = 0; k < 2; k++) {
         dt_type t = dt_priced_type(r, node_of(r, i)->in[k]);
-        /* read once more for the largest magnitude; what is written and read in 8 bits takes as
-         * long as one reading in 16 */
+        /* the operand is read once more to find the largest magnitude; writing and reading it in 8
+         * bits takes as long as reading it once in 16 bits */
         cost->vector += QUANTIZE_OPERATIONS * (double)dt_type_elements(&t);
         cost->bytes += (double)dt_type_bytes(&t);
     }

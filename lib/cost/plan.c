@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds a plan: kernels, memory, the clock, and the share of each layer. */
+/* Builds a plan: kernels, memory, the virtual clock, and the share of each layer. */
 #include "cost/plan.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static dt_plan_bound bound_of(const dt_core_price *k) {
     return k->memory_s >= k->vector_s ? DT_BOUND_MEMORY : DT_BOUND_VECTOR;
 }
 
-/* Counts the work of one device in a step; in a pipeline, the mean over devices. */
+/* Counts the work of one device in a step. In a pipeline this is the mean over devices. */
 static void count_kernels(const dt_priced_program *r, const dt_launches *kernels, dt_plan *p) {
     double *part[] = {&p->parts.matrix, &p->parts.memory, &p->parts.vector, &p->parts.launch};
     for (int i = 0; i < kernels->n; i++) {
@@ -61,12 +61,12 @@ dt_plan *dt_plan_create(const dt_priced_program *program) {
                    .chip = chip,
                    .devices = dt_mesh_devices(&r->program->mesh),
                    .peak_flops = dt_topology_device_cores(r->topology) * chip->core_flops};
-    /* with room for the row "(gradients)", and for layers of variables that no node is in */
+    /* has room for the row "(gradients)", and for layers of variables that no node belongs to */
     p->layer = dt_arena_array(arena, dt_plan_layer,
                               most_layers(r->program->local) + r->program->local->n_states + 2);
     dt_launches k = dt_launches_create(r, scratch);
-    /* A chip receives the rows of its devices' replicas; logical devices that share a part of
-     * the batch receive it once each. */
+    /* a chip receives the rows of its devices' replicas; if several logical devices need a part of
+     * the batch, each of them receives it */
     const dt_spmd *s = r->program;
     for (int i = 0; i < s->whole->n_args; i++) {
         dt_type t = dt_type_at(&s->local->node[s->local->arg[i].node].type,

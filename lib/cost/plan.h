@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan: what a program needs of a slice, without running it. Bytes a device by kind, the time of
- * a step and its parts, traffic, what each layer is bound by.
+ * A plan: what a program needs on a slice, without running it. It has the bytes of a device by
+ * kind, the time of a step and its parts, the traffic of links, and what limits the speed of each
+ * layer.
  *
  *     dt_spmd, a topology -> dt_plan_create -> dt_plan
  *
- * All devices run one program, so one device is priced; collectives are priced on all links
- * together.
+ * All devices run the same program, so the cost of one device is estimated. Collectives are
+ * estimated on all links together.
  */
 #ifndef DT_COST_PLAN_H
 #define DT_COST_PLAN_H
@@ -16,47 +17,49 @@
 #include "model/model.h"
 #include "pass/spmd.h"
 
-/* A chip whose links take `times` times as long as they should. */
+/* A chip whose links are slow: they take `times` times as long as normal. */
 typedef struct dt_slow_links {
-    int at[3]; /* x, y, z */
+    int at[3]; /* coordinates x, y and z of the chip */
     double times;
 } dt_slow_links;
 
 typedef struct dt_priced_program {
     const dt_spmd *program;
     const dt_topology *topology;
-    /* positions of each replica's logical devices; NULL: core by core */
+    /* where each replica's logical devices are; NULL: they are in the order of cores */
     const dt_assignment *assignment;
-    const dt_slow_links *slow; /* [n_slow] */
+    const dt_slow_links *slow; /* [n_slow] chips with slow links */
     int n_slow;
-    /* by node of the program's local graph, set by dt_plan_create: the dt_dtype for pricing; NULL:
-     * the node's own */
+    /* [nodes of the local graph] the dt_dtype of the node for estimates, set by dt_plan_create;
+     * NULL: the node's own type */
     const int8_t *dtype;
-    /* by node of the program's local graph: the value from which readers recompute it; -1: it is
-     * stored; NULL: all are stored */
+    /* [nodes of the local graph] the value from which readers recompute the node; -1: the node is
+     * stored; NULL: all nodes are */
     const int *made_of;
 } dt_priced_program;
 
-/* Bytes of the device that holds most. Weights, gradients and slots without padding, which is
- * counted by itself. */
+/* The bytes of the device that needs the most memory. Weights, gradients and slots are counted
+ * without padding, which is a separate member. */
 typedef struct dt_plan_bytes {
     int64_t weights, gradients, slots;
-    /* other bytes at the peak: the batch, values between layers, working memory */
+    /* all other bytes at the peak: the batch, values between layers, working memory */
     int64_t activations;
-    int64_t padding; /* bytes that tiles add to all of these */
-    /* values at the peak, with padding, that lie in memory which gradients need later: counted
-     * there, not among activations */
+    int64_t padding; /* bytes by which tiles enlarge all of these */
+    /* values at the peak, with padding, in memory that gradients need later; they count as
+     * gradients, not as activations */
     int64_t shared;
     int64_t total, usable;
-    const char *peak; /* the layer at whose kernel the peak is */
+    const char *peak; /* the layer whose kernel runs at the peak */
 } dt_plan_bytes;
 
-/* Seconds of a step's critical path; they add up to the step. */
+/* Seconds of the critical path of a step. The members add up to the time of the step. */
 typedef struct dt_plan_parts {
-    double matrix, memory, vector, launch; /* seconds of kernels, by their bottleneck */
-    double links, dcn;                     /* waiting for collectives that nothing hides */
-    double host;                           /* waiting for values from the host's memory */
-    double bubble;                         /* idle seconds in a pipeline of stages */
+    double matrix, memory, vector, launch; /* seconds of kernels, by what limits them */
+    /* seconds of waiting for collectives on links, and on the network between slices */
+    double links, dcn;
+    /* seconds of waiting for values from the host's memory */
+    double host;
+    double bubble; /* idle seconds in a pipeline of stages */
 } dt_plan_parts;
 
 typedef enum dt_plan_bound {
@@ -70,17 +73,17 @@ typedef enum dt_plan_bound {
 const char *dt_plan_bound_name(dt_plan_bound b);
 
 typedef struct dt_plan_layer {
-    const char *path; /* first part of the nodes' paths */
+    const char *path; /* the layer's name, with which the paths of its nodes begin */
     double times;
-    double seconds; /* kernels, and waiting for its collectives */
+    double seconds; /* seconds of its kernels, and of waiting for its collectives */
     double by[DT_BOUNDS];
     double flops;
-    /* bytes of a device, with padding: of its weights with their gradients and slots, and of its
-     * values at the step's peak of memory */
+    /* bytes of a device, with padding: those of the layer's weights with gradients and slots, and
+     * those of the layer's values at the peak */
     double variables, values;
 } dt_plan_layer;
 
-/* The units that work side by side on the virtual clock. */
+/* The units of a device that work in parallel on the virtual clock. */
 typedef enum dt_plan_unit {
     DT_UNIT_CHIP,
     DT_UNIT_LINKS,
@@ -89,17 +92,19 @@ typedef enum dt_plan_unit {
     DT_UNITS
 } dt_plan_unit;
 
-/* A launch on a device's virtual clock. All devices do the same, except in a pipeline. */
+/* A launch on the virtual clock of a device. Except in a pipeline, it is the same on all
+ * devices. */
 typedef struct dt_plan_event {
     double start, end;
-    /* the chip: a kernel, or a stage's work on a micro-batch; links or network: a collective */
+    /* CHIP: a kernel, or a stage's work on a micro-batch; LINKS, NETWORK: a collective */
     dt_plan_unit unit;
-    int node;             /* node of the local graph; for a stage its first node */
-    char stage;           /* 'F', 'B', 'U' (pass/timeline.h); 0: not part of a step */
+    int node; /* node of the local graph; for a stage its first node */
+    /* kind of a stage: 'F', 'B' or 'U' (pass/timeline.h); 0: the event is no stage */
+    char stage;
     int device, micro;    /* for a stage: its logical device and its micro-batch */
     double bytes;         /* for collectives: bytes that a device contributes */
-    const char *schedule; /* collectives: how */
-    dt_cost work;         /* kernels */
+    const char *schedule; /* for collectives: name of the algorithm */
+    dt_cost work;         /* for kernels: their work */
 } dt_plan_event;
 
 typedef struct dt_plan {
@@ -114,34 +119,37 @@ typedef struct dt_plan {
     double infeed_s;     /* seconds that they take; 0: the rate between chip and host is unknown */
     double offloaded;    /* bytes that a device sends to the host's memory and reads again */
     double received;     /* bytes over links that a device receives in a step */
-    /* over the busiest link along x, y, z in a step; [1]: towards larger coordinates */
+    /* bytes of a step over the busiest link along x, y and z; index 1 is the direction of larger
+     * coordinates */
     double link_bytes[3][2];
-    double flops;       /* operations of matrix units per device, including recomputation */
-    double model_flops; /* operations without recomputation */
-    double peak_flops;  /* peak of a device in operations per second, bfloat16 */
+    /* operations of matrix units per device and step, including recomputation */
+    double flops;
+    double model_flops; /* the same without recomputation */
+    double peak_flops;  /* peak rate of a device in bfloat16, in operations per second */
     int n_layers;
     dt_plan_layer *layer;    /* layers in the order of the program */
-    dt_hash_index layers_at; /* by path */
+    dt_hash_index layers_at; /* finds a layer by its name */
     int n_events;
     dt_plan_event *event; /* events in the order in which they start */
 } dt_plan;
 
-/* The program must outlive the plan. Free it with dt_plan_destroy. */
+/* Makes a plan. The program must outlive it. Free it with dt_plan_destroy. */
 dt_plan *dt_plan_create(const dt_priced_program *r);
-void dt_plan_destroy(dt_plan *p); /* accepts NULL */
+void dt_plan_destroy(dt_plan *p); /* p may be NULL */
 double dt_plan_mfu(const dt_plan *p);
 
 /* ---- layers.c ---- */
 
-/* Layers whose names differ in numbers only are one: "decoder_*", how many, and their sums. In
- * `arena`, the longest first; *n of them take time. */
+/* Combines layers whose names differ only in a number to one row: "decoder_*", their count, and
+ * sums of their figures. The rows are in `arena`, the one with the longest time first. Sets *n to
+ * the number of rows that take time. */
 dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n);
-/* Adds "decoder_* x 32 12.0 GiB, embed 1.0 GiB", the layers that hold most: values at the peak, or
- * variables. At most three; nothing where none holds any. */
+/* Appends the layers that need the most memory, at most three, for values at the peak or for
+ * variables: "decoder_* x 32 12.0 GiB, embed 1.0 GiB". Appends nothing if no layer needs memory. */
 void dt_plan_put_largest(const dt_plan *p, bool values, dt_str *out);
 
-/* The timeline of a program with places: stages, micro-batches, waiting, by 1F1B (which is priced)
- * and by GPipe; nothing for others. */
+/* Prints the timeline of a pipeline: stages, micro-batches and waiting, with the schedule 1F1B, on
+ * which the plan is based, and with GPipe. Prints nothing for other programs. */
 void dt_plan_print_stages(const dt_priced_program *r, dt_str *out);
 
 #endif

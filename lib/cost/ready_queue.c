@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue of a unit. It holds the launches that wait for nothing but the unit, and returns the
- * first in program order that is ready, or else the one that is ready soonest. There are two heaps:
- * launches that are ready by the time the unit is free, in program order; and those that will be
- * later, by time. That time only grows, so each launch moves from the second heap to the first
- * once.
+ * The queue of a unit. It has the launches that wait only for the unit or for time to pass. It
+ * returns the first one in program order that is ready or, if none is, the one that will be ready
+ * soonest. It has two heaps: launches that are ready when the unit becomes free, in program order;
+ * and launches that will be ready later, by time. The time when the unit is free only increases, so
+ * each launch moves from the second heap to the first once.
  */
 #include <stdlib.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs whose ops have places: each device does something else, so that they form a pipeline
- * (pass/spmd/stages.c), whose timeline is the time of the step. Forward and backward work is done
- * for each micro-batch, updates once; parts and layers are the mean of all devices, and what a
- * device waits for (others, transfers) is bubble.
+ * Estimates programs whose ops are placed on devices. Each device does different work, so that the
+ * devices form a pipeline (pass/spmd/stages.c), and the time of a step is that of the pipeline's
+ * timeline. Forward and backward work is done for each micro-batch, and updates are done once. The
+ * figures of parts and layers are means over all devices. Time in which a device waits for others
+ * or for transfers counts as bubble.
  */
 #include "cost/cost_impl.h"
 
@@ -19,7 +20,7 @@ bool dt_plan_has_places(const dt_spmd *s) {
     return false;
 }
 
-/* The time of a kernel is counted at the node that it is named after. */
+/* Returns the time of a node: the time of its kernel if the kernel is named after it, else 0. */
 static double price_node(const void *user, const dt_spmd *s, int i) {
     const prices *x = user;
     (void)s;
@@ -41,8 +42,8 @@ static dt_pipeline pipeline_of(const prices *x, dt_arena *arena) {
                           arena);
 }
 
-/* The number of runs of a node's task. Nodes without cost, such as constants and counters, have
- * no task. */
+/* Returns the number of runs of a node's task. Nodes without cost, such as constants and counters,
+ * have no task. */
 static int runs_of(const dt_pipeline *line, int node) {
     int task = line->of[node];
     return task < 0 ? 0 : line->task[task].kind == 'U' ? 1 : line->micro;
@@ -53,7 +54,7 @@ static void share_kernels(const dt_pipeline *line, dt_launches *k) {
         k->kernel[i].share = (double)runs_of(line, k->kernel[i].head) / line->devices;
 }
 
-/* A transfer is received by one device. */
+/* Counts the bytes of transfers. Each is received by a single device. */
 static void count_links(const prices *x, const dt_pipeline *line, dt_plan *p) {
     const dt_spmd *s = x->r->program;
     for (int i = 0; i < s->local->n_nodes; i++) {
@@ -68,7 +69,7 @@ static void count_links(const prices *x, const dt_pipeline *line, dt_plan *p) {
     }
 }
 
-/* The first node of a task, one with a layer if possible. */
+/* Returns the first node of a task, preferably one that belongs to a layer. */
 static int first_node(const dt_spmd *s, const dt_pipeline *line, int task) {
     int first = 0;
     for (int i = s->local->n_nodes - 1; i >= 0; i--)
@@ -92,7 +93,7 @@ static void put_runs(const dt_spmd *s, const dt_pipeline *line, const dt_timelin
     }
 }
 
-/* The time for which devices are busy with collectives inside a stage. */
+/* Returns the time in which devices are busy with collectives inside a stage. */
 static double other_work(const dt_launches *k, const dt_timeline *t) {
     double busy = t->seconds * (1 - t->bubble);
     for (int i = 0; i < k->n; i++)
