@@ -4,8 +4,8 @@
  * never reach memory.
  *
  *     producer    if all readers of an element-wise node are in one kernel, it is computed there
- *     consumer    element-wise work on a product is done in its kernel: bias, activation, the sums of
- *                 a normalization
+ *     consumer    element-wise work on a product is done in its kernel: bias, activation, the sums
+ *                 of a normalization
  *     siblings    several sums over an array, or element-wise updates of one size, read it once
  *
  * A kernel has a place in the program. A node joins a kernel at an earlier place only if everything

@@ -5,12 +5,12 @@
  * The peak is the point with the most bytes.
  *
  *     weights     variables of the model         slots        variables of the optimizer
- *     gradients   the values that updates read. They count as being in memory to the end of the step,
- *                 each with as many bytes as its variable's slots have on the device
- *     activations all other values at the peak, with the batch. They use the memory of gradients that
- *                 are not computed yet. With `model.scan_layers` they cannot: a loop over blocks
- *                 writes gradients into arrays of all blocks, which are in memory from its start.
- *                 Sums over micro-batches are in memory throughout, too
+ *     gradients   the values that updates read. They count as being in memory to the end of the
+ *                 step, each with as many bytes as its variable's slots have on the device
+ *     activations all other values at the peak, with the batch. They use the memory of gradients
+ *                 that are not computed yet. With `model.scan_layers` they cannot: a loop over
+ *                 blocks writes gradients into arrays of all blocks, which are in memory from its
+ *                 start. Sums over micro-batches are in memory throughout, too
  *     padding     bytes by which tiles enlarge these
  *
  * Values that are gathered (weights from other replicas, and values from a replica's other devices)
