@@ -10,27 +10,30 @@ enum { DT_QUERY_BLOCK = 64, DT_OF_QUERY = 0, DT_OF_KEY, DT_OF_VALUE, DT_OF_NONE 
 enum { DT_SCORES, DT_TAKE, DT_FORWARD_PRODUCTS };
 enum { DT_TAKEN_BACK = DT_TAKE, DT_TO_VALUE, DT_TO_QUERY, DT_TO_KEY, DT_ATTENTION_PRODUCTS };
 
-/* A block of queries, and the keys [first, last) that they attend to. */
+/* A block of queries, and the range of keys [first, last) that they attend to. */
 typedef struct dt_query_block {
     int64_t query, rows, first, last;
-    dt_product *product; /* [lanes][DT_ATTENTION_PRODUCTS] */
+    dt_product *product; /* [lanes][DT_ATTENTION_PRODUCTS] the matrix products of the block */
 } dt_query_block;
 
 typedef struct dt_attended {
     dt_attention_attr attr;
     int64_t queries, keys, heads, key_heads, key_size, value_size;
-    int64_t each;    /* examples in one row of dimension 0 */
+    int64_t each;    /* number of examples in one row of dimension 0 */
     int in_position; /* index of the input with positions */
     int lanes, n_blocks;
     dt_query_block *block;
     bool narrow; /* query, key, value and dy are stored and multiplied as bfloat16 */
     bool staged; /* operands are stored in 16 bits, and converted to float32 before products */
     size_t for_products; /* offset in scratch of the working memory of products */
-    int64_t bytes;       /* bytes of an element as an operand of products */
-    /* with `narrow`: which gradients are stored as bfloat16; in the forward pass [0] is about y */
+    int64_t bytes;       /* number of bytes of an element when it is an operand of a product */
+    /* with `narrow`: whether each gradient is stored as bfloat16; in the forward pass [0] is for
+     * y */
     bool narrow_to[3];
-    int gradient[3]; /* nodes of the gradients that this step computes; DT_OF_NONE: not needed */
-    bool is_done_elsewhere; /* the step of another of the three gradients computes it */
+    /* nodes of the gradients that this step computes; DT_OF_NONE: the gradient is not needed */
+    int gradient[3];
+    /* this step computes nothing, because the step of another gradient computes all three */
+    bool is_done_elsewhere;
 } dt_attended;
 
 /* Distances between rows of queries, keys, values and results. A row has all heads, one after
@@ -43,12 +46,12 @@ dt_head_strides dt_attention_strides(const dt_attended *a);
 
 bool dt_attention_fits(const dt_graph *g, int node);
 void dt_attention_narrow(dt_exec *x, int node);
-/* The keys [*first, *last) that a query at this position may attend to; *first = *last if there
- * is none. */
+/* Sets [*first, *last) to the keys that a query at this position may attend to. *first = *last if
+ * there are none. */
 void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, int64_t *last);
-/* Reads the shapes of a node, without blocks and products. */
+/* Reads the shapes of a node. Does not plan blocks and products. */
 dt_attended *dt_attention_read(dt_exec *x, const dt_step *step);
-/* Plans blocks, products and scratch memory: a becomes the step's state. */
+/* Plans blocks, products and scratch memory. `a` becomes the step's state. */
 dt_status *dt_attention_plan(dt_exec *x, dt_step *step, dt_attended *a, bool backward) DT_MUST_USE;
 void dt_attention_release(void *state);
 

@@ -37,8 +37,8 @@ dt_attended *dt_attention_read(dt_exec *x, const dt_step *step) {
     return a;
 }
 
-/* Stores operands of products as bfloat16, all or none. The library's bfloat16 products need
- * rounded weights, which the op's attributes must permit. */
+/* Decides whether operands of products are stored as bfloat16: either all or none. The library's
+ * bfloat16 products need weights that are rounded, which the op's attributes must permit. */
 void dt_attention_narrow(dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     const dt_dtype d = x->type[n->in[0]].dtype;
@@ -50,8 +50,8 @@ void dt_attention_narrow(dt_exec *x, int node) {
     if (!all) dt_store_wide(x, node);
 }
 
-/* The keys [*first, *last) that a query at this position may attend to; *first = *last if there is
- * none. */
+/* Sets [*first, *last) to the keys that a query at this position may attend to. *first = *last if
+ * there are none. */
 void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, int64_t *last) {
     bool is_narrow = a->attr.window > 0 && a->attr.window < a->keys + dt_max(position, -position);
 
@@ -62,7 +62,7 @@ void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, i
     *first = dt_min(*first, *last);
 }
 
-/* Whether query t has the position of key t. */
+/* Whether positions are simply 0, 1, ..., so that query t has the position of key t. */
 static bool stands_in_order(const dt_exec *x, const dt_step *step, const dt_attended *a) {
     const dt_node *at = &x->g->node[x->g->node[step->node].in[a->in_position]];
     return at->op == &dt_op_iota && ((const dt_iota_attr *)at->attr)->axis == at->type.rank - 1;
@@ -99,8 +99,8 @@ dt_head_strides dt_attention_strides(const dt_attended *a) {
                              .y = a->heads * a->value_size};
 }
 
-/* Sums over blocks are float32: gradients that are stored in 16 bits are summed in scratch,
- * where the rows of a head are adjacent. */
+/* Describes a product. Sums over blocks are float32. Gradients that are stored in 16 bits are
+ * summed in scratch, where the rows of a head are adjacent. */
 static dt_gemm product_of(const dt_attended *a, const dt_query_block *b, int which, bool backward) {
     int64_t keys = b->last - b->first;
     dt_head_strides s = dt_attention_strides(a);
@@ -184,8 +184,8 @@ static size_t scratch_of_products(const dt_attended *a) {
     return most;
 }
 
-/* Floats that staging needs: query, key, value and y of a head; for gradients also dy and the
- * gradient of the query. */
+/* Returns the number of floats that staging needs: query, key, value and y of a head; for gradients
+ * also dy and the gradient of the query. */
 static int64_t staged_floats(const dt_attended *a, bool backward) {
     return (a->queries + a->keys) * (a->key_size + a->value_size) +
            (backward ? a->queries * a->key_size : 0);

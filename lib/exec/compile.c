@@ -14,14 +14,14 @@
 typedef struct assembler {
     dt_exec *x;
     dt_arena *scratch;
-    int *in_set; /* by node: 1 + set it waits in, 0: none */
-    uint64_t
-        *readers; /* by node: the bits of sets that read it or, before they were closed, read it */
+    int *in_set;       /* [nodes] 1 + the set that the node waits in; 0: none */
+    uint64_t *readers; /* [nodes] the bits of open and closed sets that read the node */
     int *node, *first; /* nodes of each group, in order; those of group i begin at first[i] */
     int n_sets, cap_sets;
-    dt_fused_list *open; /* by set: nodes of one shape, to which more may be added; none: closed */
+    /* [sets] nodes of one shape, to which more may be added; an empty list: the set is closed */
+    dt_fused_list *open;
     int n_lists, cap_lists;
-    dt_fused_list *list; /* closed ones, by fused_in */
+    dt_fused_list *list; /* [n_lists] the closed sets, by the number in fused_in */
 } assembler;
 
 /* ---- kernels ---- */
@@ -111,8 +111,8 @@ static void close_inputs(assembler *a, dt_group *group, int node, int keep) {
     }
 }
 
-/* The bit of a set. Several sets may share a bit, so that a bit that is set only means that the
- * sets must be compared. */
+/* Returns the bit of a set. Several sets may share a bit, so if two bits are equal the sets must
+ * still be compared. */
 static uint64_t bit_of(int set) { return UINT64_C(1) << (set & 63); }
 
 static bool set_reads(const assembler *a, const dt_fused_list *s, int node) {
@@ -159,8 +159,8 @@ static void add_kernel(assembler *a, dt_group *group, int node) {
 
 /* ---- groups ---- */
 
-/* The work of a node, in elements of a loop; an element costs as much as four multiply-adds of a
- * product. */
+/* Estimates the work of a node, in elements of a loop. An element costs as much as four
+ * multiply-adds of a product. */
 static double work_of(const dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     dt_view in[DT_MAX_IN];
@@ -193,7 +193,7 @@ static void assemble_group(assembler *a, int which, const int *node, int n) {
     close_all(a, &a->x->group[which]);
 }
 
-/* Lists the nodes of each group, in one pass. */
+/* Lists the nodes of each group, in one pass over all nodes. */
 static void prepare_lists(assembler *a) {
     const dt_exec *x = a->x;
     const int n = x->g->n_nodes + 1;
@@ -246,7 +246,8 @@ static void drop_steps(const assembler *a, dt_group *group) {
     if (kept == 0) group->segment = -1;
 }
 
-/* A constant needs memory only if a kernel reads it; strip programs contain its number. */
+/* Marks the constants that need memory. A constant does only if a kernel reads it, because strip
+ * programs contain its number. */
 static void mark_constants(dt_exec *x) {
     const dt_graph *g = x->g;
     bool *kernel_reads = dt_alloc((size_t)g->n_nodes + 1);
@@ -270,8 +271,8 @@ static dt_status *prepare_step(assembler *a, dt_step *step) {
     return step->kernel->prepare ? step->kernel->prepare(a->x, step) : NULL;
 }
 
-/* Steps share a lane's scratch memory; memory that is kept between runs is separate for each
- * step. */
+/* Counts the memory of a step. Steps share a lane's scratch memory. Memory that is kept between
+ * runs is separate for each step. */
 static void count_memory(dt_exec *x, dt_step *step) {
     const int64_t scratch = dt_aligned((int64_t)step->scratch);
     x->scratch_bytes = (size_t)dt_max((int64_t)x->scratch_bytes, scratch);
@@ -291,7 +292,7 @@ static dt_status *prepare_steps(assembler *a) {
     return s;
 }
 
-/* Updates whose old value is read until the end are copied in a separate last segment. */
+/* Adds a last segment that copies updates whose variable is read until the end of the step. */
 static void add_copies(dt_exec *x) {
     dt_group *group = &x->group[x->n_groups];
 

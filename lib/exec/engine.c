@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine: lanes, the instruction set of our own loops, and the library that multiplies
+/* The engine: its lanes, the instruction set of our own loops, and the library that multiplies
  * matrices. */
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 /* ---- own products ---- */
 
 /*
- * Products by our own loops (simd/product.c): no library, one order of sums, and so the same bits
- * on every processor. Convolutions: conv_own.c.
+ * Products by our own loops (simd/product.c). They use no library and have one order of sums, so
+ * that they give the same bits on every processor. Convolutions are in conv_own.c.
  */
 
 typedef struct product {
@@ -44,7 +44,7 @@ static size_t scratch(const void *planned) {
 static void run(const void *planned, const void *a, const void *b, void *c, void *room) {
     const product *p = planned;
     const dt_gemm *g = &p->g;
-    for (int64_t i = 0; g->k == 0 && !g->adds && i < g->m; i++) /* a sum of no terms is 0 */
+    for (int64_t i = 0; g->k == 0 && !g->adds && i < g->m; i++) /* a sum without terms is 0 */
         memset((float *)c + i * g->ldc, 0, (size_t)g->n * sizeof(float));
     p->own->run(g, a, b, c, room);
 }
@@ -65,8 +65,8 @@ void dt_gemm_open_own(dt_gemm_library *l, const struct dt_simd *simd) {
 
 /* ---- the library ---- */
 
-/* Without fused multiplications and additions our own loops are many times slower than a
- * library. */
+/* Chooses the kernels. Without instructions that multiply and add at once, our own loops are many
+ * times slower than a library. */
 static dt_kernels choose_kernels(dt_kernels wanted, const dt_simd *simd) {
     if (wanted != DT_KERNELS_AUTO) return wanted;
     return simd->fuses ? DT_KERNELS_OWN : DT_KERNELS_LIBRARIES;
@@ -87,8 +87,8 @@ static dt_status *open_library(dt_engine *e) {
 }
 
 /*
- * Libraries hang (OpenBLAS) or crash (oneDNN) where `ulimit -v` leaves no room for their buffers.
- * So look before they do: untouched pages cost nothing.
+ * Checks that there is address space for a library's buffers. If `ulimit -v` leaves too little,
+ * OpenBLAS hangs and oneDNN crashes. Pages that are not touched cost nothing.
  */
 static dt_status *find_room(const dt_gemm_library *l, int threads) {
     void **at = dt_alloc((size_t)threads * sizeof *at);

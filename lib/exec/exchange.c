@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exchanges between workers that overlap with computation. The gradients of a step are divided
- * into buckets, in the order in which the backward pass computes them. The exchange of a bucket
- * begins when the last task that computes a part of it has ended:
+ * Exchanges between workers that overlap with computation. The gradients of a step are divided into
+ * buckets, in the order in which the backward pass computes them. The exchange of a bucket begins
+ * when the last task that computes a part of it has ended:
  *
  *     lanes      | gradients of layer 3 | of layer 2 | of layer 1 |         wait        | updates |
  *     thread                            [   bucket 0   ][   bucket 1   ][  bucket 2   ]
  *
- * The order depends on sizes and the graph only, which all workers share, so all make the same
- * exchanges in the same order, even if some are late. A bucket is so large that the cost of a
- * message is small in comparison. With fewer than two buckets nothing overlaps: the lane that
- * reaches the exchange then runs it, and no other thread has to wake.
+ * The order depends only on sizes and the graph, which are the same on all workers. So all workers
+ * make the same exchanges in the same order, even if some are late. A bucket is so large that the
+ * cost of a message is small in comparison. With fewer than two buckets nothing overlaps: the lane
+ * that reaches the exchange then runs it, and no other thread has to wake.
  *
  * Sums are written before the segment that they belong to begins, so their memory is reserved
  * earlier (dt_exchanges_keep_memory).
@@ -28,8 +28,8 @@ enum { TRACK_ROOM = 1 << 12 };
 
 struct dt_exchanges {
     int n;
-    dt_exchange *exchange; /* [n] in order */
-    int *of;               /* by node: its exchange, -1: none */
+    dt_exchange *exchange; /* [n] the exchanges in their order */
+    int *of;               /* [nodes] number of the node's exchange, -1: none */
     bool beside,
         runs; /* beside: a thread should run the exchanges; runs: that thread was started */
     bool ends;
@@ -43,8 +43,8 @@ struct dt_exchanges {
 
 /* ---- choosing and ordering the nodes of an exchange ---- */
 
-/* By node: the length of the longest path to it from the graph's start. It is the same on all
- * workers, unlike segments. */
+/* [nodes] Finds the length of the longest path from the start of the graph to each node. Unlike
+ * segments, it is the same on all workers. */
 static int *find_distances(const dt_exec *x, dt_arena *scratch) {
     int *far = dt_arena_array(scratch, int, x->g->n_nodes + 1);
     for (int i = 0; i < x->g->n_nodes; i++)
@@ -66,7 +66,7 @@ static int lower_first(const void *a, const void *b) {
     return ((const traveller *)a)->node - ((const traveller *)b)->node;
 }
 
-/* Lists node `first` and the nodes that can be exchanged together with it, in order; returns their
+/* Lists node `first` and the nodes that can be exchanged together with it, in order. Returns their
  * number. */
 static int find_fellows(const dt_exec *x, int first, const int *far, traveller *out) {
     int n = 0;
@@ -93,8 +93,8 @@ static void add_exchange(dt_exec *x, traveller *t, int n) {
     all->n++;
 }
 
-/* Divides the nodes into buckets, each an exchange, if their values fill at least two buckets;
- * else they are one exchange. */
+/* Divides the nodes into buckets, each of which is an exchange. If their values do not fill at
+ * least two buckets, they are one exchange. */
 static void add_exchanges(dt_exec *x, traveller *t, int n) {
     const int64_t bucket = x->engine->bucket_bytes;
     int64_t left = 0, bytes = 0;
@@ -164,7 +164,7 @@ bool dt_exchanges_go_beside(const dt_exec *x) { return x->exchanges && x->exchan
 /* ---- memory of exchanges ---- */
 
 /* Whether all sums are in the arena. A sum in a variable's memory cannot be written early, since
- * others still read the variable. */
+ * other nodes still read the variable. */
 static bool lie_in_arena(const dt_exec *x) {
     for (int i = 0; i < x->g->n_nodes; i++)
         if (x->exchanges->of[i] >= 0 && (x->slot[i].home != DT_HOME_ARENA || x->slot[i].owner != i))
@@ -223,7 +223,7 @@ static void *carry_all(void *user) {
         for (int i = 0, done = 0; done < all->n; i++) {
             wait_for_parts(all, &all->exchange[i]);
             carry(x, &all->exchange[i]);
-            /* after a failure no later exchange arrives, so no lane may wait for one */
+            /* after a failure all exchanges count as done, so that no lane waits for one */
             done = x->failure ? all->n : i + 1;
             /* after the last exchange the run may end and x may be reused */
             announce(&all->done, (uint32_t)done);
@@ -233,7 +233,7 @@ static void *carry_all(void *user) {
 
 static void start(dt_exec *x) {
     x->exchanges->runs = dt_thread_start(&x->exchanges->thread, carry_all, x) == 0;
-    /* if the system refuses a thread, lanes run the exchanges */
+    /* if the system cannot start a thread, lanes run the exchanges */
     x->exchanges->beside = x->exchanges->runs;
 }
 

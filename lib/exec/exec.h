@@ -19,24 +19,25 @@
 
 typedef struct dt_engine dt_engine;
 typedef struct dt_engine_options {
-    int threads; /* 0: one per core */
+    int threads; /* number of threads; 0: one per core */
     dt_kernels kernels;
-    /* instruction set of our own loops: "base", "avx2", "avx512"; NULL: DTRAIN_INSTRUCTIONS, or
-     * else the best of the processor */
+    /* instruction set of our own loops: "base", "avx2", "avx512"; NULL: that of
+     * DTRAIN_INSTRUCTIONS, or else the best one of the processor */
     const char *isa;
-    /* workers' sums are exchanged in buckets of this many bytes (exchange.c), the same on all
+    /* bytes of a bucket in which workers exchange sums (exchange.c), which must be the same on all
      * workers; 0: 4 MiB */
     int64_t bucket_bytes;
 } dt_engine_options;
-/* KERNELS when the library or the instruction set is not there. */
+/* Opens an engine. KERNELS: the library is not installed, or the processor lacks the instruction
+ * set. */
 dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) DT_MUST_USE;
-void dt_engine_close(dt_engine *e); /* accepts NULL */
+void dt_engine_close(dt_engine *e); /* e may be NULL */
 int dt_engine_threads(const dt_engine *e);
-/* Bytes of working memory that libraries hold for all products planned so far, also of
- * executables that were destroyed. The memory is touched when products run. */
+/* Returns the bytes of working memory that libraries hold for all products planned so far,
+ * including those of executables that were destroyed. The memory is touched when products run. */
 int64_t dt_engine_held(const dt_engine *e);
-/* "openblas 0.3.21 SkylakeX, avx512": the libraries and instructions that results depend on;
- * "own": they depend on neither. */
+/* Returns the libraries and instructions that results depend on: "openblas 0.3.21 SkylakeX,
+ * avx512"; "own" if they depend on neither. */
 const char *dt_engine_describe(const dt_engine *e);
 /* Sets a recorder. While it is switched on, lanes record each step of a run, piece by piece, and
  * their waits for each other. Lane 0 records on track "main". The recorder must exist until a call
@@ -46,23 +47,23 @@ void dt_engine_record(dt_engine *e, dt_recorder *r);
 /* ---- executables ---- */
 
 typedef struct dt_exec dt_exec;
-/* Whether pieces of a node can be computed separately: dt_partition_options.can_split. */
+/* Whether pieces of a node can be computed separately (dt_partition_options.can_split). */
 bool dt_exec_can_split(const dt_graph *g, int node, dt_division by);
-/* Compiles for p->batch rows. Keeps e and p, which must outlive it. No array is allocated before
+/* Compiles a program for p->batch rows. e and p must outlive *out. No arrays are allocated before
  * the first run. */
 dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) DT_MUST_USE;
-void dt_exec_destroy(dt_exec *x); /* accepts NULL */
-/* Bytes of the arena and of the lanes' scratch, exact. */
+void dt_exec_destroy(dt_exec *x); /* x may be NULL */
+/* Returns the exact number of bytes of the arena and of the lanes' scratch memory. */
 int64_t dt_exec_arena_bytes(const dt_exec *x);
-/* The layer ("dense"; "optimizer" for the optimizer's values) with the most bytes of the arena
- * at its peak; "" where no layer is known. */
+/* Returns the layer that needs the most bytes of the arena at its peak, such as "dense", or
+ * "optimizer" for the optimizer's values; "" if no layer is known. */
 const char *dt_exec_largest_layer(const dt_exec *x, dt_arena *arena, int64_t *bytes);
 /*
  * Runs one step. arg[i]: concrete arrays in the order of the graph's arguments, read only.
- * env->batch must be the program's. Variables are read and updated in place. result[i] (graph
- * order) is set to views into the arena, which are valid until the next run. A result that is an
- * argument, or a variable that the step does not change, is a view of that. NO_MEMORY on the first
- * run.
+ * env->batch must be the program's. Variables are read and updated in place. result[i], in the
+ * order of the graph's results, is set to a view into the arena, which is valid until the next run.
+ * A result that is an argument, or a variable that the step does not change, is a view of that.
+ * NO_MEMORY: the first run could not allocate memory.
  */
 dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg,
                        dt_view *result) DT_MUST_USE;

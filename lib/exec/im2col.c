@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions as matrix products: which every library computes. Every position of the window is a
- * row of a matrix A, with what lies under the window as its columns; the kernel, as it is stored,
- * is the other matrix:
+ * Convolutions as matrix products, which every library can compute. Every position of the window is
+ * a row of a matrix A, whose columns are the elements under the window. The kernel, as it is
+ * stored, is the other matrix:
  *
  *     lhs (B, h, w, i)   ->   A (B p q, k l i)  x  rhs (k l i, o)   =   y (B p q, o)
  *
- * Rows go through y's dimensions but the last, columns through rhs's but the last, both in the
- * order of memory, so the same code computes the gradients: for a kernel's, rows are its elements
- * and columns the examples and places. A is never there as a whole: it is made in tiles that fit
- * into the cache. Where a row needs several tiles, the tree of exec/sums.h adds their products.
- * Where rows are neighbours in lhs, as they are for a kernel's gradient, a tile is made turned: its
- * columns one after the other.
+ * Rows follow all dimensions of y except the last, and columns all dimensions of rhs except the
+ * last, both in the order of memory. So the same code computes the gradients: for that of a kernel,
+ * rows are the kernel's elements, and columns are examples and positions. A is never in memory as a
+ * whole: it is made in tiles that fit into the cache. If a row needs several tiles, the tree of
+ * exec/sums.h adds their products. If rows are adjacent in lhs, as they are for a kernel's
+ * gradient, a tile is stored by columns.
  *
- * Sizes of tiles depend on sizes alone, so bits do not depend on threads. A segment of a kernel's
- * gradient has its part of the columns.
+ * The sizes of tiles depend only on the sizes of arrays, so bits do not depend on threads. A
+ * segment of a kernel's gradient uses a part of the columns.
  */
 #include <string.h>
 
@@ -27,44 +27,51 @@
 
 enum {
     DIMS = DT_MAX_SPATIAL + 1,
-    TILE = 1 << 16 /* elements of A: 256 KiB */,
+    TILE = 1 << 16 /* the most elements of A in a tile: 256 KiB */,
     LEAST_ROWS = 64,
     FEW = 8
 };
 
-/* One dimension of the rows or of the columns. */
+/* One dimension of the rows or columns of A. */
 typedef struct axis {
     int64_t size;
-    /* the spatial dimension of the window, -1: the batch (rows), the features (columns) */
+    /* the spatial dimension of the window; -1: for rows the batch, for columns the features */
     int space;
 } axis;
 
 typedef struct tiling {
-    int64_t first_run;                        /* the first run of the piece */
-    int64_t rows, runs, last_rows, last_runs; /* size of a tile; size of the tiles at the end */
-    int64_t n_rows, n_runs;                   /* tiles */
+    int64_t first_run; /* number of the first run of the piece */
+    /* rows and runs of a full tile; rows and runs of the tiles at the end */
+    int64_t rows, runs, last_rows, last_runs;
+    int64_t n_rows, n_runs; /* numbers of tiles */
 } tiling;
 
 typedef struct convolution {
     const dt_gemm_library *library;
-    int n_dims;                   /* dimensions of the rows, and of the columns */
-    axis row[DIMS], column[DIMS]; /* the last column dimension is a run */
+    /* number of dimensions of the rows, which is also that of the columns */
+    int n_dims;
+    axis row[DIMS], column[DIMS]; /* the last dimension of the columns is called a run */
     dt_window window[DT_MAX_SPATIAL];
-    /* sizes of lhs in spatial dimensions, and distances of neighbours in elements */
+    /* sizes of lhs in its spatial dimensions, and distances of adjacent positions, in elements */
     int64_t in[DT_MAX_SPATIAL], step[DT_MAX_SPATIAL];
     int64_t batch_step, feature_step;
-    int64_t run, runs, outputs; /* columns of a run, runs, columns of y */
-    int64_t rows_each;          /* rows of A in one row of y's dimension 0 */
-    bool turned; /* tiles are stored by columns: rows of the last dimension are neighbours in lhs */
-    int64_t for_library; /* floats of working memory that the plans need: scratch begins with it */
+    int64_t run, runs, outputs; /* columns of a run; number of runs; columns of y */
+    int64_t rows_each;          /* number of rows of A in one row of y's dimension 0 */
+    /* tiles are stored by columns, because rows that follow each other in the last dimension are
+     * adjacent in lhs */
+    bool turned;
+    /* number of floats of working memory that the plans need, at the start of scratch */
+    int64_t for_library;
     int units;
-    tiling *tiles; /* by unit */
-    void **plan;   /* [units][2][2]: full or last rows, full or last runs; NULL: no such tile */
+    tiling *tiles; /* [units] how each piece is divided into tiles */
+    /* [units][2][2] plans of products for tiles with full or last rows, and full or last runs;
+     * NULL: no such tile */
+    void **plan;
 } convolution;
 
 /* ---- sizes ---- */
 
-/* The spatial dimension that dimension d of an operand is, -1: another one. */
+/* Returns the spatial dimension that dimension d of an operand is; -1: it is not spatial. */
 static int space_of(const int8_t *spatial, int n, int d) {
     for (int i = 0; i < n; i++)
         if (spatial[i] == d) return i;
@@ -99,7 +106,7 @@ static void read_sizes(convolution *v, const dt_convolution_attr *a, const dt_ty
 
 /* ---- tiles ---- */
 
-/* Rows of A, and runs first .. first + runs of each. */
+/* Divides rows of A, and runs first to first + runs - 1 of each, into tiles. */
 static tiling tile(const convolution *v, int64_t rows, int64_t first, int64_t runs) {
     tiling t = {.first_run = first};
     if (rows == 0 || runs == 0 || v->run == 0) return t;
@@ -112,8 +119,8 @@ static tiling tile(const convolution *v, int64_t rows, int64_t first, int64_t ru
     return t;
 }
 
-/* A piece of the result has some of its rows. A piece of a segment has all rows over a part of
- * the batch, which is the first column. */
+/* Divides a piece into tiles. A piece of the result has some of the rows. A piece of a segment has
+ * all rows, but only a part of the batch, which is the first dimension of the columns. */
 static tiling tile_piece(const convolution *v, const dt_exec *x, int node, int unit) {
     int64_t lo, hi;
     if (dt_cut_of(&x->g->node[node]) != DT_CUT_TILES) {
@@ -197,7 +204,7 @@ static void advance(const axis *axes, int n, int64_t index[DIMS]) {
     for (int d = n - 1; d >= 0 && ++index[d] == axes[d].size; d--) index[d] = 0;
 }
 
-/* The offset in lhs at which a row begins, and the position of its window. */
+/* Returns the offset in lhs at which a row begins, and the position of its window. */
 static int64_t begin_row(const convolution *v, const int64_t index[DIMS],
                          int64_t place[DT_MAX_SPATIAL]) {
     int64_t at = 0;
@@ -207,7 +214,7 @@ static int64_t begin_row(const convolution *v, const int64_t index[DIMS],
     return at;
 }
 
-/* The offset in lhs at which a run begins; -1: all of it is padding. */
+/* Returns the offset in lhs at which a run begins; -1: the whole run is padding. */
 static int64_t begin_run(const convolution *v, int64_t at, const int64_t index[DIMS],
                          const int64_t place[DT_MAX_SPATIAL]) {
     for (int d = 0; d < v->n_dims - 1; d++) {
@@ -240,8 +247,8 @@ static void fill_places(const convolution *v, int s, const float *x, int64_t pla
     memset(to + end, 0, (size_t)(v->run - end) * sizeof *to);
 }
 
-/* Fills the last dimension of the columns. Elements that are neighbours in memory are copied by
- * memcpy, unless they are so few that a loop is faster. */
+/* Fills a run. Elements that are adjacent in memory are copied by memcpy, unless they are so few
+ * that a loop is faster. */
 static void fill_run(const convolution *v, const float *x, const int64_t place[DT_MAX_SPATIAL],
                      float *to) {
     int s = v->column[v->n_dims - 1].space;
@@ -263,7 +270,7 @@ static void fill_run(const convolution *v, const float *x, const int64_t place[D
     }
 }
 
-/* Rows and runs from .. from + n of A. */
+/* Fills a tile with rows and runs from .. from + n - 1 of A. */
 static void fill_tile(const convolution *v, const float *x, const int64_t from[2],
                       const int64_t n[2], float *to) {
     int64_t row[DIMS], first[DIMS], place[DT_MAX_SPATIAL] = {0};
@@ -281,7 +288,7 @@ static void fill_tile(const convolution *v, const float *x, const int64_t from[2
     }
 }
 
-/* Fills rows from .. from + n of the column with index `column`, one after the other. */
+/* Fills rows from .. from + n - 1 of the column with index `column`, one after the other. */
 static void fill_column(const convolution *v, const float *x, const int64_t column[DIMS],
                         int64_t from, int64_t n, float *to) {
     const int64_t size = v->row[v->n_dims - 1].size;
@@ -299,7 +306,7 @@ static void fill_column(const convolution *v, const float *x, const int64_t colu
     }
 }
 
-/* Fills the same tile, stored by columns. */
+/* Fills the same tile, but stored by columns. */
 static void fill_turned(const convolution *v, const float *x, const int64_t from[2],
                         const int64_t n[2], float *to) {
     int64_t column[DIMS];
@@ -310,7 +317,7 @@ static void fill_turned(const convolution *v, const float *x, const int64_t from
 
 /* ---- running ---- */
 
-/* All tiles of one set of rows, into y. */
+/* Computes all tiles of some rows, and adds them up in y. */
 static void run_rows(const convolution *v, const dt_kernel_call *c, int64_t lo, int64_t i,
                      const float *lhs, const float *rhs, float *y) {
     const tiling *t = &v->tiles[c->unit];
@@ -341,7 +348,7 @@ void dt_im2col_run(const dt_kernel_call *c, const void *state) {
     int64_t rows = segment ? entry : (c->hi - c->lo) * v->rows_each;
     float *y = dt_floats(c->x, c->step->node) + (segment ? c->lo * entry : lo) * v->outputs;
     if (t->n_rows == 0 && rows > 0)
-        memset(y, 0, (size_t)(rows * v->outputs) * sizeof *y); /* a sum of no terms */
+        memset(y, 0, (size_t)(rows * v->outputs) * sizeof *y); /* a sum without terms is 0 */
     for (int64_t i = 0; i < t->n_rows; i++, y += t->rows * v->outputs)
         run_rows(v, c, lo, i, dt_floats(c->x, n->in[0]), dt_floats(c->x, n->in[1]), y);
 }

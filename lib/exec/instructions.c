@@ -44,8 +44,8 @@ dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out) {
     return NULL;
 }
 
-/* CPUID leaf 7: AMX-BF16 and AMX-TILE; leaf 1: the system has enabled XGETBV, which reports that
- * it saves tile registers. */
+/* Checks CPUID leaf 7 for AMX-BF16 and AMX-TILE, and leaf 1 for XGETBV, by which the system reports
+ * that it saves tile registers. */
 bool dt_instructions_have_amx(void) {
 #if defined(__x86_64__)
     unsigned a, b, c, d, tiles = 1u << 22 | 1u << 24, saved = 3u << 17, low, high;
@@ -60,7 +60,8 @@ bool dt_instructions_have_amx(void) {
 #endif
 }
 
-/* Without the bit, operations on denormals are slow but correct. */
+/* Sets the processor's bit for flushing denormals to 0. Without it, operations on denormals are
+ * slow but correct. */
 unsigned dt_instructions_flush(void) {
     enum { FLUSH_TO_ZERO = 1 << 15 };
     unsigned before = 0;

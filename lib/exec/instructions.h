@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The instruction sets that our own loops are compiled for, and their names in the libraries. The
- * best one that the processor supports is chosen at start-up; DTRAIN_INSTRUCTIONS (base/isa.h)
- * overrides it for loops and libraries alike.
+ * best set that the processor supports is chosen at start. DTRAIN_INSTRUCTIONS (base/isa.h)
+ * overrides the choice, for our loops and for libraries.
  */
 #ifndef DT_EXEC_INSTRUCTIONS_H
 #define DT_EXEC_INSTRUCTIONS_H
@@ -12,29 +12,33 @@
 #include "exec/strip.h"
 
 typedef struct dt_instructions {
-    const dt_simd *loops; /* its name is the set's: "avx2" */
+    /* our loops for this set; their name is that of the set, such as "avx2" */
+    const dt_simd *loops;
     /* value of OPENBLAS_CORETYPE that limits OpenBLAS to kernels of this set */
     const char *openblas;
-    int onednn; /* its dnnl_cpu_isa_t; oneDNN has code for SSE 4.1 and later sets */
+    /* value of dnnl_cpu_isa_t for this set; oneDNN has code for SSE 4.1 and later sets */
+    int onednn;
 } dt_instructions;
 
-/* The loops of that name; NULL: those that the environment variable names, or else the best.
- * KERNELS: the processor does not support the set. */
+/* Finds the loops of that name. With NULL, finds those that the environment variable names, or else
+ * the best. KERNELS: the processor does not support the set. */
 dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out) DT_MUST_USE;
-/* The set that libraries must be limited to; NULL: no limit, or an unknown name, which
- * dt_instructions_choose refuses. */
+/* Returns the set that libraries must be limited to; NULL: there is no limit, or the name is
+ * unknown, which dt_instructions_choose reports. */
 const dt_instructions *dt_instructions_limit(void);
 
 /* Whether libraries may use a matrix unit for bfloat16 (AMX): the processor has one, and the
- * environment does not limit the instruction set. Without it oneDNN 2.6 makes products of bfloat16
- * more slowly than those of float32, with AVX512_BF16 too, for which dot_bf16.c has our own. */
+ * environment does not limit the instruction set. Without AMX, oneDNN 2.6 computes products of
+ * bfloat16 more slowly than those of float32, even with AVX512_BF16. For that, dot_bf16.c has our
+ * own products. */
 bool dt_instructions_have_amx(void);
 
 /*
- * From here on, results of this thread that are too small for a normal number (below 2^-126 in
- * float32) become 0 of the same sign; what is read keeps its value. Processors take a hundred times
- * as long for such numbers, and averages of gradients that have become 0 decay to them: TensorFlow
- * and XLA on CPUs do the same. Returns the state before, which dt_instructions_restore puts back.
+ * From now on, results of this thread that are too small for a normal number (below 2^-126 in
+ * float32) become 0 with the same sign. Operands are not changed. Processors take a hundred times
+ * as long for such numbers, which occur when averages of gradients decay after the gradients have
+ * become 0. TensorFlow and XLA do the same on CPUs. Returns the previous state, for
+ * dt_instructions_restore.
  */
 unsigned dt_instructions_flush(void);
 void dt_instructions_restore(unsigned state);

@@ -7,17 +7,17 @@
  *     backward   S, P again    dV += P' dY    dP = dY V'    dS = scale P (dP - sum P dP)
  *                dQ = dS K     dK += dS' Q
  *
- * Q is (block, H); K and V are the keys that at least one query of the block attends to: under a
- * causal mask a later block has more of them. So blocks differ in the sizes of their products,
- * which are planned at compile time, one set for each lane. Where positions are not simply 0, 1,
- * ..., every block has all keys.
+ * Q has shape (block, H). K and V are those keys and values that at least one query of the block
+ * attends to. With a causal mask, later blocks have more of them. So the products of blocks have
+ * different sizes. They are planned when compiling, one set for each lane. If positions are not
+ * simply 0, 1, ..., every block has all keys.
  *
  * If Q, K, V and dY are stored as bfloat16 and the library multiplies that type, P and dS are
  * rounded to it for products; scores, softmax and sums over blocks are float32. Otherwise one head
  * at a time is converted into scratch (staged), and its results are converted back.
  *
- * The three gradients need the same P and dS: the step of the first of their nodes computes all
- * three, the other steps nothing.
+ * The three gradients need the same P and dS, so the step of the first one computes all three, and
+ * the other steps compute nothing.
  */
 #include <string.h>
 
@@ -31,19 +31,20 @@
 typedef struct head {
     const dt_kernel_call *c;
     const dt_attended *a;
-    const char *query, *key, *value, *dy; /* first features of the head: see strides */
+    /* address of the head's first feature in each operand (see dt_head_strides) */
+    const char *query, *key, *value, *dy;
     const int32_t *position;
-    char *y, *gradient[3]; /* gradient NULL: not needed */
-    float *p, *ds;         /* (block, its keys) */
-    float *room;           /* for staged operands: memory for converted rows */
-    uint16_t *half;        /* p or ds, rounded for products of bfloat16 */
-    /* (keys, features) of the gradients of key and value, over blocks; NULL: they add up in
-     * place */
+    char *y, *gradient[3]; /* addresses in the results; a gradient is NULL if it is not needed */
+    float *p, *ds;         /* (queries of the block, its keys) */
+    float *room;           /* memory for converted rows, if operands are staged */
+    uint16_t *half;        /* p or ds, rounded to bfloat16 for products */
+    /* (keys, features) sums over blocks for the gradients of keys and values; NULL: they are added
+     * up in the result itself */
     float *sum[3];
 } head;
 
-/* The part of a node's value for head n of the query's heads; several of these may share a head
- * of keys. */
+/* Returns the part of a node's value that belongs to head n of the queries. Several of these may
+ * share a head of keys. */
 static char *head_of(const dt_kernel_call *c, int node, int64_t example, int64_t n) {
     const dt_attended *a = c->step->state;
     const dt_type *t = &c->x->type[node];
@@ -120,7 +121,7 @@ static void multiply(const head *h, const dt_query_block *b, int which, const vo
                    h->c->scratch + h->a->for_products);
 }
 
-/* The address of row `row` of an operand whose rows are `stride` elements apart. */
+/* Returns the address of row `row` of an operand whose rows are `stride` elements apart. */
 static const char *row_of(const head *h, const char *operand, int64_t row, int64_t stride) {
     return operand + row * stride * h->a->bytes;
 }
@@ -150,7 +151,8 @@ static void find_scores(const head *h, const dt_query_block *b) {
              row_of(h, h->key, b->first, s.key), h->p);
 }
 
-/* p as an operand of products; in `room` if it is rounded but stays float32. */
+/* Returns p as an operand of products. If p is rounded but remains float32, it is copied to
+ * `room`. */
 static const void *multiplied(const head *h, const dt_query_block *b, const float *p, float *room) {
     const dt_strip_function *strip = h->c->x->engine->simd->strip;
     int64_t n = b->rows * (b->last - b->first);
@@ -160,8 +162,8 @@ static const void *multiplied(const head *h, const dt_query_block *b, const floa
     return h->a->narrow ? (const void *)h->half : h->a->attr.rounded ? room : p;
 }
 
-/* Weights that are rounded are divided by their sum before the product; otherwise the product is
- * divided afterwards. */
+/* Computes a block. If weights are rounded, they are divided by their sum before the product with
+ * the values; otherwise the product is divided afterwards. */
 static void run_block(const head *h, const dt_query_block *b) {
     const dt_attended *a = h->a;
     const dt_row_functions *rows = h->c->x->engine->simd->rows;
@@ -193,7 +195,8 @@ static void run_head(head *h, char *y) {
     if (a->staged) unstage(h, h->c->step->node, h->room, a->queries, y);
 }
 
-/* Heads of queries of all examples: those of this piece are [*first, *last). */
+/* Finds the heads of queries, numbered over all examples, that this piece computes: [*first,
+ * *last). */
 static void find_heads(const dt_kernel_call *c, int64_t *first, int64_t *last) {
     const dt_attended *a = c->step->state;
     const int64_t row = c->x->p->piece[c->step->node].by == DT_BY_HEADS ? a->heads / a->key_heads
@@ -270,7 +273,8 @@ static void find_ds(const head *h, const dt_query_block *b) {
         rows->shares_grad(h->ds + r * keys, h->p + r * keys, (float)a->attr.scale, keys);
 }
 
-/* The memory where the gradient of keys or values is summed, from the block's first key on. */
+/* Returns the memory in which the gradient of keys or values is summed, from the block's first key
+ * on. */
 static void *sum_of(const head *h, const dt_query_block *b, int of, int64_t stride) {
     const dt_attended *a = h->a;
     int64_t size = of == DT_OF_KEY ? a->key_size : a->value_size;
@@ -286,7 +290,7 @@ static void run_block_back(const head *h, const dt_query_block *b) {
 
     find_scores(h, b);
     for (int64_t r = 0; r < b->rows; r++) rows->times(h->p + r * keys, take_shares(h, b, r), keys);
-    if (h->gradient[DT_OF_VALUE]) /* ds has not been computed yet, so its memory is free */
+    if (h->gradient[DT_OF_VALUE]) /* uses the memory of ds, which has not been computed yet */
         multiply(h, b, DT_TO_VALUE, multiplied(h, b, h->p, h->ds), row_of(h, h->dy, b->query, s.y),
                  sum_of(h, b, DT_OF_VALUE, s.value));
     if (!h->gradient[DT_OF_QUERY] && !h->gradient[DT_OF_KEY]) return;
@@ -301,7 +305,8 @@ static void run_block_back(const head *h, const dt_query_block *b) {
                  sum_of(h, b, DT_OF_KEY, s.key));
 }
 
-/* Sets the gradients of a head of keys to 0, if sums over blocks add up in place. */
+/* If sums over blocks are added up in the result itself: sets the gradients of a head of keys to
+ * 0. */
 static void clear(const head *h) {
     for (int of = DT_OF_KEY; of <= DT_OF_VALUE; of++) {
         const int64_t size = of == DT_OF_KEY ? h->a->key_size : h->a->value_size;
@@ -311,8 +316,8 @@ static void clear(const head *h) {
     }
 }
 
-/* Sums begin at the first of the queries' heads that share a head of keys, and those in scratch
- * are stored at the last. */
+/* Begins sums at the first head of queries that uses a head of keys. Sums in scratch are stored
+ * after the last such head. */
 static void begin_sums(const head *h) {
     if (!h->sum[DT_OF_KEY]) clear(h);
     else

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * convolution, and the segment_convolution that a pass made of a kernel's gradient (pass/tiles.c):
- * by the convolutions of the engine's library, or of our own loops (conv.h), where they are fast,
- * otherwise as matrix products or by the op's eval. A piece is a range of examples; a piece of a
- * kernel's gradient is the partial sum over a range of examples.
+ * computed by the engine's library or by our own loops (conv.h) if these are fast for it, otherwise
+ * as matrix products or by the op's eval. A piece is a range of examples; a piece of a kernel's
+ * gradient is the partial sum over a range of examples.
  *
- * They want kernels packed. Each lane packs its own copy at its first piece of a step, so no lane
- * waits for another.
+ * Libraries and loops need kernels in packed form. Each lane packs its own copy at its first piece
+ * of a step, so no lane waits for another.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ typedef struct by_library {
     int units, n_sizes;
     int64_t examples, images[2], lhs_row, rhs_row, out_row;
     dt_conv_plan plan[2];
-    dt_conv_sum sum[2]; /* replaces `plan` for the gradient of a kernel */
+    dt_conv_sum sum[2]; /* plans for the gradient of a kernel, used in place of `plan` */
     size_t packed_at[2];
 } by_library;
 
@@ -75,7 +75,8 @@ static void note_size(by_library *v, int64_t images) {
         v->images[v->n_sizes++] = images;
 }
 
-/* The gradient of a kernel as a whole is one piece, which reads all examples. */
+/* Finds the examples that a piece reads. The gradient of a kernel as a whole is a single piece,
+ * which reads all examples. */
 static void piece_of(const dt_exec *x, int node, const by_library *v, int unit, int64_t *lo,
                      int64_t *hi) {
     *lo = 0;
@@ -124,8 +125,8 @@ static bool plan_library(const dt_exec *x, int node, by_library *v) {
     return plan_sizes(v, x, node);
 }
 
-/* Stores operands and result as bfloat16 if the library computes the convolution so; it supports
- * no form with one bfloat16 operand. */
+/* Stores operands and result as bfloat16 if the library can compute the convolution with these. It
+ * has no form in which only one operand is bfloat16. */
 static void narrow(dt_exec *x, int node) {
     const int *in = x->g->node[node].in;
     by_library v = {0};
@@ -151,7 +152,8 @@ static bool prepare_library(const dt_exec *x, int node, by_library *v, dt_prepar
     return true;
 }
 
-/* The packed kernel of this step; its header has the number of the run that packed it. */
+/* Returns the packed kernel of this step, and packs it if that was not done in this run. A header
+ * before it has the number of the run. */
 static const void *packed(const dt_kernel_call *c, const by_library *v, int which, const void *w) {
     uint32_t *run = (uint32_t *)c->kept + which;
     void *to = c->kept + v->packed_at[which];
@@ -177,7 +179,7 @@ static void run_library(const dt_kernel_call *c, const by_library *v) {
         row_at(x, c->step->node, gradient ? (part ? c->unit * v->out_row : 0) : lo * v->out_row);
     if (hi > lo && gradient) dt_conv_sum_run(&v->sum[which], lhs, rhs, y, c->scratch);
     else if (hi > lo) v->calls->run(&v->plan[which], lhs, packed(c, v, which, rhs), y, c->scratch);
-    else if (gradient) /* a sum of no terms */
+    else if (gradient) /* a sum without terms is 0 */
         memset(y, 0,
                (size_t)((part ? v->out_row : dt_type_elements(&x->type[c->step->node])) *
                         dt_element_bytes(x, c->step->node)));
@@ -212,7 +214,7 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     if (prepare_library(x, step->node, &v->library, &p)) {
         v->way = BY_LIBRARY;
     } else if (x->type[x->g->node[step->node].in[0]].dtype ==
-               DT_BFLOAT16) { /* it was planned successfully before, but now memory is missing */
+               DT_BFLOAT16) { /* planning succeeded before, so it fails only for lack of memory */
         return dt_fail(DT_E_KERNELS, NULL, "oneDNN rejects a convolution that it took before");
     } else if (has_products(dt_convolution_attr_of(&x->g->node[step->node]))) {
         v->way = BY_PRODUCTS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums of squared differences from the mean, for each tile of the batch; channels last. The tile
- * has just been computed, so reading it twice costs two passes through the cache.
+ * was computed just before and is in the cache, so reading it twice is cheap.
  */
 #include "exec/exec_impl.h"
 #include "exec/sums.h"
@@ -23,7 +23,7 @@ static int64_t channels_of(const dt_exec *x, int node) {
     return t->dim[t->rank - 1];
 }
 
-/* The means. */
+/* Reserves scratch memory for the means. */
 static dt_status *prepare(dt_exec *x, dt_step *step) {
     step->scratch = (size_t)channels_of(x, step->node) * sizeof(float);
     return NULL;

@@ -5,7 +5,7 @@
  * are in the middle of the first operand, there is a product for each index of the dimensions
  * before them. Pieces are ranges of the result's first dimension:
  *
- *     (B, k) x (k, n)      rows of A             activations
+ *     (B, k) x (k, n)      rows of A             activations of layers
  *     (B, m)' x (B, n)     columns of A          weight gradients: every piece sums over all rows
  *     (B, k, m)' x (k, n)  products              mixtures of the rows of an image
  */
@@ -16,8 +16,10 @@
 
 typedef struct side {
     int64_t outer, free,
-        contracted; /* sizes; outer: of free dimensions before, if any are behind */
-    bool front;     /* free dimensions follow the contracted ones */
+        /* products of sizes; outer: of the free dimensions before the contracted ones, if there are
+         * also free ones after them */
+        contracted;
+    bool front; /* free dimensions follow the contracted ones */
 } side;
 
 /* Whether the listed dimensions are adjacent and in order. */
@@ -51,10 +53,10 @@ static bool fits(const dt_graph *g, int node) {
 
 typedef struct dot {
     side a, b;
-    int64_t step; /* rows of the product, or products, in one row of dimension 0 */
-    bool many;    /* products */
+    int64_t step; /* number of rows of the product, or of products, for one row of dimension 0 */
+    bool many;    /* the node is several products */
     int units;
-    dt_product *product; /* by unit */
+    dt_product *product; /* [units] the product of each piece */
 } dot;
 
 static bool is_many(const dt_graph *g, int node) {
@@ -63,12 +65,12 @@ static bool is_many(const dt_graph *g, int node) {
     return is_inside(a->lhs_contract, a->n_contract, g->node[n->in[0]].type.rank);
 }
 
-/* With fewer rows per piece nothing is gained, since each piece packs or converts the other
- * matrix again. */
+/* Pieces with fewer rows save no time, since each piece packs or converts the other matrix
+ * again. */
 enum { LEAST_ROWS_FOR_LIBRARY = 16, LEAST_ROWS_FOR_TILES = 32 };
 
-/* A matrix that is the same for all rows is read in every piece. If each piece would convert it,
- * it is stored as float32. */
+/* Decides how operands are stored. A matrix that is the same for all rows is read for every piece.
+ * If each piece would convert it, it is stored as float32. */
 static void narrow(dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     const int a = n->in[0], b = n->in[1];
@@ -120,8 +122,8 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     step->state = d;
     read_side(&x->type[n->in[0]], attr->lhs_contract, attr->n_contract, &d->a);
     read_side(&x->type[n->in[1]], attr->rhs_contract, attr->n_contract, &d->b);
-    /* A vector that is contracted completely counts as front and end alike; as a column it is
-     * contracted at the front. */
+    /* a vector that is contracted completely is both at the front and at the end; as a column it is
+     * contracted at the front */
     d->b.front |= x->type[n->in[1]].rank == attr->n_contract;
     d->units = x->p->piece[step->node].units;
     d->product = dt_arena_array(x->arena, dt_product, d->units);

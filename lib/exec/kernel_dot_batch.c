@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dot_general with batch dimensions in any position: one matrix product for each of their indices.
- * The heads of attention are one use: (B, T, N, H) by (B, S, N, H) over H is a product for each
- * example and head, whose rows lie N * H apart.
+ * One use are the heads of attention: (B, T, N, H) by (B, S, N, H) over H is a product for each
+ * example and head, with rows that are N * H elements apart.
  *
- * Experts are another: (B, C, E, D) by (E, D, F) over D in order is a product for each example and
- * expert, whose rows and results lie E * D and E * F apart. Here the examples are one more batch
- * dimension, and all of them share the second operand.
+ * Another use are experts: (B, C, E, D) by (E, D, F) over D is a product for each example and
+ * expert, with rows that are E * D apart and results that are E * F apart. Here the examples are
+ * another batch dimension, and all examples share the second operand.
  *
- * It fits when the free dimensions of each operand are one after flattening, the contracted ones
+ * The kernel fits if the free dimensions of each operand can be joined to one, the contracted ones
  * too, and one of the two is contiguous in memory. Pieces are ranges of the result's first
  * dimension, which is the first batch dimension.
  */
@@ -18,7 +18,7 @@
 #include "op/cells.h"
 #include "op/dot_general.h"
 
-/* Adjacent dimensions as one: its size and the distance of its elements. */
+/* Adjacent dimensions joined to one: its size, and the distance between its elements. */
 typedef struct flat {
     int64_t size, stride;
 } flat;
@@ -38,12 +38,13 @@ static bool flatten(const dt_type *t, const int64_t *stride, const int8_t *dims,
     return true;
 }
 
-/* A batch dimension, by operand; rhs -1: the second operand has none. */
+/* A batch dimension, by its number in each operand. rhs is -1 if the second operand does not have
+ * it. */
 typedef struct batch {
     int8_t lhs, rhs;
 } batch;
 
-/* Lists the batch dimensions, the first of the result first. */
+/* Lists the batch dimensions. The first one is the first dimension of the result. */
 static int list_batches(const dt_dot_attr *a, batch list[DT_MAX_RANK]) {
     int n = 0, first = -1;
     for (int i = 0; i < a->n_batch; i++)
@@ -76,7 +77,7 @@ static bool read_operand(const dt_type *t, const dt_dot_attr *a, bool is_rhs, op
            (o->free.stride == 1 || o->contracted.stride == 1);
 }
 
-/* The distance of the result's rows; -1: they are not at one distance. */
+/* Returns the distance between the result's rows; -1: it is not the same for all rows. */
 static int64_t row_of_result(const dt_type *ta, const dt_type *tb, const dt_type *ty,
                              const dt_dot_attr *a) {
     const dt_dot_places at = dt_dot_places_of(ta, tb, a);
@@ -95,7 +96,7 @@ static bool has(const int8_t *dims, int n, int8_t d) {
     return false;
 }
 
-/* Whether B, if the operand has it, is a batch dimension or contracted. */
+/* Whether the dimension of rows (B), if an operand has it, is a batch dimension or contracted. */
 static bool has_numbers(const dt_graph *g, int node, const dt_dot_attr *a, int k) {
     const dt_type *t = &g->node[g->node[node].in[k]].type;
     dt_type at = dt_type_at(t, 2);
@@ -118,7 +119,8 @@ static bool fits(const dt_graph *g, int node) {
     return !a->in_order || row_of_result(&ta, &tb, &ty, a) >= 0;
 }
 
-/* With fewer rows or columns, converting costs more than the smaller memory gains. */
+/* With fewer rows or columns, converting from 16 bits takes more time than reading less memory
+ * saves. */
 enum { LEAST_FOR_TILES = 16 };
 
 static void narrow(dt_exec *x, int node) {
@@ -137,10 +139,11 @@ static void narrow(dt_exec *x, int node) {
 
 typedef struct dot_batch {
     int units;
-    dt_product *product; /* by unit: a plan runs in one thread at a time */
-    /* over batch dimensions but the first: offsets in a and b, and in the result */
+    /* [units] a plan for each piece, because only one thread may run a plan at a time */
+    dt_product *product;
+    /* walk over all batch dimensions except the first: offsets in a and b, and in the result */
     dt_walk batch, result;
-    int64_t step_a, step_b, step_c; /* distance along the first batch dimension */
+    int64_t step_a, step_b, step_c; /* distances along the first batch dimension, in elements */
 } dot_batch;
 
 static void release(void *state) {
@@ -148,7 +151,7 @@ static void release(void *state) {
     for (int u = 0; d && u < d->units; u++) dt_product_release(&d->product[u]);
 }
 
-/* row: the distance of the result's rows */
+/* Describes the product. row: the distance between rows of the result. */
 static dt_gemm product_of(const operand *a, const operand *b, int64_t row) {
     bool trans_a = a->contracted.stride != 1, trans_b = b->free.stride != 1;
     int64_t lda = trans_a ? a->contracted.stride : a->free.stride,
@@ -206,7 +209,7 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     g.out = dt_gemm_float_of(x->type[step->node].dtype);
     for (int u = 0; u < d->units; u++) {
         DT_TRY(dt_product_plan(x->engine, &g, &d->product[u]));
-        step->scratch = d->product[u].scratch; /* the same for all units */
+        step->scratch = d->product[u].scratch; /* this is the same for all pieces */
     }
     return NULL;
 }

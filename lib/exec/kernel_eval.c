@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes without a kernel use the op's own eval, which defines the op: slow but correct. A piece is
- * the op applied to the same rows of its inputs, if the op's rule allows that. Also here: renamed
- * memory (reshape), which costs nothing, and updates that must wait for the end of the step.
+ * Nodes without a kernel use the op's own eval, which defines the op and is slow. A piece is the op
+ * applied to the same rows of its inputs, if the op's rule allows that. This file also has the
+ * kernel for nodes that are another name for their input (reshape), and the one for updates that
+ * are copied at the end of the step.
  */
 #include <string.h>
 
@@ -17,8 +18,8 @@ static void rule_of(const dt_graph *g, int node, dt_rule *rule) {
     n->op->rule(in, &n->type, n->attr, rule);
 }
 
-/* Whether dimension 0 of the result is dimension 0 of some inputs and missing in the others, so
- * that ranges of rows are contiguous in memory. */
+/* Whether ranges of rows are contiguous in all arrays: dimension 0 of the result is dimension 0 of
+ * some inputs, and the other inputs do not have it. */
 static bool rows_lie_together(const dt_graph *g, int node) {
     dt_rule rule;
 
@@ -91,7 +92,7 @@ const dt_kernel dt_kernel_barrier = {.name = "barrier",
 
 /* ---- copies at the end ---- */
 
-/* step->node is the number of a state here. */
+/* Copies an update to its variable. In such a step, step->node is the number of a state. */
 static void run_copy_back(const dt_kernel_call *c) {
     const dt_state *s = &c->x->g->state[c->step->node];
     memmove(s->variable->host_data, dt_final_value(c->x, s->update),

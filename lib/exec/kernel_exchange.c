@@ -37,8 +37,8 @@ static dt_status *carry_rows(const dt_exec *x, const dt_exchange *e) {
 }
 
 static void run(const dt_kernel_call *c) {
-    /* one task of a segment runs all of its exchanges, so that no two lanes run exchanges at a
-     * time */
+    /* one task of a segment runs all exchanges of the segment, so that two lanes never run
+     * exchanges at the same time */
     dt_exchanges_reach((dt_exec *)c->x, c->step->node, c->lane);
 }
 

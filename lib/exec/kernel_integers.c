@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element-wise ops of integers and bools, and positions: numbers of words and of classes, masks. A
- * few elements at a time are converted to int64, whatever their dtype, as in the op's eval; a loop
- * computes them (DT_WHOLE in op/ops.h), and the results are stored.
+ * Element-wise ops of integers and bools: numbers of words and of classes, positions, masks. A few
+ * elements at a time are converted from any type to int64, as in the op's eval. A loop computes the
+ * results (DT_WHOLE in op/ops.h), which are then stored in their own type.
  */
 #include <math.h>
 
 #include "exec/exec_impl.h"
 #include "op/cells.h"
 
-enum { SOME = 256, ARRAYS = 4 /* the result, and three inputs */ };
+enum { SOME = 256, ARRAYS = 4 /* number of arrays: the result, and three inputs */ };
 
-/* ---- elements of any dtype as int64, with the results of op/cells.h for one ---- */
+/* ---- elements of any type as int64, converted like a single one in op/cells.h ---- */
 
 /* Runs `statement` for each type of memory: `element` is a pointer of that type. */
 #define OF_TYPE(dtype, type, statement)                                                            \
@@ -39,7 +39,7 @@ static void load_integers(dt_dtype d, const void *array, int64_t from, int64_t n
     }
 }
 
-/* As load_integers, of float32: rounds towards zero, as `convert` to the dtype `as` does. */
+/* Like load_integers, for float32. Rounds towards zero, as `convert` to the type `as` does. */
 static void load_truncated(const float *array, int64_t from, int64_t n, dt_dtype as, int64_t *to) {
     const int64_t lowest = dt_int_lowest(as), highest = dt_int_highest(as);
     for (int64_t i = 0; i < n; i++) {
@@ -52,7 +52,7 @@ static void load_truncated(const float *array, int64_t from, int64_t n, dt_dtype
     }
 }
 
-/* Stores into an array of integers, which wrap, of bools, or of float32 or float64. */
+/* Stores results into an array of integers (which wrap around), bools, float32 or float64. */
 static void store_integers(dt_dtype d, void *array, int64_t to, int64_t n, const int64_t *from) {
     switch (d) {
         OF_INTEGERS(, element[to + i] = (__typeof__(*element))from[i])

@@ -7,8 +7,8 @@
  *     concatenate(a, b)      [ box of a | box of b ]
  *     pad(x)                 a value everywhere, then the box of x
  *
- * A box is copied run by run: what is contiguous in both is copied by one memcpy. A piece is the
- * boxes, clipped to its rows.
+ * A box is copied run by run: elements that are contiguous in both arrays are copied by one memcpy.
+ * A piece consists of the same boxes, clipped to its rows.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,12 +18,12 @@
 #include "op/across.h"
 #include "op/cells.h"
 
-/* Element (i0, i1, ...) of the box, i < size, lies at `to` + sum of i * to_step in the result and
- * at `from` + sum of i * from_step in the source. */
+/* A box. Its element (i0, i1, ...), with i < size, is at `to` + the sum of i * to_step in the
+ * result, and at `from` + the sum of i * from_step in the source. */
 typedef struct box {
     int in;
     int rank;
-    int64_t first, every; /* rows of the result: first + i0 * every */
+    int64_t first, every; /* the rows of the result that it fills: first + i0 * every */
     int64_t size[DT_MAX_RANK], to_step[DT_MAX_RANK], from_step[DT_MAX_RANK];
     int64_t to, from;
 } box;
@@ -32,14 +32,14 @@ typedef struct moves {
     int n;
     bool fills;
     double fill;
-    box box[]; /* (n) */
+    box box[]; /* [n] boxes */
 } moves;
 
 static const dt_type *in_type(const dt_exec *x, int node, int k) {
     return &x->type[x->g->node[node].in[k]];
 }
 
-/* All of input k, at the start of the result. */
+/* Makes a box of all of input k, at the start of the result. */
 static box box_of(const dt_exec *x, int node, int k) {
     const dt_type *in = in_type(x, node, k);
     box b = {.in = x->g->node[node].in[k], .rank = in->rank, .every = 1};
@@ -49,8 +49,8 @@ static box box_of(const dt_exec *x, int node, int k) {
     return b;
 }
 
-/* Joins dimensions that are contiguous in both arrays, so that runs are long. Dimension 0 stays,
- * since pieces divide it. */
+/* Joins dimensions that are contiguous in both arrays, so that runs are long. Dimension 0 is not
+ * joined, since pieces divide it. */
 static void merge_dimensions(box *b) {
     for (int d = b->rank - 2; d >= 1; d--) {
         int next = d + 1;
@@ -97,12 +97,12 @@ static dt_status *prepare_slice(dt_exec *x, dt_step *step) {
     return keep_one(step, b);
 }
 
-/* The inputs of a concatenation, one behind the other along the axis; in place of an absorbed one
- * its own inputs. */
+/* The inputs of a concatenation, in their order along the axis. An input that is an absorbed
+ * concatenation is replaced by its own inputs. */
 typedef struct parts {
     const dt_exec *x;
     int node, axis, n, cap;
-    int64_t at; /* along the axis */
+    int64_t at; /* position along the axis so far */
     box *box;
 } parts;
 
@@ -157,7 +157,7 @@ static dt_status *prepare_transpose(dt_exec *x, dt_step *step) {
     return keep_one(step, b);
 }
 
-/* Along a repeated dimension the source stays at the same element. */
+/* Makes the box of a broadcast. Along a repeated dimension the step in the source is 0. */
 static dt_status *prepare_broadcast(dt_exec *x, dt_step *step) {
     const dt_node *n = &x->g->node[step->node];
     const dt_broadcast_attr *a = n->attr;
@@ -182,7 +182,8 @@ static dt_status *prepare_reverse(dt_exec *x, dt_step *step) {
     return keep_one(step, b);
 }
 
-/* Elements 0 .. n-1 go to low + i * (interior + 1), where that is within `size`. */
+/* Sets the box along dimension d: elements 0 .. n-1 go to low + i * (interior + 1), if that is
+ * within `size`. */
 static void place_padded(box *b, int d, const dt_pad_attr *a, int64_t size) {
     int64_t low = a->dim[d].low, every = a->dim[d].interior + 1;
     int64_t skip = low < 0 ? (-low + every - 1) / every : 0, first = low + skip * every;
@@ -229,7 +230,8 @@ static void copy_run(char *to, const char *from, const box *b, size_t size) {
     else copy_strided(to, from, b, size);
 }
 
-/* Whether the source stays at one element along dimension d, whose items lie end to end. */
+/* Whether dimension d repeats one element of the source, and the repetitions are adjacent in the
+ * result. */
 static bool repeats(const box *b, int d) {
     int64_t item = 1;
     int k = b->rank - 1;
@@ -237,8 +239,8 @@ static bool repeats(const box *b, int d) {
     return b->from_step[d] == 0 && k == d && b->to_step[d] == item;
 }
 
-/* The first item of `bytes` is there; n - 1 more follow. Copies grow, but stay within the first
- * cache. */
+/* Repeats the first item, of `bytes` bytes, n - 1 times after itself. Each copy is larger than the
+ * one before, but fits into the first-level cache. */
 static void repeat(char *to, size_t bytes, int64_t n) {
     enum { MOST = 8192 };
     const size_t all = bytes * (size_t)n;
@@ -259,8 +261,9 @@ static inline void turn(float *to, const float *from, const box *b, int64_t rows
         memcpy(to + r * b->to_step[b->rank - 2], square[r], (size_t)columns * sizeof *to);
 }
 
-/* The last two dimensions, contiguous in the source (rows) and in the result (columns): in squares,
- * so that a line of the cache is read and written once, however far apart lines are. */
+/* Transposes the last two dimensions: rows are contiguous in the source, and columns in the result.
+ * Works in squares, so that each cache line is read and written only once, however far apart lines
+ * are. */
 static void turn_squares(float *to, const float *from, const box *b) {
     const int64_t rows = b->size[b->rank - 2], columns = b->size[b->rank - 1];
     for (int64_t r = 0; r < rows; r += SQUARE)
@@ -274,9 +277,10 @@ static void turn_squares(float *to, const float *from, const box *b) {
         }
 }
 
-/* Whether the last two dimensions turn, and lines of the source are in each other's way: they share
- * few sets of the first-level cache, or lie in too many pages. Others stay in the cache while the
- * rows of the result are written one by one, which is faster. */
+/* Whether the box is a transposition that should be done in squares, because lines of the source
+ * displace each other: they share few sets of the first-level cache, or are in too many pages.
+ * Other sources stay in the cache while the rows of the result are written one by one, which is
+ * faster. */
 static bool turns(const box *b, size_t size) {
     const int last = b->rank - 1;
     if (last == 0 || size != sizeof(float) || b->to_step[last] != 1 || b->from_step[last - 1] != 1)
@@ -292,7 +296,7 @@ static void copy_runs(char *to, const char *from, const box *b, size_t size) {
     for (int64_t i = 0; i < n; i++) copy_run(to + i * to_step, from + i * from_step, b, size);
 }
 
-/* Dimensions d and further. */
+/* Copies dimensions d and higher of a box. */
 static void copy_from(char *to, const char *from, const box *b, int d, size_t size) {
     const int last = b->rank - 1;
     if (d == last) {
@@ -317,8 +321,8 @@ static void exchange(int64_t *of, int a, int b) {
     of[b] = kept;
 }
 
-/* The order in which dimensions are walked is free: the one that is contiguous in the source comes
- * last but one, where the two turn then. */
+/* Orders the dimensions of a box, which can be copied in any order. If the last two will be
+ * transposed, the dimension that is contiguous in the source comes second to last. */
 static void order_dimensions(box *b, size_t size) {
     for (int d = 0; d < b->rank - 2; d++) {
         box of = *b;
@@ -337,7 +341,7 @@ static void copy_box(char *to, const char *from, box b, size_t size) {
     copy_from(to, from, &b, 0, size);
 }
 
-/* Keeps the part of the box that is in rows lo .. hi - 1 of the result. */
+/* Clips the box to rows lo .. hi - 1 of the result. */
 static void clip(box *b, int64_t lo, int64_t hi) {
     int64_t skip = lo > b->first ? (lo - b->first + b->every - 1) / b->every : 0;
     int64_t end = hi > b->first ? (hi - b->first + b->every - 1) / b->every : 0;

@@ -6,23 +6,23 @@
 #include "exec/exec_impl.h"
 #include "exec/sums.h"
 
-enum { SOME = 4096 }; /* floats that are converted at a time, or one row */
+enum { SOME = 4096 }; /* number of floats that are converted at a time, but at least one row */
 
 static bool fits(const dt_graph *g, int node) {
     return g->node[g->node[node].in[0]].type.dtype == DT_FLOAT32 &&
            g->node[g->node[node].in[0]].type.rank > 1;
 }
 
-/* Gamma is read without conversion, so it is stored as float32. */
+/* Stores gamma as float32, since it is read without conversion. */
 static void narrow_grad(dt_exec *x, int node) { dt_store_wide(x, x->g->node[node].in[1]); }
 
-/* narrow for a node with beta: gamma and beta stay float32. */
+/* Like that for a node with beta: gamma and beta are stored as float32. */
 static void narrow(dt_exec *x, int node) {
     narrow_grad(x, node);
     dt_store_wide(x, x->g->node[node].in[2]);
 }
 
-/* narrow for the gradient of gamma: gamma's row and the result stay float32. */
+/* Like that for the gradient of gamma: gamma and the result are stored as float32. */
 static void narrow_scale_grad(dt_exec *x, int node) { dt_store_wide(x, node); }
 
 static int64_t features_of(const dt_exec *x, int node) {
@@ -51,13 +51,14 @@ typedef struct walker {
     int64_t features, row, end, some, most;
 } walker;
 
-/* The rows of features in [0, rows) of rows that have `elements` each. */
+/* Returns the number of rows of features in [0, rows) of a value whose rows have `elements`
+ * elements each. */
 static int64_t rows_in(const dt_exec *x, int node, int64_t rows, int64_t elements) {
     const int64_t n = features_of(x, node);
     return n ? rows * elements / n : 0;
 }
 
-/* The rows of this piece, at most `most` at a time. */
+/* Returns a walk over the rows of this piece, at most `most` at a time. */
 static walker walk(const dt_kernel_call *c, int64_t most) {
     const int64_t row = dt_piece_elements(c->x, c->step->node);
     return (walker){.c = c,
@@ -73,7 +74,8 @@ static bool next(walker *w) {
     return w->some > 0;
 }
 
-/* The current rows of a node's value as floats: in place, or in part `at` of the scratch. */
+/* Returns the current rows of a node's value as floats: in place, or in part `at` of the scratch
+ * memory. */
 static float *rows_as_floats(const walker *w, int node, int at) {
     if (!dt_is_stored_narrow(w->c->x, node)) return dt_floats(w->c->x, node) + w->row * w->features;
     return (float *)w->c->scratch + at * w->most * w->features;
@@ -89,7 +91,7 @@ static void store(const walker *w, int node, const float *from) {
     dt_store_floats(w->c->x, node, w->row * w->features, w->some * w->features, from);
 }
 
-/* The number of rows at a time; all rows if no scratch is needed. */
+/* Returns the number of rows to work on at a time: all rows if no scratch memory is needed. */
 static int64_t most_rows(const dt_kernel_call *c) {
     return c->step->scratch ? rows_at_a_time(c->x, c->step->node) : INT64_MAX;
 }
@@ -149,8 +151,8 @@ const dt_kernel dt_kernel_layer_norm_grad = {
     .run = run_grad,
 };
 
-/* The number of buffers of the tree over blocks of rows; they follow the converted rows in
- * scratch. */
+/* Returns the number of buffers of the tree over blocks of rows. They are in scratch memory, after
+ * the converted rows. */
 static int64_t tree_buffers(const dt_exec *x, int node) {
     const int64_t elements = dt_type_elements(&x->type[x->g->node[node].in[0]]);
     return dt_sum_levels(rows_in(x, node, 1, elements) / DT_SUM_ROWS + 1);
@@ -163,7 +165,8 @@ static dt_status *prepare_scale_grad(dt_exec *x, dt_step *step) {
     return NULL;
 }
 
-/* Rows are added in blocks, and blocks by the tree of exec/sums.h. */
+/* Computes the gradient of gamma. Rows are added in blocks, and blocks by the tree of
+ * exec/sums.h. */
 static void run_scale_grad(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
     const dt_node *n = &x->g->node[c->step->node];

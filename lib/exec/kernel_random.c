@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random, float32: what op/random.c defines, a row of an example at a time. */
+/* The op `random` for float32, as op/random.c defines it, one row of an example at a time. */
 #include "exec/exec_impl.h"
 
 static bool fits(const dt_graph *g, int node) {

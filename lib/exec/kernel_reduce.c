@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums, maxima and minima of float32 over any dimensions (reduction.c); the best class. */
+/* Sums, maxima and minima of float32 over any dimensions (reduction.c), and the index of the
+ * largest value. */
 #include "exec/reduction.h"
 #include "op/cells.h"
 
@@ -50,7 +51,8 @@ const dt_kernel dt_kernel_reduce = {.name = "reduce",
 
 /* ---- the best class ---- */
 
-/* The index of the largest value, the first one if several are equal, or of the first NaN. */
+/* Returns the index of the largest value, the first one if several are equal, or the index of the
+ * first NaN. */
 #define BEST_OF(type)                                                                              \
     static int32_t best_##type(const void *array, int64_t from, int64_t n, int64_t stride) {       \
         const type *a = (const type *)array + from;                                                \

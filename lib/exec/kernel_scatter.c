@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scatter_add of float32: sums by row number, in the order of sums.h. Rows are added in order to
- * their rows of the result, which hold the current chain. A full chain moves to the row's tree, a
- * stack of buffers from a pool; most rows of a batch need no tree. Every second chain is added to
- * the top of the stack instead of being copied, and the first row of a chain is written instead of
- * added to zeros. For a narrow row a call takes longer than its additions, so these are inlined.
+ * scatter_add of float32: sums by row number, in the order of sums.h. Rows are added, in their
+ * order, to their rows of the result. A row of the result has the sum of the current chain. When a
+ * chain is full, its sum is moved to the row's tree, a stack of buffers from a pool. Most rows of a
+ * batch need no tree. Every second chain is added to the top of the stack instead of being copied,
+ * and the first row of a chain is copied instead of being added to zeros. For narrow rows a
+ * function call would take longer than its additions, so these are inlined.
  */
 #include <string.h>
 
@@ -15,26 +16,28 @@
  * has a tree. */
 enum { CHAIN = 0x7f, HAS_TREE = 0x80 };
 
-/* The most floats of a row that is added by inlined loops instead of calls. */
+/* the most floats of a row that is added by inlined loops and not by calls */
 enum { NARROW = 16 };
 
-/* Holds the sum of some blocks. */
+/* A buffer with the sum of some blocks. */
 typedef struct buffer {
-    uint32_t below;  /* 1 + the number of the one under it, or of the next free one; 0: none */
-    uint32_t blocks; /* on top: of the whole tree */
+    uint32_t below;  /* 1 + the number of the buffer below it, or of the next free one; 0: none */
+    uint32_t blocks; /* in the top buffer: number of blocks of the whole tree */
 } buffer;
 
 typedef struct scatter {
     const dt_simd *simd;
     int64_t width;
-    float *to;   /* (rows, width) */
-    float *room; /* (most buffers, width) */
+    float *to;   /* (rows, width) the result */
+    float *room; /* (buffers, width) memory of the buffers */
     buffer *buffer;
-    int64_t *grown; /* [n_grown] rows that have a tree */
-    uint32_t *top;  /* (rows) of those that have a tree: the number of its top buffer */
-    uint8_t *state; /* (rows) */
+    int64_t *grown; /* [n_grown] numbers of the rows that have a tree */
+    uint32_t *top;  /* (rows) for a row that has a tree: the number of its top buffer */
+    uint8_t *state; /* (rows) state of each row of the result (CHAIN, HAS_TREE) */
     int64_t n_grown;
-    uint32_t buffers, free; /* buffers in use; free: a list of unused ones, linked as `below` */
+    /* number of buffers in use so far; first of the list of unused ones, which are linked by
+     * `below` */
+    uint32_t buffers, free;
 } scatter;
 
 static bool fits(const dt_graph *g, int node) {
@@ -42,10 +45,11 @@ static bool fits(const dt_graph *g, int node) {
     return g->node[node].type.dtype == DT_FLOAT32 && (index == DT_INT32 || index == DT_INT64);
 }
 
-/* A row with b buffers was named more than DT_SUM_ROWS b times. */
+/* Returns how many buffers n added rows can need at most. A row of the result with b buffers was
+ * added to more than DT_SUM_ROWS * b times. */
 static int64_t most_buffers(int64_t n) { return n / (DT_SUM_ROWS + 1); }
 
-/* Bytes of the sums, rounded up so that the memory behind them is aligned. */
+/* Returns the bytes of the sums, rounded up so that the memory after them is aligned. */
 static size_t buffers_bytes(int64_t most, int64_t width) {
     return ((size_t)(most * width) * sizeof(float) + 63) / 64 * 64;
 }
@@ -84,8 +88,8 @@ static scatter open_scatter(const dt_kernel_call *c) {
 
 static float *room_of(const scatter *s, uint32_t number) { return s->room + number * s->width; }
 
-/* Adds four floats. All are read before one is written, or the compiler would add them one by
- * one. */
+/* Adds four floats. All are read before one is written; otherwise the compiler would add them one
+ * by one. */
 static inline void add_four(float *to, const float *from) {
     float sum[4];
     memcpy(sum, to, sizeof sum);
@@ -109,7 +113,8 @@ static inline void copy(const scatter *s, float *to, const float *from) {
         for (int64_t j = 0; j < s->width; j++) to[j] = from[j];
 }
 
-/* Adds the top of the row's stack to `sum` and frees it; returns the buffer below it. */
+/* Adds the top buffer of the row's stack to `sum` and frees the buffer. Returns the buffer below
+ * it. */
 static uint32_t join_top(scatter *s, uint32_t top, float *sum) {
     const uint32_t under = s->buffer[top].below;
     add(s, sum, room_of(s, top), s->width);
@@ -118,7 +123,7 @@ static uint32_t join_top(scatter *s, uint32_t top, float *sum) {
     return under;
 }
 
-/* Pushes the chain, which becomes a buffer on top of the row's tree. */
+/* Moves the sum of the chain to a buffer, which becomes the top of the row's tree. */
 static void push_chain(scatter *s, int64_t row, const float *chain, buffer is) {
     const uint32_t taken = s->free ? s->free - 1 : s->buffers++;
     s->free = s->free ? s->buffer[taken].below : 0;
@@ -127,7 +132,8 @@ static void push_chain(scatter *s, int64_t row, const float *chain, buffer is) {
     copy(s, room_of(s, taken), chain);
 }
 
-/* The row's chain is full: it is a block of its tree, and another begins with x. */
+/* Called when the row's chain is full. The chain becomes a block of the row's tree, and a new chain
+ * begins with x. */
 static void begin_chain(scatter *s, int64_t row, float *chain, const float *x) {
     const bool first = !(s->state[row] & HAS_TREE);
     const uint32_t blocks = first ? 0 : s->buffer[s->top[row]].blocks;
@@ -146,16 +152,16 @@ static void begin_chain(scatter *s, int64_t row, float *chain, const float *x) {
 
 /* Which row of the result each row of x is added to. */
 typedef struct lookup {
-    const void *number; /* [n] of int64_t if wide, else of int32_t */
+    const void *number; /* [n] row numbers: int64_t if `wide`, else int32_t */
     int64_t n, rows;
     bool wide;
 } lookup;
 
-/* Inlined where the width is a constant, so that there is no loop over a row. */
+/* Adds rows. It is inlined where the width is a constant, so that there is no loop over a row. */
 __attribute__((always_inline)) static inline void add_rows(scatter *s, const lookup *l,
                                                            const float *from, int64_t width) {
-    /* local copies: a byte that is written might alias l or s, which would then be read again in
-     * each iteration */
+    /* local copies of l and s: for the compiler a written byte may be part of them, so that it
+     * would read them again in each iteration */
     const lookup at = *l;
     uint8_t *state = s->state;
     float *to = s->to;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ops over the replicas that were folded into one batch, channels last: sums, maxima and minima
- * over the rows of each replica, and the broadcast of a replica's value to its rows.
- * BatchNormalization over each replica's own rows consists of these. A segment gets the same bits
- * as its rows would get in a separate batch.
+ * Ops over the replicas that were folded into one batch, for arrays with channels last: sums,
+ * maxima and minima over the rows of each replica, and the broadcast of a replica's value to its
+ * rows. BatchNormalization over each replica's own rows consists of these. A segment gets the same
+ * bits as its rows would get in a separate batch.
  */
 #include <string.h>
 
 #include "exec/reduction.h"
 #include "op/segment.h"
 
-/* Rows of `node`, which has some for each example, that come before segment s of `n`. */
+/* Returns the number of rows of `node`, which has some for each example, that come before segment s
+ * of `n`. */
 static int64_t border(const dt_exec *x, const dt_node *n, int node, int s) {
     const dt_call call = {.node = n, .env = x->env};
     const int64_t examples = dt_segment_border(&call, dt_segment_count(n));
@@ -26,7 +27,7 @@ static int64_t elements_of_entry(const dt_exec *x, int node) {
 
 /* ---- sums, maxima and minima ---- */
 
-/* The reduction of `rows` entries of the input. */
+/* Describes the reduction of `rows` rows of the input. */
 static dt_reduction reduction_of(const dt_exec *x, int node, int64_t rows) {
     const dt_segment_attr *a = x->g->node[node].attr;
     dt_type in = x->type[x->g->node[node].in[0]];

@@ -8,7 +8,7 @@ static int64_t classes(const dt_exec *x, int node) {
     return t->dim[t->rank - 1];
 }
 
-/* Rows of scores in n elements of them. */
+/* Returns the number of rows of scores in n elements. */
 static int64_t score_rows(const dt_exec *x, int scores, int64_t n) {
     int64_t c = classes(x, scores);
     return c ? n / c : 0;
@@ -44,7 +44,7 @@ static bool fits_entropy(const dt_graph *g, int node) {
             g->node[n->in[1]].type.dtype == DT_FLOAT32);
 }
 
-/* Room for the piece's labels as int32. */
+/* Reserves scratch memory for the piece's labels as int32. */
 static dt_status *prepare_entropy(dt_exec *x, dt_step *step) {
     int logits = x->g->node[step->node].in[0];
     step->scratch =
@@ -54,7 +54,7 @@ static dt_status *prepare_entropy(dt_exec *x, dt_step *step) {
 
 /* The rows of scores of this piece. */
 typedef struct part {
-    int64_t first, rows, n; /* n classes */
+    int64_t first, rows, n; /* `n` is the number of classes */
     const float *scores;
 } part;
 
@@ -82,7 +82,8 @@ static int64_t label_at(dt_dtype d, const void *p, int64_t i) {
     case DT_UINT32: return ((const uint32_t *)p)[i];
     case DT_INT64:
     case DT_UINT64:
-        return ((const int64_t *)p)[i]; /* classes beyond int64 are invalid, like negative ones */
+        /* a class number above INT64_MAX becomes negative here, and both are invalid */
+        return ((const int64_t *)p)[i];
     default: return -1;
     }
 }

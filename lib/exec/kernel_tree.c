@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree_sum over a segment op that nothing else reads: the V partial results are never stored. The
- * task of a piece computes them one after the other and adds them by the tree of exec/sums.h, with
- * shards as its blocks.
+ * tree_sum over a segment op that no other node reads. The partial results of the V shards are
+ * never stored. The task of a piece computes them one after the other and adds them by the tree of
+ * exec/sums.h, with shards as blocks.
  *
  * Two forms are fast: a product contracted over the batch (weight gradients) and a sum of rows or
- * of their pixels (bias gradients, losses). Any other is computed by the ops' eval, in one task; in
- * it the library makes the partial results of a convolution's kernel, if it can.
+ * of their pixels (bias gradients, losses). All other forms are computed by the ops' eval, in one
+ * task. If possible, a library computes the partial results for the kernel of a convolution in that
+ * task.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,28 +23,32 @@ typedef enum form { FORM_EVAL, FORM_PRODUCT, FORM_ROWS, FORM_TOTAL } form;
 
 typedef struct tree {
     form form;
-    int inner; /* the absorbed node */
+    int inner; /* the segment op, which this node absorbs */
     int shards, units;
-    int nodes; /* number of nodes of the tree; more than one, but not the whole tree: tree_part */
+    /* number of nodes of the tree to compute; for tree_part there are several, which do not form
+     * the whole tree */
+    int nodes;
     dt_tree_node node[DT_TREE_NODES];
     dt_shard_range range; /* the shards of this worker */
-    int64_t columns;      /* elements of one row of dimension 0 of a tree node */
-    int64_t k_scale;      /* rows of the inputs in one example (B * k) */
-    int64_t inner_rows;   /* FORM_ROWS: rows within one such row, such as the pixels of an image */
-    dt_product *product;  /* [units][2]: shards of the larger and the smaller size */
+    int64_t columns;      /* number of elements of one row of dimension 0 of a tree node */
+    int64_t k_scale;      /* number of rows of the inputs for one example (k of B * k) */
+    /* with FORM_ROWS: number of rows within one such row, such as the pixels of an image */
+    int64_t inner_rows;
+    dt_product *product; /* [units][2] products for shards of the larger and the smaller size */
     int64_t size[2];
     int64_t m, n;       /* sizes of the whole product */
     size_t piece_bytes; /* bytes of the largest piece */
     /* a library computes the gradient of a convolution's kernel; false: eval does */
     bool by_library;
-    dt_conv_sum conv[2]; /* shards of the larger and the smaller size */
-    size_t stack_bytes;  /* bytes of the partial results, which precede the library's scratch */
+    dt_conv_sum conv[2]; /* sums for shards of the larger and the smaller size */
+    /* bytes of the partial results; the library's scratch memory follows them */
+    size_t stack_bytes;
 } tree;
 
 /* ---- the form of a sum ---- */
 
-/* The number of summed dimensions if they are the first ones and not all (of a bias: batch and
- * pixels); 0: other dimensions are summed. */
+/* Returns the number of summed dimensions if these are the first ones but not all, as for a bias
+ * (batch and pixels); 0: other dimensions are summed. */
 static int leading_dims(const dt_reduce_attr *a, const dt_type *in) {
     int n = 0;
     while (n < in->rank && a->dims & 1u << n && in->dim[n]) n++;
@@ -69,7 +74,7 @@ static form form_of(const dt_graph *g, int inner) {
     return FORM_EVAL;
 }
 
-/* Whether only this tree reads the segment op, as the partition requires for absorbing it. */
+/* Whether only this tree reads the segment op, which the partition requires for absorbing it. */
 static bool is_absorbed(const dt_graph *g, int inner) {
     int uses = 0;
 
@@ -97,7 +102,7 @@ static void release(void *state) {
     for (int i = 0; t && i < 2; i++) dt_conv_sum_release(&t->conv[i]);
 }
 
-/* Shards of a batch have one of two sizes. */
+/* Finds the sizes of shards, of which a batch has at most two. */
 static void find_sizes(const dt_exec *x, const dt_node *inner, tree *t) {
     t->shards = ((const dt_segment_attr *)inner->attr)->count;
     t->k_scale = -x->g->node[inner->in[0]].type.dim[0];
@@ -161,7 +166,7 @@ static int64_t largest_piece(const dt_exec *x, int node) {
     return most;
 }
 
-/* The columns of a tree node. The nodes of a scalar are rows, so it has one. */
+/* Returns the number of columns of a tree node: 1 for a scalar, whose tree nodes are rows. */
 static int64_t columns_of_node(const dt_exec *x, int node, int nodes) {
     return x->type[x->g->node[node].in[0]].rank > 1 ? dt_row_elements(x, node) / nodes : 1;
 }
@@ -199,7 +204,7 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
 
 /* ---- running ---- */
 
-/* Columns lo .. hi of a' b, for shards of a size that no product was planned for. */
+/* Computes columns lo .. hi - 1 of a' b for a shard whose size no product was planned for. */
 static void multiply_plainly(const dt_kernel_call *c, const tree *t, const float *a, const float *b,
                              int64_t rows, float *to) {
     for (int64_t i = c->lo; i < c->hi; i++)
@@ -211,7 +216,7 @@ static void multiply_plainly(const dt_kernel_call *c, const tree *t, const float
         }
 }
 
-/* The partial result of one shard, into `to`. */
+/* Computes the partial result of one shard into `to`. */
 static void partial(const dt_kernel_call *c, const tree *t, int shard, float *to) {
     const dt_exec *x = c->x;
     const dt_node *inner = &x->g->node[t->inner];
@@ -240,7 +245,7 @@ static void partial(const dt_kernel_call *c, const tree *t, int shard, float *to
     }
 }
 
-/* The kernel's gradient of each shard. */
+/* Computes the kernel's gradient of each shard. */
 static void convolve(const dt_kernel_call *c, const tree *t, const dt_view in[2],
                      const dt_view *stack) {
     const int32_t *shards = c->x->env->shards;
@@ -277,7 +282,7 @@ static void run_eval(const dt_kernel_call *c, const tree *t) {
                            .out = {.type = last.type, .data = x->at[c->step->node]}});
 }
 
-/* Computes node k: the sum of this worker's shards [from, to). */
+/* Computes tree node k: the sum of this worker's shards [from, to). */
 static void run_node(const dt_kernel_call *c, const tree *t, int k, int64_t n) {
     const int64_t stride = (int64_t)(t->piece_bytes / sizeof(float));
     dt_sum_tree sums = {.level = (float *)c->scratch,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows over images with their channels last (pooling): all channels of a position at a time,
- * which are contiguous. A piece is a range of examples. The maximum's gradient takes two passes
- * over the window: the first finds, for each channel, the first element that equals the maximum;
- * the second gives each element its gradient.
+ * Windows over images with channels last (pooling). All channels of a position, which are
+ * contiguous, are computed at a time. A piece is a range of examples. The maximum's gradient takes
+ * two passes over the window: the first finds, for each channel, the first element that equals the
+ * maximum; the second gives each element its gradient.
  */
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,8 @@ static bool fits(const dt_graph *g, int node) {
            dt_window_is_one(&a->window[last], a->size[last]);
 }
 
-/* A walk over the places of examples lo .. hi of x (B, .., c); channels count as one element. */
+/* Returns a walk over the positions of examples lo .. hi - 1 of x (B, .., c). All channels of a
+ * position count as one element. */
 static dt_windows walk(const dt_kernel_call *c, const dt_type *x, const dt_type *y) {
     const dt_reduce_window_attr *a = c->x->g->node[c->step->node].attr;
     dt_type from = *x, to = *y;
@@ -66,7 +67,8 @@ const dt_kernel dt_kernel_reduce_window = {.name = "reduce_window",
 
 /* ---- select_and_scatter ---- */
 
-/* Scratch memory: the best value of each channel, and the index of its element in the window. */
+/* Reserves scratch memory for the best value of each channel, and for the index of its element in
+ * the window. */
 static dt_status *prepare_select(dt_exec *x, dt_step *step) {
     const dt_type *t = &x->type[step->node];
     step->scratch = (size_t)t->dim[t->rank - 1] * (sizeof(float) + sizeof(int32_t));

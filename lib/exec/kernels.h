@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of kernels: DT_KERNEL(name), one row each, in lib/exec/kernel_*.c. The first that fits
- * a node computes it. */
+/* The table of kernels. DT_KERNEL(name) is a row in lib/exec/kernel_*.c. The first row that fits a
+ * node computes it. */
 DT_KERNEL(dot)
 DT_KERNEL(dot_batch)
 DT_KERNEL(convolution)

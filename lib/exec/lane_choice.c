@@ -2,20 +2,27 @@
 #include "exec/lane_choice.h"
 
 enum {
-    FIRST = 32, /* runs before the first trial: caches fill, patience is learned */
-    WARM = 4,   /* runs at the start of a block that do not count: lanes wake */
+    /* number of runs before the first trial, until caches are filled and waiting lanes have
+     * adapted */
+    FIRST = 32,
+    /* number of runs at the start of a block that do not count, because lanes are woken in them */
+    WARM = 4,
     LEAST_BLOCK = 8,
-    MOST_BLOCK = 48,     /* runs, */
-    BLOCK_NS = 10000000, /* time of a block of runs: several time slices of the scheduler */
-    /* longer runs are not tried: joins are a small part of them, trials a large one */
+    MOST_BLOCK = 48,     /* the most runs of a block */
+    BLOCK_NS = 10000000, /* nanoseconds of a block of runs: several time slices of the scheduler */
+    /* nanoseconds; there are no trials for longer runs, because joins are a small part of these */
     LONGEST_NS = 5000000,
-    MOST_PAUSE = 2, /* in runs: waiting lanes do not cause longer pauses between two runs */
+    /* a pause between two runs counts up to this many times the run, since waiting lanes do not
+     * cause longer ones */
+    MOST_PAUSE = 2,
     LEAST_HOLD = 32,
-    MOST_HOLD = 128, /* blocks */
+    MOST_HOLD = 128, /* the most blocks between two trials */
     WINS = 4,
-    LOSSES = 2,       /* number of losses that ends a trial */
-    FASTER = 95,      /* percent of the current choice's time: a win, */
-    MUCH_SLOWER = 115 /* the end of a trial at once */
+    LOSSES = 2, /* number of losses that ends a trial */
+    /* percent of the current choice's time: a block of the other choice below that is a win */
+    FASTER = 95,
+    /* percent of the current choice's time: a block above that ends the trial at once */
+    MUCH_SLOWER = 115
 };
 
 bool dt_lane_choice_is_alone(const dt_lane_choice *c) {
@@ -59,7 +66,7 @@ static void end_pair(dt_lane_choice *c) {
     }
 }
 
-/* The time of a run and of the pause before it. */
+/* Returns the time of a run, with the pause before it. */
 static int64_t time_of_run(dt_lane_choice *c, int64_t begin_ns, int64_t end_ns) {
     const int64_t run = end_ns - begin_ns, pause = begin_ns - c->ended_ns, most = MOST_PAUSE * run;
 

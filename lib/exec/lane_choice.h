@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether all lanes run an executable, or lane 0 alone, decided by the time that its runs take.
- * Lanes join several times in a run; where a run is short, a wake-up slow, or another process has a
- * core, joins can cost more than the other lanes save. The time from the end of the last run
- * counts, too: lanes that wait for work take it from the threads that prepare batches.
+ * Decides whether all lanes run an executable or only lane 0, by the time that its runs take. Lanes
+ * join several times in a run. If a run is short, waking lanes is slow, or another process uses a
+ * core, joins can cost more time than the other lanes save. The time between two runs counts, too,
+ * because lanes that wait for work slow down the threads that prepare batches.
  *
  *     | hold              | own | other | own | other | hold                        | own | ...
  *
- * A trial compares neighbouring blocks of some dozens of runs: one of the current choice, one of
- * the other. The other one replaces it after four blocks that were clearly faster. The trial ends
- * without a change after two that were not, or one that was much slower. While the choice stays,
- * trials become rarer: then they take about 2 % of the runs. Other
- * processes start and end, so there are always further trials.
+ * A trial compares adjacent blocks of some dozens of runs: one block with the current choice, the
+ * next with the other choice. The other choice becomes the current one after four blocks that were
+ * clearly faster. The trial ends without a change after two blocks that were not, or one that was
+ * much slower. As long as the choice does not change, trials become less frequent, until they take
+ * about 2 % of the runs. They never end, because other processes start and end.
  *
  * Which lane runs a task does not change its bits, so neither does this choice.
  */
@@ -21,14 +21,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct dt_lane_choice { /* zeroed: all lanes, until times have been measured */
-    bool alone;                 /* the current choice */
+typedef struct dt_lane_choice { /* zeroed at first: all lanes run, until times have been measured */
+    bool alone;                 /* the current choice: whether lane 0 runs alone */
     enum { DT_LANES_HOLD, DT_LANES_OWN, DT_LANES_OTHER } phase;
-    int64_t runs, ns; /* runs and time of the phase; within blocks, after warming up */
-    int64_t ended_ns; /* end of the last run */
-    int64_t own_ns;   /* time of the last block of the current choice */
-    int64_t hold;     /* blocks between trials; 0: before the first one */
-    int64_t block;    /* runs of a block */
+    /* number of runs in this phase, and their nanoseconds; in blocks, those after warming up */
+    int64_t runs, ns;
+    int64_t ended_ns; /* when the last run ended, in nanoseconds */
+    int64_t own_ns;   /* nanoseconds of the last block of the current choice */
+    int64_t hold;     /* number of blocks between trials; 0: before the first trial */
+    int64_t block;    /* number of runs in a block */
     int wins, losses; /* wins and losses of the other choice in this trial */
 } dt_lane_choice;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arena: every stored value gets an offset such that values alive in the same segment do not
- * overlap. Larger ones are placed first, each at the lowest free offset. Lifetimes are counted in
- * segments, since pieces of one segment run in any order.
+ * The arena: every stored value gets an offset, such that values which are used in the same segment
+ * do not overlap. Larger values are placed first, each at the lowest free offset. Lifetimes are
+ * counted in segments, since the pieces of a segment run in any order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,8 @@ static void find_lifetimes(dt_exec *x) {
         dt_value_slot *s = &x->slot[i];
         if (s->owner == i) s->first = s->last = segment < 0 ? 0 : segment;
         if (g->node[i].op->role == DT_ROLE_CONSTANT)
-            s->last = x->n_segments; /* written once, before the first run */
+            /* a constant is written once, before the first run, so its memory is used to the end */
+            s->last = x->n_segments;
     }
     for (int i = 0; i < g->n_nodes; i++)
         if (x->p->piece[i].segment >= 0) note_reading(x, i, x->p->piece[i].segment);
@@ -95,7 +96,7 @@ static void find_lifetimes(dt_exec *x) {
 
 /* ---- offsets ---- */
 
-/* a + b, or INT64_MAX, which no system grants. */
+/* Returns a + b, or INT64_MAX if that overflows; no system has so much memory. */
 int64_t dt_memory_sum(int64_t a, int64_t b) {
     int64_t c;
     return dt_add_fits(a, b, &c) ? c : INT64_MAX;
@@ -106,7 +107,8 @@ static int larger_first(const void *a, const void *b) {
     return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x->node - y->node;
 }
 
-/* The lowest gap between blocks that live at the same time; placed[n] are ordered by offset. */
+/* Returns the lowest gap between the blocks that are in use at the same time as s. placed[n] is
+ * ordered by offset. */
 static int64_t lowest_gap(const dt_value_slot *s, dt_value_slot *const *placed, int n) {
     int64_t at = 0;
 
@@ -155,7 +157,7 @@ void dt_plan_memory(dt_exec *x) {
     free(blocks);
 }
 
-/* ---- the layer that takes most memory ---- */
+/* ---- the layer that needs the most memory ---- */
 
 static int64_t takes(const dt_exec *x, int node, int segment) {
     const dt_value_slot *s = &x->slot[node];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding oneDNN and its functions: see onednn.h. */
+/* Finds oneDNN and its functions (onednn.h). */
 #include "exec/onednn.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,8 @@ static void *symbol(void *library, const char *name, bool *missing) {
     return p;
 }
 
-/* ISO C has no conversion from object to function pointers; POSIX has, by representation. */
+/* ISO C has no conversion from object pointers to function pointers. POSIX allows it by copying the
+ * bytes. */
 #define BIND(member, name)                                                                         \
     (p = symbol(a->library, name, &missing), memcpy(&a->member, &p, sizeof p))
 
@@ -78,7 +79,7 @@ static bool bind_3(dt_dnnl_api *a) {
 
 static bool bind_all(dt_dnnl_api *a) {
     bool none = false;
-    /* of the OpenMP library that oneDNN is built with, if any */
+    /* looks for the OpenMP library that oneDNN was built with */
     void *p = symbol(a->library, "omp_set_num_threads", &none);
 
     memcpy(&a->omp_set_num_threads, &p, sizeof p);
@@ -87,9 +88,8 @@ static bool bind_all(dt_dnnl_api *a) {
     return bind_common(a) && (a->version()[0] >= 3 ? bind_3(a) : bind_2(a));
 }
 
-/* Installs a handler from the moment the library is loaded: a failed `new` ends the program with
- * dtrain's message and exit code, not with an uncaught exception. A handler that the program has
- * set is kept. */
+/* Installs a handler for failures of C++'s `new`, which end the program with dtrain's message and
+ * exit code instead of an uncaught exception. A handler that the program has set is kept. */
 static dt_status *watch_memory(void) {
     static const char *const names[] = {"libstdc++.so.6", NULL};
     bool missing = false;
@@ -112,14 +112,15 @@ static dt_status *open_any(void **library) {
     return dt_library_open(library, names, RTLD_NOW | RTLD_LOCAL, NULL);
 }
 
-/* The limit can be set only before oneDNN's first primitive. Afterwards it is refused, but it is
- * in effect already, since the environment does not change. */
+/* Limits oneDNN's instruction set. This is only possible before its first primitive. Later calls
+ * fail, but the limit is then in effect already, since the environment does not change. */
 static void limit(const dt_dnnl_api *a) {
     const dt_instructions *most = dt_instructions_limit();
     if (most && a->set_max_cpu_isa) (void)a->set_max_cpu_isa(most->onednn);
 }
 
-/* The status of a function's result: 0 is success, 1 means that memory is missing. */
+/* Converts the code that a function of oneDNN returns: 0 is success, 1 means that there was no
+ * memory. */
 static dt_status *explain(int code) {
     return code == 0   ? NULL
            : code == 1 ? dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for oneDNN")
@@ -153,7 +154,7 @@ void dt_dnnl_close(dt_dnnl_api *a) {
     a->attr_destroy(a->own_scratchpad);
     a->stream_destroy(a->stream);
     a->engine_destroy(a->engine);
-    free(a); /* the library is not unloaded: data of its threads would outlive it */
+    free(a); /* the library is not unloaded, because its threads still use it */
 }
 
 /* ---- descriptions of arrays ---- */

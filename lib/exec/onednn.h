@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * oneDNN, loaded with dlopen, for the files that create its primitives. Its C interface changed
- * between 2.x (descriptor structs, filled by the library) and 3.x (everything behind handles); both
- * are known here by their symbols. Structs of 2.x are passed through as bytes of ample size, so no
- * header of the library is needed and one binary serves every version.
+ * between 2.x (descriptor structs, filled by the library) and 3.x (everything behind handles); the
+ * symbols show which one it is. Structs of 2.x are treated as bytes of sufficient size, so that no
+ * header of the library is needed and one binary works with every version.
  */
 #ifndef DT_EXEC_ONEDNN_H
 #define DT_EXEC_ONEDNN_H
@@ -20,8 +20,8 @@ typedef struct dt_dnnl_arg {
     dt_dnnl memory;
 } dt_dnnl_arg;
 
-enum { DT_DNNL_BF16 = 2, DT_DNNL_F32 = 3, DT_DNNL_ANY = 1 /* the layout is oneDNN's choice */ };
-enum { /* kinds of arguments */
+enum { DT_DNNL_BF16 = 2, DT_DNNL_F32 = 3, DT_DNNL_ANY = 1 /* ANY: oneDNN chooses the layout */ };
+enum { /* numbers of a primitive's arguments */
        DT_DNNL_SRC = 1,
        DT_DNNL_DST = 17,
        DT_DNNL_WEIGHTS = 33,
@@ -30,7 +30,7 @@ enum { /* kinds of arguments */
        DT_DNNL_DIFF_DST = 145,
        DT_DNNL_DIFF_WEIGHTS = 161
 };
-/* sizeof(dnnl_memory_desc_t) is 696, and that of the descriptors of ops about 3,500, in 2.x. */
+/* In 2.x, sizeof(dnnl_memory_desc_t) is 696, and the descriptors of ops have about 3,500 bytes. */
 typedef union dt_dnnl_desc {
     char bytes[2048];
     dt_dnnl h;
@@ -41,14 +41,15 @@ typedef union dt_dnnl_op {
     int64_t align;
 } dt_dnnl_op;
 
-/* The functions used; those of one interface (_2, _3) are NULL under the other. */
+/* The functions that are called. Those that only one interface has (_2, _3) are NULL with the
+ * other. */
 typedef struct dt_dnnl_api {
     void *library;
-    /* attributes of a primitive whose caller provides the working memory */
+    /* own_scratchpad: attributes for primitives whose caller provides the working memory */
     dt_dnnl engine, stream, own_scratchpad;
     void (*omp_set_num_threads)(int);
-    const int *(*version)(void); /* major, minor, patch */
-    int (*set_max_cpu_isa)(int); /* may be NULL */
+    const int *(*version)(void); /* version: major, minor, patch */
+    int (*set_max_cpu_isa)(int); /* NULL if the library does not have it */
     int (*engine_create)(dt_dnnl *, int, size_t);
     int (*engine_destroy)(dt_dnnl);
     int (*stream_create)(dt_dnnl *, dt_dnnl, unsigned);
@@ -104,15 +105,15 @@ typedef struct dt_dnnl_api {
                      const int64_t *low, const int64_t *high, dt_dnnl hint, dt_dnnl attr);
 } dt_dnnl_api;
 
-/* KERNELS with the reason when the library is missing or lacks a function. */
+/* Loads the library. KERNELS: it is missing or lacks a function; the error says which. */
 dt_status *dt_dnnl_open(dt_dnnl_api **out) DT_MUST_USE;
 void dt_dnnl_close(dt_dnnl_api *a);
 
-/* Describes an array of `type` and `rank` sizes; `strides` are in elements, NULL: oneDNN chooses
- * the layout. */
+/* Describes an array of `type` with `rank` dimensions. Strides are in elements; NULL: oneDNN
+ * chooses the layout. */
 bool dt_dnnl_describe(const dt_dnnl_api *a, int type, int rank, const int64_t *dims,
                       const int64_t *strides, dt_dnnl_desc *out);
-/* The argument that functions of either interface take for the array. */
+/* Returns the pointer by which functions of either interface take the description of an array. */
 const void *dt_dnnl_pointer(const dt_dnnl_api *a, const dt_dnnl_desc *d);
 void dt_dnnl_forget(const dt_dnnl_api *a, dt_dnnl_desc *d);
 

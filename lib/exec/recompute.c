@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values that are computed again instead of being stored. An element-wise value that several fused
- * steps read would be written once and read by each; often it is cheaper to compute it again from
- * what those steps read anyway. Batch normalisation is an example:
+ * steps read would be written to memory once and read by each. Often it is cheaper that each step
+ * computes it again from values that it reads anyway. Batch normalization is an example:
  *
  *     x ── centred ── squared (summed)          forward, then, once the sums are known
  *           └────────  y = relu(centred * a + b)
@@ -10,10 +10,10 @@
  *
  * Only x and y are stored in memory; `centred` and the relu's mask never are.
  *
- * The decisions are made in the order of the graph, so those about a value's inputs are known. A
- * value is computed again by the steps that read it if each of them then reads at most one further
- * array. A value that has to be stored anyway, because a kernel reads it, is computed again only by
- * steps that then read no further array.
+ * Decisions are made in the order of the graph, so those about a value's inputs are made before it.
+ * A value is computed again by the steps that read it if each of them then reads at most one
+ * further array. A value that has to be stored anyway, because a kernel reads it, is computed again
+ * only by steps that then read no further array.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -27,16 +27,18 @@ typedef struct planner {
     dt_exec *x;
     dt_fused_list *list;
     int n_lists;
-    dt_node_list *reads;   /* by list: arrays of its shape that it reads */
-    dt_node_list *readers; /* by node: other lists that read it */
-    bool *must;            /* by node: a kernel reads it, or it leaves the program */
-    int *overwritten;      /* by node: the segment in which it is; INT_MAX: never */
+    dt_node_list *reads;   /* [lists] arrays of the list's shape that it reads */
+    dt_node_list *readers; /* [nodes] other lists that read the node */
+    /* [nodes] whether a kernel reads the node, or it is a result or an update */
+    bool *must;
+    /* [nodes] the segment in which the node's memory is overwritten; INT_MAX: never */
+    int *overwritten;
 } planner;
 
 /* The ops and arrays that are needed to compute a value. */
 typedef struct recipe {
     int n_ops, n_arrays, op[MOST_OPS], array[MOST_ARRAYS];
-    int until; /* the first segment in which something of it is overwritten */
+    int until; /* the first segment in which one of the arrays is overwritten */
     bool fits;
 } recipe;
 
@@ -92,7 +94,8 @@ static void note_all(planner *p) {
 static void add_array(const planner *p, recipe *r, int node, int shape) {
     int until = p->overwritten[dt_named_by(p->x->g, node)];
     r->until = until < r->until ? until : r->until;
-    if (!same_shape(p->x->g, node, shape)) return; /* read through a broadcast: few numbers */
+    /* an array that is read through a broadcast has few numbers, so it does not count */
+    if (!same_shape(p->x->g, node, shape)) return;
     for (int i = 0; i < r->n_arrays; i++)
         if (r->array[i] == node) return;
     r->fits &= r->n_arrays < MOST_ARRAYS;
@@ -136,7 +139,7 @@ static void make_again(planner *p, const recipe *r, int list) {
 static void decide(planner *p, int node) {
     const dt_node_list *readers = &p->readers[node];
     bool keep = p->must[node];
-    /* a sum is complete when all its terms have been computed */
+    /* a sum cannot be computed again by its readers, because it needs all its terms */
     recipe r = {.fits = !dt_is_fused_sum(p->x->g, node), .until = INT_MAX};
 
     if (readers->n == 0) return;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records runs for a trace. Each step of the executable is a mark, created before the first
- * recorded run, with the names, shape and layer of the nodes that it computes; a span is one piece
- * of it on one lane. Waiting between segments is recorded, too.
+ * Records runs for a trace. Each step of the executable has a kind of span (a mark), which is
+ * created before the first recorded run. It has the names, shape and layer of the nodes that the
+ * step computes. A span is one piece of the step on one lane. Waiting between segments is recorded,
+ * too.
  *
  *     main      | train  [ dot_general ][ multiply, add ][ wait ][ dot_general ][ wait ] |
  *     worker 1          [ dot_general ][ dot_general     ]      [ dot_general      ]
@@ -37,14 +38,14 @@ void dt_engine_record(dt_engine *e, dt_recorder *r) {
         &(dt_mark){.name = "wait for other threads", .kind = "wait", .number = {"after segment"}});
 }
 
-/* ---- marks ---- */
+/* ---- marks: kinds of spans ---- */
 
 /* The nodes that a step computes. */
 typedef struct nodes {
     int n, *v;
 } nodes;
 
-/* Lists them: of a fused step all its nodes, of a copy none. */
+/* Lists the nodes of a step: all nodes of a fused step, none of a copy. */
 static void list_nodes(const dt_exec *x, const dt_step *step, nodes *out) {
     out->n = 0;
     if (step->kernel == &dt_kernel_copy_back) return;
@@ -80,7 +81,7 @@ static void put_nodes(const dt_exec *x, const nodes *list, dt_json *j) {
     dt_str_release(&text);
 }
 
-/* The layer and the shape of a step are those of the last node that it computes. */
+/* Writes the layer and the shape of a step: those of the last node that it computes. */
 static void put_facts(const dt_exec *x, const dt_step *step, const nodes *list, dt_json *j) {
     dt_str shape = {0};
 
@@ -131,6 +132,7 @@ void dt_exec_listen(dt_exec *x) {
     const dt_engine *e = x->engine;
 
     if (e->recorder && x->marked != e->recordings)
-        make_marks(x); /* at the first run, even if it is not recorded, since it takes time */
+        /* done at the first run, even if that is not recorded, since it takes time */
+        make_marks(x);
     x->track = e->recorder && dt_is_recording(e->track[0]) ? e->track : NULL;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See reduction.h. Adjacent dimensions are joined to extents, which are kept (K) or reduced (R)
- * alternately. The first extents decide what is done:
+ * alternately. The first extents decide which method is used:
  *
- *     K ..         each of its steps by itself
+ *     K ..         each element of K separately
  *     R            a row of numbers becomes one (simd/sum.h)
  *     R K          rows are added to one (exec/sums.h)
  *     R K R ..     rows of all other extents are added, then K R ..; if the last extent is long,
  *                  its rows are reduced first, then R K ..
  *
- * What is chosen depends on sizes alone, and an element has the same bits whichever others are made
- * with it.
+ * The choice depends only on sizes, and an element of the result has the same bits whichever others
+ * are computed with it.
  */
 #include "exec/reduction.h"
 
@@ -19,7 +19,8 @@
 
 #include "exec/sums.h"
 
-enum { LONG_ROW = 64 }; /* a row of at least this length is summed as fast as several rows */
+/* a row of at least this length is summed as fast as several rows together */
+enum { LONG_ROW = 64 };
 
 /* ---- extents ---- */
 
@@ -73,7 +74,7 @@ typedef struct part {
     int n;
 } part;
 
-/* The smallest element, or NaN if there is one. */
+/* Returns the smallest element, or NaN if there is one. */
 static float smallest(const float *a, int64_t n) {
     float least = INFINITY;
     for (int64_t i = 0; i < n && least == least; i++) least = a[i] >= least ? least : a[i];
@@ -86,7 +87,7 @@ static float reduce_row(const dt_reduction *r, const float *row, int64_t n) {
                                       : smallest(row, n);
 }
 
-/* Reduces the first extent; n of its elements remain. */
+/* Reduces the first extent. n elements remain. */
 static void reduce_rows(const part *p, int64_t n, float *to) {
     const dt_simd *simd = p->r->simd;
     const bool max = p->r->kind == DT_REDUCE_MAX;
@@ -126,7 +127,8 @@ static void run_first(const part *p, float *to, float *room) {
         room + p->e->stride);
 }
 
-/* Reduces rows to numbers, which have the same order in `room` as in the input. */
+/* Reduces each row to a number. In `room` the numbers have the same order as the rows in the
+ * input. */
 static void run_last(const part *p, float *to, float *room) {
     const int64_t row = p->e[p->n - 1].size, some = p->e[1].size * (p->e[1].stride / row);
     dt_extent e[DT_MAX_RANK];

@@ -5,7 +5,7 @@
  * All lanes take part in a run. In each segment a lane first runs the tasks assigned to it when
  * compiling (so that a slice of the weights stays in one core's cache from step to step), then any
  * that are left; then all lanes join. Which lane runs a task does not change its bits. So lane 0
- * may run all of them alone, where that is measured to be faster (lane_choice.h).
+ * may run all of them alone, if measurements show that this is faster (lane_choice.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +41,8 @@ static void collect_tasks(dt_exec *x, int segment) {
     qsort(s->task, (size_t)n, sizeof *s->task, heavier_first);
 }
 
-/* Orders the tasks of each lane: first its own, chosen by giving the heaviest remaining task to
- * the least loaded lane; then the others'. */
+/* Orders the tasks of each lane: first its own, then those of other lanes. Tasks are assigned by
+ * giving the one with most work left to the lane with least work so far. */
 static void deal(dt_exec *x, dt_segment *s, int lanes) {
     double *load = dt_alloc((size_t)lanes * sizeof *load);
     int *lane_of = dt_alloc((size_t)(s->n_tasks + 1) * sizeof *lane_of);
@@ -116,7 +116,7 @@ void dt_exec_destroy(dt_exec *x) {
 
 static size_t lane_scratch(const dt_exec *x) {
     return (x->scratch_bytes + x->kept_bytes + 127) &
-           ~(size_t)127; /* whole pairs of cache lines, so that lanes share no line */
+           ~(size_t)127; /* rounded up to pairs of cache lines, so that lanes do not share a line */
 }
 
 int64_t dt_exec_arena_bytes(const dt_exec *x) {
@@ -189,7 +189,7 @@ static void run_task(dt_exec *x, const dt_exec_task *t, int lane) {
     if (group->n_feeds) dt_exchanges_feed(x, group);
 }
 
-/* The join of all lanes between segments. */
+/* Joins all lanes between two segments. */
 static void join_lanes(dt_exec *x, int lane, int segment) {
     int64_t since = x->track ? dt_span_begin(x->track[lane]) : 0;
 
@@ -221,7 +221,7 @@ static void place_argument(dt_exec *x, int node, void *at) {
     for (int l = 0; l < x->n_views; l++) x->view[l].at[node] = at;
 }
 
-/* Sets the memory of arguments, and of reshapes of them. */
+/* Sets the addresses of arguments, and of reshapes of arguments. */
 static void place_arguments(dt_exec *x, const dt_view *arg) {
     for (int i = 0; i < x->g->n_args; i++) place_argument(x, x->g->arg[i].node, arg[i].data);
     for (int i = 0; i < x->g->n_nodes; i++)
@@ -229,7 +229,7 @@ static void place_arguments(dt_exec *x, const dt_view *arg) {
             place_argument(x, i, x->at[x->slot[i].owner]);
 }
 
-/* ---- the step ---- */
+/* ---- running a step ---- */
 
 static void keep_old_values(const dt_exec *x) {
     for (int i = 0; i < x->g->n_states; i++) {
@@ -245,12 +245,14 @@ const void *dt_final_value(const dt_exec *x, int node) {
     return source->kept ? x->memory + source->offset : x->at[node];
 }
 
-/* With other workers, the time of a run depends on them more than on the number of lanes. */
+/* Whether the number of lanes is chosen by measurements. With other workers the time of a run
+ * depends more on them than on the number of lanes. */
 static bool chooses_lanes(const dt_exec *x) {
     return dt_engine_threads(x->engine) > 1 && !x->exchanges;
 }
 
-/* Recording takes time, so recorded runs are not compared. */
+/* Runs the step with the chosen lanes. Recorded runs are not measured, since recording takes
+ * time. */
 static void run_lanes(dt_exec *x) {
     const int64_t since = dt_now_ns();
 
@@ -260,8 +262,8 @@ static void run_lanes(dt_exec *x) {
     if (chooses_lanes(x) && !x->track) dt_lane_choice_ran(&x->lanes, since, dt_now_ns());
 }
 
-/* A segment of one task (the preamble, or all of a step over one row) runs on lane 0 without waking
- * the others. */
+/* Runs all segments. One that has a single task (the preamble, or the whole step for one row) runs
+ * on lane 0 without waking the others. */
 static void run_segments(dt_exec *x) {
     const unsigned before = dt_instructions_flush();
     for (int i = 0; i < x->n_alone; i++) run_task(x, &x->segment[i].task[0], 0);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the values that are stored in 16 bits. The program computes in float32; pass/upcast.c
- * has inserted a reduce_precision wherever a float16 or bfloat16 is computed. Storing a value in
- * 16 bits loses nothing if it
+ * Chooses the values that are stored in 16 bits. The program computes in float32; pass/upcast.c has
+ * inserted a reduce_precision wherever a float16 or bfloat16 is computed. Storing a value in 16
+ * bits loses nothing if it
  *
- *     has 16 bits anyway: it is what a reduce_precision makes, or is picked out of such values
- *     (traits.exact);
- *     is read by reduce_precisions alone, which then find it rounded already.
+ *     has 16 bits anyway, because it is the result of a reduce_precision, or its elements are
+ *     elements of such values (traits.exact); or
+ *     is read only by reduce_precisions, for which it is then rounded already.
  *
  *     dot ─▶ %7 ─▶ reduce_precision ─▶ %8 ─▶ ...      the product writes 16 bits; %8 is another
  *                                                     name for them
  *
- * So bits do not depend on this choice, except for the order in which products are summed. At
- * first all such values are chosen; then kernels exclude those that they cannot read or write,
- * until nothing changes. The result is in x->type, which determines sizes and offsets.
+ * So bits do not depend on this choice, except for the order in which products are summed. At first
+ * all such values are chosen; then kernels exclude those that they cannot read or write, until
+ * nothing changes. The result is in x->type, which determines sizes and offsets.
  */
 #include <stdlib.h>
 
@@ -22,9 +22,11 @@
 
 typedef struct storage {
     dt_exec *x;
-    /* by node: the dtype that holds all its elements exactly; FLOAT32: no shorter one is known */
+    /* [nodes] the type that represents all elements of the node exactly; FLOAT32: no narrower one
+     * is known */
     dt_dtype *exact;
-    /* by node: the dtype that all its readers round it to; FLOAT32: one does not */
+    /* [nodes] the type that all readers round the node to; FLOAT32: they do not all round it to one
+     * type */
     dt_dtype *wanted;
     bool *is_read;
 } storage;
@@ -44,7 +46,7 @@ static bool is_number_of(double value, dt_dtype d) {
                                                         : dt_half_to_double(dt_half_of(value)));
 }
 
-/* The dtype of all floats that an exact op picks from, constants aside. */
+/* Returns the type of all inputs from which an exact op takes its elements, without constants. */
 static dt_dtype exact_inputs(const storage *s, const dt_node *n) {
     const dt_graph *g = s->x->g;
     dt_dtype all = DT_BOOL;
@@ -86,8 +88,8 @@ static void find_wanted(storage *s) {
         }
 }
 
-/* Gives values in the arena with more than one element their shorter dtype. Others are variables,
- * arguments, constants and results. */
+/* Gives values in the arena that have more than one element their narrower type. Other values are
+ * variables, arguments, constants and results. */
 static void list_candidates(storage *s) {
     const dt_exec *x = s->x;
     const dt_graph *g = x->g;
@@ -148,7 +150,7 @@ static void object_until_stable(dt_exec *x) {
             if (touches_narrow(x, i)) object(x, i);
 }
 
-/* Finds roundings of values that their kernel stores rounded, which do nothing. */
+/* Finds roundings that need no work, because the kernel of their input stores rounded values. */
 static void find_renamed(const storage *s) {
     const dt_exec *x = s->x;
     for (int i = 0; i < x->g->n_nodes; i++) {
@@ -188,7 +190,7 @@ dt_strip_op dt_strip_load(dt_dtype d) {
     case DT_INT32: return DT_S_FROM_I32;
     case DT_BFLOAT16: return DT_S_FROM_BF16;
     case DT_FLOAT16: return DT_S_FROM_F16;
-    default: return DT_S_FROM_U8; /* bool is a byte, 0 or 1 */
+    default: return DT_S_FROM_U8; /* a bool is a byte with the value 0 or 1 */
     }
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Strips: fused element-wise groups run over pieces of DT_STRIP elements, by generated loops
- * (exec/strip_emit.c) or op by op, each op a plain loop over operands in the first-level cache.
- * The loops (exec/simd/) are compiled once per instruction set, from one text without contraction
- * or reassociation, so that every set gives the same bits.
+ * (exec/strip_emit.c) or op by op, each op a plain loop over operands in the first-level cache. The
+ * loops (exec/simd/) are compiled once for each instruction set, from the same source and without
+ * contraction or reassociation, so that every set gives the same bits.
  */
 #ifndef DT_EXEC_STRIP_H
 #define DT_EXEC_STRIP_H
@@ -11,18 +11,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct dt_gemm; /* exec/gemm.h */
+struct dt_gemm; /* declared in exec/gemm.h */
 
 #define DT_STRIP 1024
 
-/* Loops of ops, named after them (op/ops.h), then those of loading and storing. */
+/* Loops of ops, which have the names of the ops (op/ops.h), and then loops that load and store. */
 typedef enum dt_strip_op {
 #define DT_LOOP(name, y) DT_S_##name,
 #define DT_VARIANT(name, y) DT_S_##name,
 #include "op/ops.h"
     DT_S_LOOPS,
     DT_S_COPY = DT_S_LOOPS,
-    /* a or d is not float */
+    /* from here on, a or d is not an array of floats */
     DT_S_FROM_U8,
     DT_S_FROM_I32,
     DT_S_FROM_BF16,
@@ -33,10 +33,12 @@ typedef enum dt_strip_op {
     DT_S_COUNT
 } dt_strip_op;
 
-/* d[i] = op(a[i], b[i], c[i]), i < n; d may be one of the operands. Unused operands are NULL. */
+/* Computes d[i] = op(a[i], b[i], c[i]) for i < n. d may be one of the operands. Operands that the
+ * op does not have are NULL. */
 typedef void (*dt_strip_function)(void *d, const void *a, const void *b, const void *c, int64_t n);
 
-/* A row of n features is standardised: z = (x - mean) / sqrt(variance + epsilon). */
+/* Arguments for a row of n features that is normalized: z = (x - mean) / sqrt(variance +
+ * epsilon). */
 typedef struct dt_norm_args {
     int64_t rows, n;
     float epsilon;
@@ -46,31 +48,33 @@ typedef struct dt_norm_args {
 
 /* Loops over rows (simd/rows.c). */
 typedef struct dt_row_functions {
-    void (*norm)(const dt_norm_args *a);            /* out = z gamma + beta */
-    void (*norm_grad)(const dt_norm_args *a);       /* out = the gradient of x */
-    void (*norm_scale_grad)(const dt_norm_args *a); /* out[n] += sum over rows of dy z */
-    /* p = e^(scale (p - largest)), returns 1 / sum; n >= 1 */
+    void (*norm)(const dt_norm_args *a);            /* computes out = z gamma + beta */
+    void (*norm_grad)(const dt_norm_args *a);       /* computes out = the gradient of x */
+    void (*norm_scale_grad)(const dt_norm_args *a); /* adds to out[n] the sum of dy z over rows */
+    /* computes p = e^(scale (p - largest)), and returns 1 / sum of p; n >= 1 */
     float (*shares)(float *p, float scale, int64_t n);
     void (*times)(float *d, float by, int64_t n);
     void (*add)(float *d, const float *a, int64_t n);
-    /* ds = scale p (ds - sum of p ds) */
+    /* computes ds = scale p (ds - sum of p ds) */
     void (*shares_grad)(float *ds, const float *p, float scale, int64_t n);
 } dt_row_functions;
 
-/* d[i], i < n: a random number from Philox's block of (key; i, stream) (simd/random.c). */
+/* Sets d[i], i < n, to a random number from Philox's block of (key; i, stream) (simd/random.c). */
 typedef void (*dt_random_function)(float *d, uint64_t key, uint64_t stream, int64_t n);
 typedef struct dt_random_functions {
-    dt_random_function uniform; /* numbers in [0, 1) from 24 bits of the first word */
-    dt_random_function normal;  /* mean 0, deviation 1, of the first two words */
+    dt_random_function uniform; /* numbers in [0, 1), made of 24 bits of the block's first word */
+    /* normally distributed numbers with mean 0 and deviation 1, made of the block's first two
+     * words */
+    dt_random_function normal;
 } dt_random_functions;
 
-/* Loops over the n channels of a window. best and which: the best value so far, and the index of
- * its element. */
+/* Loops over the n channels of a window. best and which are the best value so far, and the index of
+ * its element, for each channel. */
 typedef struct dt_window_loops {
-    /* x: the channels of element k */
+    /* compares the channels x of element k with the best values */
     void (*most)(float *best, int32_t *which, const float *x, int32_t k, int64_t n);
     void (*least)(float *best, int32_t *which, const float *x, int32_t k, int64_t n);
-    /* dx += dy where which is k */
+    /* adds dy to dx in the channels where `which` is k */
     void (*give)(float *dx, const float *dy, const int32_t *which, int32_t k, int64_t n);
 } dt_window_loops;
 
@@ -85,8 +89,8 @@ typedef struct dt_product_functions {
     void (*run)(const struct dt_gemm *g, const float *a, const float *b, float *c, float *room);
 } dt_product_functions;
 
-/* Rows that are added one after the other. mean: NULL, or (n): squares of differences from it are
- * added instead. */
+/* A block of rows that are added one after the other. mean: (n), whose squared differences from the
+ * rows are added instead; NULL: the rows are added. */
 typedef struct dt_sum_block {
     const float *a, *mean;
     int64_t rows, n, stride;
@@ -94,33 +98,34 @@ typedef struct dt_sum_block {
 
 /* The loops of one instruction set. */
 typedef struct dt_simd { /* declared in gemm.h */
-    const char *name;    /* "avx2" */
-    bool generates;      /* the processor has the instructions of exec/vex.h */
-    bool fuses;          /* it has fused multiplications and additions */
+    const char *name;    /* name of the set, such as "avx2" */
+    bool generates;      /* the processor has the instructions that exec/vex.h generates */
+    bool fuses;          /* the processor multiplies and adds with one rounding (fma) */
     dt_strip_function strip[DT_S_COUNT];
     const dt_window_loops *window;
     const dt_row_functions *rows;
     const dt_random_functions *random;
     const dt_product_functions *product;
-    const struct dt_conv_loops *conv; /* exec/conv_loops.h */
+    const struct dt_conv_loops *conv; /* declared in exec/conv_loops.h */
     void (*fill)(float *d, float x, int64_t n);
-    /* d[j] = the sum over i < rows of a[i * stride + j], j < n: one chain from 0, i ascending. Of
-     * many rows: exec/sums.h. */
+    /* Computes d[j], j < n, as the sum over i < rows of a[i * stride + j], in one chain from 0 with
+     * ascending i. For many rows use exec/sums.h. */
     void (*sum_block)(const dt_sum_block *s, float *d);
-    /* The sum of n elements: interleaved chains and a fixed tree over them (simd/sum.h). */
+    /* Returns the sum of n elements: interleaved chains, which a fixed tree adds up
+     * (simd/sum.h). */
     float (*sum)(const float *a, int64_t n);
     float (*max)(const float *a, int64_t n);
-    /* Rows of n: d = softmax(a). */
+    /* For rows of length n: d = softmax(a). */
     void (*softmax)(float *d, const float *a, int64_t rows, int64_t n);
-    /* loss[i] = -log softmax(a)[i][label]; label outside [0, n): NaN. */
+    /* Computes loss[i] = -log softmax(a)[i][label]. NaN for a label outside [0, n). */
     void (*sparse_entropy)(float *loss, const float *a, const int32_t *label, int64_t rows,
                            int64_t n);
-    /* loss[i] = -sum over j of target log softmax(a) */
+    /* Computes loss[i] = -sum over j of target log softmax(a). */
     void (*entropy)(float *loss, const float *a, const float *target, int64_t rows, int64_t n);
-    /* d = (softmax(a) - onehot(label)) dy[i] */
+    /* Computes d = (softmax(a) - onehot(label)) dy[i]. */
     void (*sparse_entropy_grad)(float *d, const float *a, const int32_t *label, const float *dy,
                                 int64_t rows, int64_t n);
-    /* d = (softmax(a) sum(target) - target) dy[i] */
+    /* Computes d = (softmax(a) sum(target) - target) dy[i]. */
     void (*entropy_grad)(float *d, const float *a, const float *target, const float *dy,
                          int64_t rows, int64_t n);
 } dt_simd;
@@ -129,7 +134,8 @@ extern const dt_simd dt_simd_base;
 #if defined(__x86_64__)
 extern const dt_simd dt_simd_avx2, dt_simd_avx512;
 #endif
-/* The instruction sets of this processor, best first, base last; returns their number. */
+/* Lists the instruction sets of this processor, the best first and "base" last. Returns their
+ * number. */
 enum { DT_MAX_SIMD = 4 };
 int dt_simd_list(const dt_simd *list[DT_MAX_SIMD]);
 

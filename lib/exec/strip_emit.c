@@ -3,11 +3,12 @@
  * The element compiler: turns passes of a strip program into loops of machine code.
  *
  *     r0 = g * s0;  r1 = r0 - m;  ...      for 8 elements at a time, and one by one at the end:
- *     load, compute in registers, store what is wanted
+ *     load, compute in registers, store the results
  *
  * Values are in vector registers from their instruction to the last one that reads them. A value
- * that is read after the loop, or whose register is needed, is stored where loops in C would have
- * it. Loops check nothing: the planner has laid out the arrays they read and write.
+ * that is read after the loop, or whose register is needed for another one, is stored in the memory
+ * where loops in C would store it. Generated loops check nothing, because the arrays that they read
+ * and write were laid out before.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 
 /* ---- registers ---- */
 
-/* vectors: values, loaded inputs X Y Z, and T U V */
+/* numbers of vector registers: values, loaded inputs X Y Z, and temporaries T U V */
 enum { VALUES = 10, TEMPORARY = 10, SCRATCH = 13 };
 static const int stream_register[DT_PASS_STREAMS] = {8, 9, 10, 11, 12, 13, 14, 15, DT_RBX, DT_RBP};
 
@@ -24,13 +25,15 @@ typedef struct emitter {
     const dt_strip_program *p;
     const dt_strip_pass *pass;
     dt_code *c;
-    bool one; /* one element at a time */
-    /* by result: the last instruction here that reads it; n_code: a sum; -1: none does */
+    bool one; /* the loop computes one element at a time, not eight */
+    /* [results] the last instruction of this pass that reads the result; n_code: a sum reads it;
+     * -1: none does */
     int *last;
-    int *vector;       /* by result: its register, -1: none */
-    bool *is_home;     /* by result: it is stored where the interpreter would have it */
-    bool *leaves;      /* by result: read in other passes */
-    int holds[VALUES]; /* the result in the register; -1: free */
+    int *vector; /* [results] vector register of the result, -1: none */
+    /* [results] whether the result is stored in the memory that loops in C use */
+    bool *is_home;
+    bool *leaves;      /* [results] whether other passes read the result */
+    int holds[VALUES]; /* for each register: the result in it; -1: the register is free */
 } emitter;
 
 static dt_vex_operand vector(int v) { return (dt_vex_operand){.vector = v}; }
@@ -85,8 +88,8 @@ static void emit_rows(const emitter *e, const dt_strip_line *l, dt_vex_operand r
                  result, x, {0}, {0}, vector(SCRATCH), vector(SCRATCH + 1), vector(SCRATCH + 2)});
 }
 
-/* Loads an input as floats into register `to`. Where fewer than eight elements are left in
- * memory, only one is read. */
+/* Loads an input as floats into register `to`. If fewer than eight elements are left in memory,
+ * only one is read. */
 static void emit_load(const emitter *e, int in, int to) {
     dt_strip_op op = load_of(e, in);
     dt_vex_operand from = operand_of(e, in);
@@ -103,7 +106,8 @@ static void emit_store(const emitter *e, int from, dt_vex_operand to, dt_strip_o
     dt_code_vex(e->c, e->one ? f->store_one : f->store, from, -1, &to, 0);
 }
 
-/* An instruction of one line reads its last input from memory; others need theirs in registers. */
+/* Returns the place of an input. An op with a single line can read its last input from memory;
+ * other inputs must be in registers. */
 static dt_vex_operand emit_input(const emitter *e, const dt_strip_code *code, int k) {
     const dt_strip_line *l = dt_strip_row_of(e->p, code);
     dt_vex_operand at = operand_of(e, code->in[k]);
@@ -135,8 +139,8 @@ static bool reads(const dt_strip_code *c, int result) {
     return false;
 }
 
-/* A free register; else, of the values that c does not read, the register of the one whose last
- * reader is furthest away. */
+/* Returns a free register. If there is none, frees one: of the values that c does not read, the one
+ * whose last reader is furthest away. */
 static int free_register(emitter *e, const dt_strip_code *c) {
     int latest = -1;
     for (int v = 0; v < VALUES; v++) {
@@ -199,8 +203,8 @@ static void emit_sum(const emitter *e, const dt_strip_sum *s) {
     emit_store(e, sum, sums, DT_S_COPY);
 }
 
-/* The next strip of arrays that are not in the cache: processors do not read ahead beyond a
- * page. */
+/* Emits prefetches of the next strip of arrays that are not in the cache, because processors do not
+ * prefetch beyond a page. */
 static void emit_prefetches(const emitter *e) {
     for (int o = 0; o < e->p->n_operands; o++)
         for (int k = 0; k < e->pass->n_streams && e->p->operand[o].far; k++)
@@ -223,7 +227,7 @@ static void emit_elements(emitter *e, bool one) {
     for (int i = 0; i < e->p->n_sums && e->pass->sums; i++) emit_sum(e, &e->p->sum[i]);
 }
 
-/* while (rax < rsi) { elements; rax += step; } */
+/* Emits a loop: while (rax < rsi) { elements; rax += step; } */
 static void emit_loop(emitter *e, bool one) {
     dt_code *c = e->c;
     int start = c->n;
@@ -236,8 +240,8 @@ static void emit_loop(emitter *e, bool one) {
     dt_code_land(c, out, c->n);
 }
 
-/* void f(void *const *stream, int64_t n, char *registers, const void *numbers), as dt_run_loop
- * calls it. */
+/* Emits a function void f(void *const *stream, int64_t n, char *registers, const void *numbers),
+ * which dt_run_loop calls. */
 static void emit_pass(emitter *e) {
     dt_code *c = e->c;
     /* push rbx, rbp, r12 .. r15 */
@@ -297,6 +301,7 @@ void dt_run_loop(const dt_strip_pass *pass, const dt_code *c, void *const *strea
                  char *registers) {
     void (*loop)(void *const *stream, int64_t n, char *registers, const void *numbers);
     const uint8_t *at = c->base + pass->at;
-    memcpy(&loop, &at, sizeof loop); /* ISO C has no cast from data to functions */
+    /* copies the bytes, because ISO C has no cast from data pointers to function pointers */
+    memcpy(&loop, &at, sizeof loop);
     loop(stream, n, registers, dt_strip_numbers);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A strip program's passes over memory: a run of instructions that all have vector instructions
- * becomes one loop, if there are enough registers to point to its arrays; instructions between
- * such runs are executed op by op.
+ * Divides a strip program into passes over memory. Consecutive instructions that all have vector
+ * instructions become one loop, if there are enough registers for the addresses of its arrays.
+ * Instructions between such runs are executed op by op.
  */
 #include "exec/strip_rows.h"
 
@@ -19,8 +19,8 @@ static bool add_stream(dt_strip_pass *pass, int node) {
     return true;
 }
 
-/* Extends the pass by instruction i. False: the loop would read and write too many arrays, and
- * nothing changes. */
+/* Extends the pass by instruction i. Returns false, and changes nothing, if the loop would then
+ * read and write too many arrays. */
 static bool extend(const dt_strip_program *p, dt_strip_pass *pass, int i) {
     dt_strip_pass wider = *pass;
     bool fits = true;
@@ -51,7 +51,7 @@ static void lay_out(dt_strip_program *p, int in) {
     if (in < 0) p->operand[-1 - in].laid_out = true;
 }
 
-/* Marks the operands that loops in C read; those that have a register are loaded into it. */
+/* Marks the operands that loops in C read. If they have a register, they are loaded into it. */
 static void find_laid_out(dt_strip_program *p) {
     bool sums = false;
     for (int i = 0; i < p->n_passes; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fused group as a strip program: nodes of one shape become instructions over registers of
- * DT_STRIP floats.
+ * Makes a strip program of a fused group: nodes of one shape become instructions over registers,
+ * which are arrays of DT_STRIP floats.
  *
  *     w (784, 128)   g (784, 128)   alpha ()   operands: whole arrays are read in place, scalars
  *          │              │            │       and vectors are laid out once a task, per-row
@@ -21,7 +21,7 @@
 
 /* ---- ops that strip programs can have ---- */
 
-/* The loop that computes a node; -1: none. */
+/* Returns the loop that computes a node; -1: there is none. */
 static int loop_of(const dt_node *n) {
     static const struct {
         const dt_op *op;
@@ -55,8 +55,8 @@ static bool layout_inside(const dt_type *from, const dt_type *to, const dt_broad
     return kept > 0 && *inner > 0;
 }
 
-/* Trailing dimensions kept (a vector over rows), leading ones kept (a value per row), or none (a
- * scalar). */
+/* Finds the layout of a broadcast's operand. It may have the trailing dimensions (a vector for all
+ * rows), the leading ones (a value for each row), or none (a scalar). */
 static bool layout_of(const dt_graph *g, const dt_node *n, dt_strip_layout *out, int64_t *period,
                       int64_t *inner) {
     const dt_broadcast_attr *a = n->attr;
@@ -90,7 +90,8 @@ static bool can_convert(const dt_graph *g, const dt_node *n) {
                : from == DT_FLOAT32 && dt_dtype_is_narrow(n->type.dtype);
 }
 
-/* The dimensions that stay are the last ones, and short. */
+/* Whether the node is a sum that a fused step can compute: the dimensions that remain are the last
+ * ones, and short. */
 bool dt_is_fused_sum(const dt_graph *g, int node) {
     const dt_node *n = &g->node[node];
     const dt_type *in = n->n_in > 0 ? &g->node[n->in[0]].type : NULL;
@@ -123,15 +124,16 @@ bool dt_can_fuse(const dt_graph *g, int node) {
 
 /* ---- building ---- */
 
-enum { FAR_BYTES = 2 << 20 }; /* for arrays that do not fit into the cache of one core */
+enum { FAR_BYTES = 2 << 20 }; /* arrays of more bytes do not fit into the cache of a core */
 
 typedef struct builder {
     dt_exec *x;
     dt_strip_program *p;
     const dt_fused_list *list;
-    int *place;      /* by node: 1 + instruction that computes it here, 0: none */
-    bool *again;     /* by node: computed here, although another step computes it, too */
-    int64_t longest; /* the longest repeated period */
+    int *place; /* [nodes] 1 + the instruction that computes the node here; 0: none */
+    /* [nodes] whether the node is computed here, although another step computes it, too */
+    bool *again;
+    int64_t longest; /* the longest period of a repeated operand */
 } builder;
 
 static bool same_operand(const dt_strip_operand *a, const dt_strip_operand *b) {
@@ -145,14 +147,15 @@ static int add_operand(builder *b, const dt_strip_operand *o) {
         if (same_operand(&b->p->operand[i], o)) return -1 - i;
     b->p->operand[b->p->n_operands] = *o;
     if (o->layout == DT_STRIP_REPEATED && o->period > b->longest) b->longest = o->period;
-    /* strips that begin at the same element of the operand read the same values */
+    /* shortens strips, so that those which begin at the same element of the operand read the same
+     * values */
     if (o->layout == DT_STRIP_INSIDE && o->inner <= DT_STRIP && o->inner > b->longest)
         b->longest = o->inner;
     return -1 - b->p->n_operands++;
 }
 
-/* The operand for a node that is read but not computed here: memory, a splat, or a broadcast of
- * either. */
+/* Returns the operand for a node that is read but not computed here: memory, a splat, or a
+ * broadcast of either. */
 static dt_strip_operand operand_for(const builder *b, int node) {
     const dt_graph *g = b->x->g;
     const dt_node *n = &g->node[node];
@@ -179,7 +182,8 @@ static dt_strip_operand operand_of_broadcast(const builder *b, const dt_node *n)
 
 static void add_node(builder *b, int node);
 
-/* The input of an instruction: an earlier one of the group, or an operand. */
+/* Returns the number by which an instruction refers to its input: an earlier instruction of the
+ * group, or an operand. */
 static int reference(builder *b, int node) {
     if (b->again[node] && !b->place[node]) add_node(b, node);
     if (b->place[node]) return b->place[node] - 1;
@@ -224,7 +228,7 @@ static void add_sum(builder *b, int node) {
     b->longest = period > b->longest ? period : b->longest;
 }
 
-/* Removes copies that are not stored: their readers read the copy's operand. */
+/* Removes copies that are not stored. Their readers then read the operand of the copy. */
 static void forward_copies(dt_strip_program *p) {
     int *to = dt_alloc((size_t)(p->n_code + 1) * sizeof *to), kept = 0;
 
@@ -259,8 +263,8 @@ static void free_register(const dt_strip_program *p, int result, bool *busy) {
     if (p->result[result].reg >= 0) busy[p->result[result].reg] = false;
 }
 
-/* By result: the last instruction that reads it; -1: none in this program; n_code: sums read it, at
- * the end. */
+/* [results] Finds the last instruction that reads each result; -1: none in this program; n_code:
+ * sums read it, at the end. */
 static int *last_readings(const dt_strip_program *p) {
     int *last = dt_alloc((size_t)(p->n_code + 1) * sizeof *last);
 
@@ -273,8 +277,8 @@ static int *last_readings(const dt_strip_program *p) {
     return last;
 }
 
-/* Operands that must be laid out have a register throughout the task; results release theirs
- * after the last read. */
+/* Assigns registers. An operand that must be laid out has a register throughout the task. A result
+ * releases its register after its last reader. */
 static void assign_registers(dt_strip_program *p) {
     bool *busy = dt_alloc((size_t)(p->n_operands + p->n_code + p->n_sums + 1) * sizeof *busy);
     int *last = last_readings(p);
@@ -291,14 +295,15 @@ static void assign_registers(dt_strip_program *p) {
             p->result[i].reg = take_register(p, busy);
         for (int k = 0; k < c->n_in; k++)
             if (c->in[k] >= 0 && last[c->in[k]] == i) free_register(p, c->in[k], busy);
-        if (last[i] < 0) free_register(p, i, busy); /* stored, but not read in this program */
+        /* the result is stored, but not read in this program */
+        if (last[i] < 0) free_register(p, i, busy);
     }
     free(busy);
     free(last);
 }
 
-/* Periods are elements of last dimensions of one shape, so each divides the longer ones. A piece by
- * time may begin within a period. */
+/* Chooses the length of strips. Periods are products of the last dimensions of one shape, so each
+ * divides the longer ones. If values are divided by time, a piece may begin within a period. */
 static void choose_strip(dt_strip_program *p, int64_t longest, int64_t row) {
     const bool breaks = longest > DT_STRIP || (longest > 0 && row % longest != 0);
     int64_t period = breaks ? 1 : longest;
@@ -315,7 +320,7 @@ static void add_all(builder *b) {
         (dt_is_fused_sum(b->x->g, b->list->node.v[i]) ? add_sum : add_node)(b, b->list->node.v[i]);
 }
 
-/* Elements of the largest piece of the batch. */
+/* Returns the number of elements of the largest piece. */
 static int64_t largest_piece(const dt_exec *x, int node) {
     int64_t most = 0, lo, hi;
     for (int u = 0; u < x->p->piece[node].units; u++) {

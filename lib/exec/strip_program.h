@@ -6,13 +6,14 @@
 
 #include "exec/exec_impl.h"
 
-/* How an operand is laid out over the flat index of the group's shape. */
+/* How the elements of an operand are found from the flat index in the group's shape. */
 typedef enum dt_strip_layout {
-    DT_STRIP_WHOLE,    /* element i is element i */
-    DT_STRIP_SPLAT,    /* one value: a constant, or one in memory */
-    DT_STRIP_REPEATED, /* period elements again and again: (128) over (B, 128) */
-    DT_STRIP_PER_ROW,  /* each of period elements in turn: (B) over (B, 10), period 10 */
-    /* rows of `inner` elements, each again and again over period elements: (B, 64) over (B, 8,
+    DT_STRIP_WHOLE,    /* the operand has the group's shape: element i is element i */
+    DT_STRIP_SPLAT,    /* the operand is a single value: a constant, or one in memory */
+    DT_STRIP_REPEATED, /* `period` elements are repeated again and again: (128) over (B, 128) */
+    /* each element is repeated `period` times in a row: (B) over (B, 10) with period 10 */
+    DT_STRIP_PER_ROW,
+    /* rows of `inner` elements, each repeated until it fills `period` elements: (B, 64) over (B, 8,
      * 8, 64) */
     DT_STRIP_INSIDE
 } dt_strip_layout;
@@ -22,49 +23,54 @@ typedef struct dt_strip_operand {
     int node;    /* the node whose memory is read; -1: a constant */
     float value; /* value of a constant */
     int64_t period, inner;
-    /* DT_S_COPY for float32: read in place; else a conversion into a register */
+    /* DT_S_COPY for float32, which is read in place; else the conversion into a register */
     dt_strip_op load;
-    int reg; /* the register that it is loaded into; -1: read from memory */
-    /* loops in C read it from a register; generated loops convert it when they read it */
+    int reg; /* the register that the operand is loaded into; -1: it is read from memory */
+    /* loops in C read the operand from a register, into which it is converted; generated loops
+     * convert it when they read it */
     bool laid_out;
-    bool far; /* should be prefetched */
+    bool far; /* the operand should be prefetched */
 } dt_strip_operand;
 
 typedef struct dt_strip_result {
-    int reg;   /* -1: straight to the memory of `store` */
-    int store; /* node whose memory gets it, -1: none; of an update in place the variable's */
-    /* DT_S_COPY: stored without conversion; else computed in reg, then converted */
+    int reg; /* register of the result; -1: it is written directly to the memory of `store` */
+    /* node to whose memory the result is written, -1: none; for an update in place that of the
+     * variable */
+    int store;
+    /* DT_S_COPY: stored without conversion; else the conversion after the result was computed in
+     * `reg` */
     dt_strip_op convert;
 } dt_strip_result;
 
-/* Instruction i makes result i. */
+/* An instruction. Instruction i computes result i. */
 typedef struct dt_strip_code {
     dt_strip_op op;
     int n_in;
-    int in[3]; /* >= 0: a result; < 0: operand -1 - in */
+    int in[3]; /* inputs: a number >= 0 is a result; a number < 0 is operand -1 - in */
 } dt_strip_code;
 
-/* Instructions [from, to): one generated loop, or loops in C, one for each. */
+/* A pass: instructions [from, to) as one generated loop, or as a loop in C for each instruction. */
 enum { DT_PASS_STREAMS = 10 };
 typedef struct dt_strip_pass {
     int from, to;
-    bool loop;                              /* each of its instructions has vector instructions */
-    bool sums;                              /* the pass forms the program's sums */
-    int at;                                 /* offset of its code */
+    /* all its instructions have vector instructions, so it is a generated loop */
+    bool loop;
+    bool sums;                              /* the pass computes the program's sums */
+    int at;                                 /* offset of its code in the executable's code */
     int n_streams, stream[DT_PASS_STREAMS]; /* nodes whose memory the loop reads or writes */
 } dt_strip_pass;
 
-/* The sum of a result or an operand over all rows but the last `period` elements, for one piece of
- * the batch. */
+/* The sum of a result or an operand, for one piece of the batch: `period` sums over all elements at
+ * the same place in a period. */
 typedef struct dt_strip_sum {
-    int in;    /* as in dt_strip_code */
-    int node;  /* the node whose memory gets the sum */
-    int reg;   /* a strip of sums of the current block of strips */
-    int level; /* the first of the strips of the tree over blocks (exec/sums.h) */
+    int in;    /* the result or operand, numbered as in dt_strip_code */
+    int node;  /* the node to whose memory the sum is written */
+    int reg;   /* register with the sums of the current block of strips */
+    int level; /* first register of the tree over blocks (exec/sums.h) */
     int64_t period;
 } dt_strip_sum;
 
-enum { DT_STRIP_BLOCK = 16 }; /* strips whose sums are added one after the other */
+enum { DT_STRIP_BLOCK = 16 }; /* number of strips whose sums are added one after the other */
 
 typedef struct dt_strip_program {
     int n_operands, n_code, n_regs;
@@ -75,20 +81,22 @@ typedef struct dt_strip_program {
     dt_strip_pass *pass;
     int n_sums;
     dt_strip_sum *sum;
-    int rows_of;       /* a node that has the shape of the program */
-    int64_t strip;     /* elements a strip, a multiple of the repeated periods */
-    int64_t row_break; /* strips do not cross multiples of it; 0: no such border */
+    int rows_of; /* a node that has the shape of the program */
+    /* number of elements of a strip, a multiple of the periods of repeated operands */
+    int64_t strip;
+    /* strips do not cross multiples of this number of elements; 0: there is no such border */
+    int64_t row_break;
 } dt_strip_program;
 
 /* strip_pass.c: finds the passes of a program whose instructions and registers are set. */
 void dt_find_passes(dt_strip_program *p);
-/* The node whose memory the program reads for an input; -1: the input is in a strip. */
+/* Returns the node whose memory the program reads for an input; -1: the input is in a register. */
 int dt_strip_stream(const dt_strip_program *p, int in);
-/* strip_emit.c: dt_find_passes, and appends the passes' code to c; it is NULL if the processor
- * cannot run it. */
+/* strip_emit.c: calls dt_find_passes, and appends the code of the passes to c. If the processor
+ * cannot run it, there is no code. */
 void dt_emit_loops(dt_strip_program *p, dt_code *c);
-/* Elements [0, n) of a pass, by its code. stream: where they are in the memory of its streams;
- * registers: strips. */
+/* Runs the code of a pass for elements [0, n). stream: addresses of these elements in the arrays
+ * that the pass reads and writes; registers: memory of the registers. */
 void dt_run_loop(const dt_strip_pass *pass, const dt_code *c, void *const *stream, int64_t n,
                  char *registers);
 

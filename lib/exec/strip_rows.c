@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ops as vector instructions, a row each. They round as the op's loop in C (op/ops.h, simd/math.h)
- * does: products and sums are not fused, and operations keep their order, so bits are the same. An
- * op without a row is run by its loop in C: those that are long, such as exp, gain nothing here.
+ * Ops as vector instructions, one row for each op. They round as the op's loop in C does (op/ops.h,
+ * simd/math.h): products and sums are not fused, and operations keep their order, so bits are the
+ * same. An op without a row is run by its loop in C. Long ones, such as exp, would not become
+ * faster.
  */
 #include "exec/strip_rows.h"
 
@@ -36,7 +37,7 @@ enum {
             DT_VEX_CHOOSE, R, V, T, U                                                              \
         }                                                                                          \
     }
-/* Rounds to the upper 16 bits, ties to even; NaN becomes quiet instead. */
+/* Rounds to the upper 16 bits, ties to even. A NaN becomes a quiet NaN. */
 #define ROUNDED                                                                                    \
     {                                                                                              \
         {DT_VEX_SHIFT_RIGHT, T, NONE, X, 16}, {DT_VEX_AND, T, T, INT_ONE, 0},                      \
@@ -73,19 +74,19 @@ const dt_strip_row dt_strip_rows[DT_S_COUNT] = {
     [DT_S_greater_equal] = COMPARED(GREATER_EQUAL),
     [DT_S_select] = {{DT_VEX_COMPARE, T, X, ZERO, UNEQUAL}, {DT_VEX_CHOOSE, R, Z, Y, T}},
     [DT_S_reduce_precision] = ROUNDED,
-    /* from memory, or from the lowest element of a register */
+    /* these load from memory, or convert the lowest elements of a register */
     [DT_S_FROM_U8] = {{DT_VEX_WIDEN_8, R, NONE, X, 0}, {DT_VEX_FROM_INT, R, NONE, R, 0}},
     [DT_S_FROM_I32] = {{DT_VEX_FROM_INT, R, NONE, X, 0}},
     [DT_S_FROM_BF16] = {{DT_VEX_WIDEN_16, R, NONE, X, 0}, {DT_VEX_SHIFT_LEFT, R, NONE, R, 16}},
     [DT_S_FROM_F16] = {{DT_VEX_FROM_HALF, R, NONE, X, 0}},
-    /* to 16 and to 8 bits, before DT_VEX_PACK */
+    /* these convert to 16 and to 8 bits, before DT_VEX_PACK */
     [DT_S_TO_BF16] = ROUNDED,
     [DT_S_TO_F16] = {{DT_VEX_TO_HALF, X, NONE, R, 0}},
     [DT_S_TO_BOOL] = {{DT_VEX_COMPARE, T, X, ZERO, UNEQUAL}, {DT_VEX_AND, R, T, INT_ONE, 0}},
 };
 
-/* If the second input is not NaN, the processor's instruction gives the right result; for two
- * zeros it returns the second operand. */
+/* Used if the second input is known to be a number. Then the processor's instruction gives the
+ * right result, because it returns its second operand if one is NaN, and for two zeros. */
 static const dt_strip_row most_by_number = {{DT_VEX_MAX, R, Y, X, 0}},
                           least_by_number = {{DT_VEX_MIN, R, Y, X, 0}};
 static const dt_strip_row most_by_zero = {{DT_VEX_MAX, T, Y, X, 0}, {DT_VEX_AND, R, T, SIZE, 0}};

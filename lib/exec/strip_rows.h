@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vector instructions of each op of strip programs: the table is in strip_rows.c,
- * strip_emit.c writes them. */
+/* The vector instructions of each op of strip programs. The table is in strip_rows.c, and
+ * strip_emit.c emits them. */
 #ifndef DT_EXEC_STRIP_ROWS_H
 #define DT_EXEC_STRIP_ROWS_H
 
 #include "exec/strip_program.h"
 
-/* Operands of a line: the result, the inputs, three further registers, and constants, which are
- * at dt_strip_numbers. */
+/* The operands that a line can have: the result R, the inputs X, Y and Z, three further registers,
+ * and constants, which are in dt_strip_numbers. */
 enum {
     R,
     X,
@@ -30,26 +30,27 @@ enum {
 };
 extern const uint32_t dt_strip_numbers[NUMBERS - NAMES][8];
 
-/* to = a op b. Where an instruction writes its last operand, as stores do, `to` names the source
- * and b the destination. */
+/* A line: one instruction, to = a op b. If an instruction writes its last operand, as stores do,
+ * `to` is the source and b is the destination. */
 typedef struct dt_strip_line {
     uint8_t what, to, a, b, imm;
 } dt_strip_line;
 enum { NONE = 255, MOST_LINES = 8 };
-typedef dt_strip_line dt_strip_row[MOST_LINES]; /* the first of DT_VEX_NONE ends it */
+typedef dt_strip_line dt_strip_row[MOST_LINES]; /* the first line with DT_VEX_NONE ends a row */
 
 /* How eight elements are packed for a store, how eight or one are stored, and how one is loaded. */
 typedef struct dt_strip_format {
-    int scale; /* an element has 1 << scale bytes */
+    int scale; /* number of bytes of an element, as a power of two: 1 << scale */
     uint8_t load_one, store, store_one;
     dt_strip_row pack;
 } dt_strip_format;
 
-/* R is written by the last line that reads X, Y or Z, or later, so that it may share a register
- * with them. */
+/* R is written by the last line that reads X, Y or Z, or by a later line, so that it may share a
+ * register with them. */
 extern const dt_strip_row dt_strip_rows[DT_S_COUNT];
-extern const dt_strip_format dt_strip_formats[DT_S_COUNT]; /* for DT_S_COPY and conversions */
-/* The row of an instruction, or a faster one that its inputs permit. */
+/* formats for DT_S_COPY and the conversions */
+extern const dt_strip_format dt_strip_formats[DT_S_COUNT];
+/* Returns the row of an instruction, or a faster one if its inputs allow that. */
 const dt_strip_line *dt_strip_row_of(const dt_strip_program *p, const dt_strip_code *c);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a strip program: for each strip of a piece, operands that are not read in place are laid
- * out in registers; then every pass runs over the whole strip, and values that other steps read
- * are written to memory. A pass is a generated loop, or a loop in C for each instruction: if there
- * is no code for an op or the processor, or the system refuses executable memory. Memory that the
- * next strips read is prefetched.
+ * Runs a strip program. For each strip of a piece, operands that are not read in place are copied
+ * to registers. Then every pass runs over the whole strip, and values that other steps read are
+ * written to memory. A pass is a generated loop. It is a loop in C for each instruction if there is
+ * no code for an op or for this processor, or if the system allows no executable memory. Memory
+ * that the next strips read is prefetched.
  */
 #include <string.h>
 
 #include "exec/strip_program.h"
 #include "exec/sums.h"
 
-/* The content of an operand's register: n elements of one row, the first at `within`. */
+/* What the register of an operand contains: n elements of one row, the first of which is element
+ * `within` of the row. */
 typedef struct register_content {
     int64_t row, within, n;
 } register_content;
@@ -21,9 +22,9 @@ typedef struct runner {
     const dt_strip_program *p;
     const dt_simd *simd;
     bool generated;         /* the loops were generated */
-    int64_t from, n;        /* the current strip: flat elements [from, from + n) */
-    register_content *held; /* by operand */
-    int64_t blocks;         /* number of blocks that have been summed */
+    int64_t from, n;        /* the current strip: elements [from, from + n) by flat index */
+    register_content *held; /* [operands] what the register of each contains */
+    int64_t blocks;         /* number of blocks that have been added so far */
 } runner;
 
 static float *reg(const runner *r, int i) { return (float *)r->c->scratch + (int64_t)i * DT_STRIP; }
@@ -37,7 +38,7 @@ static void load(const runner *r, const dt_strip_operand *o, float *to, int64_t 
     r->simd->strip[o->load](to, memory_of(r, o->node, element), NULL, NULL, n);
 }
 
-/* Splats and short vectors are laid out once a task. */
+/* Copies splats and short vectors to their registers, once for each task. */
 static void lay_out_fixed(const runner *r) {
     for (int i = 0; i < r->p->n_operands; i++) {
         const dt_strip_operand *o = &r->p->operand[i];
@@ -52,7 +53,7 @@ static void lay_out_fixed(const runner *r) {
     }
 }
 
-/* Element i of the strip is element (from + i) / period of the operand. */
+/* Fills a register: element i of the strip is element (from + i) / period of the operand. */
 static void lay_out_rows(const runner *r, const dt_strip_operand *o) {
     float *to = reg(r, o->reg), value;
 
@@ -65,7 +66,8 @@ static void lay_out_rows(const runner *r, const dt_strip_operand *o) {
     }
 }
 
-/* Repeats a vector until it fills a strip, or copies the part of a longer one. */
+/* Fills a register by repeating a vector or, if the vector is longer than a strip, copies a part of
+ * it. */
 static void lay_out_repeated(const runner *r, const dt_strip_operand *o) {
     for (int64_t done = 0; done < r->n;) {
         int64_t at = (r->from + done) % o->period,
@@ -75,8 +77,8 @@ static void lay_out_repeated(const runner *r, const dt_strip_operand *o) {
     }
 }
 
-/* Elements of the operand repeat within a row: they are loaded once and then copied within the
- * strip, twice as many each time. */
+/* Fills a register with elements that are repeated within a row. They are loaded once and then
+ * copied within the strip, twice as many each time. */
 static void lay_out_inside(const runner *r, const dt_strip_operand *o) {
     for (int64_t done = 0; done < r->n;) {
         const int64_t at = r->from + done, row = at / o->period, within = at % o->inner;
@@ -94,7 +96,7 @@ static void lay_out_inside(const runner *r, const dt_strip_operand *o) {
     }
 }
 
-/* Whether the register has the elements already. A row of a large image has many strips, which
+/* Whether the register contains the elements already. A row of a large image has many strips, which
  * read the same elements of an operand. */
 static bool is_held(const runner *r, int operand) {
     const dt_strip_operand *o = &r->p->operand[operand];
@@ -194,7 +196,7 @@ static void run_strip(const runner *r) {
     if (!summed) run_sums(r);
 }
 
-/* A strip of sums begins at a multiple of its period, as every strip does. */
+/* Begins a block of sums. Its strip begins at a multiple of the period, as every strip does. */
 static void begin_block(const runner *r) {
     for (int i = 0; i < r->p->n_sums; i++) r->simd->fill(reg(r, r->p->sum[i].reg), 0, DT_STRIP);
 }

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums of rows: blocks of rows, each a chain per column, and a tree over the blocks (sums.h). */
+/* Sums of rows: each block of rows is added as one chain per column, and blocks are added by a tree
+ * (sums.h). */
 #include "exec/sums.h"
 #include "base/size.h"
 
 #include <string.h>
 
-/* Rows that are added side by side: a power of two. */
+/* Returns the number of rows that are added next to each other, a power of two. */
 static int64_t rows_abreast(int64_t stride) {
     int64_t n = 1;
     while (2 * n * stride <= DT_SUM_WIDE) n *= 2;
     return n;
 }
 
-/* The current block: its rows, and some of their columns. */
+/* The current block: some rows, and some of their columns. */
 typedef struct block {
     const dt_simd *simd;
-    const float *a, *mean; /* mean: once for each of the rows abreast */
+    const float *a, *mean; /* mean: repeated for each of the rows that are next to each other */
     int64_t rows, n, stride, abreast;
 } block;
 
@@ -26,10 +27,10 @@ static void add_chains(const block *b, const float *a, int64_t rows, int64_t n, 
         to);
 }
 
-/* to (abreast, n): chain c sums rows c, c + abreast, .. */
+/* Sums a block into `to`, (abreast, n). Chain c adds rows c, c + abreast, and so on. */
 static void sum_block(const block *b, float *to) {
     const int64_t full = b->rows / b->abreast, rest = b->rows % b->abreast;
-    const bool whole = b->n == b->stride; /* adjacent rows form one wide row */
+    const bool whole = b->n == b->stride; /* adjacent rows are treated as one wide row */
     const int64_t wide = whole ? b->abreast : 1, rest_wide = whole ? rest : 1;
     float last[DT_SUM_WIDE];
 
@@ -41,7 +42,7 @@ static void sum_block(const block *b, float *to) {
     }
 }
 
-/* Rows as floats: in place, or converted into contiguous rows in `room`. */
+/* Returns rows as floats: in place, or converted into contiguous rows in `room`. */
 static void load_rows(const dt_simd *simd, const dt_sum_source *s, int64_t row, block *b,
                       float *room) {
     const int64_t bytes = s->load == DT_S_COPY ? sizeof(float) : sizeof(uint16_t);
@@ -56,8 +57,8 @@ static void load_rows(const dt_simd *simd, const dt_sum_source *s, int64_t row, 
     b->stride = b->n;
 }
 
-/* At most DT_SUM_WIDE columns with the rows abreast. Stacks of threads may be small: arrays are as
- * large as this sum needs them. */
+/* Sums some columns; with the rows next to each other they are at most DT_SUM_WIDE. Arrays on the
+ * stack are only as large as this sum needs, because stacks of threads may be small. */
 static void sum_columns(const dt_simd *simd, const dt_sum_source *s, float *to) {
     const int64_t abreast = rows_abreast(s->stride),
                   blocks = (s->rows - 1) / (DT_SUM_ROWS * abreast) + 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums of many float32 values, in an order that keeps their digits and depends on sizes alone.
- * Values are added in short chains, each from zero; the sums of chains are added by a fixed binary
+ * Values are added in short chains, each from zero. The sums of chains are added by a fixed binary
  * tree:
  *
  *     block   0 1 2 3 4        two sums of one level make one of the next, as a binary counter
@@ -21,27 +21,28 @@
 #include "exec/strip.h"
 
 enum {
-    DT_SUM_ROWS = 16, /* rows that are added one after the other */
-    /* floats that are added side by side; several narrow rows are next to each other */
+    DT_SUM_ROWS = 16, /* number of rows that are added one after the other */
+    /* number of floats that are added next to each other; for narrow rows these are several rows */
     DT_SUM_WIDE = 128,
 };
 
-/* The tree: a stack of buffers, each the sum of a power of two of blocks, the largest first. */
+/* The tree: a stack of buffers. Each has the sum of a number of blocks that is a power of two, the
+ * largest first. */
 typedef struct dt_sum_tree {
-    float *level;      /* (levels, stride) */
-    int64_t stride, n; /* floats from one buffer to the next; of a sum */
-    int64_t blocks;    /* blocks added so far */
+    float *level;      /* (levels, stride) the buffers */
+    int64_t stride, n; /* number of floats from one buffer to the next; number of floats of a sum */
+    int64_t blocks;    /* number of blocks added so far */
     dt_strip_function add;
 } dt_sum_tree;
 
-/* The number of buffers for that many blocks, at least one. */
+/* Returns the number of buffers that so many blocks need, at least one. */
 static inline int dt_sum_levels(int64_t blocks) {
     int levels = 1;
     for (; blocks > 1; blocks /= 2) levels++;
     return levels;
 }
 
-/* The buffer that the sum of the next block is to be written to. */
+/* Returns the buffer to which the sum of the next block must be written. */
 static inline float *dt_sum_next(const dt_sum_tree *t) {
     return t->level + __builtin_popcountll((unsigned long long)t->blocks) * t->stride;
 }
@@ -57,7 +58,7 @@ static inline void dt_sum_push(dt_sum_tree *t) {
     for (int64_t carry = t->blocks++; carry & 1; carry >>= 1) dt_sum_add_last(t, buffers--);
 }
 
-/* Computes the sum of all blocks, at least one, in the first buffer. */
+/* Computes the sum of all blocks in the first buffer. There must be at least one block. */
 static inline void dt_sum_end(const dt_sum_tree *t) {
     for (int buffers = __builtin_popcountll((unsigned long long)t->blocks); buffers > 1; buffers--)
         dt_sum_add_last(t, buffers);
@@ -65,17 +66,17 @@ static inline void dt_sum_end(const dt_sum_tree *t) {
 
 /* Rows of a matrix of float32, or of elements that are converted to it. */
 typedef struct dt_sum_source {
-    const void *at;    /* element (0, 0) */
+    const void *at;    /* address of element (0, 0) */
     dt_strip_op load;  /* DT_S_COPY for floats; else the instruction that converts them */
-    int64_t rows, n;   /* n of `stride` columns are summed */
+    int64_t rows, n;   /* number of rows; number of columns to sum, at most `stride` */
     int64_t stride;    /* elements from one row to the next */
-    const float *mean; /* (n); not NULL: the squares of differences from it are summed */
+    const float *mean; /* (n) if it is not NULL, the squares of differences from it are summed */
 } dt_sum_source;
 
 /*
- * to[j] = the sum of column j, j < n; 0 of no rows. Rows of fewer than DT_SUM_WIDE columns are
- * added in 2, 4, 8 .. chains. Their number depends on `stride`, so a column's bits do not depend on
- * which others are summed with it.
+ * Computes to[j], j < n, as the sum of column j; 0 without rows. Rows of fewer than DT_SUM_WIDE
+ * columns are added in 2, 4, 8 .. chains. Their number depends on `stride`, so a column's bits do
+ * not depend on which others are summed with it.
  */
 void dt_sum_rows(const dt_simd *simd, const dt_sum_source *s, float *to);
 

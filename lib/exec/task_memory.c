@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of values that only the task that computes them reads. Only the pieces that are being
- * computed have memory, each from the step that writes it to the last one that reads it:
+ * Memory of values that are only read by the task that computes them. Only the pieces that are
+ * being computed have memory, each from the step that writes it to the last step that reads it:
  *
  *     segment 0    h = x W    y = relu(h)    z = y V    dz    dy = dz V'
  *     segment 1    dW = x' dh     dV = y' dz
  *
- * x, y, dz and dh are read in segment 1, so they are in the arena; h, z and dy are here.
+ * x, y, dz and dh are read in segment 1, so they are in the arena; h, z and dy are in task memory.
  *
  * Each lane has memory for one task, unless all tasks of the segment need less. Segments run one
  * after the other, so they share this memory.
  *
- * Kernels find a value through `at`, as if all of it were there: at[node] is the address that row
- * 0 would have. It differs between lanes, so each lane has a view of the executable, which differs
- * in `at` only.
+ * Kernels find a value through `at`, as if the whole value were in memory: at[node] is the address
+ * that row 0 would have. It differs between lanes, so each lane has a copy of the executable's
+ * struct (a view), in which only `at` differs.
  */
 #include <stdint.h>
 #include <string.h>
@@ -22,7 +22,7 @@
 #include "base/size.h"
 #include "op/segment.h"
 
-/* Bytes that no system grants: the arena counts them, and stays at INT64_MAX. */
+/* Bytes that no system has. The arena counts these values, whose sum stays at INT64_MAX. */
 #define TOO_MUCH (INT64_C(1) << 48)
 
 /* ---- values that task memory holds ---- */
@@ -62,10 +62,10 @@ static void choose(dt_exec *x) {
             step_reads(x, &x->group[i].step[k], leave_to_arena, i);
 }
 
-/* ---- from which step to which ---- */
+/* ---- the steps from which and to which a value is used ---- */
 
-/* By node: the number within its group of the step that computes it; of a fused step that of its
- * last node. */
+/* [nodes] Finds the number, within its group, of the step that computes each node. For a fused step
+ * it is that of its last node. */
 static void number_steps(const dt_exec *x, int *number) {
     for (int i = 0; i < x->n_groups; i++)
         for (int k = 0; k < x->group[i].n_steps; k++)
@@ -79,7 +79,8 @@ static void number_steps(const dt_exec *x, int *number) {
         }
 }
 
-/* By fused step, as fused_in counts them: its number in its group. */
+/* [fused steps] Finds the number of each fused step within its group. Fused steps are numbered as
+ * in fused_in. */
 static void number_fused(const dt_exec *x, int *number) {
     for (int i = 0; i < x->n_groups; i++)
         for (int k = 0; k < x->group[i].n_steps; k++)
@@ -212,7 +213,7 @@ const dt_exec *dt_view_of_task(const dt_exec *x, const dt_exec_task *t, int lane
     const dt_group *group = &x->group[t->group];
     const int64_t by_lane = x->segment[group->segment].lane_bytes;
 
-    if (group->n_own == 0) return x; /* there may be no views */
+    if (group->n_own == 0) return x; /* without values in task memory there are no views */
     const dt_exec *view = &x->view[lane];
     char *room = x->memory + x->arena_bytes +
                  (by_lane ? by_lane * lane : group->own_at + group->own_bytes * t->unit);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of an executable: segments, groups and their steps, and the memory of values. It does
- * not depend on the number of lanes. */
+/* Prints an executable as text: segments, groups and their steps, and the memory of values. The
+ * text does not depend on the number of lanes. */
 #include "exec/exec_impl.h"
 
-/* Prints what the kernel's name lacks: " add (f32[34,4], f32[34,4]) -> f32[34,4]". */
+/* Prints what a kernel's name does not say: " add (f32[34,4], f32[34,4]) -> f32[34,4]". */
 static void print_op(const dt_exec *x, const dt_node *n, int node, dt_str *out) {
     dt_str_printf(out, " %s (", n->op->name);
     for (int k = 0; k < n->n_in; k++) {

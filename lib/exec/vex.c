@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See vex.h. An instruction is a row: its opcode in the manual's tables, its width, and its
- * peculiarities. */
+/* See vex.h. Each instruction is a row: its opcode in the manual's tables, its width, and how it
+ * differs from others. */
 #include "exec/vex.h"
 
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include "base/arena.h"
 
 typedef struct insn {
-    uint8_t prefix, map, op; /* prefix 1: 66, 2: F3; map 1: 0F, 2: 0F38, 3: 0F3A */
-    /* 1 + the number that replaces a register in the encoding, in which case `to` has the first
-     * operand's field. 0: none */
+    uint8_t prefix, map, op; /* prefix: 1 is 66, 2 is F3; map: 1 is 0F, 2 is 0F38, 3 is 0F3A */
+    /* 1 + the number that is encoded in place of a register; `to` is then encoded in the field of
+     * the first operand. 0: there is no such number */
     uint8_t digit;
-    bool wide; /* 256 bits */
+    bool wide; /* the instruction works on 256 bits */
     bool has_imm;
 } insn;
 
@@ -66,10 +66,10 @@ static void put(dt_code *c, int byte) { dt_code_bytes(c, &(char){(char)byte}, 1)
 
 static void put_distance(dt_code *c, int32_t x) { dt_code_bytes(c, (const char *)&x, sizeof x); }
 
-/* The bytes behind an opcode. Memory is always written with a second byte and a distance of four:
- * one form for every register. */
+/* Writes the bytes after an opcode. An operand in memory always has a second byte and a distance of
+ * four bytes, which is the only form that every register has. */
 static void put_place(dt_code *c, int reg, const dt_vex_operand *p) {
-    int index = p->scale < 0 ? 4 : DT_RAX; /* 4: none */
+    int index = p->scale < 0 ? 4 : DT_RAX; /* index 4 means that there is none */
     if (p->vector >= 0) {
         put(c, 0xc0 | (reg & 7) << 3 | (p->vector & 7));
         return;
@@ -79,7 +79,8 @@ static void put_place(dt_code *c, int reg, const dt_vex_operand *p) {
     put_distance(c, p->at);
 }
 
-/* VEX has the upper bits of register numbers, and the first operand, inverted. */
+/* Writes an instruction. Its VEX prefix has the upper bits of register numbers, and the first
+ * operand, inverted. */
 void dt_code_vex(dt_code *c, dt_vex what, int to, int a, const dt_vex_operand *b, uint8_t imm) {
     const insn *i = &insns[what];
     int reg = i->digit ? i->digit - 1 : to,

@@ -11,14 +11,16 @@
 #include <stdint.h>
 
 typedef struct dt_code {
-    uint8_t *text; /* until it is sealed */
+    uint8_t *text; /* the code until it is sealed */
     int n, cap;
-    uint8_t *base; /* sealed; NULL: not yet, or the system refuses memory that can be executed */
+    /* address of the sealed code; NULL: it is not sealed yet, or the system allows no executable
+     * memory */
+    uint8_t *base;
     size_t mapped;
 } dt_code;
 
-/* Instructions on vectors. 256 bits unless the name ends with their size; a store's register is
- * `to`. */
+/* Instructions on vectors of 256 bits, or of the size with which the name ends. The register that a
+ * store writes is `to`. */
 typedef enum dt_vex {
     DT_VEX_NONE,
     DT_VEX_LOAD,
@@ -34,7 +36,7 @@ typedef enum dt_vex {
     DT_VEX_OR,
     DT_VEX_XOR,
     DT_VEX_COMPARE,
-    DT_VEX_CHOOSE /* imm: the register of the mask << 4; b where the mask is set */,
+    DT_VEX_CHOOSE /* imm is the register of the mask << 4; the result is b where the mask is set */,
     DT_VEX_SHIFT_LEFT,
     DT_VEX_SHIFT_RIGHT,
     DT_VEX_ADD_INT,
@@ -57,27 +59,27 @@ typedef enum dt_vex {
     DT_VEX_COUNT
 } dt_vex;
 
-/* The last operand of an instruction: a vector register, or memory at base + index << scale +
+/* The last operand of an instruction: a vector register, or memory at base + (index << scale) +
  * at. */
 typedef struct dt_vex_operand {
-    int vector;      /* -1: memory */
-    int base, scale; /* general registers by number; scale -1: no index */
+    int vector;      /* number of the vector register; -1: the operand is in memory */
+    int base, scale; /* numbers of general registers; scale -1: there is no index */
     int32_t at;
 } dt_vex_operand;
 
-enum { DT_RAX, DT_RCX, DT_RDX, DT_RBX, DT_RBP = 5, DT_RDI = 7 }; /* the index is RAX */
+/* numbers of general registers; the index is always RAX */
+enum { DT_RAX, DT_RCX, DT_RDX, DT_RBX, DT_RBP = 5, DT_RDI = 7 };
 
 void dt_code_bytes(dt_code *c, const char *bytes, int n);
-/* to = a op b; a: -1 where the instruction has no such operand. */
+/* Writes an instruction: to = a op b. a is -1 if the instruction has no such operand. */
 void dt_code_vex(dt_code *c, dt_vex what, int to, int a, const dt_vex_operand *b, uint8_t imm);
 void dt_code_prefetch(dt_code *c, const dt_vex_operand *at);
-/* Register = word `index` of the array at RDI. */
+/* Loads word `index` of the array at RDI into a register. */
 void dt_code_load_word(dt_code *c, int to, int index);
-/* Jumps have a distance of 4 bytes, which is filled in later: the jump at `hole` goes to the end of
- * the code, or to `target`. */
+/* Sets the distance, 4 bytes, of the jump at `hole`: to the end of the code, or to `target`. */
 void dt_code_land(dt_code *c, int hole, int target);
 
-/* Makes the code executable: code at offset `at` is then at base + at. */
+/* Makes the code executable. Code at offset `at` is then at the address base + at. */
 void dt_code_seal(dt_code *c);
 void dt_code_release(dt_code *c);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of one float, for the loops in this folder: each built once per instruction set. Plain
- * C that compilers turn into vectors, with the same bits everywhere: see strip.c.
+ * Functions of one float, for the loops in this folder, compiled once for each instruction set.
+ * They are plain C that compilers turn into vector instructions, with the same bits everywhere
+ * (strip.c).
  */
 #ifndef DT_EXEC_SIMD_MATH_H
 #define DT_EXEC_SIMD_MATH_H
@@ -13,7 +14,8 @@
 #include "base/simd/elementary.h"
 #include "base/simd/loops.h"
 
-/* a call would keep a loop from becoming vectors */
+/* these functions must be inlined, because a loop with a call does not become vector
+ * instructions */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 static ALWAYS_INLINE float from_bits(int32_t i) {
@@ -28,16 +30,16 @@ static ALWAYS_INLINE int32_t to_bits(float f) {
     return i;
 }
 
-/* The nearest number of 8 digits, ties to even; NaN, whose digits would carry into the sign,
- * stays. */
+/* Rounds to the nearest number with 8 binary digits (bfloat16), ties to even. NaN is kept as it is,
+ * since a carry from its digits would change the sign. */
 static ALWAYS_INLINE float bfloat16_one(float x) {
     uint32_t bits = (uint32_t)to_bits(x);
     float nearest = from_bits((int32_t)((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u));
     return x == x ? nearest : x;
 }
 
-/* The nearest number of float16, ties to even: 11 digits; denormals are multiples of 2^-24, which
- * is what 0.75 + x rounds to; infinity from 65520 on. */
+/* Rounds to the nearest float16, ties to even: 11 binary digits. Denormals are multiples of 2^-24,
+ * to which adding 0.75 rounds. Results are infinity from 65520 on. */
 static ALWAYS_INLINE float float16_one(float x) {
     uint32_t bits = (uint32_t)to_bits(x), sign = bits & 0x80000000u;
     float size = from_bits((int32_t)(bits ^ sign)), small = (size + 0.75f) - 0.75f;
@@ -46,17 +48,18 @@ static ALWAYS_INLINE float float16_one(float x) {
     return x == x ? from_bits((int32_t)((uint32_t)to_bits(nearest) | sign)) : x;
 }
 
-/* A float16 as a float: its 15 bits shifted are 2^-112 of it, denormals too; an exponent of all
- * ones is infinity or NaN. */
+/* Converts a float16 to float. Its 15 bits, shifted, are its value times 2^-112, also for
+ * denormals. An exponent of all ones means infinity or NaN. */
 static ALWAYS_INLINE float float16_value(uint16_t h) {
     uint32_t size = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
     uint32_t finite = (uint32_t)to_bits(from_bits((int32_t)size) * 0x1p112f);
     return from_bits((int32_t)(sign | (size >= 0x0f800000u ? size | 0x7f800000u : finite)));
 }
 
-/* The nearest float16: what float16_one makes has its bits, shifted and with another exponent; a
- * denormal is as many multiples of 2^-24 as are added to the bits of 1/2, and no smaller number is
- * made on the way. A NaN is quiet. */
+/* Returns the bits of the nearest float16. The result of float16_one has these bits, shifted and
+ * with another exponent. A denormal is the number of multiples of 2^-24, which is found by adding
+ * 1/2 and subtracting its bits, so that no denormal float occurs on the way. A NaN becomes
+ * quiet. */
 static ALWAYS_INLINE uint16_t float16_bits(float x) {
     uint32_t bits = (uint32_t)to_bits(float16_one(x)), size = bits & 0x7fffffffu;
     uint32_t small = (uint32_t)to_bits(from_bits((int32_t)size) + 0.5f) - 0x3f000000u,
@@ -68,12 +71,12 @@ static ALWAYS_INLINE uint16_t float16_bits(float x) {
     return (uint16_t)(h | bits >> 31 << 15);
 }
 
-/* exp(x) = 2^k exp(r), |r| <= log(2)/2; ln 2 in two parts; a polynomial of degree 6 for exp(r). Two
- * steps of scaling reach denormals. */
+/* exp(x) = 2^k exp(r), with |r| <= log(2)/2. ln 2 is subtracted in two parts, and exp(r) is a
+ * polynomial of degree 6. Scaling in two steps reaches denormals. */
 static ALWAYS_INLINE float exp_one(float x) {
-    /* clamped, so that even NaN converts to an integer */
+    /* limits x, so that even NaN can be converted to an integer */
     float clamped = !(x >= -104.0f) ? -104.0f : x > 89.0f ? 89.0f : x;
-    /* 1.5 * 2^23: rounds to the nearest integer */
+    /* adding 1.5 * 2^23 rounds to the nearest integer */
     float shifted = clamped * 1.44269504088896341f + 12582912.0f;
     float k = shifted - 12582912.0f;
     float r = (clamped - k * 0.693359375f) - k * -2.12194440e-4f;
@@ -89,11 +92,13 @@ static ALWAYS_INLINE float exp_one(float x) {
     return x != x ? x : scaled;
 }
 
-/* log(x) = e log(2) + log(m), sqrt(1/2) <= m < sqrt(2); a polynomial of degree 9 for log(1 + f). */
+/* log(x) = e log(2) + log(m), with sqrt(1/2) <= m < sqrt(2). log(1 + f) is a polynomial of degree
+ * 9. */
 static ALWAYS_INLINE float log_one(float x) {
-    float normal = x < 1.17549435e-38f ? x * 8388608.0f : x; /* denormals: times 2^23 */
+    /* denormals are multiplied by 2^23 first */
+    float normal = x < 1.17549435e-38f ? x * 8388608.0f : x;
     int32_t bits = to_bits(normal);
-    /* unsigned: of negative x it would overflow */
+    /* subtracts unsigned numbers, because for negative x signed ones would overflow */
     int32_t power = (int32_t)((uint32_t)bits - 0x3f3504f3u) >> 23;
     int32_t e = power - (x < 1.17549435e-38f ? 23 : 0);
     float m = from_bits((int32_t)((uint32_t)bits - ((uint32_t)power << 23)));
@@ -119,8 +124,8 @@ static ALWAYS_INLINE float logistic_one(float x) {
     return x < 0 ? e * q : q;
 }
 
-/* tanh(|x|) with the sign of x. Small |x| use an odd polynomial, where 1 - 2/(e^2x + 1) would
- * cancel. */
+/* tanh(|x|) with the sign of x. For small |x| an odd polynomial is used, because 1 - 2/(e^2x + 1)
+ * would lose digits. */
 static ALWAYS_INLINE float tanh_one(float x) {
     float a = fabsf(x), s = x * x;
     float p = -5.70498872745e-3f;
@@ -133,8 +138,8 @@ static ALWAYS_INLINE float tanh_one(float x) {
     return copysignf(a < 0.625f ? small : big, x);
 }
 
-/* An odd polynomial up to 1; from there on 1 - e^-p(x), a polynomial of degree 6. Beyond 4 it is 1
- * - 1.5e-8, which is 1. */
+/* erf(x): an odd polynomial up to |x| = 1, then 1 - e^-p(x) with a polynomial of degree 6. Beyond 4
+ * the result is 1 - 1.5e-8, which rounds to 1. */
 static ALWAYS_INLINE float erf_one(float x) {
     float a = fabsf(x), s = x * x;
     float p = 7.8824971106e-5f;
@@ -160,11 +165,11 @@ static ALWAYS_INLINE float gelu_one(float x) { return 0.5f * x * (1 + erf_one(x 
 
 static ALWAYS_INLINE float gelu_slope(float x) {
     float bell = exp_one(-0.5f * x * x) * 0.398942280f;
-    float far = fabsf(x) > 20 ? 0 : x * bell; /* not infinity times 0 */
+    float far = fabsf(x) > 20 ? 0 : x * bell; /* avoids infinity times 0 for large x */
     return 0.5f * (1 + erf_one(x * 0.707106781f)) + far;
 }
 
-/* 2 sqrt(2 / pi) (x + 0.044715 x^3) */
+/* Returns 2 sqrt(2 / pi) (x + 0.044715 x^3). */
 static ALWAYS_INLINE float near_gelu_gate(float x) {
     return logistic_one(x * (1.59576912f + 0.0713548163f * (x * x)));
 }
@@ -177,7 +182,7 @@ static ALWAYS_INLINE float near_gelu_slope(float x) {
     return s + far;
 }
 
-/* ---- in double precision: what the op's definition rounds to a float ---- */
+/* ---- in double precision, as the op's definition computes before it rounds to float ---- */
 
 static ALWAYS_INLINE float log1p_one(float x) { return (float)log1p_of((double)x); }
 
@@ -187,7 +192,8 @@ static ALWAYS_INLINE float power_one(float x, float y) {
     return (float)power_of((double)x, (double)y);
 }
 
-/* Large ones go to the C library, so these loops do not become vectors. */
+/* Returns the sine. For large x it calls the C library, so loops with it do not become vector
+ * instructions. */
 static ALWAYS_INLINE float sine_one(float x) {
     return fabsf(x) < 0x1p20f ? x == 0 ? x : (float)sine_of((double)x, 0) : (float)sin((double)x);
 }
@@ -196,10 +202,10 @@ static ALWAYS_INLINE float cosine_one(float x) {
     return fabsf(x) < 0x1p20f ? (float)sine_of((double)x, 1) : (float)cos((double)x);
 }
 
-/* ---- the larger and the smaller one ---- */
+/* ---- maximum and minimum ---- */
 
-/* IEEE 754-2019's: NaN if either is, and -0 is less than 0. Where both are equal, and or or of
- * their bits tells zeros apart. */
+/* The maximum of IEEE 754-2019: NaN if either number is, and -0 is less than 0. If both numbers are
+ * equal, `and` or `or` of their bits chooses the right zero. */
 static ALWAYS_INLINE float max_one(float x, float y) {
     float same = from_bits(to_bits(x) & to_bits(y));
     return x > y ? x : x < y ? y : x == y ? same : x + y;

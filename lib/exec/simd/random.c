@@ -7,9 +7,9 @@
 #include "base/simd/loops.h"
 #include "base/simd/philox.h"
 
-enum { SOME = 256 }; /* a multiple of the number of lanes */
+enum { SOME = 256 }; /* a multiple of the number of vector lanes */
 
-/* The first two words of the blocks of (key; place + i, stream), i < SOME. */
+/* Computes the first two words of the blocks of (key; place + i, stream), for i < SOME. */
 static void draw_words(uint64_t key, int64_t place, uint64_t stream, uint64_t word[SOME]) {
     lanes at = lanes_from((uint64_t)place);
     for (int i = 0; i < SOME; i += LANES, at += LANES) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops over rows: normalisation, and what attention does to a row of scores. Built once per
- * instruction set, with the same bits on all (see strip.c); sum.h has the order of sums.
+ * Loops over rows: layer normalization, and what attention does to a row of scores. Compiled once
+ * for each instruction set, with the same bits on all (strip.c). sum.h has the order of sums.
  */
 #include "exec/strip.h"
 
@@ -75,7 +75,7 @@ static inline float largest(const float *a, int64_t n) {
     return top;
 }
 
-/* NaN is ignored by the maximum, but reappears through exp. */
+/* Turns a row of scores into weights. The maximum ignores NaN, but exp then returns it. */
 static float shares(float *p, float scale, int64_t n) {
     float top = largest(p, n), sum;
 

@@ -3,12 +3,13 @@
  * The loops of fused groups and of row kernels, in plain C that compilers turn into vectors. Built
  * once per instruction set.
  *
- * Bits: every element is the same chain of IEEE operations in all builds (no contraction, no
- * reassociation), so results do not depend on the instruction set, on the length of a strip, or on
- * where in it an element stands. exp, log and tanh are our own for that reason: the C library's
- * change with the processor. Errors, in units in the last place, denormals included (measured on
- * every 17th float; tests/exec/strip_test.c): exp 0.99, log 0.82, tanh 1.31, logistic 2.76, rsqrt
- * 1.5, which is two roundings; of a million drawn floats: erf 3.1.
+ * Bits: every element is computed by the same sequence of IEEE operations in all builds (no
+ * contraction, no reassociation). So results do not depend on the instruction set, on the length of
+ * a strip, or on the position of an element in it. That is why there are our own exp, log and tanh:
+ * those of the C library depend on the processor. Largest errors in units in the last place,
+ * including denormals (measured on every 17th float; tests/exec/strip_test.c): exp 0.99, log 0.82,
+ * tanh 1.31, logistic 2.76, rsqrt 1.5, which is two roundings. For erf it is 3.1, measured on a
+ * million random floats.
  */
 #include "exec/strip.h"
 
@@ -56,7 +57,8 @@ static void from_bf16(void *d, const void *a, const void *b, const void *c, int6
     for (int64_t i = 0; i < n; i++) to[i] = from_bits((int32_t)((uint32_t)from[i] << 16));
 }
 
-/* NaN stays NaN: its upper half never equals that of infinity, since the quiet bit is set. */
+/* Converts to bfloat16. NaN remains NaN: since its quiet bit is set, its upper half never equals
+ * that of infinity. */
 static void to_bf16(void *d, const void *a, const void *b, const void *c, int64_t n) {
     uint16_t *to = d;
     const float *from = a;
@@ -95,7 +97,7 @@ static void fill(float *d, float x, int64_t n) {
 
 /* ---- sums ---- */
 
-/* Four rows at a time: each sum is read and written once for them. */
+/* Adds rows, four at a time, so that each sum is read and written once for four rows. */
 static ALWAYS_INLINE void sum_rows(float *d, const dt_sum_block *s, bool squares) {
     const float *a = s->a, *mean = s->mean;
     const int64_t n = s->n, stride = s->stride;
@@ -116,7 +118,7 @@ static void sum_block(const dt_sum_block *s, float *d) {
     else sum_rows(d, s, false);
 }
 
-/* Four chains: for rows of a few classes. */
+/* Sums a short row, such as that of a few classes, in four chains. */
 static float short_sum(const float *a, int64_t n) {
     float chain[4] = {0};
     for (int64_t i = 0; i < n; i++) chain[i % 4] += a[i];
@@ -130,7 +132,8 @@ static float sum(const float *a, int64_t n) {
     return total;
 }
 
-/* NaN if there is one; -inf of no elements. A maximum does not depend on the order. */
+/* Returns the maximum: NaN if there is one, -inf if there are no elements. It does not depend on
+ * the order. */
 static float max(const float *a, int64_t n) {
     float chain[CHAINS];
     int64_t i = 0;
@@ -146,7 +149,7 @@ static float max(const float *a, int64_t n) {
 
 /* ---- rows of class scores ---- */
 
-/* The largest score of a row. NaN does not count: it comes back through exp. */
+/* Returns the largest score of a row. NaN does not count, because exp returns it later. */
 static float top(const float *a, int64_t n) {
     float chain[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
 
@@ -157,16 +160,15 @@ static float top(const float *a, int64_t n) {
     return m > m2 ? m : m2;
 }
 
-/* d = exp(a - m[i]), without its sum. Many rows at a time, so that exp runs over long vectors for
- * few classes too. */
+/* Computes d = exp(a - m[i]), but not its sum. Works on many rows at a time, so that exp runs over
+ * long vectors even if there are few classes. */
 static void exp_rows(float *d, const float *a, const float *m, int64_t rows, int64_t n) {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < n; j++) d[i * n + j] = a[i * n + j] - m[i];
     loop_exponential(d, d, NULL, NULL, rows * n);
 }
 
-/* Rows that are looked at together: their scores, or the scores of a piece of one row, have
- * ROOM. */
+/* Number of scores that are worked on together: those of several rows, or of a piece of one row. */
 #define ROOM 1024
 #define MOST_ROWS 64
 static int64_t rows_together(int64_t rows, int64_t n) {
@@ -188,7 +190,7 @@ static void softmax(float *d, const float *a, int64_t rows, int64_t n) {
     }
 }
 
-/* The sum of exp(a - m) of a row, a piece at a time. */
+/* Returns the sum of exp(a - m) of a row, computed piece by piece. */
 static float exp_sum(const float *a, float m, int64_t n, float *room) {
     float total = 0;
 
@@ -200,7 +202,8 @@ static float exp_sum(const float *a, float m, int64_t n, float *room) {
     return total;
 }
 
-/* For some rows (rows_together): the largest score m, and the log of the sum of exp(a - m). */
+/* Computes for some rows (rows_together) the largest score m, and the log of the sum of exp(a -
+ * m). */
 static void log_sums(float *log_total, float *m, const float *a, int64_t rows, int64_t n) {
     float room[ROOM];
 
@@ -229,7 +232,8 @@ static void sparse_entropy(float *loss, const float *a, const int32_t *label, in
     }
 }
 
-/* A class of probability 0 does not count, not even with a score of -inf. */
+/* Returns the cross-entropy of a row. A class of probability 0 does not count, even if its score is
+ * -inf. */
 static float entropy_of(const float *a, const float *target, float m, float log_total, int64_t n) {
     float total;
     SUM(total, n, target[i] != 0 ? target[i] * (log_total - (a[i] - m)) : 0);
@@ -269,11 +273,11 @@ static void entropy_grad(float *d, const float *a, const float *target, const fl
 
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
-extern const dt_window_loops JOIN(dt_window_loops_, DT_ISA); /* window.c */
-extern const dt_row_functions JOIN(dt_rows_, DT_ISA);        /* rows.c */
-extern const dt_random_functions JOIN(dt_randoms_, DT_ISA);  /* random.c */
-extern const dt_product_functions JOIN(dt_product_, DT_ISA); /* product.c */
-extern const dt_conv_loops JOIN(dt_conv_loops_, DT_ISA);     /* conv.c */
+extern const dt_window_loops JOIN(dt_window_loops_, DT_ISA); /* defined in window.c */
+extern const dt_row_functions JOIN(dt_rows_, DT_ISA);        /* defined in rows.c */
+extern const dt_random_functions JOIN(dt_randoms_, DT_ISA);  /* defined in random.c */
+extern const dt_product_functions JOIN(dt_product_, DT_ISA); /* defined in product.c */
+extern const dt_conv_loops JOIN(dt_conv_loops_, DT_ISA);     /* defined in conv.c */
 const dt_simd JOIN(dt_simd_, DT_ISA) = {
     .name = STRING(DT_ISA),
 #if defined(__AVX2__)

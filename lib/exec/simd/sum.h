@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sum of a row, for the loops in this folder: 32 interleaved chains of at most 16 values and a
- * fixed tree over them; of longer rows such blocks, and the tree of exec/sums.h over the blocks.
- * The same bits on every instruction set.
+ * The sum of a row, for the loops in this folder. A block is added in 32 interleaved chains of at
+ * most 16 values, which a fixed tree adds up. Longer rows consist of several such blocks, which the
+ * tree of exec/sums.h adds up. The bits are the same for every instruction set.
  */
 #ifndef DT_EXEC_SIMD_SUM_H
 #define DT_EXEC_SIMD_SUM_H
@@ -17,8 +17,8 @@ static inline float join_chains(float *chain) {
     return chain[0];
 }
 
-/* Sums of blocks, as a binary counter carries: `level` holds one for each bit that is set in
- * `blocks`. */
+/* Sums of blocks, combined as a binary counter carries: `level` has one sum for each bit that is
+ * set in `blocks`. */
 typedef struct block_sums {
     uint64_t blocks;
     float level[SUM_LEVELS];
@@ -37,7 +37,7 @@ static inline float join_blocks(block_sums *s) {
     return s->level[0];
 }
 
-/* The sum of `expression` over i < n, into `out`. */
+/* Sets `out` to the sum of `expression` over all i < n. */
 #define SUM(out, n, expression)                                                                    \
     do {                                                                                           \
         block_sums blocks_;                                                                        \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The vector type of products, one for each instruction set: W floats, and how many rows a tile of
- * 1 to 4 vectors may have, so that its sums, a row of B and a number of A are all in registers.
- * Where the processor lacks fma, it is made of doubles.
+ * The vector type of products for each instruction set: W floats. Also how many rows a tile of 1 to
+ * 4 vectors may have, so that its sums, a row of B and a number of A are all in registers. If the
+ * processor lacks fma, it is computed with doubles.
  */
 #ifndef DT_EXEC_SIMD_VEC_H
 #define DT_EXEC_SIMD_VEC_H
@@ -18,9 +18,9 @@
 
 #include "exec/simd/math.h"
 
-/* EACH_TILE(F): F(rows, vectors) for every tile that there is; ROWS_n: the most rows of a tile of n
- * vectors. LO, HI, LO2 and HI2 mix two vectors: the low or high halves of each 128 bits, by one
- * element or by two. */
+/* EACH_TILE(F) expands to F(rows, vectors) for every kind of tile. ROWS_n is the most rows of a
+ * tile of n vectors. LO, HI, LO2 and HI2 interleave two vectors: the low or high halves of each 128
+ * bits, by one element or by two. */
 #if defined(__AVX512F__)
 enum { W = 16, ROWS_1 = 14, ROWS_2 = 14, ROWS_3 = 9, ROWS_4 = 6 };
 typedef __m512 vec;
@@ -59,10 +59,10 @@ typedef __m128 vec;
 #define HI2(a, b) _mm_castpd_ps(_mm_unpackhi_pd(_mm_castps_pd(a), _mm_castps_pd(b)))
 
 /*
- * The product of two floats is exact as a double; the sum is not. It is rounded to odd: where
- * anything was lost, cut off toward zero and its last bit set, which a second rounding to the 24
- * bits of a float cannot take for a tie (Boldo and Melquiond, 2008). `lost` is exact, as in Knuth's
- * sum of two.
+ * Adds p, the product of two floats, which is exact as a double, to c. The sum is rounded to odd:
+ * if it is not exact, it is rounded toward zero and its last bit is set. A second rounding, to the
+ * 24 bits of a float, then cannot mistake it for a tie (Boldo and Melquiond, 2008). `lost`, the
+ * error of the sum, is exact, as in Knuth's sum of two numbers.
  */
 static ALWAYS_INLINE __m128d odd_sum(__m128d p, __m128d c) {
     const __m128d s = _mm_add_pd(p, c), part = _mm_sub_pd(s, p);
@@ -133,14 +133,14 @@ static ALWAYS_INLINE int most_rows(int vectors) {
 }
 
 #if defined(__FMA__) && !defined(__AVX512F__)
-/* -1 for the first n elements, 0 for those behind. */
+/* Returns a mask: -1 for the first n elements, 0 for the others. */
 static ALWAYS_INLINE __m256i first_of(int64_t n) {
     static const int32_t mask[2 * W] = {-1, -1, -1, -1, -1, -1, -1, -1};
     return _mm256_loadu_si256((const __m256i *)(const void *)(mask + W - n));
 }
 #endif
 
-/* The first n of W floats, 1 <= n <= W. Those behind are not touched; they are loaded as 0. */
+/* Loads the first n of W floats, 1 <= n <= W. The others are not read, and become 0. */
 static ALWAYS_INLINE vec load_part(const float *p, int64_t n) {
     if (n == W) return LOAD(p);
 #if defined(__AVX512F__)
@@ -168,7 +168,7 @@ static ALWAYS_INLINE void store_part(float *p, vec x, int64_t n) {
 #endif
 }
 
-/* Four floats from each of W / 4 rows that are `step` floats apart. */
+/* Loads four floats from each of W / 4 rows that are `step` floats apart. */
 #if defined(__AVX512F__)
 static ALWAYS_INLINE vec load_fours(const float *p, int64_t step) {
     const __m512 low =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of windows over images (exec/kernel_window.c): all channels of a place at a time. */
+/* Loops over windows of images (exec/kernel_window.c), for all channels of a position at a time. */
 #include "exec/strip.h"
 
 #define JOIN_(a, b) a##b
