@@ -25,7 +25,7 @@ enum { LARGEST_BATCH = 1024, MOST_SHARDS = 100000, MOST_OPEN = 256 };
 
 /* The source of an output column. */
 typedef struct origin {
-    const dt_element_spec *element; /* NULL: no element uses the column */
+    const dt_element_spec *element; /* the element that reads the column; NULL if none does */
     int64_t value;                  /* index of the value in the element */
 } origin;
 
@@ -33,18 +33,18 @@ typedef struct conversion {
     const dt_conversion *q;
     const dt_format *kind;
     const char *suffix;
-    const dt_element_spec *element; /* [n] */
+    const dt_element_spec *element; /* [n] the elements of the data set */
     int n;
-    /* examples of the part; examples written; index of the open shard */
+    /* number of examples in the part, number written so far, and index of the open shard */
     int64_t count, done, shard;
-    dt_element_spec *column; /* [columns] */
-    origin *from;            /* [columns] */
-    const void **row;        /* [columns] */
+    dt_element_spec *column; /* [columns] each column as an element, named like the column */
+    origin *from;            /* [columns] where the values of each column come from */
+    const void **row;        /* [columns] the values of the current example */
     int columns;
-    /* this pass writes columns [first, first + outputs), one file each; or one file with all of
-     * them */
+    /* This pass writes the columns [first, first + outputs) to one file each, or all columns to one
+     * file. */
     int first, outputs;
-    dt_output *out; /* [outputs] */
+    dt_output *out; /* [outputs] the files that are open */
     char delimiter;
     bool no_header;
 } conversion;
@@ -57,16 +57,16 @@ static bool is_text(const dt_element_spec *e) { return e->stored && e->stored->t
 
 /* ---- columns of a job's own CSV ---- */
 
-/* How much of a column's fields an element keeps. If several elements read the same column, the one
- * with the highest rank writes it. */
+/* Returns how much of a column's fields an element keeps. If several elements read the same column,
+ * the one with the highest rank writes it. */
 static int rank_of(const dt_element_spec *e) {
     enum { FLOATS, DOUBLES, INTEGERS, WORDS, TEXT };
     if (is_text(e) || e->stored->vocabulary.n > 0) return is_text(e) ? TEXT : WORDS;
     return e->type.dtype == DT_FLOAT32 ? FLOATS : e->type.dtype == DT_FLOAT64 ? DOUBLES : INTEGERS;
 }
 
-/* The index of a column: found by name, or equal to the number that is its name if the files have
- * no header. The job has been checked, so the name is a number that every record reaches. */
+/* Returns the index of a column: found by its name, or equal to the number that is its name if the
+ * files have no header. The job has been checked, so every record has the column. */
 static int column_index(conversion *c, const char *name) {
     int64_t at = 0;
     if (c->no_header) dt_parse_int64(name, &at);
@@ -118,8 +118,8 @@ static dt_status *check_defaults(const conversion *c) {
     return NULL;
 }
 
-/* The largest possible number of columns: those of all elements, or the highest column number +
- * 1. */
+/* Returns an upper limit of the number of columns: the number of elements, or the highest column
+ * number + 1. */
 static int64_t most_columns(const conversion *c) {
     int64_t most = c->n, number;
     for (int e = 0; e < c->n; e++) {
@@ -160,13 +160,13 @@ static dt_status *plan_columns(conversion *c, dt_arena *arena) {
 
 /* ---- files ---- */
 
-/* Number of examples before shard k. Shards differ in size by at most one example. */
+/* Returns the number of examples before shard k. Shards differ in size by at most one example. */
 static int64_t first_of(const conversion *c, int64_t k) {
     return c->count / c->q->shards * k +
            (k < c->count % c->q->shards ? k : c->count % c->q->shards);
 }
 
-/* The file name of output i, or of the next shard. */
+/* Appends the name of the file for output i, or for the next shard. */
 static void file_name(const conversion *c, int i, dt_str *out) {
     const char *name = c->q->output, *at = strstr(name, PLACE);
     dt_str_clear(out);
@@ -196,7 +196,7 @@ static dt_status *open_output(conversion *c, int i, dt_str *files) {
     return s ? s : dt_output_begin(o);
 }
 
-/* Shards without examples are written as files, too. */
+/* Writes the next shard. A shard without examples becomes a file, too. */
 static dt_status *next_shard(conversion *c, dt_str *files) {
     DT_TRY(dt_output_finish(&c->out[0]));
     dt_output_close(&c->out[0]);
@@ -248,7 +248,8 @@ static dt_status *put_all(conversion *c, dt_str *files) {
 
 /* ---- what can be written ---- */
 
-/* Element names may come from the data; refuses names that would lead to another folder. */
+/* Refuses names of elements that would lead to another folder, because they may come from the
+ * data. */
 static dt_status *check_places(const conversion *c) {
     const bool named = strstr(c->q->output, PLACE);
     if (c->n > 1 && !named)

@@ -30,24 +30,27 @@
 /* ---- what `map` learned ---- */
 
 /*
- * What steps of `map` learned from the training part, as Keras layers do in `adapt`: means and
- * variances, vocabularies. It is learned once, over the rows in file order, and stored in
- * checkpoints, so that evaluate and predict transform examples as training did.
+ * What steps of `map` learned from the training part, such as means, variances and vocabularies, as
+ * Keras layers do in `adapt`. The values are learned once, over the rows in file order, and stored
+ * in checkpoints, so that evaluate and predict transform examples as training did.
  */
 /* What one step learned. Members that the step does not learn are empty. */
 typedef struct dt_lesson {
-    /* "map/normalize/x/0": step name, element name, index in the element's list */
+    /* name of the step, name of the element, and index of the step in the element's list, such as
+     * "map/normalize/x/0" */
     const char *step;
-    dt_reals mean, variance; /* [features] of the values along the last axis */
-    dt_texts words;          /* vocabulary, in index order */
-    /* replacements of missing values; indices of the features that have missing values */
+    /* [features] of the values of each feature, which are those along the last axis */
+    dt_reals mean, variance;
+    dt_texts words; /* the words of the vocabulary, in the order of their indices */
+    /* fill: what replaces a missing value of each feature; gaps: indices of the features that have
+     * missing values */
     dt_reals fill, gaps;
-    dt_reals idf; /* for each word: log(1 + texts / (1 + texts that contain it)) */
+    dt_reals idf; /* [words.n] log(1 + texts / (1 + texts that contain the word)) */
 } dt_lesson;
 
 typedef struct dt_learned {
     int n;
-    dt_lesson *lesson; /* [n] */
+    dt_lesson *lesson; /* [n] one for each step that has learned */
 } dt_learned;
 
 /* ---- the dataset mapping ---- */
@@ -57,22 +60,24 @@ enum { DT_LARGEST_BATCH = 1 << 24 };
 
 typedef enum dt_last_batch { DT_LAST_PARTIAL, DT_LAST_DROP, DT_LAST_PAD } dt_last_batch;
 
-/* Whether decoded examples are kept in memory: AUTO if they fit (256 MiB), YES for any size. */
+/* Whether decoded examples are kept in memory: AUTO if they take at most 256 MiB, YES however many
+ * bytes they take, NO never. */
 typedef enum dt_cache { DT_CACHE_AUTO, DT_CACHE_YES, DT_CACHE_NO } dt_cache;
 
 typedef struct dt_map dt_map;
 
 /* How examples of `train` are set aside for validation (split.c). */
 typedef struct dt_validation_split {
-    double fraction; /* validation_split; 0: none */
-    /* validation_folds, and the fold to validate with, from 1. folds 0: no folds; fold 0: each fold
-     * in turn */
+    double fraction; /* the value of validation_split: the fraction to set aside; 0: none */
+    /* the value of validation_folds, and the number of the fold to validate with, counted from 1.
+     * folds is 0 if there are no folds; fold is 0 if each fold is used in turn */
     int64_t folds, fold;
-    bool listed;  /* the job gives a mapping; otherwise the members below have their defaults */
+    bool listed;  /* the job gives a mapping; if not, the members below have their default values */
     bool shuffle; /* choose the examples at random by the seed, not by their order in the file */
-    /* element whose values keep the same proportions in both parts; NULL: none */
+    /* name of the element whose values keep the same proportions in both parts; NULL: none */
     const char *stratify;
-    bool stratify_unasked; /* the job does not ask for it: no groups if most values differ */
+    /* `stratify` is a default that the job did not ask for: it is ignored if most values differ */
+    bool stratify_unasked;
     dt_location stratify_at;
     uint64_t seed; /* the job's seed, unless own_seed is set */
     bool own_seed;
@@ -87,9 +92,11 @@ typedef struct dt_rows_file {
      * read again. The data set closes it, even if creating the data set fails. */
     dt_row_source *once;
     const dt_format *format;
-    const dt_tree *path;            /* the path as written in the request, a scalar */
-    const dt_element_spec *element; /* [n] in the form in which the data set stores them */
-    /* the first `asked` ones are in the examples; the others only sort or group rows */
+    const dt_tree *path; /* the path as written in the request: a scalar node */
+    /* [n] the elements, in the form in which the data set stores them */
+    const dt_element_spec *element;
+    /* the number of elements; the first `asked` ones are in the examples, the others only sort or
+     * group rows */
     int n, asked;
 } dt_rows_file;
 
@@ -97,48 +104,56 @@ typedef struct dt_rows_file {
 typedef struct dt_dataset_spec {
     const dt_format *format;
     const void *format_args;
-    const dt_tree *tree, *part[DT_PARTS]; /* part: NULL if the job does not give it */
-    const dt_map *map;                    /* the steps of each element */
+    /* the mapping of each part; NULL if the job does not give the part */
+    const dt_tree *tree, *part[DT_PARTS];
+    const dt_map *map; /* the steps of each element */
     /* values that steps of `map` learned in a run; NULL: they are learned from the training part
      * when it is opened */
     const dt_learned *learned;
-    /* The files that a run was trained with, as dt_dataset_named_files gives them: opening the data
-     * set fails with OTHER_JOB if one has other bytes. NULL: any bytes are taken. */
+    /* The files that a run was trained with, as dt_dataset_named_files gives them. Opening the data
+     * set fails with OTHER_JOB if the content of one has changed. NULL: files are not compared. */
     const char *named_files;
-    /* [n_stored] how a run's data set stored the elements, for rows to predict; n_stored 0:
-     * unknown */
+    /* [n_stored] how a run's data set stored the elements, which rows to predict follow; n_stored
+     * is 0 if that is unknown */
     const dt_element_spec *stored;
     int n_stored;
     dt_location at;
     const char *directory;
-    /* shuffle_seed: same as seed, unless the job gives `shuffle: {seed: N}` */
+    /* shuffle_seed is equal to seed, unless the job gives `shuffle: {seed: N}` */
     uint64_t seed, shuffle_seed;
-    uint64_t map_seed; /* same as seed; for random steps of `map` without their own seed */
+    /* the seed of random steps of `map` that have none of their own; equal to `seed` */
+    uint64_t map_seed;
     bool own_shuffle_seed;
     int64_t global_batch_size, per_replica_batch_size; /* exactly one of the two is > 0 */
     dt_last_batch last_batch;
     dt_validation_split split;
-    /* An example is a window of consecutive rows (windows.c); length 0: it is one row. */
+    /* With dataset.window, an example is a window of consecutive rows (windows.c); length is 0 if
+     * an example is one row. */
     struct {
-        /* rows before, rows that follow them, and rows from one window to the next */
+        /* the number of rows in the past, the number of rows after them that are predicted, and the
+         * distance between the first rows of two windows */
         int64_t length, horizon, stride;
-        const char *order, *group; /* elements; NULL: file order, one series */
-        dt_texts future;           /* elements that hold the `horizon` rows */
-        const dt_tree *lags;       /* {element: [lags]}, checked; NULL: none */
+        /* names of the elements that sort and group the rows; NULL: rows are in file order, or form
+         * one group */
+        const char *order, *group;
+        /* names of the elements that have the `horizon` rows that are predicted */
+        dt_texts future;
+        const dt_tree *lags; /* {element: [lags]}, checked; NULL: none */
         dt_location at, order_at, group_at;
     } window;
-    bool shuffle, reshuffle; /* reshuffle: the key reshuffle_each_iteration */
-    /* use only the first `take` examples of `train`; applied before the split; -1: all */
+    bool shuffle, reshuffle; /* reshuffle is the value of the key reshuffle_each_iteration */
+    /* how many examples of `train` are used, the first ones; applied before the split; -1: all */
     int64_t take;
     int64_t repeat; /* passes over the training part that make one epoch, >= 1 */
     int prefetch;   /* batches to read ahead; 0: chosen automatically */
     int parallel;   /* num_parallel_calls: threads that read ahead; 0: chosen automatically */
     dt_cache cache;
     const char *auto_shard_policy;
-    bool as_stored; /* skip `map`; texts stay texts */
+    bool as_stored; /* the steps of `map` are skipped, and texts stay texts */
     /* opening the data set decodes every example and reports all that cannot be read */
     bool checks_all;
-    /* Replaces all parts; `learned` must then have the values that `map` learned. NULL: none. */
+    /* Rows that replace all parts; `learned` must then have the values that `map` learned. NULL:
+     * none. */
     const dt_rows_file *rows;
 } dt_dataset_spec;
 
@@ -147,11 +162,12 @@ typedef struct dt_dataset_spec {
 dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *directory, uint64_t seed,
                            dt_dataset_spec *out) DT_MUST_USE;
 
-/* Like dt_dataset_read, for examples in memory: no `format`, no parts. args: the args of
- * dt_format_held. */
+/* Like dt_dataset_read, for examples in memory, so the mapping has neither `format` nor parts. args
+ * has the arguments of dt_format_held. */
 dt_status *dt_dataset_read_held(dt_arena *arena, const dt_tree *t, const void *args,
                                 dt_dataset_spec *out) DT_MUST_USE;
-/* Whether examples lack an element, because dataset.window only sorts or groups rows by it. */
+/* Whether examples do not contain the element, because dataset.window only sorts or groups rows by
+ * it. */
 bool dt_dataset_leaves_out(const dt_dataset_spec *spec, const char *element);
 /* The table of keys that all formats share, for listings of all keys. */
 const dt_field *dt_dataset_fields(void);
@@ -173,7 +189,8 @@ dt_status *dt_dataset_hold(dt_dataset **out, const dt_example_spec *spec,
                            const dt_example *examples, const char *format, va_list args) DT_MUST_USE
     DT_PRINTF(4, 0);
 
-/* Gets the elements in batches, after `map`: (B, ...); lent. Returns their number. */
+/* Sets *e to the elements of a batch, after `map`, of type (B, ...), lent by the data set. Returns
+ * their number. */
 int dt_dataset_elements(const dt_dataset *d, const dt_element_spec **elements);
 /* Adds the element to a trace: an argument named like the element that takes stored examples,
  * followed by the steps of `map` as they run outside of training. NO_ONNX names a step that cannot
@@ -181,41 +198,47 @@ int dt_dataset_elements(const dt_dataset *d, const dt_element_spec **elements);
 dt_status *dt_dataset_declare(const dt_dataset *d, int element, dt_trace *t,
                               dt_value *out) DT_MUST_USE;
 /* The location of the step of `map` that combines the element of each example with that of another
- * one of its batch, in training; NULL: none does. */
+ * one of its batch, in training; NULL: no step does. */
 const dt_location *dt_dataset_combines(const dt_dataset *d, int element);
 /* How the training part stores the element, lent; NULL for a pipeline. */
 const dt_element_spec *dt_dataset_stored(const dt_dataset *d, int element);
-int dt_dataset_find(const dt_dataset *d, const char *name); /* the element's index, or -1 */
-/* Examples in an epoch (for train: `repeat` passes). 0: there is no such part; -1: not known before
- * the end, because examples are read once. */
+/* Returns the index of the element with this name, or -1 if there is none. */
+int dt_dataset_find(const dt_dataset *d, const char *name);
+/* Returns the number of examples in an epoch, which for train is `repeat` passes. It is 0 if there
+ * is no such part, and -1 if the number is not known before the end, because examples are read
+ * once. */
 int64_t dt_dataset_count(const dt_dataset *d, dt_part part);
 /* Whether examples can only be read once, from front to back. */
 bool dt_dataset_is_once(const dt_dataset *d);
-/* The name of a part in messages: "validation"; "input" if spec.rows replaces it. */
+/* Returns the name of a part for messages, such as "validation", or "input" if spec.rows replaces
+ * the part. */
 const char *dt_dataset_part_name(const dt_dataset *d, dt_part part);
-/* The file that holds one example, lent; NULL if files hold several examples. */
+/* Returns the path of the file that holds only this example, lent; NULL if files hold several
+ * examples. */
 const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t example);
 const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d);
-/* The values that steps of `map` learned or were given, lent; n 0: no step learns. */
+/* Returns the values that steps of `map` learned or were given, lent; their n is 0 if no step
+ * learns. */
 const dt_learned *dt_dataset_learned(const dt_dataset *d);
-/* The files that the job names besides its data (vocabularies, a tokenizer.json) with the SHA-256
- * that they had when the data set was opened, as a JSON object in the arena; NULL: none. */
+/* Returns a JSON object, in the arena, of the files that the job names besides its data
+ * (vocabularies, a tokenizer.json), with the SHA-256 that each had when the data set was opened.
+ * Returns NULL if the job names none. */
 const char *dt_dataset_named_files(const dt_dataset *d, dt_arena *arena);
-/* Fails with OTHER_JOB if one of these files has other bytes in `then`, which is such an object or
- * NULL. */
+/* Fails with OTHER_JOB if the content of one of these files has changed since `then`, which is an
+ * object that dt_dataset_named_files returned, or NULL. */
 dt_status *dt_dataset_check_named(const dt_dataset *d, const char *then) DT_MUST_USE;
 /* Checks all examples of all parts: fails with DATA, naming file and row, unless every value of an
  * integer element lies in [0, classes). */
 dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) DT_MUST_USE;
 /* Like dt_dataset_check_labels, but also accepts the value *ignored, which marks labels that do not
- * count; NULL: no such value. */
+ * count. ignored may be NULL if there is no such value. */
 dt_status *dt_dataset_check_labels_but(dt_dataset *d, int element, int64_t classes,
                                        const int64_t *ignored) DT_MUST_USE;
 /* Fails with LABEL_RANGE, naming file and row, unless the values of an element lie in [low, high].
  * Ignores non-finite values and examples with sample weight 0. If there are more than 64 Mi values,
  * it checks a sample of the examples. */
 typedef struct dt_target_range {
-    int element, weight; /* weight: the element of sample weights; -1: none */
+    int element, weight; /* index of the element with sample weights; -1: none */
     double low, high;
 } dt_target_range;
 dt_status *dt_dataset_check_range(const dt_dataset *d, const dt_target_range *q) DT_MUST_USE;
@@ -226,13 +249,13 @@ void dt_dataset_locate(const dt_dataset *d, dt_part part, int element, int64_t e
 /* Describes the effect of `auto_shard_policy` for `workers` input workers, such as "sharded by
  * file". Fails for an explicit `file` policy if there are too few files. */
 dt_status *dt_dataset_sharing(const dt_dataset *d, int64_t workers, dt_str *out) DT_MUST_USE;
-/* Appends the tokens of a text by the training part's format, and converts back; only for formats
- * whose reader has both `encode` and `decode`. */
+/* Appends the tokens of a text, as the training part's format makes them. dt_dataset_decode
+ * converts back. Both are only for formats whose reader has `encode` and `decode`. */
 dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, dt_tokens *out) DT_MUST_USE;
 /* How the training part's text is divided into documents; all members are 0 if it is not. */
 dt_documents dt_dataset_documents(const dt_dataset *d);
-/* Appends the text of a token; U+FFFD if it is not a character of the text. first: no token comes
- * before it. */
+/* Appends the text of a token, or U+FFFD if the token is not a character of the text. first: no
+ * token comes before this one. */
 void dt_dataset_decode(const dt_dataset *d, int32_t token, bool first, dt_str *out);
 /* Sets the global batch size if the job gave per_replica_batch_size. */
 void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size);
@@ -240,22 +263,26 @@ void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size);
  * their own seed. Does nothing to a data set that is not a job's. */
 void dt_dataset_set_seed(dt_dataset *d, uint64_t seed);
 
-/* A request to call a function with single examples of an element, after `map`, shape (...). */
+/* A request to call a function with single examples of an element. Each example is passed after
+ * `map`, in the shape (...) of the element without a batch dimension. */
 typedef struct dt_survey {
     const dt_dataset *data;
     dt_part part;
     int element;
-    int64_t most; /* number of examples, evenly spread over the part; 0: all */
-    bool (*see)(const dt_view *example, void *user); /* returns false to stop */
+    int64_t most; /* the largest number of examples to pass, evenly spread over the part; 0: all */
+    /* the function to call; it returns false to stop */
+    bool (*see)(const dt_view *example, void *user);
     /* called instead of `see` if set; `row` is the example's index in the part */
     bool (*see_row)(const dt_view *example, int64_t row, void *user);
     void *user;
 } dt_survey;
 dt_status *dt_dataset_survey(const dt_survey *q) DT_MUST_USE;
 /* Appends a warning, allocated in the arena, for each CSV column with whole numbers that float32
- * rounds; it has the location of the first such number. At most eight columns of an element. */
+ * rounds. A warning has the location of the first such number. An element gets at most eight
+ * warnings. */
 void dt_dataset_rounded(const dt_dataset *d, dt_arena *arena, dt_texts *out);
-/* Appends a warning for each part that leaves files out, allocated in the data set's arena. */
+/* Appends a warning, allocated in the data set's arena, for each part that leaves some of its
+ * files unread. */
 void dt_dataset_left_out(const dt_dataset *d, dt_texts *out);
 /* Whether `map` changes nothing but the dtype of an element's values. */
 bool dt_dataset_is_plain(const dt_dataset *d, int element);
@@ -272,55 +299,63 @@ typedef void (*dt_own_rows)(const void *user, int64_t batch, int64_t rows, int64
 typedef struct dt_batch_lend {
     /* Called by any thread, once for each batch. NULL: batches are not lent. */
     dt_status *(*lend)(void *user, const dt_example *batch, void **lent);
-    void (*take_back)(void *user, void *lent); /* called before the batch's memory is reused */
+    /* called before the memory of the batch is used again */
+    void (*take_back)(void *user, void *lent);
     void *user;
 } dt_batch_lend;
 
 typedef struct dt_batch_options {
     dt_part part;
-    int64_t epoch;      /* number of the epoch, from 0; selects the order of examples */
-    int64_t first_step; /* batches of that epoch to skip, when a run is resumed there */
-    /* number of epochs to read without a break; 0: one. dt_example.epoch and step show where they
-     * end */
+    int64_t epoch; /* number of the epoch, from 0; selects the order of examples */
+    /* number of batches of that epoch to skip, because a run that is resumed has used them */
+    int64_t first_step;
+    /* number of epochs to read one after the other; 0: one. dt_example.epoch and step of each batch
+     * show where an epoch ends */
     int64_t epochs;
     int64_t batch; /* examples per batch, at least 1 */
     dt_last_batch last;
-    bool shuffle; /* shuffle the examples; set if the spec requests it and part is train */
-    /* Threads that read ahead. 0: the spec's number, or else as many as needed, up to one per
-     * core. */
+    /* the examples are shuffled; callers set this if the spec asks for it and part is train */
+    bool shuffle;
+    /* Number of threads that read ahead. 0: the number in the spec or, if that is 0, too, as many
+     * as needed, up to one per core. */
     int threads;
-    /* input workers that share the examples by the sharding policy, and replicas per worker; 0:
-     * one */
+    /* number of input workers that share the examples by the sharding policy, and number of
+     * replicas per worker; 0: one */
     int workers, replicas;
-    const char *policy; /* overrides the spec's auto_shard_policy; NULL: no override */
-    /* divide every batch, including the last, into equal parts; dt_example.offsets shows them */
+    /* the policy that replaces the spec's auto_shard_policy; NULL: the spec's is used */
+    const char *policy;
+    /* every batch, including the last, is divided into equal parts, which dt_example.offsets
+     * shows */
     bool even;
     int keeps; /* number of batches before the current one that stay valid: 0 or 1 */
-    /* no thread reads ahead: the caller reads batches with dt_iterator_read_batch; files are read
-     * whole when first needed */
+    /* batches are read by number: no thread reads ahead, the caller reads batches with
+     * dt_iterator_read_batch, and files are read whole when first needed */
     bool by_number;
-    /* the examples are not used for training, so random steps of `map` are not random, not even in
-     * the training part */
+    /* the examples are not used for training, so steps of `map` do nothing random, even in the
+     * training part */
     bool looks;
-    /* records the work of reading threads, and the caller's waits; NULL: none */
+    /* recorder of the work of reading threads and of the time that the caller waits; NULL: none */
     dt_recorder *recorder;
-    dt_own_rows own; /* NULL: all rows of all batches are read */
+    /* function that reports the rows this process computes with; NULL: all rows of all batches are
+     * read */
+    dt_own_rows own;
     const void *own_user;
     dt_batch_lend lend;
 } dt_batch_options;
 
-/* Bytes of examples that training and validation hold in memory: those held now, and those that
- * will be added by the time all examples have been read. */
+/* The number of bytes of examples that training and validation hold in memory: now, and what will
+ * be added by the time all examples have been read. */
 typedef struct dt_data_bytes {
     int64_t present, coming;
 } dt_data_bytes;
 dt_data_bytes dt_dataset_bytes(const dt_dataset *d);
 
 /* Completes the conversion of an output of one example, of n values, to the units of the stored
- * target, if these depend on the window's group. */
+ * target, for targets whose units depend on the group of the window. */
 void dt_dataset_undo_group(const dt_dataset *d, dt_part part, const char *target, int64_t example,
                            float *x, int64_t n);
-/* The number of threads that are preparing batches of d; the pointer is valid as long as d. */
+/* Returns the number of threads that are preparing batches of d. The pointer is valid as long as
+ * d. */
 const _Atomic uint32_t *dt_dataset_preparing(const dt_dataset *d);
 /* A data set whose examples are the batches of a part of a job's data set. Its
  * iterators begin with the epoch and batch that they are opened at, whatever o says. */
@@ -329,21 +364,23 @@ dt_dataset *dt_dataset_batches(const dt_dataset *d, const dt_batch_options *o);
  * threads. */
 dt_status *dt_iterator_open_batches(dt_iterator **out, const dt_dataset *d,
                                     const dt_batch_options *o) DT_MUST_USE;
-/* Bytes of the batches that an iterator reads ahead, and of the one that its caller uses. */
+/* Returns the bytes of the batches that an iterator reads ahead, plus those of the batch that its
+ * caller uses. */
 int64_t dt_batches_bytes(const dt_dataset *d, const dt_batch_options *options);
 /* Lends the next batch: its tensors are valid until the next call, or until the one after it if
- * dt_batch_options.keeps is 1; those that are referred to then (dt_example_ref) stay valid. Waits
- * only if the reading threads are behind. If an example cannot be read, the call for its batch
- * fails with the first error of the batch, whatever the order of threads. After an error the
- * iterator can only be closed. */
+ * dt_batch_options.keeps is 1; tensors to which the caller has taken a reference by then
+ * (dt_example_ref) stay valid. Waits only if the reading threads are behind. If an example cannot
+ * be read, the call for its batch fails with the first error of the batch, whatever the order of
+ * threads. After an error the iterator can only be closed. */
 dt_status *dt_iterator_next_batch(dt_iterator *it, dt_example *batch) DT_MUST_USE;
 /* Reads batch `number` of an iterator with `by_number`, in any order. Batches are counted from 0
  * through all epochs, starting where the iterator starts. The batch is lent until the next call.
  * The caller's thread does the reading, so the iterator can also be used in a process that is
  * forked after it was opened. After an error other batches can still be read. */
 dt_status *dt_iterator_read_batch(dt_iterator *it, int64_t number, dt_example *batch) DT_MUST_USE;
-int dt_batches_ready(const dt_iterator *it); /* number of batches available without waiting */
-/* The number of batches in an epoch over n examples. */
+/* Returns the number of batches that can be taken without waiting. */
+int dt_batches_ready(const dt_iterator *it);
+/* Returns the number of batches in an epoch over n examples. */
 int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last);
 
 #endif

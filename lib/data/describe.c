@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* with fewer records, names and categories, or ids and numbers, cannot be told apart */
+/* If a table has fewer records, names cannot be told from categories, nor ids from numbers. */
 enum { FEW_RECORDS = 20 };
 
 const char *dt_column_kind_name(dt_column_kind k) {
@@ -223,7 +223,8 @@ static bool is_single_number(const dt_column_facts *c) {
     return c->kind == DT_COLUMN_NUMBER && c->shape.rank == 0;
 }
 
-/* Name for the element that joins all numbers: `x`, unless another element has that name. */
+/* Returns the name of the element that joins all numbers: `x`, unless another element has that
+ * name. */
 static const char *numbers_of(const dt_table_facts *t) {
     for (int i = 0; i < t->n; i++)
         if (t->column[i].entry && !is_single_number(&t->column[i]) &&
@@ -251,7 +252,8 @@ static void put_numbers(dt_str *out, const dt_table_facts *t, bool steps) {
     dt_str_release(&columns);
 }
 
-/* Appends the section of steps (`map`) or of entries (`element`). */
+/* Appends the section `map`, which lists the steps of each element, or the section `element`, which
+ * lists the entry of each. */
 static void put_section(dt_str *out, const dt_table_facts *t, bool steps) {
     dt_str_puts(out, steps ? "  map:\n" : "  element:\n");
     put_numbers(out, t, steps);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each column of a table holds, and what a job would do with it: it normalizes numbers, turns
+ * What each column of a table holds, and how a job would use it: a job normalizes numbers, turns
  * categories into indices and then one_hot, and imputes missing values. The facts describe the file
  * alone; missing values are not part of the minimum, maximum or mean.
  */
@@ -18,7 +18,7 @@ typedef enum dt_column_kind {
     DT_COLUMN_COUNTER,  /* integers that number the records, such as an index */
     DT_COLUMN_CONSTANT, /* the same value in all records */
     DT_COLUMN_EMPTY,
-    DT_COLUMN_UNFIT, /* cannot be an element; `why` has the reason */
+    DT_COLUMN_UNFIT, /* values that cannot be an element; `why` has the reason */
 } dt_column_kind;
 const char *dt_column_kind_name(dt_column_kind k);
 
@@ -26,32 +26,40 @@ typedef struct dt_column_facts {
     const char *name, *element; /* name of the column, and a non-empty name for its element */
     int number;                 /* position in the file, from 0 */
     dt_column_kind kind;
-    bool integers;          /* all of the column's numbers are integers */
-    dt_type shape;          /* shape of the list of numbers in each record; rank 0: single values */
-    int64_t count, missing; /* records with a value, and records without one */
+    bool integers; /* all of the column's numbers are integers */
+    /* shape of the list of numbers that each record has in this column; rank 0 for single values */
+    dt_type shape;
+    int64_t count, missing; /* number of records with a value, and number of records without one */
     int64_t distinct;       /* number of distinct values; for single values only */
-    bool many;              /* there are more than `distinct` distinct values */
-    /* of the numbers, for kinds number, counter and constant; NaN: not known */
+    /* the column has more distinct values than `distinct`, which stops counting at a limit */
+    bool many;
+    /* of the numbers in a column of kind number, counter or constant; NaN if unknown */
     double min, mean, max;
-    double deviation;         /* sample standard deviation of single numbers; NaN: not known */
+    /* sample standard deviation, for single numbers only; NaN if unknown */
+    double deviation;
     int64_t min_int, max_int; /* exact minimum and maximum, if `integers` */
     bool rises;               /* each integer is larger than the one before */
     /* number of records with the most frequent value; 0: more than 250 distinct values */
     int64_t usual;
-    /* dates: all texts are dates; unclear: the order of day and month is not known */
+    /* dates: all texts are dates; unclear: they do not show whether the day or the month comes
+     * first */
     bool dates, unclear;
     double tokens;        /* average number of words, separated by blanks, in a value */
     int64_t longest;      /* length of the longest text in bytes */
     dt_texts words;       /* distinct texts of a category or a constant, in byte order */
     const int64_t *times; /* [words.n] number of records with each text */
-    dt_texts examples;    /* values of the first records, as written; NULL: missing */
-    const char *why;      /* reason why a job leaves the column out; NULL: a job reads it */
-    const char *entry; /* the column's entry in dataset.element, "{column: age}"; NULL: left out */
-    const char *steps; /* its steps in dataset.map, "[{impute: median}, normalize]"; NULL: none */
+    /* [examples.n] values of the first records, as written; NULL for a missing value */
+    dt_texts examples;
+    const char *why; /* reason why a job leaves the column out; NULL: a job reads it */
+    /* the column's entry in dataset.element, such as "{column: age}"; NULL if it is left out */
+    const char *entry;
+    /* the steps of the column's element in dataset.map, such as "[{impute: median}, normalize]";
+     * NULL: none */
+    const char *steps;
 } dt_column_facts;
 
 typedef struct dt_table_facts {
-    const dt_column_facts *column; /* [n] */
+    const dt_column_facts *column; /* [n] the columns of the table */
     int n;
     int64_t records;
     /* `dataset` of a job that reads the table; comments name the columns left out */
@@ -61,7 +69,8 @@ typedef struct dt_table_facts {
 /* Describes the table whose format and columns were guessed into g. All results are in the
  * arena. */
 void dt_table_describe(dt_arena *arena, const dt_guess *g, dt_table_facts *out);
-/* Appends the first lines of `dataset` of a job that reads the table: format, files, dialect. */
+/* Appends the first lines of the `dataset` mapping of a job that reads the table: its format, its
+ * files, and how its fields are written. */
 void dt_guess_put_head(const dt_guess *g, dt_str *out);
 /* Like dt_guess_put_head, for array files: appends the format and the files by element. */
 void dt_guess_put_arrays(const dt_guess *g, dt_str *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See dataset.h. A byte per example has its state. Memory that is never filled is never touched, so
- * it costs nothing. */
+ * the system provides none for it. */
 #include "data/parts.h"
 
 #include <stdatomic.h>
@@ -12,9 +12,11 @@ enum { EMPTY, CLAIMED, FILLED };
 
 struct dt_example_cache {
     int n;
-    int64_t *bytes;         /* [n] bytes of an example */
-    char **data;            /* [n] (rows, bytes); NULL: the element is in memory anyway */
-    _Atomic uint8_t *state; /* [rows] */
+    int64_t *bytes; /* [n] bytes of each element in one example */
+    /* [n] the examples of each element, one after the other; NULL if the element is in memory
+     * anyway */
+    char **data;
+    _Atomic uint8_t *state; /* [rows] the state of each example */
 };
 
 static bool fits(int64_t rows, int n, const int64_t *bytes, int64_t limit) {

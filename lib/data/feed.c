@@ -35,15 +35,15 @@
 #include "base/thread.h"
 
 enum {
-    /* start another thread when the caller has waited PATIENCE_NS in all, and longer than
-     * 1 / PATIENCE_PART of the time */
+    /* Another thread is started when the caller has waited for PATIENCE_NS in all, and for more
+     * than 1 / PATIENCE_PART of the time. */
     PATIENCE_NS = 5000000,
     PATIENCE_PART = 20,
 };
 
 /* ---- batches and their pieces ---- */
 
-/* Batch number `batch`, which lies in slot s. */
+/* Describes batch number `batch`, which lies in slot s. */
 static dt_example batch_of(const dt_feed *f, int64_t batch, const dt_slot *s) {
     const int64_t i = f->o.first_step + batch, step = i % f->steps,
                   rows = dt_workers_cut(&f->workers, step, NULL);
@@ -57,7 +57,7 @@ static dt_example batch_of(const dt_feed *f, int64_t batch, const dt_slot *s) {
     return b;
 }
 
-/* The rows of piece k of a batch. A batch with few rows has empty pieces. */
+/* Returns the rows of piece k of a batch. If the batch has few rows, pieces may be empty. */
 static dt_piece piece_of(const dt_feed *f, int64_t batch, int k, const dt_slot *s) {
     const dt_example b = batch_of(f, batch, s);
     int64_t own = b.to - b.from, from = b.from + own * k / f->pieces,
@@ -73,7 +73,7 @@ static dt_piece piece_of(const dt_feed *f, int64_t batch, int k, const dt_slot *
 
 /* ---- filling ---- */
 
-/* The step of a batch as `fit` counts steps, from 1. */
+/* Returns the number of a batch's step as `fit` counts steps, from 1. */
 static int64_t number_of(const dt_feed *f, int64_t batch) {
     return f->o.epoch * f->steps + f->o.first_step + batch + 1;
 }
@@ -191,8 +191,8 @@ void dt_feed_take_back(const dt_feed *f, dt_slot *s) {
     s->lent = NULL;
 }
 
-/* Puts a new tensor in the place of one that the caller refers to, and so must not be written to
- * any more. */
+/* Replaces a tensor by a new one, because the caller still refers to the old one, which must
+ * therefore not be written to. */
 static dt_status *replace(dt_tensor **t, dt_type type) {
     dt_tensor *fresh;
     DT_TRY(dt_tensor_new(&fresh, &type));
@@ -238,7 +238,8 @@ static int64_t wait_for(dt_feed *f, dt_slot *s, uint32_t ready) {
     return waited;
 }
 
-/* Adds up the times of the pieces, and returns their first error; the others are dropped. */
+/* Adds up the times of the pieces and returns the first error of a piece; further errors are
+ * dropped. */
 static dt_status *collect(const dt_feed *f, dt_slot *s, dt_example *out) {
     dt_status *first = NULL;
     for (int k = 0; k < f->pieces; k++) {
@@ -253,8 +254,8 @@ static dt_status *collect(const dt_feed *f, dt_slot *s, dt_example *out) {
     return first ? first : refused;
 }
 
-/* The number of rows to pad a short batch to: a power of two, at most a full batch. A step is
- * compiled for each size, so there must be few sizes. */
+/* Returns the number of rows that a short batch is padded to: a power of two, at most a full batch.
+ * A training step is compiled for each size, so there must be few sizes. */
 static int64_t filled_up(int64_t rows, int64_t batch) {
     int64_t n = 1;
     while (n < rows) n *= 2;

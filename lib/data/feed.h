@@ -21,8 +21,8 @@ typedef struct dt_filler dt_filler;
  * `all` rows. */
 typedef struct dt_piece {
     int64_t epoch, step, rows, into, all;
-    dt_tensor *const *tensor; /* [n] */
-    bool load;                /* files may now be read into memory as a whole */
+    dt_tensor *const *tensor; /* [n] the batch's tensors, one per element */
+    bool load;                /* files may be read into memory as a whole for this piece */
 } dt_piece;
 
 /* The result of reading one piece of a batch. */
@@ -33,20 +33,20 @@ typedef struct dt_outcome {
 
 typedef struct dt_slot {
     _Atomic uint32_t ready; /* number of the batch in the slot, plus 1 */
-    _Atomic int left;       /* pieces of the batch that are not done */
-    dt_tensor **tensor;     /* [n] */
+    _Atomic int left;       /* number of pieces of the batch that are not done yet */
+    dt_tensor **tensor;     /* [n] the tensors of the slot's batch, one per element */
     dt_outcome piece[DT_FEED_MOST_PIECES];
-    void *lent; /* handle of the slot's memory while it is lent to a device; NULL: not lent */
-    dt_status *refused; /* why the device refused the batch */
+    void *lent; /* what the device returned when the slot's batch was lent to it; NULL: not lent */
+    dt_status *refused; /* the error with which the device refused the batch; NULL: none */
 } dt_slot;
 
 typedef struct dt_reader {
     struct dt_feed *feed;
     dt_filler *filler;
     pthread_t thread;
-    dt_track *track; /* recording of the thread's work; NULL: none */
-    /* while the thread sleeps: it continues when the caller has taken this many batches; otherwise
-     * DT_FEED_AWAKE */
+    dt_track *track; /* recording of the thread's work; NULL if nothing is recorded */
+    /* While the thread sleeps, it waits until the caller has taken this many batches; DT_FEED_AWAKE
+     * while it does not sleep. */
     _Atomic int64_t wants;
 } dt_reader;
 
@@ -62,16 +62,17 @@ typedef struct dt_feed {
     int64_t lent;            /* number of batches before `at` that the caller still uses */
     bool ended;
     int64_t opened_ns, waited_ns, waited_first_ns;
-    int n_threads, most_threads; /* most_threads: 1 if by_caller */
+    /* number of threads that run, and their largest number, which is 1 if by_caller is set */
+    int n_threads, most_threads;
     /* The caller's thread does the reading: the feed reads by number, or the examples are read
      * once. */
     bool by_caller;
     dt_reader readers[DT_FEED_MOST_THREADS];
     /* The members below are used by all threads. */
     uint32_t depth;
-    int pieces;     /* pieces per batch */
-    dt_slot *slots; /* [depth] */
-    /* [d->n] rows are read one by one until the first ring is full, see batches.c */
+    int pieces;     /* number of pieces that each batch has */
+    dt_slot *slots; /* [depth] the ring of batches */
+    /* [d->n] whether the rows of an element are read one by one until the first ring is full */
     bool *deferred;
     dt_arena *arena;
     const dt_dataset *data;
@@ -79,12 +80,14 @@ typedef struct dt_feed {
     dt_tensor *memory; /* memory of the ring's batches */
     dt_batch_options o;
     const dt_rows *rows;
-    dt_track *caller; /* records the caller's waits; NULL: none */
+    dt_track *caller; /* recording of the time that the caller waits; NULL if nothing is recorded */
     int fill_mark, room_mark, wait_mark;
-    int64_t count, steps, batches; /* examples per epoch; batches per epoch; batches in all */
-    int64_t most_rows;             /* largest number of rows in a batch */
-    dt_workers workers;            /* which examples a batch has */
-    dt_tensor *offsets;            /* dt_example.offsets of the caller's batch; NULL: none */
+    /* number of examples per epoch, of batches per epoch, and of batches in all */
+    int64_t count, steps, batches;
+    int64_t most_rows;  /* largest number of rows in a batch */
+    dt_workers workers; /* computes which examples each batch has */
+    /* dt_example.offsets of the batch that the caller uses; NULL: none */
+    dt_tensor *offsets;
 } dt_feed;
 
 static inline dt_feed *dt_feed_of(const dt_iterator *batches) {
@@ -101,13 +104,13 @@ dt_status *dt_feed_add_thread(dt_feed *f) DT_MUST_USE;
 /* ---- fill.c ---- */
 
 dt_status *dt_filler_create(dt_filler **out, const dt_feed *feed) DT_MUST_USE;
-void dt_filler_destroy(dt_filler *f); /* takes NULL */
-/* Fills a piece of a batch. An error is that of the first example in the piece that has one.
- * spent_ns: receives the time by kind of work. */
+void dt_filler_destroy(dt_filler *f); /* f may be NULL */
+/* Fills a piece of a batch. If several examples of the piece have errors, returns that of the first
+ * one. spent_ns[kind] receives the nanoseconds that each kind of work took. */
 dt_status *dt_filler_run(dt_filler *f, const dt_piece *p,
                          int64_t spent_ns[DT_SPENT_KINDS]) DT_MUST_USE;
-/* Fills a piece with examples that are read once: all that are available without waiting, but at
- * least one. *rows 0: the end. */
+/* Fills a piece with examples that are read once: with all that are available without waiting, but
+ * at least one. Sets *rows to their number, which is 0 at the end. */
 dt_status *dt_filler_next(dt_filler *f, const dt_piece *p, int64_t *rows) DT_MUST_USE;
 
 #endif

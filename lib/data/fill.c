@@ -21,31 +21,36 @@ enum {
     AHEAD_BYTES = 1024, /* bytes to prefetch of each row; the processor continues by itself */
 };
 
-/* State of one element. */
+/* What a thread knows of one element. */
 typedef struct track {
     const dt_map_plan *plan;
-    int index;            /* position in the format's own order of elements */
-    bool deferred, asked; /* asked: `whole` has been set; deferred: not before dt_piece.load */
-    bool combined;        /* a step combines the element with that of a partner */
-    bool as_stored;       /* without steps of `map`: examples are decoded straight into the batch */
-    const void *whole;    /* all stored rows; NULL: read examples one by one */
-    int64_t stored_bytes, bytes; /* bytes of a row: as stored; in a batch */
-    void *buffer, *other;        /* each holds one stored row; other: of a partner, or NULL */
+    int index; /* position in the format's own order of elements */
+    /* asked: `whole` has been set; deferred: it is not set before dt_piece.load is */
+    bool deferred, asked;
+    bool combined; /* a step combines the element with that of a partner */
+    /* no step of `map` applies, so examples are decoded straight into the batch */
+    bool as_stored;
+    const void *whole;           /* all stored rows, lent; NULL if examples are read one by one */
+    int64_t stored_bytes, bytes; /* bytes of a row as stored, and in a batch */
+    /* memory for one stored row each: of an example, and of its partner; `other` is NULL if there
+     * are no partners */
+    void *buffer, *other;
 } track;
 
 struct dt_filler {
     const dt_feed *feed;
     const dt_rows *rows;
     int n;
-    track *tracks; /* [n] */
+    track *tracks; /* [n] one per element */
     void **wanted; /* [n] where each element is decoded to, in the format's own order */
     bool pairs;    /* a step combines each example with another one, its partner */
-    /* [2 * most_rows] the examples of a piece, then their partners, and the pass over the data that
-     * each belongs to */
+    /* [2 * most_rows] the examples of a piece, followed by their partners; and the pass over the
+     * data that each belongs to */
     int64_t *chosen, *pass;
-    dt_workers workers; /* with orders of its own, which dealing changes */
-    int64_t taken;      /* number of examples taken so far, if they are read once */
-    bool ended;         /* no example is left */
+    /* a copy whose orders belong to this thread, because computing with them changes them */
+    dt_workers workers;
+    int64_t taken; /* number of examples read so far, for examples that are read once */
+    bool ended;    /* all examples have been read */
     void *scratch;
     dt_read_buffer record;
     dt_map_at at;
@@ -136,7 +141,7 @@ static dt_status *load(dt_filler *f, const dt_piece *p) {
     return NULL;
 }
 
-/* Index, in `chosen` and `pass`, of the partner of row i of a piece. */
+/* Returns the index, in `chosen` and `pass`, of the partner of row i of a piece. */
 static int64_t partner(const dt_filler *f, int64_t i) { return f->feed->most_rows + i; }
 
 static void choose(dt_filler *f, const dt_piece *p) {
@@ -153,12 +158,12 @@ static void choose(dt_filler *f, const dt_piece *p) {
     }
 }
 
-/* Address of row i of a piece in its batch. */
+/* Returns the address of row i of a piece in its batch. */
 static void *in_batch(const dt_filler *f, const dt_piece *p, int e, int64_t i) {
     return p->tensor[e]->data + (p->into + i) * f->tracks[e].bytes;
 }
 
-/* Sets the partner of row i of a piece, for an element that is combined. */
+/* Tells the steps of `map` the partner of row i of a piece, for an element that is combined. */
 static void pair(dt_filler *f, int e, int64_t i, const void *other) {
     f->at.other = f->tracks[e].combined ? other : NULL;
     if (!f->at.other) return;
@@ -182,7 +187,7 @@ static const char *row_at(const dt_filler *f, const track *t, int64_t i) {
     return (const char *)t->whole + (dt_rows_number(f->rows, f->chosen[i])) * t->stored_bytes;
 }
 
-/* The number of rows, from row i of a piece on, that lie one after the other in memory. */
+/* Returns how many rows, from row i of a piece on, lie one after the other in memory. */
 static int64_t run_at(const dt_filler *f, const dt_piece *p, int64_t i) {
     const int64_t first = dt_rows_number(f->rows, f->chosen[i]);
     int64_t n = 1;
@@ -213,7 +218,7 @@ static dt_status *gather(dt_filler *f, const dt_piece *p, int e) {
 
 /* ---- examples that are read one by one ---- */
 
-/* Adds the time since *since to *on, and restarts the clock. */
+/* Adds the time since *since to *on, and sets *since to now. */
 static void spend(int64_t *on, int64_t *since) {
     int64_t now = dt_now_ns();
     *on += now - *since;
@@ -228,8 +233,8 @@ typedef struct example {
     bool kept, is_partner;
 } example;
 
-/* Where element e of an example is decoded to: the cache, the batch, or the thread's own buffer.
- * NULL: an element of a partner that is not needed. */
+/* Returns where element e of an example is decoded to: the cache, the batch, or the thread's own
+ * buffer. Returns NULL for an element of a partner that is not needed. */
 static void *destination_of(const dt_filler *f, int e, const example *x) {
     const track *t = &f->tracks[e];
     void *place = x->kept ? dt_example_cache_place(f->rows->kept, t->index, x->row) : NULL;

@@ -116,7 +116,7 @@ static dt_status *put_arrays(dt_guess *g, bool archive, dt_json *j) {
     size_t given;
     int64_t room = MOST_ARRAYS;
     dt_json_open(j, "train", '{');
-    g->arrays_from = g->out.size - 1; /* includes the bracket */
+    g->arrays_from = g->out.size - 1; /* the position includes the bracket that was just written */
     for (int i = 0; i < g->n && !s; i++) {
         const char *path = dt_guess_path(g->files[i], &given);
         name_of(g->files[i], &name);
@@ -135,7 +135,7 @@ static dt_status *put_records(dt_guess *g, dt_json *j) {
     const char **path = dt_alloc((size_t)g->n * sizeof *path);
     size_t given;
     dt_json_open(j, "train", '[');
-    g->arrays_from = g->out.size - 1; /* includes the bracket */
+    g->arrays_from = g->out.size - 1; /* the position includes the bracket that was just written */
     for (int i = 0; i < g->n; i++) {
         path[i] = dt_guess_path(g->files[i], &given);
         dt_json_string(j, NULL, path[i]);

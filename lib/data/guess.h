@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Guesses format and elements of files without a job from their contents. The result is the text of
- * a `dataset` mapping. It is read like that of a job, and so shows what a job would need. */
+/* Guesses the format and the elements of files from their contents, for commands that are given
+ * files instead of a job. The result is the text of a `dataset` mapping. It is read like that of a
+ * job, so it also shows the user what a job would need. */
 #ifndef DT_DATA_GUESS_H
 #define DT_DATA_GUESS_H
 
@@ -8,16 +9,16 @@
 #include "base/str.h"
 #include "file/column_survey.h"
 
-/* What was guessed about `files`: paths such as "x.npy", or "image=x.npy" with the name of the
- * element. */
+/* The `files` to guess, and what was guessed: each is a path such as "x.npy", or "image=x.npy" with
+ * the name of its element. */
 typedef struct dt_guess {
     const char *const *files;
     int n;
-    dt_str out;   /* text of a `dataset` mapping, in JSON, which is valid YAML */
+    dt_str out;   /* text of a `dataset` mapping in JSON, which is also valid YAML */
     dt_str notes; /* lines about columns whose values a job would convert */
     const dt_format *format;
     size_t arrays_from, arrays_end; /* where the value of `train` lies in `out` */
-    /* where the value of `element` lies in `out`; empty for arrays */
+    /* where the value of `element` lies in `out`; both are equal for arrays, which have none */
     size_t element_from, element_end;
     /* Set by the caller: survey the columns of a table into `table`. table.v stays NULL for files
      * without columns. */

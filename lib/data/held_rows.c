@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows that can be read only once, or that take long to decode, held in memory for windows: each is
- * read once. Columns to keep beside the rows (rows_file.h) are held, too; those of the row that
- * dt_held_rows_choose names take the place of the source's current row.
+ * Holds rows in memory for windows, if the rows can be read only once or take long to decode.
+ * Columns to keep beside the rows (rows_file.h) are held, too; those of the row that
+ * dt_held_rows_choose names take the place of those of the source's current row.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,19 +14,21 @@
 typedef struct held {
     dt_examples base;
     dt_examples *from;
-    dt_str *value;         /* [n] all values of each element; texts are joined, each with its NUL */
-    int64_t **text;        /* [n][count] where each text begins; NULL: the element is not text */
-    int *text_cap;         /* [n] */
-    void **row;            /* [n] one row */
-    dt_row_source *source; /* source of rows that are read once; NULL: they can be read again */
-    const dt_row_reader *reader; /* the source's own */
+    /* [n] all values of each element; texts are joined, each followed by a NUL */
+    dt_str *value;
+    /* [n][count] where each text begins in `value`; NULL if the element is not text */
+    int64_t **text;
+    int *text_cap;         /* [n] capacity of each list in `text` */
+    void **row;            /* [n] memory for one row of each element */
+    dt_row_source *source; /* source of rows that are read once; NULL if they can be read again */
+    const dt_row_reader *reader; /* the reader of `source` */
     dt_str kept;                 /* values of columns to keep, each followed by a NUL */
     struct {
         size_t at;
         bool json;
-    } * column; /* [columns] where each value begins, and whether it is JSON */
+    } * column; /* [columns] where each kept value begins in `kept`, and whether it is JSON */
     int columns, column_cap;
-    int64_t chosen; /* the row whose columns are asked for */
+    int64_t chosen; /* index of the row whose kept columns are asked for */
 } held;
 
 /* ---- reading all rows ---- */

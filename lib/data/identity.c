@@ -18,7 +18,7 @@ typedef struct taking {
     const dt_examples *x;
     const atomic_bool *stop;
     dt_hashed hashed;
-    void *piece; /* [PIECE] */
+    void *piece; /* [PIECE] memory that files are read into */
 } taking;
 
 const char *dt_hashed_name(dt_hashed h) {
@@ -28,7 +28,7 @@ const char *dt_hashed_name(dt_hashed h) {
 
 /* ---- the files ---- */
 
-/* The i-th file of the part; its path is NULL after the last one. */
+/* Returns the i-th file of the part; its path is NULL if there are not that many. */
 static dt_file_identity file_of(const taking *t, int64_t i) {
     dt_file_identity f = {.what = ""};
     if (t->x->reader->source) f.path = t->x->reader->source(t->x, i, &f.what);

@@ -23,19 +23,22 @@
 enum { DT_IDENTITY_FILES = 16 };
 
 typedef enum dt_hashed { DT_HASHED_WHOLE, DT_HASHED_ENDS, DT_HASHED_SIZES } dt_hashed;
-const char *dt_hashed_name(dt_hashed h); /* such as "whole" */
+/* Returns the name of a way of hashing, such as "whole". */
+const char *dt_hashed_name(dt_hashed h);
 
 typedef struct dt_file_identity {
     const char *path, *what; /* lent by the data set */
     int64_t bytes, modified_s;
-    dt_digest sha256; /* "": no byte of the file was read */
+    dt_digest sha256; /* empty text if no byte of the file was read */
 } dt_file_identity;
 
 typedef struct dt_identity {
-    int64_t files, bytes; /* files 0: the part has no files, or reads those of the training part */
+    /* number of files and their bytes; files is 0 if the part has no files, or reads those of the
+     * training part */
+    int64_t files, bytes;
     dt_hashed hashed;
     dt_digest sha256;
-    int n; /* files listed below: the first ones */
+    int n; /* number of entries in `file`, which describe the first files */
     dt_file_identity file[DT_IDENTITY_FILES];
 } dt_identity;
 

@@ -8,10 +8,11 @@
 
 #include "data/parts.h"
 
-/* the format's args are the examples themselves, so there is nothing to open */
+/* One part of the data set. The arguments of the format are the examples themselves, so opening has
+ * nothing to read. */
 typedef struct held_part {
     dt_examples base;
-    dt_example rows; /* each tensor is (count, ...) */
+    dt_example rows; /* the examples: each tensor has the type (count, ...) */
 } held_part;
 
 static dt_status *check_element(const held_part *x, int i, const char *name, const char *first) {
@@ -27,7 +28,7 @@ static dt_status *check_element(const held_part *x, int i, const char *name, con
     return NULL;
 }
 
-/* The type of one example, for an array of type (count, ...). */
+/* Returns the type of one example, given the type (count, ...) of an array of them. */
 static dt_type row_type(const dt_type *rows) {
     dt_type t = *rows;
     memmove(t.dim, t.dim + 1, sizeof t.dim - sizeof *t.dim);

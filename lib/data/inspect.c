@@ -21,11 +21,11 @@ typedef struct tally {
 
 typedef struct look {
     const dt_inspection *q;
-    const dt_element_spec *element; /* [n] */
+    const dt_element_spec *element; /* [n] the elements of the data set */
     int n;
     int64_t count;
-    tally *tally;  /* [n] */
-    dt_str *shown; /* [n] values of each element in the examples to show, as bytes */
+    tally *tally;  /* [n] what has been computed for each element */
+    dt_str *shown; /* [n] for each element, its values in the examples to show, as bytes */
 } look;
 
 /* ---- one pass ---- */

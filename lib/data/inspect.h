@@ -10,8 +10,8 @@
 typedef struct dt_inspection {
     dt_dataset *data;
     dt_part part;
-    const char *title; /* the file or job that is inspected, for the heading */
-    const char *notes; /* lines to print with the report */
+    const char *title; /* path of the file or job that is inspected, for the heading */
+    const char *notes; /* lines to append to the report */
     int64_t records;   /* number of examples to show */
     bool json;
 } dt_inspection;
@@ -19,7 +19,8 @@ typedef struct dt_inspection {
 dt_status *dt_dataset_inspect(const dt_inspection *q, dt_str *out) DT_MUST_USE;
 
 /* Appends a report about a table without a job, which was guessed with wants_table: its columns,
- * its first records as written, and the lines of a job that reads it. Lines, or one JSON object. */
+ * its first records as written, and the lines of a job that reads it. The report is lines of text,
+ * or one JSON object. */
 void dt_table_inspect(const dt_guess *g, const char *title, bool json, dt_str *out);
 
 /* Reports on a folder that has a folder of pictures for each class: classes, sizes, and files that
@@ -27,10 +28,12 @@ void dt_table_inspect(const dt_guess *g, const char *title, bool json, dt_str *o
 dt_status *dt_pictures_inspect(const char *folder, bool json, dt_str *out) DT_MUST_USE;
 
 typedef struct dt_pictures_facts {
-    int64_t pictures, classes, smallest; /* smallest: number of pictures in the smallest class */
-    int64_t height, width;               /* the most frequent size, in pixels */
-    int64_t broken;                      /* pictures that cannot be read */
-    bool grey;                           /* all pictures are grey */
+    /* number of pictures, of classes, and of pictures in the smallest class */
+    int64_t pictures, classes, smallest;
+    /* the most frequent height and width together, in pixels */
+    int64_t height, width;
+    int64_t broken; /* number of pictures that cannot be read */
+    bool grey;      /* all pictures are grey */
 } dt_pictures_facts;
 /* Gets the facts that dt_pictures_inspect reports, for generating a job. */
 dt_status *dt_pictures_describe(const char *folder, dt_pictures_facts *out) DT_MUST_USE;
@@ -38,13 +41,13 @@ dt_status *dt_pictures_describe(const char *folder, dt_pictures_facts *out) DT_M
 /* Facts of a folder that has a folder of texts (.txt) for each class. */
 typedef struct dt_texts_facts {
     int64_t texts;
-    dt_texts classes;     /* names, in byte order */
+    dt_texts classes;     /* names of the classes, in byte order */
     const int64_t *times; /* [classes.n] number of texts of each class */
-    int64_t longest;      /* bytes of the longest text */
+    int64_t longest;      /* number of bytes in the longest text */
     double words;         /* average number of words, separated by blanks, in a text */
-    int64_t broken;       /* texts that cannot be read */
+    int64_t broken;       /* number of texts that cannot be read */
 } dt_texts_facts;
-/* Strings are in the arena. */
+/* Gets the facts of such a folder. Strings are in the arena. */
 dt_status *dt_texts_describe(dt_arena *arena, const char *folder, dt_texts_facts *out) DT_MUST_USE;
 dt_status *dt_texts_inspect(const char *folder, bool json, dt_str *out) DT_MUST_USE;
 /* inspect_pictures.c: fails if all classes of a folder have names of parts, such as train. */
@@ -55,11 +58,12 @@ bool dt_texts_are_in(const char *folder);
 typedef struct dt_conversion {
     dt_dataset *data;
     dt_part part;
-    /* file name: its suffix determines the format; {element} is replaced by an element's name */
+    /* path of the file to write: its suffix determines the format, and {element} is replaced by the
+     * name of an element */
     const char *output;
     int64_t shards; /* number of files to write records to; 1: a single file named `output` */
 } dt_conversion;
-/* Writes the examples of a part. *files: receives the names of the written files, one per line. A
+/* Writes the examples of a part. Appends the names of the written files to *files, one per line. A
  * file gets its final name when it is complete. */
 dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files) DT_MUST_USE;
 
@@ -67,14 +71,15 @@ typedef struct dt_sharing {
     dt_dataset *data;
     dt_part part;
     const char *title;
-    const char *policy; /* sharding policy; NULL: the data set's own */
-    int64_t workers;    /* 1 to 65536 */
-    int64_t replicas;   /* per worker */
-    int64_t batch;      /* global batch size */
+    const char *policy; /* name of the sharding policy; NULL: the data set's own */
+    int64_t workers;    /* number of workers, 1 to 65536 */
+    int64_t replicas;   /* number of replicas that each worker has */
+    int64_t batch;      /* number of examples in a global batch */
     bool json;
 } dt_sharing;
-/* Distributes the examples to workers and reports which worker reads which: lines, or one JSON
- * object. INTERNAL if shards overlap that must not. */
+/* Distributes the examples to workers and reports which worker reads which examples, as lines or as
+ * one JSON object. Fails with INTERNAL if two workers read the same example under a policy that
+ * excludes this. */
 dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out) DT_MUST_USE;
 
 #endif

@@ -25,13 +25,14 @@ typedef struct size {
 
 typedef struct look {
     dt_arena *arena;
-    class *classes; /* [n] */
+    class *classes; /* [n] the classes, one per folder */
     int n, cap;
-    size *sizes; /* [n_sizes] sorted before printing, the most frequent first */
+    /* [n_sizes] the sizes that occur; sorted before printing, the most frequent first */
+    size *sizes;
     int n_sizes, cap_sizes;
     int64_t pictures, broken;
-    bool coloured; /* some picture is not grey */
-    dt_str faults; /* a line for each of the first few broken files */
+    bool coloured; /* at least one picture is not grey */
+    dt_str faults; /* a line for each broken file, for the first few of them */
 } look;
 
 /* ---- pictures ---- */
@@ -83,8 +84,8 @@ static void inspect_picture(look *l, const char *path) {
 
 /* ---- folders ---- */
 
-/* Whether all classes have names of parts: the folder is then too high up, such as pics in
- * pics/train/cat. */
+/* Whether all classes have names of parts. The given folder is then above those that hold classes:
+ * `pics` instead of `pics/train`. */
 static bool are_parts(const dt_texts *classes) {
     static const char *const parts[] = {"train",      "training", "val",     "valid",
                                         "validation", "test",     "testing", NULL};
@@ -109,7 +110,7 @@ static dt_status *check_classes(const look *l, const char *folder) {
 
 static dt_status *look_through(look *l, const char *folder) {
     dt_paths files = {0};
-    int64_t others = 0; /* training leaves other files out, too */
+    int64_t others = 0; /* number of files that are not pictures, which training leaves out, too */
     dt_status *s = dt_pictures_list(folder, &files, &others, NULL);
     DT_GROW(l->classes, l->cap, l->n + 1);
     class *c = &l->classes[l->n++];

@@ -22,7 +22,8 @@ static void put_number(dt_str *out, double x, const int64_t *whole) {
     else if (!isnan(x)) dt_str_printf(out, "%.6g", x);
 }
 
-/* The index of the most frequent word that is not marked yet, and marks it; -1: all are marked. */
+/* Returns the index of the most frequent word that is not marked yet, and marks it. Returns -1 if
+ * all are marked. */
 static int next_word(const dt_column_facts *c, bool *marked) {
     int best = -1;
     for (int i = 0; i < c->words.n; i++)
@@ -154,7 +155,8 @@ static void put_json_words(dt_json *j, const dt_column_facts *c) {
 }
 
 static void put_json_column(dt_json *j, const dt_column_facts *c) {
-    /* for number, category and text, the first values of dt_column_kind */
+    /* dtypes of the elements that number, category and text become, which are the first values of
+     * dt_column_kind */
     static const char *const dtypes[] = {"float32", "int32", "string"};
     dt_str type = {0};
     put_type(c, &type);

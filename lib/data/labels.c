@@ -20,8 +20,8 @@ typedef struct scan {
     const int64_t *ignored; /* a value that is allowed besides the classes; NULL: none */
 } scan;
 
-/* The file of an example, and its index there. The index counts from 0, as for arrays; messages
- * about records count from 1, as for lines. */
+/* The file of an example, and the example's index in it. The index counts from 0, as for arrays;
+ * messages count records from 1, as editors count lines. */
 typedef struct place {
     const char *file;
     int64_t number;
@@ -96,7 +96,8 @@ void dt_dataset_locate(const dt_dataset *data, dt_part part, int element, int64_
                       at.file ? at.file : "the data");
 }
 
-/* The index of the first of n values that is neither a class nor the ignored value; -1: none. */
+/* Returns the index of the first of n values that is neither a class nor the ignored value; -1 if
+ * there is none. */
 static int64_t find_outside(const scan *c, dt_dtype dtype, const char *values, int64_t n,
                             double *value) {
     for (int64_t from = 0, at; from < n; from += at + 1) {
@@ -107,7 +108,7 @@ static int64_t find_outside(const scan *c, dt_dtype dtype, const char *values, i
     return -1;
 }
 
-/* Checks all rows. memory: room for a stored row, a row after `plan`, and scratch. */
+/* Checks all rows. memory has room for a stored row, a row after `plan`, and scratch. */
 static dt_status *scan_rows(const scan *c, const void *whole, char *memory) {
     const dt_type *t = dt_map_plan_type(c->plan);
     int64_t n = dt_type_elements(t);
@@ -124,8 +125,8 @@ static dt_status *scan_rows(const scan *c, const void *whole, char *memory) {
     return NULL;
 }
 
-/* Whether labels are known to be in range without reading them: generated labels are, and there may
- * be too many to read. */
+/* Whether labels are known to be in range without reading them. Generated labels are, and there may
+ * be too many of them to read. */
 static bool is_known(const scan *c) {
     const int64_t classes =
         dt_map_plan_is_empty(c->plan) ? c->rows->stored[c->rows->index[c->e]].classes : 0;
@@ -206,7 +207,7 @@ dt_status *dt_rows_check_row(const dt_rows *r, int e, int64_t i, const void *row
 /* ---- ranges of targets ---- */
 
 enum { MOST_VALUES = 1 << 26, FEWEST_ROWS = 1000 };
-#define ROUNDING 1e-6 /* tolerance for targets that were computed with rounding errors */
+#define ROUNDING 1e-6 /* how far a target may lie outside of its range because of rounding errors */
 
 typedef struct range_scan {
     const dt_parts *d;
@@ -216,7 +217,7 @@ typedef struct range_scan {
 } range_scan;
 
 /* Sets *counts to whether the weight of a value is not 0. `value` is its index among the n values
- * of the example. Values of weight 0 may be anything. */
+ * of the example. A value whose weight is 0 is not checked. */
 static dt_status *weighs(const range_scan *c, int64_t row, int64_t value, int64_t n, bool *counts) {
     const dt_rows *r = &c->d->rows[c->part];
     const dt_map_plan *plan = r->plan[c->q->weight];
@@ -258,7 +259,8 @@ static bool see_range(const dt_view *target, int64_t row, void *user) {
     return !c->bad;
 }
 
-/* Whether generated class numbers are known to be in range; there may be too many to read. */
+/* Whether generated class numbers are known to be in range, so that they need not be read: there
+ * may be too many. */
 static bool is_drawn_within(const dt_rows *r, const dt_target_range *q) {
     const int64_t classes =
         dt_map_plan_is_empty(r->plan[q->element]) ? r->stored[r->index[q->element]].classes : 0;

@@ -16,7 +16,7 @@ static const dt_rows *training_rows(const dt_parts *d) {
     return train->single ? train->single : train;
 }
 
-/* Shows all rows of train to the step that learns. memory: room for a stored row, a row after
+/* Shows all rows of train to the step that learns. memory has room for a stored row, a row after
  * `plan`, and scratch. */
 static dt_status *take_rows(const dt_parts *d, int e, const dt_map_plan *plan, void *lesson,
                             char *memory) {
@@ -65,7 +65,7 @@ static dt_status *learn(dt_parts *d, int e, const dt_map_plan *plan) {
     return bad;
 }
 
-/* Checks that steps have learned of the groups of all windows. */
+/* Checks that steps have learned values for the groups of all windows. */
 static dt_status *check_groups(const dt_parts *d, const dt_rows *r, int e) {
     for (int64_t i = 0; r->single && i < r->count; i++)
         if (!dt_map_plan_knows(r->plan[e], dt_rows_group(r, i)))

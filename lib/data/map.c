@@ -15,22 +15,23 @@ extern const dt_map_step dt_map_cast;
 
 struct dt_map_plan {
     dt_type type;
-    int64_t window; /* rows of an example; 0: it is one row */
-    int64_t lags;   /* how many rows are put side by side after all steps; 0: one */
-    int64_t times;  /* how often the steps run for an example: once, or for each row */
-    /* bytes that the steps take at a time; the most bytes between steps, rounded up for
-     * alignment */
+    int64_t window; /* number of rows in an example; 0 if it is one row, not a window */
+    int64_t lags;   /* number of rows that are put side by side after all steps; 0: one */
+    int64_t times;  /* how many times the steps run for an example: once, or once for each row */
+    /* in_bytes: the bytes that the steps read each time they run; widest: the most bytes of a value
+     * between two steps, rounded up for alignment */
     int64_t in_bytes, widest;
     bool text;       /* the output is text */
-    int64_t numbers; /* see dt_map_plan_numbers */
-    dt_texts names;  /* see dt_map_plan_names */
+    int64_t numbers; /* the limit of the output values, see dt_map_plan_numbers */
+    dt_texts names;  /* the names of the classes, see dt_map_plan_names */
     int n, n_limits;
     dt_map_stage *stages;
     const dt_map_stage *pending;
     dt_map_limit *limits;
-    /* the plan as it is before the step that combines two examples; NULL: no step does */
+    /* the plan up to the step that combines two examples; NULL if there is no such step */
     const dt_map_plan *before;
-    const dt_location *combines; /* the location of that step */
+    /* the location of the step that combines examples; NULL if there is none */
+    const dt_location *combines;
 };
 
 static const dt_map_chain *find_chain(const dt_map *m, const char *name) {
@@ -57,7 +58,7 @@ static bool is_redundant(const dt_map_chain *c, int i) {
            dt_map_step_of(&c->step[next])->reads_float32;
 }
 
-/* The type of a window of rows; window 0: of one row. */
+/* Returns the type of a window of rows; if window is 0, that of one row. */
 static dt_type window_type(const dt_type *row, int64_t window) {
     dt_type t = window > 0 ? dt_map_batch_type(row) : *row;
     if (window > 0) t.dim[0] = window;
@@ -104,8 +105,8 @@ static dt_status *check_output(const dt_map_stage *s, int64_t window) {
     return NULL;
 }
 
-/* Adds a limit: the next step needs inputs in [0, classes). Keeps a copy of the plan as it is
- * before that step. */
+/* Adds a limit, because the next step needs inputs in [0, classes). Keeps a copy of the plan up to
+ * that step. */
 static void add_limit(dt_arena *arena, dt_map_plan *p, int64_t classes) {
     dt_map_plan *before = dt_arena_copy(arena, p, sizeof *p);
     before->type = window_type(&p->type, p->window);
@@ -138,7 +139,8 @@ static dt_status *check_order(const dt_map_stage *s, const dt_map_plan *p) {
     return NULL;
 }
 
-/* Adds step i of a list, the element's or that of the image whose mask it is, to the plan. */
+/* Adds step i of a list to the plan. The list is that of the element, or that of the image if the
+ * element is its mask. */
 static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const dt_map_chain *c, int i,
                             dt_map_plan *p) {
     const dt_named *named = &c->step[i];
@@ -276,7 +278,8 @@ int dt_map_plan_limits(const dt_map_plan *p, const dt_map_limit **limits) {
     return p->n_limits;
 }
 
-/* Two values between steps; of an example to combine with, two more and the last one. */
+/* There are two values between steps; combining needs two more of the other example, and its final
+ * value. */
 int64_t dt_map_plan_scratch(const dt_map_plan *p) {
     return p->n > 1 ? (p->before ? 5 : 2) * p->widest : 0;
 }
@@ -294,7 +297,7 @@ static dt_status *run_steps(const dt_map_plan *p, const dt_map_at *at, const voi
     return NULL;
 }
 
-/* Replaces at->other by row k of it after the steps before the combination. */
+/* Replaces at->other by its row k, after the steps that come before the combination. */
 static dt_status *run_other(const dt_map_plan *p, int64_t k, dt_map_at *at, char *scratch) {
     const dt_map_at there = {.seed = at->seed,
                              .pass = at->other_pass,
@@ -340,7 +343,8 @@ dt_type dt_map_batch_type(const dt_type *t) {
     return batch;
 }
 
-/* Adds the numbers as a variable that is never assigned; the trace keeps it. */
+/* Adds the numbers to the graph as a variable that is never assigned. The trace owns the
+ * variable. */
 dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type,
                         const void *v) {
     dt_arena *arena = dt_trace_arena(x.trace);
@@ -398,7 +402,9 @@ void dt_map_undo_group(const dt_map *m, const dt_learned *learned, const char *e
     if (c->n == 0 || !dt_map_treats_groups(&c->step[0])) return;
     for (int i = 1; i < c->n; i++)
         if (!dt_map_step_of(&c->step[i])->undo)
-            return; /* the graph undid no step of this element */
+            /* This element's conversion was not part of the graph, so there is nothing to
+             * complete. */
+            return;
     char purpose[256];
     const dt_map_step *step = dt_map_step_of(&c->step[0]);
     snprintf(purpose, sizeof purpose, "map/%s/%s/0", step->kind.name, element);
@@ -406,7 +412,7 @@ void dt_map_undo_group(const dt_map *m, const dt_learned *learned, const char *e
     if (lesson) step->undo_group(lesson, group, x, n);
 }
 
-/* Why a stage cannot be part of a graph; NULL: it can. */
+/* Returns the reason why a stage cannot be part of a graph; NULL if it can. */
 static const char *why_not(const dt_map_plan *p, const dt_map_stage *s) {
     if (!s->step->emit) return "";
     if (s->step->by_group && s->step->by_group(s->args)) return ": it needs the group of a window";

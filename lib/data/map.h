@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `map` gives elements lists of steps that transform one example each. A step is a row of
- * map/steps.h. In a job file it is a bare name or a mapping with one key, whose value may be the
- * step's first arguments themselves.
+ * The mapping `map` of a job has a list of steps for each element. A step transforms the element's
+ * value in one example. A step is a row of map/steps.h. In a job file it is a bare name or a
+ * mapping with one key, whose value may be the step's first arguments themselves.
  *
  *     map:
  *       image: [zero_padding: 4, random_crop: [32, 32], random_flip: horizontal,
@@ -16,9 +16,9 @@
 
 #include "data/data.h"
 
-/* dt_map_kinds: all steps. dt_map_brief: the arguments of a step that can be given as a bare value
- * or a list, at most two, NULL after the last. *list: whether a list is the value of the first
- * argument. */
+/* dt_map_kinds returns the rows of all steps. dt_map_brief returns the names of the arguments of a
+ * step that can be given as a bare value or a list: at most two, with NULL after the last. *list
+ * receives whether a list is the value of the first argument. */
 const dt_kind *const *dt_map_kinds(int *n);
 const char *const *dt_map_brief(const dt_kind *step, bool *list);
 bool dt_texts_have(const dt_texts *names, const char *name);
@@ -32,15 +32,18 @@ bool dt_map_learns(const dt_map *m);
 typedef struct dt_map_plan dt_map_plan;
 typedef struct dt_map_request {
     const dt_map *map;
-    const dt_element_spec *stored; /* the element as stored; its `file` is used in messages */
-    const char *directory;         /* relative paths start here; NULL: the working directory */
-    const dt_learned *learned;     /* what steps have learned so far; NULL: nothing */
-    bool none; /* skip all steps: examples stay as they are stored, and texts stay texts */
+    const dt_element_spec *stored; /* the element as stored; messages name its `file` */
+    /* the folder at which relative paths start; NULL: the working directory */
+    const char *directory;
+    const dt_learned *learned; /* what steps have learned so far; NULL: nothing */
+    bool none; /* no steps are run: examples stay as they are stored, and texts stay texts */
 } dt_map_request;
-/* Plans the steps of an element for stored examples. Text must become numbers. */
+/* Plans the steps of an element for stored examples. Fails if the result is text: all elements must
+ * become numbers. */
 dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q,
                             const dt_map_plan **out) DT_MUST_USE;
-/* The first step that still has to learn; the plan ends before it. NULL: the plan is complete. */
+/* Returns the first step that still has to learn, before which the plan ends; NULL if the plan is
+ * complete. */
 const struct dt_map_stage *dt_map_plan_pending(const dt_map_plan *p);
 /* Whether the plan has no steps, so that examples stay as they are stored. */
 bool dt_map_plan_is_empty(const dt_map_plan *p);
@@ -51,38 +54,39 @@ bool dt_map_plan_is_plain(const dt_map_plan *p);
 const dt_location *dt_map_plan_combines(const dt_map_plan *p);
 /* The type of an example after all steps. */
 const dt_type *dt_map_plan_type(const dt_map_plan *p);
-/* The limit of the output values, which lie in [0, limit); 0: unknown. */
+/* Returns the limit of the output values, which lie in [0, limit); 0 if it is unknown. */
 int64_t dt_map_plan_numbers(const dt_map_plan *p);
-/* Names of the classes that the outputs number, or of the entries along the last dimension; n 0:
- * unknown. */
+/* Returns the names of the classes that the outputs number, or of the entries along the last
+ * dimension; n is 0 if they are unknown. */
 const dt_texts *dt_map_plan_names(const dt_map_plan *p);
-/* The i-th path of a file that a step names, as the job writes it; NULL after the last. */
+/* Returns the i-th path of a file that a step names, as the job writes it; NULL after the last
+ * one. */
 const char *dt_map_plan_file(const dt_map_plan *p, int i);
-/* Bytes of scratch that dt_map_run needs. */
+/* Returns the number of bytes of scratch that dt_map_run needs. */
 int64_t dt_map_plan_scratch(const dt_map_plan *p);
 /* Identifies an example and the pass over the data; random steps derive their random numbers from
  * it. */
 typedef struct dt_map_at {
     uint64_t seed;
     int64_t pass, example;
-    uint64_t group; /* group of the window, see dt_rows_group */
-    bool training;  /* false: steps are not random */
+    uint64_t group; /* the group of the window that the example is, see dt_rows_group */
+    bool training;  /* the example is used for training; otherwise steps do nothing random */
     /* the example, as stored, that a step such as mixup combines this one with; NULL: none */
     const void *other;
     int64_t other_pass, other_example;
     uint64_t other_group;
 } dt_map_at;
-/* Runs one example through all steps; copies it if there are none. */
+/* Runs one example through all steps. If there are none, copies it. */
 dt_status *dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,
                       void *scratch) DT_MUST_USE;
 
-/* The type of a window of lagged rows in a batch: (rows, ...) becomes (rows / lags, lags * ...),
- * since the `lags` values that belong to a row are side by side. */
+/* Returns the type of a window of lagged rows in a batch: (rows, ...) becomes (rows / lags, lags *
+ * ...), since the `lags` values that belong to a row are side by side. */
 dt_type dt_map_lagged_type(const dt_type *t, int64_t lags);
-/* The type (B, ...) of a batch of examples of a type. */
+/* Returns the type (B, ...) of a batch of examples of a type. */
 dt_type dt_map_batch_type(const dt_type *t);
-/* Adds all steps to a graph, as they run outside of training, for a batch (B, ...). NO_ONNX if a
- * step cannot be expressed in a graph. */
+/* Adds all steps to a graph, as they run outside of training, for a batch (B, ...). Fails with
+ * NO_ONNX if a step cannot be expressed in a graph. */
 dt_status *dt_map_emit(const dt_map_plan *p, dt_value x, dt_value *out) DT_MUST_USE;
 
 /* Converts outputs of a model, (B, ...), back to the units of the stored target: undoes the
@@ -90,7 +94,8 @@ dt_status *dt_map_emit(const dt_map_plan *p, dt_value x, dt_value *out) DT_MUST_
  * dt_map_request. */
 dt_value dt_map_undo(const dt_map *m, const dt_learned *learned, const char *element, dt_value x);
 
-/* The location of a step that treats groups of windows differently; NULL: none does. */
+/* Returns the location of a step that treats groups of windows differently; NULL if there is
+ * none. */
 const dt_location *dt_map_by_group(const dt_map *m);
 /* Whether all steps have learned values for a group of windows; true if no step treats groups
  * differently. */
@@ -100,10 +105,11 @@ bool dt_map_plan_knows(const dt_map_plan *p, uint64_t group);
 void dt_map_undo_group(const dt_map *m, const dt_learned *learned, const char *element,
                        uint64_t group, float *x, int64_t n);
 
-/* A limit that a step such as one_hot sets for its input, which numbers classes. All examples have
- * to be checked against it. */
+/* A limit that a step such as one_hot sets for its inputs, which are class numbers. All examples
+ * have to be checked against it. */
 typedef struct dt_map_limit {
-    const dt_map_plan *before; /* the steps before that one; their outputs are checked */
+    /* the plan of the steps before the one that sets the limit; its outputs are checked */
+    const dt_map_plan *before;
     int64_t classes;
 } dt_map_limit;
 /* Gets the limits of a plan; returns their number. */

@@ -25,7 +25,8 @@ const dt_kind *const *dt_map_kinds(int *n) {
 }
 
 const char *const *dt_map_brief(const dt_kind *step, bool *list) {
-    const dt_map_step *row = (const dt_map_step *)step; /* the struct begins with its dt_kind */
+    /* every dt_map_step begins with its dt_kind */
+    const dt_map_step *row = (const dt_map_step *)step;
     *list = row->takes_list;
     return row->brief;
 }
@@ -35,13 +36,13 @@ const char *const *dt_map_brief(const dt_kind *step, bool *list) {
 static const dt_map_step *step_named(const char *name) {
     int n;
     const dt_kind *const *kinds = dt_map_kinds(&n);
-    for (int i = 0; i < n; i++) /* a step begins with its dt_kind */
+    for (int i = 0; i < n; i++) /* every dt_map_step begins with its dt_kind */
         if (strcmp(kinds[i]->name, name) == 0) return (const dt_map_step *)kinds[i];
     return NULL;
 }
 
-/* The number of arguments that a value gives without naming them; 0: it names them, or does not
- * fit. */
+/* Returns the number of arguments that a value gives without naming them; 0 if it names them, or
+ * does not fit. */
 static int count_brief(const dt_map_step *row, const dt_tree *value) {
     int n = value->kind == DT_TREE_SCALAR || (value->kind == DT_TREE_LIST && row->takes_list) ? 1
             : value->kind == DT_TREE_LIST ? value->n
@@ -104,8 +105,8 @@ static bool same_arguments(const dt_named *a, const dt_named *b) {
     return a->tree && b->tree ? dt_tree_same(a->tree, b->tree) : a->tree == b->tree;
 }
 
-/* An element has at most one step that combines examples. It is the same for all elements, which
- * would otherwise be combined by different numbers. */
+/* An element may have at most one step that combines examples, and all such steps of a job must be
+ * the same: others would draw different numbers. */
 static dt_status *check_combining(const dt_map *m) {
     const dt_named *first = NULL;
     const dt_map_chain *of = NULL;

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "data/parts.h"
 
-#define LARGEST_FILE ((size_t)1 << 30) /* their readers have smaller limits */
+#define LARGEST_FILE ((size_t)1 << 30) /* The readers of these files have smaller limits. */
 
 static bool is_known(const dt_parts *d, const char *name) {
     for (int i = 0; i < d->n_named; i++)
@@ -17,8 +17,8 @@ static bool is_known(const dt_parts *d, const char *name) {
     return false;
 }
 
-/* The text of a path with ${VARIABLE} as the job has it; NULL: no text of the tree is that path, or
- * it has no variable. */
+/* Returns the text of a path as the job writes it, with ${VARIABLE}; NULL if no text of the tree is
+ * that path, or it has no variable. */
 static const char *recorded(const dt_tree *t, const char *path) {
     const char *found = NULL;
     if (t && t->recorded && strcmp(t->text, path) == 0) return t->recorded;
@@ -28,7 +28,7 @@ static const char *recorded(const dt_tree *t, const char *path) {
 }
 
 static const char characters[] =
-    "characters of dataset.train"; /* used in messages like the name of a file */
+    "characters of dataset.train"; /* used in messages in place of a file's name */
 
 static void cache_file(dt_parts *d, const char *name, const char *bytes, size_t n) {
     const dt_digest digest = dt_sha256_of(bytes, n);
@@ -75,8 +75,8 @@ const char *dt_dataset_named_files(const dt_dataset *data, dt_arena *arena) {
     return dt_arena_take(arena, &out);
 }
 
-/* Whether an object has a member with this name and another value. Both are written by the function
- * above, so that texts are compared. */
+/* Whether an object has a member with this name and another value. Both values were written by this
+ * file, so texts are compared. */
 static bool differs(const char *object, const dt_pair *file) {
     dt_str same = {0}, name = {0};
     dt_json_string(&(dt_json){.out = &name}, NULL, file->key);

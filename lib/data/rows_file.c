@@ -14,15 +14,16 @@
 
 /* Columns and faults kept for the rows handed out since dt_rows_forget, row after row. */
 typedef struct dt_keeper {
-    dt_str text; /* values, each followed by a NUL */
+    dt_str text; /* the kept values, each followed by a NUL */
     struct place {
         size_t at;
         bool json;
-    } * value; /* [n] where each value begins in `text`, and whether it is JSON */
+    } * value; /* [n] where each kept value begins in `text`, and whether it is JSON */
     int n, cap;
-    char **fault; /* [faults] the fault of each row, NULL: none; only if faults are answered */
+    char **fault; /* [faults] the fault of each row, or NULL; only used if faults are answered */
     int faults, fault_cap;
-    int64_t first, next; /* first kept row, and the row after the last one */
+    /* number of the first row that is kept, and of the row after the last one */
+    int64_t first, next;
 } dt_keeper;
 
 /* ---- opening ---- */
@@ -39,7 +40,7 @@ static dt_status *open_file(dt_row_source *s, const char *path, unsigned char fi
     return *n > 0 ? NULL : dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples: it is empty", s->path);
 }
 
-/* The element as a checkpoint or the open data set stores it; NULL: unknown. */
+/* Returns the element as a checkpoint or the open data set stores it; NULL if it is unknown. */
 static const dt_element_spec *find_saved(const dt_dataset_spec *job, const char *name) {
     for (int i = 0; i < job->n_stored; i++)
         if (strcmp(job->stored[i].name, name) == 0) return &job->stored[i];
@@ -55,8 +56,8 @@ static dt_status *declare(const dt_row_source *s, const dt_dataset_spec *job, co
     return dt_fail(DT_E_ELEMENTS, NULL, "%s: the job's data has no element '%.80s'", s->path, name);
 }
 
-/* If the stored type is unknown, uses the shape of the Input, with float32 if `map` has steps for
- * it. */
+/* If the stored type is unknown, uses the shape of the model's Input, with float32 if `map` has
+ * steps for the element. */
 static dt_status *guess(const dt_row_source *s, const dt_dataset_spec *job,
                         const dt_element_spec *input, dt_element_spec *e) {
     const dt_tree *steps = dt_tree_get(dt_tree_get(s->keys, "map"), input->name);
@@ -66,7 +67,9 @@ static dt_status *guess(const dt_row_source *s, const dt_dataset_spec *job,
         return dt_fail(DT_E_ELEMENTS, NULL,
                        "%s: neither the checkpoint nor the training data says what '%.80s' is",
                        s->path, input->name);
-    const int before = 1 + (job->window.length > 0 && t->rank > 1); /* batch, window */
+    /* dimensions before those of a row: the batch and, if there are windows, the rows of a
+     * window */
+    const int before = 1 + (job->window.length > 0 && t->rank > 1);
     e->type = dt_type_of(mapped ? DT_FLOAT32 : t->dtype, t->rank - before, t->dim + before);
     return NULL;
 }
@@ -81,7 +84,7 @@ static dt_status *describe(const dt_row_source *s, const dt_dataset_spec *job,
         if (saved && saved->vocabulary.n > 0 && e->vocabulary.n > 0)
             e->vocabulary = saved->vocabulary;
         if (saved && saved->columns.n > 0 && e->choice != DT_CHOICE_NAMES) {
-            e->columns = saved->columns; /* these, too, as the weights were trained with */
+            e->columns = saved->columns; /* the columns that the weights were trained with */
             e->type = saved->type;
             e->settled = true;
             if (e->rounded) e->rounded = dt_arena_array(s->arena, const char *, e->columns.n);
@@ -122,9 +125,9 @@ static dt_status *find_rows(dt_row_source *x, const dt_rows_request *q, const dt
     int64_t n;
     DT_TRY(open_file(x, q->path, first, &n));
     const dt_format *kind = dt_format_sniff(first, n);
-    /* a comment at the front does not show what follows it */
+    /* a comment at the front does not show which format follows it */
     if (*first == '#' && q->job->format == &dt_format_libsvm) kind = q->job->format;
-    /* nor do the first bytes of a text */
+    /* the first bytes of a text do not show its format either */
     if (q->job->format == &dt_format_text_folder && dt_text_folder_takes(q->path))
         kind = q->job->format;
     *out = kind;
@@ -171,7 +174,7 @@ dt_status *dt_rows_are_text(const char *path, bool *is_text) {
 
 /* ---- data sets of rows ---- */
 
-/* Checks that rows to be read more than once are in one file that has all elements. */
+/* If rows are to be read more than once, checks that they are in one file that has all elements. */
 static dt_status *check_again(const dt_rows_request *q, const dt_format *kind) {
     if (q->once) return NULL;
     if (kind->content == DT_CONTENT_ARRAY && q->n > 1)
@@ -203,8 +206,7 @@ static dt_status *check_shapes(const dt_parts *d, const dt_rows_request *q) {
     return NULL;
 }
 
-/* Fails if the request needs columns, or faults for single rows, which only formats with columns
- * have. */
+/* Fails if the request needs columns, or faults for single rows, and the format has no columns. */
 static dt_status *check_asks_little(const dt_row_source *s, const dt_format *kind) {
     if (s->keep.n > 0)
         return dt_fail(DT_E_ELEMENTS, NULL,
@@ -285,7 +287,7 @@ const dt_texts *dt_rows_keep(const dt_dataset *data) {
     return d->keeper ? &source_of(d)->keep : &none;
 }
 
-/* Keeps the columns of the current row. bad: the row has a fault, so columns may be missing; they
+/* Keeps the columns of the current row. bad: the row has a fault, so columns may be missing, which
  * are kept as null. */
 static dt_status *keep_columns(dt_keeper *k, const dt_row_source *s, bool bad) {
     dt_status *fault = NULL;

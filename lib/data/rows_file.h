@@ -17,24 +17,25 @@
 #include "data/data.h"
 
 typedef struct dt_rows_request {
-    const char *path;             /* "-": standard input */
-    const dt_dataset_spec *job;   /* its `map` and `element` apply to the rows */
-    const dt_element_spec *input; /* [n] the model's inputs, (B, ...) */
+    const char *path;             /* path of the file or folder; "-": standard input */
+    const dt_dataset_spec *job;   /* the job whose `map` and `element` apply to the rows */
+    const dt_element_spec *input; /* [n] the model's inputs, of type (B, ...) */
     int n;
-    /* Rows are read once, from front to back; there may be any number of them, and none is kept.
-     * false: path is a file that can be read again, and an input of rank 0 has only its name
+    /* Rows are read once, from front to back; there may be any number of them, and none is kept. If
+     * not set, path is a file that can be read again, and an input of rank 0 has only its name
      * set. */
     bool once;
-    bool
-        /* With once: a row with a fault is handed out as zeros, with its fault beside it. */
-        answers;
-    dt_texts keep; /* with once: columns to copy beside the rows; n 0: none */
+    /* Only if `once` is set: a row with a fault is handed out as zeros, and dt_rows_fault
+     * returns its fault. */
+    bool answers;
+    /* names of the columns to keep for the caller, only if `once` is set; n 0: none */
+    dt_texts keep;
 } dt_rows_request;
 
 /* Opens the rows as a data set whose elements are the inputs, in order. The caller releases *out
  * with dt_dataset_unref; the job and q->job->learned must outlive it. Fails with NO_INPUT (66) if
- * the file is missing, with exit status 65 if its format is unknown or it is malformed, and with
- * ELEMENTS if the rows do not have the shapes that the model expects. */
+ * the file is missing, with exit status 65 if its format is unknown or the file is malformed, and
+ * with ELEMENTS if the rows do not have the shapes that the model expects. */
 dt_status *dt_rows_open(dt_dataset **out, const dt_rows_request *q) DT_MUST_USE;
 /* Whether a file holds plain text, for jobs that train on text, rather than rows of tokens. A
  * pattern of file names always counts as text. */
@@ -42,15 +43,17 @@ dt_status *dt_rows_are_text(const char *path, bool *is_text) DT_MUST_USE;
 
 /* ---- columns that are kept beside the rows ---- */
 
-/* The names of the columns that are kept; n 0: none, as for all other data sets. */
+/* Returns the names of the columns that are kept; n is 0 if there are none, as for all data sets
+ * that dt_rows_open did not make. */
 const dt_texts *dt_rows_keep(const dt_dataset *d);
-/* The value of column i of a row, lent until dt_rows_forget. The row must have been handed out
- * after the last dt_rows_forget. */
+/* Returns the value of column i of a row, lent until dt_rows_forget. The row must have been handed
+ * out after the last call of dt_rows_forget. */
 dt_copied_value dt_rows_kept(const dt_dataset *d, int64_t row, int i);
-/* The fault of a row, lent like the values; NULL: the row has none. */
+/* Returns the fault of a row, lent until dt_rows_forget; NULL if the row has none. */
 const char *dt_rows_fault(const dt_dataset *d, int64_t row);
-bool dt_rows_give_faults(const dt_dataset *d); /* whether rows with faults are handed out */
-/* Forgets what is kept for all rows so far. */
+/* Whether rows with faults are handed out instead of ending the iteration. */
+bool dt_rows_give_faults(const dt_dataset *d);
+/* Discards the columns and faults that are kept for all rows so far. */
 void dt_rows_forget(dt_dataset *d);
 
 #endif

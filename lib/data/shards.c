@@ -18,9 +18,9 @@ typedef struct shared {
     const dt_sharing *q;
     const char *format, *policy;
     dt_dealing dealing;
-    int64_t files;  /* number of files; 0: unknown */
-    int64_t count;  /* examples of one pass, without `repeat` */
-    uint8_t *times; /* [count] how often each example was read; 255: at least that often */
+    int64_t files;  /* number of files of the part; 0 if unknown */
+    int64_t count;  /* number of examples in one pass, without `repeat` */
+    uint8_t *times; /* [count] how often each example was read; 255 stands for that or more */
     int64_t *read;  /* [workers] number of examples that each worker read */
     int64_t *shown; /* [workers * SHOWN] the first examples of each worker */
 } shared;
@@ -67,7 +67,8 @@ static dt_status *run_all(shared *x) {
     return s;
 }
 
-/* The number of examples that were read more than once (twice), or not at all. */
+/* If twice is set, returns the number of examples that were read more than once, else of those that
+ * were never read. */
 static int64_t count_times(const shared *x, bool twice) {
     int64_t n = 0;
     for (int64_t i = 0; i < x->count; i++) n += twice ? x->times[i] > 1 : x->times[i] == 0;
@@ -76,9 +77,9 @@ static int64_t count_times(const shared *x, bool twice) {
 
 /* ---- the report ---- */
 
-/* indexed by dt_dealing */
+/* [dt_dealing] what is dealt to the workers */
 static const char *const ways[] = {"element", "element", "file", "nothing"};
-/* as `fit` prints it */
+/* [dt_dealing] the words with which `fit` prints it */
 static const char *const sayings[] = {"sharded by element", "sharded by element", "sharded by file",
                                       "not sharded"};
 
@@ -146,7 +147,7 @@ static dt_status *find_policy(const dt_sharing *q, const char **out) {
 }
 
 /* Checks the result: all policies but OFF and HINT give each example to exactly one worker. With
- * drop_remainder, no worker reads the remainder. */
+ * drop_remainder, no worker reads the examples after the last whole batch. */
 static dt_status *judge(const shared *x) {
     const bool drops = dt_dataset_spec_of(x->q->data)->last_batch == DT_LAST_DROP;
     if (x->dealing == DT_DEAL_ALL || x->q->workers == 1) return NULL;

@@ -14,8 +14,8 @@ enum { MOST_PREFETCH = 1024, MOST_PARALLEL = 64 };
 static const char *const last_batches[] = {"partial", "drop_remainder", "pad", NULL};
 static const char *const policies[] = {"auto", "file", "data", "off", "hint", NULL};
 
-/* The common keys as read. `spec` has the final settings; the other members are used to compute
- * them. */
+/* The common keys as they are read. `spec` has the final settings; the other members are used to
+ * compute them. */
 struct dataset {
     dt_dataset_spec spec;
     const dt_tree *format, *map, *cache;
@@ -181,7 +181,7 @@ static dt_status *read_format(dt_arena *arena, const dt_tree *t, const dt_format
     dt_named named;
     const dt_tree *name = dt_given(dt_tree_get(t, "format"));
     if (*out) return check_held(t);
-    if (!name) /* dt_fields_read reports that the key is missing */
+    if (!name) /* dt_fields_read reports that the key `format` is missing */
         return NULL;
     for (int i = 0; i < n; i++) kinds[i] = &dt_format_at(i)->kind;
     DT_TRY(dt_named_read(arena, kinds, n, "data format", name, &named));
@@ -210,7 +210,7 @@ static dt_status *read_keys(dt_arena *arena, const dt_tree *t, struct dataset *d
     const size_t align = _Alignof(max_align_t), base = (sizeof *d + align - 1) / align * align;
     const dt_format *format = d->spec.format;
     size_t size = base;
-    /* in that case the caller sets format_args */
+    /* If examples are in memory, the caller sets format_args. */
     const bool held = format && !dt_format_is_named(format);
     int n = 0, most = count_fields(common) + 1;
     for (int i = 0; i < dt_formats(); i++) most += count_fields(dt_format_at(i)->keys.fields);
@@ -350,7 +350,8 @@ static dt_status *no_element(const char *key, const char *name, const dt_locatio
     return near ? dt_suggest(s, "did you mean '%.80s'?", near) : s;
 }
 
-/* Windows overlap, so examples drawn at random for validation would be known from training. */
+/* Refuses to split windows at random. Windows overlap, so an example for validation would consist
+ * of rows that training has seen. */
 static dt_status *check_window_split(const dt_tree *t, const dt_dataset_spec *spec) {
     const dt_tree *split = dt_given(dt_tree_get(t, "validation_split"));
     if (spec->split.folds > 0)
@@ -363,7 +364,7 @@ static dt_status *check_window_split(const dt_tree *t, const dt_dataset_spec *sp
                       "write a number, or shuffle: false");
 }
 
-/* Lags of an element in `future` must not reach the rows that are predicted. */
+/* Refuses lags of an element in `future` that reach the rows that are predicted. */
 static dt_status *check_lags(const dt_dataset_spec *spec, const dt_entry *e,
                              const dt_texts *names) {
     const bool future = dt_texts_have(&spec->window.future, e->key);
@@ -405,7 +406,7 @@ static dt_status *check_window(const dt_tree *t, const dt_dataset_spec *spec,
     for (int i = 0; i < spec->window.future.n; i++) {
         const char *name = spec->window.future.v[i];
         const dt_location *at = future->kind == DT_TREE_LIST ? &future->item[i]->at : &future->at;
-        if (name && !dt_texts_have(names, name)) /* NULL: an error was reported */
+        if (name && !dt_texts_have(names, name)) /* the name is NULL if an error was reported */
             dt_status_append(&s, no_element("future", name, at, names));
     }
     const dt_tree *lags = spec->window.lags;

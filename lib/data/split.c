@@ -30,21 +30,22 @@ typedef struct member {
 /* The members [first, first + n) have the same class; `aside` of them are for validation. */
 typedef struct group {
     int64_t first, n, aside;
-    double rest; /* the fraction lost by rounding `aside` down; -1: no member can be added */
+    /* the fraction lost by rounding `aside` down; -1 if no further member can be set aside */
+    double rest;
 } group;
 
 typedef struct division {
     const dt_parts *d;
     const dt_validation_split *q;
     int64_t n;
-    member *member; /* [n] sorted by class, then by row */
+    member *member; /* [n] the examples, sorted by class, then by row */
     group *group;   /* [groups] sorted by their first rows */
     int64_t groups;
     bool *aside; /* [n] whether each row is set aside for validation */
 } division;
 
-/* floor(n * (1 - f)), corrected for the rounding of the product, so that 10,000 * (1 - 0.2) is
- * 8,000. */
+/* Returns floor(n * (1 - f)), corrected for the rounding of the product, so that 10,000 * (1 - 0.2)
+ * is 8,000. */
 static int64_t training_count(int64_t n, double f) {
     double x = (double)n * (1 - f), near = round(x);
     return (int64_t)(fabs(x - near) < 1e-9 * (double)n ? near : floor(x));
@@ -107,7 +108,7 @@ static int64_t count_groups(const division *v) {
 }
 
 /* Refuses to group by an element with too many different values. A regression target has about as
- * many values as examples, so each group would be a single example. */
+ * many values as there are examples, so each group would be a single example. */
 static dt_status *check_groups(const division *v) {
     if (v->groups == 1 || v->groups <= v->n / 2) return NULL;
     return dt_suggest(dt_fail(DT_E_DATASET_KEYS, &v->q->stratify_at,
@@ -173,28 +174,29 @@ static dt_status *apportion(division *v) {
 
 /* ---- dividing the examples ---- */
 
-/* The row at position i in a group's order. */
+/* Returns the row at position i in a group's order. */
 static uint32_t row_of(const division *v, const group *g, const dt_permutation *p, int64_t i) {
     const int64_t at = v->q->shuffle ? (int64_t)dt_permutation_at(p, (uint64_t)i) : i;
     return v->member[g->first + at].row;
 }
 
-/* The fold of member i of a group of n. Without shuffling and grouping, folds are consecutive runs
- * of the file, the first ones longer by one example, as in scikit-learn's KFold. */
+/* Returns the fold of member i of a group of n. Without shuffling and grouping, folds are
+ * consecutive ranges of the file, and the first ones are longer by one example, as in
+ * scikit-learn's KFold. */
 static int64_t fold_of(const dt_validation_split *q, int64_t dealt, int64_t i, int64_t n) {
     const int64_t each = n / q->folds, longer = n % q->folds, in_longer = longer * (each + 1);
     if (q->shuffle || q->stratify) return (dealt + i) % q->folds;
     return i < in_longer ? i / (each + 1) : longer + (i - in_longer) / each;
 }
 
-/* Sets aside members of one group. dealt: number of members in the groups before it; dealing goes
- * on from there, so that the folds have equal sizes. */
+/* Sets aside members of one group. `dealt` is the number of members in the groups before it;
+ * members are assigned to folds from there on, so that the folds have equal sizes. */
 static void set_aside(division *v, int64_t number, int64_t dealt) {
     const group *g = &v->group[number];
     const dt_validation_split *q = v->q;
     const dt_permutation p =
         dt_permutation_make(q->seed, "validation_split", (uint64_t)number, (uint64_t)g->n);
-    /* fold 0: each fold in turn; outside of training, the first one */
+    /* If fold is 0, training uses each fold in turn; elsewhere the first one is used. */
     const int64_t fold = dt_max(q->fold, 1) - 1;
     for (int64_t i = 0; i < g->n; i++)
         v->aside[row_of(v, g, &p, i)] =

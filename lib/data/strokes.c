@@ -17,10 +17,10 @@
 
 enum {
     MOST_STROKES = 4,
-    MOST_POINTS = 14, /* per stroke */
-    STEPS = 6,        /* straight pieces between two points of a stroke */
+    MOST_POINTS = 14, /* largest number of points of a stroke */
+    STEPS = 6,        /* number of straight pieces between two points of a stroke */
     MOST_DOTS = MOST_STROKES * ((MOST_POINTS - 1) * STEPS + 1),
-    GRID = 4, /* nodes of the elastic field along a side */
+    GRID = 4, /* number of nodes of the elastic field along a side */
     CANVAS = DT_DIGIT_SIDE,
 };
 
@@ -29,7 +29,7 @@ typedef struct point {
 } point;
 
 /* A stroke in the unit square, with y downwards. A corner is drawn as the end of one stroke and the
- * beginning of the next. n = 0 ends the list. */
+ * beginning of the next. A stroke with n = 0 ends a list of strokes. */
 typedef struct stroke {
     int n;
     point p[MOST_POINTS];
@@ -211,14 +211,15 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
  * for five epochs gets 97 to 97.7 % of the test digits right. */
 static const double jitter = 0.032, rotation = 0.12, shear = 0.22, stretch = 0.12, elastic = 0.048,
                     shift = 0.7;
-static const double narrow = 0.75, wide = 1.75; /* the pen's radius in pixels */
+static const double narrow = 0.75, wide = 1.75; /* limits of the pen's radius, in pixels */
 static const double grain = 0.10, speckle = 0.015;
 
 /* The path of the pen: straight pieces between dots, which are about a pixel apart. */
 typedef struct path {
     int n;
     point dot[MOST_DOTS];
-    bool lifted[MOST_DOTS]; /* the pen is lifted before this dot, so no piece leads to it */
+    /* whether the pen is lifted before each dot, so that no piece leads to it */
+    bool lifted[MOST_DOTS];
 } path;
 
 static double between(dt_random *r, double low, double high) {
@@ -235,7 +236,8 @@ static const shape *choose_shape(int digit, dt_random *r) {
     return of_digit[dt_random_below(r, n)];
 }
 
-/* The Catmull-Rom curve through b and c, whose neighbours are a and d, at t in [0, 1]. */
+/* Returns the point at t in [0, 1] of the Catmull-Rom curve from b to c, whose neighbours are a and
+ * d. */
 static double curve(double a, double b, double c, double d, double t) {
     return b + 0.5 * t * (c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a)));
 }
@@ -283,7 +285,8 @@ static void apply_affine(dt_random *r, path *p) {
     }
 }
 
-/* The elastic field at u, v in [0, 1], interpolated smoothly between the nodes of a grid. */
+/* Returns the displacement by the elastic field at u, v in [0, 1], interpolated smoothly between
+ * the nodes of a grid. */
 static double field(double node[GRID][GRID], double u, double v) {
     int i = (int)(u * (GRID - 1)), k = (int)(v * (GRID - 1));
     i = i < 0 ? 0 : i > GRID - 2 ? GRID - 2 : i;
@@ -328,7 +331,7 @@ static double piece_length(const path *p, int i) {
     return p->lifted[i] ? 0 : sqrt(x * x + y * y);
 }
 
-/* The centre of mass of the ink: of the pieces, weighted by their length. */
+/* Returns the centre of mass of the ink, which is that of the pieces weighted by their length. */
 static point centre_of_mass(const path *p) {
     point sum = {0, 0};
     double all = 1e-9;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generates a picture of one handwritten-looking digit. */
+/* Generates a picture that looks like a handwritten digit. */
 #ifndef DT_DATA_STROKES_H
 #define DT_DATA_STROKES_H
 
@@ -10,8 +10,8 @@
 
 enum { DT_DIGIT_SIDE = 28, DT_DIGIT_PIXELS = DT_DIGIT_SIDE * DT_DIGIT_SIDE };
 
-/* Draws `digit` (0 to 9) with random numbers from r: white on black, (28, 28). Uses no function
- * whose bits differ between processors, so the same random numbers give the same picture
+/* Draws `digit` (0 to 9) in white on black, (28, 28), with random numbers from r. Uses no function
+ * whose results differ between processors, so the same random numbers give the same picture
  * everywhere. */
 void dt_draw_digit(int digit, dt_random *r, uint8_t out[DT_DIGIT_PIXELS]);
 

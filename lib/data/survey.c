@@ -7,14 +7,14 @@
 #include "base/size.h"
 #include "data/parts.h"
 
-/* The offset of the example to take from a stretch of `step` examples. It differs from stretch to
- * stretch, because labels may follow a regular pattern. */
+/* Returns which example to take from a range of `step` consecutive examples, as an offset in it.
+ * The offset differs from range to range, because labels may follow a regular pattern. */
 static int64_t within(int64_t stretch, int64_t step) {
     return step > 1 ? (int64_t)(dt_hash_bytes(0, &stretch, sizeof stretch) % (uint64_t)step) : 0;
 }
 
-/* Maps the examples and calls the function. memory: room for a stored row, a row after `map`, and
- * scratch. */
+/* Maps the examples and calls the function. memory has room for a stored row, a row after `map`,
+ * and scratch. */
 static dt_status *see_rows(const dt_survey *q, const dt_rows *r, const void *whole, char *memory) {
     const dt_map_plan *plan = r->plan[q->element];
     const dt_type *type = dt_map_plan_type(plan);

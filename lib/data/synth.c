@@ -12,8 +12,8 @@
 #include "base/file.h"
 #include "data/strokes.h"
 
-/* PLAY: length of Tiny Shakespeare in characters, so that an epoch of either text has as many
- * steps */
+/* PLAY is the length of Tiny Shakespeare in characters, so that an epoch of either text has as many
+ * steps. */
 enum { TRAIN = 10000, TEST = 2000, CLASSES = 10, NPY_HEADER = 128, PLAY = 1115394 };
 
 /* Generates pictures [first, first + n) for a seed. Each picture depends only on the seed and its
@@ -130,7 +130,8 @@ static void set_verse(char *words, dt_random *r, dt_str *out) {
         if (column == 0) width = 34 + dt_random_below(r, 16);
         char *first = word + (*word == '\'');
         if ((begin || column == 0) && *first >= 'a' && *first <= 'z')
-            *first = (char)(*first - 'a' + 'A'); /* independent of the locale */
+            /* The letter is converted without toupper, which depends on the locale. */
+            *first = (char)(*first - 'a' + 'A');
         begin = strchr(".!?", word[size - 1]) != NULL;
         dt_str_add(out, word, size);
         column += size;
@@ -170,8 +171,8 @@ static void put_big_endian(dt_str *out, uint32_t v) {
     dt_str_add(out, b, sizeof b);
 }
 
-/* Writes an IDX file of unsigned bytes (0x08): n rows of `side` times `side` values; side 0: of one
- * value. */
+/* Writes an IDX file of unsigned bytes (type 0x08): n rows of `side` times `side` values; if side
+ * is 0, of one value each. */
 static dt_status *write_idx(const char *directory, const char *name, const uint8_t *values, int n,
                             int side) {
     dt_str out = {0};
@@ -193,8 +194,8 @@ static void put_float(dt_str *out, float v) {
     dt_str_add(out, b, sizeof b);
 }
 
-/* Appends the header of an NPY file, version 1: the magic, the length of the rest as 16 bits, the
- * dictionary, and blanks and a newline up to 128 bytes. */
+/* Appends the header of an NPY file of version 1: the magic, the length of what follows in 16 bits,
+ * the dictionary, and blanks and a newline up to 128 bytes. */
 static void put_npy_header(dt_str *out, int rows, int columns) {
     const int length = NPY_HEADER - 10;
     const unsigned char length_bytes[2] = {length & 255, length >> 8};

@@ -27,28 +27,30 @@
 #include "file/cast.h"
 #include "file/part_files.h"
 
-#define LARGEST_WINDOW ((int64_t)1 << 32) /* bytes of an element */
+#define LARGEST_WINDOW ((int64_t)1 << 32) /* largest size of a window of one element, in bytes */
 
 typedef struct windows {
     dt_examples base;
     dt_examples *rows;
-    int *from;      /* [n] each element's index in `rows` */
-    int64_t *first; /* [n] the first row of the element in a window: 0 or `length` */
-    dt_ints *lags;  /* [n] the lags of each element; .n 0: it has none */
+    int *from; /* [n] the index of each element in `rows` */
+    /* [n] the first row of a window that the element has: 0, or `length` for an element in the
+     * future */
+    int64_t *first;
+    dt_ints *lags;  /* [n] the lags of each element; their n is 0 if it has none */
     int64_t before; /* the longest lag of all elements */
-    int64_t span;   /* rows of a window, with those in the future */
-    int64_t target; /* the first row of a window that is predicted */
-    uint32_t *row;  /* [rows->count] the rows by group, then by time */
-    int64_t *time;  /* [rows->count] their times */
-    uint64_t
-        *group;    /* [rows->count] the group of each row, in the order of the file; 0: no groups */
-    bool in_order; /* row[i] is i */
+    int64_t span;   /* number of rows of a window, including those in the future */
+    int64_t target; /* index in a window of the first row that is predicted */
+    uint32_t *row;  /* [rows->count] the rows, sorted by group, then by time */
+    int64_t *time;  /* [rows->count] the time of each row of `row` */
+    /* [rows->count] the group of each row, in the order of the file; 0 if there are no groups */
+    uint64_t *group;
+    bool in_order;   /* the rows are sorted already, so row[i] is i */
     uint32_t *start; /* [count] where each window begins in `row` */
-    int64_t now;     /* the last row of a window that is not in the future */
-    int64_t taken;   /* number of windows taken, if they are read in order */
+    int64_t now;     /* index in a window of the last row that is not in the future */
+    int64_t taken;   /* number of windows read so far, if they are read in order */
 } windows;
 
-/* Where a row belongs. */
+/* The group and the time of a row, by which rows are sorted. */
 typedef struct place {
     uint64_t group; /* hash of the stored value of the `group` element; 0 without it */
     int64_t time;
@@ -58,7 +60,7 @@ typedef struct place {
 typedef struct sorting {
     const dt_parts *d;
     windows *w;
-    place *place; /* [n] */
+    place *place; /* [n] one per row */
     int64_t n;
     const dt_element_spec *column; /* the element that is being read */
 } sorting;
@@ -70,7 +72,7 @@ static dt_status *no_memory(const dt_parts *d, int64_t rows) {
                    (long long)rows);
 }
 
-/* "a.csv: record 7", counted from 1. */
+/* Appends the location of a row, such as "a.csv: record 7", counted from 1. */
 static void put_row(const sorting *s, int64_t row, dt_str *out) {
     const dt_examples *x = s->w->rows;
     const int file = x->first ? dt_files_at(x, row) : 0;
@@ -101,10 +103,11 @@ static dt_status *date_of(sorting *s, int64_t row, const char *text, int64_t *ti
     return NULL;
 }
 
-/* The bits of a number as an integer. Integers of two numbers compare as the numbers do. */
+/* Returns an integer from the bits of a number. The integers of two numbers compare as the numbers
+ * do. */
 static int64_t ordered_bits(double x) {
     int64_t bits;
-    x += 0.0; /* no negative zero */
+    x += 0.0; /* converts a negative zero to zero */
     memcpy(&bits, &x, sizeof bits);
     return bits < 0 ? INT64_MIN - bits : bits;
 }
@@ -192,8 +195,9 @@ static dt_status *find_places(sorting *s) {
 
 /* ---- cutting the rows into windows ---- */
 
-/* Cuts a group, whose rows are [from, to) in their order. Windows of rows to predict end with the
- * group's last row, to predict what follows it; others begin with its first row. */
+/* Cuts a group, whose rows are [from, to) in the sorted order. For rows to predict, the last window
+ * ends with the group's last row, so that what follows it is predicted; otherwise the first window
+ * begins with the group's first row. */
 static void cut_group(const dt_parts *d, windows *w, int64_t from, int64_t to) {
     const int64_t stride = d->spec.window.stride;
     const bool at_end = dt_parts_are_once(d);
@@ -351,7 +355,7 @@ static bool is_future(const dt_parts *d, const char *name) {
     return dt_texts_have(&d->spec.window.future, name);
 }
 
-/* The lags of an element; n 0: it has none. */
+/* Gets the lags of an element; their n is 0 if it has none. */
 static dt_status *lags_of(const dt_parts *d, const char *name, dt_ints *out) {
     const dt_tree *t = d->spec.window.lags ? dt_tree_get(d->spec.window.lags, name) : NULL;
     *out = (dt_ints){.n = t ? t->n : 0};
@@ -360,7 +364,7 @@ static dt_status *lags_of(const dt_parts *d, const char *name, dt_ints *out) {
     return NULL;
 }
 
-/* The element of windows of n rows. */
+/* Turns an element of rows into an element of windows of n rows. */
 static dt_status *stretch(const dt_parts *d, const dt_element_spec *row, int64_t n,
                           dt_element_spec *out) {
     int64_t bytes;
@@ -421,7 +425,7 @@ dt_status *dt_windows_open(dt_parts *d, dt_rows *r) {
     const bool once = dt_parts_are_once(d);
     w->rows = r->x;
     w->base.reader = once ? &in_order : &reader;
-    r->x = &w->base; /* the caller closes r->x, even after an error */
+    r->x = &w->base; /* The caller closes r->x, even after an error. */
     if (once && d->spec.rows->once->answers)
         return dt_fail(DT_E_ELEMENTS, &d->spec.window.at,
                        "errors cannot be answered row by row for windows: a row is in several");

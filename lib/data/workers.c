@@ -26,7 +26,7 @@ int64_t dt_order_pass(const dt_order *o, int64_t epoch, int64_t i) {
     return epoch * o->repeat + i / o->n;
 }
 
-/* The example at position `at` of a pass. */
+/* Returns the example at position `at` of a pass. */
 static int64_t order_in_pass(dt_order *o, int64_t pass, int64_t at) {
     if (!o->shuffle) return at;
     if (!o->reshuffle) pass = 0;
@@ -98,7 +98,8 @@ dt_status *dt_dataset_sharing(const dt_dataset *data, int64_t workers, dt_str *o
 
 /* ---- streams ---- */
 
-/* The number of rows in `pieces` consecutive pieces of a batch, beginning with piece `first`. */
+/* Returns the number of rows in `pieces` consecutive pieces of a batch, beginning with piece
+ * `first`. */
 static int64_t rows_of(const dt_workers *x, int64_t first, int64_t pieces) {
     const int64_t all = x->n * x->replicas, more = x->batch % all, end = first + pieces;
     const int64_t to = end / all * more + (end % all < more ? end % all : more),
@@ -106,10 +107,11 @@ static int64_t rows_of(const dt_workers *x, int64_t first, int64_t pieces) {
     return pieces * (x->batch / all) + to - from;
 }
 
-/* The first row of a piece in its stream, as if the stream were endless. */
+/* Returns the first row of a piece in its stream, as if the stream were endless. */
 static int64_t begin_of(const dt_workers *x, int64_t stream, int64_t piece) {
     const int64_t all = x->n * x->replicas;
-    if (all == 1) return piece * x->batch; /* saves divisions, since small batches are many */
+    /* This saves divisions, which matter because small batches are many. */
+    if (all == 1) return piece * x->batch;
     const int64_t round = piece / all, at = piece % all;
     if (!x->even)
         return round * x->batch + rows_of(x, x->streams > 1 ? stream * x->replicas : 0, at);
@@ -118,7 +120,8 @@ static int64_t begin_of(const dt_workers *x, int64_t stream, int64_t piece) {
     return round * x->batch + dt_min(at * ((rows + all - 1) / all), rows);
 }
 
-/* The index in its stream of the piece that replica r (counted over all workers) gets in a step. */
+/* Returns the index, in its stream, of the piece that replica r (counted over all workers) gets in
+ * a step. */
 static int64_t piece_of(const dt_workers *x, int64_t step, int64_t r) {
     if (x->dealing == DT_DEAL_GLOBAL) return step * x->n * x->replicas + r;
     const int64_t worker = r / x->replicas, own = r % x->replicas;
@@ -160,7 +163,7 @@ int64_t dt_workers_fed(const dt_workers *x, int64_t steps) {
 
 /* ---- examples ---- */
 
-/* The index in the part of example i of a worker's files. */
+/* Returns the index in the part of example i of a worker's files. */
 static int64_t example_of_files(const dt_workers *x, int64_t worker, int64_t i) {
     /* searches the worker's files for the last one that begins at or before i */
     int64_t low = 0, high = (x->files - worker + x->n - 1) / x->n;
@@ -172,8 +175,9 @@ static int64_t example_of_files(const dt_workers *x, int64_t worker, int64_t i) 
     return x->first[file] + i - x->before[file];
 }
 
-/* Deals positions of a stream until q has all its rows; out: how many it has. Returns their number.
- * Divides only once, since this is done for each batch. */
+/* Appends examples at consecutive positions of a stream until q has all its rows. `out` is the
+ * number of rows that q has already. Returns the number of rows added. Divides only once, since
+ * this is done for each batch. */
 static int64_t deal_some(dt_workers *x, const dt_dealt *q, const span *s, int64_t out) {
     dt_order *o = &x->order[s->stream];
     const int64_t n = dt_min(s->to - s->from, q->count - out);
@@ -202,7 +206,8 @@ void dt_workers_deal(dt_workers *x, const dt_dealt *q) {
 
 /* ---- preparing ---- */
 
-/* The number of rows of a part whose indices among the format's examples are below `number`. */
+/* Returns the number of rows of a part whose indices among the format's examples are below
+ * `number`. */
 static int64_t rows_before(const dt_rows *r, int64_t number) {
     int64_t low = 0, high = r->count;
     while (low < high) {
@@ -230,14 +235,14 @@ static void take_files(dt_workers *x, dt_arena *arena, const dt_parts *d) {
     x->before = before;
 }
 
-/* The shuffle seed of a stream. The first stream has the seed of a single process; the others have
- * different ones. */
+/* Returns the shuffle seed of a stream. The first stream has the seed that a single process uses;
+ * the others have different ones. */
 static uint64_t seed_of(const dt_parts *d, int stream) {
     return d->spec.shuffle_seed + (uint64_t)stream * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Steps until a stream has been read. With drop_remainder the stream has only whole batches, and a
- * worker that reads one by itself cuts each batch into n steps. */
+/* Returns the number of steps until a stream has been read. With drop_remainder the stream has only
+ * whole batches, and a worker that has a stream of its own cuts each batch into n steps. */
 static int64_t steps_of(const dt_workers *x, int stream) {
     const int64_t whole = x->length[stream] / x->batch, rest = x->length[stream] % x->batch;
     if (x->streams == 1) return whole + (rest > 0);

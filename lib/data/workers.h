@@ -29,19 +29,20 @@
  */
 typedef struct dt_order {
     uint64_t seed;
-    int64_t n;      /* examples per pass, at least 1 */
-    int64_t repeat; /* passes per epoch, at least 1 */
+    int64_t n;      /* number of examples in a pass, at least 1 */
+    int64_t repeat; /* number of passes in an epoch, at least 1 */
     bool shuffle, reshuffle;
     dt_permutation current; /* the permutation of pass `pass` */
-    int64_t pass;           /* -1: none computed yet */
+    /* the pass that `current` belongs to; -1 if no permutation has been computed yet */
+    int64_t pass;
 } dt_order;
 
 dt_order dt_order_make(uint64_t seed, int64_t n, int64_t repeat, bool shuffle, bool reshuffle);
-/* The index of the example at position i of an epoch, i < n * repeat. */
+/* Returns the index of the example at position i of an epoch, i < n * repeat. */
 int64_t dt_order_at(dt_order *o, int64_t epoch, int64_t i);
 
-/* The pass over the data that position i of an epoch belongs to, counted from the first epoch on,
- * whether or not passes differ in their order. */
+/* Returns the pass over the data that position i of an epoch belongs to. Passes are counted from
+ * the first epoch on, whether or not they differ in their order. */
 int64_t dt_order_pass(const dt_order *o, int64_t epoch, int64_t i);
 
 /* ---- workers ---- */
@@ -52,34 +53,36 @@ typedef struct dt_workers {
     /* The caller sets these members. */
     dt_part part;
     dt_dealing dealing;
-    int64_t n, replicas;   /* number of workers; replicas per worker */
-    int64_t batch, repeat; /* examples per global batch; passes per epoch */
+    int64_t n, replicas; /* number of workers, and number of replicas that each has */
+    /* number of examples in a global batch, and number of passes in an epoch */
+    int64_t batch, repeat;
     dt_last_batch last;
     bool shuffle;
-    /* divide every batch, including the last, into equal parts; only if there is one stream */
+    /* every batch, including the last, is divided into equal parts; only allowed if there is one
+     * stream */
     bool even;
     /* dt_workers_prepare sets the members below. */
     int streams;
-    int64_t *length; /* [streams] examples per epoch */
-    dt_order *order; /* [streams] */
-    int64_t files;   /* number of files, for DT_DEAL_FILE */
-    /* [files + 1], [files] index of the first example of each file; examples before the file in its
-     * stream */
+    int64_t *length; /* [streams] number of examples that each stream has in an epoch */
+    dt_order *order; /* [streams] the order of the examples of each stream */
+    int64_t files;   /* number of files; only set for DT_DEAL_FILE */
+    /* first: [files + 1] index of the first example of each file; before: [files] number of
+     * examples before the file in its stream */
     const int64_t *first, *before;
-    int64_t steps, examples; /* per epoch */
+    int64_t steps, examples; /* number of steps in an epoch, and of examples in it */
 } dt_workers;
 
-/* Gets how a policy deals examples to `workers` workers; policy NULL: the spec's auto_shard_policy.
- * Fails for an explicit `file` policy if there are too few files. */
+/* Gets the way in which a policy divides examples among `workers` workers. If policy is NULL, uses
+ * the spec's auto_shard_policy. Fails for an explicit `file` policy if there are too few files. */
 dt_status *dt_workers_dealing(const dt_dataset *d, const char *policy, int64_t workers,
                               dt_dealing *out) DT_MUST_USE;
 
 dt_status *dt_workers_prepare(dt_workers *x, dt_arena *arena, const dt_dataset *d) DT_MUST_USE;
 
-/* The number of rows in a step. offsets[n * replicas + 1] receives the first row of each replica;
- * may be NULL. */
+/* Returns the number of rows in a step. Unless offsets is NULL, offsets[n * replicas + 1] receives
+ * the first row of each replica. */
 int64_t dt_workers_cut(const dt_workers *x, int64_t step, int32_t *offsets);
-/* The number of examples in the first `steps` steps of an epoch. */
+/* Returns the number of examples in the first `steps` steps of an epoch. */
 int64_t dt_workers_fed(const dt_workers *x, int64_t steps);
 
 /* A request for rows [from, from + count) of a step. dt_workers_deal sets the index of each example
@@ -87,7 +90,8 @@ int64_t dt_workers_fed(const dt_workers *x, int64_t steps);
  * `order`. */
 typedef struct dt_dealt {
     int64_t epoch, step, from, count;
-    int64_t *example, *pass; /* [count] */
+    /* [count] the index of each example in the part, and its pass over the data */
+    int64_t *example, *pass;
 } dt_dealt;
 void dt_workers_deal(dt_workers *x, const dt_dealt *q);
 

@@ -29,7 +29,7 @@ void dt_process_group_close(dt_process_group *t) {
 dt_status *dt_process_group_join(dt_process_group *t, int rank, double patience_s,
                                  dt_member **out) {
     if (rank < 0 || rank >= t->ranks)
-        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined a team of %d ranks", rank,
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined a group of %d ranks", rank,
                        t->ranks);
     DT_TRY(t->fabric->join(out, t, rank, patience_s));
     (*out)->group = t;

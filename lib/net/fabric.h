@@ -50,8 +50,8 @@ typedef struct dt_process_group {
      * do not wait for each other at the end. */
     bool broken;
 } dt_process_group;
-typedef struct dt_member { /* a rank's membership in a team; a dt_env refers to one */
-    dt_process_group *team;
+typedef struct dt_member { /* a rank's membership in a process group; a dt_env refers to one */
+    dt_process_group *group;
     int rank;
     double patience_s; /* seconds to wait for a message */
     /* called with a line of text during a long wait for a rank; may be NULL */
@@ -95,16 +95,16 @@ extern const dt_fabric dt_fabric_mpi, dt_fabric_sockets, dt_fabric_zmq;
 #define DT_SOCKETS_VARIABLE "DTRAIN_WORKER"
 enum { DT_SOCKETS_RANKS = 64 };
 
-dt_status *dt_team_open(dt_process_group **out, const dt_fabric *f, int ranks) DT_MUST_USE;
-/* Opens a team of processes that no launcher has connected (rendezvous.h). Fails like
+dt_status *dt_process_group_open(dt_process_group **out, const dt_fabric *f, int ranks) DT_MUST_USE;
+/* Opens a group of processes that no launcher has connected (rendezvous.h). Fails like
  * dt_rendezvous_hold. */
-dt_status *dt_team_meet(dt_process_group **out, const dt_fabric *f,
-                        const struct dt_rendezvous *rendezvous) DT_MUST_USE;
-void dt_team_close(dt_process_group *t); /* t may be NULL; all members must have left */
+dt_status *dt_process_group_meet(dt_process_group **out, const dt_fabric *f,
+                                 const struct dt_rendezvous *rendezvous) DT_MUST_USE;
+void dt_process_group_close(dt_process_group *t); /* t may be NULL; all members must have left */
 /* Fails with WORKERS_DISAGREE if there is no such rank or it has joined already. A member
  * belongs to one thread. */
-dt_status *dt_team_join(dt_process_group *t, int rank, double patience_s,
-                        dt_member **out) DT_MUST_USE;
+dt_status *dt_process_group_join(dt_process_group *t, int rank, double patience_s,
+                                 dt_member **out) DT_MUST_USE;
 void dt_member_leave(dt_member *m); /* m may be NULL */
 
 /* Send and receive a message. Both fail with WORKER_LATE, WORKER_GONE or WORKERS_DISAGREE. The sent

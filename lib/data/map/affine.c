@@ -16,21 +16,23 @@ const char *const dt_fill_modes[] = {"reflect", "wrap", "constant", "nearest", N
 enum { BILINEAR, NEAREST_PIXEL };
 const char *const dt_augment_interpolations[] = {"bilinear", "nearest", NULL};
 
-/* An image while it is moved. */
+/* An image that is to be moved. */
 typedef struct moved {
     dt_pixels size;
     int fill_mode;
     const double *m;
-    const void *in, *fill; /* fill: a pixel */
+    /* in: the pixels of the image; fill: one pixel that replaces those outside of it */
+    const void *in, *fill;
     void *out;
 } moved;
 
-/* Class numbers are not interpolated. */
+/* Returns the interpolation of the step. Class numbers are not interpolated. */
 static int interpolation(const dt_map_stage *s) {
     return s->is_mask ? NEAREST_PIXEL : ((const struct dt_augment *)s->args)->interpolation;
 }
 
-/* A mask is uint8, so another number would become another class. */
+/* A mask consists of uint8 class numbers, so a fill_value that is not one of these would become
+ * another class. */
 static dt_status *check_fill(const dt_map_stage *s) {
     const struct dt_augment *a = s->args;
     const double x = a->fill_value;
@@ -54,7 +56,8 @@ dt_status *dt_affine_infer(dt_map_stage *s, dt_arena *arena) {
     return NULL;
 }
 
-/* The row or column of an image of n that stands for i; -1: fill_value. */
+/* Returns the row or column, of the n that an image has, that takes the place of i; -1 if
+ * fill_value does. */
 static int64_t source_index(int fill_mode, int64_t i, int64_t n) {
     if (i >= 0 && i < n) return i;
     if (fill_mode == CONSTANT) return -1;
@@ -83,7 +86,8 @@ static void copy_row(const moved *v, int64_t r) {
     }
 }
 
-/* Four pixels, of which right and down have those shares, become one. */
+/* Interpolates between four pixels. `right` is the share of the two on the right, `down` that of
+ * the two below. */
 static inline void blend(const float *const near[4], float right, float down, int64_t channels,
                          float *to) {
     const float left = 1 - right, up = 1 - down;

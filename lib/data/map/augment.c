@@ -71,8 +71,9 @@ dt_value dt_combine_undo(const void *args, const dt_lesson *learned, dt_value x)
     return x;
 }
 
-/* Johnk's method: u^(1 / alpha) / (u^(1 / alpha) + v^(1 / alpha)), drawn again while the sum is
- * above 1. Logarithms, because the powers of a small alpha are too small for a double. */
+/* Draws from the distribution Beta(alpha, alpha) by Johnk's method: u^(1 / alpha) / (u^(1 / alpha)
+ * + v^(1 / alpha)), drawn again while the sum is above 1. Computes with logarithms, because the
+ * powers for a small alpha are too small for a double. */
 double dt_combine_weight(dt_random *r, double alpha) {
     double x, y;
     do {
@@ -82,7 +83,7 @@ double dt_combine_weight(dt_random *r, double alpha) {
     return 1 / (1 + dt_portable_exp(y - x));
 }
 
-enum { BLENDED = 256 }; /* values at a time */
+enum { BLENDED = 256 }; /* number of values that are combined at a time */
 
 void dt_combine_blend(const dt_map_stage *s, float weight, const void *in, const void *other,
                       float *out) {

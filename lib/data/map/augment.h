@@ -14,13 +14,14 @@ enum { DT_AUGMENT_FACTORS = 4 };
 
 /* The arguments of all these steps; each has some of them. */
 struct dt_augment {
-    /* the limits between which a factor is drawn: two numbers, or one. n 0: not given */
+    /* for each factor, the two limits between which it is drawn, or one number; n is 0 if the job
+     * does not give the factor */
     dt_reals factor[DT_AUGMENT_FACTORS];
     dt_reals value_range; /* the lowest and the highest value of a pixel */
-    dt_reals fill;        /* random_erasing: a value, or one per channel; n 0: noise */
+    dt_reals fill;        /* for random_erasing: one value, or one per channel; n is 0 for noise */
     int fill_mode, interpolation;
     double fill_value, alpha;
-    int64_t num_ops; /* rand_augment: how many changes follow one another */
+    int64_t num_ops; /* for rand_augment: the number of changes that are made one after the other */
     int64_t seed;
     bool has_seed;
 };
@@ -34,7 +35,8 @@ struct dt_augment {
                                       .run = run,                                                  \
                                       .emit = dt_augment_emit,                                     \
                                       __VA_ARGS__}
-/* The row of a step that moves pixels by a matrix, and of one that changes values. */
+/* These macros define the row of a step that moves pixels by a matrix, and of one that changes
+ * values. */
 #define DT_AFFINE_STEP(key, about, matrix, ...)                                                    \
     static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {       \
         dt_affine_run(s, at, in, out, matrix);                                                     \
@@ -68,16 +70,18 @@ extern const char *const dt_fill_modes[], *const dt_augment_interpolations[];
            .set = 1 + offsetof(struct dt_augment, has_seed),                                       \
            .help = "seed; default: the job's. Elements with the same seed get the same numbers")
 
-/* `check` of all: a factor is a number or two, the range two numbers in order. */
+/* The `check` of all these steps: a factor must be one number or two, and the range must be two
+ * numbers in ascending order. */
 dt_status *dt_augment_check(const void *args, const dt_location *at) DT_MUST_USE;
-/* Draws a factor between its limits. A number f that stands alone means from low * |f| to |f|; a
- * factor that was not given is 0. */
+/* Draws a factor between its limits. If the factor is a single number f, the limits are low * |f|
+ * and |f|. A factor that is not given is 0. */
 double dt_augment_draw(dt_random *r, const dt_reals *factor, double low);
-/* -1 or 1, equally likely. */
+/* Returns -1 or 1, each with probability 1/2. */
 double dt_augment_sign(dt_random *r);
-/* Draws the lines [*from, *to) of n, given the fraction of them. */
+/* Draws a range of lines [*from, *to) that is the given fraction of n lines. */
 void dt_augment_lines(dt_random *r, double fraction, int64_t n, int64_t *from, int64_t *to);
-/* `emit` of all: converts to the type of the output. */
+/* The `emit` of all these steps: it converts to the type of the output, because outside of training
+ * only the dtype changes. */
 dt_value dt_augment_emit(const dt_map_stage *s, dt_value x);
 
 /* ---- pixels that move ---- */
@@ -98,39 +102,43 @@ void dt_affine_move(const struct dt_augment *a, const dt_pixels *p, const double
 
 /* ---- values that change ---- */
 
-/* Draws what a factor says and changes an image of floats in place. */
+/* A function that draws the amount of a change, as its factor says, and changes an image of floats
+ * in place. */
 typedef void dt_adjust(const struct dt_augment *a, const dt_reals *factor, const dt_pixels *p,
                        dt_random *r, float *x);
 dt_adjust dt_adjust_brightness, dt_adjust_contrast, dt_adjust_saturation, dt_adjust_hue;
-/* `infer` of steps that take any image, and of those that need red, green and blue. */
+/* The `infer` of steps that take any image, and of those that need red, green and blue. */
 dt_status *dt_color_infer(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
 dt_status *dt_color_infer_rgb(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
-/* Runs the changes whose factors are given: change i has factor i. */
+/* Runs the changes whose factors the job gives: change i has factor i. */
 void dt_color_run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out,
                   dt_adjust *const *change, int n);
 
-/* Clips to the value range. */
+/* Limits x to the value range. */
 static inline float dt_clip(const struct dt_augment *a, float x) {
     const float low = (float)a->value_range.v[0], high = (float)a->value_range.v[1];
-    x = low > x ? low : x; /* NaN stays */
+    x = low > x ? low : x; /* if x is NaN, it stays NaN */
     return high < x ? high : x;
 }
-/* Between (red, green, blue) in [0, v] and (hue in [0, 1], saturation in [0, 1], value in [0, v]),
- * as Keras' rgb_to_hsv and hsv_to_rgb. The latter takes hues in [-1, 2), which are a circle. */
+/* These convert between (red, green, blue) in [0, v] and (hue in [0, 1], saturation in [0, 1],
+ * value in [0, v]), as Keras' rgb_to_hsv and hsv_to_rgb. Hues form a circle, and dt_hsv_to_rgb
+ * accepts hues in [-1, 2). */
 void dt_rgb_to_hsv(float x[3]);
 void dt_hsv_to_rgb(float x[3]);
-/* The brightness of a pixel, as tf.image.rgb_to_grayscale. */
+/* Returns the brightness of a pixel, as tf.image.rgb_to_grayscale computes it. */
 float dt_rgb_to_gray(const float x[3]);
 
 /* ---- two examples that become one ---- */
 
-/* `infer` of steps that combine examples. */
+/* The `infer` of steps that combine examples. */
 dt_status *dt_combine_infer(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
-/* `undo` of these steps: outside of training they change no value. */
+/* The `undo` of steps that combine examples: it returns x, because outside of training they change
+ * no value. */
 dt_value dt_combine_undo(const void *args, const dt_lesson *learned, dt_value x);
-/* Draws the weight of an example: Beta(alpha, alpha), alpha in (0, 1]. */
+/* Draws the weight of an example from the distribution Beta(alpha, alpha), with alpha in (0, 1]. */
 double dt_combine_weight(dt_random *r, double alpha);
-/* out = weight * in + (1 - weight) * other. in, other: values of the dtype of s->in. */
+/* Computes out = weight * in + (1 - weight) * other. in and other have values of the dtype of
+ * s->in. */
 void dt_combine_blend(const dt_map_stage *s, float weight, const void *in, const void *other,
                       float *out);
 

@@ -31,7 +31,8 @@ void dt_color_run(const dt_map_stage *s, const dt_map_at *at, const void *in, vo
 
 static float larger(float a, float b) { return a > b ? a : b; }
 
-/* The hue is the part of a circle from red to it; that of a gray pixel is 0. */
+/* The hue is the position on a circle of colors, from 0 to 1, starting at red; that of a gray pixel
+ * is 0. */
 void dt_rgb_to_hsv(float x[3]) {
     const float r = x[0], g = x[1], b = x[2], high = larger(r, larger(g, b)),
                 range = high + larger(-r, larger(-g, -b));

@@ -6,11 +6,11 @@
 #include "data/map/step.h"
 
 struct dt_crop {
-    int64_t height, width, seed; /* seed: for random_crop */
+    int64_t height, width, seed; /* seed is only for random_crop */
     bool has_seed;
 };
 
-/* `infer` of both crops; refuses images that are too small. */
+/* The `infer` of both crops. It refuses images that are too small. */
 dt_status *dt_crop_infer(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
 void dt_crop_center(const dt_map_stage *s, const void *in, void *out);
 

@@ -14,7 +14,7 @@ static const dt_field fields[] = {
                               "from these limits: f is [0, f], or [low, high]"),
     DT_END};
 
-/* An image has several rows; anything else is a label. */
+/* A value with several rows is an image; anything else is a label. */
 static bool is_image(const dt_map_stage *s) { return s->in.rank > 1 && s->in.dim[0] > 1; }
 
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
@@ -23,11 +23,13 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
                        "%s: cutmix needs images, (rows, columns) or (rows, columns, channels), or "
                        "labels of one dimension, but examples have %d dimensions",
                        s->file, s->in.rank);
-    if (s->is_mask) return NULL; /* a rectangle of class numbers */
+    /* Class numbers of a mask are copied, not computed with, so their type is kept. */
+    if (s->is_mask) return NULL;
     return dt_combine_infer(s, arena);
 }
 
-/* Copies a rectangle of the other image, of the same part of its rows as of its columns. */
+/* Copies a rectangle of the other image. It covers the fraction `part` of the rows, and the same
+ * fraction of the columns. */
 static void paste(const dt_map_stage *s, dt_random *r, double part, const void *other, void *out) {
     const dt_pixels p = dt_pixels_of(&s->in);
     int64_t row, rows, column, columns;

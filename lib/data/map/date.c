@@ -84,7 +84,7 @@ static dt_status *check(const void *args, const dt_location *at) {
 
 /* ---- learning: the order of day and month ---- */
 
-/* What texts of the training part show. A lesson keeps the first text of each kind. */
+/* What a text of the training part shows. A lesson keeps the first text of each kind. */
 enum { BAD, UNCLEAR, DAY_FIRST, MONTH_FIRST, SHOWN };
 static const char *const orders[] = {"no date", "unclear", "day first", "month first"};
 
@@ -121,7 +121,7 @@ static void learn_value(void *to, const dt_map_stage *s, const dt_map_at *at, co
         note(to, d.order == DT_DATE_DAY_FIRST ? DAY_FIRST : MONTH_FIRST, in);
 }
 
-/* Stores pairs of words in the lesson: a kind, and the text that shows it. */
+/* Stores pairs of words in the lesson: the name of a kind, and the text that shows it. */
 static void end(void *from, const dt_map_stage *s, dt_arena *arena, dt_lesson *out) {
     lesson *l = from;
     (void)s;

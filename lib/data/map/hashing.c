@@ -46,7 +46,7 @@ static const dt_field fields[] = {
 #define K1 UINT64_C(0xb492b66fbe98f273)
 #define K2 UINT64_C(0x9ae16a3b2f90404f)
 
-/* n bytes from p as a little-endian number. */
+/* Returns n bytes from p as a little-endian number. */
 static uint64_t word(const char *p, int n) {
     uint64_t v = 0;
     for (int i = n - 1; i >= 0; i--) v = v << 8 | (unsigned char)p[i];
@@ -88,7 +88,7 @@ static uint64_t hash_64(const char *p, size_t n) {
     return mix(right(e + f, 43) + right(g, 30) + h, e + right(f + a, 18) + g, by);
 }
 
-/* The state of a long text: x, y, z, and two pairs. */
+/* The state of the hash of a long text: x, y, z, and two pairs. */
 typedef struct state {
     uint64_t x, y, z, v[2], w[2];
 } state;
@@ -100,7 +100,7 @@ static void absorb(const char *p, uint64_t a, uint64_t b, uint64_t out[2]) {
     out[1] = b;
 }
 
-/* Adds 64 bytes to the state. weight: 9 for the last ones, otherwise 1. */
+/* Adds 64 bytes to the state. weight is 9 for the last 64 bytes, otherwise 1. */
 static void step(state *s, const char *p, uint64_t by, uint64_t weight) {
     s->x = right(s->x + s->y + s->v[0] + word(p + 8, 8), 37) * by;
     s->y = right(s->y + s->v[1] + word(p + 48, 8), 42) * by;
@@ -170,7 +170,7 @@ static int32_t bin_of(const struct hashing *a, const char *text) {
     return (int32_t)(hash % bins) + masks;
 }
 
-/* The decimal digits of element i of the input. */
+/* Prints the decimal digits of element i of the input. */
 static void print_number(const dt_map_stage *s, const void *in, int64_t i, char digits[32]) {
     const dt_view view = {.type = s->in, .data = (void *)in};
     const bool is_float = dt_dtype_is_float(s->in.dtype);

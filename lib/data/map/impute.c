@@ -33,10 +33,11 @@ static const dt_field fields[] = {
                     "where it was missing"),
     DT_END};
 
-/* The replacements: `word` for a text, else `fill`, in the dtype of the values. */
+/* What replaces missing values: `word` if they are texts, else `fill`, in the dtype of the
+ * values. */
 typedef struct filler {
     const char *word;
-    void *fill;   /* [values] */
+    void *fill;   /* [values] one replacement per feature */
     int64_t *gap; /* [gaps] indices of the features that have an indicator */
     int gaps;
 } filler;
@@ -57,13 +58,13 @@ static bool is_gap(double x, bool real) { return real ? isnan(x) : x < 0; }
 typedef struct feature {
     int64_t n, gaps;
     double mean;
-    double *seen; /* [n] all values; for median and most_frequent */
+    double *seen; /* [n] all values of the feature; only for median and most_frequent */
     int64_t cap;
 } feature;
 
 typedef struct lesson {
-    feature *feature;      /* [values] */
-    dt_word_counts *words; /* how often each text occurs, if the element is text */
+    feature *feature;      /* [values] what is known of each feature */
+    dt_word_counts *words; /* how often each text occurs; only if the element is text */
 } lesson;
 
 static bool wants(const void *args) {
@@ -109,7 +110,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The most frequent value; the smallest of several that are equally frequent. */
+/* Returns the most frequent value; of several that are equally frequent, the smallest. */
 static double most_frequent(const feature *f) {
     int64_t most = 0, run = 0, at = 0;
     for (int64_t i = 0; i < f->n; i++) {
@@ -122,7 +123,7 @@ static double most_frequent(const feature *f) {
     return f->seen[at];
 }
 
-/* The replacement that a strategy learns; NaN if the feature has no values. */
+/* Returns the replacement that a strategy learns; NaN if the feature has no values. */
 static double fill_of(const feature *f, int strategy) {
     if (strategy == CONSTANT || f->n == 0) return NAN;
     if (strategy == MEAN) return f->mean;
@@ -142,7 +143,7 @@ static void keep_numbers(const lesson *l, const dt_map_stage *s, dt_arena *arena
     for (int64_t i = 0; i < s->values; i++) {
         const double fill = fill_of(&l->feature[i], a->strategy);
         if (!isnan(fill)) out->fill.v[i] = fill;
-        /* fewer replacements than values: infer reports feature i */
+        /* If there are fewer replacements than values, `infer` reports that feature i has none. */
         else out->fill.n = i < out->fill.n ? (int)i : out->fill.n;
     }
 }
@@ -273,7 +274,7 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
         for (int64_t i = 0; i < s->values; i++) y[i] = is_missing ? fill[i] : x[i];                \
         for (int i = 0; i < f->gaps; i++) {                                                        \
             const type value = x[f->gap[i]];                                                       \
-            y[s->values + i] = value != value; /* 1: NaN */                                        \
+            y[s->values + i] = value != value; /* a NaN gives 1 */                                 \
         }                                                                                          \
     }                                                                                              \
     break
@@ -296,7 +297,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     }
 }
 
-/* Indicator columns for a batch: 1 where the value was missing. */
+/* Returns the indicator columns for a batch: 1 where the value was missing. */
 static dt_value flags(const dt_map_stage *s, dt_value gap) {
     const filler *f = s->made;
     dt_value *part = dt_arena_array(dt_trace_arena(gap.trace), dt_value, f->gaps);

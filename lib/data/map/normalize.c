@@ -21,7 +21,8 @@
 #include "file/cast.h"
 #include "data/map/step.h"
 
-/* values to process at a time; shorter loops over few channels would not be vectorized */
+/* The number of values in a block, which are processed at a time; with few channels, shorter loops
+ * would not be vectorized. */
 enum { LEAST_BLOCK = 64 };
 
 struct normalize {
@@ -46,7 +47,7 @@ static const dt_field fields[] = {
 typedef struct block {
     int64_t n;
     bool wide;
-    float *mean, *deviation;            /* [n] */
+    float *mean, *deviation;            /* [n] the mean and deviation of each value */
     double *wide_mean, *wide_deviation; /* [n] the same numbers, not rounded to float32 */
 } block;
 
@@ -75,7 +76,7 @@ static dt_status *check_count(const dt_map_stage *s, const char *what, const dt_
 typedef struct moments {
     uint64_t group;
     int64_t features;
-    /* [features] squares: sum of squared differences from the mean */
+    /* [features] squares is the sum of squared differences from the mean */
     double *count, *mean, *squares;
 } moments;
 
@@ -83,10 +84,10 @@ static int64_t features_of(const dt_type *t) { return t->rank > 0 ? t->dim[t->ra
 
 static bool learns(const void *args) { return ((const struct normalize *)args)->mean.n == 0; }
 
-/* The moments of all groups, sorted by group. */
+/* The means and variances of all groups, sorted by group. */
 typedef struct lessons {
     int n, cap, last;
-    moments **of; /* [n] */
+    moments **of; /* [n] those of each group */
 } lessons;
 
 static moments *create(const dt_map_stage *s, uint64_t group) {
@@ -162,7 +163,7 @@ static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson 
 static const dt_map_learning learning = {
     .wants = learns, .begin = begin, .take = learn_value, .end = end};
 
-/* The arguments, completed with the learned values. */
+/* Returns the arguments of the step, completed with the learned values. */
 static struct normalize settle(const void *args, const dt_lesson *learned) {
     struct normalize a = *(const struct normalize *)args;
     if (learned) {
@@ -224,7 +225,7 @@ static bool are_alike(const struct normalize *a) {
 
 /* ---- groups ---- */
 
-/* The index of a group in the words of a lesson; -1: it was not in the training data. */
+/* Returns the index of a group in the words of a lesson; -1 if it was not in the training data. */
 static int group_index(const dt_lesson *l, uint64_t group) {
     char name[17];
     int low = 0, high = l->words.n;
@@ -317,7 +318,7 @@ static void run_wide(const dt_map_stage *s, const block *b, const void *in, floa
 static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
     const block *b = block_for(s, at);
     float *x = out;
-    if (!b) { /* not reached: opening the data set refuses unknown groups */
+    if (!b) { /* This is never reached, because opening the data set refuses unknown groups. */
         for (int64_t i = 0; i < s->values; i++) x[i] = NAN;
         return;
     }
@@ -356,7 +357,8 @@ static dt_value features_like(dt_value x, const double *v, int64_t n) {
 }
 
 static dt_value undo(const void *args, const dt_lesson *learned, dt_value x) {
-    if (by_group(args)) return (dt_value){0}; /* see undo_group */
+    /* With groups, dt_map_undo_group does the conversion. */
+    if (by_group(args)) return (dt_value){0};
     const struct normalize a = settle(args, learned);
     const dt_type type = dt_type_of_value(x);
     const int64_t n = are_alike(&a) ? 1 : dt_max(a.mean.n, dt_max(a.variance.n, a.std.n));

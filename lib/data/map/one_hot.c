@@ -16,7 +16,8 @@ static int64_t classes(const void *args) { return ((const struct one_hot *)args)
 
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     (void)arena;
-    /* with several numbers, each gets its own row of classes */
+    /* If an example has several numbers, each gets its own row of classes, so names are not
+     * kept. */
     if (s->values != 1) s->names = (dt_texts){0};
     if (s->in.rank == DT_MAX_RANK - 1)
         return dt_fail(DT_E_DATA_SHAPE, s->at,

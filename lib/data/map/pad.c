@@ -33,7 +33,8 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     return NULL;
 }
 
-/* Number of items to keep, index of the first one in the input, and its index in the output. */
+/* The number of items to keep, the index of the first of them in the input, and its index in the
+ * output. */
 typedef struct kept {
     int64_t items, from, to;
 } kept;

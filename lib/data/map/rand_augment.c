@@ -54,7 +54,8 @@ static void degenerate(const struct dt_augment *a, const dt_reals *factor, const
     }
 }
 
-/* The mean of a value, which counts five times, and of those around it; 0 outside of the image. */
+/* Returns the weighted mean of a value and its eight neighbours, in which the value counts five
+ * times. Values outside of the image count as 0. */
 static float smooth(const dt_pixels *p, const float *x, int64_t row, int64_t column, int64_t k) {
     float sum = 0;
     for (int64_t i = dt_max(row - 1, 0); i <= dt_min(row + 1, p->rows - 1); i++)
@@ -93,7 +94,7 @@ static void posterize(const struct dt_augment *a, const dt_reals *factor, const 
         x[i] = from_byte(a, (float)((uint8_t)clip_byte(to_byte(a, x[i])) & mask));
 }
 
-/* Keras draws from [low, 255 high]. */
+/* Draws from [low, 255 * high], as Keras does. */
 static float draw_byte(dt_random *r, const dt_reals *factor) {
     const double low = factor->v[0], high = 255 * factor->v[1];
     return (float)(low + (high - low) * dt_random_uniform(r));
@@ -108,7 +109,8 @@ static void solarize(const struct dt_augment *a, const dt_reals *factor, const d
     }
 }
 
-/* Stretches each channel to the whole range; one that is constant stays. */
+/* Stretches the values of each channel to the whole range; leaves a channel unchanged if it is
+ * constant. */
 static void stretch(const struct dt_augment *a, const dt_reals *factor, const dt_pixels *p,
                     dt_random *r, float *x) {
     const int64_t n = p->rows * p->columns * p->channels;
@@ -128,8 +130,8 @@ static void stretch(const struct dt_augment *a, const dt_reals *factor, const dt
 
 enum { BINS = 256 };
 
-/* Maps each byte of a channel to its new value, so that all occur equally often. count: how often a
- * byte occurs. Returns false if the channel has a single value. */
+/* Computes the new value of each byte of a channel, so that all values occur about equally often.
+ * count[b] is how often byte b occurs. Returns false if the channel has a single value. */
 static bool equal_shares(const int64_t count[BINS], float to[BINS]) {
     int64_t first = 0, all = 0, below = 0;
     for (int b = 0; b < BINS; b++) {
@@ -166,7 +168,7 @@ static void equalize(const struct dt_augment *a, const dt_reals *factor, const d
 
 /* ---- the step ---- */
 
-/* A change of values, or one that moves pixels, in Keras' order. */
+/* The changes, in Keras' order. Each changes values, or moves pixels by a matrix. */
 static const struct {
     dt_adjust *adjust;
     dt_affine_matrix *matrix;
@@ -185,7 +187,7 @@ static const struct {
 };
 enum { CHANGES = sizeof changes / sizeof *changes };
 
-/* The changes have both limits of the strength as their factors. */
+/* Each change gets the two limits of the strength as its factor. */
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     struct dt_augment *a = dt_arena_copy(arena, s->args, sizeof *a);
     dt_reals *f = &a->factor[0];
@@ -212,7 +214,7 @@ static void change(const struct dt_augment *a, const dt_pixels *p, int i, dt_ran
     free(old);
 }
 
-/* Class numbers move as their image does. */
+/* Moves the class numbers of a mask as the pixels of its image are moved. */
 static void change_mask(const dt_map_stage *s, const dt_pixels *p, int i, dt_random *r, void *x) {
     double m[6];
     if (!changes[i].matrix) return;

@@ -20,7 +20,7 @@ static void stretch(const struct dt_augment *a, const dt_pixels *p, double by, f
         x[i * p->channels] = dt_clip(a, (x[i * p->channels] - mean) * f + mean);
 }
 
-/* Keras sorts the two limits, so the lower one is the smaller one. */
+/* Keras sorts the two limits, so the smaller one is the lower limit. */
 void dt_adjust_contrast(const struct dt_augment *a, const dt_reals *factor, const dt_pixels *p,
                         dt_random *r, float *x) {
     const double one = factor->v[0], other = factor->v[factor->n - 1], low = fmin(one, other),

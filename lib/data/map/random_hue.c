@@ -8,7 +8,7 @@ static const dt_field fields[] = {
                               "[low, high]"),
     DT_AUGMENT_RANGE, DT_AUGMENT_SEED, DT_END};
 
-/* Computes with values in [0, 1]. */
+/* The conversion to hues needs values in [0, 1]. */
 void dt_adjust_hue(const struct dt_augment *a, const dt_reals *factor, const dt_pixels *p,
                    dt_random *r, float *x) {
     const float low = (float)a->value_range.v[0], range = (float)a->value_range.v[1] - low;

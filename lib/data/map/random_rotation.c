@@ -13,7 +13,7 @@ static const dt_field fields[] = {
                               "high]"),
     DT_AUGMENT_FILL, DT_AUGMENT_SEED, DT_END};
 
-/* Rotates about the center. */
+/* The image is rotated about its center. */
 void dt_matrix_rotation(const struct dt_augment *a, const dt_pixels *p, dt_random *r, double m[6]) {
     const double angle = 2 * PI * dt_augment_draw(r, &a->factor[0], -1);
     const double c = dt_portable_cos(angle), s = dt_portable_sin(angle),

@@ -12,7 +12,7 @@ static const dt_field fields[] = {
                       .help = "rows by which each column is shifted more; the same sign"),
     DT_AUGMENT_FILL, DT_AUGMENT_SEED, DT_END};
 
-/* The pixel in the corner stays. */
+/* The pixel in the upper left corner does not move. */
 void dt_matrix_shear(const struct dt_augment *a, const dt_pixels *p, dt_random *r, double m[6]) {
     const double sign = dt_augment_sign(r), across = sign * dt_augment_draw(r, &a->factor[0], -1),
                  down = sign * dt_augment_draw(r, &a->factor[1], -1);

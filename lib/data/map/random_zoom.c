@@ -12,7 +12,7 @@ static const dt_field fields[] = {
                               "ratio"),
     DT_AUGMENT_FILL, DT_AUGMENT_SEED, DT_END};
 
-/* Scales about the center. */
+/* The image is scaled about its center. */
 static void matrix(const struct dt_augment *a, const dt_pixels *p, dt_random *r, double m[6]) {
     const double down = 1 + dt_augment_draw(r, &a->factor[0], -1),
                  across = a->factor[1].n > 0 ? 1 + dt_augment_draw(r, &a->factor[1], -1) : down;

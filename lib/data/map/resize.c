@@ -10,7 +10,7 @@ static const char *const interpolations[] = {"bilinear", "nearest", NULL};
 
 struct resize {
     int64_t height, width;
-    int interpolation; /* one of dt_interpolation */
+    int interpolation; /* a value of dt_interpolation */
     bool crop_to_aspect_ratio;
 };
 
@@ -27,7 +27,7 @@ static const dt_field fields[] = {
     DT_NOT_YET("pad_to_aspect_ratio"),
     DT_END};
 
-/* Class numbers are not interpolated. */
+/* Returns the interpolation of the step. Class numbers are not interpolated. */
 static dt_interpolation interpolation(const dt_map_stage *s) {
     const struct resize *a = s->args;
     return s->is_mask ? DT_NEAREST : (dt_interpolation)a->interpolation;
@@ -58,7 +58,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     dt_resizing_run(s->made, in, out);
 }
 
-/* The weights of old lines in new lines, as a matrix (new lines, old lines). */
+/* Returns the share of each old line in each new line, as a matrix (new lines, old lines). */
 static dt_value emit_parts(const dt_map_stage *s, dt_value x, const char *name,
                            const dt_between *line, int d) {
     const dt_type t = dt_type_of(DT_FLOAT32, 2, (int64_t[]){s->out.dim[d], s->in.dim[d]});

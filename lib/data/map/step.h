@@ -30,56 +30,67 @@ typedef enum dt_map_takes {
     DT_TAKES_INTEGERS,
     DT_TAKES_IMAGES,
     DT_TAKES_TEXT,
-    DT_TAKES_TEXT_TOO, /* numbers, or a text that stays a text */
-    DT_TAKES_EITHER    /* numbers, or a text that becomes a number */
+    DT_TAKES_TEXT_TOO, /* numbers, or a text, which stays a text */
+    DT_TAKES_EITHER    /* numbers, or a text, which becomes a number */
 } dt_map_takes;
 
 /* How a step learns from the training part, one example at a time, in order, as in Keras'
  * `adapt`. */
 typedef struct dt_map_learning {
-    /* whether anything has to be learned; false: the arguments are complete */
+    /* Whether anything has to be learned; false if the arguments are complete. */
     bool (*wants)(const void *args);
     void *(*begin)(const dt_map_stage *s);
     void (*take)(void *lesson, const dt_map_stage *s, const dt_map_at *at, const void *in);
-    /* Frees the lesson. Stores the learned values in the arena; arena NULL: discards them. */
+    /* Stores the learned values in the arena, or discards them if the arena is NULL. Frees
+     * `lesson`. */
     void (*end)(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out);
 } dt_map_learning;
 
 typedef struct dt_map_step {
     dt_kind kind;
-    /* arguments that can be given as a bare value or a list, in order; NULL after the last */
+    /* the names of arguments that can be given as a bare value or a list, in order; NULL after the
+     * last */
     const char *brief[3];
-    bool takes_list; /* a bare list is the value of brief[0] */
+    /* a list without a name is the value of brief[0]; if not set, it has the values of brief[0],
+     * brief[1], ... */
+    bool takes_list;
     dt_map_takes takes;
-    bool comes_first; /* needs values as they are stored, so it must be the first step */
-    bool
-        takes_windows; /* treats values one by one, or along the last axis: rows or windows alike */
-    bool moves;        /* moves an image's pixels, and those of its mask alike */
-    bool combines; /* combines an example with dt_map_at.other; at most one step of an element */
-    bool reads_float32; /* converts inputs of any dtype to float32 */
-    bool keeps_numbers; /* outputs have the range of the inputs, unless infer sets stage->numbers */
-    /* outputs have the class names of the inputs, unless infer sets stage->names */
+    bool comes_first; /* the step needs values as they are stored, so it must be the first one */
+    /* the step treats values one by one, or along the last axis, so it can take a window of rows at
+     * once */
+    bool takes_windows;
+    bool moves; /* the step moves an image's pixels, and must move those of the mask alike */
+    /* the step combines an example with dt_map_at.other; an element has at most one such step */
+    bool combines;
+    bool reads_float32; /* the step converts inputs of any dtype to float32 */
+    /* outputs have the range of the inputs, unless `infer` sets stage->numbers */
+    bool keeps_numbers;
+    /* outputs have the class names of the inputs, unless `infer` sets stage->names */
     bool keeps_names;
-    /* Checks arguments against each other; `at` is the step's location. NULL: nothing to check. */
+    /* Checks arguments against each other; `at` is the step's location. NULL if there is nothing to
+     * check. */
     dt_status *(*check)(const void *args, const dt_location *at);
-    const dt_map_learning *learning; /* NULL: the step never learns */
+    const dt_map_learning *learning; /* how the step learns; NULL if it never does */
     /* Sets stage->out, which starts as a copy of stage->in; may prepare tables in stage->made. */
     dt_status *(*infer)(dt_map_stage *s, dt_arena *arena);
     void (*run)(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out);
-    /* instead of `run`: a step that is not random and can fail */
+    /* called instead of `run`, for a step that is not random and can fail */
     dt_status *(*attempt)(const dt_map_stage *s, const void *in, void *out);
-    /* The path of a file that the arguments name, as the job writes it; NULL: none. */
+    /* Returns the path of a file that the arguments name, as the job writes it; NULL if they name
+     * none. */
     const char *(*file)(const void *args);
-    /* the limit of the inputs, which must lie in [0, limit); NULL: no limit */
+    /* Returns the limit of the inputs, which must lie in [0, limit). NULL: there is no limit. */
     int64_t (*classes)(const void *args);
-    /* Adds to a graph what `run` does outside of training, for a whole batch (B, ...); exported
-     * models take stored values. */
+    /* Adds to a graph what `run` does outside of training, for a whole batch (B, ...). Exported
+     * models use it, because they take stored values. */
     dt_value (*emit)(const dt_map_stage *s, dt_value x);
     /* Whether the step treats the groups of windows differently. Such a step must be the first one
-     * of its element and cannot be part of a graph, which does not know the groups. NULL: never. */
+     * of its element and cannot be part of a graph, which does not know the groups. NULL: it treats
+     * all alike. */
     bool (*by_group)(const void *args);
-    /* With by_group. knows: whether the step has learned values for a group. undo_group: `undo` for
-     * one example of n values; does nothing if n is not a multiple of the features. */
+    /* These two are for steps with by_group. knows: whether the step has learned values for a
+     * group. undo_group: does what `undo` does, for one example of n values; it does nothing if n
+     * is not a multiple of the number of features. */
     bool (*knows)(const dt_map_stage *s, uint64_t group);
     void (*undo_group)(const dt_lesson *learned, uint64_t group, float *x, int64_t n);
     /* Inverts the step for a batch (B, ...): returns the values from which the step would make x.
@@ -90,17 +101,17 @@ typedef struct dt_map_step {
 
 /* The steps of an element. */
 typedef struct dt_map_chain {
-    const char *name; /* of the element */
+    const char *name; /* name of the element */
     int n;
-    const dt_named *step; /* [n] */
+    const dt_named *step; /* [n] the steps, in order */
 } dt_map_chain;
 
 struct dt_map {
     int n;
-    dt_map_chain *chains; /* [n] */
+    dt_map_chain *chains; /* [n] one per element that has steps */
 };
 
-/* The row of a step in a list: it begins with its dt_kind. */
+/* Returns the row of a step in a list. The row begins with the dt_kind that `named` points to. */
 static inline const dt_map_step *dt_map_step_of(const dt_named *named) {
     return (const dt_map_step *)named->kind;
 }
@@ -114,34 +125,38 @@ static inline bool dt_map_treats_groups(const dt_named *named) {
 struct dt_map_stage {
     const dt_map_step *step;
     const void *args;
-    const dt_location *at;    /* location of the step in the job file */
-    const char *file;         /* data file, for messages */
-    const char *directory;    /* see dt_map_request */
-    const dt_lesson *learned; /* what the step learned; NULL: nothing yet, or it does not learn */
-    /* name of the step's random stream and of what it learned; contains the element's name and the
-     * step's index in the list */
+    const dt_location *at; /* location of the step in the job file */
+    const char *file;      /* path of the data file, for messages */
+    const char *directory; /* the folder at which relative paths start, see dt_map_request */
+    /* what the step learned; NULL if it has not learned yet, or does not learn */
+    const dt_lesson *learned;
+    /* name of the step's random stream, and of what it learned; it contains the element's name and
+     * the step's index in the list */
     const char *purpose;
     dt_type in, out;
     bool is_text; /* the input is text */
-    /* the step belongs to the image and runs for its mask: pixels move, but are not mixed */
+    /* the element is a mask and the step belongs to its image, so the step moves class numbers but
+     * does not mix them */
     bool is_mask;
     int64_t values; /* number of values in the input */
     /* names of classes, as dt_map_plan_names has them; initially those of the inputs */
     dt_texts names;
-    /* outputs lie in [0, numbers); 0: unknown; initially the limit of the inputs */
+    /* the limit of the outputs, which lie in [0, numbers); 0 if it is unknown; before `infer`, the
+     * limit of the inputs */
     int64_t numbers;
     const void *made; /* tables made by infer */
 };
 
-/* A stream of random numbers for an example. seed: the step's own, or NULL. Steps with the same
- * name and seed get the same numbers, as an image and its mask need; so do steps that combine. */
+/* Returns a stream of random numbers for an example. `seed` is the step's own seed, or NULL. Steps
+ * with the same name and seed get the same numbers, which an image and its mask need, and also the
+ * elements that are combined alike. */
 dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t *seed);
 
 /* Adds constant numbers of a step to a graph, as a constant named after the step. */
 dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type,
                         const void *v);
 
-/* The sizes of an image. pixel: bytes of all channels of one pixel. */
+/* The sizes of an image. `pixel` is the number of bytes of one pixel, with all its channels. */
 typedef struct dt_pixels {
     int64_t rows, columns, channels, pixel;
 } dt_pixels;

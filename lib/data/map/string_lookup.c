@@ -27,8 +27,9 @@ struct string_lookup {
     const dt_tree *vocabulary;
     int64_t max_tokens;
     int64_t num_oov_indices; /* number of indices for unknown texts, which come first: 0 or 1 */
-    const char *mask_token, *oov_token; /* mask_token NULL: no text is masked */
-    const dt_tree *mask, *oov;          /* mask_token and oov_token of integer_lookup, as given */
+    const char *mask_token, *oov_token; /* mask_token is NULL if no text is masked */
+    /* mask_token and oov_token of integer_lookup, as the job gives them */
+    const dt_tree *mask, *oov;
     bool has_max, pad_to_max_tokens;
     dt_reals idf_weights;
 };
@@ -85,7 +86,8 @@ static const char *oov_token(const struct string_lookup *a) {
     return a->oov ? a->oov->text : of_integers(a) ? "-1" : a->oov_token;
 }
 
-/* The index of the vocabulary's first word. Lower indices have a fixed meaning. */
+/* Returns the index of the vocabulary's first word. Lower indices are those of the mask and of
+ * unknown texts. */
 static int first_word(const struct string_lookup *a) {
     return (int)a->num_oov_indices + (mask_token(a) && a->output_mode == INT);
 }
@@ -148,7 +150,7 @@ static void *begin(const dt_map_stage *s) {
 
 enum { DIGITS = 24 };
 
-/* Word i of an example: its text, or the digits of an integer. */
+/* Returns word i of an example: its text, or the digits of an integer. */
 static const char *word_of(const dt_map_stage *s, const void *in, int64_t i, char digits[DIGITS]) {
     const dt_view view = {.type = s->in, .data = (void *)in};
     if (s->is_text) return in;
@@ -200,7 +202,7 @@ static const dt_map_learning learning = {
 
 typedef struct made {
     const dt_words *words;
-    const float *weight; /* weights of dt_words_weigh; NULL: all are 1 */
+    const float *weight; /* [words] what dt_words_weigh computed; NULL if all weights are 1 */
 } made;
 
 /* Skips the tokens at the front of a list, as get_vocabulary returns them; elsewhere they are an

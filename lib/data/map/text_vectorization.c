@@ -82,7 +82,8 @@ static dt_status *check(const void *args, const dt_location *at) {
     return dt_words_check_weights(&a->idf_weights, a->output_mode == TF_IDF && a->vocabulary, at);
 }
 
-/* The index of the vocabulary's first word. Lower indices have a fixed meaning. */
+/* Returns the index of the vocabulary's first word. Lower indices are those of padding and of
+ * unknown words. */
 static int first_word(const struct text_vectorization *a) { return a->output_mode == INT ? 2 : 1; }
 
 /* ---- words of a text ---- */
@@ -96,7 +97,7 @@ typedef struct reading {
     void (*take)(void *user, const char *word, size_t n);
     void *user;
     dt_str text;
-    span *word; /* [n] */
+    span *word; /* [n] the words of the text */
     int n, cap;
 } reading;
 
@@ -179,7 +180,8 @@ static void *begin(const dt_map_stage *s) {
     return dt_word_counts_create();
 }
 
-/* The name of unknown words is not learned as a word, as in Keras. */
+/* Counts a word, unless it is the name of unknown words, which Keras does not learn as a word
+ * either. */
 static void count_word(void *user, const char *word, size_t n) {
     if (strcmp(word, DT_UNKNOWN_TEXT) != 0) dt_word_counts_add(user, word, n);
 }
@@ -205,7 +207,7 @@ static const dt_map_learning learning = {
 
 typedef struct made {
     const dt_words *words;
-    const float *weight; /* weights of dt_words_weigh; NULL: all are 1 */
+    const float *weight; /* what dt_words_weigh computed; NULL if all weights are 1 */
 } made;
 
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {

@@ -15,8 +15,8 @@
 
 enum { FIRST_SLOTS = 1024, MOST_WORDS = 1 << 26, SHOWN = 60 };
 
-/* Words may be hostile: a secret key prevents words chosen so that all get the same hash. Results
- * do not depend on the key. */
+/* Words may come from an attacker. A secret key makes it impossible to choose words that all get
+ * the same hash. Results do not depend on the key. */
 static uint32_t hash_of(const dt_siphash_key *key, const char *word, size_t n) {
     return (uint32_t)dt_siphash(key, word, n);
 }
@@ -25,16 +25,17 @@ static uint32_t hash_of(const dt_siphash_key *key, const char *word, size_t n) {
 
 typedef struct counted {
     size_t at, size;
-    int64_t times, texts; /* occurrences; number of texts that contain the word */
-    int64_t last;         /* index of the last text that contains it */
+    /* number of times that the word occurs; number of texts that contain it */
+    int64_t times, texts;
+    int64_t last; /* index of the last text that contains the word */
 } counted;
 
 struct dt_word_counts {
     dt_str bytes;
-    counted *word; /* [n] in order of first occurrence */
+    counted *word; /* [n] the words, in the order of their first occurrence */
     int n, cap;
     int64_t texts;  /* number of texts that have ended */
-    uint32_t *slot; /* [slots] index of a word + 1; 0: free */
+    uint32_t *slot; /* [slots] index of a word + 1; 0 if the slot is free */
     uint32_t slots; /* size of the hash table: a power of two, more than 1.5 n */
     dt_siphash_key key;
 };
@@ -84,7 +85,8 @@ static void count(const dt_word_counts *c, counted *w) {
 
 void dt_word_counts_end_text(dt_word_counts *c) { c->texts++; }
 
-/* Counts a word. After MOST_WORDS different words, new ones are ignored. */
+/* Counts a word. Once there are MOST_WORDS different words, ignores words that are not among
+ * them. */
 void dt_word_counts_add(dt_word_counts *c, const char *word, size_t n) {
     uint32_t *slot = find_slot(c, word, n);
     if (*slot) {
@@ -235,7 +237,7 @@ dt_status *dt_words_for(const dt_map_stage *s, const dt_tree *vocabulary, int64_
 
 struct dt_words {
     dt_texts list;
-    uint32_t *slot, mask; /* slot: [mask + 1] index of a word + 1; 0: free */
+    uint32_t *slot, mask; /* slot: [mask + 1] index of a word + 1; 0 if the slot is free */
     dt_siphash_key key;
 };
 
