@@ -24,22 +24,22 @@ enum {
     DIFF_WEIGHTS_DESC = 132,
     SCRATCHPAD_DESC = 136,
     RANK = DT_CONV_SPACE + 3,
-    MOST_VECTOR = 16 /* floats of a vector with AVX-512 */
+    MOST_VECTOR = 16 /* number of floats in a vector of AVX-512 */
 };
 
 typedef struct plan {
     const dt_dnnl_api *dnnl;
     dt_conv c;
     dt_dnnl desc, primitive, reorder;
-    dt_dnnl_desc x, y, plain; /* plain: w in the caller's layout */
-    size_t turned_bytes;      /* bytes of w with reversed spatial dimensions */
+    dt_dnnl_desc x, y, plain; /* plain describes w in the caller's layout */
+    size_t turned_bytes;      /* bytes of the copy of w whose spatial dimensions are reversed */
 } plan;
 
 /* ---- shapes ---- */
 
 static int64_t span(const dt_conv *c, int i) { return (c->k[i] - 1) * c->dilation[i] + 1; }
 
-/* The padding at the end that the last window needs. */
+/* Returns the padding at the end that the last window needs. */
 static int64_t high(const dt_conv *c, int i) {
     int64_t missing = (c->y[i] - 1) * c->stride[i] + span(c, i) - c->x[i] - c->low[i];
     return missing > 0 ? missing : 0;
@@ -53,8 +53,9 @@ static bool is_plain(const dt_conv *c) {
     return plain;
 }
 
-/* Whether oneDNN 2.6 writes behind its scratchpad: gradients of 1x1 kernels with strides copy the
- * elements that are read into an array of `in` channels, but whole vectors at a time. */
+/* Whether oneDNN 2.6 writes beyond the end of its scratchpad. For gradients of 1x1 kernels with
+ * strides, it copies the elements that are read into an array of `in` channels, but copies whole
+ * vectors. */
 static bool overflows(const dt_conv *c) {
     bool one = c->kind == DT_CONV_WEIGHTS && c->in < MOST_VECTOR, strides = false;
     for (int i = 0; i < c->n; i++) {
@@ -68,7 +69,8 @@ static int type_of(dt_gemm_float f) { return f == DT_GEMM_BF16 ? DT_DNNL_BF16 : 
 
 static bool is_bf16(const dt_conv *c) { return c->x_is == DT_GEMM_BF16 || c->y_is == DT_GEMM_BF16; }
 
-/* Describes x, if `of_x`, or y: images, channels, space. In memory channels are last. */
+/* Describes x if `of_x` is set, else y, as (images, channels, space...). In memory channels are
+ * last. */
 static bool describe_image(const dt_dnnl_api *a, const dt_conv *c, bool of_x, dt_dnnl_desc *out) {
     const int64_t channels = c->groups * (of_x ? c->in : c->out), *size = of_x ? c->x : c->y;
     int64_t dims[RANK] = {c->images, channels}, strides[RANK] = {0, 1}, step = channels;
@@ -81,8 +83,9 @@ static bool describe_image(const dt_dnnl_api *a, const dt_conv *c, bool of_x, dt
     return dt_dnnl_describe(a, type_of(of_x ? c->x_is : c->y_is), c->n + 2, dims, strides, out);
 }
 
-/* Kernels: groups if there are several, outputs, inputs, space. Packed, those that are read are
- * bfloat16 beside bfloat16; gradients are float32. */
+/* Descriptions of a kernel, which has the dimensions groups (if there are several), outputs, inputs
+ * and space: in the caller's layout; packed for reading, which is bfloat16 if the other operand is;
+ * or packed as a gradient, which is float32. */
 typedef enum form { AS_IT_LIES, PACKED_READ, PACKED_GRADIENT } form;
 
 static bool describe_kernel(const dt_dnnl_api *a, const dt_conv *c, form f, dt_dnnl_desc *out) {
@@ -166,7 +169,7 @@ static bool is_fast(const plan *p) {
     return is_bf16(&p->c) ? strstr(name, "amx") != NULL : strstr(name, "ref") == NULL;
 }
 
-/* Backward primitives are described with the forward one as a hint. */
+/* oneDNN needs a description of the forward primitive to describe a backward one. */
 static bool describe_primitive(plan *p) {
     const geometry g = geometry_of(&p->c);
     dt_dnnl_desc w, gradient;
@@ -259,8 +262,8 @@ static void execute(const plan *p, dt_dnnl primitive, dt_dnnl_arg *arg, int n) {
     for (int i = 0; i < n; i++) p->dnnl->memory_destroy(arg[i].memory);
 }
 
-/* A memory object costs less than a thousandth of the smallest convolution, and plans are run by
- * many threads at a time. */
+/* Returns a memory object of oneDNN for the data. It is made for each run, because many threads run
+ * a plan at a time. This takes less than a thousandth of the time of the smallest convolution. */
 static dt_dnnl memory(const plan *p, const void *desc, const void *data) {
     dt_dnnl m = NULL;
     p->dnnl->memory_create(&m, desc, p->dnnl->engine, (void *)data);
@@ -275,8 +278,8 @@ static void reorder(const plan *p, const void *from, void *to) {
     execute(p, p->reorder, arg, 2);
 }
 
-/* Spatial dimensions come first in memory, so reversing all of them reverses the order of the (in,
- * out) matrices. */
+/* Copies a kernel with its spatial dimensions reversed. They come first in memory, so this reverses
+ * the order of the (in, out) matrices. */
 static void turn(const dt_conv *c, const char *w, char *to) {
     int64_t matrix = c->in * c->out * c->groups * (int64_t)element_bytes(c), n = 1;
     for (int i = 0; i < c->n; i++) n *= c->k[i];

@@ -15,11 +15,13 @@
 
 enum {
     SPACE = DT_CONV_SPACE,
-    FEW = 8,              /* with fewer features per element of the kernel, each line is one row */
-    WIDE = 128,           /* y is packed if it has more columns than this, */
-    MANY_ROWS = 256,      /* and if the product has at least this many rows */
-    MOST_READS = 1 << 22, /* the most positions times parts of an axis in dt_own.reads */
-    LINE = 64             /* bytes of a cache line */
+    /* if there are fewer features per element of the kernel, each line is one row */
+    FEW = 8,
+    WIDE = 128,      /* y is packed if it has more columns than this and */
+    MANY_ROWS = 256, /* the product has at least this many rows */
+    /* largest product of the numbers of positions and parts for an axis in dt_own.reads */
+    MOST_READS = 1 << 22,
+    LINE = 64 /* bytes of a cache line */
 };
 
 /* ---- the plan ---- */
@@ -31,17 +33,19 @@ static void split_tap(const dt_own *p, int64_t tap, int64_t t[SPACE]) {
     }
 }
 
-/* The first position, or their number, that reads at or behind element `at` of the image. */
+/* Returns the first position that reads at or behind element `at` of the image; the number of
+ * positions if there is none. */
 static int64_t first_place(const dt_own_axis *a, int64_t t, int64_t at) {
     const int64_t from = at + a->low - t * a->dilation;
     return from <= 0 ? 0 : dt_min(a->places, (from + a->stride - 1) / a->stride);
 }
 
-/* The positions [*low, *high) at which element t of the kernel reads the image, not padding. */
+/* Finds the positions [*low, *high) at which element t of the kernel reads the image, not
+ * padding. */
 static void find_places(const dt_own_axis *a, int64_t t, int64_t *low, int64_t *high) {
     *low = first_place(a, t, 0);
     *high = first_place(a, t, a->size);
-    if (*low == *high) *low = *high = a->places; /* no place has the element */
+    if (*low == *high) *low = *high = a->places; /* no position uses this element of the kernel */
 }
 
 static void add_line(const dt_own *p, dt_own_part *q, int64_t a, const int64_t t[SPACE],
@@ -51,7 +55,8 @@ static void add_line(const dt_own *p, dt_own_part *q, int64_t a, const int64_t t
     q->line[q->lines++] = (dt_conv_line){a + feature, c};
 }
 
-/* Offset in the image of what element t of the kernel reads at the part's first position. */
+/* Returns the offset in the image of what element t of the kernel reads at the part's first
+ * position. */
 static int64_t begin_of(const dt_own *p, const dt_own_part *q, const int64_t t[SPACE]) {
     const dt_own_axis *a = p->a;
     int64_t at = 0;
@@ -96,8 +101,8 @@ static int64_t taps_of_part(const dt_own *p, int64_t i) {
     return dt_min(DT_CONV_TAPS, p->taps - i * DT_CONV_TAPS);
 }
 
-/* For each position of axis i, the elements of the kernel of each part that read the image there,
- * as bits. */
+/* Computes, for each position of axis i and each part, which elements of the kernel read the image
+ * there, as bits. */
 static void find_reads(dt_own *p, int i) {
     const int64_t places = p->a[i].places;
     int64_t t[SPACE], low, high;
@@ -134,7 +139,7 @@ static bool find_singles(dt_own *p) {
     return true;
 }
 
-/* Columns of the largest stretch. */
+/* Returns the number of columns of the largest stretch. */
 static int64_t k_of(const dt_own *p) { return dt_min(p->stretch, p->runs) * p->a[2].places; }
 
 static int64_t spans_of(const dt_own *p) {
@@ -149,7 +154,7 @@ static int64_t stretches_of(const dt_own *p) { return (p->runs + p->stretch - 1)
 
 static int64_t elements_of(const dt_own *p) { return p->taps * p->in * p->others; }
 
-/* Bytes of n floats, rounded up to whole cache lines. */
+/* Returns the bytes of n floats, rounded up to whole cache lines. */
 static size_t bytes_of(int64_t n) { return ((size_t)n * sizeof(float) + LINE - 1) / LINE * LINE; }
 
 static int64_t floats_of(const dt_own *p) {
@@ -183,8 +188,9 @@ typedef struct work {
 
 /* A row of positions. */
 typedef struct run {
-    int64_t at[2],
-        from; /* its position in its image; floats from what the part's first row reads */
+    /* at: the row's position in its image; from: distance from what the part's first row reads, in
+     * floats */
+    int64_t at[2], from;
 } run;
 
 static run run_of(const dt_own *p, int64_t r, const int64_t low[SPACE]) {

@@ -29,7 +29,7 @@ void dt_convolution_piece(const dt_exec *x, int node, int unit, int64_t *lo, int
         return;
     }
     dt_segment_piece(x->p->batch, dt_segment_count(n), unit, lo, hi);
-    *lo *= -rows; /* -k: k rows for each example */
+    *lo *= -rows; /* -k means k rows for each example */
     *hi *= -rows;
 }
 
@@ -44,7 +44,7 @@ typedef struct operands {
     const dt_type *lhs, *rhs, *out;
 } operands;
 
-/* lhs and out are images, rhs the kernel. */
+/* Describes a FORWARD convolution: lhs and out are images, and rhs is the kernel. */
 static void read_forward(const operands *o, const int64_t *step, dt_conv *c) {
     const dt_convolution_attr *a = o->a;
     c->kind = DT_CONV_FORWARD;
@@ -61,8 +61,8 @@ static void read_forward(const operands *o, const int64_t *step, dt_conv *c) {
     }
 }
 
-/* out is the gradient of the image, lhs that of the result; rhs has inputs and outputs exchanged,
- * and reversed spatial dimensions. */
+/* Describes a DATA convolution: out is the gradient of the image and lhs that of the result; rhs
+ * has inputs and outputs exchanged, and its spatial dimensions are reversed. */
 static bool read_data(const operands *o, const int64_t *step, dt_conv *c) {
     const dt_convolution_attr *a = o->a;
     bool plain = true;

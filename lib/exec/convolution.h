@@ -6,40 +6,42 @@
 #include "exec/conv.h"
 #include "exec/exec_impl.h"
 
-/* The result of preparing a node; sizes in bytes. */
+/* What preparing a node returns; sizes are in bytes. */
 typedef struct dt_prepared {
     void *state;
     size_t scratch, kept;
 } dt_prepared;
 
-/* The attributes of a convolution or a segment_convolution. */
+/* Returns the attributes of a convolution or a segment_convolution. */
 const dt_convolution_attr *dt_convolution_attr_of(const dt_node *n);
-/* The type of the result, for a segment_convolution of one segment. */
+/* Returns the type of the result; for a segment_convolution, that of the result for one segment. */
 dt_type dt_convolution_entry(const dt_exec *x, int node);
-/* Examples [*lo, *hi) of lhs that piece `unit` of a node reads: those whose results it has, or,
- * for the gradient of a kernel, those that it sums over. */
+/* Gets the range [*lo, *hi) of examples of lhs that piece `unit` of a node reads: those whose
+ * results the piece computes or, for the gradient of a kernel, those that it sums over. */
 void dt_convolution_piece(const dt_exec *x, int node, int unit, int64_t *lo, int64_t *hi);
-/* The convolution in the form that libraries take, for `images` examples and the batch of x.
- * False: it does not have that form. */
+/* Describes the convolution in the form that libraries take, for `images` examples and the batch of
+ * x. Returns false if it does not have that form. */
 bool dt_conv_read(const dt_exec *x, int node, int64_t images, dt_conv *out);
 
 /* ---- a kernel's gradient by a library (conv_sum.c) ---- */
 
 typedef struct dt_conv_sum {
     const dt_conv_calls *calls;
-    /* [0]: plan of a group of images; [1]: of the smaller group at the end */
+    /* plan[0] is for a group of images, plan[1] for the smaller group at the end */
     dt_conv_plan plan[2];
-    int64_t images, group;     /* number of images in all, and in a group */
-    int64_t x_bytes, y_bytes;  /* bytes of one image */
-    int64_t n;                 /* elements of the result */
-    size_t levels_at, scratch; /* bytes */
+    int64_t images, group;    /* number of images in all, and number of images in a group */
+    int64_t x_bytes, y_bytes; /* bytes of one image of x and of y */
+    int64_t n;                /* number of elements in the result */
+    /* levels_at: offset in bytes, in the working memory, of the buffers for sums; scratch: bytes of
+     * working memory */
+    size_t levels_at, scratch;
     dt_strip_function add;
 } dt_conv_sum;
 
-/* False: the library has no fast code for it, and there is nothing to release. Without images it
- * succeeds, but must not be run. */
+/* Plans the sum. Returns false if the library has no fast code for it; then there is nothing to
+ * release. If there are no images, it succeeds, but the plan must not be run. */
 bool dt_conv_sum_plan(const dt_exec *x, const dt_conv *c, dt_conv_sum *out);
-/* w = the sum over the images of x and y. scratch: s->scratch bytes, aligned to 64. */
+/* Computes w as the sum over the images of x and y. scratch has s->scratch bytes, aligned to 64. */
 void dt_conv_sum_run(const dt_conv_sum *s, const void *x, const void *y, void *w, char *scratch);
 void dt_conv_sum_release(dt_conv_sum *s);
 

@@ -21,7 +21,8 @@
 
 #include "exec/instructions.h"
 
-enum { ROWS = 6, PANEL = 64, VECTORS = PANEL / 16, APART = 16, STRETCH = 128 }; /* STRETCH: pairs */
+/* STRETCH is the number of pairs of k in a range */
+enum { ROWS = 6, PANEL = 64, VECTORS = PANEL / 16, APART = 16, STRETCH = 128 };
 
 static int64_t in_panels(int64_t n) { return (n + PANEL - 1) / PANEL * PANEL; }
 
@@ -38,7 +39,8 @@ int64_t dt_dot_bf16_room_b(const dt_dot_bf16 *t) { return t->k / 2 * in_panels(t
 #define HERE __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
 #define INLINE HERE __attribute__((always_inline)) static inline
 
-/* CPUID 7.0: AVX-512 F, BW, VL; 7.1: BF16; and the system saves the registers. */
+/* CPUID leaf 7.0 shows AVX-512 F, BW and VL, and leaf 7.1 BF16; XGETBV shows whether the system
+ * saves the registers. */
 bool dt_dot_bf16_is_here(void) {
     const unsigned sets = bit_AVX512F | bit_AVX512BW | bit_AVX512VL, bf16 = 1u << 5, saved = 0xe6;
     unsigned a, b, c, d, low, high;
@@ -54,7 +56,7 @@ bool dt_dot_bf16_is_here(void) {
 
 /* ---- packing ---- */
 
-/* to[i] = (a[i], b[i]) */
+/* Sets to[i] to the pair (a[i], b[i]). */
 HERE static void interleave(const uint16_t *a, const uint16_t *b, int64_t n, uint32_t *to) {
     for (int64_t i = 0; i < n; i += 16) {
         const __mmask16 there = (__mmask16)(n - i >= 16 ? 0xffff : (1u << (n - i)) - 1);
@@ -133,7 +135,7 @@ HERE void dt_dot_bf16_pack_b(const dt_dot_bf16 *t, const uint16_t *b, uint32_t *
 
 /* ---- the kernel ---- */
 
-/* Some rows of a panel of C; pairs of A are `row` bytes apart in m and `step` in k. */
+/* Some rows of a panel of C. Pairs of A are `row` bytes apart in m, and `step` bytes apart in k. */
 typedef struct strip {
     const char *a;
     int64_t row, step, pairs;
@@ -141,7 +143,7 @@ typedef struct strip {
     float *c;
     int64_t ldc;
     bool adds;
-    __mmask16 column[VECTORS]; /* masks of the columns that exist */
+    __mmask16 column[VECTORS]; /* masks of the columns that exist, one per vector */
 } strip;
 
 INLINE void multiply(const strip *s, const int rows) {

@@ -13,50 +13,55 @@
 
 #include "base/status.h"
 
-/* The type of the elements of a matrix. Sums are float32 for all types. */
+/* The type of the elements of a matrix. Products of all types are added in float32. */
 typedef enum dt_gemm_float { DT_GEMM_F32, DT_GEMM_BF16, DT_GEMM_F16 } dt_gemm_float;
 
-/* C (m, n) = op(A) (m, k) op(B) (k, n), row-major; op transposes. Leading dimensions count elements
- * of a stored row. */
+/* The product C (m, n) = op(A) (m, k) op(B) (k, n) of row-major matrices. op transposes if trans_a
+ * or trans_b is set. lda, ldb and ldc are the distances of stored rows, in elements. */
 typedef struct dt_gemm {
     int64_t m, n, k;
     bool trans_a, trans_b;
-    bool adds;                /* C += */
-    dt_gemm_float in[2], out; /* A, B; C */
+    bool adds;                /* the product is added to C */
+    dt_gemm_float in[2], out; /* in: types of A and B; out: type of C */
     int64_t lda, ldb, ldc;
 } dt_gemm;
 
 typedef struct dt_gemm_library {
-    const char *name; /* "openblas" */
-    /* version and kernels: "0.3.21 SkylakeX"; set by open; "": neither matters */
+    const char *name; /* name of the library, such as "openblas" */
+    /* version and kernels of the library, such as "0.3.21 SkylakeX"; set by opening it; empty if
+     * results depend on neither */
     const char *about;
     void *state;
     dt_status *(*plan)(const struct dt_gemm_library *l, const dt_gemm *g, void **plan);
-    /* bytes of working memory that a run needs; NULL: none */
+    /* Returns the bytes of working memory that a run needs. NULL: it needs none. */
     size_t (*scratch)(const void *plan);
-    /* scratch: aligned to a float, fastest to 64 bytes */
+    /* Runs a plan. scratch must be aligned to 4 bytes; runs are fastest if it is aligned to 64
+     * bytes. */
     void (*run)(const void *plan, const void *a, const void *b, void *c, void *scratch);
-    bool bf16; /* takes bfloat16 operands on this processor, faster than float32 */
+    /* the library takes bfloat16 operands on this processor, and is faster with them than with
+     * float32 */
+    bool bf16;
     void (*release)(void *plan);
-    /* bytes of working memory that the library holds for a plan and touches when it first runs;
-     * NULL: none */
+    /* Returns the bytes of working memory that the library itself holds for a plan, and touches
+     * when the plan first runs. NULL: it holds none. */
     int64_t (*held)(const void *plan);
-    size_t room; /* bytes that the library maps in each thread in any case */
-    /* prepares a thread that runs products; called once in each */
+    size_t room; /* bytes that the library maps in each thread, whether or not it runs a product */
+    /* Prepares a thread that runs products. It is called once in each such thread. */
     void (*enter_thread)(const struct dt_gemm_library *l);
     void (*close)(struct dt_gemm_library *l);
-    const struct dt_conv_calls *conv; /* exec/conv.h; NULL: the library computes no convolutions */
+    /* functions for convolutions, see exec/conv.h; NULL: the library computes none */
+    const struct dt_conv_calls *conv;
 } dt_gemm_library;
 
-/* UNAVAILABLE with the reason when the library is not there. */
+/* These fail with UNAVAILABLE and the reason if the library is not there. */
 dt_status *dt_gemm_open_openblas(dt_gemm_library *l) DT_MUST_USE;
 dt_status *dt_gemm_open_onednn(dt_gemm_library *l) DT_MUST_USE;
 static inline size_t dt_gemm_scratch(const dt_gemm_library *l, const void *plan) {
     return l->scratch ? l->scratch(plan) : 0;
 }
 
-/* Our own loops for an instruction set; all sets give the same bits. Never fails and needs no
- * close. */
+/* Gets our own loops for an instruction set; all sets give the same bits. It never fails, and there
+ * is nothing to close. */
 struct dt_simd;
 void dt_gemm_open_own(dt_gemm_library *l, const struct dt_simd *simd);
 

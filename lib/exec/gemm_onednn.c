@@ -14,14 +14,15 @@
 #include "exec/instructions.h"
 #include "exec/onednn.h"
 
-/* More than enough for the code that oneDNN generates for each shape. */
+/* The bytes that each thread maps; they are more than enough for the code that oneDNN generates for
+ * each shape. */
 #define CODE_BYTES ((size_t)16 << 20)
 
-enum { WORKING_BYTES = 6 /* dnnl_query_memory_consumption_s64 */ };
+enum { WORKING_BYTES = 6 /* the value of dnnl_query_memory_consumption_s64 */ };
 
 typedef struct plan {
     const dt_dnnl_api *dnnl;
-    dt_dnnl primitive, memory[3]; /* source, weights, destination */
+    dt_dnnl primitive, memory[3]; /* memory of the source, the weights and the destination */
     bool empty;
     dt_gemm g;
     int64_t held;
@@ -58,7 +59,8 @@ static bool make_primitive_desc(const dt_dnnl_api *a, const dt_dnnl_desc *md, dt
     return ok;
 }
 
-/* Creates the attribute that adds to the destination. The attribute has a copy of the list. */
+/* Creates the attribute by which a product is added to the destination. The attribute has a copy of
+ * the list that describes this. */
 static bool make_adding(const dt_dnnl_api *a, dt_dnnl *attr) {
     dt_dnnl list = NULL;
     bool ok = !a->post_ops_create(&list) &&
@@ -75,7 +77,7 @@ static bool make_primitive(plan *p, const dt_dnnl_desc *md) {
     bool ok = (!p->g.adds || make_adding(a, &attr)) && make_primitive_desc(a, md, attr, &desc) &&
               !a->primitive_create(&p->primitive, desc);
 
-    /* the library does not report it */
+    /* if the library does not report the number of bytes, it is 0 */
     if (ok && a->query(desc, WORKING_BYTES, 0, &p->held)) p->held = 0;
     if (attr) a->attr_destroy(attr);
     if (desc) a->primitive_desc_destroy(desc);
@@ -89,7 +91,8 @@ static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **o
     plan *p = dt_alloc(sizeof *p);
     matrix m[3] = {matrix_of(g->m, g->k, g->trans_a, g->lda),
                    matrix_of(g->k, g->n, g->trans_b, g->ldb), matrix_of(g->m, g->n, false, g->ldc)};
-    dt_dnnl_desc *md = dt_alloc(3 * sizeof *md); /* the library needs the stack for itself */
+    /* descriptions are not on the stack, because the library needs the stack */
+    dt_dnnl_desc *md = dt_alloc(3 * sizeof *md);
     bool ok = true;
 
     *p = (plan){.dnnl = a, .g = *g, .empty = g->m == 0 || g->n == 0 || g->k == 0};
@@ -132,7 +135,7 @@ static void run(const void *q, const void *a, const void *b, void *c, void *scra
 
 static int64_t held(const void *q) { return ((const plan *)q)->held; }
 
-/* The number of threads is a setting of each thread. */
+/* oneDNN's number of threads is set separately in each thread. */
 static void enter_thread(const dt_gemm_library *l) {
     const dt_dnnl_api *a = l->state;
     if (a->omp_set_num_threads) a->omp_set_num_threads(1);

@@ -3,8 +3,9 @@
  * OpenBLAS, the default library. A plan only describes the product; the library chooses its kernel
  * at each call.
  *
- * It is loaded only when a product is needed: loading takes as long as everything else in `dtrain
- * --version`, and starts a thread per core unless the environment forbids it at that moment.
+ * The library is loaded only when a product is needed, because loading takes as long as everything
+ * else in `dtrain --version`, and starts a thread per core unless the environment forbids it at
+ * that moment.
  */
 #include <cblas.h>
 #include <dlfcn.h>
@@ -35,16 +36,18 @@ typedef struct product {
 
 /* ---- finding the library ---- */
 
-/* BUFFER_SIZE of its common_x86_64.h. Without room for it the library retries for ever. */
+/* The value of BUFFER_SIZE in OpenBLAS's common_x86_64.h. If there is not enough memory for the
+ * buffer, the library tries to get it again and again, without end. */
 #define BUFFER_BYTES ((size_t)128 << 20)
 
-/* A variable that the library reads only while it is loaded. */
+/* An environment variable that the library reads only while it is loaded. */
 typedef struct variable {
     const char *name;
-    char *before; /* NULL: it was not there */
+    char *before; /* its value before the library was loaded; NULL: it was not set */
 } variable;
 
-/* If its variables are unset, the library assumes other threads or uses other kernels. */
+/* Sets a variable for the library. Without its variables, the library would assume other threads or
+ * use other kernels. */
 static dt_status *set(variable *v, const char *value) {
     const char *current = getenv(v->name);
     v->before = current ? dt_strdup(current) : NULL;
@@ -57,7 +60,8 @@ static void set_back(variable *v) {
     free(v->before);
 }
 
-/* Never unloaded: engines come and go, and its buffers with them would. */
+/* Loads the library, which is never unloaded: engines are opened and closed several times, and each
+ * would load the library and its buffers again. */
 static dt_status *load(void **library, const char **why) {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so", NULL};
     const dt_instructions *most = dt_instructions_limit();
@@ -71,7 +75,8 @@ static dt_status *load(void **library, const char **why) {
     return s;
 }
 
-/* ISO C has no conversion from object to function pointers; POSIX has, by representation. */
+/* ISO C does not convert object pointers to function pointers; POSIX guarantees that copying their
+ * bytes works. */
 #define BIND(member, name) (p = dlsym(library, name), memcpy(&a->member, &p, sizeof p), p != NULL)
 
 static bool bind(api *a, void *library) {
@@ -104,7 +109,7 @@ static void run(const void *planned, const void *a, const void *b, void *to, voi
     const dt_gemm *g = &p->g;
     float *c = to;
 
-    if (g->m == 0 || g->n == 0 || g->k == 0) { /* a sum of no terms is 0 */
+    if (g->m == 0 || g->n == 0 || g->k == 0) { /* if there are no terms, the sum is 0 */
         for (int64_t i = 0; i < g->m && !g->adds; i++)
             memset(c + i * g->ldc, 0, (size_t)g->n * sizeof *c);
         return;
@@ -122,8 +127,8 @@ static void close_library(dt_gemm_library *l) {
     free(l->state);
 }
 
-/* "OpenBLAS 0.3.21 NO_LAPACKE ... SkylakeX MAX_THREADS=64": the version, then the kernels in
- * use. */
+/* Returns the library's version and the name of the kernels in use. The library describes itself by
+ * a text such as "OpenBLAS 0.3.21 NO_LAPACKE ... SkylakeX MAX_THREADS=64". */
 static char *describe(const api *blas) {
     dt_str text = {0};
     const char *config = blas->get_config(), *version = strchr(config, ' ');

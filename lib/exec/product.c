@@ -25,13 +25,16 @@
 
 enum { TILE_M = 256, TILE_N = 256, TILE_K = 512, PANEL_N = 2048 };
 
-/* A product in tiles. A tile is full, or the remainder at the end of a dimension. */
+/* A product that is computed in tiles. Each tile has the full size, or in the last one of a
+ * dimension the size that remains. */
 struct dt_tiles {
     dt_gemm g;
     const dt_simd *simd;
-    bool packs;             /* both operands are bfloat16 and multiplied without conversion */
-    void *plan[2][2][2][2]; /* [m is left over][n][k][adds]; NULL: not needed */
-    int64_t for_library;    /* floats of working memory that the plans need */
+    bool packs; /* both operands are bfloat16 and multiplied without conversion */
+    /* [last tile of m][of n][of k][adds to C] plans of the library for tiles; NULL if there is no
+     * such tile */
+    void *plan[2][2][2][2];
+    int64_t for_library; /* number of floats of working memory that the library's plans need */
 };
 
 typedef enum axis { M, N, K } axis;
@@ -60,14 +63,14 @@ static int64_t size_of(const dt_gemm *g, axis a) { return a == M ? g->m : a == N
 
 static int64_t tile_of(axis a) { return a == M ? TILE_M : a == N ? TILE_N : TILE_K; }
 
-/* The size of a full tile, or of the remainder. */
+/* Returns the size of a full tile or, with `rest`, of the last one; 0 if there is no such tile. */
 static int64_t extent(const dt_gemm *g, axis a, bool rest) {
     return rest ? size_of(g, a) % tile_of(a) : tile_of(a) <= size_of(g, a) ? tile_of(a) : 0;
 }
 
 static int64_t largest(const dt_gemm *g, axis a) { return dt_min(size_of(g, a), tile_of(a)); }
 
-/* The product of one tile. Converted operands are contiguous in scratch. */
+/* Describes the product of one tile. Operands that were converted are contiguous in scratch. */
 static dt_gemm tile_product(const dt_gemm *g, int64_t m, int64_t n, int64_t k, bool adds) {
     return (dt_gemm){.m = m,
                      .n = n,
@@ -100,7 +103,8 @@ static dt_status *plan_tiles(dt_engine *e, const dt_gemm *g, const dt_gemm_libra
     return NULL;
 }
 
-/* A tile of bfloat16; lda, ldb and ldc are those of the whole matrices, and C is float32. */
+/* Describes the product of a tile of bfloat16 matrices. lda, ldb and ldc are those of the whole
+ * matrices, and C is float32. */
 static dt_dot_bf16 packed_product(const dt_gemm *g, int64_t m, int64_t n, int64_t k, bool adds) {
     return (dt_dot_bf16){.m = m,
                          .n = n,
@@ -117,7 +121,8 @@ static dt_dot_bf16 largest_packed(const dt_gemm *g) {
     return packed_product(g, largest(g, M), largest(g, N), largest(g, K), false);
 }
 
-/* Sizes in floats of the parts of scratch: a tile of A, one of B, a panel of C. */
+/* These return the sizes, in floats, of the parts of scratch: for a tile of A, for one of B, and
+ * for a panel of C. */
 static int64_t room_of_a(const dt_gemm *g, bool packs) {
     if (packs) {
         const dt_dot_bf16 t = largest_packed(g);
@@ -152,8 +157,8 @@ static dt_status *plan_in_tiles(dt_engine *e, const dt_gemm *g, dt_product *out)
     return NULL;
 }
 
-/* Both: whether a library takes the operands without conversion. is_plain: all are float32;
- * is_bf16: they are bfloat16, and the library is faster with it. */
+/* Both functions return whether a library takes the operands without conversion. is_plain: all are
+ * float32; is_bf16: they are bfloat16, and the library is faster with that. */
 static bool is_plain(const dt_gemm *g) {
     return g->in[A] == DT_GEMM_F32 && g->in[B] == DT_GEMM_F32 && g->out == DT_GEMM_F32;
 }
@@ -187,13 +192,13 @@ static const dt_strip_op stores[] = {
 
 static int64_t bytes_of(dt_gemm_float f) { return f == DT_GEMM_F32 ? 4 : 2; }
 
-/* Begin and size of a tile. */
+/* Where a tile begins, and its size. */
 typedef struct tile {
     int64_t m, n, k, m_size, n_size, k_size;
 } tile;
 
-/* A product that is being computed: its matrices, and scratch for a tile of A, one of B, a panel of
- * C and the library. */
+/* A product that is being computed: its matrices, and the parts of scratch: for a tile of A, for
+ * one of B, for a panel of C, and for the library. */
 typedef struct work {
     const dt_product *p;
     const char *in[2];
@@ -203,14 +208,14 @@ typedef struct work {
 
 static bool is_by_k(const dt_gemm *g, side of) { return of == A ? g->trans_a : !g->trans_b; }
 
-/* The address at which a tile of an operand begins. */
+/* Returns the address at which a tile of an operand begins. */
 static const char *begin_of(const work *w, side of, const tile *at) {
     const dt_gemm *g = &w->p->tiles->g;
     const int64_t ld = of == A ? g->lda : g->ldb, own = of == A ? at->m : at->n;
     return w->in[of] + (is_by_k(g, of) ? at->k * ld + own : own * ld + at->k) * bytes_of(g->in[of]);
 }
 
-/* A tile of an operand as floats: in place, or converted into contiguous rows. */
+/* Returns a tile of an operand as floats. They are in place, or converted into contiguous rows. */
 static const float *fetch(const work *w, side of, const tile *at) {
     const struct dt_tiles *t = w->p->tiles;
     const dt_gemm *g = &t->g;
@@ -227,7 +232,8 @@ static const float *fetch(const work *w, side of, const tile *at) {
     return w->room[of];
 }
 
-/* Adds one stretch of k of bfloat16 operands, which are not converted. */
+/* Adds the products of one stretch of k to a panel, for bfloat16 operands, which are not
+ * converted. */
 static void add_packed(const work *w, tile at, int64_t end, float *to) {
     const struct dt_tiles *t = w->p->tiles;
     const bool adds = t->g.adds || at.k > 0;
@@ -244,7 +250,7 @@ static void add_packed(const work *w, tile at, int64_t end, float *to) {
     }
 }
 
-/* Adds one stretch of k to a panel, `to`. */
+/* Adds the products of one stretch of k to a panel, which is at `to`. */
 static void add_stretch(const work *w, tile at, int64_t end, float *to) {
     const struct dt_tiles *t = w->p->tiles;
     const float *left = fetch(w, A, &at);
@@ -273,7 +279,7 @@ static void make_panel(const work *w, tile at) {
         t->simd->strip[stores[g->out]](to + i * g->ldc * 2, sum + i * ld, NULL, NULL, width);
 }
 
-/* Sets C to 0, the sum of no terms. */
+/* Sets C to 0, because a sum without terms is 0. */
 static void clear(const dt_gemm *g, char *c) {
     for (int64_t i = 0; i < g->m && !g->adds; i++)
         memset(c + i * g->ldc * bytes_of(g->out), 0, (size_t)(g->n * bytes_of(g->out)));

@@ -29,7 +29,7 @@ enum {
 /* The tree: a stack of buffers. Each has the sum of a number of blocks that is a power of two, the
  * largest first. */
 typedef struct dt_sum_tree {
-    float *level;      /* (levels, stride) the buffers */
+    float *level;      /* buffers for sums, as an array (levels, stride) */
     int64_t stride, n; /* number of floats from one buffer to the next; number of floats of a sum */
     int64_t blocks;    /* number of blocks added so far */
     dt_strip_function add;

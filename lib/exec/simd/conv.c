@@ -19,12 +19,17 @@
 
 enum {
     PAIRS = (MOST_ROWS + 1) / 2,
-    POINTERS = 9,      /* addresses of a tile: of each pair of rows, or of each row if `single` */
-    BLOCK_A = 1 << 15, /* floats of A that stay in the second-level cache */
-    TAPS = 9,          /* gradient of depthwise: elements of the kernel that share a pass */
-    LINE = 64          /* bytes of a cache line */
+    /* number of addresses of a tile: one for each pair of rows, or for each row if `single` is
+     * set */
+    POINTERS = 9,
+    BLOCK_A = 1 << 15, /* number of floats of A that stay in the second-level cache */
+    /* number of elements of the kernel that are computed together, for the gradient of a depthwise
+     * kernel */
+    TAPS = 9,
+    LINE = 64 /* bytes of a cache line */
 };
-/* depthwise: the most positions of a tile, and its vectors of channels */
+/* For depthwise convolutions: the largest number of positions in a tile, and the number of vectors
+ * of channels in it. */
 #if defined(__AVX512F__) || defined(__aarch64__)
 enum { PLACES = 8, CHANNELS = 2 };
 #else
@@ -38,16 +43,19 @@ typedef struct tile {
     const float *a[POINTERS], *b;
     float *c[POINTERS];
     uint64_t tap[POINTERS],
-        taps;          /* SINGLE: the bit of each row's element of the kernel; all these bits */
-    int64_t ldb, last; /* last: columns in the last vector */
-    const char *ahead; /* A's rows of the next tile, for prefetching */
-    float *buffer;     /* (DT_CONV_LEVELS, rows, vectors, W): sums of blocks */
+        /* for SINGLE: one bit for the element of the kernel of each row, and all these bits
+         * together */
+        taps;
+    int64_t ldb, last; /* last is the number of columns in the last vector */
+    const char *ahead; /* rows of A that the next tile reads, to be prefetched */
+    float *buffer;     /* sums of blocks, as an array (DT_CONV_LEVELS, rows, vectors, W) */
 } tile;
 
-/* Which values of A are adjacent: the columns of a row, the two rows of a pair, or none. */
+/* Which values of A are adjacent in memory: the columns of a row, the two rows of a pair, or
+ * none. */
 typedef enum order { BY_ROW, BY_K, SINGLE, ORDERS } order;
 
-/* What the compiler knows about a tile. */
+/* The properties of a tile that are constants where it is compiled. */
 typedef struct kind {
     int rows, vectors;
     order is;
@@ -61,7 +69,7 @@ typedef struct runner {
     int64_t ahead_step;
 } runner;
 
-/* The index of the address that row i uses. */
+/* Returns the index of the address that row i uses. */
 static ALWAYS_INLINE int pointer_of(const kind of, int i) { return of.is == SINGLE ? i : i / 2; }
 
 static ALWAYS_INLINE const float *a_of(const runner *r, const kind of, int i, int u) {
@@ -96,7 +104,7 @@ static ALWAYS_INLINE void go_on(runner *r, const kind of, int64_t k) {
     }
 }
 
-/* Adds the products of a span that some rows of the tile do not have. */
+/* Adds the products of a span that only some rows of the tile have. */
 static ALWAYS_INLINE void add_some(runner *r, const kind of, const tile *t, const dt_conv_span *s) {
     for (int64_t k = s->n; k > 0; k--) {
         vec row[2];
@@ -144,8 +152,8 @@ static ALWAYS_INLINE void add_span(runner *r, const kind of, const tile *t, cons
     }
 }
 
-/* Addresses are read before the first store: a vector may be stored over anything, so the compiler
- * would read them again after each. */
+/* Stores the sums of a tile. Addresses are read before the first store: for the compiler, storing a
+ * vector may change any memory, so it would read them again after each. */
 static ALWAYS_INLINE void store_sums(const runner *r, const kind of, const tile *t) {
     const int64_t ldc = of.is == SINGLE ? 0 : t->p->ldc, last = t->last;
     float *c[POINTERS];
@@ -233,7 +241,7 @@ enum { SINGLES = ROWS };
 EVERY_TILE(TILE)
 EVERY_SINGLE(TILE_OF_SINGLES)
 
-/* functions[order][vectors][rows] */
+/* [order][vectors][rows] the function for each kind of tile */
 #define ENTRY(r, v) [BY_ROW][v][r] = tile_##r##_##v, [BY_K][v][r] = tile_k_##r##_##v,
 #define ENTRY_OF_SINGLES(r, v) [SINGLE][v][r] = tile_s_##r##_##v,
 static const tile_function functions[ORDERS][3][ROWS + 1] = {EVERY_TILE(ENTRY)
@@ -243,9 +251,10 @@ static const tile_function functions[ORDERS][3][ROWS + 1] = {EVERY_TILE(ENTRY)
 
 static int64_t ceil_of(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
-/* How rows are divided into tiles: in pairs across all lines, or each line separately. */
+/* How the rows are divided into tiles: in pairs across all lines, or each line separately. */
 typedef struct cut {
-    /* lines, or 1 if tiles cross them; units and tiles of each; rows of a unit, 2 for pairs */
+    /* lines: number of lines, or 1 if tiles may contain rows of several; each, tiles: units and
+     * tiles of a line; unit: rows of a unit, which are 2 for pairs */
     int64_t lines, each, tiles, unit;
 } cut;
 
@@ -257,12 +266,13 @@ static cut cut_of(const dt_conv_product *p) {
     return (cut){p->lines, p->each, ceil_of(p->each, ROWS), 1};
 }
 
-/* A row, by its line and its index in that line. */
+/* A row, given by its line and its index in the line. */
 typedef struct cursor {
     int64_t line, row;
 } cursor;
 
-/* Sets the addresses of a tile to n rows from *at on; *at becomes the row after them. */
+/* Sets the addresses of a tile to those of n rows, beginning with *at. Sets *at to the row after
+ * them. */
 static ALWAYS_INLINE void find_rows(const dt_conv_product *p, cursor *at, int64_t n, int64_t column,
                                     tile *t) {
     const dt_conv_line *l = &p->line[at->line];
@@ -286,7 +296,8 @@ static ALWAYS_INLINE void find_rows(const dt_conv_product *p, cursor *at, int64_
     at->row -= p->each;
 }
 
-/* Sets the addresses of a tile to the n rows from `first` on, for `single`. */
+/* Sets the addresses of a tile to those of n rows, beginning with row `first`, if `single` is
+ * set. */
 static void find_singles(const dt_conv_product *p, int64_t first, int64_t n, int64_t column,
                          tile *t) {
     t->taps = 0;
@@ -298,8 +309,8 @@ static void find_singles(const dt_conv_product *p, int64_t first, int64_t n, int
     }
 }
 
-/* Computes the tiles [range[0], range[1]) for a panel of B. The tiles of a line differ by at most
- * one unit; the larger ones come first. */
+/* Computes the tiles [range[0], range[1]) for a panel of B. The numbers of units in the tiles of a
+ * line differ by at most one, and tiles with more units come first. */
 static void run_panel(const dt_conv_product *p, const cut *c, const int64_t range[2], int vectors,
                       tile *t, int64_t column) {
     const int64_t least = c->each / c->tiles, larger = c->each % c->tiles;
@@ -352,9 +363,9 @@ static void pack_row(float *to, const float *from, int64_t columns) {
     memset(to + columns, 0, (size_t)(wide - columns) * sizeof *to);
 }
 
-/* The rows of a panel follow one another, filled with zeros to whole vectors; panel after panel.
- * All panels of a few rows are written before the next rows are read, so that B is read from front
- * to back. */
+/* Packs B. The rows of a panel follow one another, each filled with zeros to whole vectors, and the
+ * panels follow one another. A few rows are written to all panels before the next rows are read, so
+ * that B is read from front to back. */
 static void pack(const dt_conv_product *p, float *to) {
     for (int64_t from = 0; from < p->k; from += MOST_ROWS)
         for (int64_t j = 0; j < p->columns; j += 2 * W) {
@@ -368,18 +379,18 @@ static void pack(const dt_conv_product *p, float *to) {
 
 /* ---- depthwise ---- */
 
-/* Sums of `rows` positions of a line by some channels. */
+/* The sums of `rows` positions of a line, for some channels. */
 typedef struct window {
     vec sum[PLACES][2];
     const float *a, *b;
-    int64_t step, ldb, last; /* last: channels in the last vector */
+    int64_t step, ldb, last; /* last is the number of channels in the last vector */
 } window;
 
 static ALWAYS_INLINE vec load_channels(const window *w, const kind of, const float *p, int j) {
     return load_part(p + j * W, j == of.vectors - 1 ? w->last : W);
 }
 
-/* Adds an element of the kernel. */
+/* Adds the products of one element of the kernel. */
 static ALWAYS_INLINE void add_element(window *w, const kind of, const dt_conv_span *s) {
     const float *b = w->b + s->k * w->ldb, *a = w->a + s->at;
     vec y[2];
@@ -392,14 +403,14 @@ static ALWAYS_INLINE void add_element(window *w, const kind of, const dt_conv_sp
     }
 }
 
-/* Whether three elements of the kernel follow, each of which reads at a position what the one
- * before reads at the next position. */
+/* Whether three elements of the kernel follow one another such that each reads, at a position, what
+ * the one before reads at the next position. */
 static ALWAYS_INLINE bool are_three(const dt_conv_span *s, const dt_conv_span *end, int64_t step) {
     return end - s >= 3 && s[1].at == s->at + step && s[2].at == s[1].at + step &&
            (s[0].joins & s[1].joins) < 0 && s[0].n & s[1].n & s[2].n;
 }
 
-/* Adds three such elements. What the positions read is loaded once. */
+/* Adds the products of three such elements. What the positions read is loaded only once. */
 static ALWAYS_INLINE void add_three(window *w, const kind of, const dt_conv_span *s) {
     const float *a = w->a + s->at;
     vec y[3][2];
@@ -442,7 +453,7 @@ static ALWAYS_INLINE void run_places(const dt_conv_product *p, window w, const k
     store_part(c + i * ldc + j * W, w.sum[i][j], j == of.vectors - 1 ? w.last : W);
 }
 
-/* Computes all channels of `places` positions, so that memory is read in order. */
+/* Computes all channels of `places` positions together, so that memory is read in order. */
 static ALWAYS_INLINE void run_group(const dt_conv_product *p, const float *a, float *c,
                                     float *buffer, const int places) {
     window w = {.step = p->row_step, .ldb = p->ldb, .last = W};
@@ -493,7 +504,7 @@ static ALWAYS_INLINE void add_taps(const dt_conv_product *p, const dt_conv_span 
     }
 }
 
-/* Computes up to TAPS lines for up to W channels. */
+/* Computes up to TAPS lines, for up to W channels. */
 static ALWAYS_INLINE void run_taps(const dt_conv_product *p, int64_t first, int64_t j,
                                    int64_t channels, const int taps) {
     _Alignas(64) float buffer[DT_CONV_LEVELS][TAPS * W];

@@ -19,35 +19,39 @@
 #include "exec/gemm.h"
 #include "exec/simd/tile.h"
 
-/* Measured on AVX-512 (Zen 4); no bit depends on them. */
+/* These numbers were measured on AVX-512 (Zen 4). No bit of a result depends on them. */
 enum {
-    MOST_PACKED = 1 << 21, /* floats of B that are packed at once */
-    BLOCK_A = 1 << 16,     /* floats of A that stay in the second-level cache */
-    MOST_OF_A = 1 << 17,   /* floats of A that may, if then all rows are one part */
-    /* A is packed from this many panels on: usually, and if its rows lie badly (lies_badly) */
+    MOST_PACKED = 1 << 21, /* largest number of floats of B that are packed at the same time */
+    BLOCK_A = 1 << 16,     /* number of floats of A that stay in the second-level cache */
+    /* largest number of floats of A, instead of BLOCK_A, if all rows are then one part */
+    MOST_OF_A = 1 << 17,
+    /* A is packed if B has at least this many panels; the second number is for an A whose rows lie
+     * badly (lies_badly). */
     PANELS_WELL = 16,
     PANELS_BADLY = 4,
-    /* B is packed above this many rows: usually, and if its rows lie badly (lies_badly) */
+    /* B is packed if there are more rows than this; the second number is for a B whose rows lie
+     * badly (lies_badly). */
     ROWS_WELL = 140,
     ROWS_BADLY = 42,
-    MOST_COLUMNS = 512, /* most columns of a part, if B is packed anew for each part */
+    /* largest number of columns of a part, if B is packed again for each part */
+    MOST_COLUMNS = 512,
     LEVELS = 64
 };
 
-/* How a product is cut. No bit depends on it. */
+/* How a product is divided. No bit of the result depends on it. */
 typedef struct cut {
-    int vectors, height;          /* vectors of a panel; rows of a tile */
-    int64_t rows, columns, depth; /* of a part; of a pass */
+    int vectors, height;          /* number of vectors of a panel, and of rows of a tile */
+    int64_t rows, columns, depth; /* rows and columns of a part; the columns of A (k) in a pass */
     bool packs_a, packs_b, keeps_b;
 } cut;
 
 static int64_t ceil_of(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
-/* Whether rows of B, or of A transposed, lie in few sets of the first-level cache, or each in
+/* Whether rows of B, or of a transposed A, lie in few sets of the first-level cache, or each in
  * another page. */
 static bool lies_badly(int64_t ld) { return ld % 512 == 0 || ld > 2048; }
 
-/* Blocks of k in a pass. */
+/* Returns the number of values of k in a pass. */
 static int64_t depth_of(int64_t k) {
     const int64_t most = PASS_BLOCKS * DT_PRODUCT_BLOCK;
     return k <= most ? k : most / 2;
@@ -67,7 +71,8 @@ static cut cut_of(const dt_gemm *g) {
     c.rows = g->m <= dt_max(fitting, MOST_OF_A / c.depth) ? g->m : fitting;
     c.packs_b = g->trans_b || g->m > (b_lies_badly ? ROWS_BADLY : ROWS_WELL);
     c.packs_a = ceil_of(g->n, panel) >= (a_lies_badly ? PANELS_BADLY : PANELS_WELL);
-    if (!c.packs_b || c.rows == g->m) return c; /* a panel is packed where the one before was */
+    /* each panel is packed into the memory of the one before */
+    if (!c.packs_b || c.rows == g->m) return c;
     c.keeps_b = MOST_PACKED / g->k >= dt_min(g->n, 2 * panel);
     const int64_t most = c.keeps_b ? MOST_PACKED / g->k : MOST_COLUMNS;
     if (most < g->n) c.columns = most / panel * panel;
@@ -78,7 +83,8 @@ static cut cut_of(const dt_gemm *g) {
 
 static int64_t padded(int64_t n) { return ceil_of(n, W) * W; }
 
-/* Distance of rows of a packed A: they begin in different sets of the cache. */
+/* Returns the distance of rows of a packed A, in floats. It makes neighbouring rows begin in
+ * different sets of the cache. */
 static int64_t packed_ld(int64_t k) { return (k + 31) / 32 * 32 + 16; }
 
 static int64_t room_of_b(const dt_gemm *g, const cut *c) {
@@ -87,7 +93,8 @@ static int64_t room_of_b(const dt_gemm *g, const cut *c) {
 
 static int64_t room_of_a(const cut *c) { return c->packs_a ? c->rows * packed_ld(c->depth) : 0; }
 
-/* Sums of passes: of one fewer where C itself holds the first. */
+/* Returns how many buffers the sums of passes need. One fewer is needed if C itself can hold the
+ * first sum. */
 static int64_t levels_of(const dt_gemm *g, const cut *c) {
     int64_t levels = 0;
     for (int64_t passes = ceil_of(g->k, c->depth); passes > 1; passes = (passes + 1) / 2) levels++;
@@ -100,7 +107,7 @@ static int64_t room_of(const dt_gemm *g) {
     return room_of_b(g, &c) + room_of_a(&c) + levels_of(g, &c) * c.rows * padded(c.columns);
 }
 
-/* A product that runs. */
+/* A product that is being computed. */
 typedef struct work {
     const dt_gemm *g;
     cut cut;
@@ -108,28 +115,29 @@ typedef struct work {
     float *c, *room_b, *room_a, *levels;
 } work;
 
-/* Rows and columns of C, and a pass over some k. */
+/* Some rows and columns of C, and the pass that adds the products for k values from `from` on. */
 typedef struct part {
     int64_t i, j, rows, columns, from, k, pass;
 } part;
 
 /* ---- packing ---- */
 
-/* The last vectors of B are one panel, unless that is too wide. None is left alone: one vector has
- * few sums for what is read. */
+/* Returns the number of vectors in the next panel of B. The last vectors are one panel, unless that
+ * is too wide. No vector is left alone, because the sums of a single vector are few in comparison
+ * with what is read. */
 static int vectors_of(const cut *c, int64_t columns) {
     const int64_t left = ceil_of(columns, W);
     if (left <= c->vectors) return (int)left;
     return left == c->vectors + 1 && c->vectors > 2 ? c->vectors - 1 : c->vectors;
 }
 
-/* Some k's of some columns of B, at most 4 vectors of them. */
+/* Some rows (values of k) of some columns of B. The columns are at most 4 vectors. */
 typedef struct panel {
     const float *b;
     int64_t ldb, k, columns;
     int vectors;
-    bool turned; /* B transposed: its columns lie as rows */
-    ahead next;  /* memory of the next panel; n: for all rows of a part */
+    bool turned; /* B is transposed: its columns are rows in memory */
+    ahead next;  /* memory of the next panel; its n is for all rows of a part */
 } panel;
 
 /* Writes a vector of W columns for each k, from columns that are rows in memory. Missing columns
@@ -154,7 +162,7 @@ static void turn_vector(const panel *p, int64_t j, float *to) {
         for (int64_t i = 0; i < W; i++) to[k * step + i] = i < columns ? b[i * ldb + k] : 0;
 }
 
-/* k after k, each of p->vectors vectors. */
+/* Packs a panel: for each k, p->vectors vectors. */
 static void pack_panel(const panel *p, float *to) {
     for (int64_t j = 0; p->turned && j < p->vectors * W; j += W) turn_vector(p, j, to + j);
     for (int64_t k = 0; !p->turned && k < p->k; k++) {
@@ -166,8 +174,8 @@ static void pack_panel(const panel *p, float *to) {
     }
 }
 
-/* n floats, by whole vectors where `there` are as many: what is too much is written over by what
- * follows. `to` has room for a vector more. */
+/* Copies n floats by whole vectors, if at least as many can be read (`there`). The floats that are
+ * too many are overwritten by what is copied next. `to` has room for one vector more. */
 static ALWAYS_INLINE void copy(const float *from, int64_t n, int64_t there, float *to) {
     if (padded(n) <= there)
         for (int64_t i = 0; i < n; i += W) STORE(to + i, LOAD(from + i));
@@ -175,8 +183,7 @@ static ALWAYS_INLINE void copy(const float *from, int64_t n, int64_t there, floa
         for (int64_t i = 0; i < n; i++) to[i] = from[i];
 }
 
-/* The rows of a part in groups of `each` rows. The groups of the first `more` rows have one row
- * more. */
+/* The rows of a part in groups of `each` rows. The first `more` groups have one row more. */
 typedef struct groups {
     int64_t each, more;
 } groups;
@@ -193,7 +200,8 @@ static const float *a_at(const work *w, const part *p) {
     return w->a + (g->trans_a ? p->from * g->lda + p->i : p->i * g->lda + p->from);
 }
 
-/* Rows close together; or k first, where the rows of each group are close together. */
+/* Packs A with its rows close together; or with k first, so that the rows of each group are close
+ * together. */
 static void pack_a(const work *w, const part *p) {
     const dt_gemm *g = w->g;
     const float *a = a_at(w, p);
@@ -212,7 +220,8 @@ static void pack_a(const work *w, const part *p) {
 
 /* ---- a pass over a part ---- */
 
-/* Buffer n of the tree over passes: the first is C itself, unless C is added to. */
+/* Returns buffer n of the tree of sums over passes. The first buffer is C itself, unless the
+ * product is added to C. */
 static sums buffer(const work *w, const part *p, int n) {
     const dt_gemm *g = w->g;
     if (n == 0 && !g->adds) return (sums){w->c + p->i * g->ldc + p->j, g->ldc};
@@ -240,7 +249,7 @@ static void find_sums(const work *w, const part *p, tree *t) {
     t->left[t->n++] = t->to;
 }
 
-/* Rows [i, i + rows) of a part, and a panel that begins at column j. */
+/* Computes the tiles of rows [i, i + rows) of a part, for a panel that begins at column j. */
 static void make_tiles(const work *w, const part *p, const tree *sums_, const panel *b,
                        const int64_t at[3]) {
     const dt_gemm *g = w->g;
@@ -276,7 +285,7 @@ static void make_tiles(const work *w, const part *p, const tree *sums_, const pa
     }
 }
 
-/* A panel of B where it lies. */
+/* Describes the panel of B at column j, where it lies in B. */
 static panel panel_at(const work *w, const part *p, int64_t j) {
     const dt_gemm *g = w->g;
     const int64_t column = p->j + j;
@@ -289,12 +298,12 @@ static panel panel_at(const work *w, const part *p, int64_t j) {
     return b;
 }
 
-/* Where the panel of a part at column j is packed. */
+/* Returns where the panel of a part at column j is packed. */
 static float *packed_at(const work *w, const part *p, int64_t j) {
     return w->room_b + (w->cut.keeps_b ? p->from * padded(p->columns) + j * p->k : 0);
 }
 
-/* The memory that the panel at column j is read from. */
+/* Returns the memory that the panel at column j is read from. */
 static ahead next_at(const work *w, const part *p, int64_t j) {
     const int64_t line = 2 * 64;
     if (j >= p->columns) return (ahead){0};
@@ -305,7 +314,8 @@ static ahead next_at(const work *w, const part *p, int64_t j) {
     return b.turned ? (ahead){0} : (ahead){(const char *)b.b, b.ldb * (int64_t)sizeof(float), b.k};
 }
 
-/* The panel of B at column j of a part: packed now or before, or where it lies. */
+/* Describes the panel of B at column j of a part. It is packed now, was packed before, or is read
+ * where it lies in B. */
 static panel find_panel(const work *w, const part *p, int64_t j) {
     panel b = panel_at(w, p, j);
     b.next = next_at(w, p, j + b.columns);

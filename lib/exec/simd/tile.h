@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles of a product: some rows by some vectors of C, whose sums stay in registers for all k.
- * One function for each number of rows and of vectors, and for A in rows or k first.
+ * Tiles of a product: some rows by some vectors of C, whose sums stay in registers for all k. There
+ * is one function for each number of rows and of vectors, and for A stored row by row or with k
+ * first, which is column by column.
  *
  * A tile sums a pass: up to PASS_BLOCKS blocks of k, each a chain from zero, by the tree of
  * exec/sums.h. The tree's buffers for the blocks of a pass are on the stack, in the first-level
- * cache; those for passes are the caller's.
+ * cache; the caller provides those for passes.
  */
 #ifndef DT_EXEC_SIMD_TILE_H
 #define DT_EXEC_SIMD_TILE_H
@@ -14,16 +15,16 @@
 #include "exec/simd/vec.h"
 #include "exec/strip.h"
 
-/* Blocks of a pass, a power of two: a pass is a whole subtree. */
+/* The number of blocks in a pass is a power of two, so that a pass is a whole subtree. */
 enum { PASS_BLOCKS = 4, PASS_BUFFERS = 2 };
 
-/* Rows of sums: `ld` floats apart. */
+/* Rows of sums, which are `ld` floats apart. */
 typedef struct sums {
     float *at;
     int64_t ld;
 } sums;
 
-/* Memory that is needed soon: n times two cache lines, `step` bytes apart. */
+/* Memory that is needed soon: n pieces of two cache lines each, `step` bytes apart. */
 typedef struct ahead {
     const char *at;
     int64_t step, n;
@@ -32,23 +33,26 @@ enum { AHEADS = 2 };
 
 typedef struct tile {
     const float *a, *b;
-    int64_t lda;      /* floats from a row to the next; k first: from a k to the next */
-    int64_t ldb;      /* floats from one k to the next */
-    int64_t k;        /* at most PASS_BLOCKS blocks */
-    int64_t last;     /* columns in the last vector */
-    const sums *left; /* sums of passes before, the last first: added from the left one by one */
+    /* distance of rows of A in floats; if A is stored with k first, distance of its columns */
+    int64_t lda;
+    int64_t ldb;  /* distance of rows of B, in floats */
+    int64_t k;    /* number of columns of A, at most those of PASS_BLOCKS blocks */
+    int64_t last; /* number of columns in the last vector */
+    /* sums of earlier passes, the latest first, which are added one by one on the left */
+    const sums *left;
     int n_left;
     sums to;
     ahead ahead[AHEADS];
 } tile;
 
-/* What is constant where a tile is called: its rows, its vectors, and whether A lies k first. */
+/* What is constant where a tile is called: its numbers of rows and vectors, and whether A is stored
+ * with k first. */
 typedef struct kind {
     int rows, vectors;
     bool k_first;
 } kind;
 
-/* A tile that runs. first: the first of each four rows of A. */
+/* A tile that is being computed. `first` has the addresses of rows 0, 4, 8 and 12 of A. */
 typedef struct runner {
     vec sum[MOST_ROWS][4];
     const float *a, *b, *first[4];
@@ -56,7 +60,7 @@ typedef struct runner {
     const ahead *next;
 } runner;
 
-/* The k that is `u` behind the runner's, and B's next. */
+/* Adds the products for the k that is `u` after the runner's, and for the next row of B. */
 static ALWAYS_INLINE void add_products(runner *r, const kind of, const int u) {
     vec row[4];
     UNROLL(4) for (int j = 0; j < of.vectors; j++) row[j] = LOAD(r->b + j * W);
@@ -81,7 +85,7 @@ static ALWAYS_INLINE void go_on(runner *r, const kind of, int64_t k) {
     }
 }
 
-/* n times four k, and two lines fetched at each. */
+/* Adds the products for n groups of four k, and prefetches two cache lines for each group. */
 static ALWAYS_INLINE void add_fours(runner *r, const kind of, ahead next, int64_t n) {
     for (; n > 0; n--) {
         __builtin_prefetch(next.at);
@@ -95,12 +99,12 @@ static ALWAYS_INLINE void add_fours(runner *r, const kind of, ahead next, int64_
     }
 }
 
-/* A chain of k from 0. */
+/* Computes a block: adds the products for k values from 0 on, one after the other. */
 static ALWAYS_INLINE void make_block(runner *r, const kind of, const tile *t, int64_t k) {
     EACH_SUM(of) r->sum[i][j] = ALL(0.0f);
     while (k >= 4) {
         const bool fetches = r->next < t->ahead + AHEADS;
-        ahead next = {(const char *)t, 0, k / 4}; /* nothing new */
+        ahead next = {(const char *)t, 0, k / 4}; /* there is nothing new to prefetch */
         if (fetches) next = *r->next++;
         next.n = next.n < k / 4 ? next.n : k / 4;
         k -= 4 * next.n;
@@ -168,7 +172,7 @@ typedef void (*tile_function)(const tile *t);
 #define TILE(r, v) FUNCTION(tile_##r##_##v, r, v, false) FUNCTION(tile_k_##r##_##v, r, v, true)
 EACH_TILE(TILE)
 
-/* By vectors, rows, and whether A lies k first. */
+/* [vectors][rows][A is stored with k first] the function for each kind of tile */
 #define ENTRY(r, v) [v][r] = {tile_##r##_##v, tile_k_##r##_##v},
 static const tile_function tiles[5][MOST_ROWS + 1][2] = {EACH_TILE(ENTRY)};
 
