@@ -185,7 +185,8 @@ struct dt_dataset {
 dt_dataset *dt_dataset_make(const dt_dataset *of);
 /* Sets *out to a data set that it takes, and releases what *out was. Fails if out is NULL. */
 dt_status *dt_dataset_replace(dt_dataset **out, dt_dataset *made) DT_MUST_USE;
-/* Like dt_dataset_make, for programs: replaces *out; fails if there are too many transformations. */
+/* Like dt_dataset_make, for programs: replaces *out. Fails if there are too many
+ * transformations. */
 dt_status *dt_dataset_build_of(dt_dataset **out, const dt_dataset *of) DT_MUST_USE;
 /* The same for a source (in NULL) or the transformation of one input. */
 dt_status *dt_dataset_build(dt_dataset **out, const dt_transform *row, const dt_dataset *in,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The open data set of a job; only for use within lib/data. Any number of iterators read it in their
- * own threads; it does not change meanwhile. */
+/* The open data set of a job; only for use within lib/data. Any number of iterators read it in
+ * their own threads; it does not change meanwhile. */
 #ifndef DT_DATA_PARTS_H
 #define DT_DATA_PARTS_H
 

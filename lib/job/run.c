@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fit, evaluate, predict and lower for a job. session.c makes the objects that compute, and process_group.c
- * connects the workers. */
+/* fit, evaluate, predict and lower for a job. session.c makes the objects that compute, and
+ * process_group.c connects the workers. */
 #define _GNU_SOURCE /* for memfd_create */
 #include <fcntl.h>
 #include <math.h>

@@ -171,7 +171,8 @@ static void test_ranks_join_once(void **state) {
     dt_member *other = NULL;
     meet(&p, 1);
     expect(dt_process_group_join(p.group, 1, 1, &other), 58, 76, "rank 1 joined twice");
-    expect(dt_process_group_join(p.group, 2, 1, &other), 58, 76, "rank 2 joined a group of 2 ranks");
+    expect(dt_process_group_join(p.group, 2, 1, &other), 58, 76,
+           "rank 2 joined a group of 2 ranks");
     expect(dt_process_group_join(p.group, -1, 1, &other), 58, 76,
            "rank -1 joined a group of 2 ranks");
     part(&p);
