@@ -11,7 +11,7 @@
 #include "data/feed.h"
 
 enum {
-    /* bytes to read ahead by default; they should fit into the last-level cache */
+    /* bytes to read ahead by default, which should fit into the last-level cache */
     RING_BYTES = 4 << 20,
     LEAST_AHEAD = 2,
     MOST_AHEAD = 32,
@@ -40,14 +40,14 @@ static int choose_threads(dt_feed *f) {
     return wanted == 0 ? 1 : f->most_threads;
 }
 
-/* Bytes that the reading threads need for decoding, besides the batches. */
+/* Returns the bytes that the reading threads need for decoding, besides the batches. */
 static int64_t decoding_bytes(dt_feed *f) {
     const dt_examples *x = f->rows->x;
     choose_threads(f);
     return x && x->reader->decoding ? x->reader->decoding(x, f->most_threads) : 0;
 }
 
-/* Bytes of a row of element e in a batch. */
+/* Returns the bytes of a row of element e in a batch. */
 static int64_t row_bytes(const dt_feed *f, int e) {
     return dt_type_bytes(dt_map_plan_type(f->rows->plan[e]));
 }
@@ -66,8 +66,8 @@ static dt_status *batch_bytes(const dt_feed *f, int64_t *out) {
     return NULL;
 }
 
-/* The number of slots: batches to read ahead, plus the batches that the caller holds. There are
- * never more than the feed has batches to read ahead. */
+/* Returns the number of slots: batches to read ahead, plus the batches that the caller holds. There
+ * are never more than the feed has batches to read. */
 static uint32_t choose_depth(const dt_feed *f, int64_t bytes) {
     int64_t ahead = f->d->spec.prefetch;
     if (f->by_caller) return 1;
@@ -225,7 +225,8 @@ static void close_feed(dt_feed *f) {
 /* ---- the data set of batches ---- */
 
 static dt_status *open_feed(dt_feed **out, const dt_dataset *d, const dt_batch_options *options) {
-    dt_feed *f = dt_try_alloc(sizeof *f); /* aligned as its members require */
+    /* The memory must be aligned as the members of dt_feed require. */
+    dt_feed *f = dt_try_alloc(sizeof *f);
     *out = NULL;
     if (!f) return dt_fail(DT_E_NO_MEMORY, &dt_parts_of(d)->spec.at, "out of memory to read data");
     init(f, d, options);

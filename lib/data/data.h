@@ -169,7 +169,7 @@ dt_status *dt_dataset_read_held(dt_arena *arena, const dt_tree *t, const void *a
 /* Whether examples do not contain the element, because dataset.window only sorts or groups rows by
  * it. */
 bool dt_dataset_leaves_out(const dt_dataset_spec *spec, const char *element);
-/* The table of keys that all formats share, for listings of all keys. */
+/* Returns the table of keys that all formats share, for listings of all keys. */
 const dt_field *dt_dataset_fields(void);
 extern const dt_format dt_format_held;
 /* Whether d is a job's data set, whose source has parts (parts.h). The functions below are for such
@@ -178,7 +178,7 @@ bool dt_dataset_has_parts(const dt_dataset *d);
 /* Fails for a pipeline, whose examples cannot be counted or read by index. */
 dt_status *dt_dataset_check_job(const dt_dataset *d) DT_MUST_USE;
 
-/* The request that asks the format for one part. */
+/* Returns the request that asks the format for one part. */
 dt_format_request dt_dataset_request(const dt_dataset_spec *spec, dt_part part, dt_arena *arena);
 /* Opens the files of a spec. The dataset keeps what it needs of the spec; the arena must outlive
  * it. */
@@ -193,14 +193,14 @@ dt_status *dt_dataset_hold(dt_dataset **out, const dt_example_spec *spec,
  * their number. */
 int dt_dataset_elements(const dt_dataset *d, const dt_element_spec **elements);
 /* Adds the element to a trace: an argument named like the element that takes stored examples,
- * followed by the steps of `map` as they run outside of training. NO_ONNX names a step that cannot
- * be exported. */
+ * followed by the steps of `map` as they run outside of training. Fails with NO_ONNX, naming the
+ * step, if a step cannot be exported. */
 dt_status *dt_dataset_declare(const dt_dataset *d, int element, dt_trace *t,
                               dt_value *out) DT_MUST_USE;
-/* The location of the step of `map` that combines the element of each example with that of another
- * one of its batch, in training; NULL: no step does. */
+/* Returns the location of the step of `map` that, in training, combines the element of each example
+ * with that of another example of the batch; NULL if no step does. */
 const dt_location *dt_dataset_combines(const dt_dataset *d, int element);
-/* How the training part stores the element, lent; NULL for a pipeline. */
+/* Returns how the training part stores the element, lent; NULL for a pipeline. */
 const dt_element_spec *dt_dataset_stored(const dt_dataset *d, int element);
 /* Returns the index of the element with this name, or -1 if there is none. */
 int dt_dataset_find(const dt_dataset *d, const char *name);
@@ -252,7 +252,8 @@ dt_status *dt_dataset_sharing(const dt_dataset *d, int64_t workers, dt_str *out)
 /* Appends the tokens of a text, as the training part's format makes them. dt_dataset_decode
  * converts back. Both are only for formats whose reader has `encode` and `decode`. */
 dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, dt_tokens *out) DT_MUST_USE;
-/* How the training part's text is divided into documents; all members are 0 if it is not. */
+/* Returns how the training part's text is divided into documents; all members are 0 if it is
+ * not. */
 dt_documents dt_dataset_documents(const dt_dataset *d);
 /* Appends the text of a token, or U+FFFD if the token is not a character of the text. first: no
  * token comes before this one. */
@@ -294,7 +295,7 @@ bool dt_dataset_is_plain(const dt_dataset *d, int element);
  * thread. */
 typedef void (*dt_own_rows)(const void *user, int64_t batch, int64_t rows, int64_t *from,
                             int64_t *to);
-/* Callbacks with which a reading thread lends each complete batch to the device that will compute
+/* Functions by which a reading thread lends each complete batch to the device that will compute
  * with it. */
 typedef struct dt_batch_lend {
     /* Called by any thread, once for each batch. NULL: batches are not lent. */

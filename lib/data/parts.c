@@ -16,8 +16,8 @@ int64_t dt_rows_bytes(const dt_rows *r, int e) {
     return dt_type_bytes(&r->stored[r->index[e]].type);
 }
 
-/* Gets all rows of the element at `index`, in the format's own order of elements; NULL if they are
- * not in memory together. */
+/* Gets all rows of the element at `index`, in the format's own order of elements. Sets *whole to
+ * NULL if they are not in memory together. */
 static dt_status *whole_of(dt_examples *x, int index, const void **whole) {
     *whole = NULL;
     return x->reader->whole ? x->reader->whole(x, index, whole) : NULL;
@@ -93,8 +93,8 @@ static void name_elements(dt_parts *d) {
     for (int e = 0; e < d->n; e++) d->element[e].name = x->stored[e].name;
 }
 
-/* The position of the named element in the format's own order. Reading the mapping has checked that
- * it exists. */
+/* Returns the position of the named element in the format's own order. Reading the mapping has
+ * checked that it exists. */
 static int find_stored(const dt_rows *r, const char *name) {
     int i = 0;
     while (i < r->x->n - 1 && strcmp(r->stored[i].name, name) != 0) i++;
@@ -261,7 +261,8 @@ static void release(void *args) {
     dt_arena_destroy(d->owned);
 }
 
-/* Has no `next`: a data set of its batches (dt_dataset_batches) reads the examples. */
+/* This row has no `next`: examples are read through a data set of its batches
+ * (dt_dataset_batches). */
 static const dt_transform parts_row = {
     .name = "parts",
     .args_size = sizeof(dt_parts),

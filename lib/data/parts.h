@@ -14,18 +14,20 @@
  * writes it straight into the cache; from then on all threads read it there. Examples are cached as
  * they are before `map`, so all iterators over the same files share one cache.
  */
-#define DT_EXAMPLE_CACHE_AUTO ((int64_t)256 << 20) /* bytes per part, if the job has no `cache` */
+/* bytes of examples per part, if the job has no `cache` */
+#define DT_EXAMPLE_CACHE_AUTO ((int64_t)256 << 20)
 
 typedef struct dt_example_cache dt_example_cache;
 
-/* Makes a cache for `rows` examples with n elements of bytes[e] bytes each; 0: the element is in
- * memory anyway. Returns NULL if that takes more than `limit` bytes or the memory cannot be
- * allocated. */
+/* Makes a cache for `rows` examples of n elements. bytes[e] is the size of element e in an example;
+ * 0 if the element is in memory anyway. Returns NULL if the cache takes more than `limit` bytes or
+ * its memory cannot be allocated. */
 dt_example_cache *dt_example_cache_create(int64_t rows, int n, const int64_t *bytes, int64_t limit);
-void dt_example_cache_destroy(dt_example_cache *k); /* takes NULL */
-/* Bytes of the cache when all examples are in it. */
+void dt_example_cache_destroy(dt_example_cache *k); /* k may be NULL */
+/* Returns the bytes of the cache when all examples are in it. */
 int64_t dt_example_cache_bytes(const dt_example_cache *k, int64_t rows);
-/* Address of element e of an example in the cache, whether or not it has been filled. */
+/* Returns the address of element e of an example in the cache, whether or not it has been
+ * filled. */
 void *dt_example_cache_place(const dt_example_cache *k, int e, int64_t row);
 bool dt_example_cache_has(dt_example_cache *k, int64_t row);
 /* Returns true to one thread only, which then decodes the example into the cache and calls
@@ -39,37 +41,43 @@ void dt_example_cache_filled(dt_example_cache *k, int64_t row, bool right);
 /* The rows of a part, as indices of the format's examples: [first, first + count), unless `row`
  * lists them. With a validation split, validation shares the examples of train. */
 typedef struct dt_rows {
-    dt_examples *x; /* NULL: no such part */
+    dt_examples *x; /* the examples that the format reads; NULL if there is no such part */
     int64_t first, count;
-    /* [count] indices of the format's examples, instead of the range; NULL: the range */
+    /* [count] indices of the format's examples, if they are not the range; else NULL */
     const uint32_t *row;
-    const dt_element_spec *stored; /* [elements] in the format's own order */
-    const int *index;              /* [elements] position of element i in `stored` */
-    const dt_map_plan **plan;      /* [elements] */
-    dt_example_cache *kept;        /* cache of decoded examples; NULL: none */
+    /* [elements] the elements as stored, in the format's own order */
+    const dt_element_spec *stored;
+    const int *index; /* [elements] position of element i in `stored` */
+    /* [elements] the steps of each element; NULL for an element whose steps have a fault */
+    const dt_map_plan **plan;
+    dt_example_cache *kept; /* cache of decoded examples; NULL: none */
     /* with dataset.window, where x has windows: the rows that they cover, each once; else NULL */
     struct dt_rows *single;
 } dt_rows;
 
 /* The parts of a job's data set: the args of its source. */
 typedef struct dt_parts {
-    _Atomic uint32_t preparing; /* threads of all feeds that are filling a batch now */
-    dt_arena *arena;            /* holds everything below */
-    dt_arena *owned; /* arena of the spec, if the spec was made from a fragment; else NULL */
+    _Atomic uint32_t preparing; /* number of threads, of all feeds, that are filling a batch now */
+    dt_arena *arena;            /* the memory of all members below */
+    dt_arena *owned; /* the arena of the spec, if the spec was made from a fragment; else NULL */
     dt_dataset_spec spec;
     int n;
-    dt_element_spec *element; /* [n] in the order of train */
+    dt_element_spec *element; /* [n] the elements, in the order of train */
     dt_rows rows[DT_PARTS];
-    uint32_t *divided;  /* rows of train, then of validation, if a split needs a table; else NULL */
+    /* indices of the rows of train, followed by those of validation, if a split needs a table; else
+     * NULL */
+    uint32_t *divided;
     dt_learned learned; /* what steps of `map` learned */
     /* [n_named] files that the job names besides its data, as written, with their SHA-256 */
     dt_pair *named;
     int n_named;
-    /* columns and faults kept beside rows that are read once, see rows_file.h; else NULL */
+    /* the columns and faults that are kept beside rows that are read once (rows_file.h); NULL:
+     * none */
     struct dt_keeper *keeper;
 } dt_parts;
 
-/* The parts of a data set; those of a data set that is not a job's are empty, and constant. */
+/* Returns the parts of a data set. Those of a data set that is not a job's are empty, and
+ * constant. */
 dt_parts *dt_parts_of(const dt_dataset *d);
 static inline const dt_rows *dt_rows_of(const dt_dataset *d, dt_part part) {
     return &dt_parts_of(d)->rows[part];
@@ -78,19 +86,20 @@ static inline bool dt_parts_are_once(const dt_parts *d) {
     return d->spec.rows && d->spec.rows->once;
 }
 
-/* The request that opens the files of spec->rows with their format. */
+/* Returns the request that opens the files of spec->rows with their format. */
 dt_format_request dt_dataset_request_rows(const dt_dataset_spec *spec, dt_arena *arena);
 /* Takes the tensors of all examples, (count, ...) each, in the form that dt_format_held takes as
- * its args, allocated in the arena. *out: set after an error, too. */
+ * its args, allocated in the arena. *out is set even if this fails. */
 dt_status *dt_held_make(dt_arena *arena, const dt_example_spec *spec, const dt_example *examples,
                         dt_examples **out) DT_MUST_USE;
-void dt_held_release(dt_examples *held); /* again: nothing happens */
+void dt_held_release(dt_examples *held); /* may be called again, which does nothing */
 
-/* The index of row i of a part among the format's examples. */
+/* Returns the index of row i of a part among the format's examples. */
 static inline int64_t dt_rows_number(const dt_rows *r, int64_t i) {
     return r->row ? (int64_t)r->row[i] : r->first + i;
 }
-/* The index in a pass of an example that is counted over several, with `repeat`. */
+/* Returns the index, within one pass over the data, of an example that is counted over several
+ * passes, as `repeat` does. */
 static inline int64_t dt_rows_in_pass(const dt_rows *r, int64_t example) {
     return r->count > 0 ? example % r->count : example;
 }
@@ -104,9 +113,9 @@ dt_status *dt_parts_check_named(const dt_parts *d, const char *then) DT_MUST_USE
 
 /* ---- held_rows.c ---- */
 
-/* Replaces *x by its rows, held in memory, to be read in any order. once: their source, if they can
- * be read only once; its `kept` then gives the columns of the chosen row. The caller closes *x in
- * any case. */
+/* Replaces *x by its rows, held in memory, to be read in any order. `once` is their source, if they
+ * can be read only once; its `kept` then gives the columns of the chosen row. The caller closes *x
+ * in any case. */
 dt_status *dt_held_rows_open(dt_arena *arena, dt_examples **x, dt_row_source *once) DT_MUST_USE;
 void dt_held_rows_choose(dt_examples *held, int64_t row);
 
@@ -114,17 +123,19 @@ void dt_held_rows_choose(dt_examples *held, int64_t row);
 
 /* Replaces the rows of a part by windows over them, ordered by the time of their last rows. */
 dt_status *dt_windows_open(dt_parts *d, dt_rows *r) DT_MUST_USE;
-/* How many of the windows [0, first) end before the targets of the windows [first, all) begin. */
+/* Returns how many of the windows [0, first) end before the targets of the windows [first, all)
+ * begin. */
 int64_t dt_windows_before(const dt_examples *windows, int64_t first, int64_t all);
-/* Sets r->single. */
+/* Sets r->single to the rows that the windows cover. */
 dt_status *dt_windows_list_rows(dt_parts *d, dt_rows *r) DT_MUST_USE;
-/* The index, among the rows of a part, of the first row of element e of a window. */
+/* Returns the index, among the rows of a part, of the first row of element e of a window. */
 int64_t dt_windows_row(const dt_examples *windows, int e, int64_t window);
 
-/* The group of a window, and of a row by its index: the hash of the element `group`; 0: none. */
+/* These return the group of a window, and that of a row by its index: the hash of the element
+ * `group`; 0 if there is none. */
 uint64_t dt_windows_group(const dt_examples *windows, int64_t window);
 uint64_t dt_windows_group_of_row(const dt_examples *windows, int64_t row);
-/* The group of example i of a part; 0: its examples are not windows. */
+/* Returns the group of example i of a part; 0 if its examples are not windows. */
 static inline uint64_t dt_rows_group(const dt_rows *r, int64_t i) {
     return r->single ? dt_windows_group(r->x, dt_rows_number(r, i)) : 0;
 }
@@ -134,7 +145,7 @@ static inline uint64_t dt_rows_group(const dt_rows *r, int64_t i) {
 dt_status *dt_rows_get(const dt_rows *r, int e, int64_t i, const void *whole, void *buffer,
                        const void **row) DT_MUST_USE;
 dt_status *dt_rows_whole(const dt_rows *r, int e, const void **whole) DT_MUST_USE;
-/* Bytes of a row of element e, as stored. */
+/* Returns the bytes of a row of element e, as stored. */
 int64_t dt_rows_bytes(const dt_rows *r, int e);
 /* Plans the steps of element e for a part. A step that has to learn does so over the rows of train,
  * so train must be planned first. */
@@ -149,6 +160,6 @@ dt_status *dt_rows_check_row(const dt_rows *r, int e, int64_t i, const void *row
  * set answers faults, keeps the fault, too, and returns NULL; else returns the fault. Takes
  * ownership of the fault. */
 dt_status *dt_rows_keep_row(dt_parts *d, dt_status *fault) DT_MUST_USE;
-void dt_keeper_destroy(struct dt_keeper *k); /* takes NULL */
+void dt_keeper_destroy(struct dt_keeper *k); /* k may be NULL */
 
 #endif

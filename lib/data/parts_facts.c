@@ -83,7 +83,8 @@ void dt_dataset_undo_group(const dt_dataset *data, dt_part part, const char *tar
 
 const dt_learned *dt_dataset_learned(const dt_dataset *data) { return &dt_parts_of(data)->learned; }
 
-/* The warning about rounding in a column, from the first part that has one; NULL: none. */
+/* Returns the warning about rounding in a column, from the first part that has one; NULL if none
+ * has. */
 static const char *rounded_in(const dt_parts *d, int e, int column) {
     for (dt_part p = 0; p < DT_PARTS; p++) {
         const dt_rows *r = &d->rows[p];
