@@ -12,7 +12,7 @@ struct line {
     struct words words; /* all words before the last one */
     const char *last;
     char path[64];                /* words of the verb so far, such as "help ckpt" */
-    const struct verb *verb;      /* NULL: the verb is not complete yet */
+    const struct verb *verb;      /* the verb that was typed; NULL if it is not complete yet */
     const struct option *pending; /* the option whose value is the last word; NULL: none */
     bool job;                     /* a job file is among the operands */
     /* propose whole keys at once, for shells that match anywhere in a word */

@@ -49,7 +49,8 @@ typedef struct dt_plan_bytes {
      * gradients, not as activations */
     int64_t shared;
     int64_t total, usable;
-    const char *peak; /* the layer whose kernel runs at the peak */
+    /* path of the layer whose kernel runs at the moment when most memory is used */
+    const char *peak;
 } dt_plan_bytes;
 
 /* Seconds of the critical path of a step. The members add up to the time of the step. */

@@ -228,6 +228,6 @@ dt_status *dt_iterator_open(dt_iterator **out, const dt_dataset *d, uint64_t epo
 dt_status *dt_iterator_next_example(dt_iterator *it, dt_example *out) DT_MUST_USE;
 /* Releases everything but the iterator's own memory. */
 void dt_iterator_release(dt_iterator *it);
-void dt_iterator_close(dt_iterator *it); /* takes NULL */
+void dt_iterator_close(dt_iterator *it); /* it may be NULL */
 
 #endif

@@ -24,7 +24,7 @@ struct dt_engine {
     char *description;
     int64_t bucket_bytes;  /* bytes of a bucket in exchanges between workers */
     int64_t held;          /* bytes that libraries hold for products (dt_engine_held) */
-    dt_recorder *recorder; /* NULL: nothing is recorded */
+    dt_recorder *recorder; /* where tasks are recorded; NULL: nowhere */
     dt_track **track;      /* [lanes] a track for each lane, if there is a recorder */
     /* number of calls that set a recorder; after each, executables register their spans again */
     int recordings;

@@ -35,9 +35,11 @@ typedef struct head {
     const char *query, *key, *value, *dy;
     const int32_t *position;
     char *y, *gradient[3]; /* addresses in the results; a gradient is NULL if it is not needed */
-    float *p, *ds;         /* (queries of the block, its keys) */
-    float *room;           /* memory for converted rows, if operands are staged */
-    uint16_t *half;        /* p or ds, rounded to bfloat16 for products */
+    /* attention of each query to each key, and gradients of the scores, as arrays (queries of the
+     * block, keys of the block) */
+    float *p, *ds;
+    float *room;    /* memory for converted rows, if operands are staged */
+    uint16_t *half; /* p or ds, rounded to bfloat16 for products */
     /* (keys, features) sums over blocks for the gradients of keys and values; NULL: they are added
      * up in the result itself */
     float *sum[3];

@@ -32,7 +32,7 @@ typedef struct moves {
     int n;
     bool fills;
     double fill;
-    box box[]; /* [n] boxes */
+    box box[]; /* [n] the boxes to copy */
 } moves;
 
 static const dt_type *in_type(const dt_exec *x, int node, int k) {

@@ -28,7 +28,7 @@ typedef struct buffer {
 typedef struct scatter {
     const dt_simd *simd;
     int64_t width;
-    float *to;   /* (rows, width) the result */
+    float *to;   /* the result, (rows, width) */
     float *room; /* (buffers, width) memory of the buffers */
     buffer *buffer;
     int64_t *grown; /* [n_grown] numbers of the rows that have a tree */

@@ -34,7 +34,7 @@ typedef struct dt_draft {
     const char *target;    /* the column or array that the user wants to predict; NULL: not given */
     dt_str dataset;        /* lines of `dataset`, without the split and the batch */
     dt_draft_body body;
-    dt_draft_input *input; /* [n_inputs] */
+    dt_draft_input *input; /* [n_inputs] the model's inputs */
     int n_inputs;
     int64_t examples;
     const char *element;    /* name of the target's element */

@@ -39,7 +39,7 @@ typedef struct column {
 typedef struct table {
     dt_draft *d;
     dt_table_facts facts;
-    column *column; /* [facts.n] */
+    column *column; /* [facts.n] what the draft does with each column */
     int target;
     double scale; /* all numbers are in [0, scale], as pixels are; 0: they are normalized */
 } table;

@@ -19,7 +19,7 @@ typedef struct generation {
     dt_session session;
     dt_generator *generator;
     dt_str bytes; /* bytes of a character that is not complete yet */
-    dt_str text;  /* whole characters */
+    dt_str text;  /* text of the characters that are complete */
     size_t sent;  /* number of bytes of `text` that the caller has received */
     dt_generation result;
 } generation;

@@ -57,7 +57,7 @@ struct dt_job { /* the type behind the public handle */
     dt_compute_spec how;
     /* the value of `reproducible.strict`; whether the job has that key */
     bool strict, chooses_strict;
-    struct dt_job_partition *partition; /* NULL: the job has no `partition` */
+    struct dt_job_partition *partition; /* the job's `partition`; NULL if it has none */
     /* while this is set, traced steps are annotated for this strategy's logical devices; lent */
     dt_strategy *annotates;
     /* name of the back end as the user gave it, such as "cpu"; NULL: the strategy's default */
@@ -75,7 +75,7 @@ struct dt_job { /* the type behind the public handle */
     dt_fit_spec fit;
     dt_checkpoint_spec checkpoint;
     dt_steps_recorded trace; /* the setting output.trace */
-    bool report;             /* `output.report: html` */
+    bool report;             /* the job has `output.report: html` */
     int64_t replicas;        /* number of replicas; 0: the strategy has faults */
     /* replicas is 1, because only the plug-in, which is not opened, knows their number */
     bool uncounted;

@@ -44,7 +44,7 @@ static held *event_of(const dt_messenger *m, dt_peer_event event, int peer) {
 typedef struct arrival {
     char routing[DT_ROUTING_MOST]; /* routing id of the sender; "": it is not valid */
     int fd;
-    held *message; /* NULL: no message was waiting */
+    held *message; /* the message that was waiting; NULL if there was none */
     bool too_long; /* the message has more than DT_MESSAGE_PARTS parts */
 } arrival;
 

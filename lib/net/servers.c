@@ -57,8 +57,8 @@ struct servers {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool stop;
-    worker *worker;      /* [workers] */
-    server *server;      /* [slices->servers] */
+    worker *worker;      /* [workers] the state of each worker */
+    server *server;      /* [slices->servers] the state of each server */
     dt_arrival *arrival; /* [n] arrivals that were not returned yet */
     int n, cap, spare_n, spare_cap;
     void **spare; /* buffers for slices that are not in use */

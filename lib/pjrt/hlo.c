@@ -143,7 +143,7 @@ static uint64_t hash_of(uint64_t id) { return id * 0x9e3779b97f4a7c15u; }
  * them. */
 typedef struct sizes {
     dt_hash_index ids;
-    double *bytes; /* [ids.n] bytes */
+    double *bytes; /* [ids.n] the size of each value, in bytes */
     int cap;
 } sizes;
 

@@ -194,7 +194,8 @@ static void workers(dt_report_run *r, const dt_event_line *l, json_t *line) {
 }
 
 static void nothing(dt_report_run *r, const dt_event_line *l, json_t *line) {
-    (void)r, (void)l, (void)line; /* checkpoints are read from their directory */
+    /* nothing is read from these lines, because checkpoints are read from their directory */
+    (void)r, (void)l, (void)line;
 }
 
 static void (*const take[DT_LINES])(dt_report_run *r, const dt_event_line *l, json_t *line) = {

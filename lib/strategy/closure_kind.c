@@ -12,8 +12,8 @@
 
 /* A change of variables that a worker only records: one assignment, or one dt_optimizer_apply. */
 typedef struct dt_closure_change {
-    /* NULL: the change is an assignment. The change holds references to the optimizer and to
-     * `of`. */
+    /* The optimizer that makes the change; NULL if the change is an assignment. The change holds
+     * references to the optimizer and to `of`. */
     dt_optimizer *optimizer;
     int how; /* a dt_write, for an assignment */
     /* the n values are pushed[first] to pushed[first + n - 1] of the dt_closure_kind */

@@ -50,8 +50,10 @@ struct dt_coordinator {
     dt_per_worker **own;    /* [n_own] data sets and values per worker */
     /* [n_tasks] scheduled functions that have not finished, ascending by number */
     dt_task *task;
-    int64_t next;             /* number of the first closure that the next pool will get */
-    dt_worker_pool *pool;     /* NULL: not opened yet, or closed because new workers are needed */
+    int64_t next; /* number of the first closure that the next pool will get */
+    /* the workers; NULL before they are opened, and when the pool is closed because new workers are
+     * needed */
+    dt_worker_pool *pool;
     dt_arena *arena;          /* memory of the pool's data */
     dt_worker_pool_spec spec; /* options to open the pool with */
     /* the variables of this process, and a program for each kind of function; without variables if

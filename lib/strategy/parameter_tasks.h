@@ -27,7 +27,7 @@ typedef struct dt_parameter_program {
 
 /* The variables of one process, and the programs that change them. */
 typedef struct dt_parameter_store {
-    dt_variable **variable; /* [n] variables */
+    dt_variable **variable; /* [n] the variables of the process */
     int n, n_programs;
     dt_sent *sent; /* [n] how each variable is sent */
     dt_packed_variables packed;

@@ -22,7 +22,7 @@ typedef struct dt_traced {
     dt_strategy *strategy;
     char *signature;
     dt_sizing sizing;
-    /* NULL: a recording with these arguments needs known sizes */
+    /* the compiled recording; NULL if a recording with these arguments needs known sizes */
     dt_compiled *compiled;
     /* [results] whether the result is the same value for all replicas: a constant, an argument that
      * is not distributed, or a merged value */
@@ -83,7 +83,7 @@ void dt_traced_release(dt_traced *t);
  * this memory is released. */
 typedef struct dt_ran {
     int n;
-    dt_view *arg; /* [n] arguments */
+    dt_view *arg; /* [n] the arguments of the run */
     void **owned; /* [n] memory to free; NULL: the argument is lent */
     dt_view *result;
 } dt_ran;

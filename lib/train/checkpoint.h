@@ -65,7 +65,7 @@ dt_variable *dt_tracked_find(const dt_checkpoint *c, const char *path, dt_arena 
 /* Variables with the tensors of a file that they are saved to. */
 typedef struct dt_bound {
     int n;
-    dt_named_view *array; /* [n] */
+    dt_named_view *array; /* [n] the arrays, with their names */
     dt_variable **variable;
     /* number of replicas' copies in the array; 1: the array has no dimension for them */
     int64_t *copies;

@@ -19,7 +19,7 @@ typedef struct restoring {
     dt_bound bound[DT_BOUND_FILES];
     /* the tensors read so far; they become the variables' values only if everything can be read */
     dt_arrays read[DT_BOUND_FILES];
-    dt_iterator **resumed; /* [c->n] */
+    dt_iterator **resumed; /* [c->n] the iterators, at the positions that the checkpoint has */
 } restoring;
 
 /* ---- names ---- */

@@ -123,11 +123,13 @@ typedef struct turns {
     bool ahead;    /* the next piece may start before the current one is finished */
     bool is_there; /* the next piece has started */
     dt_example batch;
-    int64_t first;       /* the number of the piece's first example */
-    dt_cluster *cluster; /* NULL: one worker; then the members below are not used */
-    int64_t piece;       /* number of the next piece */
-    dt_sums own;         /* sums of this worker's piece */
-    double *all;         /* [workers][1 + n] examples, sums */
+    int64_t first; /* the number of the piece's first example */
+    /* the workers that evaluate; NULL if this process does, so that the members below are not
+     * used */
+    dt_cluster *cluster;
+    int64_t piece; /* number of the next piece */
+    dt_sums own;   /* sums of this worker's piece */
+    double *all;   /* [workers][1 + n] examples, sums */
 } turns;
 
 static void add_turn(const turns *x, int workers, dt_sums *s) {

@@ -49,7 +49,7 @@ typedef struct dt_explained_tally {
     bool ignores;     /* outputs of classes: the loss ignores the examples of class `ignored` */
     int64_t ignored;
     int64_t n_classes, examples, right;
-    dt_tallied_class *class; /* [n_classes] */
+    dt_tallied_class *class; /* [n_classes] the counts of each class */
     dt_pair_count *pair_count;
     int64_t n_pairs, n_slots;
     dt_spread scores; /* binary outputs: the scores of class 1 as the model returns them */

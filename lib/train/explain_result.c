@@ -170,7 +170,7 @@ static double probability(const dt_explained_tally *t, double score) {
 /* The groups of equal scores, visited from the highest score down. */
 typedef struct descent {
     const dt_explained_tally *t;
-    const dt_spread_group *group; /* [n] ascending */
+    const dt_spread_group *group; /* [n] the groups, in ascending order */
     int64_t n;
     double zeros, ones;
 } descent;

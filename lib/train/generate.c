@@ -22,7 +22,7 @@ struct dt_generator {
     /* `whole` computes a context, `step` one token; NULL: not compiled yet, or the model has no
      * step */
     dt_compiled *whole, *step;
-    const char *mixing;  /* see dt_generator_mixing */
+    const char *mixing;  /* what dt_generator_mixing returned */
     bool is_probability; /* the model's scores are probabilities, not logits */
     dt_tokens text;      /* tokens of the prompt, then the generated ones */
     int64_t prompt;      /* number of tokens of the prompt */

@@ -36,7 +36,7 @@ typedef struct dt_hook {
 
 /* Keras' logs: "loss", "accuracy", "val_loss", ... */
 typedef struct dt_logs {
-    dt_metric *metric; /* [DT_MAX_LOGS] */
+    dt_metric *metric; /* [DT_MAX_LOGS] the values, of which n are used */
     int n;
     /* the logs come from a validation by steps within an epoch, not from the epoch's end */
     bool between;

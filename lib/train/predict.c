@@ -38,7 +38,7 @@
  */
 
 typedef struct turn {
-    dt_cluster *cluster;  /* NULL: there is one process, which takes all batches */
+    dt_cluster *cluster;  /* the workers that take batches; NULL if this process takes all */
     bool everyone;        /* every worker gets the outputs, not only the first one */
     const dt_graph *step; /* the step whose results are the outputs */
     size_t row_bytes;     /* bytes of all outputs of one example */
@@ -130,7 +130,7 @@ enum { MOST_RESULTS = 3 * DT_MAX_OUTPUTS, MOST_ARGS = DT_MAX_INPUTS + 2 * DT_MAX
 
 /* A batch whose step has started. */
 typedef struct flight {
-    dt_executable *executable; /* NULL: the step has finished */
+    dt_executable *executable; /* what runs the step; NULL if the step has finished */
     dt_tensor *const *input;   /* [n of the prediction] the inputs */
     int64_t rows;              /* rows whose outputs are wanted */
     dt_view result[MOST_RESULTS];

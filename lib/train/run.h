@@ -82,7 +82,7 @@ typedef struct outputs {
     dt_run_dir directory;
     dt_writer history;
     dt_history_lines history_lines;
-    int64_t generation; /* see dt_state_file */
+    int64_t generation; /* number of the generation, see dt_state_file */
     bool fresh;         /* the old run's checkpoints are deleted after the first new one */
     /* until the first checkpoint, the history is a separate file beside the old one */
     bool aside;

@@ -40,8 +40,9 @@ dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_location *at,
 typedef struct dt_callback_job {
     const dt_model_spec *model;
     const dt_dataset_spec *data;
-    const dt_compile_spec *compile; /* NULL: the section has faults */
-    bool validates_by_steps;        /* see dt_fit_validates_by_steps */
+    const dt_compile_spec *compile; /* the section `compile`; NULL if it has faults */
+    /* whether training validates after steps, see dt_fit_validates_by_steps */
+    bool validates_by_steps;
 } dt_callback_job;
 /* Checks all callbacks of a job and reports all faults. */
 dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job) DT_MUST_USE;
@@ -56,7 +57,7 @@ typedef struct dt_class_weights {
     int64_t *number;
     const char **name; /* [n] class names; NULL: the class is given by its number */
     const double *weight;
-    const dt_location *key_at; /* [n] */
+    const dt_location *key_at; /* [n] where each key is in the job file */
     dt_location at;
 } dt_class_weights;
 
@@ -142,10 +143,10 @@ typedef struct dt_trainer_options {
     dt_strategy *strategy;
     dt_model *model; /* its variables exist */
     const dt_compile_spec *compile;
-    dt_optimizer *optimizer; /* NULL: evaluation only */
+    dt_optimizer *optimizer; /* the optimizer; NULL if the model is only evaluated */
     dt_dataset *data;
-    /* NULL: every batch updates, all examples have weight 1, and no callback changes the learning
-     * rate */
+    /* The section `fit`. NULL: every batch updates, all examples have weight 1, and no callback
+     * changes the learning rate. */
     const dt_fit_spec *fit;
     dt_compute_spec how;
 } dt_trainer_options;
@@ -255,7 +256,7 @@ typedef struct dt_fit_request {
     const dt_fit_spec *fit;
     /* for a run without a checkpoint to resume from; NULL: keeps the weights */
     const dt_init_from *init_from;
-    const dt_checkpoint_spec *checkpoint; /* NULL: no checkpoints are written */
+    const dt_checkpoint_spec *checkpoint; /* how checkpoints are written; NULL: none are written */
     const char *directory;                /* output.dir; NULL: nothing is written */
     const char *name;                     /* name of the job */
     const char *job, *job_sha256;         /* the job with all values resolved, as JSON text */
@@ -315,7 +316,8 @@ typedef struct dt_predict_rows {
     int64_t batch; /* global batch, in rows */
     /* the outputs' losses determine what outputs mean; NULL: the last activations do */
     const dt_compile_spec *compile;
-    const dt_class_names *names;                                /* NULL: no names are known */
+    /* the names of classes; NULL if none are known */
+    const dt_class_names *names;
     dt_status *(*rows)(const dt_predicted_rows *p, void *user); /* receives the outputs in order */
     void *user;
     bool everyone; /* all workers receive the outputs, not only the first */
@@ -336,7 +338,7 @@ typedef struct dt_explain_request {
     dt_trainer *trainer;
     dt_part part;
     int64_t batches;             /* number of batches to explain, from the first on; 0: all */
-    const dt_class_names *names; /* NULL: the class names of the data */
+    const dt_class_names *names; /* the names of classes; NULL: those that the data has */
     dt_threshold_score threshold_for;
     dt_arena *arena;
 } dt_explain_request;

@@ -41,7 +41,7 @@ struct dt_trainer {
     int64_t last_rows;
     int64_t peak_bytes;
     int64_t evaluation_rows; /* number of rows that are evaluated at a time (evaluate.c) */
-    dt_recorder *recorder;   /* NULL: nothing is recorded */
+    dt_recorder *recorder;   /* where steps are recorded; NULL: nowhere */
 };
 
 /* Whether some steps only accumulate gradients for a later one. */
@@ -119,7 +119,7 @@ typedef struct dt_not_finite {
     /* true: the row is nothing but padding; false: it has a number that is not finite */
     bool padding;
     int64_t row;      /* index of the row in the batch */
-    const char *what; /* "contains NaN or infinity" */
+    const char *what; /* what is wrong with the values, such as "contains NaN or infinity" */
 } dt_not_finite;
 bool dt_find_bad_example(const dt_dataset *d, const dt_model_spec *m, const dt_example *b,
                          dt_not_finite *out);

@@ -78,9 +78,11 @@ typedef struct dt_pjrt_member {
     /* attached to the variable, so that reading the variable fetches the copy */
     dt_variable_holder holder;
     dt_pjrt_copy *copy;
-    dt_variable *variable; /* NULL: the variable was destroyed, or another device has its value */
-    unsigned written;      /* value of variable->written when the buffers were made */
-    bool wanted;           /* the value is being fetched for the host */
+    /* the variable that the copy belongs to; NULL if it was destroyed, or if another device has its
+     * value */
+    dt_variable *variable;
+    unsigned written; /* value of variable->written when the buffers were made */
+    bool wanted;      /* the value is being fetched for the host */
 } dt_pjrt_member;
 
 struct dt_pjrt_copy {

@@ -16,7 +16,7 @@ dt_onnx_attribute dt_onnx_list(const char *name, const int64_t *number, int n) {
     return a;
 }
 
-/* AttributeProto's types. */
+/* Values of AttributeProto's field `type`. */
 enum { TYPE_INT = 2, TYPE_TEXT = 3, TYPE_INTS = 7 };
 
 static void put_attribute(dt_str *out, const dt_onnx_attribute *a) {

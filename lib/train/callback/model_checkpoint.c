@@ -45,7 +45,7 @@ static const dt_field fields[] = {
 typedef struct keeper {
     const struct model_checkpoint *x;
     dt_monitor monitor;
-    int64_t seen;       /* steps */
+    int64_t seen;       /* number of steps seen so far */
     bool of_validation; /* validation by steps decides, or the path contains its values */
     const char *due;    /* the path to save to; NULL: nothing is due */
     /* whether the model held its running means when the save became due (dt_run_swap) */

@@ -59,7 +59,7 @@ enum { BUCKETS = 30 };
 
 /* The time and step of an event. */
 typedef struct event_time {
-    double wall_s; /* since 1970 */
+    double wall_s; /* time of the event, in seconds since 1970 */
     int64_t step;
 } event_time;
 
