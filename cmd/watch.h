@@ -38,7 +38,7 @@ struct watch {
     } workers; /* `updates` is 0 if the run has no parameter server */
     bool trained, ended;
     bool stopping, saved_after_stop;
-    bool reported; /* it was reported that `checkpoint` was saved */
+    bool reported; /* the user has been told that `checkpoint` was saved */
 
     /* members for the progress bar */
     struct timespec shown, epoch_began;

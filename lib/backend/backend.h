@@ -205,7 +205,8 @@ dt_status *dt_host_bytes(const dt_device_options *o, const dt_compile_request *r
 typedef struct dt_host_library {
     const char *name; /* name of the library, such as "openblas" */
     bool found;
-    char *about; /* its version and kernels, or why it cannot be used; owned */
+    /* version and kernels of the library, or the reason why it cannot be used; owned */
+    char *about;
 } dt_host_library;
 enum { DT_HOST_SETS = 4, DT_HOST_LIBRARIES = 3 };
 typedef struct dt_host_facts {

@@ -14,8 +14,9 @@
 typedef struct assembler {
     dt_exec *x;
     dt_arena *scratch;
-    int *in_set;       /* [nodes] 1 + the set that the node waits in; 0: none */
-    uint64_t *readers; /* [nodes] the bits of open and closed sets that read the node */
+    int *in_set; /* [nodes] 1 + the set that the node waits in; 0: none */
+    /* [nodes] the bits of the open and closed sets that read the node (bit_of) */
+    uint64_t *readers;
     int *node, *first; /* nodes of each group, in order; those of group i begin at first[i] */
     int n_sets, cap_sets;
     /* [sets] nodes of one shape, to which more may be added; an empty list: the set is closed */

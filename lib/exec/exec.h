@@ -28,8 +28,8 @@ typedef struct dt_engine_options {
      * workers; 0: 4 MiB */
     int64_t bucket_bytes;
 } dt_engine_options;
-/* Opens an engine. KERNELS: the library is not installed, or the processor lacks the instruction
- * set. */
+/* Opens an engine. Fails with KERNELS if the library is not installed, or the processor lacks the
+ * instruction set. */
 dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) DT_MUST_USE;
 void dt_engine_close(dt_engine *e); /* e may be NULL */
 int dt_engine_threads(const dt_engine *e);
@@ -63,7 +63,7 @@ const char *dt_exec_largest_layer(const dt_exec *x, dt_arena *arena, int64_t *by
  * env->batch must be the program's. Variables are read and updated in place. result[i], in the
  * order of the graph's results, is set to a view into the arena, which is valid until the next run.
  * A result that is an argument, or a variable that the step does not change, is a view of that.
- * NO_MEMORY: the first run could not allocate memory.
+ * Fails with NO_MEMORY if the first run could not allocate memory.
  */
 dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg,
                        dt_view *result) DT_MUST_USE;

@@ -105,7 +105,8 @@ typedef struct dt_dnnl_api {
                      const int64_t *low, const int64_t *high, dt_dnnl hint, dt_dnnl attr);
 } dt_dnnl_api;
 
-/* Loads the library. KERNELS: it is missing or lacks a function; the error says which. */
+/* Loads the library. Fails with KERNELS if it is missing or lacks a function; the error says
+ * which. */
 dt_status *dt_dnnl_open(dt_dnnl_api **out) DT_MUST_USE;
 void dt_dnnl_close(dt_dnnl_api *a);
 

@@ -79,8 +79,8 @@ static void number_steps(const dt_exec *x, int *number) {
         }
 }
 
-/* [fused steps] Finds the number of each fused step within its group. Fused steps are numbered as
- * in fused_in. */
+/* Sets number[i] to the number of fused step i within its group. Fused steps are numbered as in
+ * fused_in. */
 static void number_fused(const dt_exec *x, int *number) {
     for (int i = 0; i < x->n_groups; i++)
         for (int k = 0; k < x->group[i].n_steps; k++)

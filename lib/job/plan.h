@@ -65,8 +65,8 @@ typedef struct dt_job_plan {
     struct dt_plan_check *check;
 } dt_job_plan;
 
-/* Plans a job. With options NULL all settings are 0. NO_SLICE: the strategy has no slice. Free the
- * plan with dt_job_plan_destroy. */
+/* Plans a job. With options NULL all settings are 0. Fails with NO_SLICE if the strategy has no
+ * slice. Free the plan with dt_job_plan_destroy. */
 dt_status *dt_job_plan_create(dt_job_plan **out, dt_job *j, const dt_plan_options *o) DT_MUST_USE;
 void dt_job_plan_destroy(dt_job_plan *p); /* p may be NULL */
 bool dt_job_plan_fits(const dt_job_plan *p);
@@ -81,8 +81,8 @@ typedef struct dt_chip_price {
     double usd_hour;    /* US dollars per hour for a chip, or for a host of a cluster; 0: unknown */
     const char *source; /* where the price was published; lent */
 } dt_chip_price;
-/* UNKNOWN_SLICE_OPTION: not "GENERATION=DOLLARS" with a generation of the table, or dollars that
- * are not above 0 and at most 1,000,000. */
+/* Fails with UNKNOWN_SLICE_OPTION if a price is not "GENERATION=DOLLARS", with a generation of the
+ * table and dollars above 0 and at most 1,000,000. */
 dt_status *dt_prices_check(const char *const *prices, int n) DT_MUST_USE;
 /* Returns the last price that the user gave for the slice's generation, or else the price in the
  * table of chips. */
@@ -135,8 +135,8 @@ void dt_job_plan_fitting_json(const dt_job_plan *p, dt_json *j);
 
 /* ---- a whole run (plan_run.c) ---- */
 
-/* Estimates the run that p->o.run asks for. USAGE: a number of tokens was given, but the job's
- * inputs are not tokens. */
+/* Estimates the run that p->o.run asks for. Fails with USAGE if a number of tokens was given, but
+ * the job's inputs are not tokens. */
 dt_status *dt_job_plan_run(const dt_job_plan *p, dt_run_estimate *out) DT_MUST_USE;
 /* Returns the bytes of all variables, including the optimizer's slots. Each variable counts
  * once. */

@@ -37,8 +37,9 @@ void dt_plan_check_print(const struct dt_plan_check *c, dt_str *out);
 void dt_plan_check_json(const struct dt_plan_check *c, dt_json *j);
 
 /* plan_gpu.c: compiles the request's first job for the request's target, and writes the result as
- * text or JSON. Sets *fits (may be NULL) to whether a GPU has enough memory. USAGE: the target is
- * unknown, or the strategy is not a single program on GPUs. Other errors: PLUGIN, COMPILER. */
+ * text or JSON. Sets *fits (may be NULL) to whether a GPU has enough memory. Fails with USAGE if
+ * the target is unknown, or the strategy is not a single program on GPUs. Other errors: PLUGIN,
+ * COMPILER. */
 dt_status *dt_plan_of_gpu(const dt_plan_request *q, dt_str *out, bool *fits) DT_MUST_USE;
 
 #endif

@@ -33,14 +33,14 @@ void dt_session_close(dt_session *s);
 
 /* ---- process_group.c ---- */
 
-/* Connects to the other workers and sets j->cluster; does nothing if this process is alone.
- * WORKERS_DISAGREE: the job or the version of dtrain differs between workers. LAUNCH or NOT_YET: a
- * launcher started several processes, but the job's strategy does not divide work among them. o
- * (may be NULL) gets an event about missing workers. */
+/* Connects to the other workers and sets j->cluster; does nothing if this process is alone. Fails
+ * with WORKERS_DISAGREE if the job or the version of dtrain differs between workers. Fails with
+ * LAUNCH or NOT_YET if a launcher started several processes, but the job's strategy does not divide
+ * work among them. o (may be NULL) gets an event about missing workers. */
 dt_status *dt_job_open_workers(dt_job *j, const dt_run_options *o) DT_MUST_USE;
 /* Disconnects. s is the result of this worker. A signal that stopped one worker has stopped all. */
 void dt_job_close_workers(dt_job *j, const dt_status *s);
-/* WORKERS_DISAGREE: workers have different weights, checkpoints or kernels. */
+/* Fails with WORKERS_DISAGREE if workers have different weights, checkpoints or kernels. */
 dt_status *dt_job_compare_workers(const dt_job *j, const dt_session *s,
                                   const dt_saved *c) DT_MUST_USE;
 

@@ -14,7 +14,7 @@ typedef struct dt_address {
     int port;                   /* port number; 0: any free port */
 } dt_address;
 
-/* Reads an address. MESSAGES: the text is not an address. */
+/* Reads an address. Fails with MESSAGES if the text is not an address. */
 dt_status *dt_address_read(dt_address *out, const char *text) DT_MUST_USE;
 /* Replaces the host by a numeric address. A host name becomes its IPv4 address if it has one. If
  * `here` is set, the host may be an interface of this machine; it becomes the interface's first

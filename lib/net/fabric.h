@@ -60,8 +60,9 @@ typedef struct dt_member { /* a rank's membership in a process group; a dt_env r
     uint32_t number; /* number of collectives so far */
     /* step of training, for the tags of later collectives; 0: not part of a step */
     int64_t step;
-    const char *of; /* name of the first value, for these tags; NULL means "" */
-    void *room;     /* memory for arrays that are exchanged; later collectives use it again */
+    /* name of the first value of a collective, which its tag also has; NULL if it has no name */
+    const char *of;
+    void *room; /* memory for arrays that are exchanged; later collectives use it again */
     size_t room_bytes;
     /* Up to 8 bits that travel with every sum. A rank sets its own; after the next sum of at
      * least one element it has the bits of all ranks. */

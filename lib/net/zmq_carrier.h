@@ -36,16 +36,16 @@ typedef struct dt_zmq_carrier_spec {
  * true, parts 1 and 2 have the lengths that the head states. */
 bool dt_frame_read(const dt_message *x, const dt_byte_ranges *e, dt_frame *out) DT_MUST_USE;
 
-/* Checks that slices of that size can be sent in one message. RANGE: they cannot. */
+/* Checks that slices of that size can be sent in one message. Fails with RANGE if they cannot. */
 dt_status *dt_zmq_fits(const dt_byte_ranges *e) DT_MUST_USE;
 /* Listens for workers. Processes can connect as long as any worker is missing. Fails like the
  * messenger. */
 dt_status *dt_zmq_carrier_open(dt_carrier **out, const dt_zmq_carrier_spec *spec,
                                int workers) DT_MUST_USE;
 
-/* Connects a worker, and sends its number and fingerprint. WORKER_LATE: there was no answer. Later
- * waits for a message are reported when they exceed both 5 s and 3 times the longest wait so far,
- * and again whenever they have doubled. Close the link even after an error. */
+/* Connects a worker, and sends its number and fingerprint. Fails with WORKER_LATE if there was no
+ * answer. Later waits for a message are reported when they exceed both 5 s and 3 times the longest
+ * wait so far, and again whenever they have doubled. Close the link even after an error. */
 dt_status *dt_zmq_link_connect(dt_worker_link *out, const dt_zmq_carrier_spec *spec, int worker,
                                const dt_link_wait *wait) DT_MUST_USE;
 

@@ -37,7 +37,8 @@ dt_type dt_bytes_take_type(dt_byte_reader *b);
 /* Appends a graph. variable: a list that contains every variable of the graph; the reader has an
  * equal list. */
 void dt_graph_write(const dt_graph *g, dt_variable *const *variable, int n, dt_str *out);
-/* Reads a graph. WORKERS_DISAGREE: the bytes are not a graph, or it has an op of folded graphs. */
+/* Reads a graph. Fails with WORKERS_DISAGREE if the bytes are not a graph, or it has an op of
+ * folded graphs. */
 dt_status *dt_graph_read(dt_byte_reader *from, dt_variable *const *variable, int n,
                          dt_graph **out) DT_MUST_USE;
 

@@ -44,9 +44,9 @@ dt_status *dt_rewrite(const dt_graph *g, dt_rewriter *rewriter, const void *user
 typedef enum dt_replication { DT_UNIFORM, DT_ROWS, DT_STACKED } dt_replication;
 
 /* Finds how every node is spread over replicas. distributed[i]: argument i has one value per
- * replica, as all arguments with a batch dimension do; NULL: all arguments have. VARYING_UPDATE,
- * which names the variable: replicas would assign different values to a variable that they
- * share. */
+ * replica, as all arguments with a batch dimension do; NULL: all arguments have. Fails with
+ * VARYING_UPDATE, which names the variable, if replicas would assign different values to a variable
+ * that they share. */
 dt_status *dt_replication_of(const dt_graph *g, const bool *distributed, dt_arena *arena,
                              dt_replication **out) DT_MUST_USE;
 

@@ -109,7 +109,7 @@ typedef struct dt_pjrt_of {
 /* Arguments of functions that return a text: an error's message, a platform's name. */
 typedef struct dt_pjrt_text_of {
     dt_pjrt_head head;
-    void *object; /* the members after this one are output */
+    void *object; /* the function sets the members below */
     const char *text;
     size_t size;
 } dt_pjrt_text_of;

@@ -13,7 +13,8 @@
 
 #define DT_PJRT_CACHE_ENV "DTRAIN_PJRT_CACHE"
 
-/* Creates the folder if it does not exist. BACKEND: other users may write to the folder. */
+/* Creates the folder if it does not exist. Fails with BACKEND if other users may write to the
+ * folder. */
 dt_status *dt_pjrt_cache_open(const char *folder) DT_MUST_USE;
 
 typedef struct dt_pjrt_cached {

@@ -27,8 +27,8 @@ typedef struct dt_pjrt_opening {
     bool looks; /* only list devices, so that none of their memory is reserved */
 } dt_pjrt_opening;
 /* Opens a client. GPU plug-ins also get the options that JAX reads from the environment
- * (XLA_PYTHON_CLIENT_MEM_FRACTION and others), and use only the devices in ordinal[]. BACKEND: a
- * variable has a bad value. */
+ * (XLA_PYTHON_CLIENT_MEM_FRACTION and others), and use only the devices in ordinal[]. Fails with
+ * BACKEND if a variable has a bad value. */
 dt_status *dt_pjrt_client_open(dt_pjrt_client **out, const char *path,
                                const dt_pjrt_opening *how) DT_MUST_USE;
 void dt_pjrt_client_close(dt_pjrt_client *c);                 /* c may be NULL */

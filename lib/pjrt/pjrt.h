@@ -13,7 +13,7 @@
 
 typedef struct dt_pjrt dt_pjrt;
 
-/* Opens a plug-in. PLUGIN: the file is not a plug-in, or the version of its API is not
+/* Opens a plug-in. Fails with PLUGIN if the file is not a plug-in, or the version of its API is not
  * supported. */
 dt_status *dt_pjrt_open(dt_pjrt **out, const char *path) DT_MUST_USE;
 /* p may be NULL. The library stays loaded, since such libraries do not support being unloaded. */
@@ -57,15 +57,15 @@ typedef struct dt_pjrt_report {
         /* number of launches per step, and bytes of their inputs, by kind */
     } collective[DT_PJRT_KINDS];
 } dt_pjrt_report;
-/* Compiles a program and fills the report. COMPILER: the compiler refuses the program; the error
- * has its message. PLUGIN: the plug-in lacks a function. */
+/* Compiles a program and fills the report. Fails with COMPILER if the compiler refuses the program;
+ * the error has its message. Fails with PLUGIN if the plug-in lacks a function. */
 dt_status *dt_pjrt_compile(const dt_pjrt *p, const dt_pjrt_order *o,
                            dt_pjrt_report *out) DT_MUST_USE;
 
 /* ---- parts that tests call ---- */
 
 /* Reads an optimized HLO module (with its configuration, as the API gives it): cycles, kernels,
- * loops, collectives. COMPILER: the bytes are malformed. */
+ * loops, collectives. Fails with COMPILER if the bytes are malformed. */
 dt_status *dt_pjrt_read_hlo(const void *bytes, size_t n, dt_pjrt_report *out) DT_MUST_USE;
 /* Writes CompileOptionsProto for one replica on each of these devices. */
 void dt_pjrt_write_options(const int64_t *device, int n, dt_str *out);

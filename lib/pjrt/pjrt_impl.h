@@ -26,8 +26,8 @@ typedef struct dt_pjrt_step {
 /* Opens a plug-in like dt_pjrt_open, but does not change the environment. */
 dt_status *dt_pjrt_load(dt_pjrt **out, const char *path) DT_MUST_USE;
 bool dt_pjrt_has(const dt_pjrt *p, dt_pjrt_slot slot);
-/* Calls a function. PLUGIN: the table does not have it. DOES_NOT_FIT: a device or the compiler
- * returned RESOURCE_EXHAUSTED. */
+/* Calls a function. Fails with PLUGIN if the table does not have it. Fails with DOES_NOT_FIT if a
+ * device or the compiler returned RESOURCE_EXHAUSTED. */
 dt_status *dt_pjrt_call(const dt_pjrt *p, const dt_pjrt_step *s, void *arguments) DT_MUST_USE;
 /* Makes a status from a plug-in's error, with its message, and frees the error. */
 dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing,

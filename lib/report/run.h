@@ -66,7 +66,7 @@ typedef struct dt_attempt {
     /* times such as "2026-11-22T11:03:10Z"; ended is NULL if the attempt was killed or is still
      * going on */
     const char *began, *ended;
-    int64_t from, to; /* the steps at its start and at its end */
+    int64_t from, to; /* numbers of the steps at which the attempt began and ended */
     double seconds;   /* seconds from its start to its last line */
     int exit;
     const char *error;
@@ -122,7 +122,8 @@ typedef struct dt_report_run {
 
 /* Returns the text with the run's path replaced by `shown`. */
 const char *dt_report_shown(const dt_report_run *r, const char *text);
-/* Reads the run in the directory `path`. NO_INPUT: the directory does not exist, or has no run. */
+/* Reads the run in the directory `path`. Fails with NO_INPUT if the directory does not exist, or
+ * has no run. */
 dt_status *dt_report_run_read(dt_report_run *r, const char *path) DT_MUST_USE;
 /* Whether a checkpoint is readable and belongs to the recorded training, not to an older one in
  * the same directory. */

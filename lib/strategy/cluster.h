@@ -70,8 +70,8 @@ enum { DT_LAUNCH_MOST = 1 << 16 };
 /* tf_config.c: sets *out from TF_CONFIG; without the variable it describes no processes. LAUNCH if
  * it is malformed. */
 dt_status *dt_launch_read_tf_config(dt_launch *out) DT_MUST_USE;
-/* Checks that no address is malformed and no two are equal. LAUNCH, located at `at`: they are not
- * valid. of: where they come from, for messages. */
+/* Checks that no address is malformed and no two are equal. Fails with LAUNCH, located at `at`, if
+ * they are not valid. of: where they come from, for messages. */
 dt_status *dt_launch_check_addresses(const dt_launch *l, const dt_location *at,
                                      const char *of) DT_MUST_USE;
 /* Reads the environment. Fails with LAUNCH if two launchers contradict each other, an index does
@@ -155,7 +155,8 @@ dt_status *dt_cluster_max(dt_cluster *c, const char *of, int64_t *number, int n)
  * the same text. */
 dt_status *dt_cluster_compare(dt_cluster *c, const char *of, const char *own) DT_MUST_USE;
 /* Tells all workers whether one has failed. Takes ownership of this worker's status s, and returns
- * it if it is an error. WORKER_GONE: another worker has failed; its own message has the reason. */
+ * it if it is an error. Fails with WORKER_GONE if another worker has failed; its own message has
+ * the reason. */
 dt_status *dt_cluster_agree(dt_cluster *c, const char *of, dt_status *s) DT_MUST_USE;
 
 #endif

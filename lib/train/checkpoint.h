@@ -73,8 +73,8 @@ typedef struct dt_bound {
 enum { DT_BOUND_WEIGHTS, DT_BOUND_SLOTS, DT_BOUND_VARIABLES, DT_BOUND_FILES };
 /* Lists all tensors of a checkpoint, without values. n_copies[] has the number of copies of each
  * variable, in the order in which variables were added; NULL: the present numbers. An optimizer
- * without state has no tensors. CHECKPOINT_PARTS: the optimizer has state for a variable that is
- * not part of the checkpoint. */
+ * without state has no tensors. Fails with CHECKPOINT_PARTS if the optimizer has state for a
+ * variable that is not part of the checkpoint. */
 dt_status *dt_bound_list(const dt_checkpoint *c, dt_arena *arena, const int64_t *n_copies,
                          dt_bound out[DT_BOUND_FILES]) DT_MUST_USE;
 dt_arrays dt_bound_arrays(const dt_bound *b);
@@ -94,7 +94,7 @@ typedef struct dt_loop {
     dt_loop_item *item[DT_TRACKED_KINDS];
 } dt_loop;
 const char *dt_loop_print(const dt_checkpoint *c, dt_arena *arena);
-/* Reads the "loop" of a checkpoint that has one. CHECKPOINT: the JSON is malformed. */
+/* Reads the "loop" of a checkpoint that has one. Fails with CHECKPOINT if the JSON is malformed. */
 dt_status *dt_loop_read(const dt_saved *saved, dt_arena *arena, dt_loop *out) DT_MUST_USE;
 const dt_loop_item *dt_loop_find(const dt_loop *l, dt_tracked_kind kind, const char *name);
 

@@ -44,7 +44,8 @@ typedef struct dt_faults {
 /* Reports all syntax errors: INJECT, with an example of the right form. */
 dt_status *dt_faults_read(dt_arena *arena, const char *const *text, int n,
                           dt_faults *out) DT_MUST_USE;
-/* Checks faults against the job's slice; NULL: no slice. INJECT: it has no such core or chip. */
+/* Checks faults against the job's slice; NULL: no slice. Fails with INJECT if it has no such core
+ * or chip. */
 dt_status *dt_faults_check(const dt_faults *f, const dt_topology *slice) DT_MUST_USE;
 /* The smallest memory limit in bytes that a fault `hbm` sets; 0: no limit. */
 int64_t dt_faults_hbm(const dt_faults *f);

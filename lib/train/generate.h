@@ -36,7 +36,7 @@ double dt_sampling_log_probability(const double *score, int64_t n, int64_t token
 
 typedef struct dt_generator dt_generator;
 typedef struct dt_generator_options {
-    dt_model *model;  /* its variables exist; lent */
+    dt_model *model;  /* the model, whose variables exist; lent */
     dt_dataset *data; /* data set of format text; lent */
     const char *prompt;
     dt_sampling sampling;
@@ -44,13 +44,13 @@ typedef struct dt_generator_options {
     bool recomputes;
 } dt_generator_options;
 
-/* Checks that the data are text and that the model computes scores from tokens. FIT_KEYS, located
- * at `at`: they are not. `what` names the caller in messages: "GenerateText". Files need not be
- * open. */
+/* Checks that the data are text and that the model computes scores from tokens. Fails with
+ * FIT_KEYS, located at `at`, if this is not so. `what` names the caller in messages:
+ * "GenerateText". Files need not be open. */
 dt_status *dt_generator_check(const dt_model_spec *model, const dt_dataset_spec *data,
                               const char *what, const dt_location *at) DT_MUST_USE;
-/* Encodes the prompt. RANGE: it has no tokens, or characters that the vocabulary lacks. *out is to
- * be closed also after an error. */
+/* Encodes the prompt. Fails with RANGE if it has no tokens, or characters that the vocabulary
+ * lacks. *out is to be closed also after an error. */
 dt_status *dt_generator_open(const dt_generator_options *o, dt_generator **out) DT_MUST_USE;
 /* Compiles the model, unless that is done already; dt_generator_next does so when it must. */
 dt_status *dt_generator_compile(dt_generator *g) DT_MUST_USE;

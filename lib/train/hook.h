@@ -113,7 +113,8 @@ void dt_hooks_close(run *r);
  * and tensors named KEY/name. */
 dt_status *dt_hooks_save(run *r, const char **text) DT_MUST_USE;
 dt_arrays dt_hooks_arrays(const run *r);
-/* Restores the memory of all callbacks. CHECKPOINT: the checkpoint's text is not a JSON object. */
+/* Restores the memory of all callbacks. Fails with CHECKPOINT if the checkpoint's text is not a
+ * JSON object. */
 dt_status *dt_hooks_restore(run *r, const dt_saved *c) DT_MUST_USE;
 /* Writes x under `key`. NaN and infinity, which JSON does not have, become texts. */
 void dt_keep_number(dt_json *j, const char *key, double x);
@@ -138,15 +139,15 @@ bool dt_epoch_is_provisional(const run *r);
 void dt_callback_report(run *r, const dt_hook *h, const char *format, ...) DT_PRINTF(3, 4);
 /* Emits the reports of callbacks as events. */
 void dt_callbacks_emit(run *r);
-/* Returns the path DIR/name, where DIR is output.dir, in the run's arena. CALLBACK: the run has no
- * directory. CANT_CREATE: a folder on that path is a link. */
+/* Returns the path DIR/name, where DIR is output.dir, in the run's arena. Fails with CALLBACK if
+ * the run has no directory. Fails with CANT_CREATE if a folder on that path is a link. */
 dt_status *dt_callback_path(run *r, const dt_hook *h, const char *name,
                             const char **path) DT_MUST_USE;
 /* Like dt_callback_path, for a folder, which may not be a link itself. */
 dt_status *dt_callback_folder(run *r, const dt_hook *h, const char *name,
                               const char **path) DT_MUST_USE;
-/* CALLBACK, located at the argument: the path is not below output.dir, or is reserved for the run's
- * own files. */
+/* Fails with CALLBACK, located at the argument, if the path is not below output.dir, or is reserved
+ * for the run's own files. */
 dt_status *dt_callback_check_path(const dt_named *named, const char *argument,
                                   const char *path) DT_MUST_USE;
 /* The source location of an argument. If the job leaves it out, the location of the callback's

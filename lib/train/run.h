@@ -147,9 +147,9 @@ const char *dt_run_kernels(const run *r);
 
 /* memory.c: fills r->memory before the first step. Compiles the steps of evaluation. */
 dt_status *dt_run_count_memory(run *r) DT_MUST_USE;
-/* DOES_NOT_FIT: the machine, or the container, has less memory. The error names the largest layer,
- * and suggests what would fit: rematerialization or a smaller batch. If neither does, it says how
- * much memory the job needs. */
+/* Fails with DOES_NOT_FIT if the machine, or the container, has less memory than the run needs. The
+ * error names the largest layer, and suggests what would fit: rematerialization or a smaller batch.
+ * If neither does, it says how much memory the job needs. */
 dt_status *dt_run_check_memory(run *r) DT_MUST_USE;
 /* Seconds of a step with `rows` rows on the clock of a simulated slice; rows 0: with a full batch.
  * Returns 0 without a slice. */
@@ -205,8 +205,8 @@ bool dt_run_is_done(const run *r);
 dt_status *dt_run_open(run *r) DT_MUST_USE;
 /* The state.json of a checkpoint at this position, lent until the run ends. */
 dt_status *dt_run_describe(run *r, dt_state_file *state) DT_MUST_USE;
-/* Writes a checkpoint, unless the last one has this position. DIVERGED: a weight is not finite, and
- * nothing was written. */
+/* Writes a checkpoint, unless the last one has this position. Fails with DIVERGED if a weight is
+ * not finite; then nothing is written. */
 dt_status *dt_run_save(run *r) DT_MUST_USE;
 dt_status *dt_run_close(run *r) DT_MUST_USE;
 /* Passes an event to the caller and to the record. */
@@ -215,8 +215,8 @@ void dt_run_warn(const run *r, const char *text);
 void dt_run_emit_start(run *r);
 /* Adds to an error about the loss its cause, as far as the batch or the step's number shows it. */
 dt_status *dt_run_explain_loss(const run *r, const dt_example *batch, dt_status *s) DT_MUST_USE;
-/* DIVERGED: a weight or a slot of the optimizer is not finite. A step's loss is computed before
- * its update, so the last update shows only there. */
+/* Fails with DIVERGED if a weight or a slot of the optimizer is not finite. A step's loss is
+ * computed before its update, so the last update shows only there. */
 dt_status *dt_run_check_weights(const run *r) DT_MUST_USE;
 void dt_trainer_parts(const dt_trainer *t, dt_strategy **strategy, dt_model **model,
                       dt_optimizer **optimizer, dt_dataset **data);

@@ -112,23 +112,23 @@ typedef struct dt_match {
  * ELEMENTS, located at the name. With compile NULL only inputs are matched. */
 dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model,
                           const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
-/* Matches by names, then checks types. ELEMENTS: the model takes another shape. LABELS: a loss or a
- * metric takes another shape. */
+/* Matches by names, then checks types. Fails with ELEMENTS if the model takes another shape. Fails
+ * with LABELS if a loss or a metric takes another shape. */
 dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile,
                           dt_match *out) DT_MUST_USE;
-/* Matches by names and types, then reads all labels. LABEL_RANGE: the model has no output for a
- * class number. */
+/* Matches by names and types, then reads all labels. Fails with LABEL_RANGE if the model has no
+ * output for a class number. */
 dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile,
                          dt_match *out) DT_MUST_USE;
-/* Checks class weights, and sets w->number of named classes. LABELS: the loss or the targets
- * have no classes, or none with that name. RANGE: the model has no score for the class. w may be
- * NULL. */
+/* Checks class weights, and sets w->number of named classes. Fails with LABELS if the loss or the
+ * targets have no classes, or none with that name. Fails with RANGE if the model has no score for
+ * the class. w may be NULL. */
 dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model,
                                  const dt_compile_spec *compile, const dt_match *m,
                                  const dt_class_weights *w) DT_MUST_USE;
 
-/* Checks that not all training examples have weight 0. LABELS: the weights of their classes (w may
- * be NULL) or of the examples themselves are all 0. */
+/* Checks that not all training examples have weight 0. Fails with LABELS if the weights of their
+ * classes (w may be NULL) or of the examples themselves are all 0. */
 dt_status *dt_match_counts(const dt_dataset *d, const dt_compile_spec *compile, const dt_match *m,
                            const dt_class_weights *w) DT_MUST_USE;
 
@@ -141,7 +141,7 @@ void dt_match_views(const dt_dataset *d, const dt_example *batch, const dt_graph
 typedef struct dt_trainer dt_trainer;
 typedef struct dt_trainer_options {
     dt_strategy *strategy;
-    dt_model *model; /* its variables exist */
+    dt_model *model; /* the model, whose variables exist */
     const dt_compile_spec *compile;
     dt_optimizer *optimizer; /* the optimizer; NULL if the model is only evaluated */
     dt_dataset *data;
@@ -175,12 +175,12 @@ int dt_trainer_outlined(const dt_trainer *t, dt_outlined steps[DT_MOST_OUTLINED]
  * Several replicas are an axis of the program's mesh. */
 dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step,
                              const dt_spmd **out) DT_MUST_USE;
-/* DOES_NOT_FIT: a training step with the full batch exceeds the memory of a core of the slice.
- * Opens the back end. */
+/* Fails with DOES_NOT_FIT if a training step with the full batch exceeds the memory of a core of
+ * the slice. Opens the back end. */
 dt_status *dt_trainer_check_fits(dt_trainer *t) DT_MUST_USE;
 /* Checks that this machine's memory suffices for variables and a training step with the full batch
- * and `shards` shards (0: none). DOES_NOT_FIT: the error says what would fit. Allocates nothing for
- * an outline. */
+ * and `shards` shards (0: none). If it does not suffice, fails with DOES_NOT_FIT, and the error
+ * says what would fit. Allocates nothing for an outline. */
 dt_status *dt_trainer_check_memory(const dt_trainer *t, int shards) DT_MUST_USE;
 /* The bytes that this machine would allocate for a training step with the full batch, as in
  * dt_trainer_peak_bytes, with `shards` shards (0: none). Allocates nothing. 0: unknown
@@ -362,7 +362,7 @@ dt_status *dt_learned_read(const dt_saved *c, dt_arena *arena, const dt_learned 
  * is a pipeline. */
 const char *dt_stored_print(const dt_dataset *d, dt_arena *arena);
 /* Reads that JSON from a checkpoint into out->stored, which is unchanged where the checkpoint has
- * none. CHECKPOINT: the JSON is malformed. */
+ * none. Fails with CHECKPOINT if the JSON is malformed. */
 dt_status *dt_stored_read(const dt_saved *c, dt_arena *arena, dt_dataset_spec *out) DT_MUST_USE;
 /* Compares patterns of columns. Returns an error if one stands for other columns than in the
  * checkpoint, or for the same ones in another order. */

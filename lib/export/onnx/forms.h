@@ -27,7 +27,7 @@ typedef struct dt_onnx_form {
     bool moves;
 } dt_onnx_form;
 bool dt_onnx_has_form(const dt_op *op);
-/* Finds the form of a node's op. NO_ONNX: it has none. */
+/* Finds the form of a node's op. Fails with NO_ONNX if it has none. */
 dt_status *dt_onnx_form_of(const dt_node *n, dt_onnx_form *out) DT_MUST_USE;
 
 /* Returns a NO_ONNX error such as "op pad in conv2d: ...". */

@@ -92,8 +92,8 @@ void dt_hlo_signature_release(dt_hlo_signature *s);
  * otherwise the caller must release it. */
 dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, dt_str *out,
                               dt_hlo_signature *signature) DT_MUST_USE;
-/* Writes the program of each device. NO_STABLEHLO: also if the program is a pipeline or has ops
- * with placements. States are those of s->whole. */
+/* Writes the program of each device. Fails with NO_STABLEHLO also if the program is a pipeline or
+ * has ops with placements. States are those of s->whole. */
 dt_status *dt_stablehlo_write_spmd(const dt_spmd *s, const dt_hlo_request *request, dt_str *out,
                                    dt_hlo_signature *signature) DT_MUST_USE;
 

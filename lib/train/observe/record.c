@@ -35,7 +35,7 @@ typedef struct window {
 } window;
 
 typedef struct dt_record {
-    dt_writer file; /* its path is NULL while the file is not open */
+    dt_writer file; /* the open file; its path is NULL while it is not open */
     dt_str pending; /* lines to be written when the file is open */
     dt_str early;   /* lines that came before the line "start", which must be written first */
     bool started, has_data;
