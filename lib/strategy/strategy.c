@@ -161,8 +161,8 @@ int dt_strategy_replicas(const dt_strategy *s) {
     return s ? s->replicas : 0;
 }
 
-/* False for the default strategy: in TensorFlow it computes on any device, and asking it for
- * worker_devices is an error. */
+/* Returns false for the default strategy: in TensorFlow it computes on any device, and asking it
+ * for worker_devices is an error. */
 bool dt_strategy_has_devices(const dt_strategy *s) { return s && !s->row->is_default; }
 
 const char *dt_strategy_device(const dt_strategy *s, int replica) {

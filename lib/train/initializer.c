@@ -2,7 +2,7 @@
 /* Initializers as public calls. An initializer has no state: each call reads a YAML fragment. */
 #include "train/train.h"
 
-/* A call in progress. */
+/* The arguments of a public call, and the function that does its work. */
 typedef struct request {
     const char *function, *format;
     void *out;

@@ -40,8 +40,8 @@ typedef struct dt_hlo_frame {
      * iteration */
     dt_hlo_value *init, *now, *next;
 } dt_hlo_frame;
-/* Opens the loop's body. The members hlo, n, times, init and the arrays must be set. Sets next to
- * now. */
+/* Opens the loop's body. The members hlo, n, times, init and the arrays must be set. Sets `next`
+ * to `now`. */
 void dt_hlo_frame_open(dt_hlo_frame *f);
 void dt_hlo_frame_close(dt_hlo_frame *f);
 dt_hlo_value dt_hlo_frame_result(const dt_hlo_frame *f, int i);
@@ -99,10 +99,10 @@ dt_hlo_order *dt_hlo_order_create(const dt_graph *g, dt_arena *arena);
 
 /* Where the input of a block comes from; `at` is the number that goes with it. */
 typedef enum dt_hlo_source {
-    DT_HLO_INSIDE,  /* from item number `at` of the same block */
-    DT_HLO_CARRIED, /* from the previous block, by carry number `at` */
-    DT_HLO_SAME,    /* from item `at`, which all blocks read */
-    DT_HLO_EACH     /* from list number `at`, which has an item for each block */
+    DT_HLO_INSIDE,  /* the input is the result of item `at` of the same block */
+    DT_HLO_CARRIED, /* the previous block passes it on, as carry number `at` */
+    DT_HLO_SAME,    /* the input is the result of item `at`, which all blocks read */
+    DT_HLO_EACH     /* the input is in list number `at`, which has an item for each block */
 } dt_hlo_source;
 typedef struct dt_hlo_bind {
     dt_hlo_source from;
