@@ -11,8 +11,8 @@
  *     idle_keys.c   warnings about keys without effect
  *     data.c        the data set, opened and held against the model
  *     first_weights.c  the weights that training begins with
- *     run.c         fit, evaluate, predict, lower; process_group.c: on several workers; export.c:
- *                   the model as a file for others
+ *     fit.c         training; run.c: evaluate, predict, lower; process_group.c: on several
+ *                   workers; export.c: the model as a file for others
  *     topology.c    a slice with the job's replicas; devices.c: what this machine has
  *
  * Opening a job reports all faults of its file at once and opens no data. The files that it names

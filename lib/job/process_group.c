@@ -3,6 +3,14 @@
  * job, and disconnect in the end. */
 #include "job/session.h"
 
+/* A number among workers that the job does not have. */
+dt_status *dt_job_check_rank(const dt_job *j) {
+    if (!dt_launch_has_rank(&j->rank) || j->strategy.launch.workers) return NULL;
+    return dt_launch_bad_rank(
+        &j->strategy.at, &j->rank,
+        "the job has no strategy.cluster_resolver that says where workers meet");
+}
+
 static dt_status *check_what_they_share(const dt_job *j) {
     if (j->how.over_replicas == DT_OVER_WEIGHTS && dt_backend_takes_plugin(j->backend))
         return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at,

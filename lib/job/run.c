@@ -1,234 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fit, evaluate, predict and lower for a job. session.c makes the objects that compute, and
+/* evaluate, predict and lower for a job. session.c makes the objects that compute, and
  * process_group.c connects the workers. */
-#define _GNU_SOURCE /* for memfd_create */
-#include <fcntl.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/environment.h"
-#include "data/map.h"
-#include "job/partition.h"
 #include "job/session.h"
 
-/* Returns o, or options that are all 0 if o is NULL. */
-static const dt_run_options *or_none(const dt_run_options *o) {
+const dt_run_options *dt_options_or_none(const dt_run_options *o) {
     static const dt_run_options none = {0};
     return o ? o : &none;
 }
 
-static void warn(const dt_run_options *o, const char *text) {
+void dt_job_warn(const dt_run_options *o, const char *text) {
     if (o->event) o->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = text}, o->user);
-}
-
-/* Returns the first layer whose results in training depend on how the batch is divided among
- * replicas; NULL: no layer does, or there is one replica. */
-static const dt_layer_spec *find_divided(const dt_job *j) {
-    for (int i = 0; j->replicas > 1 && i < j->model.n_layers; i++) {
-        const dt_layer_spec *l = &j->model.layer[i];
-        if (l->row->by_replica && l->row->by_replica(l->args)) return l;
-    }
-    return NULL;
-}
-
-/* limits_of finds up to 6, and idle_keys.c finds the others */
-enum { MOST_LIMITS = 6 + DT_MOST_IDLE_KEYS };
-
-/* Lists settings of the job that have less effect than a user may expect. */
-static dt_texts limits_of(const dt_job *j, const dt_run_options *o) {
-    bool several =
-        j->strategy.assignment && dt_device_assignment_logical_devices(j->strategy.assignment) > 1;
-    dt_texts t = {.v = dt_arena_array(j->arena, const char *, MOST_LIMITS)};
-    if (several && !j->partition)
-        t.v[t.n++] = "a replica has several logical devices, but the job has no partition: the "
-                     "first one computes";
-    else if (several && j->how.shards > 0)
-        t.v[t.n++] =
-            "reproducible: the logical devices of a replica compute as one; partition is checked";
-    else if (!several && j->partition && j->how.over_replicas == DT_OVER_NONE)
-        t.v[t.n++] = "partition is without effect: each replica has one logical device";
-    if (j->strategy.verify_replicas && !j->strategy.launch.workers)
-        t.v[t.n++] = "verify_replicas is without effect: replicas of one process share one copy of "
-                     "the weights";
-    if (o->threads > 1 && j->strategy.servers.fingerprint && !j->strategy.servers.program &&
-        !j->strategy.launch.workers)
-        t.v[t.n++] = dt_arena_printf(j->arena,
-                                     "%d threads are without effect: workers of a parameter server "
-                                     "that are forked have one, and so has their coordinator",
-                                     o->threads);
-    if (j->strategy.resolver && j->strategy.resolver->why) t.v[t.n++] = j->strategy.resolver->why;
-    const dt_layer_spec *divided = find_divided(j);
-    if (divided)
-        t.v[t.n++] = dt_arena_printf(j->arena,
-                                     "%s uses the statistics of each replica's part of the batch, "
-                                     "so results depend on the number of "
-                                     "replicas; set synchronized: true to avoid that",
-                                     divided->row->kind.name);
-    return t;
-}
-
-/* ---- fit ---- */
-
-static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, dt_texts printed,
-                      int64_t called_ns) {
-    DT_LOCAL char *directory = dt_job_output(j);
-    char *resume = j->checkpoint.resume_path
-                       ? dt_path_join(j->work_directory, j->checkpoint.resume_path)
-                       : NULL;
-    dt_checkpoint_spec checkpoint = j->checkpoint;
-    checkpoint.resume_path = resume;
-    const dt_init_from begin = dt_job_first_weights(j);
-    DT_LOCAL char *config = NULL;
-    dt_status *bad = dt_job_config_text(j, true, &config);
-    if (!bad)
-        bad = dt_fit(&(dt_fit_request){.init_from = begin.path ? &begin : NULL,
-                                       .trainer = s->trainer,
-                                       .fit = &j->fit,
-                                       .checkpoint = &checkpoint,
-                                       .directory = directory,
-                                       .name = j->name,
-                                       .job = j->json,
-                                       .job_sha256 = j->sha256.hex,
-                                       .config = config,
-                                       .n_hidden = j->n_variables,
-                                       .hidden = j->variable,
-                                       .printed = printed,
-                                       .seed = j->seed,
-                                       .run = o,
-                                       .called_ns = called_ns,
-                                       .faults = s->faults,
-                                       .trace = j->trace});
-    free(resume);
-    return bad;
-}
-
-/* Whether to write a report: only if training has begun. A run that failed before that may have
- * found its directory in use by another run. */
-static bool is_worth_a_report(const dt_job *j, const dt_run_options *o, const dt_status *s) {
-    int number = dt_status_number(s);
-    return j->report && j->strategy.launch.rank == 0 && j->strategy.launch.task == DT_TASK_WORKER &&
-           !o->dry_run && (!s || number == DT_E_STOPPED || number == DT_E_DIVERGED);
-}
-
-static dt_status *write_report(const dt_job *j, const dt_run_options *o) {
-    char *directory = dt_job_output(j), *path = NULL;
-    dt_status *s = dt_run_report(
-        &(dt_run_report_request){.runs = (const char *const[]){directory}, .n_runs = 1}, &path);
-    if (!s && o->event) o->event(&(dt_event){.kind = DT_EVENT_REPORT, .text = path}, o->user);
-    free(path);
-    free(directory);
-    return s;
-}
-
-/* Refuses a worker number if the job has no workers. */
-static dt_status *check_rank_is_used(const dt_job *j) {
-    if (!dt_launch_has_rank(&j->rank) || j->strategy.launch.workers) return NULL;
-    return dt_launch_bad_rank(
-        &j->strategy.at, &j->rank,
-        "the job has no strategy.cluster_resolver that says where workers meet");
-}
-
-/* Refuses to train without a worker number if the job's workers find each other by a rendezvous,
- * because one worker alone cannot train the job. */
-static dt_status *check_is_numbered(const dt_job *j) {
-    const dt_launch *l = &j->strategy.launch;
-    if (l->addresses && !l->workers)
-        return dt_suggest(
-            dt_fail(DT_E_LAUNCH, &j->strategy.at,
-                    "cluster_resolver lists %d workers, but the number of this one is not set",
-                    l->addresses),
-            "start each with its number, --rank 0 to --rank %d", l->addresses - 1);
-    return check_rank_is_used(j);
-}
-
-/* Refuses to train in a process that a coordinator started, if the job has been edited since and no
- * longer has workers. */
-static dt_status *check_is_no_worker(const dt_job *j) {
-    dt_inherited x;
-    if (j->strategy.servers.workers) return NULL;
-    DT_TRY(dt_inherited_read(&x));
-    return x.workers ? dt_fail(DT_E_WORKERS_DISAGREE, &j->strategy.at,
-                               "the coordinator trains this job with a parameter server, which it "
-                               "no longer has")
-                     : NULL;
-}
-
-DT_API int dt_job_worker(const dt_job *j) { return DT_LIVE(j) ? j->strategy.launch.rank : 0; }
-
-/* Writes the job's text to a file in memory and returns its descriptor. */
-static dt_status *write_input(const dt_source *text, int *out) {
-    *out = memfd_create("job", MFD_CLOEXEC);
-    if (*out < 0) return dt_fail_errno(DT_E_IO, "the job for workers");
-    for (size_t done = 0; done < text->size;) {
-        const ssize_t n = write(*out, text->text + done, text->size - done);
-        if (n < 0) return dt_fail_errno(DT_E_IO, "the job for workers");
-        done += (size_t)n;
-    }
-    return NULL;
-}
-
-/* Opens the standard input for the workers that this process starts. If the job was read from
- * standard input, this is the job's text. If standard input is a file, which the job may name as
- * /dev/stdin, each worker reads it from the beginning. Otherwise *out is -1. */
-static dt_status *open_input(const dt_job *j, int *out) {
-    struct stat of;
-    *out = -1;
-    if (j->input) return write_input(j->input, out);
-    if (fstat(STDIN_FILENO, &of) == 0 && S_ISREG(of.st_mode))
-        *out = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
-    return NULL;
-}
-
-/* Connects the processes that will compute together. With a coordinator they meet later, once they
- * can compute. */
-static dt_status *prepare_to_meet(dt_job *j, const dt_run_options *o) {
-    dt_servers_spec *q = &j->strategy.servers;
-    if (!dt_job_meets_coordinator(j)) DT_TRY(dt_job_open_workers(j, o));
-    if (!q->workers) return NULL;
-    q->fingerprint = dt_arena_printf(j->arena, "dtrain %s, job %s", dt_version(), j->sha256.hex);
-    q->program = o->program;
-    return q->program ? open_input(j, &q->input) : NULL;
-}
-
-static void close_input(dt_job *j) {
-    dt_servers_spec *q = &j->strategy.servers;
-    if (q->program && q->input >= 0) close(q->input);
-    q->program = NULL;
-    q->input = -1;
-}
-
-static dt_status *fit_here(dt_job *j, const dt_run_options *options, int64_t called_ns) {
-    dt_session s = {0};
-    dt_texts printed = limits_of(j, options);
-    const dt_texts idle = dt_job_idle_keys(j, j->arena);
-    for (int i = 0; i < idle.n; i++) printed.v[printed.n++] = idle.v[i];
-    for (int i = 0; i < printed.n; i++) warn(options, printed.v[i]);
-    dt_status *bad =
-        dt_cluster_agree(j->cluster, "prepare its training", dt_session_open(j, options, true, &s));
-    if (!bad) bad = fit(j, options, &s, printed, called_ns);
-    dt_session_close(&s);
-    dt_job_close_workers(j, bad);
-    return bad;
-}
-
-DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) {
-    const int64_t called_ns = dt_now_ns();
-    DT_REQUIRE({DT_LIVE(j), "job"});
-    DT_TRY(check_is_no_worker(j));
-    DT_TRY(check_is_numbered(j));
-    options = or_none(options);
-    dt_status *bad = prepare_to_meet(j, options);
-    if (!bad) bad = fit_here(j, options, called_ns);
-    close_input(j);
-    dt_status *unwritten = is_worth_a_report(j, options, bad) ? write_report(j, options) : NULL;
-    if (!bad) return unwritten;
-    dt_status_free(unwritten); /* only the error of training is reported */
-    return bad;
 }
 
 /* ---- evaluate ---- */
@@ -246,7 +30,7 @@ static dt_status *find_part(const dt_job *j, const char *split, dt_part *out) {
 }
 
 static void warn_all(const dt_run_options *o, dt_status *warnings) {
-    for (const dt_status *w = warnings; w; w = dt_status_next(w)) warn(o, dt_status_text(w));
+    for (const dt_status *w = warnings; w; w = dt_status_next(w)) dt_job_warn(o, dt_status_text(w));
     dt_status_free(warnings);
 }
 
@@ -278,7 +62,7 @@ dt_status *dt_job_load_weights(const dt_job *j, const dt_saved *c, const dt_sess
 }
 
 static void warn_texts(const dt_run_options *o, const dt_texts *warnings) {
-    for (int i = 0; i < warnings->n; i++) warn(o, warnings->v[i]);
+    for (int i = 0; i < warnings->n; i++) dt_job_warn(o, warnings->v[i]);
 }
 
 typedef struct evaluation {
@@ -403,9 +187,9 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
                                   const dt_run_options *options) {
     evaluation e = {.checkpoint = checkpoint};
     DT_REQUIRE({DT_LIVE(j), "job"}, {split, "split"});
-    options = or_none(options);
+    options = dt_options_or_none(options);
     DT_TRY(options->input ? NULL : find_part(j, split, &e.part));
-    DT_TRY(check_rank_is_used(j));
+    DT_TRY(dt_job_check_rank(j));
     DT_TRY(dt_job_open_workers(j, options));
     dt_status *bad =
         dt_cluster_agree(j->cluster, "prepare its evaluation", prepare_evaluation(j, &e, options));
@@ -533,7 +317,7 @@ static dt_status *report_rows(const dt_predicted_rows *p, void *user) {
     return a->q->rows ? a->q->rows(p, a->q->user) : NULL;
 }
 
-static void report_warning(const char *text, const void *options) { warn(options, text); }
+static void report_warning(const char *text, const void *options) { dt_job_warn(options, text); }
 
 DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q,
                                  const dt_run_options *options, dt_tensor **out) {
@@ -546,15 +330,15 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q,
                             .user = &a,
                             .everyone = out != NULL,
                             .warn = report_warning,
-                            .warn_user = or_none(options)};
+                            .warn_user = dt_options_or_none(options)};
     dt_saved c = {0};
     DT_TRY(check_input_of_workers(j, q));
-    DT_TRY(check_rank_is_used(j));
+    DT_TRY(dt_job_check_rank(j));
     DT_TRY(dt_job_open_workers(j, options));
-    dt_status *bad = dt_job_find_checkpoint(j, q->checkpoint, or_none(options), &c);
+    dt_status *bad = dt_job_find_checkpoint(j, q->checkpoint, dt_options_or_none(options), &c);
     if (!bad) bad = open_rows(j, q, &c, &from);
     bad = dt_cluster_agree(j->cluster, "open what it predicts with", bad);
-    if (!bad) bad = predict(j, &c, or_none(options), &from);
+    if (!bad) bad = predict(j, &c, dt_options_or_none(options), &from);
     if (from.data != j->data) dt_dataset_unref(from.data);
     dt_saved_release(&c);
     dt_job_close_workers(j, bad);
@@ -580,7 +364,7 @@ DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_option
     dt_session s = {0};
     dt_str out = {0};
     DT_REQUIRE({DT_LIVE(j), "job"}, {stage, "stage"}, {text, "place for the text"});
-    options = or_none(options);
+    options = dt_options_or_none(options);
     dt_status *bad = open_for(j, stage, options, &s);
     if (!bad) bad = dt_trainer_lower(s.trainer, stage, &out);
     dt_session_close(&s);

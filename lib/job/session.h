@@ -31,8 +31,17 @@ dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training,
 dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s) DT_MUST_USE;
 void dt_session_close(dt_session *s);
 
+/* ---- run.c ---- */
+
+/* Returns o; for NULL, options that are all zeros. */
+const dt_run_options *dt_options_or_none(const dt_run_options *o);
+/* Emits a warning as an event. */
+void dt_job_warn(const dt_run_options *o, const char *text);
+
 /* ---- process_group.c ---- */
 
+/* LAUNCH: a rank was given to a job that has no use for it. */
+dt_status *dt_job_check_rank(const dt_job *j) DT_MUST_USE;
 /* Connects to the other workers and sets j->cluster; does nothing if this process is alone. Fails
  * with WORKERS_DISAGREE if the job or the version of dtrain differs between workers. Fails with
  * LAUNCH or NOT_YET if a launcher started several processes, but the job's strategy does not divide
