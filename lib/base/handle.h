@@ -6,8 +6,8 @@
  * caller has released it. Public functions begin with DT_LIVE(h), which sets a released handle to
  * NULL and returns it; all of them accept NULL.
  *
- * The ring hides no use after free: with the address sanitizer only the first 16 bytes of a released
- * handle may be read, so code that uses one without DT_LIVE ends with a report.
+ * The ring hides no use after free: with the address sanitizer only the first 16 bytes of a
+ * released handle may be read, so code that uses one without DT_LIVE ends with a report.
  */
 #ifndef DT_BASE_HANDLE_H
 #define DT_BASE_HANDLE_H

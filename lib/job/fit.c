@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Training of a job: what limits its settings, the run of this process, and the report behind it. */
+/* Training: settings that have no effect, the run of this process, and the report after it. */
 #define _GNU_SOURCE /* for memfd_create */
 #include <fcntl.h>
 #include <stdlib.h>

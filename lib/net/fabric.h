@@ -97,8 +97,8 @@ extern const dt_fabric dt_fabric_mpi, dt_fabric_sockets, dt_fabric_zmq;
 enum { DT_SOCKETS_RANKS = 64 };
 
 dt_status *dt_process_group_open(dt_process_group **out, const dt_fabric *f, int ranks) DT_MUST_USE;
-/* Opens a group of processes that no launcher has connected (rendezvous.h). Fails like
- * dt_rendezvous_hold. */
+/* Opens a group of processes that no launcher has connected (rendezvous.h). Fails
+ * like dt_rendezvous_hold. */
 dt_status *dt_process_group_meet(dt_process_group **out, const dt_fabric *f,
                                  const struct dt_rendezvous *rendezvous) DT_MUST_USE;
 void dt_process_group_close(dt_process_group *t); /* t may be NULL; all members must have left */

@@ -206,9 +206,11 @@ bool dt_packed_differs(const dt_packed_variables *s, const char *packed) {
 dt_status *dt_packed_versions_add(dt_packed_versions *k, const dt_packed_variables *s,
                                   int64_t version, dt_sent most) {
     DT_GROW(k->of, k->cap, k->n + 1);
-    dt_packed_version *v = &k->of[k->n++];
-    *v = (dt_packed_version){.version = version, .most = most};
-    return dt_packed_copy(s, most, &v->message);
+    const int i = k->n++;
+    k->of[i].version = version;
+    k->of[i].most = most;
+    k->of[i].message = NULL;
+    return dt_packed_copy(s, most, &k->of[i].message);
 }
 
 dt_shared *dt_packed_versions_find(const dt_packed_versions *k, int64_t version, dt_sent least) {

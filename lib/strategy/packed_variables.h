@@ -37,13 +37,12 @@ typedef struct dt_packed_variables {
 
 /* Messages with the variables, one for each version that a worker may still request. A version is
  * the number of updates that the variables have seen. */
-typedef struct dt_packed_version {
-    int64_t version;
-    dt_sent most; /* the last kind of variables that the message includes */
-    dt_shared *message;
-} dt_packed_version;
 typedef struct dt_packed_versions {
-    dt_packed_version *of; /* [n] oldest first */
+    struct {
+        int64_t version;
+        dt_sent most; /* the last kind of variables that the message includes */
+        dt_shared *message;
+    } * of; /* [n] oldest first */
     int n, cap;
 } dt_packed_versions;
 
