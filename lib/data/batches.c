@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The batches of a job's data set. Opening an iterator over it chooses the depth of its ring
+/* The batches of a job's data set. Opening an iterator over them chooses the depth of its ring
  * and the number of threads, and lays out the batches in memory. See feed.c. */
 #include <stdlib.h>
 #include <string.h>

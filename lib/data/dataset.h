@@ -149,14 +149,15 @@ typedef struct dt_transform {
     int64_t (*batch_size)(const dt_dataset *d);
     /* The number of examples, DT_ENDLESS or DT_UNCOUNTED; called once. NULL: DT_UNCOUNTED. */
     int64_t (*count)(const dt_dataset *d);
-    /* Makes example i, in any order and any thread, where the inputs can do the same. */
-    dt_status *(*at)(const dt_dataset *d, int64_t i, dt_example *out);
+    /* Makes example i of examples that dt_input_at gets. it NULL: in any order and any thread. Else
+     * it is an iterator over d at example i, whose inputs are read from front to back. */
+    dt_status *(*at)(const dt_dataset *d, int64_t i, const dt_iterator *it, dt_example *out);
     /* Instead of `at`: which example of the only input is example i; -1: none. It increases with i,
      * unless the row has `next`. */
     int64_t (*index)(const dt_dataset *d, int64_t i);
     dt_status *(*open)(dt_iterator *it); /* NULL: nothing to do; the state is zeroed before */
     /* *out is empty before; `next` leaves it empty at the end. Called where an input has to be read
-     * from front to back. NULL: `at` needs no input, or `index` says what to read. */
+     * from front to back. NULL: `at` or `index` does that. */
     dt_status *(*next)(dt_iterator *it, dt_example *out);
     void (*close)(dt_iterator *it); /* NULL: nothing to do */
     void (*release)(void *args);    /* NULL: nothing to do */
@@ -185,7 +186,7 @@ struct dt_dataset {
 dt_dataset *dt_dataset_make(const dt_dataset *of);
 /* Sets *out to a data set that it takes, and releases what *out was. Fails if out is NULL. */
 dt_status *dt_dataset_replace(dt_dataset **out, dt_dataset *made) DT_MUST_USE;
-/* Like dt_dataset_make, for programs: replaces *out. Fails if there are too many
+/* Like dt_dataset_make, for programs: replaces *out, and fails if there are too many
  * transformations. */
 dt_status *dt_dataset_build_of(dt_dataset **out, const dt_dataset *of) DT_MUST_USE;
 /* The same for a source (in NULL) or the transformation of one input. */
@@ -202,6 +203,9 @@ int64_t dt_length_of_input(const dt_dataset *d);
 int64_t dt_same_index(const dt_dataset *d, int64_t i); /* i: examples follow those of the input */
 /* Example i of an indexed data set; out->n is 0 if it has no such example. */
 dt_status *dt_dataset_at(const dt_dataset *d, int64_t i, dt_example *out) DT_MUST_USE;
+/* Example i of an input of d; with an iterator over d, the next one of that input. */
+dt_status *dt_input_at(const dt_dataset *d, int input, int64_t i, const dt_iterator *it,
+                       dt_example *out) DT_MUST_USE;
 
 /* ---- iterations ---- */
 

@@ -17,44 +17,32 @@ static int64_t count(const dt_dataset *p) {
     return n < 0 ? n : n / b->size + (n % b->size != 0 && !b->drop);
 }
 
-static dt_status *collect(const struct batch *b, dt_iterator *in, dt_example_list *examples) {
-    while (examples->n < b->size) {
+static dt_status *collect(const dt_dataset *d, int64_t i, const dt_iterator *it,
+                          dt_example_list *examples) {
+    const int64_t size = ((const struct batch *)d->args)->size;
+    int64_t first;
+    if (!dt_mul_fits(i, size, &first) || first > INT64_MAX - size) return NULL;
+    while (examples->n < size) {
         dt_example example;
-        DT_TRY(dt_iterator_next_example(in, &example));
+        DT_TRY(dt_input_at(d, 0, first + examples->n, it, &example));
         if (example.n == 0) return NULL;
         dt_example_list_push(examples, &example);
     }
     return NULL;
 }
 
-/* The batch of the next examples of an iterator. */
-static dt_status *stack(const struct batch *b, dt_iterator *in, dt_example *out) {
+static dt_status *at(const dt_dataset *d, int64_t i, const dt_iterator *it, dt_example *out) {
+    const struct batch *b = d->args;
     dt_example_list examples = {0};
-    dt_status *s = collect(b, in, &examples);
+    dt_status *s = collect(d, i, it, &examples);
     if (!s && examples.n > 0 && (examples.n == b->size || !b->drop))
         s = dt_examples_stack(examples.v, examples.n, b->padded, out);
     dt_example_list_clear(&examples);
     return s;
 }
 
-static dt_status *at(const dt_dataset *d, int64_t i, dt_example *out) {
-    const struct batch *b = d->args;
-    dt_iterator *in;
-    int64_t first;
-    if (!dt_mul_fits(i, b->size, &first)) return NULL;
-    DT_TRY(dt_iterator_open(&in, d->in[0], 0, first));
-    dt_status *s = stack(b, in, out);
-    dt_iterator_close(in);
-    return s;
-}
-
-static dt_status *next(dt_iterator *it, dt_example *out) {
-    return stack(it->dataset->args, it->in[0], out);
-}
-
 #define BATCHES                                                                                    \
-    .args_size = sizeof(struct batch), .batch_size = batch_size, .count = count, .at = at,         \
-    .next = next
+    .args_size = sizeof(struct batch), .batch_size = batch_size, .count = count, .at = at
 static const dt_transform batch_row = {.name = "batch", BATCHES};
 static const dt_transform padded_batch_row = {.name = "padded_batch", BATCHES};
 

@@ -13,7 +13,8 @@ static int64_t batch_size(const dt_dataset *p) {
     return a == b ? a : DT_UNKNOWN_DIM;
 }
 
-static dt_status *at(const dt_dataset *d, int64_t i, dt_example *out) {
+static dt_status *at(const dt_dataset *d, int64_t i, const dt_iterator *it, dt_example *out) {
+    (void)it; /* `next` reads the inputs in order */
     const int64_t n = d->in[0]->length;
     const bool first = n == DT_ENDLESS || i < n;
     return dt_dataset_at(d->in[first ? 0 : 1], first ? i : i - n, out);

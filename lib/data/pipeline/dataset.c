@@ -138,7 +138,7 @@ dt_status *dt_dataset_at(const dt_dataset *d, int64_t i, dt_example *out) {
     *out = (dt_example){0};
     if (i < 0 || (i >= d->length && d->length != DT_ENDLESS)) return NULL;
     if (!d->row->at) return dt_dataset_at(d->in[0], d->row->index(d, i), out);
-    dt_status *s = d->row->at(d, i, out);
+    dt_status *s = d->row->at(d, i, NULL, out);
     if (s) dt_example_release(out);
     return s;
 }
@@ -232,7 +232,13 @@ static dt_status *next_chosen(const dt_iterator *it, dt_example *out) {
 static dt_status *next(dt_iterator *it, dt_example *out) {
     const dt_dataset *d = it->dataset;
     if (d->indexed) return dt_dataset_at(d, it->at, out);
-    return d->row->next ? d->row->next(it, out) : next_chosen(it, out);
+    if (d->row->next) return d->row->next(it, out);
+    return d->row->at ? d->row->at(d, it->at, it, out) : next_chosen(it, out);
+}
+
+dt_status *dt_input_at(const dt_dataset *d, int input, int64_t i, const dt_iterator *it,
+                       dt_example *out) {
+    return it ? dt_iterator_next_example(it->in[input], out) : dt_dataset_at(d->in[input], i, out);
 }
 
 dt_status *dt_iterator_next_example(dt_iterator *it, dt_example *out) {

@@ -19,25 +19,14 @@ static dt_status *filter(dt_iterator *it, dt_example *out) {
     }
 }
 
-/* Maps an example, and releases it. */
-static dt_status *map(const dt_dataset *d, dt_example *in, dt_example *out) {
+static dt_status *map(const dt_dataset *d, int64_t i, const dt_iterator *it, dt_example *out) {
     const dt_example_function *f = d->args;
-    if (in->n == 0) return NULL;
-    dt_status *s = f->map(in, f->user, out);
-    dt_example_release(in);
+    dt_example in;
+    DT_TRY(dt_input_at(d, 0, i, it, &in));
+    if (in.n == 0) return NULL;
+    dt_status *s = f->map(&in, f->user, out);
+    dt_example_release(&in);
     return s ? s : dt_spec_check(&d->spec, out, "map");
-}
-
-static dt_status *map_at(const dt_dataset *d, int64_t i, dt_example *out) {
-    dt_example in;
-    DT_TRY(dt_dataset_at(d->in[0], i, &in));
-    return map(d, &in, out);
-}
-
-static dt_status *map_next(dt_iterator *it, dt_example *out) {
-    dt_example in;
-    DT_TRY(dt_iterator_next_example(it->in[0], &in));
-    return map(it->dataset, &in, out);
 }
 
 static int64_t count_filtered(const dt_dataset *p) {
@@ -56,8 +45,7 @@ static const dt_transform map_row = {
     .name = "map",
     .args_size = sizeof(dt_example_function),
     .count = dt_length_of_input,
-    .at = map_at,
-    .next = map_next,
+    .at = map,
     .release = dt_example_function_release,
 };
 

@@ -14,7 +14,8 @@ static void release(void *args) { dt_paths_release(&((struct names *)args)->path
 
 static int64_t count(const dt_dataset *p) { return ((const struct names *)p->args)->paths.n; }
 
-static dt_status *at(const dt_dataset *d, int64_t i, dt_example *out) {
+static dt_status *at(const dt_dataset *d, int64_t i, const dt_iterator *it, dt_example *out) {
+    (void)it;
     const char *path = ((const struct names *)d->args)->paths.v[i];
     return dt_example_of_bytes(out, path, (int64_t)strlen(path));
 }

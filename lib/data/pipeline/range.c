@@ -20,7 +20,8 @@ static int64_t count(const dt_dataset *p) {
     return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
-static dt_status *at(const dt_dataset *d, int64_t i, dt_example *out) {
+static dt_status *at(const dt_dataset *d, int64_t i, const dt_iterator *it, dt_example *out) {
+    (void)it;
     const struct range *r = d->args;
     const dt_type scalar = dt_scalar_type(DT_INT64);
     *out = dt_example_make(1);

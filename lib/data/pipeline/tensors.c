@@ -20,13 +20,14 @@ static int64_t one(const dt_dataset *p) {
 
 static int64_t count_rows(const dt_dataset *p) { return ((const struct held *)p->args)->rows; }
 
-static dt_status *whole(const dt_dataset *d, int64_t i, dt_example *out) {
-    (void)i;
+static dt_status *whole(const dt_dataset *d, int64_t i, const dt_iterator *it, dt_example *out) {
+    (void)i, (void)it;
     *out = dt_example_ref(&((const struct held *)d->args)->example);
     return NULL;
 }
 
-static dt_status *row_at(const dt_dataset *d, int64_t i, dt_example *out) {
+static dt_status *row_at(const dt_dataset *d, int64_t i, const dt_iterator *it, dt_example *out) {
+    (void)it;
     return dt_example_row(&((const struct held *)d->args)->example, i, out);
 }
 

@@ -26,14 +26,12 @@ static int64_t batch_size(const dt_dataset *p) {
     return size;
 }
 
-/* Joins an example of each input: example i, or the next one of an iterator. */
-static dt_status *join(const dt_dataset *d, int64_t i, const dt_iterator *it, dt_example *out) {
+static dt_status *at(const dt_dataset *d, int64_t i, const dt_iterator *it, dt_example *out) {
     dt_example all = dt_example_make(d->spec.n);
     int at = 0;
     for (int input = 0; input < d->n_in; input++) {
         dt_example one;
-        dt_status *s = it ? dt_iterator_next_example(it->in[input], &one)
-                          : dt_dataset_at(d->in[input], i, &one);
+        dt_status *s = dt_input_at(d, input, i, it, &one);
         if (s || one.n == 0) {
             dt_example_release(&all);
             return s;
@@ -45,14 +43,8 @@ static dt_status *join(const dt_dataset *d, int64_t i, const dt_iterator *it, dt
     return NULL;
 }
 
-static dt_status *at(const dt_dataset *d, int64_t i, dt_example *out) {
-    return join(d, i, NULL, out);
-}
-
-static dt_status *next(dt_iterator *it, dt_example *out) { return join(it->dataset, 0, it, out); }
-
 static const dt_transform zip_row = {
-    .name = "zip", .batch_size = batch_size, .count = count, .at = at, .next = next};
+    .name = "zip", .batch_size = batch_size, .count = count, .at = at};
 
 static char *path_of(int input, const char *name) {
     dt_str path = {0};
