@@ -237,9 +237,9 @@ static dt_status *read_batches(dt_dataset *d) {
 /* As they are read where the whole is too large to be held. Of CSV the whole is held, or it is read
  * again. */
 static dt_status *read_alone(const dt_dataset *d, const dt_rows *r) {
-    const bool of_csv = strcmp(d->spec.format->kind.name, "csv") == 0;
+    const bool of_csv = strcmp(dt_dataset_spec_of(d)->format->kind.name, "csv") == 0;
     dt_status *s = NULL;
-    for (int e = 0; e < d->n && !of_csv; e++) {
+    for (int e = 0; e < dt_dataset_components(d) && !of_csv; e++) {
         void *row = malloc((size_t)dt_rows_bytes(r, e) + 1);
         const void *at;
         for (int64_t i = 0; !s && row && i < r->count && i < MOST_ALONE; i++)
@@ -252,7 +252,8 @@ static dt_status *read_alone(const dt_dataset *d, const dt_rows *r) {
 static dt_status *look_over(dt_dataset *d) {
     static const atomic_bool stop;
     static dt_identity identity;
-    for (int e = 0; e < d->n; e++) fuzz_done(dt_dataset_check_labels(d, e, CLASSES));
+    for (int e = 0; e < dt_dataset_components(d); e++)
+        fuzz_done(dt_dataset_check_labels(d, e, CLASSES));
     return dt_identity_take(d, DT_PART_TRAIN, &stop, &identity);
 }
 
@@ -265,7 +266,7 @@ void fuzz_dataset(const char *format, ...) {
     va_end(args);
     const dt_dataset_spec *spec = mapping_of(&text);
     dt_status *s = spec ? dt_dataset_create(&d, spec) : NULL;
-    if (d) fuzz_done(read_alone(d, &d->rows[DT_PART_TRAIN]));
+    if (d) fuzz_done(read_alone(d, dt_rows_of(d, DT_PART_TRAIN)));
     if (d) s = read_batches(d);
     if (d && !s) s = look_over(d);
     fuzz_done(s);
