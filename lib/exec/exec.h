@@ -53,7 +53,8 @@ bool dt_exec_can_split(const dt_graph *g, int node, dt_division by);
  * the first run. */
 dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) DT_MUST_USE;
 void dt_exec_destroy(dt_exec *x); /* x may be NULL */
-/* Returns the exact number of bytes of the arena and of the lanes' scratch memory. */
+/* Returns the exact number of bytes of the arena, of the lanes' scratch memory and of packed
+ * variables. */
 int64_t dt_exec_arena_bytes(const dt_exec *x);
 /* Returns the layer that needs the most bytes of the arena at its peak, such as "dense", or
  * "optimizer" for the optimizer's values; "" if no layer is known. */

@@ -11,6 +11,8 @@
 #include "exec/strip.h"
 #include "exec/vex.h"
 
+typedef struct dt_packed dt_packed;
+
 struct dt_engine {
     dt_pool *pool;
     const dt_simd *simd;
@@ -21,6 +23,7 @@ struct dt_engine {
     /* the processor multiplies bfloat16, and our own loops compute products with these instructions
      * (dot_bf16.c) */
     bool packs_bf16;
+    dt_packed *packed; /* variables that are packed for products */
     char *description;
     int64_t bucket_bytes;  /* bytes of a bucket in exchanges between workers */
     int64_t held;          /* bytes that libraries hold for products (dt_engine_held) */
@@ -152,6 +155,13 @@ typedef struct dt_segment {
     int64_t lane_bytes;
 } dt_segment;
 
+/* A packed variable that products of an executable read. */
+typedef struct dt_packed_use {
+    dt_packed *of;
+    int64_t products, rows; /* how many; rows of all */
+    bool is_updated;        /* by the executable */
+} dt_packed_use;
+
 struct dt_exec {
     dt_arena *arena; /* memory of the data structures */
     dt_engine *engine;
@@ -172,7 +182,9 @@ struct dt_exec {
     dt_group *group;
     dt_segment *segment;
     struct dt_exchanges *exchanges; /* exchanges with other workers; NULL: there are none */
-    /* bytes of values that several tasks use; bytes of values that only one task uses */
+    int n_packed, cap_packed;
+    dt_packed_use *packed;
+    /* bytes of values of several tasks; then bytes of values of single tasks */
     int64_t arena_bytes, task_bytes;
     /* number of lanes, or 0 if no value is used by only one task */
     int n_views;
@@ -237,6 +249,18 @@ dt_gemm_float dt_gemm_float_of(dt_dtype d);
 static inline int64_t dt_element_bytes(const dt_exec *x, int node) {
     return (int64_t)dt_dtype_size(x->type[node].dtype);
 }
+
+/* ---- packed variables (packed.c) ---- */
+
+/* For so many products, whose B is a node: where B is kept packed, of the engine; NULL: nowhere,
+ * since it is not a variable or a library multiplies. */
+dt_panels *dt_packed_for(dt_exec *x, int node, const dt_gemm *g, int64_t products);
+void dt_packed_release(dt_exec *x);
+/* Bytes of the variables that runs may pack. */
+int64_t dt_packed_bytes(const dt_exec *x);
+/* Called before and after a run. */
+dt_status *dt_packed_begin(const dt_exec *x) DT_MUST_USE;
+void dt_packed_end(const dt_exec *x);
 
 /* ---- recording of runs (record.c) ---- */
 

@@ -16,6 +16,17 @@
 /* The type of the elements of a matrix. Products of all types are added in float32. */
 typedef enum dt_gemm_float { DT_GEMM_F32, DT_GEMM_BF16, DT_GEMM_F16 } dt_gemm_float;
 
+/*
+ * Room in which a product keeps its B packed for others that have the same B. The first product
+ * that needs a panel packs it, and the others read it. Only product functions (strip.h) know what
+ * is in `room`.
+ */
+typedef struct dt_panels {
+    float *room; /* product->panels(g) floats, at first 0 */
+    /* of the values of B: even, changed when they change; 0: B is not kept now */
+    uint32_t version;
+} dt_panels;
+
 /* The product C (m, n) = op(A) (m, k) op(B) (k, n) of row-major matrices. op transposes if trans_a
  * or trans_b is set. lda, ldb and ldc are the distances of stored rows, in elements. */
 typedef struct dt_gemm {
@@ -24,6 +35,7 @@ typedef struct dt_gemm {
     bool adds;                /* the product is added to C */
     dt_gemm_float in[2], out; /* in: types of A and B; out: type of C */
     int64_t lda, ldb, ldc;
+    dt_panels *panels; /* B packed; NULL: each run packs what it needs; libraries ignore it */
 } dt_gemm;
 
 typedef struct dt_gemm_library {

@@ -136,6 +136,7 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
         dt_gemm g = product(d, hi - lo);
         for (int k = 0; k < 2; k++) g.in[k] = dt_gemm_float_of(x->type[n->in[k]].dtype);
         g.out = dt_gemm_float_of(x->type[step->node].dtype);
+        g.panels = dt_packed_for(x, n->in[1], &g, d->many ? (hi - lo) * d->step : 1);
         DT_TRY(dt_product_plan(x->engine, &g, &d->product[u]));
         step->scratch =
             d->product[u].scratch > step->scratch ? d->product[u].scratch : step->scratch;

@@ -102,6 +102,7 @@ dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) {
 void dt_exec_destroy(dt_exec *x) {
     if (!x) return;
     dt_exchanges_close(x);
+    dt_packed_release(x);
     for (int i = 0; i < x->n_groups; i++) {
         for (int k = 0; k < x->group[i].n_steps; k++)
             if (x->group[i].step[k].kernel->release)
@@ -120,8 +121,9 @@ static size_t lane_scratch(const dt_exec *x) {
 }
 
 int64_t dt_exec_arena_bytes(const dt_exec *x) {
-    return dt_memory_sum(dt_memory_sum(x->arena_bytes, x->task_bytes),
-                         (int64_t)lane_scratch(x) * dt_engine_threads(x->engine));
+    return dt_memory_sum(dt_memory_sum(dt_memory_sum(x->arena_bytes, x->task_bytes),
+                                       (int64_t)lane_scratch(x) * dt_engine_threads(x->engine)),
+                         dt_packed_bytes(x));
 }
 
 /* ---- memory ---- */
@@ -278,6 +280,7 @@ static void run_segments(dt_exec *x) {
 
 dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_view *result) {
     if (!x->memory) DT_TRY(allocate(x));
+    DT_TRY(dt_packed_begin(x));
     dt_exec_listen(x);
     int64_t since = x->track ? dt_span_begin(x->track[0]) : 0;
     place_arguments(x, arg);
@@ -289,6 +292,7 @@ dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_vie
     dt_exchanges_begin(x);
     run_segments(x);
     dt_exchanges_end(x);
+    dt_packed_end(x);
     dt_status *failure = x->failure;
     x->failure = NULL;
     if (failure) return failure;

@@ -81,11 +81,16 @@ typedef struct dt_window_loops {
 /*
  * C = op(A) op(B), or C += where g->adds: sums of blocks of DT_PRODUCT_BLOCK values of k, each a
  * chain of fused multiplications and additions, by the tree of exec/sums.h (simd/product.c). `room`
- * has as many floats as room(g) says. Where k is 0, C is left as it is.
+ * has as many floats as room(g) says. Where k is 0, C is left as it is. Products of one B with
+ * equal k, n, trans_b, ldb and width() may share g->panels.
  */
 enum { DT_PRODUCT_BLOCK = 256 };
 typedef struct dt_product_functions {
     int64_t (*room)(const struct dt_gemm *g);
+    int64_t (*panels)(const struct dt_gemm *g); /* floats of g->panels->room */
+    int (*width)(const struct dt_gemm *g);      /* columns of a panel */
+    /* whether packing B for products of so many rows takes less time than it saves */
+    bool (*pays)(const struct dt_gemm *g, int64_t rows);
     void (*run)(const struct dt_gemm *g, const float *a, const float *b, float *c, float *room);
 } dt_product_functions;
 

@@ -161,6 +161,8 @@ dt_status *dt_variables_fetch(dt_variable *const *v, int n) DT_MUST_USE;
 const void *dt_host_data(const dt_variable *v);
 /* dt_variable_fetch, then dt_host_edit: for a change of a part of the value. */
 dt_status *dt_variable_edit(dt_variable *v) DT_MUST_USE;
+/* Changes whenever the host may have changed the value. */
+unsigned dt_variable_written(const dt_variable *v);
 /* The host's copy, which the caller may change. Afterwards it counts as the newest. Call
  * dt_variable_fetch first, unless all of the value is overwritten. */
 void *dt_host_edit(dt_variable *v);

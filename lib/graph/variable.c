@@ -102,6 +102,8 @@ const void *dt_host_data(const dt_variable *v) {
     return v->host_data;
 }
 
+unsigned dt_variable_written(const dt_variable *v) { return stored(v)->written; }
+
 void *dt_host_edit(dt_variable *v) {
     stored(v)->newer = NULL;
     stored(v)->written++;

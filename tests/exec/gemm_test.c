@@ -354,6 +354,36 @@ static void expect_some(const matrices *m, const float *before, dt_random *r, co
     }
 }
 
+/*
+ * Products that share the panels of B have the bits of those that pack them: the first, which packs
+ * them, one that finds them packed, one that finds other values of B, and one that finds all of
+ * them being packed by others.
+ */
+static void try_panels(const dt_gemm_library *l, const dt_simd *simd, const matrices *x,
+                       const float *before, dt_random *r) {
+    enum { FIRST, AGAIN, CHANGED, BUSY, PRODUCTS };
+    const int64_t floats = simd->product->panels(&x->g);
+    dt_panels panels = {.room = dt_try_alloc((size_t)floats * sizeof(float)), .version = 2};
+    dt_gemm g = x->g;
+    void *plan = NULL;
+    memset(panels.room, 0, (size_t)floats * sizeof(float));
+    g.panels = &panels;
+    assert_null(l->plan(l, &g, &plan));
+    for (int i = FIRST; i < PRODUCTS; i++) {
+        panels.version = i >= CHANGED ? 4 : 2;
+        if (i == CHANGED)
+            for (int64_t at = 0; at < (g.trans_b ? g.n : g.k); at++) x->b[at * g.ldb] += 1;
+        for (int64_t at = 0; i == BUSY && at < floats; at++)
+            memcpy(panels.room + at, &(uint32_t){5}, sizeof(uint32_t));
+        memcpy(x->c, before, x->c_size * sizeof *before);
+        run_plan(l, plan, x, x->c);
+        const char *const what[] = {"panels", "packed panels", "changed panels", "busy panels"};
+        expect_some(x, before, r, what[i]);
+    }
+    l->release(plan);
+    free(panels.room);
+}
+
 static void try_cut(const dt_simd *simd, const int64_t size[3], uint64_t seed) {
     dt_random r = dt_random_stream(seed, "cuts", 0);
     const bool ta = seed & 1, tb = seed & 2;
@@ -382,6 +412,7 @@ static void try_cut(const dt_simd *simd, const int64_t size[3], uint64_t seed) {
     run_plan(&l, plan, &x, x.c);
     l.release(plan);
     expect_some(&x, before, &r, what);
+    try_panels(&l, simd, &x, before, &r);
     free(before);
     for (int i = 0; i < 3; i++) free(memory[i]);
 }

@@ -12,9 +12,12 @@
  *     columns    as many as fit into `room` with all of their k: B is packed once for all rows
  *     rows       a part whose rows of A stay in the second-level cache
  *     passes     up to PASS_BLOCKS blocks of k
- *     panels     up to 4 vectors of columns: B is packed, k after k, or read where it lies
+ *     panels     up to 4 vectors of columns: B is packed, k after k, or read where it lies; or it
+ *                has been packed by another product (dt_panels)
  *     tiles      (tile.h) rows of the part whose sums are in registers
  */
+#include <stdatomic.h>
+
 #include "base/size.h"
 #include "exec/gemm.h"
 #include "exec/simd/tile.h"
@@ -33,7 +36,7 @@ enum {
      * badly (lies_badly). */
     ROWS_WELL = 140,
     ROWS_BADLY = 42,
-    /* largest number of columns of a part, if B is packed again for each part */
+    /* most columns of a part, if B is packed anew for each part, or kept and a sum has passes */
     MOST_COLUMNS = 512,
     LEVELS = 64
 };
@@ -57,22 +60,31 @@ static int64_t depth_of(int64_t k) {
     return k <= most ? k : most / 2;
 }
 
-static cut cut_of(const dt_gemm *g) {
-    cut c = {.vectors = W == 8 ? 2 : 4, .columns = g->n, .depth = depth_of(g->k)};
-    if (W == 8 && g->m <= ROWS_4) c.vectors = 4;
-    else if (W == 8 && g->m <= ROWS_3) c.vectors = 3;
+static int vectors_for(const dt_gemm *g) {
+    if (W == 8 && g->m <= ROWS_3) return g->m <= ROWS_4 ? 4 : 3;
+    return W == 8 ? 2 : 4;
+}
+
+static bool packing_pays(const dt_gemm *g, int64_t rows) {
+    const bool is_bad = lies_badly(g->ldb) && g->k * g->n > BLOCK_A;
+    return g->trans_b || rows > (is_bad ? ROWS_BADLY : ROWS_WELL);
+}
+
+/* kept: B is read from panels that products share. */
+static cut cut_of(const dt_gemm *g, bool kept) {
+    cut c = {.vectors = vectors_for(g), .columns = g->n, .depth = depth_of(g->k)};
     c.height = most_rows(c.vectors);
     const int64_t panel = c.vectors * W,
                   fitting = dt_max(4, BLOCK_A / c.depth / c.height) * c.height;
     /* rows of A that are multiples of 4 KiB apart share one set of the first-level cache */
-    const bool a_lies_badly = g->trans_a ? lies_badly(g->lda) : g->lda % 1024 == 0,
-               b_lies_badly = lies_badly(g->ldb) && g->k * g->n > BLOCK_A;
+    const bool a_lies_badly = g->trans_a ? lies_badly(g->lda) : g->lda % 1024 == 0;
 
     c.rows = g->m <= dt_max(fitting, MOST_OF_A / c.depth) ? g->m : fitting;
-    c.packs_b = g->trans_b || g->m > (b_lies_badly ? ROWS_BADLY : ROWS_WELL);
+    c.packs_b = kept ? g->trans_b : packing_pays(g, g->m);
     c.packs_a = ceil_of(g->n, panel) >= (a_lies_badly ? PANELS_BADLY : PANELS_WELL);
-    /* each panel is packed into the memory of the one before */
-    if (!c.packs_b || c.rows == g->m) return c;
+    if (kept && c.depth < g->k) c.columns = dt_min(g->n, MOST_COLUMNS / panel * panel);
+    /* a panel is packed where the one before was */
+    if (kept || !c.packs_b || c.rows == g->m) return c;
     c.keeps_b = MOST_PACKED / g->k >= dt_min(g->n, 2 * panel);
     const int64_t most = c.keeps_b ? MOST_PACKED / g->k : MOST_COLUMNS;
     if (most < g->n) c.columns = most / panel * panel;
@@ -87,8 +99,17 @@ static int64_t padded(int64_t n) { return ceil_of(n, W) * W; }
  * different sets of the cache. */
 static int64_t packed_ld(int64_t k) { return (k + 31) / 32 * 32 + 16; }
 
+/* The columns of a part: the last one takes a vector that would be left alone. */
+static int64_t columns_of(const dt_gemm *g, const cut *c, int64_t j) {
+    return g->n - j <= c->columns + W ? g->n - j : c->columns;
+}
+
+static int64_t most_columns(const dt_gemm *g, const cut *c) {
+    return padded(dt_min(g->n, c->columns + W));
+}
+
 static int64_t room_of_b(const dt_gemm *g, const cut *c) {
-    return c->keeps_b ? padded(c->columns) * g->k : c->depth * 4 * W;
+    return c->keeps_b ? most_columns(g, c) * g->k : c->depth * 4 * W;
 }
 
 static int64_t room_of_a(const cut *c) { return c->packs_a ? c->rows * packed_ld(c->depth) : 0; }
@@ -101,18 +122,32 @@ static int64_t levels_of(const dt_gemm *g, const cut *c) {
     return levels - (levels > 0 && !g->adds);
 }
 
-static int64_t room_of(const dt_gemm *g) {
-    if (g->m == 0 || g->n == 0 || g->k == 0) return 0;
-    const cut c = cut_of(g);
-    return room_of_b(g, &c) + room_of_a(&c) + levels_of(g, &c) * c.rows * padded(c.columns);
+static int64_t room_of_cut(const dt_gemm *g, bool kept) {
+    const cut c = cut_of(g, kept);
+    return room_of_b(g, &c) + room_of_a(&c) + levels_of(g, &c) * c.rows * most_columns(g, &c);
 }
 
-/* A product that is being computed. */
+static int64_t room_of(const dt_gemm *g) {
+    if (g->m == 0 || g->n == 0 || g->k == 0) return 0;
+    return dt_max(room_of_cut(g, false), g->panels ? room_of_cut(g, true) : 0);
+}
+
+/* The panels of each pass, and the state of each: see take_panel. */
+static int64_t panels_of(const dt_gemm *g) {
+    return padded(g->n) * g->k + ceil_of(g->k, depth_of(g->k)) * ceil_of(g->n, W) + 1;
+}
+
+static int width_of(const dt_gemm *g) { return vectors_for(g) * W; }
+
+static bool keeps_panels(const dt_gemm *g) { return g->panels && g->panels->version; }
+
+/* A product that runs. */
 typedef struct work {
     const dt_gemm *g;
     cut cut;
     const float *a, *b;
     float *c, *room_b, *room_a, *levels;
+    uint32_t begin; /* with panels: where in a part it begins, in 2^-32 of its columns */
 } work;
 
 /* Some rows and columns of C, and the pass that adds the products for k values from `from` on. */
@@ -225,7 +260,7 @@ static void pack_a(const work *w, const part *p) {
 static sums buffer(const work *w, const part *p, int n) {
     const dt_gemm *g = w->g;
     if (n == 0 && !g->adds) return (sums){w->c + p->i * g->ldc + p->j, g->ldc};
-    const int64_t ld = padded(w->cut.columns);
+    const int64_t ld = most_columns(g, &w->cut);
     return (sums){w->levels + (g->adds ? n : n - 1) * w->cut.rows * ld, ld};
 }
 
@@ -300,6 +335,8 @@ static panel panel_at(const work *w, const part *p, int64_t j) {
 
 /* Returns where the panel of a part at column j is packed. */
 static float *packed_at(const work *w, const part *p, int64_t j) {
+    if (keeps_panels(w->g))
+        return w->g->panels->room + p->from * padded(w->g->n) + (p->j + j) * p->k;
     return w->room_b + (w->cut.keeps_b ? p->from * padded(p->columns) + j * p->k : 0);
 }
 
@@ -308,19 +345,63 @@ static ahead next_at(const work *w, const part *p, int64_t j) {
     const int64_t line = 2 * 64;
     if (j >= p->columns) return (ahead){0};
     const panel b = panel_at(w, p, j);
-    if (w->cut.keeps_b && p->i > 0)
+    if (keeps_panels(w->g) || (w->cut.keeps_b && p->i > 0))
         return (ahead){(const char *)packed_at(w, p, j), line,
                        b.k * b.vectors * W * (int64_t)sizeof(float) / line};
     return b.turned ? (ahead){0} : (ahead){(const char *)b.b, b.ldb * (int64_t)sizeof(float), b.k};
 }
 
-/* Describes the panel of B at column j of a part. It is packed now, was packed before, or is read
- * where it lies in B. */
+/* ---- panels that products share ---- */
+
+typedef _Atomic uint32_t panel_state;
+
+/* The number of products that have begun, and the state of each panel: version, once it is packed,
+ * version + 1, while a product packs it. */
+static panel_state *states_of(const dt_gemm *g) {
+    return (panel_state *)(void *)(g->panels->room + padded(g->n) * g->k);
+}
+
+/* Products that run at the same time begin at different panels, so that each packs some of them:
+ * at 0, 1/2, 1/4, 3/4, 1/8 ... of the columns. */
+static uint32_t find_begin(const dt_gemm *g) {
+    uint32_t n = atomic_fetch_add_explicit(states_of(g), 1, memory_order_relaxed), begin = 0;
+    for (int i = 0; i < 32; i++, n >>= 1) begin = begin << 1 | (n & 1);
+    return begin;
+}
+
+/* The first column of a pass: one at which a panel begins. */
+static int64_t first_column(const work *w, const part *p) {
+    const int64_t width = w->cut.vectors * W;
+    return (int64_t)((uint64_t)w->begin * (uint64_t)(p->columns / width) >> 32) * width;
+}
+
+/* The panel, packed now or before. NULL: another product is packing it. */
+static const float *take_panel(const work *w, const part *p, int64_t j, const panel *b) {
+    const dt_gemm *g = w->g;
+    const uint32_t version = g->panels->version;
+    panel_state *state = states_of(g) + 1 + p->pass * ceil_of(g->n, W) + (p->j + j) / W;
+    uint32_t is = atomic_load_explicit(state, memory_order_acquire);
+    float *at = packed_at(w, p, j);
+
+    if (is == version) return at;
+    if (is == version + 1 || !atomic_compare_exchange_strong(state, &is, version + 1)) return NULL;
+    pack_panel(b, at);
+    atomic_store_explicit(state, version, memory_order_release);
+    return at;
+}
+
+/* The panel of B at column j of a part: packed now or before, or where it lies. */
 static panel find_panel(const work *w, const part *p, int64_t j) {
     panel b = panel_at(w, p, j);
     b.next = next_at(w, p, j + b.columns);
+    const float *shared = keeps_panels(w->g) ? take_panel(w, p, j, &b) : NULL;
+    if (shared) {
+        b.b = shared;
+        b.ldb = b.vectors * W;
+        return b;
+    }
     if (!w->cut.packs_b && b.columns == b.vectors * W) return b;
-    float *to = packed_at(w, p, j);
+    float *to = keeps_panels(w->g) ? w->room_b : packed_at(w, p, j);
     if (!w->cut.keeps_b || p->i == 0) pack_panel(&b, to);
     b.b = to;
     b.ldb = b.vectors * W;
@@ -332,34 +413,41 @@ static void make_pass(const work *w, const part *p) {
     tree t;
     find_sums(w, p, &t);
     if (w->cut.packs_a) pack_a(w, p);
-    for (int64_t j = 0, columns; j < p->columns; j += columns) {
+    for (int64_t j = first_column(w, p), done = 0; done < p->columns;) {
         const panel b = find_panel(w, p, j);
-        columns = b.columns;
         for (int64_t i = 0, rows; i < p->rows; i += rows) {
             rows = rows_of_group(all, i);
             const int64_t at[3] = {i, rows, j};
             make_tiles(w, p, &t, &b, at);
         }
+        done += b.columns;
+        j = j + b.columns < p->columns ? j + b.columns : 0;
     }
 }
 
 static void product(const dt_gemm *g, const float *a, const float *b, float *c, float *room) {
     if (g->m == 0 || g->n == 0 || g->k == 0) return;
-    work w = {.g = g, .cut = cut_of(g), .a = a, .b = b, .c = c, .room_b = room};
+    work w = {.g = g, .cut = cut_of(g, keeps_panels(g)), .a = a, .b = b, .c = c, .room_b = room};
     w.room_a = room + room_of_b(g, &w.cut);
     w.levels = w.room_a + room_of_a(&w.cut);
-    for (int64_t j = 0; j < g->n; j += w.cut.columns)
+    if (keeps_panels(g)) w.begin = find_begin(g);
+    for (int64_t j = 0, columns; j < g->n; j += columns) {
+        columns = columns_of(g, &w.cut, j);
         for (int64_t i = 0; i < g->m; i += w.cut.rows) {
-            part p = {.i = i,
-                      .j = j,
-                      .rows = dt_min(w.cut.rows, g->m - i),
-                      .columns = dt_min(w.cut.columns, g->n - j)};
+            part p = {.i = i, .j = j, .rows = dt_min(w.cut.rows, g->m - i), .columns = columns};
             for (; p.from < g->k; p.from += p.k, p.pass++) {
                 p.k = dt_min(w.cut.depth, g->k - p.from);
                 make_pass(&w, &p);
             }
         }
+    }
 }
 
 extern const dt_product_functions JOIN(dt_product_, DT_ISA);
-const dt_product_functions JOIN(dt_product_, DT_ISA) = {.room = room_of, .run = product};
+const dt_product_functions JOIN(dt_product_, DT_ISA) = {
+    .room = room_of,
+    .panels = panels_of,
+    .width = width_of,
+    .pays = packing_pays,
+    .run = product,
+};

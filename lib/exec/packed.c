@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Variables that are the second operand of products, packed by the first product that needs them
+ * and kept for the others: those of other pieces, of later steps of a recurrent layer, and of later
+ * runs while the variable has the same value. All executables of an engine share them. A variable
+ * may be packed twice: as it is, for a layer's output, and transposed, for the gradient of its
+ * input.
+ *
+ * A variable counts its changes: those by the host (dt_host_edit) and those by runs. A run compares
+ * the count with that of the packed value when it begins.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "exec/exec_impl.h"
+
+struct dt_packed {
+    dt_gemm g; /* as what it is packed */
+    int width;
+    const dt_variable *variable;
+    dt_panels panels;
+    uint32_t version; /* of its value when it was last compared */
+    unsigned written; /* dt_variable_written at that moment, */
+    const void *at;   /* and its memory; NULL: it was never compared */
+    int users;        /* executables */
+    struct dt_packed *next;
+};
+
+static const dt_product_functions *functions(const dt_exec *x) { return x->engine->simd->product; }
+
+static int64_t bytes_of(const dt_exec *x, const dt_packed *p) {
+    return functions(x)->panels(&p->g) * (int64_t)sizeof *p->panels.room;
+}
+
+/* ---- compiling ---- */
+
+static bool is_same(const dt_packed *p, const dt_packed *q) {
+    return p->variable == q->variable && p->g.n == q->g.n && p->g.k == q->g.k &&
+           p->g.trans_b == q->g.trans_b && p->g.ldb == q->g.ldb && p->width == q->width;
+}
+
+static dt_packed *find_packed(dt_engine *e, const dt_packed *wanted) {
+    for (dt_packed *p = e->packed; p; p = p->next)
+        if (is_same(p, wanted)) return p;
+    dt_packed *p = dt_alloc(sizeof *p);
+    *p = *wanted;
+    p->next = e->packed;
+    return e->packed = p;
+}
+
+/* The state whose value a node has; -1: it is computed. */
+static int state_of(const dt_graph *g, int node) {
+    const int named = dt_named_by(g, node);
+    for (int i = 0; i < g->n_states; i++)
+        if (g->state[i].node == named) return i;
+    return -1;
+}
+
+dt_panels *dt_packed_for(dt_exec *x, int node, const dt_gemm *g, int64_t products) {
+    const bool is_own = x->engine->gemm.plan == x->engine->own.plan && g->in[0] == DT_GEMM_F32 &&
+                        g->in[1] == DT_GEMM_F32 && g->out == DT_GEMM_F32;
+    const int state = is_own ? state_of(x->g, node) : -1;
+    if (state < 0 || g->n == 0 || g->k == 0) return NULL;
+    const dt_state *s = &x->g->state[state];
+    dt_packed *p = find_packed(
+        x->engine, &(dt_packed){.g = *g, .width = functions(x)->width(g), .variable = s->variable});
+    int i = 0;
+    while (i < x->n_packed && x->packed[i].of != p) i++;
+    if (i == x->n_packed) {
+        DT_GROW(x->packed, x->cap_packed, i + 1);
+        x->packed[x->n_packed++] = (dt_packed_use){.of = p, .is_updated = s->update >= 0};
+        p->users++;
+    }
+    x->packed[i].products += products;
+    x->packed[i].rows += products * g->m;
+    return &p->panels;
+}
+
+void dt_packed_release(dt_exec *x) {
+    for (int i = 0; i < x->n_packed; i++) {
+        dt_packed *p = x->packed[i].of, **at = &x->engine->packed;
+        if (--p->users > 0) continue;
+        while (*at != p) at = &(*at)->next;
+        *at = p->next;
+        free(p->panels.room);
+        free(p);
+    }
+    free(x->packed);
+}
+
+/* ---- runs ---- */
+
+/* A panel that is kept goes to memory. One that a product packs for itself stays in the cache, so a
+ * value that only one run needs must be shared by at least so many products. */
+enum { LEAST_PRODUCTS = 4 };
+
+/* Whether one run has enough products and rows. */
+static bool pays_at_once(const dt_exec *x, const dt_packed_use *u) {
+    return (!u->is_updated || u->products >= LEAST_PRODUCTS) &&
+           functions(x)->pays(&u->of->g, u->rows);
+}
+
+int64_t dt_packed_bytes(const dt_exec *x) {
+    int64_t bytes = 0;
+    for (int i = 0; i < x->n_packed; i++)
+        if (!x->packed[i].is_updated || pays_at_once(x, &x->packed[i]))
+            bytes = dt_memory_sum(bytes, bytes_of(x, x->packed[i].of));
+    return bytes;
+}
+
+static dt_status *make_room(const dt_exec *x, dt_packed *p) {
+    p->panels.room = dt_try_alloc_dense((size_t)bytes_of(x, p));
+    if (!p->panels.room)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "no memory to pack the variable '%s': %lld bytes",
+                       p->variable->path, (long long)bytes_of(x, p));
+    memset(p->panels.room, 0, (size_t)bytes_of(x, p));
+    return NULL;
+}
+
+/* Few rows are worth packing from the second run with the same value on. */
+dt_status *dt_packed_begin(const dt_exec *x) {
+    for (int i = 0; i < x->n_packed; i++) {
+        dt_packed *p = x->packed[i].of;
+        const unsigned written = dt_variable_written(p->variable);
+        const void *at = p->variable->host_data;
+        const bool is_same_value = p->at == at && p->written == written;
+        if (!is_same_value) p->version += 2;
+        if (p->version == 0) p->version = 2;
+        p->at = at;
+        p->written = written;
+        p->panels.version = is_same_value || pays_at_once(x, &x->packed[i]) ? p->version : 0;
+        if (p->panels.version && !p->panels.room) DT_TRY(make_room(x, p));
+    }
+    return NULL;
+}
+
+void dt_packed_end(const dt_exec *x) {
+    for (int i = 0; i < x->g->n_states; i++)
+        if (x->g->state[i].update >= 0) dt_host_edit(x->g->state[i].variable);
+}
