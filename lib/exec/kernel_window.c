@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows over images with channels last (pooling). All channels of a position, which are
- * contiguous, are computed at a time. A piece is a range of examples. The maximum's gradient takes
- * two passes over the window: the first finds, for each channel, the first element that equals the
- * maximum; the second gives each element its gradient.
+ * Windows over images with their channels last (pooling): all channels of a position at a time,
+ * which are contiguous. A piece is a range of examples. The maximum's gradient goes to the first
+ * element of the window that equals the maximum, channel by channel.
  */
 #include <math.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/size.h"
 #include "exec/exec_impl.h"
 #include "op/cells.h"
 #include "op/reduce_window.h"
@@ -21,8 +22,7 @@ static bool fits(const dt_graph *g, int node) {
            dt_window_is_one(&a->window[last], a->size[last]);
 }
 
-/* Returns a walk over the positions of examples lo .. hi - 1 of x (B, .., c). All channels of a
- * position count as one element. */
+/* A walk over the places of examples lo .. hi of x (B, .., c); channels count as one element. */
 static dt_windows walk(const dt_kernel_call *c, const dt_type *x, const dt_type *y) {
     const dt_reduce_window_attr *a = c->x->g->node[c->step->node].attr;
     dt_type from = *x, to = *y;
@@ -35,11 +35,59 @@ static const float *rows_from(const dt_kernel_call *c, int node) {
     return dt_floats(c->x, node) + c->lo * dt_row_elements(c->x, node);
 }
 
+/* Scratch memory: the offsets of a window's elements. */
+static dt_status *prepare(dt_exec *x, dt_step *step) {
+    const dt_node *n = &x->g->node[step->node];
+    const dt_reduce_window_attr *a = n->attr;
+    const dt_type *in = &x->type[n->in[0]];
+    int64_t all = 1;
+    for (int d = 1; d < in->rank - 1; d++) all *= dt_min(a->size[d], in->dim[d]);
+    step->scratch = dt_size_mul((size_t)all, sizeof(int64_t));
+    return NULL;
+}
+
+/* Whether windows have no padding, so that all have the same elements, moved. */
+static bool is_whole(const dt_windows *w) {
+    bool whole = true;
+    for (int i = 0; i < w->n_wide; i++) {
+        const int d = w->wide[i];
+        const dt_window *v = &w->a->window[d];
+        whole &= v->base_dilation == 1 && v->low == 0 &&
+                 (w->out[d] - 1) * v->stride + (w->a->size[d] - 1) * v->dilation < w->in[d];
+    }
+    return whole;
+}
+
+/* A walk, and the elements of its windows. */
+typedef struct pool {
+    dt_windows w;
+    dt_window_elements e;
+    int64_t *at; /* e.at */
+    bool whole;  /* e has the elements of the first window */
+} pool;
+
+static pool pool_of(const dt_kernel_call *c, const dt_type *x, const dt_type *y) {
+    pool p = {.w = walk(c, x, y), .at = (int64_t *)(void *)c->scratch};
+    p.e = (dt_window_elements){.at = p.at, .channels = x->dim[x->rank - 1]};
+    p.whole = is_whole(&p.w);
+    return p;
+}
+
+/* Sets p->e to the elements of the next window, relative to the first one, whose offset is
+ * returned; e.n is 0 if the window has nothing but padding. */
+static int64_t next_window(pool *p) {
+    int64_t at = dt_windows_first(&p->w), from = at * p->e.channels;
+    if (!p->whole || p->e.n == 0) {
+        for (p->e.n = 0; at >= 0; at = dt_windows_another(&p->w))
+            p->at[p->e.n++] = at * p->e.channels - from;
+    }
+    dt_windows_next(&p->w);
+    return from;
+}
+
 /* ---- reduce_window ---- */
 
 static void run_reduce(const dt_kernel_call *c) {
-    static const dt_strip_op ops[] = {
-        [DT_REDUCE_SUM] = DT_S_add, [DT_REDUCE_MAX] = DT_S_maximum, [DT_REDUCE_MIN] = DT_S_minimum};
     static const float nothing[] = {
         [DT_REDUCE_SUM] = 0, [DT_REDUCE_MAX] = -INFINITY, [DT_REDUCE_MIN] = INFINITY};
     const dt_node *n = &c->x->g->node[c->step->node];
@@ -47,15 +95,15 @@ static void run_reduce(const dt_kernel_call *c) {
     const dt_simd *simd = c->x->engine->simd;
     const float *x = rows_from(c, n->in[0]);
     float *y = dt_floats(c->x, c->step->node) + c->lo * dt_row_elements(c->x, c->step->node);
-    int64_t channels = c->x->type[c->step->node].dim[n->type.rank - 1];
-    dt_windows w = walk(c, &c->x->type[n->in[0]], &c->x->type[c->step->node]);
+    pool p = pool_of(c, &c->x->type[n->in[0]], &c->x->type[c->step->node]);
 
-    for (int64_t i = 0; i < w.n; i++, y += channels, dt_windows_next(&w)) {
-        int64_t at = dt_windows_first(&w);
-        if (at < 0) simd->fill(y, nothing[a->kind], channels);
-        else memcpy(y, x + at * channels, (size_t)channels * sizeof *y);
-        for (; at >= 0 && (at = dt_windows_another(&w)) >= 0;)
-            simd->strip[ops[a->kind]](y, y, x + at * channels, NULL, channels);
+    for (int64_t i = 0; i < p.w.n; i++, y += p.e.channels) {
+        const int64_t from = next_window(&p);
+        if (p.e.n == 0) simd->fill(y, nothing[a->kind], p.e.channels);
+        else if (a->kind == DT_REDUCE_SUM) simd->window->sum(&p.e, x + from, y);
+        else
+            (a->kind == DT_REDUCE_MAX ? simd->window->most : simd->window->least)(&p.e, x + from,
+                                                                                  y);
     }
 }
 
@@ -63,57 +111,39 @@ const dt_kernel dt_kernel_reduce_window = {.name = "reduce_window",
                                            .op = &dt_op_reduce_window,
                                            .splits = true,
                                            .fits = fits,
+                                           .prepare = prepare,
                                            .run = run_reduce};
 
 /* ---- select_and_scatter ---- */
 
-/* Reserves scratch memory for the best value of each channel, and for the index of its element in
- * the window. */
-static dt_status *prepare_select(dt_exec *x, dt_step *step) {
-    const dt_type *t = &x->type[step->node];
-    step->scratch = (size_t)t->dim[t->rank - 1] * (sizeof(float) + sizeof(int32_t));
-    return NULL;
-}
-
-typedef struct selection {
-    const dt_window_loops *loops;
-    int64_t channels;
-    const float *x;
-    float *best, *dx;
-    int32_t *which;
-} selection;
-
-/* Adds dy to the first maximum, or minimum, of one window, channel by channel. */
-static void select_window(const selection *s, dt_windows *w, const float *dy) {
-    int32_t k = 0;
-    int64_t at = dt_windows_first(w);
-    if (at < 0) return;
-    memcpy(s->best, s->x + at * s->channels, (size_t)s->channels * sizeof *s->best);
-    memset(s->which, 0, (size_t)s->channels * sizeof *s->which);
-    while ((at = dt_windows_another(w)) >= 0)
-        (w->a->kind == DT_REDUCE_MIN ? s->loops->least : s->loops->most)(
-            s->best, s->which, s->x + at * s->channels, ++k, s->channels);
-    k = 0;
-    for (at = dt_windows_first(w); at >= 0; at = dt_windows_another(w))
-        s->loops->give(s->dx + at * s->channels, dy, s->which, k++, s->channels);
+/* Whether each element is in exactly one window. */
+static bool covers_once(const pool *p) {
+    bool once = p->whole;
+    for (int i = 0; i < p->w.n_wide; i++) {
+        const int d = p->w.wide[i];
+        const int64_t stride = p->w.a->window[d].stride;
+        once &= stride == p->w.a->size[d] && p->w.a->window[d].dilation == 1 &&
+                p->w.out[d] * stride == p->w.in[d];
+    }
+    return once;
 }
 
 static void run_select(const dt_kernel_call *c) {
     const dt_node *n = &c->x->g->node[c->step->node];
-    const float *dy = rows_from(c, n->in[1]);
-    int64_t row = dt_row_elements(c->x, c->step->node),
-            channels = c->x->type[c->step->node].dim[n->type.rank - 1];
-    const selection s = {.loops = c->x->engine->simd->window,
-                         .channels = channels,
-                         .x = rows_from(c, n->in[0]),
-                         .best = (float *)c->scratch,
-                         .dx = dt_floats(c->x, c->step->node) + c->lo * row,
-                         .which = (int32_t *)c->scratch + channels};
-    dt_windows w = walk(c, &c->x->type[n->in[0]], &c->x->type[n->in[1]]);
+    const dt_window_loops *loops = c->x->engine->simd->window;
+    const float *x = rows_from(c, n->in[0]), *dy = rows_from(c, n->in[1]);
+    int64_t row = dt_row_elements(c->x, c->step->node);
+    float *dx = dt_floats(c->x, c->step->node) + c->lo * row;
+    pool p = pool_of(c, &c->x->type[n->in[0]], &c->x->type[n->in[1]]);
+    const bool least = p.w.a->kind == DT_REDUCE_MIN;
 
-    memset(s.dx, 0, (size_t)((c->hi - c->lo) * row) * sizeof *s.dx);
-    for (int64_t i = 0; i < w.n; i++, dy += channels, dt_windows_next(&w))
-        select_window(&s, &w, dy);
+    p.e.alone = covers_once(&p);
+    if (!p.e.alone) memset(dx, 0, (size_t)((c->hi - c->lo) * row) * sizeof *dx);
+    for (int64_t i = 0; i < p.w.n; i++, dy += p.e.channels) {
+        const int64_t from = next_window(&p);
+        if (p.e.n > 0)
+            (least ? loops->give_least : loops->give_most)(&p.e, x + from, dy, dx + from);
+    }
 }
 
 const dt_kernel dt_kernel_select_and_scatter = {
@@ -121,6 +151,6 @@ const dt_kernel dt_kernel_select_and_scatter = {
     .op = &dt_op_select_and_scatter,
     .splits = true,
     .fits = fits,
-    .prepare = prepare_select,
+    .prepare = prepare,
     .run = run_select,
 };

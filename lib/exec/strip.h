@@ -68,14 +68,23 @@ typedef struct dt_random_functions {
     dt_random_function normal;
 } dt_random_functions;
 
-/* Loops over the n channels of a window. best and which are the best value so far, and the index of
- * its element, for each channel. */
+/* The elements of a window: offsets in floats; the channels of each are adjacent. */
+typedef struct dt_window_elements {
+    const int64_t *at; /* [n], n >= 1 */
+    int32_t n;
+    bool alone; /* give_most, give_least: they are in this window only, and dx is written */
+    int64_t channels;
+} dt_window_elements;
+
+/* Loops over the channels of a window (simd/window.c). */
 typedef struct dt_window_loops {
-    /* compares the channels x of element k with the best values */
-    void (*most)(float *best, int32_t *which, const float *x, int32_t k, int64_t n);
-    void (*least)(float *best, int32_t *which, const float *x, int32_t k, int64_t n);
-    /* adds dy to dx in the channels where `which` is k */
-    void (*give)(float *dx, const float *dy, const int32_t *which, int32_t k, int64_t n);
+    /* y = the sum, maximum or minimum of the elements of x, added or compared in order */
+    void (*sum)(const dt_window_elements *e, const float *x, float *y);
+    void (*most)(const dt_window_elements *e, const float *x, float *y);
+    void (*least)(const dt_window_elements *e, const float *x, float *y);
+    /* dx += dy at the first element of x that is the largest or the smallest */
+    void (*give_most)(const dt_window_elements *e, const float *x, const float *dy, float *dx);
+    void (*give_least)(const dt_window_elements *e, const float *x, const float *dy, float *dx);
 } dt_window_loops;
 
 /*

@@ -236,6 +236,37 @@ static dt_value of_maxima(setting *s) { return given_back(s, DT_REDUCE_MAX, fals
 static dt_value of_tied_maxima(setting *s) { return given_back(s, DT_REDUCE_MAX, true); }
 static dt_value of_minima(setting *s) { return given_back(s, DT_REDUCE_MIN, false); }
 
+/* Images (B,3,4,37): more channels than the vectors of any processor have elements. */
+static dt_value many_channels(setting *s) {
+    dt_value x = dt_reshape(s->cube, 4, (int64_t[]){-1, 3, 4, 1}), channel[37];
+    for (int k = 0; k < 37; k++)
+        channel[k] = k % 5 == 4 ? dt_sign(x) : dt_multiply(x, dt_like(x, k % 3 - 1.5));
+    return dt_concatenate(channel, 37, 3);
+}
+/* Windows of 3 x 2. Without `overlap`, each element is in one of them. */
+static dt_reduce_window_attr without_padding(dt_reduce_kind kind, bool overlap) {
+    dt_reduce_window_attr a = dt_windows_of_one(kind, 4);
+    a.size[1] = 3, a.size[2] = 2;
+    a.window[1] = (dt_window){3, 0, 0, 1, 1};
+    a.window[2] = (dt_window){overlap ? 1 : 2, 0, 0, 1, 1};
+    return a;
+}
+static dt_value pooled_many(setting *s, dt_reduce_kind kind, bool overlap) {
+    dt_reduce_window_attr a = without_padding(kind, overlap);
+    return dt_reduce_window(many_channels(s), &a);
+}
+static dt_value many_maxima(setting *s) { return pooled_many(s, DT_REDUCE_MAX, true); }
+static dt_value many_minima(setting *s) { return pooled_many(s, DT_REDUCE_MIN, false); }
+static dt_value many_sums(setting *s) { return pooled_many(s, DT_REDUCE_SUM, true); }
+static dt_value given_many(setting *s, dt_reduce_kind kind, bool overlap) {
+    dt_reduce_window_attr a = without_padding(kind, overlap);
+    dt_value x = many_channels(s), y = dt_reduce_window(x, &a);
+    return dt_emit(s->t, &dt_op_select_and_scatter, (dt_value[]){x, dt_tanh(y)}, 2, &a);
+}
+static dt_value of_many_maxima(setting *s) { return given_many(s, DT_REDUCE_MAX, true); }
+static dt_value of_separate_maxima(setting *s) { return given_many(s, DT_REDUCE_MAX, false); }
+static dt_value of_separate_minima(setting *s) { return given_many(s, DT_REDUCE_MIN, false); }
+
 /* Fused, both of them. */
 static dt_value spread_inside(setting *s) {
     dt_type to = dt_type_of(DT_FLOAT32, 4, (int64_t[]){-1, 3, 5, 6});
@@ -342,6 +373,12 @@ static const row rows[] = {
     {"select_and_scatter", of_maxima},
     {"select_and_scatter", of_tied_maxima},
     {"select_and_scatter", of_minima},
+    {"reduce_window", many_maxima},
+    {"reduce_window", many_minima},
+    {"reduce_window", many_sums},
+    {"select_and_scatter", of_many_maxima},
+    {"select_and_scatter", of_separate_maxima},
+    {"select_and_scatter", of_separate_minima},
     {"eval", spread_inside},
     {"broadcast", repeated_inside},
     {"broadcast", repeated_bytes},
