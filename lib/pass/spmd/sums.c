@@ -23,10 +23,19 @@ static const dt_node *reader_of(const dt_spmd_work *w, int i) {
                : NULL;
 }
 
+/* Whether reader n makes node i larger, as broadcast_in_dim does: sums cost less before it. */
+static bool grows(const dt_spmd_work *w, int i, const dt_node *n) {
+    const dt_type *from = &node_at(w, i)->type;
+    const bool batch = dt_type_has_batch(&n->type);
+    if (batch != dt_type_has_batch(from)) return batch;
+    return !batch && dt_type_elements(&n->type) > dt_type_elements(from);
+}
+
 /* Whether the only reader can use partial sums: it adds to them or passes them on. */
 static bool can_wait(const dt_spmd_work *w, int i) {
     const dt_node *n = reader_of(w, i);
-    return n && (n->op->traits.additive || (n->n_in == 1 && (n->op->linear & 1)));
+    return n &&
+           (n->op->traits.additive || (n->n_in == 1 && (n->op->linear & 1) && !grows(w, i, n)));
 }
 
 static bool is_added(const dt_spmd_work *w, int i) {
