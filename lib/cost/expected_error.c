@@ -52,11 +52,12 @@ static bool has_experts(const dt_graph *g) {
 
 const char *dt_family_of(const dt_graph *step) {
     int attends = 0, convolves = 0;
-    bool causal = false, windows = false;
+    bool causal = false, whole = false, windows = false;
     for (int i = 0; i < step->n_nodes; i++) {
         const dt_node *n = &step->node[i];
         bool fused = n->op == &dt_op_attention;
         attends += fused || (n->op == &dt_op_softmax && n->type.rank >= 4);
+        whole |= fused && !((const dt_attention_attr *)n->attr)->causal;
         causal |=
             (fused && ((const dt_attention_attr *)n->attr)->causal) || is_causal_mask(step, n);
         windows |=
@@ -65,6 +66,7 @@ const char *dt_family_of(const dt_graph *step) {
     }
     return has_experts(step)     ? "mixtures of experts"
            : attends && windows  ? "windowed attention"
+           : causal && whole     ? "encoders with decoders"
            : attends && causal   ? "decoders"
            : convolves > attends ? attends ? "convnets with attention" : "convnets"
            : attends             ? "encoders"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records attention_layers.json: attention of DeepSeek, Llama 4 and Whisper, and the experts of DeepSeek, as PyTorch and transformers compute it.
+"""Records attention_layers.json: attention of DeepSeek, Llama 4, Whisper and T5, and the experts of DeepSeek, as PyTorch and transformers compute it.
 
     python -m venv v && v/bin/pip install torch==2.15.0 transformers==5.24.0
     v/bin/python tests/golden/record_attention.py tests/golden
@@ -19,6 +19,8 @@ import transformers
 from transformers.models.deepseek_v3.configuration_deepseek_v3 import DeepseekV3Config
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention, DeepseekV3RotaryEmbedding, DeepseekV3TopkRouter
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+from transformers.models.t5.configuration_t5 import T5Config
+from transformers.models.t5.modeling_t5 import T5Attention
 
 STEPS, FEATURES = 6, 5
 LATENT = {
@@ -36,6 +38,9 @@ CHUNKS = {
 KEYS = {"no-key-bias": {"num_heads": 2, "key_dim": 3, "use_key_bias": False},
         "no-key-bias-causal": {"num_heads": 2, "key_dim": 2, "use_key_bias": False, "use_causal_mask": True}}
 
+RELATIVE = {"relative": {"num_heads": 2, "key_value_dim": 3, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 5},
+            "relative-decoder": {"num_heads": 2, "key_value_dim": 2, "is_decoder": True, "relative_attention_num_buckets": 6, "relative_attention_max_distance": 4},
+            "relative-32": {"num_heads": 1, "key_value_dim": 2}}
 EXPERTS = {"sigmoid": {"num_experts": 4, "intermediate_dim": 3, "scoring_func": "sigmoid", "routed_scaling_factor": 2.5},
            "sigmoid-top-1": {"num_experts": 6, "intermediate_dim": 2, "top_k": 1, "scoring_func": "sigmoid", "norm_topk_prob": False},
            "scaled": {"num_experts": 4, "intermediate_dim": 3, "top_k": 3, "scoring_func": "sigmoid", "norm_topk_prob": False, "routed_scaling_factor": 0.5}}
@@ -120,6 +125,20 @@ def keys(draw, x, c):
     return w, attend(w, x, may.tril() if c.get("use_causal_mask") else may, None)
 
 
+def relative(draw, x, c):
+    n, k, buckets = c["num_heads"], c["key_value_dim"], c.get("relative_attention_num_buckets", 32)
+    w = {"query/kernel": leaf(draw, FEATURES, n, k), "key/kernel": leaf(draw, FEATURES, n, k), "value/kernel": leaf(draw, FEATURES, n, k),
+         "attention_output/kernel": leaf(draw, n, k, FEATURES), "relative_attention_bias/embeddings": leaf(draw, buckets, n)}
+    config = T5Config(d_model=FEATURES, d_kv=k, num_heads=n, relative_attention_num_buckets=buckets, is_decoder=c.get("is_decoder", False), dropout_rate=0.0,
+                      relative_attention_max_distance=c.get("relative_attention_max_distance", 128))
+    config._attn_implementation = "eager"
+    theirs = {f"{key}.weight": w[f"{path}/kernel"].reshape(FEATURES, -1).T for key, path in (("q", "query"), ("k", "key"), ("v", "value"))}
+    theirs |= {"o.weight": w["attention_output/kernel"].reshape(-1, FEATURES).T, "relative_attention_bias.weight": w["relative_attention_bias/embeddings"]}
+    mask = torch.full((STEPS, STEPS), -1e30, dtype=torch.float64).triu(1)[None, None] if c.get("is_decoder") else None
+    layer = T5Attention(config, has_relative_attention_bias=True, layer_idx=0).double()
+    return w, torch.func.functional_call(layer, theirs, (x,), {"mask": mask})[0]
+
+
 def experts(draw, x, c):
     n, f, k = c["num_experts"], c["intermediate_dim"], c.get("top_k", 2)
     w = {"sparse_feedforward_gate_dense/kernel": leaf(draw, FEATURES, n), "experts/expert_feedforward_gate_dense": leaf(draw, n, FEATURES, f),
@@ -146,11 +165,11 @@ def record(slug, kind, config, make):
 
 
 def main(folder):
-    kinds = (("MultiHeadLatentAttention", LATENT, latent), ("LlamaAttention", CHUNKS, chunks), ("MultiHeadAttention", KEYS, keys),
+    kinds = (("MultiHeadLatentAttention", LATENT, latent), ("LlamaAttention", CHUNKS, chunks), ("MultiHeadAttention", KEYS, keys), ("T5MultiHeadAttention", RELATIVE, relative),
              ("MixtureOfExperts", EXPERTS, experts))
     cases = [{"id": f"layers/a-{slug}", "op": "layer", **record(slug, kind, config, make)} for kind, all_, make in kinds for slug, config in all_.items()]
     head = {"format": 1, "area": "layers", "torch": torch.__version__, "transformers": transformers.__version__, "backend": "torch, float64",
-            "about": "attention of DeepSeek, Llama 4 and Whisper, experts of DeepSeek"}
+            "about": "attention of DeepSeek, Llama 4, Whisper and T5, experts of DeepSeek"}
     with open(os.path.join(folder, "attention_layers.json"), "w") as f:
         f.write(json.dumps(head)[:-1] + ', "cases": [\n' + ",\n".join(json.dumps(c) for c in cases) + "\n]}\n")
 

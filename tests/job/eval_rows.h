@@ -123,6 +123,7 @@ static const eval_row eval_rows[] = {
     LAYER("GroupQueryAttention", "head_dim: 4, num_query_heads: 4, num_key_value_heads: 2", STEPS),
     LAYER("RotaryEmbedding", "", STEPS),
     LAYER("LlamaAttention", "num_query_heads: 2, num_key_value_heads: 1", STEPS),
+    LAYER("T5MultiHeadAttention", "num_heads: 2, key_value_dim: 3", STEPS),
     LAYER("MultiHeadLatentAttention",
           "num_heads: 2, kv_lora_rank: 4, qk_nope_head_dim: 3, qk_rope_head_dim: 2, v_head_dim: 4",
           STEPS),
@@ -327,6 +328,10 @@ static const struct {
     {"MixtureOfExperts", "routed_scaling_factor", "routed_scaling_factor: 2.5"},
     {"LlamaAttention", "attention_chunk_size", "attention_chunk_size: 2"},
     {"MultiHeadLatentAttention", "q_lora_rank", "q_lora_rank: 3"},
+    {"T5MultiHeadAttention", "relative_attention_num_buckets", "relative_attention_num_buckets: 8"},
+    {"T5MultiHeadAttention", "relative_attention_max_distance",
+     "relative_attention_max_distance: 16"},
+    {"T5MultiHeadAttention", "position_bias_of", ""}, /* needs another such layer */
     {NULL, "router_aux_loss_coef", "router_aux_loss_coef: 0.1"},
     {NULL, "rope_low_freq_factor", ""}, /* together with the one above */
     {NULL, "rope_high_freq_factor", ""},

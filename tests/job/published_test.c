@@ -38,6 +38,7 @@ static void test_numbers_of_parameters(void **state) {
         {"mixtral-8x7b", 46702792704, 0},
         {"deepseek-v3", 671026404352, 0},
         {"llama4-scout", 107769861120, 0},
+        {"t5-xxl", 11135332352, 0},
         {"whisper-large", 1541570560, 1920000}, /* kept: sines and cosines of positions */
         {"stable-diffusion-2-unet", 865910724, 0},
     };

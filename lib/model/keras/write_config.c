@@ -19,6 +19,7 @@ static const struct {
     {"MaskedLMHead", "KerasHub"},
     {"PositionEmbedding", "KerasHub"},
     {"RotaryEmbedding", "KerasHub"},
+    {"T5MultiHeadAttention", "KerasHub"},
     {"TokenAndPositionEmbedding", "KerasHub"},
     {"TransformerDecoder", "KerasHub"},
     {"TransformerEncoder", "KerasHub"},

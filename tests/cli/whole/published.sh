@@ -45,6 +45,8 @@ paste -d ' ' "$TEST_DIR/whole" "$TEST_DIR/cut" | awk '{ d = $2 - $4; if ($1 != $
 losses llama4-scout $llama let.layers=1 let.experts=4 let.capacity=2 let.chunk=4 $two | fall llama4-scout 0.8
 losses whisper-large $words let.width=32 let.heads=4 let.head_dim=8 let.frames=16 let.positions=8 let.bands=4 let.words=6 let.vocabulary=32 \
     let.slice=sim:v4-8 let.replicas=2 let.rate=0.01 fit.steps=16 | fall whisper-large 0.8
+losses t5-xxl let.more=1 let.width=32 let.intermediate=48 let.heads=4 let.head_dim=8 let.vocabulary=32 let.words=8 let.targets=6 let.examples=16 \
+    let.batch=8 let.slice=sim:v4-8 let.replicas=2 let.rate=0.01 fit.steps=16 | fall t5-xxl 0.8
 losses stable-diffusion-2-unet let.size_1=16 let.size_2=8 let.size_3=4 let.size_4=2 let.channels_1=8 let.channels_2=16 let.channels_3=16 let.hidden_1=16 \
     let.hidden_2=16 let.hidden_3=16 let.heads_1=1 let.heads_2=2 let.heads_3=2 let.head_dim=4 let.groups=4 let.words=3 let.text=8 let.time=16 \
     let.examples=16 let.batch=8 let.slice=sim:v4-8 let.replicas=2 let.rate=0.01 fit.steps=16 | fall stable-diffusion-2-unet 0.8
