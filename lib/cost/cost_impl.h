@@ -41,8 +41,8 @@ int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena);
 /* ---- values that readers recompute (duplicate.c) ---- */
 
 /* Finds the values that readers recompute. Sets r->made_of, and returns the same array, which is in
- * `arena`. */
-int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena);
+ * `arena`. in_memory: values that wait for a sum over devices may be recomputed, too. */
+int *dt_duplicated_values(dt_priced_program *r, bool in_memory, dt_arena *arena);
 
 /* Returns a copy of r, in `arena`, with the types of nodes and the values that readers recompute
  * (plan.c). */

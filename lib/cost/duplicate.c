@@ -42,6 +42,8 @@ typedef struct looking {
     bool *looped;        /* [nodes] whether a block of a loop over blocks computes the node */
     /* [nodes] whether the node is a sum over devices, or is computed from one and is as small */
     bool *summed;
+    /* whether to find which values lie in memory at all, instead of when they are there */
+    bool in_memory;
 } looking;
 
 static double bytes_of(const looking *l, int i) {
@@ -106,7 +108,8 @@ static void find_sums(looking *l) {
 }
 
 /* Whether a layer's value needs a sum over devices, as a synchronized normalization does. Readers
- * must wait for that sum, so the value is not recomputed by them. */
+ * must wait for that sum, which the clock sees only at a value of its own, so they do not recompute
+ * the value. For what lies in memory this does not count: libtpu computes the value again. */
 static bool waits_for_sum(const looking *l, int i) {
     const dt_node *n = &l->g->node[i];
     bool waits = false;
@@ -114,7 +117,7 @@ static bool waits_for_sum(const looking *l, int i) {
         const int from = dt_priced_source(l->r, n->in[k]);
         waits |= l->summed[from] && bytes_of(l, from) * SMALL <= bytes_of(l, i);
     }
-    return waits && !dt_is_of_optimizer(n);
+    return waits && !l->in_memory && !dt_is_of_optimizer(n);
 }
 
 static void look_at_readers(looking *l) {
@@ -138,7 +141,7 @@ static bool crosses_loops(const looking *l, int i) {
     return l->looped[i] && l->forward[i] && l->read_back[i];
 }
 
-int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena) {
+int *dt_duplicated_values(dt_priced_program *r, bool in_memory, dt_arena *arena) {
     int n = r->program->local->n_nodes + 1;
     looking l = {.r = r,
                  .g = r->program->local,
@@ -148,7 +151,8 @@ int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena) {
                  .forward = dt_priced_forward(r, arena),
                  .read_back = dt_arena_array(arena, bool, n),
                  .looped = dt_arena_array(arena, bool, n),
-                 .summed = dt_arena_array(arena, bool, n)};
+                 .summed = dt_arena_array(arena, bool, n),
+                 .in_memory = in_memory};
     for (int i = 0; i < n; i++) l.made_of[i] = -1;
     find_loops(&l);
     find_sums(&l);

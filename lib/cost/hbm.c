@@ -55,6 +55,43 @@ static int64_t bytes_of(const holding *h, int i, bool padded) {
     return dt_priced_is_piece(h->r, i) ? bytes / h->r->program->how.pieces : bytes;
 }
 
+/* ---- what is stored ---- */
+
+/* Marks float32 values that products alone read outside of the kernel that makes them. Matrix units
+ * round what they multiply, so a compiler stores these in two bytes. */
+static bool *find_operands(const dt_priced_program *r, const dt_launches *k, dt_arena *arena) {
+    const dt_graph *g = r->program->local;
+    bool *is = dt_arena_array(arena, bool, g->n_nodes + 1);
+    for (int i = 0; i < g->n_nodes; i++) is[i] = k->of[i] >= 0 && k->kept[i];
+    for (int i = 0; i < g->n_nodes; i++)
+        for (int j = 0; j < g->node[i].n_in; j++) {
+            const int from = dt_priced_source(r, g->node[i].in[j]);
+            is[from] &= g->node[i].op->role == DT_ROLE_PRODUCT || k->of[i] == k->of[from] ||
+                        g->node[i].op->traits.read_through;
+        }
+    for (int i = 0; i < g->n_results; i++) is[dt_priced_source(r, g->result[i].node)] = false;
+    for (int i = 0; i < g->n_states; i++)
+        if (g->state[i].update >= 0) is[dt_priced_source(r, g->state[i].update)] = false;
+    return is;
+}
+
+/* The program with what its compiler stores, which is less than what the clock waits for. */
+static dt_priced_program as_stored(const dt_priced_program *r, const dt_launches *k,
+                                   dt_arena *arena) {
+    const dt_graph *g = r->program->local;
+    dt_priced_program stored = *r;
+    int8_t *dtype = dt_arena_array(arena, int8_t, g->n_nodes + 1);
+    stored.made_of = dt_duplicated_values(&stored, true, arena);
+    const bool rounds = !r->topology->slice->chip->is_host,
+               *operand = find_operands(&stored, k, arena);
+    for (int i = 0; i < g->n_nodes; i++) {
+        const dt_dtype now = dt_priced_type(r, i).dtype;
+        dtype[i] = (int8_t)(rounds && operand[i] && now == DT_FLOAT32 ? DT_BFLOAT16 : now);
+    }
+    stored.dtype = dtype;
+    return stored;
+}
+
 /* ---- places ---- */
 
 enum { SHRINKS = 8 };
@@ -227,12 +264,17 @@ static bool is_as_large(const holding *h, int a, int b) {
            bytes_of(h, a, true) >= bytes_of(h, b, true);
 }
 
-/* Whether a kernel can write its result to the memory of its input `from`, which no later kernel
- * reads. It can if it has no product, reads each element only for the same element of the result,
- * and the result's elements are as many and not larger. */
+/* Whether a kernel with node i can write where i reads: element-wise ops, sums, and composites of
+ * these, such as losses. Others (moves, lookups, windows) read elements at other places. */
+static bool reads_in_place(const dt_op *op) {
+    return dt_is_elementwise(op) || op->role == DT_ROLE_REDUCE || op->forms.decompose;
+}
+
+/* Whether a kernel can write its result over input `from`, which it is the last to read: it has no
+ * product, and the result has as many elements, of at most the same size. */
 static bool is_written_over(const holding *h, const span *s, int i, int reader, int from) {
     const dt_kernel_launch *k = &h->k->kernel[h->k->of[i]];
-    return k->work.product[0].count == 0 && h->g->node[reader].op->role != DT_ROLE_MOVE &&
+    return k->work.product[0].count == 0 && reads_in_place(h->g->node[reader].op) &&
            takes_room(h, from) && h->k->of[from] != h->k->of[i] &&
            end_of(&s[from]) == h->place[h->k->of[i]] && !dt_priced_is_gathered_twice(h->r, from) &&
            is_as_large(h, from, i);
@@ -363,7 +405,8 @@ static void find_peak(const holding *h, dt_plan *p) {
 
 void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan *p) {
     dt_local_arena arena = dt_arena_create();
-    holding h = {.r = r,
+    const dt_priced_program stored = as_stored(r, k, arena);
+    holding h = {.r = &stored,
                  .g = r->program->local,
                  .k = k,
                  .arena = arena,

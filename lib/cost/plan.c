@@ -47,7 +47,7 @@ static int most_layers(const dt_graph *g) {
 dt_priced_program dt_priced_prepared(const dt_priced_program *r, dt_arena *arena) {
     dt_priced_program p = *r;
     p.dtype = r->program->how.mixed ? dt_mixed_dtypes(r->program, DT_FLOAT16, arena) : NULL;
-    p.made_of = dt_duplicated_values(&p, arena);
+    p.made_of = dt_duplicated_values(&p, false, arena);
     return p;
 }
 
