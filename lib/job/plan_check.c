@@ -122,7 +122,9 @@ static dt_status *compile(const dt_pjrt *plugin, const dt_spmd *s, const dt_assi
         order.host[axis] = slice->chip->host[axis] < slice->chips[axis] ? slice->chip->host[axis]
                                                                         : slice->chips[axis];
     }
-    dt_status *bad = dt_stablehlo_write_spmd(s, &(dt_hlo_request){.loops = true}, &program, NULL);
+    /* loops over blocks are those that the plan counts */
+    const dt_hlo_request text = {.loops = true, .settled = !s->how.scanned};
+    dt_status *bad = dt_stablehlo_write_spmd(s, &text, &program, NULL);
     order.program = dt_str_text(&program);
     order.size = program.size;
     if (!bad) bad = dt_pjrt_compile(plugin, &order, out);
