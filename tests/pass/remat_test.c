@@ -183,12 +183,11 @@ static void test_the_same_bits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_made_again),
-        cmocka_unit_test(test_barriers_wait_for_gradients),
-        cmocka_unit_test(test_named_values_are_kept),
-        cmocka_unit_test(test_values_come_back_from_the_host),
-        cmocka_unit_test(test_what_is_kept),
-        cmocka_unit_test(test_the_same_bits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_made_again),
+                                       cmocka_unit_test(test_barriers_wait_for_gradients),
+                                       cmocka_unit_test(test_named_values_are_kept),
+                                       cmocka_unit_test(test_values_come_back_from_the_host),
+                                       cmocka_unit_test(test_what_is_kept),
+                                       cmocka_unit_test(test_the_same_bits)};
     return cmocka_run_group_tests_name("pass/remat", tests, NULL, NULL);
 }
