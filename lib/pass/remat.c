@@ -39,8 +39,7 @@ typedef struct remat {
     dt_trace *trace;
     int *unit;     /* [nodes] number of the node's unit, -1: none */
     bool *forward; /* [nodes] whether a result needs the node */
-    bool *follows; /* [nodes] whether the node depends on examples, or has as many rows */
-    bool *fed;     /* by node: it is computed from examples */
+    bool *follows; /* [nodes] whether the node depends on examples */
     bool *leaves;  /* [nodes] whether other units read the node */
     int8_t *keeps; /* [nodes] AGAIN, KEPT or ON_HOST, as the policy requests */
     bool inputs_on_host;
@@ -79,11 +78,9 @@ static void find_flow(remat *r) {
     for (int i = 0; i < r->g->n_nodes; i++) {
         const dt_node *n = node_at(r, i);
         r->follows[i] = dt_type_has_batch(&n->type);
-        r->fed[i] = n->op->role == DT_ROLE_ARGUMENT;
         for (int k = 0; k < n->n_in; k++) {
             int in = n->in[k];
             r->follows[i] |= r->follows[in];
-            r->fed[i] |= r->fed[in];
             r->leaves[in] |= r->forward[i] && r->unit[in] != r->unit[i];
         }
     }
@@ -115,14 +112,13 @@ static void find_kept(remat *r, const dt_layer_units *u) {
     }
 }
 
-/* Finds for each unit the first gradient with rows that its backward pass reads. A constant would
- * make nothing wait. */
+/* Finds for each unit the first gradient with rows that its backward pass reads. */
 static void find_gradients(remat *r, int n_units) {
     for (int u = 0; u < n_units; u++) r->after[u] = -1;
     for (int i = 0; i < r->g->n_nodes; i++)
         for (int k = 0; !r->forward[i] && r->unit[i] >= 0 && k < node_at(r, i)->n_in; k++) {
             int in = node_at(r, i)->in[k], *after = &r->after[r->unit[i]];
-            bool comes = !r->forward[in] && r->fed[in] && r->unit[in] != r->unit[i] &&
+            bool comes = !r->forward[in] && r->unit[in] != r->unit[i] &&
                          dt_type_has_batch(&node_at(r, in)->type);
             if (comes && (*after < 0 || in < *after)) *after = in;
         }
@@ -269,7 +265,6 @@ dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **o
     r.forward = dt_arena_array(r.arena, bool, n);
     r.follows = dt_arena_array(r.arena, bool, n);
     r.leaves = dt_arena_array(r.arena, bool, n);
-    r.fed = dt_arena_array(r.arena, bool, n);
     r.after = dt_arena_array(r.arena, int, n_units + 1);
     r.keeps = dt_arena_array(r.arena, int8_t, n);
     r.inputs_on_host = units->inputs_on_host;

@@ -95,19 +95,6 @@ static void test_what_is_made_again(void **state) {
     dt_graph_destroy(simple);
 }
 
-/* The gradient of tanh has a constant with rows, which the last unit makes and the others read. */
-static void test_barriers_wait_for_gradients(void **state) {
-    (void)state;
-    dt_graph *g = step_of(), *r = remade(g);
-    for (int i = 0; i < r->n_nodes; i++) {
-        const dt_node *n = &r->node[i];
-        if (n->op == &dt_op_optimization_barrier && dt_is_rematerialized(n))
-            assert_true(r->node[n->in[1]].n_in > 1);
-    }
-    dt_graph_destroy(g);
-    dt_graph_destroy(r);
-}
-
 /* A product that is kept is not made again; what follows it is. */
 static void test_named_values_are_kept(void **state) {
     (void)state;
@@ -183,11 +170,9 @@ static void test_the_same_bits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_made_again),
-                                       cmocka_unit_test(test_barriers_wait_for_gradients),
-                                       cmocka_unit_test(test_named_values_are_kept),
-                                       cmocka_unit_test(test_values_come_back_from_the_host),
-                                       cmocka_unit_test(test_what_is_kept),
-                                       cmocka_unit_test(test_the_same_bits)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_made_again), cmocka_unit_test(test_named_values_are_kept),
+        cmocka_unit_test(test_values_come_back_from_the_host), cmocka_unit_test(test_what_is_kept),
+        cmocka_unit_test(test_the_same_bits)};
     return cmocka_run_group_tests_name("pass/remat", tests, NULL, NULL);
 }
