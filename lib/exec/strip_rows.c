@@ -74,6 +74,7 @@ const dt_strip_row dt_strip_rows[DT_S_COUNT] = {
     [DT_S_greater_equal] = COMPARED(GREATER_EQUAL),
     [DT_S_select] = {{DT_VEX_COMPARE, T, X, ZERO, UNEQUAL}, {DT_VEX_CHOOSE, R, Z, Y, T}},
     [DT_S_reduce_precision] = ROUNDED,
+    [DT_S_float16_precision] = {{DT_VEX_TO_HALF, X, NONE, T, 0}, {DT_VEX_FROM_HALF, R, NONE, T, 0}},
     /* these load from memory, or convert the lowest elements of a register */
     [DT_S_FROM_U8] = {{DT_VEX_WIDEN_8, R, NONE, X, 0}, {DT_VEX_FROM_INT, R, NONE, R, 0}},
     [DT_S_FROM_I32] = {{DT_VEX_FROM_INT, R, NONE, X, 0}},

@@ -5,6 +5,9 @@
  *
  *     cheap values      are computed with their first reader, so that they are fused with it and
  *                       need not be stored
+ *     updates           that wait for one number of all gradients, such as whether they are finite,
+ *                       are computed behind it as a whole, from the gradient, and not before it
+ *                       into memory of their own
  *     whole gradients   of kernels, in a segment that has no pieces to be cut, would keep the other
  *                       threads waiting:
  *
@@ -42,6 +45,35 @@ static bool is_fixed(const dt_cutter *c, int i) {
     for (int k = 0; k < n->n_in; k++)
         fixed = fixed && (c->fixed[n->in[k]] || c->preamble[n->in[k]]);
     return fixed;
+}
+
+/* Whether node i is one number for every element. */
+static bool is_number(const dt_cutter *c, int i) {
+    const dt_node *n = &c->g->node[i];
+    return n->op->role == DT_ROLE_REPEAT && c->g->node[n->in[0]].type.rank == 0;
+}
+
+/* Returns the value from which alone node i is computed, element by element, apart from fixed
+ * values and numbers; i: there is no such value. To store it costs no more than to store node i. */
+static int source_of(const dt_cutter *c, const int *source, int i) {
+    const dt_node *n = &c->g->node[i];
+    int from = -1;
+
+    if (!dt_is_elementwise(n->op) || dt_type_has_batch(&n->type)) return i;
+    for (int k = 0; k < n->n_in; k++) {
+        const int in = n->in[k];
+        if (c->fixed[in] || c->preamble[in] || is_number(c, in)) continue;
+        if (from >= 0 && source[in] != from) return i;
+        from = source[in];
+    }
+    return from < 0 ? i : from;
+}
+
+/* [nodes] The sources of all nodes. */
+static const int *find_sources(const dt_cutter *c, dt_arena *scratch) {
+    int *source = dt_arena_array(scratch, int, c->g->n_nodes + 1);
+    for (int i = 0; i < c->g->n_nodes; i++) source[i] = source_of(c, source, i);
+    return source;
 }
 
 /* Returns the last segment in which all inputs of node i can still be read. */
@@ -124,10 +156,11 @@ void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch) {
         c->fixed[i] = is_fixed(c, i);
     }
     const bool *whole = find_whole(c, scratch);
+    const int *source = find_sources(c, scratch);
     for (int i = c->g->n_nodes - 1; i >= 0; i--) {
         dt_node_division *piece = &c->p->piece[i];
         if (piece->segment < 0) continue;
-        if (can_wait(c, i) && first[i] < none)
+        if ((can_wait(c, i) || source[i] != i) && first[i] < none)
             piece->segment = dt_max(piece->segment, latest(c, i, first[i]));
         else if (whole[i] && latest(c, i, first[i]) > piece->segment) piece->segment++;
         note_inputs(c, i, first);
