@@ -74,7 +74,10 @@ typedef enum dt_kernels {
     DT_KERNELS_ONEDNN,
     DT_KERNELS_OWN, /* dtrain's own loops, which yield the same bits on every processor */
     /* oneDNN if it is installed, otherwise OWN; on a processor without FMA, OpenBLAS instead */
-    DT_KERNELS_LIBRARIES
+    DT_KERNELS_LIBRARIES,
+    /* the default of mixed_bfloat16: LIBRARIES on a processor with AMX or without FMA, otherwise
+     * OWN, which then multiplies bfloat16 by AVX512_BF16 where the processor has that */
+    DT_KERNELS_BFLOAT16
 } dt_kernels;
 typedef enum dt_resume {
     DT_RESUME_JOB,

@@ -66,8 +66,10 @@ void dt_gemm_open_own(dt_gemm_library *l, const struct dt_simd *simd) {
 /* ---- the library ---- */
 
 /* Chooses the kernels. Without instructions that multiply and add at once, our own loops are many
- * times slower than a library. */
+ * times slower than a library. Of bfloat16, libraries are faster where the processor has AMX. */
 static dt_kernels choose_kernels(dt_kernels wanted, const dt_simd *simd) {
+    if (wanted == DT_KERNELS_BFLOAT16 && simd->fuses && !dt_instructions_have_amx()) return wanted;
+    if (wanted == DT_KERNELS_BFLOAT16) return DT_KERNELS_LIBRARIES;
     if (wanted != DT_KERNELS_AUTO) return wanted;
     return simd->fuses ? DT_KERNELS_OWN : DT_KERNELS_LIBRARIES;
 }
@@ -75,7 +77,7 @@ static dt_kernels choose_kernels(dt_kernels wanted, const dt_simd *simd) {
 static dt_status *open_library(dt_engine *e) {
     dt_gemm_open_own(&e->own, e->simd);
     e->gemm = e->own;
-    if (e->kernels == DT_KERNELS_OWN) return NULL;
+    if (e->kernels == DT_KERNELS_OWN || e->kernels == DT_KERNELS_BFLOAT16) return NULL;
     if (e->kernels == DT_KERNELS_OPENBLAS) return dt_gemm_open_openblas(&e->gemm);
     dt_status *s = dt_gemm_open_onednn(&e->gemm);
     if (!s || e->kernels == DT_KERNELS_ONEDNN || dt_status_number(s) != DT_E_KERNELS) return s;

@@ -24,13 +24,12 @@ static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s)
 }
 
 /* The kernels to compute with. Only dtrain's own kernels give strictly reproducible bits. If the
- * processor can multiply bfloat16, they are much slower at that. */
+ * processor can multiply bfloat16, what does so is much faster. */
 dt_kernels dt_job_kernels(const dt_job *j, dt_kernels asked) {
     if (j->strict) return DT_KERNELS_OWN;
     if (asked != DT_KERNELS_AUTO) return asked;
-    return j->chooses_strict || j->compile.precision == DT_POLICY_MIXED_BFLOAT16
-               ? DT_KERNELS_LIBRARIES
-               : DT_KERNELS_AUTO;
+    if (j->chooses_strict) return DT_KERNELS_LIBRARIES;
+    return j->compile.precision == DT_POLICY_MIXED_BFLOAT16 ? DT_KERNELS_BFLOAT16 : DT_KERNELS_AUTO;
 }
 
 static dt_status *choose_engine(const dt_job *j, const dt_run_options *o, dt_session *s) {

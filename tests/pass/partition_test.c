@@ -156,6 +156,25 @@ static void test_shares_of_slots_wait_for_the_gradient(void **state) {
     release(&s, &f);
 }
 
+/* An update that depends on a sum over the gradient is computed behind that, from the gradient. */
+static void test_updates_wait_for_a_number_of_the_gradient(void **state) {
+    (void)state;
+    setting s = start(400);
+    dt_value made = late(&s), all = dt_reduce_sum(made, DT_NO_AXIS);
+    dt_value next = dt_add(s.w[0], dt_multiply(made, dt_like(made, 0.1)));
+    dt_value good = dt_compare(all, dt_like(all, 0), DT_LT);
+    dt_assign(
+        s.trace, s.v[0],
+        dt_select(dt_broadcast_to(good, &(dt_type){.dtype = DT_BOOL, .rank = 2, .dim = {400, 400}}),
+                  next, s.w[0]));
+    finished f = finish(&s, 64);
+    const int update = f.g->state[0].update, sum = f.g->node[update].in[1];
+    assert_ptr_equal(f.g->node[sum].op, &dt_op_add);
+    assert_int_equal(f.p->piece[sum].segment, f.p->piece[update].segment);
+    assert_int_equal(f.p->piece[f.g->node[sum].in[1]].segment, f.p->piece[update].segment);
+    release(&s, &f);
+}
+
 /* A reshape is another name for the same memory. */
 static void test_reshapes_read_what_they_name(void **state) {
     (void)state;
@@ -342,6 +361,7 @@ int main(void) {
         cmocka_unit_test(test_late_readers_hold_updates_back),
         cmocka_unit_test(test_broadcasts_do_not_sink_below_updates),
         cmocka_unit_test(test_shares_of_slots_wait_for_the_gradient),
+        cmocka_unit_test(test_updates_wait_for_a_number_of_the_gradient),
         cmocka_unit_test(test_reshapes_read_what_they_name),
         cmocka_unit_test(test_readers_behind_the_update_make_a_copy),
         cmocka_unit_test(test_results_and_shared_updates_are_copied),

@@ -78,7 +78,7 @@ done
 LD_DEBUG=files "$DTRAIN" fit "$TEST_DIR/cnn.yaml" --fresh --quiet 2>&1 | grep -E 'libopenblas|libdnnl'
 hidden exits 69 fit "$TEST_DIR/mlp.yaml" --fresh --kernels openblas
 exits 64 fit "$TEST_DIR/mlp.yaml" --fresh "$strict" --kernels openblas
-# Without FMA, with `strict: false` and with mixed_bfloat16 libraries compute, unless the job says `strict: true`.
+# Without FMA, with `strict: false` and with mixed_bfloat16 and AMX libraries compute, unless the job says `strict: true`.
 computes() { # WANT WORDS...
     want=$1
     shift
@@ -90,11 +90,12 @@ computes own --kernels own 'reproducible={strict: false}'
 computes openblas --kernels openblas
 computes own "$strict" compile.precision=mixed_bfloat16
 computes own compile.precision=mixed_float16
+if grep -q avx2 /proc/cpuinfo; then DTRAIN_INSTRUCTIONS=avx2 computes own compile.precision=mixed_bfloat16; fi
 DTRAIN_INSTRUCTIONS=base computes own "$strict"
 case $kernels in
 *onednn)
     computes onednn 'reproducible={strict: false}'
-    computes onednn compile.precision=mixed_bfloat16
+    if grep -q amx_bf16 /proc/cpuinfo; then computes onednn compile.precision=mixed_bfloat16; fi
     DTRAIN_INSTRUCTIONS=base computes onednn
     ;;
 *) DTRAIN_INSTRUCTIONS=base computes openblas ;;
