@@ -205,12 +205,18 @@ bool dt_packed_differs(const dt_packed_variables *s, const char *packed) {
 
 dt_status *dt_packed_versions_add(dt_packed_versions *k, const dt_packed_variables *s,
                                   int64_t version, dt_sent most) {
+    dt_shared *message = NULL;
+    dt_status *bad = dt_packed_copy(s, most, &message);
+    if (bad) {
+        dt_shared_unref(message);
+        return bad;
+    }
     DT_GROW(k->of, k->cap, k->n + 1);
     const int i = k->n++;
     k->of[i].version = version;
     k->of[i].most = most;
-    k->of[i].message = NULL;
-    return dt_packed_copy(s, most, &k->of[i].message);
+    k->of[i].message = message;
+    return NULL;
 }
 
 dt_shared *dt_packed_versions_find(const dt_packed_versions *k, int64_t version, dt_sent least) {

@@ -92,11 +92,11 @@ dt_status *dt_packed_buffers(const dt_packed_variables *s, char **weights,
  * the order EACH_TIME, ONCE, BY_ROWS. dt_packed_read copies such a message to the variables. */
 dt_status *dt_packed_write(const dt_packed_variables *s, dt_sent most, char *into) DT_MUST_USE;
 void dt_packed_read(const dt_packed_variables *s, dt_sent most, const char *from);
-/* A message with the variables. The caller owns a reference. */
+/* A message with the variables. The caller owns a reference, also after an error. */
 dt_status *dt_packed_copy(const dt_packed_variables *s, dt_sent most, dt_shared **out) DT_MUST_USE;
 /* Whether a variable that is sent once has another value now than in the packed message. */
 bool dt_packed_differs(const dt_packed_variables *s, const char *packed);
-/* Adds a message with the current values. */
+/* Adds a message with the current values, unless there is an error. */
 dt_status *dt_packed_versions_add(dt_packed_versions *k, const dt_packed_variables *s,
                                   int64_t version, dt_sent most) DT_MUST_USE;
 /* Returns the message of this version with at least these kinds, which is lent; NULL: none. */
