@@ -75,6 +75,8 @@ static void test_functions_look_at_each_element(void **state) {
     OK(dt_dataset_map(&d, d, &(dt_map_options){.fn = twice, .user = &three}));
     OK(dt_dataset_filter(&d, d, is_even, NULL));
     gives(d, (const int64_t[]){0, 6, 12}, 3);
+    OK(dt_dataset_skip(&d, d, 1));
+    gives(d, (const int64_t[]){6, 12}, 2);
     OK(dt_dataset_range(&d, 1, 4, 1));
     OK(dt_dataset_interleave(&d, d,
                              &(dt_interleave_options){.fn = up_to, .spec = &spec, .n_spec = 1}));
