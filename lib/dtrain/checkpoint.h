@@ -69,9 +69,11 @@ DT_API dt_status *dt_checkpoint_add_counter(dt_checkpoint *c, const char *name,
  * next epoch. Restoring moves the iterator to the saved position. For a data set, it moves the
  * newest iterator or, if all have ended, the next one to be created.
  *
- * Restoring a position reads a job's data set from there. A pipeline is read from the beginning of
- * the iteration and calls its functions again; they must depend on their element alone. The last
- * batch is compared with the one that was read when the position was saved.
+ * Restoring a position begins to read a job's data set there, and also a pipeline that can make its
+ * elements in any order. Any other pipeline, such as one with shuffle or filter, or one that is
+ * divided among replicas, is read from the beginning of the iteration and calls its functions
+ * again; they must depend on their element alone. The last batch is compared with the one that was
+ * read when the position was saved.
  */
 DT_API dt_status *dt_checkpoint_add_iterator(dt_checkpoint *c, const char *name,
                                              dt_iterator *it) DT_CHECKED;

@@ -226,7 +226,8 @@ typedef dt_status *(*dt_filter_fn)(const dt_values *element, void *user, bool *k
 DT_API dt_status *dt_dataset_filter(dt_dataset **out, const dt_dataset *in, dt_filter_fn fn,
                                     void *user) DT_CHECKED;
 /* Replaces each element by the result of fn, which sets the components of `result`, empty at
- * first. */
+ * first. fn is not called for elements that skip, shard or a restored position leaves out, unless an
+ * earlier transformation, such as shuffle or filter, reads its input in order. */
 typedef dt_status *(*dt_map_fn)(const dt_values *element, void *user, dt_values *result);
 typedef struct dt_map_options {
     dt_map_fn fn;
@@ -270,7 +271,7 @@ DT_API dt_status *dt_dataset_auto_shard(dt_dataset **out, const dt_dataset *in,
                                         const dt_input_share *share) DT_CHECKED;
 DT_API dt_status *dt_dataset_for_worker(dt_dataset **out, const dt_dataset *in,
                                         const dt_input_share *share) DT_CHECKED;
-/* Sets sizes[workers * replicas] to the numbers of rows in a worker's successive tiles, for a
+/* Sets sizes[workers * replicas] to the numbers of rows in a worker's successive parts, for a
  * global batch size. */
 DT_API dt_status *dt_batch_sizes_for_worker(int64_t global_batch_size, const dt_input_share *share,
                                             int64_t *sizes) DT_CHECKED;
