@@ -31,8 +31,8 @@ static dt_status *not_explained(const struct call *call, const char *code) {
 
 /* ---- searching ---- */
 
-/* An error's text begins with its number and two spaces, "DT017 ", then its title. Words shorter
- * than SHORTEST are not searched, because they occur nearly everywhere. */
+/* An error's text begins with its number, such as DT017, and two spaces, then its title. Words
+ * shorter than SHORTEST are not searched, because they occur nearly everywhere. */
 enum { NUMBERS = 1000, TITLE_AT = 7, SHORTEST = 3 };
 
 /* Whether a word occurs in the first n bytes of a text, in any letter case. */

@@ -100,8 +100,8 @@ static dt_status *check_target(const table *t) {
     return NULL;
 }
 
-/* Whether the target's values are classes: two different values, or more integers if each occurs in
- * some records. */
+/* Whether the target's values are classes: two different values, or a few integers, each of which
+ * occurs in LEAST_OF_CLASS records on average. */
 static bool are_classes(const dt_column_facts *c) {
     if (c->kind == DT_COLUMN_CATEGORY) return true;
     if (c->shape.rank > 0 || c->many) return false;
@@ -157,8 +157,8 @@ static const char *why_not(const table *t, const dt_column_facts *c) {
     return NULL;
 }
 
-/* Decides how a column of texts is used. Texts are categories if each occurs in some records.
- * Otherwise their words are read if there are several. */
+/* Decides how a column of texts is used. Texts are categories if each occurs in LEAST_OF_WORD
+ * records on average. Otherwise their words are read if there are several. */
 static void choose_text(column *x, bool alone) {
     const dt_column_facts *c = x->c;
     const bool categories = !c->many && c->distinct * LEAST_OF_WORD <= c->count;

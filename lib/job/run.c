@@ -74,8 +74,9 @@ typedef struct evaluation {
     dt_dataset *rows, *own;
 } evaluation;
 
-/* Warns of classes whose shares differ from those in the job's training data. If that cannot be
- * read there is no warning, since the checkpoint has everything else that the evaluation needs. */
+/* Warns of targets that do not suit a metric, and of classes that differ from those of the job's
+ * training data. If that cannot be read, classes are not compared, since the checkpoint has
+ * everything else that the evaluation needs. */
 static dt_status *warn_of_targets(const dt_job *j, const evaluation *e, dt_texts *out) {
     dt_dataset *training = e->rows && e->part == DT_PART_TRAIN ? e->own : j->data, *opened = NULL;
     if (!training) dt_status_free(dt_dataset_create(&opened, &j->dataset));

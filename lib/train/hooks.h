@@ -15,7 +15,7 @@
 /* files of the next rows: lib/train/observe/NAME.c, and lib/train/faults.c */
 /* writes record.jsonl; comes first, so that it has the warnings of the other hooks */
 DT_HOOK(record)
-DT_HOOK(recording) /* writes the file output.trace */
+DT_HOOK(recording) /* records the steps of output.trace, and writes trace.json.gz */
 DT_HOOK(faults)    /* injects the faults of --inject */
 DT_HOOK(time)      /* measures waiting for data, and the clock of a simulated slice */
 DT_HOOK(guard)     /* ends the run if replicas differ or a loss is not finite */
