@@ -145,7 +145,6 @@ dt_status *dt_dataset_check_job(const dt_dataset *d) {
     return dt_dataset_has_parts(d)
                ? NULL
                : dt_fail(DT_E_PIPELINE, NULL,
-                         "a pipeline can only be read in order; call dt_dataset_collect to get "
-                         "a data set for fit, "
-                         "evaluate and predict");
+                         "fit, evaluate and predict do not take a pipeline; call "
+                         "dt_dataset_collect to make a data set of it");
 }
