@@ -79,7 +79,8 @@ static void test_over_replicas(void **state) {
 
 static void keep_line(void *user, const char *text) { dt_str_printf(user, "%s\n", text); }
 
-/* Six replicas divide none of these sizes, two do: the rest is said. */
+/* Six replicas divide none of these sizes, two do: the warning names the rest, and a number of
+ * replicas that divides. */
 static void test_replicas_that_do_not_divide(void **state) {
     (void)state;
     const char *override[] = {
@@ -93,7 +94,8 @@ static void test_replicas_that_do_not_divide(void **state) {
     dt_job_plan_warn(p, keep_line, &told);
     assert_non_null(strstr(dt_str_text(&told), "6 replicas do not divide the sizes of 8 variables "
                                                "evenly, 'dense/kernel' the largest: a device keeps "
-                                               "48.7 KiB more than its share\n"));
+                                               "48.7 KiB more than its share; "
+                                               "7 replicas would divide it\n"));
     dt_str_release(&told);
     release(p);
 }
