@@ -163,6 +163,7 @@ static float top(const float *a, int64_t n) {
 /* Computes d = exp(a - m[i]), but not its sum. Works on many rows at a time, so that exp runs over
  * long vectors even if there are few classes. */
 static void exp_rows(float *d, const float *a, const float *m, int64_t rows, int64_t n) {
+    if (rows <= 0 || n <= 0) return; /* gcc would warn that d may be read but not written */
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < n; j++) d[i * n + j] = a[i * n + j] - m[i];
     loop_exponential(d, d, NULL, NULL, rows * n);
