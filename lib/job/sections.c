@@ -97,8 +97,8 @@ static const dt_field reproducible_fields[] = {
     DT_FLAG(dt_job, strict, DT_SET(dt_job, chooses_strict),
             .help =
                 "true: dtrain's own kernels, with the same bits on every processor; false: oneDNN "
-                "where it is installed; default: true, but false with mixed_bfloat16, without FMA "
-                "and with --kernels"),
+                "where it is installed; default: true, but false without FMA and with --kernels; "
+                "with mixed_bfloat16 what is fastest: oneDNN with AMX, else own kernels"),
     DT_END};
 
 static dt_status *read_reproducible(dt_job *j, const dt_tree *t) {
