@@ -236,11 +236,14 @@ static dt_value of_maxima(setting *s) { return given_back(s, DT_REDUCE_MAX, fals
 static dt_value of_tied_maxima(setting *s) { return given_back(s, DT_REDUCE_MAX, true); }
 static dt_value of_minima(setting *s) { return given_back(s, DT_REDUCE_MIN, false); }
 
-/* Images (B,3,4,37): more channels than the vectors of any processor have elements. */
+/* Images (B,3,4,37): more channels than the vectors of any processor have elements. Some have NaN
+ * where x is negative. */
 static dt_value many_channels(setting *s) {
     dt_value x = dt_reshape(s->cube, 4, (int64_t[]){-1, 3, 4, 1}), channel[37];
     for (int k = 0; k < 37; k++)
-        channel[k] = k % 5 == 4 ? dt_sign(x) : dt_multiply(x, dt_like(x, k % 3 - 1.5));
+        channel[k] = k % 5 == 4   ? dt_sign(x)
+                     : k % 7 == 6 ? dt_sqrt(x)
+                                  : dt_multiply(x, dt_like(x, k % 3 - 1.5));
     return dt_concatenate(channel, 37, 3);
 }
 /* Windows of 3 x 2. Without `overlap`, each element is in one of them. */
