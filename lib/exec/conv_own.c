@@ -14,7 +14,8 @@
  * Zeros are skipped: padding and, in the gradient of an image, the gaps that strides leave between
  * elements. They still count, so blocks end where they would if the zeros were added. Positions are
  * therefore divided into parts, each of which reads the same elements of the kernel: the middle,
- * each edge, and each remainder of the position divided by the stride.
+ * each edge, and each remainder of the position divided by the stride. An image of few positions is
+ * one part (has_few_places).
  */
 #include "exec/conv_own.h"
 

@@ -105,7 +105,8 @@ typedef struct dt_kernel {
     unsigned splits;
     /* returns whether the kernel can compute the node; NULL: it can compute every node of the op */
     bool (*fits)(const dt_graph *g, int node);
-    /* calls dt_store_wide for values that must not be stored in 16 bits; NULL: there are none */
+    /* calls dt_store_wide for values that must not be stored in 16 bits; NULL: none of the result
+     * and the inputs may be */
     void (*narrow)(dt_exec *x, int node);
     /* sets step->state and step->scratch; NULL: nothing to prepare */
     dt_status *(*prepare)(dt_exec *x, dt_step *step);

@@ -3,8 +3,8 @@
  * Variables that are the second operand of products, packed by the first product that needs them
  * and kept for the others: those of other pieces, of later steps of a recurrent layer, and of later
  * runs while the variable has the same value. All executables of an engine share them. A variable
- * may be packed twice: as it is, for a layer's output, and transposed, for the gradient of its
- * input.
+ * may be packed several times: as it is, for a layer's output; transposed, for the gradient of its
+ * input; and, with AVX2, in panels of other widths for products of few rows.
  *
  * A variable counts its changes: those by the host (dt_host_edit) and those by runs. A run compares
  * the count with that of the packed value when it begins.
