@@ -128,11 +128,16 @@ struct dt_step {
     int mark; /* number of its span in recordings */
 };
 
+/* Steps whose results are divided into the same pieces. A task runs all steps of the group for one
+ * piece, on one lane (a thread of the engine). */
 typedef struct dt_group {
     int units, node; /* number of pieces, and a node that is divided into the same pieces */
-    int segment, n_steps, cap_steps;
-    dt_step *step;
-    double work; /* estimated work, for distributing tasks over lanes */
+    int segment;     /* number of the segment in which it runs */
+    int n_steps, cap_steps;
+    dt_step *step; /* [n_steps] in the order in which they run */
+    /* estimated work of all pieces, by which tasks are distributed over lanes; the work of one
+     * element of a loop, or of four multiply-adds of a product, is 1 */
+    double work;
     /* nodes whose values have DT_HOME_TASK, and nodes that are other names of these */
     int n_own, most_own, *own;
     /* bytes of the values of a piece; offset of piece 0, if lanes do not have separate memory */
@@ -141,9 +146,9 @@ typedef struct dt_group {
 } dt_group;
 
 typedef struct dt_exec_task {
-    int group, unit;
-    int turn; /* priority, by the exchanges that the group's tasks feed */
-    double work;
+    int group, unit;        /* numbers of its group, and of the piece that it computes */
+    int turn;               /* priority, by the exchanges that the group's tasks feed */
+    double work;            /* its part of the group's work */
     _Atomic uint32_t taken; /* number of the last run in which a lane took the task */
 } dt_exec_task;
 

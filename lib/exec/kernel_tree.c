@@ -23,12 +23,13 @@ typedef enum form { FORM_EVAL, FORM_PRODUCT, FORM_ROWS, FORM_TOTAL } form;
 
 typedef struct tree {
     form form;
-    int inner; /* the segment op, which this node absorbs */
-    int shards, units;
-    /* number of nodes of the tree to compute; for tree_part there are several, which do not form
-     * the whole tree */
-    int nodes;
+    int inner;  /* the segment op, which this node absorbs */
+    int shards; /* number of shards that are added */
+    int units;  /* number of pieces that the result is computed in */
+    /* [nodes] the sums to compute, as nodes of the tree over all shards of the batch. For tree_sum
+     * it is only the root; for tree_part the largest nodes over shards of this worker. */
     dt_tree_node node[DT_TREE_NODES];
+    int nodes;
     dt_shard_range range; /* the shards of this worker */
     int64_t columns;      /* number of elements of one row of dimension 0 of a tree node */
     int64_t k_scale;      /* number of rows of the inputs for one example (k of B * k) */

@@ -49,7 +49,8 @@ typedef struct dt_strip_code {
     int in[3]; /* inputs: a number >= 0 is a result; a number < 0 is operand -1 - in */
 } dt_strip_code;
 
-/* A pass: instructions [from, to) as one generated loop, or as a loop in C for each instruction. */
+/* A pass over the elements of a strip: instructions [from, to) as one generated loop, or as a loop
+ * in C for each instruction. */
 enum { DT_PASS_STREAMS = 10 };
 typedef struct dt_strip_pass {
     int from, to;
@@ -88,7 +89,8 @@ typedef struct dt_strip_program {
     int64_t row_break;
 } dt_strip_program;
 
-/* strip_pass.c: finds the passes of a program whose instructions and registers are set. */
+/* strip_pass.c: divides the instructions of a program into passes, each of which goes over all
+ * elements of a strip (sets p->pass). Instructions and registers must be set. */
 void dt_find_passes(dt_strip_program *p);
 /* Returns the node whose memory the program reads for an input; -1: the input is in a register. */
 int dt_strip_stream(const dt_strip_program *p, int in);

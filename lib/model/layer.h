@@ -57,8 +57,8 @@ typedef struct dt_dims_of {
  * with MODEL_SHAPE at `at` if a dimension does not exist, is the batch, or is named twice. */
 dt_status *dt_dims_find(const dt_dims_of *of, const dt_ints *axis, uint32_t *dims) DT_MUST_USE;
 
-/* The target of a penalty or a constraint: weights by the last word of their path, or the
- * layer's output. */
+/* What a regularizer or a constraint of a layer applies to: all weights whose path ends in a name,
+ * such as `kernel`, or the layer's output (ACTIVITY). */
 enum {
     DT_ON_KERNEL,
     DT_ON_BIAS,
@@ -73,7 +73,8 @@ enum {
     DT_ON_ACTIVITY = DT_ON_WEIGHTS,
     DT_ON_ANY
 };
-/* The target that a weight's name selects; negative: it selects none. */
+/* Returns which of these a weight belongs to by its name, such as DT_ON_KERNEL for "kernel";
+ * negative: none, so the weight has no regularizer and no constraint. */
 int dt_layer_role(const char *weight);
 /* The field of a layer for a regularizer. */
 #define DT_REGULARIZER(type, what, key)                                                            \

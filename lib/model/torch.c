@@ -164,12 +164,13 @@ static bool scales_features(const dt_layer_spec *l) {
     return false;
 }
 
-/* The features of a layer's output, (B, features). */
+/* In which order the features of a layer's output, (B, features), are. Those of a flattened image
+ * are in another order than in PyTorch: pixels first, then channels. */
 typedef struct features {
-    /* number of channels of the flattened image that the features come from, whose order differs
-     * from PyTorch's; else 1 */
-    int64_t channels;
-    const dt_layer_spec *mixed; /* the layer that joined or grouped its values; NULL: none */
+    int64_t channels; /* number of channels of that image; 1: the order is PyTorch's */
+    /* the layer after Flatten from which on the order is not known: it merged features of different
+     * orders, or normalized groups of them; NULL: there is none */
+    const dt_layer_spec *mixed;
 } features;
 
 /* The number of channels of the image that a Flatten reads. Values with one spatial dimension are

@@ -18,15 +18,19 @@
 
 enum { DT_EVERYWHERE = -1, DT_ANYWHERE = -2 };
 
+/* Which logical device has a value. */
 typedef struct dt_placement {
-    int32_t device; /* a logical device, DT_EVERYWHERE or DT_ANYWHERE */
-    bool moved;     /* the placement was set by an annotation; false: it is the default */
-    int64_t size;   /* the number of elements of the value before broadcasting */
+    /* number of a logical device; DT_EVERYWHERE: each has the value or a part of it; DT_ANYWHERE:
+     * the device that needs it */
+    int32_t device;
+    bool moved;   /* the placement was set by an annotation; false: it is the default */
+    int64_t size; /* the number of elements of the value before broadcasting */
 } dt_placement;
 
-/* The placement of a node whose inputs have placements. */
+/* Returns the device of a node's value, by the rules above. in: the placements of its inputs. */
 dt_placement dt_placement_of(const dt_node *n, const dt_placement *in);
-/* The placement of a value of a trace; ANYWHERE when it depends on no argument. */
+/* The same for a value of a trace, whose inputs it also places. The device is DT_ANYWHERE if the
+ * value depends on no argument. */
 dt_placement dt_placement_of_value(dt_value x);
 /* x, transferred to a device. */
 dt_value dt_move_to(dt_value x, int device);

@@ -262,7 +262,8 @@ static squares squares_in(const dt_graph *g, const dt_node *sum, bool of_replica
     return (squares){m < 0 ? -1 : difference->in[0], m};
 }
 
-/* Returns the mean that belongs to each tile. */
+/* Repeats the mean m for each tile, so that each tile can subtract it. of_replicas: m has one mean
+ * for each replica, and a tile gets that of its replica. parts: the type of the result. */
 static dt_value mean_of_parts(dt_value m, const dt_type *parts, bool of_replicas, const tiling *t) {
     if (!of_replicas) return dt_broadcast_to(m, parts);
     int64_t dim[DT_MAX_RANK + 1] = {t->replicas, t->units / t->replicas};

@@ -53,10 +53,13 @@ struct dt_compiled {
     dt_arena *arena;
     dt_graph *step;   /* the step of one replica, simplified */
     dt_folded folded; /* folded.graph is NULL if the step has no folded form */
-    /* the folded graph before it was divided into shards; NULL: it was not divided */
+    /* the folded graph before the batch was divided into shards; NULL: it was not divided */
     dt_graph *unsharded;
-    dt_graph *apart; /* the folded graph before steps of sequences were joined; NULL: none were */
-    dt_graph *alone; /* the graph to run replica by replica; NULL: `step` is run */
+    /* the folded graph before dt_join_steps combined the operations of a sequence's time steps,
+     * which estimates need apart; NULL: nothing was combined */
+    dt_graph *apart;
+    /* the graph that is run once for each replica if there is no folded form; NULL: `step` is */
+    dt_graph *alone;
     /* compiled step that replaces this one in estimates; NULL: this one is used */
     dt_compiled *stands_for;
     bool annotated;                     /* the folded graph places values on logical devices */

@@ -70,10 +70,14 @@ typedef struct dt_ps_tasks {
 
 /* The variables and programs of a coordinator, and how they are divided among tasks. */
 typedef struct dt_ps_division {
-    dt_variable *const *variable;  /* [n] all variables that updates read or change, except slots */
-    int n, n_read;                 /* workers read the first n_read */
+    /* [n] the variables to divide: all that updates read or change, except slots. Those that
+     * workers read come first. */
+    dt_variable *const *variable;
+    int n;
+    int n_read; /* number of variables that workers read, and so get from the tasks */
     const dt_variable *everywhere; /* a variable that every task has and updates; NULL: none */
-    /* an update needs all gradients, so that one task gets all variables */
+    /* an update needs all gradients at once, such as for their norm, so one task gets all
+     * variables */
     bool joint;
     /* [n_programs] the update for a process that has all variables; NULL: the program has no
      * update */

@@ -82,8 +82,8 @@ static dt_value join(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value)
     return y;
 }
 
-/* Where the mask of an input is not set, the input is replaced by the identity of the operation, or
- * by the other inputs. */
+/* The product of all inputs. A masked step of an input counts as 1; where all inputs are masked,
+ * the product is 0. */
 static dt_value multiply(const dt_layer_call *c) {
     dt_value y = {0};
     bool all = true;
