@@ -265,6 +265,11 @@ static void test_refusals(void **state) {
          DT_E_MODEL_SHAPE, "output_shape has 7 dimensions; at most 6 are possible"},
         {SEQUENCE "- MultiHeadAttention: {num_heads: 1, key_dim: 2, output_shape: [2, 0]}",
          DT_E_RANGE, "output_shape[1] must be at least 1, got 0"},
+        {SEQUENCE "- T5MultiHeadAttention: {num_heads: 1, key_value_dim: 2, is_decoder: true, "
+                  "relative_attention_max_distance: 16}",
+         DT_E_RANGE,
+         "relative_attention_max_distance must be greater than 16, the number of distances with a "
+         "bucket of their own, got 16"},
         {VECTOR "- TransformerDecoder: {intermediate_dim: 2, num_heads: 2}", DT_E_MODEL_SHAPE,
          "input 0 of TransformerDecoder has 2 dimensions, (B, 6); expected 3, (B, steps, "
          "features)"},
@@ -462,6 +467,28 @@ static void test_dropout_of_recurrent_layers(void **state) {
     }
 }
 
+/* Masked steps at the end change nothing. */
+static void test_masked_steps_of_t5(void **state) {
+    (void)state;
+    static const char *const pads[] = {
+        "", "- ZeroPadding1D: {padding: [0, 3]}\n- Masking: {name: masked}\n"};
+    static double y[2][2][CELLS];
+    for (int k = 0; k < 2; k++) {
+        char layers[480];
+        snprintf(layers, sizeof layers,
+                 "- Input: {name: x, shape: [40]}\n- Reshape: {target_shape: [8, 5]}\n"
+                 "- PositionEmbedding: {name: p, sequence_length: 8}\n%s"
+                 "- T5MultiHeadAttention: {name: a, num_heads: 2, key_value_dim: 3}\n"
+                 "- GlobalAveragePooling1D\n- RepeatVector: {n: 8}\n- Flatten",
+                 pads[k]);
+        dt_model *m = model_of(layers, 1);
+        draw_twice(m, y[k]);
+        model_free(m);
+    }
+    for (int k = 0; k < CELLS; k++) assert_near("T5", y[0][0][k], y[1][0][k], 0, 1e-6);
+    assert_true(y[0][0][0] != 0);
+}
+
 /* h' = 1 + 2 h where the element is kept, 1 where it is dropped: at every step the same. A
  * direction has masks of its own. */
 static void test_state_is_dropped_at_every_step(void **state) {
@@ -529,6 +556,7 @@ int main(void) {
         cmocka_unit_test(test_dropout_keeps_the_expected_value),
         cmocka_unit_test(test_alpha_dropout_is_keras),
         cmocka_unit_test(test_masks_of_one_column_or_step),
+        cmocka_unit_test(test_masked_steps_of_t5),
         cmocka_unit_test(test_dropout_of_recurrent_layers),
         cmocka_unit_test(test_state_is_dropped_at_every_step),
         cmocka_unit_test(test_noise_has_its_deviation),

@@ -48,7 +48,7 @@ static dt_status *check_layer(const dt_layer_spec *l) {
                 "export ONNX, or the weights alone as .safetensors");
     if (flag(l, "use_bias") && strcmp(kind, "MultiHeadAttention") == 0 && !flag(l, "use_key_bias"))
         return dt_fail(DT_E_KERAS_MODEL, &l->at,
-                       "layer '%.80s' has no use_key_bias, which Keras does not know", l->name);
+                       "layer '%.80s' has use_key_bias: false, which Keras does not know", l->name);
     if (flag(l, "use_output_bias"))
         return dt_fail(DT_E_KERAS_MODEL, &l->at,
                        "layer '%.80s' has use_output_bias, which Keras does not know", l->name);

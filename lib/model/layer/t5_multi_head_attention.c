@@ -40,7 +40,8 @@ static const dt_field fields[] = {
            .max = 65536, .help = "distance from which on all have the last row"),
     DT_TREE(struct attention, position_bias_of, .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT)),
             .as = DT_TREE_SCALAR,
-            .help = "an earlier layer whose table this one uses; default: it has a table"),
+            .help = "path of an earlier layer's table, which this one uses, such as "
+                    "t5_multi_head_attention/relative_attention_bias; default: it has its own"),
     DT_INITIALIZER(struct attention, kernel_initializer,
                    .help = "initializer; default: glorot_uniform"),
     DT_LAYER_FIELDS(struct attention),
@@ -78,10 +79,22 @@ static dt_status *add_table(dt_layer_build *b) {
                    a->position_bias_of->text, dt_text_of(&t).s, (long long)rows, (long long)heads);
 }
 
+/* Checks that some buckets are left for distances of more than one step. */
+static dt_status *check_distance(const dt_layer_build *b) {
+    const struct attention *a = b->args;
+    const int64_t exact = a->relative_attention_num_buckets / (a->is_decoder ? 2 : 4);
+    if (a->relative_attention_max_distance > exact) return NULL;
+    return dt_fail(DT_E_RANGE, &b->at,
+                   "relative_attention_max_distance must be greater than %lld, the number of "
+                   "distances with a bucket of their own, got %lld",
+                   (long long)exact, (long long)a->relative_attention_max_distance);
+}
+
 static dt_status *build(dt_layer_build *b) {
     const struct attention *a = b->args;
     DT_TRY(dt_layer_wants_exactly(b, "T5MultiHeadAttention", 3, "(B, steps, features)"));
     const int64_t d = b->in.dim[2], n = a->num_heads, k = a->key_value_dim;
+    DT_TRY(check_distance(b));
     DT_TRY(add_kernel(b, "query/kernel", 1, (int64_t[]){d, n, k}));
     DT_TRY(add_kernel(b, "key/kernel", 1, (int64_t[]){d, n, k}));
     DT_TRY(add_kernel(b, "value/kernel", 1, (int64_t[]){d, n, k}));
@@ -138,7 +151,24 @@ static dt_value by_heads(const dt_layer_call *c, const char *name, dt_value kern
                           dt_dot_general(c->x, kernel, &last));
 }
 
-/* (B, N, T, T): scores of queries and keys (B, T, N, k), biased and, in a decoder, masked. */
+/* Bools (B, N, T, T): whether step t of the query may attend to step s; no value: it may to all.
+ * is_earlier: (T, T), whether s <= t. */
+static dt_value allowed(const dt_layer_call *c, const dt_type *scores, dt_value is_earlier) {
+    const struct attention *a = c->args;
+    dt_value may[3] = {{0}};
+    dt_type bools = *scores;
+    int n = 0;
+    bools.dtype = DT_BOOL;
+    if (a->is_decoder) may[n++] = dt_broadcast_to(is_earlier, &bools);
+    if (c->masks[0].trace) may[n++] = dt_broadcast_in_dim(c->masks[0], &bools, (int8_t[]){0, 3});
+    if (c->document.trace && c->model->spec.documents.masked)
+        may[n++] = dt_broadcast_in_dim(dt_layer_same_document(c, bools.dim[2], bools.dim[3]),
+                                       &bools, (int8_t[]){0, 2, 3});
+    for (int i = 1; i < n; i++) may[0] = dt_minimum(may[0], may[i]);
+    return may[0];
+}
+
+/* (B, N, T, T): scores of queries and keys (B, T, N, k), biased and masked. */
 static dt_value scores_of(const dt_layer_call *c, dt_value query, dt_value key) {
     static const dt_dot_attr by_head = {.n_batch = 2,
                                         .lhs_batch = {0, 2},
@@ -149,16 +179,15 @@ static dt_value scores_of(const dt_layer_call *c, dt_value query, dt_value key) 
     const struct attention *a = c->args;
     dt_value scores = dt_to_float32(dt_dot_general(query, key, &by_head));
     dt_type t = dt_type_of_value(scores), one = dt_type_of(DT_INT32, 2, t.dim + 2);
-    dt_value asks = dt_iota(c->trace, &one, 0), asked = dt_iota(c->trace, &one, 1);
+    dt_value asks = dt_iota(c->trace, &one, 0), asked = dt_iota(c->trace, &one, 1),
+             may = allowed(c, &t, dt_compare(asked, asks, DT_LE));
     /* a product, since sums over replicas of its gradient can wait until that is a table again */
     dt_value row = dt_one_hot(rows_of(a, asks, asked), a->relative_attention_num_buckets, t.dtype);
     dt_value bias = dt_matmul(row, dt_convert(c->weight[4], t.dtype));
-    scores = dt_add(scores, dt_broadcast_in_dim(bias, &t, (int8_t[]){2, 3, 1}));
-    if (!a->is_decoder) return scores;
-    dt_type bools = t;
-    bools.dtype = DT_BOOL;
-    return dt_select(dt_broadcast_to(dt_compare(asked, asks, DT_LE), &bools), scores,
-                     dt_like(scores, -1e9));
+    /* transposed first, because ONNX cannot broadcast dimensions out of order */
+    bias = dt_transpose(bias, (const int[]){2, 0, 1});
+    scores = dt_add(scores, dt_broadcast_in_dim(bias, &t, (int8_t[]){1, 2, 3}));
+    return may.trace ? dt_select(may, scores, dt_like(scores, -1e9)) : scores;
 }
 
 static dt_value call(const dt_layer_call *c) {
@@ -181,6 +210,7 @@ static dt_value call(const dt_layer_call *c) {
 const dt_layer dt_layer_t5_multi_head_attention = {
     .kind = {"T5MultiHeadAttention", "attention with biases for relative positions", fields,
              sizeof(struct attention), NULL},
+    .supports_masking = true,
     .build = build,
     .call = call,
     .yields = dt_yields_real,

@@ -56,6 +56,8 @@ n=0
 for layer in 'LlamaTransformerDecoder: {intermediate_dim: 16, num_query_heads: 2, num_key_value_heads: 1}' \
     'GroupQueryAttention: {head_dim: 4, num_query_heads: 2, num_key_value_heads: 1, use_causal_mask: true}' \
     'MultiHeadAttention: {num_heads: 2, key_dim: 4, use_causal_mask: true}' \
+    'MultiHeadLatentAttention: {num_heads: 2, kv_lora_rank: 4, qk_nope_head_dim: 4, qk_rope_head_dim: 2, v_head_dim: 4}' \
+    'T5MultiHeadAttention: {num_heads: 2, key_value_dim: 4, is_decoder: true}' \
     'Attention: {inputs: [embed, embed], use_causal_mask: true}' \
     'AdditiveAttention: {inputs: [embed, embed], use_causal_mask: true}'; do
     n=$((n + 1))
