@@ -489,6 +489,21 @@ static void test_masked_steps_of_t5(void **state) {
     assert_true(y[0][0][0] != 0);
 }
 
+/* Sigmoids of logits of -5000 are all 0. */
+static void test_experts_of_score_0(void **state) {
+    (void)state;
+    static double y[2][CELLS];
+    dt_model *m =
+        model_of("- Input: {name: x, shape: [40]}\n- Reshape: {target_shape: [8, 5]}\n"
+                 "- Rescaling: {scale: 1000}\n"
+                 "- MixtureOfExperts: {intermediate_dim: 2, num_experts: 3, scoring_func: sigmoid, "
+                 "kernel_initializer: {Constant: {value: -1}}}\n- Flatten",
+                 1);
+    draw_twice(m, y);
+    for (int i = 0; i < CELLS; i++) assert_true(y[0][i] == 0);
+    model_free(m);
+}
+
 /* h' = 1 + 2 h where the element is kept, 1 where it is dropped: at every step the same. A
  * direction has masks of its own. */
 static void test_state_is_dropped_at_every_step(void **state) {
@@ -557,6 +572,7 @@ int main(void) {
         cmocka_unit_test(test_alpha_dropout_is_keras),
         cmocka_unit_test(test_masks_of_one_column_or_step),
         cmocka_unit_test(test_masked_steps_of_t5),
+        cmocka_unit_test(test_experts_of_score_0),
         cmocka_unit_test(test_dropout_of_recurrent_layers),
         cmocka_unit_test(test_state_is_dropped_at_every_step),
         cmocka_unit_test(test_noise_has_its_deviation),

@@ -161,11 +161,17 @@ static dt_value choose(dt_value p, int64_t k) {
 /* x (B, T) or (B, T, E), repeated over the dimensions of `type` that follow. */
 static dt_value along(dt_value x, const dt_type *type) { return dt_broadcast_rows(x, type); }
 
+/* x (B, T, E), divided by its sum for each step. Sigmoids can all be 0, so DeepSeek adds 1e-20. */
+static dt_value normalized(const struct mixture *m, dt_value x) {
+    const dt_type type = dt_type_of_value(x);
+    dt_value sum = dt_reduce(x, DT_REDUCE_SUM, 1u << 2);
+    if (m->scoring_func == SIGMOID) sum = dt_add(sum, dt_like(sum, 1e-20));
+    return dt_divide(x, along(sum, &type));
+}
+
 static dt_value gates_of(const struct mixture *m, dt_value p, dt_value chosen) {
-    dt_type type = dt_type_of_value(p);
     dt_value gates = dt_multiply(p, chosen);
-    if (m->norm_topk_prob)
-        gates = dt_divide(gates, along(dt_reduce(gates, DT_REDUCE_SUM, 1u << 2), &type));
+    if (m->norm_topk_prob) gates = normalized(m, gates);
     if (m->routed_scaling_factor == 1) return gates;
     return dt_multiply(gates, dt_like(gates, m->routed_scaling_factor));
 }
@@ -178,9 +184,7 @@ static dt_value scores_of(const struct mixture *m, dt_value logits) {
 /* Scores as shares that add up to 1 for each step: scores from a sigmoid are divided by their
  * sum. */
 static dt_value shares_of(const struct mixture *m, dt_value p) {
-    const dt_type type = dt_type_of_value(p);
-    if (m->scoring_func == SOFTMAX) return p;
-    return dt_divide(p, along(dt_reduce(p, DT_REDUCE_SUM, 1u << 2), &type));
+    return m->scoring_func == SOFTMAX ? p : normalized(m, p);
 }
 
 /* ---- the loss of balance ---- */
