@@ -9,7 +9,8 @@
  * distance, up to relative_attention_max_distance, beyond which all share the last one. Without
  * is_decoder half of the buckets are for keys after the query; with it there are no such keys.
  * Scores are not divided by the root of key_value_dim. All layers of T5 use the table of the first
- * one: position_bias_of. KerasHub's arguments; buckets and distances are those of its T5.
+ * one: position_bias_of. Other arguments have the names of KerasHub and of transformers' T5Config;
+ * as in KerasHub, there are 32 buckets up to a distance of 128 by default.
  *
  * C. Raffel et al., Exploring the Limits of Transfer Learning with a Unified Text-to-Text
  * Transformer (2020), section 2.1.
