@@ -22,11 +22,13 @@
 #include "base/file.h"
 
 enum {
+    /* numbers of bytes of the fixed parts of records: of the end of the directory, its 64-bit
+     * locator and 64-bit end, an entry of the directory, and the header of a member */
     END = 22,
     LOCATOR = 20,
     END64 = 56,
     ENTRY = 46,
-    HEADER = 30, /* the number of bytes of the fixed part of each record */
+    HEADER = 30,
     LONGEST_COMMENT = 65535,
     LARGEST_DIRECTORY = 16 << 20,
     STORED = 0,

@@ -32,7 +32,7 @@ typedef struct candidate {
 typedef struct search {
     const dt_hlo_order *o;
     dt_arena *arena;
-    uint64_t *symbol; /* [items] a hash of the item's op and types */
+    uint64_t *symbol; /* [items] a hash of the item's op, attributes and types */
     bool *taken;      /* [items] whether the item is in a repeat already */
     int n, cap;
     candidate *found;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the file. A .keras archive is a ZIP whose member config.json has the output of to_json().
- * jansson reads the text within limits (file/json_read.h). They become a tree like that of a YAML
- * file, in which the location of a value is its path. Paths need memory, so their total size is
- * limited. Beyond the limit, a value has the location of the value that contains it.
+ * jansson reads the text within limits (file/json_read.h). Its values become a tree like that of a
+ * YAML file, in which the location of a value is its path. Paths need memory, so their total size
+ * is limited. Beyond the limit, a value has the location of the value that contains it.
  */
 #include <string.h>
 

@@ -209,8 +209,9 @@ static bool masks_documents(const dt_layer_call *c) {
     return c->document.trace && c->model->spec.documents.masked;
 }
 
-/* Whether some step may not attend to some key because of a mask, or whether a step may have no
- * keys in its window. */
+/* Whether some step may not attend to some key because of a mask, whether a step may have no keys
+ * in its window, or whether the last chunk is shorter than the others. fused_attention computes
+ * none of these. */
 static bool is_masked(const dt_layer_call *c) {
     const dt_heads *h = c->made;
     const int64_t steps = dt_type_of_value(c->x).dim[1];
