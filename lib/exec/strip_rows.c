@@ -80,7 +80,7 @@ const dt_strip_row dt_strip_rows[DT_S_COUNT] = {
     [DT_S_FROM_I32] = {{DT_VEX_FROM_INT, R, NONE, X, 0}},
     [DT_S_FROM_BF16] = {{DT_VEX_WIDEN_16, R, NONE, X, 0}, {DT_VEX_SHIFT_LEFT, R, NONE, R, 16}},
     [DT_S_FROM_F16] = {{DT_VEX_FROM_HALF, R, NONE, X, 0}},
-    /* these convert to 16 and to 8 bits, before DT_VEX_PACK */
+    /* these convert to 16 and to 8 bits, before the instructions DT_VEX_PACK_... */
     [DT_S_TO_BF16] = ROUNDED,
     [DT_S_TO_F16] = {{DT_VEX_TO_HALF, X, NONE, R, 0}},
     [DT_S_TO_BOOL] = {{DT_VEX_COMPARE, T, X, ZERO, UNEQUAL}, {DT_VEX_AND, R, T, INT_ONE, 0}},

@@ -551,8 +551,8 @@ bool dt_trace_set_merging(dt_trace *t, bool merging);
 
 /*
  * For variables that other processes keep, such as parameter servers: the changes that a step makes
- * are passed to `defer` in their order instead of being assigned. Inside the step, reads see what
- * dt_variable_assign assigned, but not an optimizer's update.
+ * are passed to `write` and `update` in their order instead of being made. Inside the step, reads
+ * see what dt_variable_assign assigned, but not an optimizer's update.
  */
 typedef struct dt_deferral {
     void (*write)(void *user, dt_variable *v, int how,

@@ -95,7 +95,7 @@ static void test_replicas_that_do_not_divide(void **state) {
     assert_non_null(strstr(dt_str_text(&told), "6 replicas do not divide the sizes of 8 variables "
                                                "evenly, 'dense/kernel' the largest: a device keeps "
                                                "48.7 KiB more than its share; "
-                                               "7 replicas would divide it\n"));
+                                               "8 replicas would divide it\n"));
     dt_str_release(&told);
     release(p);
 }

@@ -3,7 +3,7 @@
  * An ONNX graph under construction: functions with which forms of ops (forms.h) write nodes.
  *
  * Sizes: the batch is dimension 0 of inputs, and its size is not in the file. So shapes that
- * contain it are tensors that the graph computes (dt_onnx_shape). Only Reshape needs no such
+ * contain it are tensors that the graph computes, from dt_onnx_rows. Only Reshape needs no such
  * tensor, because it accepts -1.
  *
  * Broadcasting: in dtrain's graphs a separate node broadcasts a value. In ONNX, the operator that
