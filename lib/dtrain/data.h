@@ -226,8 +226,8 @@ typedef dt_status *(*dt_filter_fn)(const dt_values *element, void *user, bool *k
 DT_API dt_status *dt_dataset_filter(dt_dataset **out, const dt_dataset *in, dt_filter_fn fn,
                                     void *user) DT_CHECKED;
 /* Replaces each element by the result of fn, which sets the components of `result`, empty at
- * first. fn is not called for elements that skip, shard or a restored position leaves out, unless an
- * earlier transformation, such as shuffle or filter, reads its input in order. */
+ * first. fn is not called for elements that skip, shard or a restored position leaves out, unless
+ * an earlier transformation, such as shuffle or filter, reads its input in order. */
 typedef dt_status *(*dt_map_fn)(const dt_values *element, void *user, dt_values *result);
 typedef struct dt_map_options {
     dt_map_fn fn;
