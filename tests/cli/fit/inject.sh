@@ -51,7 +51,7 @@ wide --inject "$ceiling" "dataset.global_batch_size=$(sed -n 's/.*global batch o
 wide --inject "$ceiling" dataset.global_batch_size=2048 "$(sed -n 's/ *\(partition\): \(.*\) would fit/\1=\2/p' "$TEST_DIR/wide")"
 
 deep() {
-    "$DTRAIN" fit - -nq --inject hbm=6MiB "$@" 2>&1 <<'END'
+    "$DTRAIN" fit - -nq --inject hbm=5MiB "$@" 2>&1 <<'END'
 version: 1
 strategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8}}
 dataset: {format: synthetic, examples: 8192, element: {image: {shape: [32]}, label: {num_classes: 4}}, global_batch_size: 8192}
