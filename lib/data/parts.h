@@ -94,7 +94,8 @@ dt_status *dt_held_make(dt_arena *arena, const dt_example_spec *spec, const dt_e
                         dt_examples **out) DT_MUST_USE;
 void dt_held_release(dt_examples *held); /* may be called again, which does nothing */
 
-/* Returns the index of row i of a part among the format's examples. */
+/* Returns the number, among all examples that the format reads from the files, of row i of a
+ * part such as train or validation. */
 static inline int64_t dt_rows_number(const dt_rows *r, int64_t i) {
     return r->row ? (int64_t)r->row[i] : r->first + i;
 }

@@ -23,7 +23,7 @@ typedef enum form { FORM_EVAL, FORM_PRODUCT, FORM_ROWS, FORM_TOTAL } form;
 
 typedef struct tree {
     form form;
-    int inner;  /* the segment op, which this node absorbs */
+    int inner;  /* number of the node whose sums over segments of rows this node computes itself */
     int shards; /* number of shards that are added */
     int units;  /* number of pieces that the result is computed in */
     /* [nodes] the sums to compute, as nodes of the tree over all shards of the batch. For tree_sum

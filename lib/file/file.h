@@ -146,8 +146,9 @@ typedef struct dt_row_source {
     dt_texts keep; /* names of columns to keep beside the rows; set before `open`; n 0: none */
     int64_t count; /* number of rows; -1: not known */
     int64_t row;   /* index of the next row, from 0 */
-    dt_row_record record; /* the last row's record, if the reader has `at` */
-    int64_t omitted;      /* rows that were left out so far: a value of drop_missing is missing */
+    /* where the row that was read last lies in the file, if the reader has `at` */
+    dt_row_record record;
+    int64_t omitted; /* rows that were left out so far: a value of drop_missing is missing */
 } dt_row_source;
 
 /* The number of values of all elements in a row. */
@@ -225,7 +226,7 @@ typedef enum dt_content {
     DT_CONTENT_NONE,    /* examples are generated or in memory, without files */
     DT_CONTENT_TEXT,    /* one text; examples are windows of its tokens */
     DT_CONTENT_TABLE,   /* rows of fields; an array needs several columns */
-    DT_CONTENT_RECORDS, /* rows that are complete objects each */
+    DT_CONTENT_RECORDS, /* rows that name all their elements, such as JSON lines and TFRecords */
     DT_CONTENT_ARRAY,   /* one array with all rows of one element */
     DT_CONTENT_ARCHIVE, /* an array for each element; can be written to a file, but not to a pipe */
 } dt_content;

@@ -561,9 +561,10 @@ typedef struct dt_deferral {
                    const dt_value *gradient);
     void *user;
 } dt_deferral;
-/* Sets how changes are handed over; *d is lent. */
+/* Passes the changes that the step makes to variables to the functions of d, instead of making
+ * them; *d is lent. */
 void dt_trace_set_deferral(dt_trace *t, const dt_deferral *d);
-/* how changes are handed over; NULL: assignments are made directly */
+/* Returns the functions that changes of variables are passed to; NULL: changes are made. */
 const dt_deferral *dt_trace_deferral(const dt_trace *t);
 
 /* Fills order[] (room for dt_trace_count) with the nodes that the roots need, inputs before users,

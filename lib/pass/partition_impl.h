@@ -30,9 +30,11 @@ typedef struct dt_cutter {
     int64_t steps;   /* number of time steps of each example, if values are divided by these */
     int row_units;   /* number of pieces into which values with rows are divided, except images */
     int image_units; /* number of pieces into which values whose rows are images are divided */
-    int *depth;      /* [nodes] number of exchanges on a path to the node (place_nodes) */
-    int *meets;      /* [depths] the segment in which the exchanges of that depth are made */
-    int body;        /* the first segment after the preamble */
+    /* [nodes] largest number of exchanges between workers on a path to the node (place_nodes) */
+    int *depth;
+    /* [depths] number of the segment of the step that makes the exchanges of that depth */
+    int *meets;
+    int body; /* the first segment after the preamble */
 } dt_cutter;
 
 /* Whether a node needs no computation: an argument, a variable or a constant. */

@@ -108,7 +108,8 @@ void dt_packed_versions_drop(dt_packed_versions *k, int64_t below);
 dt_status *dt_packed_write_step(const dt_packed_variables *s, const dt_halves *h,
                                 const dt_view *result, const char *before, char *into) DT_MUST_USE;
 
-/* Contents of a push: slices, and parts as written by dt_parts_write. */
+/* What a worker sends after a step: slices of gradients, and rows of tables with their numbers, as
+ * written by dt_parts_write. */
 typedef struct dt_pushed {
     char *slices, *parts;
 } dt_pushed;

@@ -34,7 +34,8 @@ typedef struct dt_sketch {
 
 int dt_shown_at(const dt_shown_axis *c, int i); /* the coordinate of the i-th chip that is shown */
 
-/* Chooses style and folds so that the planes fit the page. */
+/* Chooses the style, and how many chips of long axes are shown, so that the planes fit into the
+ * page's columns. */
 void dt_sketch_fit(dt_sketch *k);
 int dt_sketch_plane_width(const dt_sketch *k);
 int dt_sketch_plane_lines(const dt_sketch *k);

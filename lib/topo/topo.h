@@ -374,7 +374,9 @@ void dt_topology_svg(const dt_topology_picture *p, dt_str *out);
  * slices with room. `columns` is as in a picture. */
 void dt_topology_fit(const dt_topology *t, const int64_t want[4], int columns, dt_str *out);
 /* Prints one line of JSON: computation_shape, type, mesh_shape, shapes: [{computation_shape,
- * replicas, too_short}], slices: [{type, chips, cores_per_chip, replicas}]. */
+ * replicas, too_short}], slices: [{type, chips, cores_per_chip, replicas}]. `shapes` are blocks of
+ * as many devices as `want` in this topology; replicas is how many fit, and too_short names the
+ * axis that is too short for one. `slices` are the smallest slices with room. */
 void dt_topology_fit_json(const dt_topology *t, const int64_t want[4], dt_str *out);
 
 #endif
