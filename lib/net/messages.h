@@ -113,7 +113,7 @@ dt_status *dt_messenger_connect(dt_messenger *m, const char *address, int *peer)
 dt_status *dt_messenger_wait(dt_messenger *m, double seconds, dt_message **out) DT_MUST_USE;
 void dt_message_free(dt_message *x); /* x may be NULL */
 /* Sends a message. Copies the parts, and does not wait. The peer must have joined. If it has left
- * since, that is no error here; a DT_PEER_GONE event reports it. */
+ * since, this succeeds, and a DT_PEER_GONE event reports the loss. */
 dt_status *dt_messenger_send(dt_messenger *m, int peer, const dt_message_part *part,
                              int n) DT_MUST_USE;
 

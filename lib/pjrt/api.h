@@ -245,7 +245,7 @@ typedef struct dt_pjrt_to_host {
     dt_pjrt_head head;
     void *buffer;
     dt_pjrt_layout *layout;
-    void *data; /* where to copy to; NULL: only the number of bytes is asked for */
+    void *data; /* where to copy to; NULL: nothing is copied, and `size` is set */
     size_t size;
     /* output */ void *event;
 } dt_pjrt_to_host;
