@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: cost topo coll
 # Every command of docs/which-slice.md prints the block below it.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

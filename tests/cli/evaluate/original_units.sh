@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: data export
 # A target that `map` normalizes or rescales: fit, evaluate and predict speak in the target's own units, as scikit-learn's
 # TransformedTargetRegressor does, and so does the exported model. With original_units: false they speak in those of the training.
 python=$(scripts/python-tools numpy sklearn onnx onnxruntime) || exit 77

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: data job
 # A model for each fold. The model here is the identity, so what it predicts for the validation part of a fold are the numbers of its
 # rows: each row is in one fold, folds and classes in them are as large as scikit-learn's, and mean and std are those of the runs' histories.
 python=$(scripts/python-tools numpy sklearn) || exit 77

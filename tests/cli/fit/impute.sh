@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: data export
 # Missing values: `impute` against scikit-learn's SimpleImputer, from a checkpoint, in JSON and in an exported model.
 . tests/cli/setup.sh
 python=$(scripts/python-tools numpy sklearn onnx onnxruntime) || exit 77

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: model export
 # Models within models and layers that are called several times, from Keras and back: the same predictions, before and after training.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

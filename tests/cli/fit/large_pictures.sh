@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: file data
 # Small files of large pictures: readers share the memory they are decoded into, which is announced, and pictures beyond the limit are refused by their header.
 . tests/cli/setup.sh
 python=$(command -v python3) || { echo "no python3"; exit 77; }

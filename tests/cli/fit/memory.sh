@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: exec backend job
 # Memory: what fit announces; a job that does not fit is reported before its first step, with the layer that takes the most and what would fit.
 . tests/cli/setup.sh
 write_tiny

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: cost coll topo pass
 # The errors that plan says are to be expected are those of published steps, as scripts/published finds them; rows that lack something.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: format train
 # A run that keeps one checkpoint removes the one that a reader has just found: predict, ckpt inspect and init_from read what they opened, or take the next, and are
 # never report damage.
 . tests/cli/setup.sh

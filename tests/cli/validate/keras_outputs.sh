@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: model job
 # Outputs and losses beside Keras (tests/golden/record_outputs.py): each pair of which Keras warns is a warning here, and each warning names a range that the values which Keras computes have.
 . tests/cli/setup.sh
 cp tests/cli/validate/keras_outputs.rows "$TEST_DIR" && cd "$TEST_DIR" || exit 1
