@@ -7,7 +7,7 @@
 #ifndef DT_BASE_EVENTS_H
 #define DT_BASE_EVENTS_H
 
-#include "base/json_table.h"
+#include "base/json.h"
 #include "dtrain.h"
 
 /* The values of one line: an event, and values that are not part of an event. A table that needs

@@ -50,9 +50,6 @@ void dt_writer_abandon(dt_writer *w);
 /* Writes a whole file so that readers see the old one or the new one: temporary name, write, fsync,
  * rename, fsync of the directory. */
 dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) DT_MUST_USE;
-/* Returns the error CANT_CREATE where a rename to that name would replace a device, a FIFO or a
- * directory. */
-dt_status *dt_file_check_target(const char *path) DT_MUST_USE;
 
 /* The path at which an output that a user named is to be committed: links are followed as shell
  * redirection does, even to a file that does not exist yet. The caller frees *path. Error

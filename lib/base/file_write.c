@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes files and directories. Each system call is made in one place, which checks its result and
  * where tests can make it fail (fault.h). */
+#define _GNU_SOURCE       /* renameat2 */
+#define _XOPEN_SOURCE 700 /* lstat, readlink */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -172,9 +174,9 @@ static dt_status *rename_synced(const char *from, const char *to) {
     return dt_dir_sync(dir);
 }
 
-/* A rename would replace the name of a device or a FIFO. A symbolic link itself is replaced, not
- * its target. */
-dt_status *dt_file_check_target(const char *path) {
+/* Returns the error CANT_CREATE where a rename to that name would replace a device, a FIFO or a
+ * directory. A rename replaces a symbolic link itself, not its target. */
+static dt_status *file_check_target(const char *path) {
     struct stat st;
     if (!*path) return dt_fail(DT_E_CANT_CREATE, NULL, "the name of the output file is empty");
     DT_TRY(dt_path_check(path));
@@ -185,7 +187,7 @@ dt_status *dt_file_check_target(const char *path) {
 dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) {
     dt_local_str temporary = {0};
     dt_writer w = {.fd = -1};
-    DT_TRY(dt_file_check_target(path));
+    DT_TRY(file_check_target(path));
     dt_str_printf(&temporary, "%s.tmp", path);
     dt_status *s = write_whole(&w, temporary.data, bytes, n);
     if (s) dt_writer_abandon(&w);
@@ -290,4 +292,101 @@ char *dt_path_dir(const char *path) {
     dt_str s = {0};
     dt_str_add(&s, path, n);
     return dt_str_take(&s);
+}
+
+/* Removing a file, and exchanging two names in one step. */
+
+dt_status *dt_file_remove(const char *path) {
+    while (dt_fault(NULL) || unlink(path) != 0) {
+        if (errno == ENOENT) return NULL;
+        if (errno != EINTR) return dt_note(dt_fail_errno(DT_E_IO, path), "removing it");
+    }
+    return NULL;
+}
+
+/* Error numbers of file systems and kernels that lack the operation. */
+static bool is_unsupported(int number) {
+    return number == EINVAL || number == ENOSYS || number == EOPNOTSUPP;
+}
+
+dt_status *dt_file_swap(const char *a, const char *b, bool *done) {
+    *done = true;
+    while (dt_fault(NULL) || renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE) != 0) {
+        if (errno == EINTR) continue;
+        *done = false;
+        return is_unsupported(errno)
+                   ? NULL
+                   : dt_note(dt_fail_errno(DT_E_IO, b), "replacing it by '%s'", a);
+    }
+    return NULL;
+}
+
+/*
+ * Files that users name for output. Like redirection and cp, dtrain writes to the target of a link:
+ * the new file is committed where the link ends, under that name, and the link stays. A run follows
+ * no links below its own directory (file_write.c).
+ *
+ *     -o latest.csv ──▶ latest.csv -> day/3.csv          day/3.csv.tmp, renamed to day/3.csv
+ */
+
+enum { MOST_LINKS = 40, LONGEST = 4096 }; /* as in the Linux kernel */
+
+static bool is_link(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* The target of the link, relative to the working directory. NULL with errno. */
+static char *read_link(const char *path) {
+    char text[LONGEST];
+    ssize_t n = readlink(path, text, sizeof text - 1);
+    if (n < 0) return NULL;
+    text[n] = '\0';
+    char *dir = dt_path_dir(path), *to = dt_path_join(dir, text);
+    free(dir);
+    return to;
+}
+
+/* Lets the kernel follow the links first: it refuses cycles, and links that another user put into a
+ * directory open to all. Then the target that was found here is compared with the kernel's, since
+ * the link /dev/stdout contains a text that only looks like a path. */
+static dt_status *check_followed(const char *named, const char *path) {
+    struct stat from, to;
+    if (stat(named, &from) != 0)
+        return errno == ENOENT ? NULL : dt_fail_errno(DT_E_CANT_CREATE, named);
+    if (!S_ISREG(from.st_mode) || stat(path, &to) != 0 || from.st_dev != to.st_dev ||
+        from.st_ino != to.st_ino)
+        return dt_fail(DT_E_CANT_CREATE, NULL, "%s: links to something that is not a regular file",
+                       named);
+    return NULL;
+}
+
+static dt_status *follow(const char *named, char **path) {
+    for (int i = 0; is_link(*path); i++) {
+        char *to = i < MOST_LINKS ? read_link(*path) : NULL;
+        if (i == MOST_LINKS) errno = ELOOP;
+        if (!to) return dt_fail_errno(DT_E_CANT_CREATE, named);
+        free(*path);
+        *path = to;
+    }
+    return check_followed(named, *path);
+}
+
+dt_status *dt_file_target(const char *named, char **path) {
+    *path = dt_strdup(named);
+    dt_status *s = is_link(named) ? follow(named, path) : NULL;
+    if (!s) s = file_check_target(*path);
+    if (s) {
+        free(*path);
+        *path = NULL;
+    }
+    return s;
+}
+
+dt_status *dt_file_output(const char *named, const void *bytes, size_t n) {
+    char *path;
+    DT_TRY(dt_file_target(named, &path));
+    dt_status *s = dt_file_commit(path, bytes, n);
+    free(path);
+    return s;
 }

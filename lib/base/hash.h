@@ -17,7 +17,7 @@ void dt_sha256_add(dt_sha256 *h, const void *bytes, size_t n);
 dt_digest dt_sha256_end(dt_sha256 *h); /* destroys h */
 dt_digest dt_sha256_of(const void *bytes, size_t n);
 
-/* Hashes on a thread of its own, beside the caller's other work (hash_thread.c). Bytes that are
+/* Hashes on a thread of its own, beside the caller's other work. Bytes that are
  * put must not change until `wait` or `end` returns. */
 typedef struct dt_hash_thread dt_hash_thread;
 dt_hash_thread *dt_hash_begin(void);

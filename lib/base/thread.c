@@ -9,7 +9,7 @@
  * read the other's, in sequentially consistent order, so at least one of them sees the other: no
  * wake-up is lost.
  *
- * How long waiters spin is learned (base/patience.h). Long waits are not taken as a sign of another
+ * How long waiters spin is learned (base/thread.h). Long waits are not taken as a sign of another
  * process while other threads of this process work, such as those that prepare batches.
  * docs/performance.md ("Two threads beside one") has measurements.
  */
@@ -30,7 +30,15 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/patience.h"
+
+enum { MORE = DT_MOST_PATIENCE / 20, SHORT = 100000, LONG = 200000 }; /* in ns */
+
+int64_t dt_patience_after(int64_t patience, dt_wait w) {
+    if (w.ns > LONG) return w.excused ? patience : patience / 2;
+    if (w.slept && w.ns < SHORT)
+        return patience + MORE < DT_MOST_PATIENCE ? patience + MORE : DT_MOST_PATIENCE;
+    return patience;
+}
 
 /* SPINS_A_LOOK: spins between two readings of the clock */
 enum { LINE = 64, SPINS = 200, SPINS_A_LOOK = 16 };

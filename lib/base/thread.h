@@ -4,7 +4,7 @@
  * the function. One lane is the caller's thread.
  *
  * A lane that waits at a join spins for a few microseconds if another process uses the cores, else
- * for up to 50 microseconds (base/patience.h). Then it sleeps in a futex. Spinning alone would make
+ * for up to 50 microseconds (base/thread.h). Then it sleeps in a futex. Spinning alone would make
  * a step 30 times longer beside another busy process (design notes, docs/architecture.md). Lanes
  * block all signals.
  */
@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include <stdbool.h>
 
 /* Like pthread_create, but the thread blocks all signals, so that signals reach only the calling
  * program's threads. Returns 0, or a number of errno.h. */
@@ -44,5 +45,30 @@ void dt_futex_wake(_Atomic uint32_t *word);
 
 /* Cores this process may use (the affinity mask), at least 1. */
 int dt_cores(void);
+
+/*
+ * How long the waiters of a pool spin before they sleep: their patience, in ns, learned from how
+ * their waits ended.
+ *
+ * Waking a sleeper takes 20 to 50 us, so a short sleep is a loss: each one increases the patience
+ * by a twentieth of its maximum. A long wait is a sign that another process has a core: then
+ * spinning uses up the share that a lane needs for its work. Each long wait halves the patience. So
+ * it falls to 0 beside a process that often takes the core, and recovers after a few short sleeps
+ * from one that took it once.
+ */
+enum { DT_MOST_PATIENCE = 50000 }; /* in ns; a new pool has patience 0 */
+
+/* One wait, after it has ended. */
+typedef struct dt_wait {
+    int64_t ns; /* duration of the wait in ns */
+    bool slept; /* the waiter slept because its patience was over */
+    /* the wait does not show that another process had the core: there was no work, or threads of
+     * this process used the core */
+    bool excused;
+} dt_wait;
+
+/* The patience after a wait: `patience` is the value before it; both are 0 .. DT_MOST_PATIENCE
+ * ns. */
+int64_t dt_patience_after(int64_t patience, dt_wait w);
 
 #endif

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#include "base/json_table.h"
+#include "base/json.h"
 #include "conf/conf.h"
 
 /* A JSON text, and words for messages about it. */

@@ -2,7 +2,7 @@
 /* An explained evaluation as JSON, for programs and for the report. */
 #include <math.h>
 
-#include "base/json_table.h"
+#include "base/json.h"
 #include "train/explain.h"
 
 static const char *const kinds[] = {"classes", "binary", "labels", "values"};

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/json_table.h"
 
 static void test_nested_values(void **state) {
     (void)state;

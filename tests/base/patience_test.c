@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/patience.h"
+#include "base/thread.h"
 
 static const dt_wait short_sleep = {.ns = 30000, .slept = true},
                      long_sleep = {.ns = 3000000, .slept = true}, spun = {.ns = 30000};

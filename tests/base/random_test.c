@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random_many.h"
+#include "base/random.h"
 
 enum { SEED = 42, DRAWS = 400000 };
 

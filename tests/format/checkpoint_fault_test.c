@@ -21,7 +21,7 @@
 #include <time.h>
 
 #include "base/fault.c"
-#include "base/file_replace.c"
+#include "base/file_write.c"
 #include "base/file_write.c"
 #include "kit.h"
 

@@ -5,7 +5,7 @@
  * far out in a tail are left to the caller: computing them here would cost every lane one more
  * rational function.
  */
-#include "base/random_many.h"
+#include "base/random.h"
 
 #include "base/quantile.h"
 #include "base/simd/loops.h"

@@ -3,7 +3,7 @@
  * (base/simd/draw.c). */
 #include "exec/strip.h"
 
-#include "base/random_many.h"
+#include "base/random.h"
 #include "base/simd/loops.h"
 #include "base/simd/philox.h"
 

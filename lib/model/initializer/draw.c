@@ -3,7 +3,7 @@
  * elements can be drawn at a time. */
 #include "model/initializer/draw.h"
 
-#include "base/random_many.h"
+#include "base/random.h"
 
 void dt_draw_uniform(const dt_draw *d, double low, double high, double *out) {
     dt_random_uniforms(&d->stream, (uint64_t)d->first, d->n, out);
