@@ -44,7 +44,7 @@ void dt_yaml_skip_properties(dt_location *at);
 /* Refuses a source that is too large. Uses only its size, so that its text need not be read
  * before. */
 dt_status *dt_yaml_check_size(const dt_source *source) DT_MUST_USE;
-/* Refuses texts that libyaml cannot handle: see check.c. */
+/* Refuses texts that libyaml cannot handle: see syntax.c. */
 dt_status *dt_yaml_check(const dt_yaml *y) DT_MUST_USE;
 /* dt_tree_parse for text[from, size). */
 dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml y, dt_tree **out) DT_MUST_USE;

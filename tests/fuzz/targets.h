@@ -32,25 +32,25 @@ FUZZ_ROW(idx, "lib/file/idx.c lib/file/array_access.c lib/file/array.c")
 FUZZ_ROW(image_folder, "lib/file/image_folder.c lib/file/class_folders.c lib/file/image/layout.c "
                        "lib/file/image/fit.c lib/data/labels.c")
 FUZZ_ROW(inject, "lib/train/faults.c")
-FUZZ_ROW(job, "lib/conf/scalar.c lib/conf/fields.c lib/conf/check.c lib/conf/named.c "
+FUZZ_ROW(job, "lib/conf/scalar.c lib/conf/fields.c lib/conf/syntax.c lib/conf/named.c "
               "lib/job/sections.c lib/job/job.c lib/data/spec.c lib/model/read.c "
               "lib/job/partition_read.c lib/job/substitute.c")
 FUZZ_ROW(jpeg, "lib/file/image/jpeg.c lib/file/image/exif.c")
 FUZZ_ROW(json, "lib/file/json_read.c")
 FUZZ_ROW(keras, "lib/model/keras/file.c lib/model/keras/value.c lib/model/keras/layer.c "
                 "lib/model/keras/call.c lib/model/keras/mask.c lib/model/keras/import.c")
-FUZZ_ROW(learned, "lib/train/learned_state.c")
+FUZZ_ROW(learned, "lib/train/stored_state.c")
 FUZZ_ROW(libsvm, "lib/file/libsvm.c lib/file/other_tables.c")
 FUZZ_ROW(lock, "lib/format/lock.c")
 FUZZ_ROW(npy, "lib/file/npy.c lib/file/array_access.c lib/file/array.c")
 FUZZ_ROW(npz, "lib/file/npz.c lib/file/zip.c")
 FUZZ_ROW(number, "lib/base/number.c lib/base/str.c")
 FUZZ_ROW(options, "cmd/options.c")
-FUZZ_ROW(override, "lib/conf/override.c")
+FUZZ_ROW(override, "lib/conf/read.c")
 FUZZ_ROW(paths, "lib/file/paths.c lib/file/part_files.c")
 FUZZ_ROW(pattern, "lib/train/python_text.c")
 FUZZ_ROW(png, "lib/file/image/png.c")
-FUZZ_ROW(record, "lib/report/read.c lib/report/read_record.c lib/report/messages.c "
+FUZZ_ROW(record, "lib/report/read.c lib/report/read_record.c "
                  "lib/report/series.c lib/report/gather.c lib/report/write.c")
 FUZZ_ROW(records, "lib/file/records.c lib/file/crc32c.c")
 FUZZ_ROW(safetensors, "lib/format/safetensors_header.c lib/format/safetensors.c")
@@ -76,9 +76,9 @@ FUZZ_ROW(topology_proto, "lib/topo/topology_proto.c")
 FUZZ_ROW(trace, "lib/job/run_trace.c")
 FUZZ_ROW(webp, "lib/file/image/webp.c")
 FUZZ_ROW(weights, "lib/format/weights.c lib/format/weights_npz.c")
-FUZZ_ROW(wire, "lib/net/wire.c lib/net/frame_io.c lib/net/address.c lib/strategy/closure_values.c")
+FUZZ_ROW(wire, "lib/net/wire.c lib/net/frame.c lib/net/address.c lib/strategy/closure_values.c")
 FUZZ_ROW(words,
          "lib/data/map/words.c lib/data/map/text_vectorization.c lib/data/map/string_lookup.c "
          "lib/data/map/hashing.c")
-FUZZ_ROW(yaml, "lib/conf/check.c lib/conf/syntax.c lib/conf/tree.c lib/conf/print.c")
+FUZZ_ROW(yaml, "lib/conf/syntax.c lib/conf/tree.c lib/conf/node.c")
 FUZZ_ROW(zip, "lib/file/zip.c")
