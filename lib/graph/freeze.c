@@ -1,11 +1,154 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns a finished trace into a graph: drops unused nodes and stores the others in one array, in
- * the order of order.c.
+ * Turns a finished trace into a graph: drops unused nodes, orders the others, and stores them in one
+ * array.
  */
 #include "graph/trace.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/*
+ * The order of a graph's nodes. It depends on the structure alone. C leaves open which of f(x) and
+ * g(x) runs first in dt_add(f(x), g(x)), so the numbers that nodes get while tracing differ between
+ * compilers; the printed text, its hash and the bits of results must not differ.
+ *
+ * Nodes are taken depth first from the roots, inputs from left to right. Two rules change that
+ * order:
+ *
+ *     an update comes after the readers of the old value      so that it can be made in place
+ *     updates run from the last variable to the first         a backward pass meets its layers in
+ *                                                             that order, and a gradient is freed
+ *                                                             as soon as its layer's weights have
+ *                                                             used it
+ *
+ *     dz ---> dV = h' dz ---> V := V - dV        V may not be overwritten before dh = dz V', so
+ *      \----> dh = dz V'  ---> ...               its update waits for dh as if it were an input
+ */
+
+/* Nodes that must precede a node besides its inputs: a list for each node, chained through
+ * `list`. */
+typedef struct wait {
+    int node, next; /* an entry: a node, and the index in `list` of the next entry; -1: the last */
+} wait;
+typedef struct wait_lists {
+    int *first; /* [nodes] index in `list` of the first entry; -1: none */
+    wait *list;
+} wait_lists;
+
+typedef struct walk {
+    const dt_trace *trace;
+    wait_lists *waits; /* the walk consumes these lists; NULL: nodes wait for their inputs only */
+    int *next;         /* [nodes] the input to visit next; -1: the node was not visited yet */
+    int *stack;        /* nodes on the path from the root to the current node */
+    int *order;
+    int depth, n;
+} walk;
+
+static int *ints(int n) { return dt_alloc(dt_size_mul((size_t)n, sizeof(int))); }
+
+static int *minus_ones(int n) {
+    int *list = ints(n);
+    for (int i = 0; i < n; i++) list[i] = -1;
+    return list;
+}
+
+/* Takes the next node that must come before `node`; -1: no more. */
+static int next_input(walk *w, int node) {
+    const dt_node *n = w->trace->node[node];
+    if (w->next[node] < n->n_in) return n->in[w->next[node]++];
+    int at = w->waits ? w->waits->first[node] : -1;
+    if (at < 0) return -1;
+    w->waits->first[node] = w->waits->list[at].next;
+    return w->waits->list[at].node;
+}
+
+static void meet(walk *w, int node) {
+    if (w->next[node] >= 0) return;
+    w->next[node] = 0;
+    w->stack[w->depth++] = node;
+}
+
+static void visit(walk *w, int root) {
+    meet(w, root);
+    while (w->depth > 0) {
+        int top = w->stack[w->depth - 1], before = next_input(w, top);
+        if (before >= 0) meet(w, before);
+        else w->order[w->n++] = w->stack[--w->depth];
+    }
+}
+
+static int order_from(const dt_trace *t, wait_lists *waits, const int *root, int n_roots,
+                      int *order) {
+    walk w = {.trace = t,
+              .waits = waits,
+              .next = minus_ones(t->n_nodes),
+              .stack = ints(t->n_nodes),
+              .order = order};
+    for (int i = 0; i < n_roots; i++) visit(&w, root[i]);
+    free(w.next);
+    free(w.stack);
+    return w.n;
+}
+
+int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order) {
+    return order_from(t, NULL, root, n_roots, order);
+}
+
+/* ---- updates wait for readers ---- */
+
+/* by[i]: the update that overwrites the variable whose old value is node i; -1: none. The caller
+ * frees the array. */
+static int *list_overwriting(const dt_trace *t) {
+    int *by = minus_ones(t->n_nodes);
+    for (int i = 0; i < t->n_states; i++)
+        if (t->state[i].now != t->state[i].node) by[t->state[i].node] = t->state[i].now;
+    return by;
+}
+
+/* For each update, the readers of the value that it overwrites, in the given order. */
+static wait_lists find_waits(const dt_trace *t, const int *order, int n) {
+    int *by = list_overwriting(t), count = 0;
+    wait_lists w = {minus_ones(t->n_nodes),
+                    dt_alloc(dt_size_mul((size_t)n, DT_MAX_IN * sizeof *w.list))};
+    for (int i = n - 1; i >= 0; i--) {
+        const dt_node *reader = t->node[order[i]];
+        for (int k = 0; k < reader->n_in; k++) {
+            int update = by[reader->in[k]];
+            if (update < 0 || update == order[i]) continue;
+            w.list[count] = (wait){order[i], w.first[update]};
+            w.first[update] = count++;
+        }
+    }
+    free(by);
+    return w;
+}
+
+/* Whether every input precedes its readers. This is not so if a reader of an old value needs the
+ * new one, too. */
+static bool is_ordered(const dt_trace *t, const int *order, int n) {
+    bool *done = dt_alloc((size_t)t->n_nodes), good = true;
+    for (int i = 0; i < n; i++) {
+        const dt_node *node = t->node[order[i]];
+        for (int k = 0; k < node->n_in; k++) good &= done[node->in[k]];
+        done[order[i]] = true;
+    }
+    free(done);
+    return good;
+}
+
+/* As dt_trace_order, but updates come after the readers of the old values where that is
+ * possible. */
+static int trace_order_updates(const dt_trace *t, const int *root, int n_roots, int *order) {
+    int *plain = ints(t->n_nodes), n = dt_trace_order(t, root, n_roots, plain);
+    wait_lists w = find_waits(t, plain, n);
+    if (order_from(t, &w, root, n_roots, order) != n || !is_ordered(t, order, n))
+        for (int i = 0; i < n; i++) order[i] = plain[i];
+    free(plain);
+    free(w.first);
+    free(w.list);
+    return n;
+}
 
 /* Lists the nodes that the graph must keep; arguments and variables come first. Returns their
  * number. */
@@ -66,7 +209,7 @@ static dt_graph *freeze(dt_trace *t) {
     DT_LOCAL int *order = dt_alloc(dt_size_mul((size_t)t->n_nodes, sizeof *order));
     int n_roots = list_roots(t, root);
     if (t->n_early > 0) n_roots = put_early(t, root, n_roots, order);
-    int n = dt_trace_order_updates(t, root, n_roots, order);
+    int n = trace_order_updates(t, root, n_roots, order);
     int *became = dt_arena_array(t->arena, int, t->n_nodes);
     for (int i = 0; i < t->n_nodes; i++) became[i] = -1;
     for (int i = 0; i < n; i++) became[order[i]] = i;

@@ -217,7 +217,7 @@ typedef struct dt_graph {
 
 void dt_graph_destroy(dt_graph *g);
 /* Prints one node per line, followed by its layer: `%3 = dot_general(%0, %2) contracting [1]x[0] :
- * f32[B,128] // dense`; see print.c. */
+ * f32[B,128] // dense`; see graph.c. */
 void dt_graph_print(const dt_graph *g, dt_str *out);
 /* Prints like dt_graph_print; `note(g, node, out, user)` appends to each line. note may be NULL. */
 void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int, dt_str *, void *),
@@ -484,7 +484,7 @@ void dt_trace_destroy(dt_trace *t); /* accepts NULL */
  * numbered anew (out->became): arguments, variables, then what results and updates need; the rest
  * is dropped. The order depends on what is computed, not on how a compiler evaluates the arguments
  * of dt_add(f(x), g(x)), and puts updates behind the readers of old values where that is possible
- * (order.c). Variables stay in the order in which they were first read, so read each in a statement
+ * (freeze.c). Variables stay in the order in which they were first read, so read each in a statement
  * of its own.
  */
 dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;

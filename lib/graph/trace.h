@@ -46,9 +46,6 @@ struct dt_trace {
 
 /* The value of node i of t. */
 dt_value dt_value_of(dt_trace *t, int i);
-/* As dt_trace_order, but updates come after the readers of the old values where that is
- * possible. */
-int dt_trace_order_updates(const dt_trace *t, const int *root, int n_roots, int *order);
 /* The entry of that name in a list with the index `at`, or NULL. */
 const dt_named_node *dt_named_find(const dt_named_node *list, const dt_hash_index *at,
                                    const char *name);
