@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "topo/list.h"
+#include "topo/topo.h"
 
 enum { MOST_SHOWN = 4 };
 

@@ -7,7 +7,7 @@
  *     4 hosts x 2 devices      mesh [x 1, y 4, z 1, core 2]
  *
  * Hosts are joined by a switch, and so are the devices of a host: each sends and receives at its
- * own rate, whatever type the others have (coll/switched.c).
+ * own rate, whatever type the others have (coll/exchange.c).
  */
 #include <stdio.h>
 #include <string.h>

@@ -58,42 +58,43 @@ static void print_axes(const bool which[3], dt_str *out) {
         }
 }
 
-static void print_replicas(const dt_sketch *k, const dt_assignment *a, dt_str **line) {
-    const int cores = dt_topology_cores(k->t);
-    const char *what = dt_topology_device_cores(k->t) > 1 ? "devices" : "cores";
+static void print_replicas(const dt_topology_picture *p, int used, bool roomy, dt_str **line) {
+    const dt_assignment *a = p->assignment;
+    const int cores = dt_topology_cores(p->topology);
+    const char *what = dt_topology_device_cores(p->topology) > 1 ? "devices" : "cores";
     dt_str_puts((*line)++,
                 a->logical > 1 ? "rN = replica N   LM = logical device M" : "rN = replica N");
     if (a->shape[0])
         dt_str_printf((*line)++, "computation_shape [%d,%d,%d,%d]   num_replicas %d", a->shape[0],
                       a->shape[1], a->shape[2], a->shape[3], a->replicas);
-    if (k->used == cores) dt_str_printf((*line)++, "all %d %s used", cores, what);
+    if (used == cores) dt_str_printf((*line)++, "all %d %s used", cores, what);
     else
-        dt_str_printf((*line)++, "%d of %d %s used, %s is idle", k->used, cores, what,
-                      k->roomy ? "-" : ".");
+        dt_str_printf((*line)++, "%d of %d %s used, %s is idle", used, cores, what,
+                      roomy ? "-" : ".");
 }
 
-static void print_hosts(const dt_sketch *k, dt_str *line) {
+static void print_hosts(const dt_topology_picture *p, dt_str *line) {
     const dt_coords zero = {0};
     int side[3] = {1, 1, 1}; /* number of chips of the first host along each axis */
     for (int axis = 0; axis < 3; axis++) {
         dt_coords at = {0};
-        while (++at[axis] < k->t->mesh[axis] &&
-               dt_topology_task(k->t, at) == dt_topology_task(k->t, zero))
+        while (++at[axis] < p->topology->mesh[axis] &&
+               dt_topology_task(p->topology, at) == dt_topology_task(p->topology, zero))
             side[axis]++;
     }
     dt_str_printf(line,
-                  k->p->utf8
+                  p->utf8
                       ? "\u2550 \u2551 inside a host of %dx%d chips   \u2500 \u2502 between hosts"
                       : "= || inside a host of %dx%d chips   - | between hosts",
                   side[0], side[1]);
 }
 
-static void print_wraps(const dt_sketch *k, dt_str *line) {
-    const bool wrap[3] = {dt_topology_wraps(k->t, 0), dt_topology_wraps(k->t, 1),
-                          dt_topology_wraps(k->t, 2)};
+static void print_wraps(const dt_topology_picture *p, dt_str *line) {
+    const bool wrap[3] = {dt_topology_wraps(p->topology, 0), dt_topology_wraps(p->topology, 1),
+                          dt_topology_wraps(p->topology, 2)};
     if (wrap[0] || wrap[1])
-        dt_str_puts(line, k->p->utf8 ? "\u2504 \u250a link to the opposite edge: "
-                                     : "~ : link to the opposite edge: ");
+        dt_str_puts(line, p->utf8 ? "\u2504 \u250a link to the opposite edge: "
+                                  : "~ : link to the opposite edge: ");
     if (wrap[0] || wrap[1] || wrap[2]) {
         print_axes(wrap, line);
         dt_str_puts(line, wrap[0] + wrap[1] + wrap[2] > 1 ? " wrap around" : " wraps around");
@@ -104,26 +105,26 @@ static void print_wraps(const dt_sketch *k, dt_str *line) {
 
 /* Explains a twist: "twisted: a full turn around x or y ends 4 chips further along z; no two chips
  * are more than 6 links apart (8 without the twist)". */
-static void print_twist(const dt_sketch *k, dt_str *line) {
+static void print_twist(const dt_topology_picture *p, dt_str *line) {
     dt_local_str shorts = {0};
     bool along[3] = {false};
     int by = 0, plain = 0;
     for (int axis = 0; axis < 3; axis++) {
         bool any = false;
         for (int to = 0; to < 3; to++) {
-            int twist = dt_topology_twist(k->t, axis, to);
+            int twist = dt_topology_twist(p->topology, axis, to);
             along[to] = along[to] || twist;
             any = any || twist;
             by = twist ? twist : by;
         }
         if (any) dt_str_printf(&shorts, "%s%s", shorts.size ? " or " : "", axis_name[axis]);
-        plain += k->t->mesh[axis] / 2;
+        plain += p->topology->mesh[axis] / 2;
     }
     dt_str_printf(line, "twisted: a full turn around %s ends %d chips further along ",
                   dt_str_text(&shorts), by);
     print_axes(along, line);
     dt_str_printf(line, "; no two chips are more than %d links apart (%d without the twist)",
-                  dt_topology_diameter(k->t), plain);
+                  dt_topology_diameter(p->topology), plain);
 }
 
 enum { OTHERS = 4 };
@@ -134,33 +135,35 @@ static bool is_same(const dt_slice *a, const dt_slice *b) {
 
 /* Lists other wirings, and other shapes with the same number of chips, beginning with those closest
  * to a cube. */
-static void print_others(const dt_sketch *k, dt_str *line) {
-    int n, others = 0, chips = dt_slice_chips(k->t->slice);
-    DT_LOCAL dt_slice *all = dt_slices_of(k->t->slice->chip, &n);
+static void print_others(const dt_topology_picture *p, dt_str *line) {
+    int n, others = 0, chips = dt_slice_chips(p->topology->slice);
+    DT_LOCAL dt_slice *all = dt_slices_of(p->topology->slice->chip, &n);
     for (int i = 0; i < n; i++) {
         const dt_slice *s = &all[i];
         bool sorted = s->chips[0] <= s->chips[1] && s->chips[1] <= s->chips[2];
-        if (dt_slice_chips(s) == chips && sorted && !is_same(s, k->t->slice) && others++ < OTHERS)
+        if (dt_slice_chips(s) == chips && sorted && !is_same(s, p->topology->slice) &&
+            others++ < OTHERS)
             dt_str_printf(line, "%s%s",
                           line->size ? ", " : "other slices with this number of chips: ", s->name);
     }
     if (others > OTHERS) dt_str_printf(line, " and %d more", others - OTHERS);
 }
 
-int dt_draw_legend(const dt_sketch *k, dt_str line[DT_MOST_LEGEND]) {
-    const dt_topology *t = k->t;
+int dt_draw_legend(const dt_topology_picture *p, int used, bool roomy,
+                   dt_str line[DT_MOST_LEGEND]) {
+    const dt_topology *t = p->topology;
     dt_str *next = line;
-    if (k->p->assignment) print_replicas(k, k->p->assignment, &next);
+    if (p->assignment) print_replicas(p, used, roomy, &next);
     else
         dt_str_puts(next++, t->tasks == 1                     ? "N = device TPU:N"
                             : dt_topology_device_cores(t) > 1 ? "N = id of a device"
                                                               : "N = id of a core");
-    if (t->tasks > 1) print_hosts(k, next++);
+    if (t->tasks > 1) print_hosts(p, next++);
     if (t->mesh[2] > 1)
         dt_str_puts(next++, "each chip is also linked to the same position in the next z plane");
-    if (t->mesh[0] > 2 || t->mesh[1] > 2 || t->mesh[2] > 2) print_wraps(k, next++);
-    if (t->slice->twisted) print_twist(k, next++);
-    print_others(k, next);
+    if (t->mesh[0] > 2 || t->mesh[1] > 2 || t->mesh[2] > 2) print_wraps(p, next++);
+    if (t->slice->twisted) print_twist(p, next++);
+    print_others(p, next);
     next += next->size > 0;
     return (int)(next - line);
 }
@@ -185,4 +188,106 @@ void dt_draw_prose(dt_str *out, const char *text, int columns, int indent) {
             text += *text == '\n';
         }
     }
+}
+
+/* The text below a drawing: the distances between the logical devices of a replica, and the ring
+ * that gradients use. */
+
+enum { LONGEST_RING = 16 }; /* rings with more replicas are not listed one by one */
+
+/* ---- links; the link upwards from a chip along an axis has the index 3 * chip + axis ---- */
+
+static double link_GBps(const dt_topology *t) { return t->slice->chip->link_Bps / 1e9; }
+
+static void mark(const dt_topology *t, const dt_coords a, const dt_coords b, dt_link *links,
+                 bool *used) {
+    int n = dt_topology_route(t, a, b, links);
+    for (int i = 0; i < n; i++)
+        used[3 * (links[i].up ? links[i].from : links[i].to) + links[i].axis] = true;
+}
+
+/* ---- traffic within replicas ---- */
+
+static int count_chips(const dt_topology *t, const dt_assignment *a, int replica) {
+    DT_LOCAL bool *seen = dt_alloc((size_t)(t->mesh[0] * t->mesh[1] * t->mesh[2]) * sizeof *seen);
+    int n = 0;
+    for (int l = 0; l < a->logical; l++) {
+        bool *chip = &seen[dt_topology_id(t, dt_assignment_at(a, replica, l)) / t->mesh[3]];
+        n += !*chip;
+        *chip = true;
+    }
+    return n;
+}
+
+static void print_logical(const dt_topology *t, const dt_assignment *a, dt_str *out) {
+    int far = 0, chips = count_chips(t, a, 0);
+    for (int r = 0; r < a->replicas; r++)
+        for (int l = 1; l < a->logical; l++) {
+            int hops =
+                dt_topology_hops(t, dt_assignment_at(a, r, l - 1), dt_assignment_at(a, r, l));
+            far = hops > far ? hops : far;
+        }
+    if (far == 0 && a->logical == 2) dt_str_puts(out, "L0<->L1 share a chip (no link crossed). ");
+    else if (far == 0)
+        dt_str_printf(out, "L0..L%d share a chip (no link crossed). ", a->logical - 1);
+    else
+        dt_str_printf(out, "L0..L%d span %d chips; neighbours are at most %d link%s apart. ",
+                      a->logical - 1, chips, far, far == 1 ? "" : "s");
+}
+
+/* ---- gradients ---- */
+
+static void name_ring(const int *order, int n, dt_str *out) {
+    int shown = n > LONGEST_RING ? 4 : n;
+    for (int i = 0; i < shown; i++) dt_str_printf(out, "%sr%d", i ? "-" : "", order[i]);
+    if (shown < n) dt_str_printf(out, "-...-r%d", order[n - 1]);
+}
+
+static int count_used(const dt_topology *t, const dt_assignment *a, const int *order) {
+    int n = 3 * t->mesh[0] * t->mesh[1] * t->mesh[2], count = 0;
+    DT_LOCAL bool *used = dt_alloc((size_t)n);
+    DT_LOCAL dt_link *links =
+        dt_alloc((size_t)(t->mesh[0] + t->mesh[1] + t->mesh[2]) * sizeof *links);
+    for (int i = 0; i < a->replicas; i++)
+        for (int l = 0; l < a->logical; l++)
+            mark(t, dt_assignment_at(a, order[i], l),
+                 dt_assignment_at(a, order[(i + 1) % a->replicas], l), links, used);
+    for (int i = 0; i < n; i++) count += used[i];
+    return count;
+}
+
+static void print_gradients(const dt_topology *t, const dt_assignment *a, dt_str *out) {
+    DT_LOCAL int *order = dt_alloc((size_t)a->replicas * sizeof *order);
+    dt_assignment_ring(a, t, order);
+    dt_str_puts(out, "Gradients: ring ");
+    name_ring(order, a->replicas, out);
+    dt_str_puts(out, ", ");
+    int least = 1 << 30, most = 0;
+    for (int i = 0; i < a->replicas * a->logical; i++) {
+        int r = i / a->logical, l = i % a->logical;
+        int hops = dt_topology_hops(t, dt_assignment_at(a, order[r], l),
+                                    dt_assignment_at(a, order[(r + 1) % a->replicas], l));
+        least = hops < least ? hops : least;
+        most = hops > most ? hops : most;
+    }
+    if (most == 0) dt_str_puts(out, "all in one chip");
+    else if (most == 1)
+        dt_str_puts(out, least == 1 ? "every hop is one link"
+                                    : "every hop is one link or stays in a chip");
+    else dt_str_printf(out, "hops of up to %d links", most);
+    dt_str_printf(out, " (%d of %d links, %g GB/s each way).", count_used(t, a, order),
+                  dt_topology_links(t), link_GBps(t));
+}
+
+void dt_draw_traffic(const dt_topology_picture *p, dt_str *out) {
+    const dt_topology *t = p->topology;
+    const dt_assignment *a = p->assignment;
+    if (t->slice->chip->is_host) {
+        dt_cluster_traffic(t, out);
+        return;
+    }
+    if (a && a->replicas && a->logical > 1) print_logical(t, a, out);
+    if (a && a->replicas > 1) print_gradients(t, a, out);
+    else if (a) dt_str_puts(out, "Gradients: one replica, so nothing to sum.");
+    else dt_str_printf(out, "%d links, %g GB/s each way.", dt_topology_links(t), link_GBps(t));
 }

@@ -10,8 +10,8 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "topo/draw.h"
-#include "topo/list.h"
-#include "topo/slice.h"
+#include "topo/topo.h"
+#include "topo/topo_impl.h"
 
 enum { HANDFUL = 5, MOST_MISFITS = 8, INDENT = 16, UNBROKEN = 1 << 20 };
 

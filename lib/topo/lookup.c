@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "topo/list.h"
 #include "topo/topo.h"
 
 /* ---- topologies ---- */

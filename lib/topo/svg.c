@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "topo/draw.h"
-#include "topo/slice.h"
+#include "topo/topo_impl.h"
 
 enum {
     EDGE = 32,

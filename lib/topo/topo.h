@@ -178,8 +178,12 @@ struct dt_topology {
 dt_topology *dt_topology_ref(const dt_topology *t);
 /* Returns the error TOPOLOGY if t is NULL. */
 dt_status *dt_topology_given(const dt_topology *t) DT_MUST_USE;
-/* The number of positions in a mesh with these sizes, each at least 1; 0: there are too many. */
-int dt_topology_places(const int64_t mesh[4]);
+/* Appends a list of sizes as a job file writes it: "[2,2,1,2]". */
+void dt_list_print(dt_str *out, const int64_t *v, int n);
+void dt_list_print_4(dt_str *out, const int v[4]);
+/* The text of a list of at most 8 sizes, for messages. */
+dt_text dt_text_of_list(const int64_t *v, int n);
+dt_text dt_text_of_4(const int v[4]);
 /* Appends t in the format of TopologyProto. */
 void dt_topology_write(const dt_topology *t, dt_str *out);
 /* The topology of a slice, as its hosts report it. */
@@ -256,8 +260,6 @@ struct dt_device_assignment {
     dt_coords *core; /* [replicas][logical] */
 };
 
-/* Creates an assignment whose coordinates are not set yet. */
-dt_assignment *dt_assignment_new(const dt_topology *t, int replicas, int logical);
 dt_assignment *dt_assignment_ref(const dt_assignment *a);
 /* One replica per core, in the order of tasks and their devices: TPUStrategy without an
  * assignment. */

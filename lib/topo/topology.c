@@ -12,9 +12,8 @@
 
 #include "base/arena.h"
 #include "base/size.h"
-#include "topo/list.h"
-#include "topo/slice.h"
-#include "topo/wiring.h"
+#include "topo/topo.h"
+#include "topo/topo_impl.h"
 
 enum { MOST_PLACES = 1 << 24 };
 
@@ -31,7 +30,8 @@ static dt_status *bad_mesh(const dt_topology_options *o, const char *what) {
                    dt_text_of_list(o->mesh_shape, dt_min(o->mesh_rank, 8)).s);
 }
 
-int dt_topology_places(const int64_t mesh[4]) {
+/* The number of positions in a mesh with these sizes, each at least 1; 0: there are too many. */
+static int topology_places(const int64_t mesh[4]) {
     int64_t product = 1;
     for (int i = 0; i < 4; i++)
         if (!dt_mul_fits(product, mesh[i], &product) || product > MOST_PLACES) return 0;
@@ -42,7 +42,7 @@ static dt_status *check_mesh(const dt_topology_options *o) {
     if (o->mesh_rank != 4) return bad_mesh(o, "must be 4 positive numbers");
     for (int i = 0; i < 4; i++)
         if (o->mesh_shape[i] < 1) return bad_mesh(o, "must be 4 positive numbers");
-    return dt_topology_places(o->mesh_shape) ? NULL : bad_mesh(o, "is too large");
+    return topology_places(o->mesh_shape) ? NULL : bad_mesh(o, "is too large");
 }
 
 /* Checks a shape that must be [tasks][devices of a task][4]. */
@@ -215,4 +215,28 @@ int dt_topology_id(const dt_topology *t, const dt_coords at) {
 
 const char *dt_topology_name(const dt_topology *t) {
     return t->slice ? t->slice->name : "this topology";
+}
+
+/* Prints lists of sizes the way a job file writes them. */
+
+void dt_list_print(dt_str *out, const int64_t *v, int n) {
+    dt_str_putc(out, '[');
+    for (int i = 0; i < n; i++) dt_str_printf(out, "%s%lld", i ? "," : "", (long long)v[i]);
+    dt_str_putc(out, ']');
+}
+
+void dt_list_print_4(dt_str *out, const int v[4]) {
+    dt_list_print(out, (int64_t[4]){v[0], v[1], v[2], v[3]}, 4);
+}
+
+dt_text dt_text_of_list(const int64_t *v, int n) {
+    dt_str s = {0};
+    dt_list_print(&s, v, n);
+    return dt_text_take(&s);
+}
+
+dt_text dt_text_of_4(const int v[4]) {
+    dt_str s = {0};
+    dt_list_print_4(&s, v);
+    return dt_text_take(&s);
 }

@@ -17,7 +17,6 @@
 
 #include "base/arena.h"
 #include "file/protobuf.h"
-#include "topo/list.h"
 #include "topo/topo.h"
 
 enum { MESH_SHAPE = 1, TASKS, DEVICES, COORDINATES };

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "topo/wiring.h"
+#include "topo/topo_impl.h"
 
 static int chips_of(const dt_topology *t) { return t->mesh[0] * t->mesh[1] * t->mesh[2]; }
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_HOSTS_H
 #define TESTS_SUPPORT_HOSTS_H
 
-#include "topo/slice.h"
+#include "topo/topo_impl.h"
 
 static inline int hosts_of(const dt_slice *s) {
     int host[3], n = 1;

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding and listing slices: shared by the files of this room. */
-#ifndef DT_TOPO_SLICE_H
-#define DT_TOPO_SLICE_H
+/* Declarations that only the files of this room use. */
+#ifndef DT_TOPO_IMPL_H
+#define DT_TOPO_IMPL_H
 
 #include "topo/topo.h"
 
-/* The slice of a generation that Cloud TPU offers with this number of chips, or of this shape.
- * False: there is none, *out is not changed. */
-bool dt_slice_of_chips(const dt_chip *c, int chips, dt_slice *out);
-bool dt_slice_of_shape(const dt_chip *c, const int side[3], bool twisted, dt_slice *out);
 /* The number of blocks of a size that fit side by side into the mesh of a slice whose chips show
  * `devices` devices. */
 int64_t dt_slice_room(const dt_slice *s, int devices, const int64_t block[4]);
@@ -19,5 +15,10 @@ bool dt_slice_with_room(const dt_chip *c, const int64_t block[4], int64_t blocks
                         int *devices);
 /* The number of chips of one host of the slice along each axis. */
 void dt_slice_host(const dt_slice *s, int host[3]);
+/* The number of links from chip 0 to each chip of a twisted slice. The caller frees the array. */
+int *dt_topology_distances(const dt_topology *t);
+/* Writes all points of a block of size[0] * size[1] * size[2], each once, to `out`, in the order in
+ * which a ring visits them. */
+void dt_ring(const int size[3], int (*out)[3]);
 
 #endif
