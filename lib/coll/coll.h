@@ -41,8 +41,14 @@ typedef struct dt_move {
     int first, chunks;
 } dt_move;
 
-/* A row of the table of algorithms: coll/algorithms.h. */
-typedef struct dt_moves dt_moves;
+/* A growing list of moves; the caller frees `at`. */
+typedef struct dt_moves {
+    dt_move *at;
+    int n, cap;
+} dt_moves;
+void dt_moves_add(dt_moves *m, dt_move move);
+
+/* A row of the table of algorithms: coll/algorithms.c. */
 typedef struct dt_algorithm {
     const char *name; /* name of the algorithm, such as "ring" */
     int chunks;       /* number of chunks per rank */

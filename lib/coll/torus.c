@@ -5,8 +5,12 @@
  * each direction; for small buffers two-way rings ("pincer"), which have half the hops.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "coll/links.h"
+#include "coll/coll.h"
 #include "coll/torus.h"
 
 static void add_phase(dt_color *c, dt_phase phase) { c->phase[c->phases++] = phase; }
@@ -92,4 +96,226 @@ int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_
         n += makers[i](g, &out[n]);
     }
     return n;
+}
+
+/*
+ * The cost of a torus schedule, computed from one row of each axis: all rows of a phase do the same
+ * at the same time, so the links of all rows carry the same bytes in a round.
+ *
+ * An algorithm's moves along an axis are counted once for each group in the row (`profile`), with
+ * the part of the buffer that a colour still has. Rounds, phases and their costs are the same as
+ * for schedules whose moves are listed (tests/support/schedule_cost.c).
+ */
+
+/* The chunks on the links of a row in each round of an algorithm's all-gather. */
+typedef struct profile {
+    int rounds, size;
+    int *hops; /* rounds elements */
+    /* [rounds][2][size]: chunks in both directions, [0] down; a link belongs to its lower end. For
+     * cores: the load of the chip, at 0 */
+    double *link;
+} profile;
+
+static double *row_of(const profile *p, int round, bool up) {
+    return &p->link[(size_t)(2 * round + up) * (size_t)p->size];
+}
+
+static void add_way(profile *p, int round, int from, int steps, bool up, double chunks) {
+    double *row = row_of(p, round, up);
+    for (int i = 0, at = from; i < steps; i++) {
+        const int next = (at + (up ? 1 : p->size - 1)) % p->size;
+        row[up ? at : next] += chunks;
+        at = next;
+    }
+}
+
+/* Counts a message, which takes the shorter direction round the axis. If both are equally long,
+ * half of it takes each. */
+static void add_message(profile *p, const dt_grid_axis *x, const dt_move *m, int from, int to) {
+    const int ahead = (to - from + p->size) % p->size, behind = p->size - ahead;
+    const bool up = x->wrap ? ahead <= behind : to > from, both = x->wrap && ahead == behind;
+    const int hops = up ? ahead : behind;
+    if (up) add_way(p, m->round, from, ahead, true, both ? m->chunks / 2.0 : m->chunks);
+    if (!up || both) add_way(p, m->round, from, behind, false, both ? m->chunks / 2.0 : m->chunks);
+    if (hops > p->hops[m->round]) p->hops[m->round] = hops;
+}
+
+static int position(const dt_grid_axis *x, const dt_phase *p, int base, int rank) {
+    return base + x->stride * (p->down ? x->ranks - 1 - rank : rank);
+}
+
+static void play(profile *out, const dt_moves *moves, const dt_grid_axis *x, const dt_phase *p,
+                 bool backwards) {
+    for (int base = 0; base < x->size; base++)
+        for (int i = 0; x->based[base] && i < moves->n; i++) {
+            const dt_move *m = &moves->at[i];
+            const int a = position(x, p, base, m->from), b = position(x, p, base, m->to);
+            if (p->axis == DT_CORE_AXIS)
+                out->link[(size_t)m->round * 2 * (size_t)out->size] += m->chunks;
+            else add_message(out, x, m, backwards ? b : a, backwards ? a : b);
+        }
+}
+
+static profile profile_of(const dt_grid *g, const dt_phase *p, bool backwards) {
+    const dt_grid_axis *x = &g->axis[p->axis];
+    dt_moves moves = {0};
+    p->algorithm->gather(x->ranks, &moves);
+    profile out = {.size = x->size, .rounds = moves.n ? moves.at[moves.n - 1].round + 1 : 0};
+    out.hops = dt_alloc((size_t)(out.rounds + 1) * sizeof *out.hops);
+    out.link = dt_alloc((size_t)(out.rounds + 1) * 2 * (size_t)out.size * sizeof *out.link);
+    play(&out, &moves, x, p, backwards);
+    free(moves.at);
+    return out;
+}
+
+static void profile_release(profile *p) {
+    free(p->hops);
+    free(p->link);
+}
+
+/* ---- phases ---- */
+
+/* The bytes on the links of a row, by axis and direction, added over all colours, since they share
+ * the links. */
+typedef struct rows {
+    double link[DT_GRID_AXES][2][DT_GRID_SIDE];
+} rows;
+
+typedef struct bill {
+    const dt_torus *s;
+    const dt_wires *wires;
+    rows phase, total;
+    dt_wire_price price;
+} bill;
+
+static double most(const double *v, int n) {
+    double m = 0;
+    for (int i = 0; i < n; i++) m = v[i] > m ? v[i] : m;
+    return m;
+}
+
+static double most_of(const dt_grid *g, const rows *r) {
+    double m = 0;
+    for (int a = 0; a < DT_CORE_AXIS; a++)
+        for (int up = 0; up < 2; up++) {
+            double way = most(r->link[a][up], g->axis[a].size);
+            m = way > m ? way : m;
+        }
+    return m;
+}
+
+/* The time of one round of a colour by itself. `chunk`: bytes of all participating cores of a chip
+ * together. */
+static double price_round(bill *b, const profile *p, int axis, int round, double chunk) {
+    /* only the first lap of a ring with several laps is counted, since all are alike */
+    const int size = b->s->view[0].axis[axis].size;
+    double busiest = 0;
+    for (int up = 0; up < 2; up++)
+        for (int i = 0; i < p->size && i < size; i++) {
+            const double bytes = chunk * row_of(p, round, up)[i];
+            b->phase.link[axis][up][i] += bytes;
+            busiest = bytes > busiest ? bytes : busiest;
+        }
+    return axis == DT_CORE_AXIS ? dt_wires_round(b->wires, 0, 0, busiest)
+                                : dt_wires_round(b->wires, p->hops[round], busiest, 0);
+}
+
+/* The size in bytes of a chunk in a phase of a colour, whose part of the buffer is `bytes`. */
+static double chunk_bytes(const dt_torus *s, const dt_color *c, int phase, double bytes) {
+    for (int i = 0; i <= phase; i++) bytes /= s->view[c->view].axis[c->phase[i].axis].ranks;
+    return bytes / c->phase[phase].algorithm->chunks;
+}
+
+static void larger(double *most_so_far, double v) {
+    *most_so_far = v > *most_so_far ? v : *most_so_far;
+}
+
+/* Computes the time of a colour's phase without interference from other colours. All participating
+ * cores of a chip send over its links. */
+static void price_color(bill *b, int color, int phase, bool backwards, double bytes,
+                        double *slowest, double *latency) {
+    const dt_color *c = &b->s->color[color];
+    const int axis = c->phase[phase].axis;
+    profile p = profile_of(&b->s->view[c->view], &c->phase[phase], backwards);
+    const double chunk =
+        chunk_bytes(b->s, c, phase, bytes) * (axis == DT_CORE_AXIS ? 1 : b->s->view[0].cores);
+    double seconds = 0, way = 0;
+    for (int round = 0; round < p.rounds; round++) {
+        seconds += price_round(b, &p, axis, round, chunk);
+        way += p.hops[round] * b->wires->hop_s;
+    }
+    larger(slowest, seconds);
+    larger(latency, way);
+    profile_release(&p);
+}
+
+static void price_phase(bill *b, int phase, bool backwards, double bytes) {
+    const dt_grid *g = &b->s->view[0];
+    double slowest = 0, latency = 0;
+    for (int c = 0; c < b->s->colors; c++)
+        price_color(b, c, phase, backwards, bytes / b->s->colors, &slowest, &latency);
+    larger(&slowest,
+           dt_wires_round(b->wires, 0, most_of(g, &b->phase), b->phase.link[DT_CORE_AXIS][0][0]));
+    b->price.seconds += slowest;
+    b->price.latency_s += latency;
+    for (int a = 0; a < DT_CORE_AXIS; a++)
+        for (int up = 0; up < 2; up++)
+            for (int i = 0; i < g->axis[a].size; i++)
+                b->total.link[a][up][i] += b->phase.link[a][up][i];
+    memset(&b->phase, 0, sizeof b->phase);
+}
+
+static void note_links(bill *b) {
+    const dt_grid *g = &b->s->view[0];
+    b->price.busiest_link = most_of(g, &b->total);
+    for (int a = 0; a < DT_CORE_AXIS; a++)
+        for (int up = 0; up < 2; up++)
+            b->price.way[a][up] = most(b->total.link[a][up], g->axis[a].size);
+}
+
+dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes,
+                            const dt_wires *wires) {
+    bill b = {.s = s, .wires = wires};
+    const int phases = s->colors ? s->color[0].phases : 0;
+    for (int i = 0; c != DT_ALL_GATHER && i < phases; i++) price_phase(&b, i, true, bytes);
+    for (int i = phases - 1; c != DT_REDUCE_SCATTER && i >= 0; i--)
+        price_phase(&b, i, false, bytes);
+    note_links(&b);
+    return b.price;
+}
+
+/* ---- all to all ---- */
+
+/* Writes the moves of an all-to-all along a row: a message from each rank to each other rank, all
+ * in one round. */
+static void gather_all_pairs(int ranks, dt_moves *out) {
+    for (int from = 0; from < ranks; from++)
+        for (int to = 0; to < ranks; to++)
+            if (from != to) dt_moves_add(out, (dt_move){.from = from, .to = to, .chunks = 1});
+}
+
+/* Routes each message along each axis once. All rows are alike, so the load of an axis is that of
+ * one row: the messages for all pairs of places in the row, multiplied by the number of pairs of
+ * rows. */
+dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires) {
+    static const dt_algorithm all_pairs = {.chunks = 1, .gather = gather_all_pairs};
+    const dt_torus s = {.view = {*g}, .twisted = {-1}, .views = 1, .colors = 1};
+    bill b = {.s = &s, .wires = wires};
+    const double each = bytes / g->ranks / g->ranks;
+    int hops = 0;
+    for (int a = 0; a < DT_GRID_AXES; a++) {
+        const dt_phase phase = {&all_pairs, a, false};
+        profile p = profile_of(g, &phase, false);
+        hops += p.hops[0];
+        if (g->axis[a].ranks > 1)
+            price_round(&b, &p, a, 0,
+                        a == DT_CORE_AXIS ? each : each * g->ranks / g->axis[a].ranks * g->cores);
+        profile_release(&p);
+    }
+    b.price.latency_s = hops * wires->hop_s;
+    b.price.seconds = b.price.latency_s + dt_wires_round(wires, 0, most_of(g, &b.phase),
+                                                         b.phase.link[DT_CORE_AXIS][0][0]);
+    b.total = b.phase;
+    note_links(&b);
+    return b.price;
 }

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/dcn.h"
+#include "coll/exchange.h"
 #include "cost/cost_impl.h"
 #include "op/across.h"
 #include "op/op.h"

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <time.h>
 
-#include "coll/dcn.h"
+#include "coll/exchange.h"
 #include "scene.h"
 
 static void assert_near(double got, double want, double part) {

@@ -7,7 +7,7 @@
 #define TESTS_SCHEDULES_H
 
 #include "coll/irregular.h"
-#include "coll/moves.h"
+#include "coll/coll.h"
 #include "coll/torus.h"
 
 /* Chunks first .. first + chunks - 1 of rank `from` replace those of rank `to`, or are added to
@@ -54,7 +54,7 @@ dt_schedule *dt_schedule_of_draft(dt_draft *d);
 
 typedef struct dt_schedule_spec {
     dt_collective collective; /* all_gather, reduce_scatter or all_reduce */
-    const char *algorithm;    /* a row of coll/algorithms.h */
+    const char *algorithm;    /* a row of coll/algorithms.c */
     int ranks;                /* for halving a power of two */
     /* The rank at each position of the ring (dt_assignment_ring); NULL: 0, 1, 2, ... */
     const int *order;
