@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ops that exchange values between workers: tree_join adds the sums of their shards
- * (net/tree.c), worker_rows concatenates their rows (net/rows.c). exchange.c decides which nodes
+ * (net/tree.c), worker_rows concatenates their rows (net/fabric.c). exchange.c decides which nodes
  * are exchanged together, when, and by which thread.
  */
 #include "exec/exchange.h"

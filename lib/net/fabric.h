@@ -166,7 +166,7 @@ typedef struct dt_rows_item {
     int64_t rows; /* number of rows of the whole value */
     size_t row_bytes;
 } dt_rows_item;
-/* rows.c: collects every rank's rows into each item's `whole`, on every rank. Fails like
+/* fabric.c: collects every rank's rows into each item's `whole`, on every rank. Fails like
  * dt_member_send and dt_member_recv. */
 dt_status *dt_rows_all_gather(dt_member *m, const dt_rows_item *item, int n) DT_MUST_USE;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules for frames that both ends of a link share. */
+/* Frames of links: the rules that both ends share, and sending and receiving piece by piece. */
 #ifndef DT_NET_FRAME_H
 #define DT_NET_FRAME_H
 
@@ -33,5 +33,20 @@ static inline int64_t dt_frame_bytes(const dt_frame *m, const dt_byte_ranges *e)
  * then becomes twice the wait. */
 double dt_link_say_at(const dt_worker_link *l);
 void dt_link_waited(const dt_worker_link *l, double waited_s, double *say_at);
+
+/* A frame that is being sent or received on a non-blocking link. */
+typedef struct dt_frame_io {
+    dt_frame head;
+    int part;     /* the current part: -1: the head; 0 to n - 1: a slice; n: the `more` bytes */
+    int64_t done; /* number of bytes of the current part that were sent or received */
+    /* for sending: set by the caller; for receiving: allocated when the head has arrived */
+    char *more;
+} dt_frame_io;
+
+/* Send or receive as many bytes as the socket accepts or has. Return 1: the frame is complete; 0:
+ * call again later; -1: the link is closed, or the bytes are not a frame. slices: the buffer that
+ * holds the slices at their offsets. */
+int dt_frame_send(dt_frame_io *p, int fd, const dt_byte_ranges *e, int server, const char *slices);
+int dt_frame_receive(dt_frame_io *p, int fd, const dt_byte_ranges *e, int server, char *slices);
 
 #endif

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "net/frame_io.h"
+#include "net/frame.h"
 #include "net/servers.h"
 
 void dt_failure_write(dt_status *why, dt_str *more) {

@@ -5,7 +5,6 @@
 #define DT_NET_MESSENGER_H
 
 #include "net/address.h"
-#include "net/admission.h"
 #include "net/messages.h"
 #include "net/zmq_api.h"
 
@@ -38,6 +37,30 @@ typedef struct dt_socket {
     bool reached;   /* a connection was made at least once */
 } dt_socket;
 
+/*
+ * Limits who may connect to a messenger that listens. ZeroMQ accepts every connection, and each
+ * takes a file descriptor until its handshake fails. A connection that has not yet proved to be a
+ * peer is called a stranger. The listening socket takes no more connections while many strangers
+ * are connected, and none at all once every expected peer is connected. Open connections are not
+ * affected. While the socket is open, a few descriptors are kept in reserve, so that the run can
+ * still open its files when it shuts.
+ */
+enum { DT_ADMISSION_RESERVE = 16, DT_ADMISSION_HANDSHAKE_MS = 2000 };
+
+typedef struct dt_admission {
+    int fd;          /* ZeroMQ's listening socket; -1: not known yet */
+    bool is_shut;    /* the socket accepts no connections at the moment */
+    bool stays_shut; /* the caller wants no connections, however many strangers there are */
+    int most;        /* the number of strangers at which the socket shuts */
+    /* length of the listen queue: so many connections may be accepted after the socket is shut */
+    int queue;
+    int reserve[DT_ADMISSION_RESERVE]; /* [reserved] descriptors of /dev/null */
+    int reserved;
+} dt_admission;
+
+void dt_admission_init(dt_admission *d);
+void dt_admission_release(dt_admission *d);
+
 struct dt_messenger {
     dt_zmq z;
     /* gate: the socket on which ZeroMQ asks whether to accept a key; NULL: there is no key */
@@ -59,9 +82,6 @@ struct dt_messenger {
 };
 
 #define DT_GREETING "dtrain messages 1"
-dt_status *dt_peer_greet(dt_messenger *m, const dt_peer *p) DT_MUST_USE;
-bool dt_peer_is_name(const char *name);
-int dt_peer_add(dt_messenger *m, dt_socket *l, const char *name);
 
 /* Opens a socket with its options, key and monitor. type: DT_ZMQ_ROUTER for the server,
  * DT_ZMQ_DEALER for a connection. */

@@ -21,7 +21,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "net/frame_io.h"
+#include "net/frame.h"
 
 enum { NO_LINK = -1 };
 

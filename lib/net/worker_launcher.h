@@ -52,7 +52,7 @@ dt_status *dt_worker_launcher_start(dt_worker_launcher *n, int worker, int links
  * be NULL. */
 void dt_worker_launcher_close(dt_worker_launcher *n);
 
-/* ---- worker_program.c: in a worker that is a program ---- */
+/* ---- in a worker that is a program ---- */
 
 #define DT_POOL_VARIABLE "DTRAIN_POOL_WORKER"
 /* The contents of DTRAIN_POOL_WORKER for such a worker: its number, the number of workers, the
@@ -62,8 +62,6 @@ typedef struct dt_inherited {
     pid_t caller;
     int links, link[DT_LAUNCHER_LINKS];
 } dt_inherited;
-/* Writes DTRAIN_POOL_WORKER=... to text[room]. Returns false if it does not fit. */
-bool dt_inherited_write(const dt_inherited *x, char *text, size_t room);
 /* Reads DTRAIN_POOL_WORKER. From now on the worker is ended when its caller ends. Fails with LAUNCH
  * if the variable is set but does not describe a worker. */
 dt_status *dt_inherited_read(dt_inherited *out) DT_MUST_USE;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "net/address.h"
-#include "net/frame_io.h"
+#include "net/frame.h"
 #include "net/zmq_carrier.h"
 #include "net/wire.h"
 #include "fuzz.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See frame_io.h. Also the reference-counted copies of the weights (dt_shared). */
-#include "net/frame_io.h"
+/* See frame.h. Also the reference-counted copies of the weights (dt_shared). */
+#include "net/frame.h"
 
 #include <errno.h>
 #include <stdatomic.h>
