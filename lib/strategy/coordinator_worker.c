@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a coordinator's worker computes when worker_serve.c gives it a scheduled function. See
+/* What a coordinator's worker computes when worker_pool_open.c gives it a scheduled function. See
  * coordinator.h. */
 #include "strategy/coordinator.h"
 

@@ -4,7 +4,7 @@
  * weights. CPU devices are virtual, so `replicas: 4` is short for CPU:0 to CPU:3. Without
  * `replicas` and `devices` there is one replica for each core.
  */
-#include "strategy/read.h"
+#include "strategy/place.h"
 
 struct mirrored {
     const dt_tree *devices;

@@ -8,7 +8,7 @@
  * results equal those of a mirrored strategy with as many replicas.
  */
 #include "strategy/cluster.h"
-#include "strategy/read.h"
+#include "strategy/place.h"
 
 /* ---- key cluster: describes the hosts, for plan and topology ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* OneDeviceStrategy: everything on one named device. */
-#include "strategy/read.h"
+#include "strategy/place.h"
 
 struct one_device {
     const dt_tree *device;

@@ -11,7 +11,7 @@
 
 #include "base/thread.h"
 #include "strategy/closures.h"
-#include "strategy/read.h"
+#include "strategy/place.h"
 
 enum { MOST_WORKERS = 64, MOST_SERVERS = 16, DEFAULT_STALENESS = 8 };
 

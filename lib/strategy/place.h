@@ -19,7 +19,19 @@ dt_status *dt_place_cpus(dt_strategy *s, const dt_strategy_spec *spec) DT_MUST_U
 dt_status *dt_place_workers(dt_strategy *s, const dt_strategy_spec *spec) DT_MUST_USE;
 /* Finds the hosts that feed the replicas, by the names of the replicas' devices. */
 void dt_place_hosts(dt_strategy *s);
-/* Places one replica on each core of the resolver's slice, or follows the assignment. */
-dt_status *dt_place_slice(dt_strategy *s, const dt_strategy_spec *spec) DT_MUST_USE;
+
+/* ---- reading a strategy's part of a job's `strategy` mapping ---- */
+
+/* Reads one device name, or a list of them, into the spec. First reports malformed names and
+ * names that are listed twice (exit code 78). Only if there are none, reports devices that this
+ * machine does not have (exit code 69). */
+dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices,
+                               dt_strategy_spec *out) DT_MUST_USE;
+
+/* Reads a cluster_resolver, for processes that the user starts one by one. Fails with LAUNCH if
+ * it contradicts the environment. */
+extern const dt_field dt_resolver_fields[];
+dt_status *dt_resolver_read(dt_arena *arena, const dt_tree *t, const dt_rank_option *own,
+                            dt_launch *out) DT_MUST_USE;
 
 #endif

@@ -5,7 +5,7 @@
  * key that belongs only to another strategy is refused with the name of that type, so that a user
  * who changes the strategy learns where the key belongs.
  */
-#include "strategy/read.h"
+#include "strategy/place.h"
 
 #include <stdlib.h>
 #include <string.h>

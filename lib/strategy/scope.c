@@ -3,7 +3,7 @@
  * The current strategy. As in tf.distribute it belongs to the thread: a stack of entered scopes,
  * with the default strategy at the bottom. The library has only three pieces of mutable state that
  * do not belong to a handle: this stack, the error of a scope that could not be entered
- * (base/pending_status.c), and the key by which both are freed when a thread ends.
+ * (base/status.c), and the key by which both are freed when a thread ends.
  */
 #include "strategy/place.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prepares a step for one number of rows: builds the graph that a back end compiles. Nothing is
- * compiled here and no device is needed, so running (compiled.c) and measuring memory (host.c) use
+ * compiled here and no device is needed, so running (compiled.c) and measuring memory (priced.c) use
  * the same graph.
  */
 #include <stdlib.h>

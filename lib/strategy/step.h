@@ -13,7 +13,7 @@
  *          replicas' values directly (an all_reduce of a vector).
  *   TOTAL  It is B, but the number of rows of all replicas together is known. For all_gather of
  *          parts of different sizes.
- *   EACH   Every replica has shapes, and a recording, of its own (each.c). For arguments that
+ *   EACH   Every replica has shapes, and a recording, of its own (function.c). For arguments that
  *          differ in another dimension.
  */
 typedef enum dt_sizing { DT_SIZES_ANY, DT_SIZES_EXACT, DT_SIZES_TOTAL, DT_SIZES_EACH } dt_sizing;
@@ -56,8 +56,6 @@ typedef struct dt_step_call {
 dt_status *dt_step_check(dt_step_call *c) DT_MUST_USE;
 /* Whether any argument has rows. */
 bool dt_step_has_rows(const dt_step_call *c);
-/* Returns the type of an argument for one replica. */
-dt_type dt_step_type(const dt_step_call *c, const dt_value_entry *e);
 /* Appends the signature of the call: names, types and sizes of arguments, and which of them have a
  * value per replica. Sizes are included as far as c->sizing fixes them. */
 void dt_step_sign(const dt_step_call *c, dt_str *out);
@@ -74,8 +72,6 @@ bool *dt_distributed_arguments(const dt_graph *g, const dt_values *args);
 /* Returns for each result of g whether it is one value for all replicas. constant: [results]
  * whether it is a constant. The caller frees the list. */
 bool *dt_single_results(const dt_graph *g, const bool *distributed, const bool *constant);
-/* Runs a step whose arguments differ in shape between replicas (EACH). */
-dt_status *dt_step_run_each(const dt_function *f, dt_step_call *c, dt_values **results) DT_MUST_USE;
 /* Records the function and compiles the recording. */
 dt_status *dt_step_record(dt_function *f, const dt_step_call *c, dt_traced *out) DT_MUST_USE;
 void dt_traced_release(dt_traced *t);

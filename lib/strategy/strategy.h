@@ -296,7 +296,7 @@ bool dt_compiled_fits(const dt_compiled *c, int64_t rows);
 dt_status *dt_compiled_check_fits(const dt_compiled *c, int64_t rows) DT_MUST_USE;
 /* Estimates how many bytes of this machine's memory a run over `rows` takes, besides variables
  * (dt_executable_host_bytes). Allocates none of it and opens no device. Sets *bytes to 0 if the
- * step runs replica by replica, or is too large to be compiled for an estimate (host.c). */
+ * step runs replica by replica, or is too large to be compiled for an estimate (priced.c). */
 dt_status *dt_compiled_host_bytes(const dt_compiled *c, int64_t rows, int64_t *bytes) DT_MUST_USE;
 /* Appends the program or the executable for a batch of `rows` as text. stage: "program" or
  * "executable". */

@@ -27,7 +27,7 @@ typedef struct dt_work {
     char *weights; /* values of the weights in the layout of messages (packed_variables.h) */
 } dt_work;
 
-/* What a worker computes. The serve loop (worker_serve.c) moves variables and messages, and
+/* What a worker computes. The serve loop (worker_pool_open.c) moves variables and messages, and
  * calls these functions of the pool's owner with `user`. An error of `ask` or `compute` belongs
  * to the closure, and is reported to the coordinator. */
 typedef struct dt_worker_body {
@@ -105,12 +105,5 @@ dt_status *dt_worker_pool_address(const dt_worker_pool_spec *q, dt_run_key *key,
 /* Marks the pool as failed, for a reason that the owner reports. When it is closed, workers are not
  * told that all work is done. */
 void dt_worker_pool_fail(dt_worker_pool *c);
-
-/* ---- worker_serve.c ---- */
-
-/* Runs the loop of a worker: pulls, computes and pushes until END. Returns only errors of the
- * link. */
-dt_status *dt_worker_serve(dt_worker_link *link, const dt_packed_variables *packed,
-                           const dt_worker_body *body) DT_MUST_USE;
 
 #endif

@@ -49,37 +49,11 @@ struct dt_worker_pool {
     double slowest_s;
 };
 
-/* ---- worker_pool.c: closures and what workers send ---- */
-
 /* Handles an arrival, and takes ownership of it. A push is kept until it may be applied. */
 dt_status *dt_worker_pool_take(dt_worker_pool *c, const dt_arrival *a) DT_MUST_USE;
 void dt_worker_pool_release(dt_worker_pool *c, const dt_arrival *a);
 
-/* ---- worker_pool_workers.c: starting and losing workers ---- */
-
 /* Starts a program for worker w on this machine. */
 dt_status *dt_worker_pool_start(dt_worker_pool *c, int w) DT_MUST_USE;
-/* Handles the loss of worker w: reports it, gives its closures to others, and starts another one in
- * its place if the pool is elastic. how: text for the report that says what happened. Fails with
- * WORKER_GONE if no worker is left, or none can compute. */
-dt_status *dt_worker_pool_lose(dt_worker_pool *c, int w, const char *how) DT_MUST_USE;
-/* Takes the closures of workers that have not answered for strategy.timeout, and gives them to
- * other workers. */
-dt_status *dt_worker_pool_check_late(dt_worker_pool *c) DT_MUST_USE;
-/* Returns the number of connected workers. With `late`, workers that did not answer in time are
- * counted, too. */
-int dt_worker_pool_count(const dt_worker_pool *c, bool late);
-
-/* ---- worker_pool_weights.c: copies of the weights ---- */
-
-/* Makes a copy of the current weights. all: whether to include the values that never change. */
-dt_status *dt_worker_pool_publish(dt_worker_pool *c, bool all) DT_MUST_USE;
-/* Finds the copy of the weights to send to worker w. A copy of the current version is made when
- * it is first needed. */
-dt_status *dt_worker_pool_find_copy(dt_worker_pool *c, int w, int64_t version, bool all,
-                                    dt_shared **out) DT_MUST_USE;
-/* Whether worker w lacks the current version of the values that never change. If true, the caller
- * must send them, since the pool counts them as sent. */
-bool dt_worker_pool_lacks_still(dt_worker_pool *c, int w);
 
 #endif

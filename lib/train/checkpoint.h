@@ -14,7 +14,7 @@
 #ifndef DT_TRAIN_CHECKPOINT_H
 #define DT_TRAIN_CHECKPOINT_H
 
-#include "strategy/position.h"
+#include "strategy/iterators.h"
 #include "train/train.h"
 
 typedef enum dt_tracked_kind {
