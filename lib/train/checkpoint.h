@@ -55,9 +55,6 @@ typedef struct dt_tracked_optimizer {
     dt_optimizer *optimizer;
 } dt_tracked_optimizer;
 int dt_tracked_optimizers(const dt_checkpoint *c, dt_arena *arena, dt_tracked_optimizer **out);
-/* The name of a variable in this checkpoint, in `arena`; NULL: the checkpoint does not have it.
- * dt_tracked_find is the inverse. */
-const char *dt_tracked_path(const dt_checkpoint *c, const dt_variable *v, dt_arena *arena);
 dt_variable *dt_tracked_find(const dt_checkpoint *c, const char *path, dt_arena *arena);
 
 /* ---- tensors ---- */

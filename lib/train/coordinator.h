@@ -19,12 +19,6 @@
 #include "train/run.h"
 #include "train/trainer.h"
 
-/* The head of what a worker sends with its gradients. `sums` sums of metrics follow it. */
-typedef struct dt_push_report {
-    int64_t rows, sums;
-    double loss, waited_s, seconds, spent_s[DT_SPENT_KINDS];
-} dt_push_report;
-
 typedef struct dt_coordinated {
     run *r;
     dt_trainer *trainer;
@@ -45,9 +39,6 @@ typedef struct dt_coordinated {
     dt_view *numbers; /* [results of trainer->numbers] the row numbers that the batch looks up */
     dt_sums sums;
 } dt_coordinated;
-
-/* closure_worker.c: the functions that a worker of this run computes with. */
-dt_worker_body dt_closure_body(dt_coordinated *c);
 
 /* coordinator.c: opens the worker pool. Does nothing without a parameter server. It may fork
  * workers, so call it before threads start. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Explaining an evaluation (dt_evaluation): explain.c runs the examples through the model once
- * more, explain_collect.c counts them, explain_result.c makes scores and curves of the counts. The
+ * more and counts them, explain_result.c makes scores and curves of the counts. The
  * first worker gets all examples in order, so the numbers do not depend on who computed them.
  *
  * Memory is bounded for any number of examples: see spread.h; per class three numbers, and at most
@@ -63,26 +63,7 @@ typedef struct dt_explained_tally {
     dt_worst_example worst[DT_MOST_WORST];
 } dt_explained_tally;
 
-/* ---- explain_collect.c ---- */
-
-/* Whether an output of type `output`, (B, ...), can be explained with targets of type `target`. */
-bool dt_can_explain(const dt_type *output, const dt_type *target);
-/* Decides from the meaning of the output what is counted. */
-void dt_tally_open(dt_explained_tally *t, const dt_output_meaning *meaning, const dt_type *output,
-                   const dt_type *target);
-/* A batch to count: the values of the output and of the target, and the losses; losses NULL: they
- * are unknown. */
-typedef struct dt_explained_rows {
-    int64_t first, n;
-    const float *output, *target, *loss; /* (n, ...), (n, ...), (n): values of n rows */
-} dt_explained_rows;
-dt_status *dt_tally_rows(dt_explained_tally *t, const dt_explained_rows *rows) DT_MUST_USE;
-void dt_explained_tally_release(dt_explained_tally *t);
-
-/* ---- explain_result.c ---- */
-
-extern const double dt_error_quantiles[DT_ERROR_QUANTILES];
-
+/* explain_result.c: makes scores and curves of the counts, in the arena. */
 dt_status *dt_tally_explain(dt_explained_tally *t, const dt_texts *names, dt_threshold_score best,
                             dt_arena *arena, dt_output_explained *out) DT_MUST_USE;
 

@@ -14,7 +14,7 @@
 #include "file/tokenizer/tokenizer.h"
 #include "train/train.h"
 
-/* ---- sampling.c ---- */
+/* ---- sampling ---- */
 
 /* Options that do nothing are 1 for temperature and top_p, and 0 for top_k. */
 typedef struct dt_sampling {

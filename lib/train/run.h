@@ -213,8 +213,6 @@ dt_status *dt_run_close(run *r) DT_MUST_USE;
 void dt_run_emit(const run *r, const dt_event *e);
 void dt_run_warn(const run *r, const char *text);
 void dt_run_emit_start(run *r);
-/* Adds to an error about the loss its cause, as far as the batch or the step's number shows it. */
-dt_status *dt_run_explain_loss(const run *r, const dt_example *batch, dt_status *s) DT_MUST_USE;
 /* Fails with DIVERGED if a weight or a slot of the optimizer is not finite. A step's loss is
  * computed before its update, so the last update shows only there. */
 dt_status *dt_run_check_weights(const run *r) DT_MUST_USE;

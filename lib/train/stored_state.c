@@ -160,3 +160,157 @@ dt_status *dt_stored_compare(const dt_saved *c, const dt_dataset *d, dt_arena *a
     }
     return NULL;
 }
+
+/*
+ * The values that steps of `map` learned, as checkpoints store them: a JSON object with an entry
+ * for each step. A number is written as the shortest decimal that is read back bit for bit.
+ *
+ *     {"map/normalize/x/0": {"mean": [5.84, 3.06], "variance": [0.68, 0.19]},
+ *      "map/text_vectorization/review/0": {"words": ["the", "a"]}}
+ */
+
+/* ---- printing ---- */
+
+static void put_reals(dt_json *j, const char *key, const dt_reals *x) {
+    if (x->n == 0) return;
+    dt_json_doubles(j, key, x->v, x->n);
+}
+
+const char *dt_learned_print(const dt_learned *l, dt_arena *arena) {
+    dt_str out = {0};
+    dt_json j = {.out = &out};
+    if (l->n == 0) return NULL;
+    dt_json_open(&j, NULL, '{');
+    for (int i = 0; i < l->n; i++) {
+        dt_json_open(&j, l->lesson[i].step, '{');
+        put_reals(&j, "mean", &l->lesson[i].mean);
+        put_reals(&j, "variance", &l->lesson[i].variance);
+        put_texts(&j, "words", &l->lesson[i].words);
+        put_reals(&j, "idf", &l->lesson[i].idf);
+        put_reals(&j, "fill", &l->lesson[i].fill);
+        put_reals(&j, "gaps", &l->lesson[i].gaps);
+        dt_json_close(&j, '}');
+    }
+    dt_json_close(&j, '}');
+    return dt_arena_take(arena, &out);
+}
+
+/* ---- reading ---- */
+
+static bool get_reals(dt_arena *arena, const json_t *list, dt_reals *out) {
+    const int n = (int)json_array_size(list);
+    *out = (dt_reals){.n = n, .v = dt_arena_array(arena, double, n)};
+    for (int i = 0; i < n; i++) {
+        if (!json_is_number(json_array_get(list, (size_t)i))) return false;
+        out->v[i] = json_number_value(json_array_get(list, (size_t)i));
+    }
+    return !list || json_is_array(list);
+}
+
+static bool get_lessons(dt_arena *arena, json_t *root, dt_learned *out) {
+    const char *step;
+    json_t *entry;
+    out->lesson = dt_arena_array(arena, dt_lesson, json_object_size(root));
+    json_object_foreach(root, step, entry) {
+        dt_lesson *l = &out->lesson[out->n++];
+        l->step = dt_arena_strdup(arena, step);
+        if (!json_is_object(entry) || !get_reals(arena, json_object_get(entry, "mean"), &l->mean) ||
+            !get_reals(arena, json_object_get(entry, "variance"), &l->variance) ||
+            !get_reals(arena, json_object_get(entry, "idf"), &l->idf) ||
+            !get_reals(arena, json_object_get(entry, "fill"), &l->fill) ||
+            !get_reals(arena, json_object_get(entry, "gaps"), &l->gaps) ||
+            !dt_json_texts(arena, json_object_get(entry, "words"), &l->words))
+            return false;
+    }
+    return true;
+}
+
+dt_status *dt_learned_read(const dt_saved *c, dt_arena *arena, const dt_learned **out) {
+    dt_learned *l = dt_arena_new(arena, dt_learned);
+    json_t *root = NULL;
+    *out = NULL;
+    if (!c->state.map) return NULL;
+    const dt_json_text text = {.path = c->path,
+                               .part = "'map' of state.json",
+                               .member = "step",
+                               .text = c->state.map,
+                               .size = strlen(c->state.map),
+                               .fault = DT_E_CHECKPOINT};
+    DT_TRY(dt_json_parse(&text, &root));
+    bool ok = get_lessons(arena, root, l);
+    json_decref(root);
+    if (!ok)
+        return dt_fail(DT_E_CHECKPOINT, NULL,
+                       "%s/state.json: 'map' must hold what steps learned: lists 'mean', "
+                       "'variance', 'words', 'idf', 'fill' and 'gaps'",
+                       c->path);
+    *out = l;
+    return NULL;
+}
+
+/*
+ * Names of classes: targets have them from a vocabulary, from folders or from columns, and
+ * checkpoints keep them. So predictions and exported models can name classes without the data.
+ *
+ *     {"logits": ["circle", "cross", "ring"]}
+ */
+
+/* Whether the output's size fits the names: one value for each class, or a single value for two. */
+static bool fit(const dt_texts *names, const dt_type *output) {
+    const int64_t last = output->dim[output->rank - 1];
+    return output->rank <= 2 && names->n <= (output->rank < 2 || last == 1 ? 2 : last);
+}
+
+void dt_class_names_of(const dt_dataset *d, const dt_compile_spec *c, const dt_match *m,
+                       dt_class_names *out) {
+    const dt_element_spec *element;
+    *out = (dt_class_names){0};
+    dt_dataset_elements(d, &element);
+    for (int i = 0; i < c->n_outputs; i++) {
+        /* every row begins with its dt_kind */
+        const dt_loss_row *loss = (const dt_loss_row *)c->output[i].loss.kind;
+        if (loss && loss->of != DT_OUTPUT_VALUES && m->target[i] >= 0)
+            out->of[i] = element[m->target[i]].names;
+    }
+}
+
+const char *dt_class_names_print(const dt_class_names *n, const dt_model_spec *m, dt_arena *arena) {
+    dt_local_str out = {0};
+    dt_json j = {.out = &out};
+    bool any = false;
+    dt_json_open(&j, NULL, '{');
+    for (int i = 0; i < m->n_outputs; i++) {
+        if (n->of[i].n == 0 || !fit(&n->of[i], &m->output[i].type)) continue;
+        any = true;
+        dt_json_strings(&j, m->output[i].name, n->of[i].v, n->of[i].n);
+    }
+    dt_json_close(&j, '}');
+    return any ? dt_arena_strdup(arena, dt_str_text(&out)) : NULL;
+}
+
+dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_arena *arena,
+                               dt_class_names *out) {
+    json_t *root = NULL;
+    bool ok = true;
+    *out = (dt_class_names){0};
+    if (!c->state.classes) return NULL;
+    const dt_json_text text = {.path = c->path,
+                               .part = "'classes' of state.json",
+                               .member = "output",
+                               .text = c->state.classes,
+                               .size = strlen(c->state.classes),
+                               .fault = DT_E_CHECKPOINT};
+    DT_TRY(dt_json_parse(&text, &root));
+    for (int i = 0; ok && i < m->n_outputs; i++) {
+        ok = dt_json_texts(arena, json_object_get(root, m->output[i].name), &out->of[i]);
+        if (!fit(&out->of[i], &m->output[i].type))
+            /* the checkpoint belongs to another model, which is reported when its weights are
+             * read */
+            out->of[i] = (dt_texts){0};
+    }
+    json_decref(root);
+    return ok ? NULL
+              : dt_fail(DT_E_CHECKPOINT, NULL,
+                        "%s/state.json: 'classes' must hold a list of names for each output",
+                        c->path);
+}
