@@ -3,8 +3,8 @@
  * A report: a single HTML file about one run, or about several side by side. C code reads the runs
  * and computes sums, and the script of the page draws:
  *
- *     read.c, read_record.c     a run's directory (run.h); messages.c: warnings and events, the
- *                               first and last of many
+ *     read.c, read_record.c     a run's directory (run.h); of many warnings and
+ *                               events the first and last
  *     series.c                  curves, and of very long ones what a screen can show
  *     outcome.c                 how a run ended, and what it reached
  *     gather.c                  all of that as JSON
