@@ -151,8 +151,8 @@ $(BUILD)/embedded/%.inc: lib/%
 $(BUILD)/embedded/%.inc: cmd/shell/%
 	@mkdir -p $(@D)
 	sed '/SPDX-License-Identifier/d; s/[\\"]/\\&/g; s/.*/"&\\n",/' $< > $@
-$(BUILD)/cmd/completions.o: DTFLAGS += -I$(BUILD)/embedded
-$(BUILD)/cmd/completions.o: $(BUILD)/embedded/dtrain.bash.inc $(BUILD)/embedded/dtrain.zsh.inc $(BUILD)/embedded/dtrain.fish.inc
+$(BUILD)/cmd/complete.o: DTFLAGS += -I$(BUILD)/embedded
+$(BUILD)/cmd/complete.o: $(BUILD)/embedded/dtrain.bash.inc $(BUILD)/embedded/dtrain.zsh.inc $(BUILD)/embedded/dtrain.fish.inc
 $(BUILD)/lib/report/write.o: DTFLAGS += -I$(BUILD)/embedded
 $(BUILD)/lib/report/write.o: $(patsubst lib/%,$(BUILD)/embedded/%.inc,$(wildcard lib/report/*.css lib/report/*.js))
 # docs/errors.md as C, for `dtrain explain`.

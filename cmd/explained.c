@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See explained.h. */
-#include "explained.h"
+#include "watch.h"
 
 #include <math.h>
 #include <stdlib.h>

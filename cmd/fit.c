@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "again.h"
+#include "verb.h"
 #include "env.h"
 #include "folds.h"
 #include "result_files.h"
 #include "stop.h"
 #include "print.h"
-#include "verb.h"
 #include "watch.h"
 #include "local_workers.h"
 

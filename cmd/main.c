@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "complete.h"
 #include "env.h"
 #include "stop.h"
 #include "verb.h"

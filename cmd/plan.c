@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "env.h"
-#include "tpu.h"
 #include "verb.h"
 
 enum { EXIT_DOES_NOT_FIT = 78, EXIT_MISSED = 80 };

@@ -2,6 +2,7 @@
 /* See print.h. */
 #include "print.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -92,4 +93,156 @@ void json_error(dt_json *j, const dt_status *s) {
     dt_json_string(j, "severity", "error");
     dt_json_string(j, "message", dt_status_text(s));
     dt_json_string(j, "suggestion", dt_status_suggestion(s));
+}
+
+/*
+ * Breaks lines that are wider than the terminal. The terminal itself would break them in the middle
+ * of a word, and put the carets of an error below the wrong part of its line.
+ */
+
+enum { LEAST_COLUMNS = 30, BEFORE_CARETS = 12 };
+
+int text_columns(const char *text) { return (int)dt_utf8_count(text, strlen(text)); }
+
+size_t text_bytes_of(const char *text, int columns) {
+    size_t i = 0;
+    for (; text[i]; i++)
+        if (((unsigned char)text[i] & 0xc0) != 0x80 && columns-- == 0) break;
+    return i;
+}
+
+/* ---- lines and carets of errors ---- */
+
+/* Returns the byte at which to break a line: after a comma before a word or in a wide gap; else at
+ * a blank; else at the limit. */
+static size_t break_at(const char *line, size_t most) {
+    size_t gap = 0, blank = 0;
+    for (size_t i = 1; i <= most; i++) {
+        if (line[i] != ' ' || line[i - 1] == ' ') continue;
+        blank = i;
+        if (line[i + 1] == ' ' ||
+            (strchr(",;", line[i - 1]) && isalpha((unsigned char)line[i + 1])))
+            gap = i;
+    }
+    return gap > most / 3 ? gap : blank > most / 3 ? blank : most;
+}
+
+void put_broken(dt_str *to, const char *line, int indent, int columns) {
+    int room = columns;
+    while (columns >= LEAST_COLUMNS && text_columns(line) > room) {
+        size_t lead = strspn(line, " ");
+        lead = lead < text_bytes_of(line, room) / 2 ? lead : 0;
+        const size_t n = lead + break_at(line + lead, text_bytes_of(line + lead, room - (int)lead));
+        dt_str_printf(to, "%.*s\n%*s", (int)n, line, indent, "");
+        line += n + strspn(line + n, " ");
+        room = columns - indent;
+    }
+    dt_str_puts(to, line);
+}
+
+/* Writes the characters from `first` on, of a line of the job file and of the carets below it. */
+static void put_window(dt_str *to, const char *line, size_t head, int first, int columns) {
+    const char *from = line + head + text_bytes_of(line + head, first);
+    const bool cut = text_columns(from) > columns - (int)head;
+    dt_str_printf(to, "%.*s%s", (int)head, line, first ? "..." : "");
+    from += first ? text_bytes_of(from, 3) : 0;
+    dt_str_printf(to, "%.*s%s\n",
+                  (int)text_bytes_of(from, columns - (int)head - (first ? 3 : 0) - (cut ? 3 : 0)),
+                  from, cut ? "..." : "");
+}
+
+void put_excerpt(dt_str *to, const char *line, const char *below, int columns) {
+    const size_t head = strcspn(below, "|") + 2;
+    const char *carets = strchr(below, '^');
+    const int at = carets ? (int)(carets - below - (long)head) : 0,
+              width = carets ? (int)strspn(carets, "^") : 0;
+    int first = 0;
+    if (text_columns(line) <= columns || columns < LEAST_COLUMNS || strlen(line) < head)
+        dt_str_printf(to, "%s\n", line);
+    else {
+        if (at + width + 3 > columns - (int)head)
+            first = at > BEFORE_CARETS ? at - BEFORE_CARETS : 0;
+        put_window(to, line, head, first, columns);
+    }
+    if (carets) {
+        dt_local_str t = {0};
+        if (first) /* skips the blanks that replaced tabs */
+            dt_str_printf(&t, "%.*s%*s%s", (int)head, below, at - first, "", carets);
+        else dt_str_puts(&t, below);
+        put_broken(to, dt_str_text(&t), (int)head, columns);
+    } else dt_str_puts(to, below);
+    dt_str_putc(to, '\n');
+}
+
+/* ---- pages ---- */
+
+enum { LONG_LINE = 64, BELOW = 6 };
+
+/* Returns the column where the description begins in " -C, --directory DIR output.dir is ..."; for
+ * prose, the indent of the line. */
+static int hanging_indent(const char *line, int n) {
+    int lead = (int)strspn(line, " ");
+    for (int i = lead + 2; i < n; i++)
+        if (line[i] != ' ' && line[i - 1] == ' ' && line[i - 2] == ' ') return i;
+    return lead;
+}
+
+/* Writes words from column `at` on, with further lines indented. A word that is too long is not
+ * broken. */
+static void put_words(dt_str *to, const char *text, int n, int at, int indent, int columns) {
+    for (;;) {
+        int end = n, room = columns > at ? columns - at : 1;
+        if (n > room)
+            for (end = room; end > 0 && text[end] != ' '; end--) continue;
+        if (end == 0)
+            for (end = 1; end < n && text[end] != ' '; end++) continue;
+        int shown = end;
+        while (shown > 0 && text[shown - 1] == ' ') shown--;
+        dt_str_printf(to, "%.*s\n", shown, text);
+        while (end < n && text[end] == ' ') end++;
+        text += end;
+        n -= end;
+        if (n <= 0) return;
+        dt_str_printf(to, "%*s", indent, "");
+        at = indent;
+    }
+}
+
+static void wrap_line(dt_str *to, const char *line, int n, int columns) {
+    const int lead = (int)strspn(line, " "), indent = hanging_indent(line, n);
+    int command = indent;
+    while (command > lead && line[command - 1] == ' ') command--;
+    if (n <= columns) {
+        dt_str_printf(to, "%.*s\n", n, line);
+    } else if (indent <= columns / 2) {
+        dt_str_printf(to, "%.*s", indent, line);
+        put_words(to, line + indent, n - indent, indent, indent, columns);
+    } else { /* a long command has its description on the next line */
+        dt_str_printf(to, "%*s", lead, "");
+        put_words(to, line + lead, command - lead, lead, lead + BELOW - 2, columns);
+        dt_str_printf(to, "%*s", BELOW, "");
+        put_words(to, line + indent, n - indent, BELOW, BELOW, columns);
+    }
+}
+
+/* Whether a line of prose continues in the next line. It does if it is so long that it must have
+ * been broken. */
+static bool goes_on(const char *line, const char *end) {
+    const char *gap = strstr(line, "  "); /* the gap between two columns */
+    return *line != ' ' && end - line > LONG_LINE && !(gap && gap < end) && *end && end[1] &&
+           !strchr(" \n", end[1]);
+}
+
+void put_wrapped(dt_str *to, const char *text, int columns) {
+    while (*text) {
+        dt_local_str line = {0};
+        for (bool more = true; more; dt_str_puts(&line, more ? " " : "")) {
+            const char *end = text + strcspn(text, "\n");
+            more = goes_on(text, end);
+            dt_str_add(&line, text, (size_t)(end - text));
+            text = *end ? end + 1 : end;
+        }
+        const char *whole = dt_str_text(&line);
+        wrap_line(to, whole, (int)strlen(whole), columns);
+    }
 }

@@ -19,7 +19,7 @@ void put_word(dt_str *to, const char *word);
 void put_value(dt_str *to, double value);
 void put_time(dt_str *to, double seconds); /* appends a time: 0:02, 1:02:03 */
 
-/* ---- wrap.c ---- */
+/* ---- lines that are wider than the terminal ---- */
 
 int text_columns(const char *text); /* number of characters of a UTF-8 text */
 /* number of bytes of the text's first `columns` characters */

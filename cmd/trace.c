@@ -3,7 +3,6 @@
  * would do in a simulated step of a job. */
 #include <sys/stat.h>
 
-#include "tpu.h"
 #include "verb.h"
 
 struct trace {

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "again.h"
+#include "verb.h"
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/json.h"

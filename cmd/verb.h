@@ -2,7 +2,8 @@
 /*
  * Verbs and their options.
  *
- * A verb is one file cmd/NAME.c with one row, and VERB(name) in cmd/verbs.h. The row's table of
+ * A verb is a row in a file cmd/NAME.c, which verbs of two words share, and VERB(name) in
+ * cmd/verbs.h. The row's table of
  * options is the only place where an option is written down: parsing, checking, `dtrain help VERB`,
  * environment variables and "did you mean" all use it. The values of options are stored in a struct
  * that belongs to the verb and begins with struct common:
@@ -244,5 +245,30 @@ struct cut {
     char text[96];
 };
 struct cut cut_word(const char *word);
+
+/* A job that is opened for another slice than its own: --tpu becomes overrides. */
+struct tpu_job {
+    /* the overrides of the command line, those for --tpu, and room for one more */
+    dt_job_source source;
+    const char **word;
+    char slice[256];
+};
+
+/* Checks that the slice exists, so that an unknown one is an error of the command line and not of
+ * the job. tpu NULL: the option was not given. */
+dt_status *tpu_check(const char *tpu);
+/* Opens the job with the overrides. `more` is one more override; NULL: none. The caller releases
+ * *out, also after an error. */
+dt_status *tpu_take_job(const struct call *call, const struct place *place, const char *tpu,
+                        const char *more, struct tpu_job *out);
+void tpu_release(struct tpu_job *j);
+
+/* Appends the command line of a call as shell words, so that the user can repeat it: "dtrain fit
+ * job.yaml seed=7 --time 90s". It has the operands and the options, but not options whose rows have `.once`, nor the options of all verbs. */
+void put_again(dt_str *to, const struct call *call);
+
+/* Proposes completions of a command line for shells: `dtrain __complete SHELL WORD...`. Returns the
+ * exit code. */
+int complete_print(struct words words);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watching a run: stores the values for the last lines, and reports events as lines for people
- * (watch_text.c) or JSON lines for programs (watch_json.c). */
+ * (watch_text.c) or JSON lines for programs. */
 #ifndef CMD_WATCH_H
 #define CMD_WATCH_H
 
 #include <time.h>
 
+#include "base/str.h"
+#include "dtrain.h"
 #include "out.h"
 
 /* The last value of a metric. */
@@ -62,14 +64,15 @@ double watch_value(const struct watch *w, const char *name, size_t bytes);
 void watch_end(struct watch *w, int code);
 void watch_release(struct watch *w);
 
-/* defined in watch_text.c and watch_json.c: */
+/* watch_text.c: prints an event for people. */
 void watch_text(struct watch *w, const dt_event *e);
-void watch_json(struct watch *w, const dt_event *e);
-void watch_json_error(const struct watch *w, const dt_status *s);
-void watch_json_end(const struct watch *w, int code);
 /* Whether it is time to show a step again, which happens at most once in `seconds`. */
 bool watch_is_due(struct watch *w, double seconds);
 double watch_seconds_since(struct timespec from);
 double seconds_between(struct timespec from, struct timespec to);
+
+/* explained.c: writes tables, for people, of what evaluate found out about a model's outputs, as
+ * text for a terminal or as Markdown. */
+void explained_put(dt_str *to, const dt_evaluation *e, bool markdown);
 
 #endif

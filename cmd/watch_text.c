@@ -7,10 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "explained.h"
+#include "watch.h"
 #include "stop.h"
 #include "print.h"
-#include "watch.h"
 
 #define STEP_SECONDS 0.1
 #define LOG_SECONDS 30.0 /* a log has a line at least every so many seconds */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain config init: prints a small job to start from. */
+/* The verbs `dtrain config ...`, except config_reference.c. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "verb.h"
+
+/* ---- config init: prints a small job to start from ---- */
 
 struct config_init {
     struct common common;
@@ -152,7 +155,7 @@ static int draft(const struct call *call) {
     return out_result(call->out, s, text);
 }
 
-static int run(const struct call *call) {
+static int run_init(const struct call *call) {
     const struct config_init *my = call->settings;
     if (my->from.n > 0) return draft(call);
     if (my->target) return out_error(call->out, usage_error(call, "--target needs --from FILE"));
@@ -169,7 +172,7 @@ static int run(const struct call *call) {
                                  cut_word(call->operands.at[0]).text));
 }
 
-static const struct option options[] = {
+static const struct option init_options[] = {
     LIST(struct config_init, from, "from", "FILE",
          "write a job for this data: a table (csv, jsonl), a folder of pictures or texts, "
          "a text (x.txt), or [NAME=]FILE of npy and npz; repeat it for several files",
@@ -189,7 +192,148 @@ const struct verb verb_config_init = {
             "and why. Otherwise it\n"
             "trains on generated examples, and its comments say what to change for your own "
             "data.\n",
-    .options = options,
+    .options = init_options,
     .size = sizeof(struct config_init),
-    .run = run,
+    .run = run_init,
+};
+
+/* ---- config show: prints the resolved job ---- */
+
+struct config_show {
+    struct common common;
+    struct place place;
+    bool origin;
+};
+
+static int run_show(const struct call *call) {
+    const struct config_show *my = call->settings;
+    dt_job_source source;
+    dt_job *job = NULL;
+    char *text = NULL;
+    dt_status *s = take_job(call, &my->place, &source);
+    if (!s) {
+        source.purpose = DT_FOR_TOPOLOGY;
+        s = dt_job_open(&job, &source);
+    }
+    if (!s) s = dt_job_config_text(job, my->origin, &text);
+    dt_job_unref(job);
+    return out_result(call->out, s, text);
+}
+
+static const struct option show_options[] = {
+    FLAG(struct config_show, origin, "origin",
+         "show where each value comes from: file and line, override or default"),
+    PLACE_OPTIONS(struct config_show), OPTIONS_END};
+const struct verb verb_config_show = {
+    .name = "config show",
+    .group = "Inspect",
+    .line = "print the job with extends, overrides and variables resolved",
+    .operands = "JOB [key.path=value...]",
+    .examples =
+        "  dtrain config show job.yaml                            as a job file, with defaults\n"
+        "  dtrain config show --origin job.yaml fit.epochs=3      and where each value comes "
+        "from\n",
+    .options = show_options,
+    .size = sizeof(struct config_show),
+    .run = run_show,
+};
+
+/* ---- config diff: shows how two jobs, or a job and a run, differ ---- */
+
+struct config_diff {
+    struct common common;
+    struct place place;
+};
+
+/* The two sides of the comparison: a job, and another job or the folder of a run. */
+struct sides {
+    dt_job *a, *b;
+    const char *run;
+};
+
+static dt_status *open_job(const struct call *call, const char *path, bool overridden,
+                           dt_job **out) {
+    const struct config_diff *my = call->settings;
+    dt_job_source source = {
+        .path = path, .directory = my->place.directory, .purpose = DT_FOR_TOPOLOGY};
+    if (overridden) {
+        source.overrides = call->operands.at + 2;
+        source.n_overrides = call->operands.n - 2;
+    }
+    return dt_job_open(out, &source);
+}
+
+static dt_status *open_sides(const struct call *call, struct sides *sides) {
+    struct stat st;
+    const char *const *operand = call->operands.at;
+    if (count_jobs(call) != 2 || is_override(operand[0]) || is_override(operand[1]))
+        return usage_error(call, "expected two jobs, or a job and the directory of a run");
+    dt_status *s = open_job(call, operand[0], false, &sides->a);
+    if (s) return s;
+    if (stat(operand[1], &st) != 0 || !S_ISDIR(st.st_mode))
+        return open_job(call, operand[1], true, &sides->b);
+    sides->run = operand[1];
+    return call->operands.n == 2
+               ? NULL
+               : usage_error(call, "a run cannot be overridden: '%s'", cut_word(operand[2]).text);
+}
+
+static int run_diff(const struct call *call) {
+    struct sides sides = {0};
+    char *text = NULL;
+    dt_status *s = open_sides(call, &sides);
+    if (!s) s = dt_job_config_diff(sides.a, sides.b, sides.run, &text);
+    dt_job_unref(sides.a);
+    dt_job_unref(sides.b);
+    return out_result(call->out, s, text);
+}
+
+static const struct option diff_options[] = {PLACE_OPTIONS(struct config_diff), OPTIONS_END};
+const struct verb verb_config_diff = {
+    .name = "config diff",
+    .group = "Inspect",
+    .line = "show how two jobs, or a job and a run, differ",
+    .operands = "JOB JOB|RUN [key.path=value...]",
+    .examples = "  dtrain config diff a.yaml b.yaml               compare key by key, after "
+                "extends and substitutions\n"
+                "  dtrain config diff a.yaml a.yaml seed=7        what the overrides change\n"
+                "  dtrain config diff a.yaml runs/a               what changed since the newest "
+                "checkpoint of the run\n",
+    .more = "Lines with '-' are from the first, lines with '+' from the second. Prints nothing if "
+            "there is no difference; the\n"
+            "exit code is 0 either way.\n",
+    .options = diff_options,
+    .size = sizeof(struct config_diff),
+    .run = run_diff,
+};
+
+/* ---- config schema: prints the JSON Schema of job files, for editors and other programs ---- */
+
+struct config_schema {
+    struct common common;
+};
+
+static int run_schema(const struct call *call) {
+    char *text = NULL;
+    dt_status *s = call->operands.n ? usage_error(call, "no operands expected, got '%s'",
+                                                  cut_word(call->operands.at[0]).text)
+                                    : dt_job_schema(&text);
+    return out_result(call->out, s, text);
+}
+
+static const struct option schema_options[] = {OPTIONS_END};
+const struct verb verb_config_schema = {
+    .name = "config schema",
+    .group = "Inspect",
+    .line = "print a JSON Schema of job files, for editors",
+    .operands = "",
+    .examples = "  dtrain config schema > dtrain.schema.json\n",
+    .more = "JSON Schema 2020-12, generated from the tables that dtrain reads job files with. A "
+            "job that begins with\n"
+            "    # yaml-language-server: $schema=dtrain.schema.json\n"
+            "gets completion, explanations and checks in editors that use the YAML language server "
+            "(VS Code, Neovim, Emacs, ...).\n",
+    .options = schema_options,
+    .size = sizeof(struct config_schema),
+    .run = run_schema,
 };
