@@ -62,7 +62,7 @@ static form form_of(const dt_graph *g, int inner) {
     const dt_type *in = &g->node[n->in[0]].type;
 
     if (n->type.dtype != DT_FLOAT32 || a->cut != DT_CUT_SHARDS) return FORM_EVAL;
-    if (n->op->role == DT_ROLE_PRODUCT && in->rank == 2 && g->node[n->in[1]].type.rank == 2 &&
+    if (n->op == &dt_op_segment_dot_general && in->rank == 2 && g->node[n->in[1]].type.rank == 2 &&
         a->dot.n_contract == 1 && a->dot.n_batch == 0 && in->dtype == DT_FLOAT32 &&
         g->node[n->in[1]].type.dtype == DT_FLOAT32)
         return FORM_PRODUCT;

@@ -412,13 +412,7 @@ static void eval(const dt_call *c) {
     dt_convolution_eval(c->node->attr, &c->in[0], &c->in[1], &c->out);
 }
 
-/* ---- folded, cost, text ---- */
-
-static dt_value segment(const dt_fold_call *c) {
-    dt_segment_attr a = dt_segment_attr_of(c);
-    a.convolution = *(const dt_convolution_attr *)c->node->attr;
-    return dt_emit(c->trace, &dt_op_segment_convolution, c->in, 2, &a);
-}
+/* ---- cost, text ---- */
 
 /* The convolution as a product of matrices: a row for each place of the window, a column for each
  * output; the sum runs over the elements under the window. Matrix units multiply padding as well
@@ -515,7 +509,7 @@ const dt_op dt_op_convolution = {
     .rule = rule,
     .cost = cost,
     .eval = eval,
-    .segment = segment,
+    .segment = dt_segment_each,
     .over_devices = &dt_convolution_over_devices,
     .forms.stablehlo = stablehlo,
 };

@@ -14,13 +14,8 @@ void dt_convolution_eval(const dt_convolution_attr *a, const dt_view *lhs, const
 /* ---- over devices (convolution_split.c) ---- */
 
 extern const dt_partition_row dt_convolution_over_devices;
-/* The rule of a convolution whose result has the type `out`, for ops that contain a convolution. */
-void dt_convolution_rule_over_devices(const dt_type *in, const dt_type *out,
-                                      const dt_convolution_attr *a, dt_rule *rule);
-bool dt_convolution_can_split(const dt_partition_call *c, const dt_convolution_attr *a,
-                              const dt_type *out);
-/* Exchanges the elements that windows of a device need from its neighbours and sets c->in[0].
- * Returns the attributes of the device's own convolution. */
+/* Exchanges the elements that windows of a device need from its neighbours and sets c->in[0]. `out`
+ * is the type of the whole result. Returns the attributes of the device's own convolution. */
 dt_convolution_attr dt_convolution_split(dt_partition_call *c, const dt_convolution_attr *a,
                                          const dt_type *out);
 

@@ -26,8 +26,8 @@ static bool sums_over_places(const dt_type *rhs, const dt_type *out, const dt_co
     return dt_type_has_batch(rhs) || (!dt_type_has_batch(out) && size > places);
 }
 
-void dt_convolution_rule_over_devices(const dt_type *in, const dt_type *out,
-                                      const dt_convolution_attr *a, dt_rule *rule) {
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
+    const dt_convolution_attr *a = attr;
     dt_convolution_rule(in, a, rule);
     for (int i = 0; i < a->n_spatial; i++) {
         rule->in[0][a->lhs_spatial[i]] = (int8_t)(SPACE + i);
@@ -68,11 +68,11 @@ static bool find(const dt_partition_call *c, const dt_convolution_attr *a, const
     return true;
 }
 
-bool dt_convolution_can_split(const dt_partition_call *c, const dt_convolution_attr *a,
-                              const dt_type *out) {
+static bool can(const dt_partition_call *c) {
+    const dt_convolution_attr *a = c->node->attr;
     dt_halo r;
     for (int i = 0; i < a->n_spatial; i++)
-        if (c->factor[SPACE + i] && !find(c, a, out, i, &r)) return false;
+        if (c->factor[SPACE + i] && !find(c, a, &c->node->type, i, &r)) return false;
     return a->feature_groups * a->batch_groups % dt_mesh_parts(c->mesh, c->factor[GROUPS]) == 0;
 }
 
@@ -89,14 +89,6 @@ dt_convolution_attr dt_convolution_split(dt_partition_call *c, const dt_convolut
     local.feature_groups /= a->feature_groups > 1 ? groups : 1;
     local.batch_groups /= a->batch_groups > 1 ? groups : 1;
     return local;
-}
-
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
-    dt_convolution_rule_over_devices(in, out, attr, rule);
-}
-
-static bool can(const dt_partition_call *c) {
-    return dt_convolution_can_split(c, c->node->attr, &c->node->type);
 }
 
 static dt_value emit(dt_partition_call *c) {

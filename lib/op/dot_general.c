@@ -445,12 +445,6 @@ static dt_value stack(const dt_fold_call *c) {
     return dt_dot_general(c->in[0], c->in[1], &d);
 }
 
-static dt_value segment(const dt_fold_call *c) {
-    dt_segment_attr a = dt_segment_attr_of(c);
-    a.dot = *(const dt_dot_attr *)c->node->attr;
-    return dt_emit(c->trace, &dt_op_segment_dot_general, c->in, 2, &a);
-}
-
 /* ---- cost, text ---- */
 
 static int64_t sizes_of(const dt_type *t, const int8_t *dims, int n) {
@@ -499,6 +493,6 @@ const dt_op dt_op_dot_general = {
     .cost = cost,
     .eval = eval,
     .stack = stack,
-    .segment = segment,
+    .segment = dt_segment_each,
     .forms.stablehlo = dt_dot_stablehlo,
 };

@@ -56,7 +56,7 @@ static dt_value stack(const dt_fold_call *c) {
 }
 
 static dt_value segment(const dt_fold_call *c) {
-    dt_segment_attr a = dt_segment_attr_of(c);
+    dt_segment_attr a = dt_segment_attr_of(c->cut, c->segments);
     dt_value x = products(c);
     a.reduce = (dt_reduce_attr){DT_REDUCE_SUM, dt_all_dims(dt_type_of_value(x).rank - 1)};
     return dt_emit(c->trace, &dt_op_segment_reduce, &x, 1, &a);

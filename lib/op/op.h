@@ -121,7 +121,7 @@ typedef struct dt_reverse_attr {
 typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_TILES } dt_cut;
 /*
  * The segment ops appear in folded graphs, where the rows of all replicas are stacked and B counts
- * them all. A cut has S = count segments; env->offsets (replicas) or env->shards holds the S + 1
+ * them all. Each applies an op to the rows of a segment. A cut has S = count segments; env->offsets (replicas) or env->shards holds the S + 1
  * borders in examples (piece s of B begins at B s / S); a dimension k * B is cut at k times them.
  *   segment_reduce(x)           (B, ...) -> (S, ...): a reduce per segment over `dims`, which
  *                               contain dimension 0; an empty sum is 0
@@ -139,10 +139,12 @@ typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_TILES } dt_cut;
  */
 typedef struct dt_segment_attr {
     int32_t cut, count;
-    dt_reduce_attr reduce;           /* for segment_reduce and segment_deviations */
-    dt_dot_attr dot;                 /* for segment_dot_general */
-    dt_convolution_attr convolution; /* for segment_convolution */
-    dt_type type;                    /* for segment_broadcast */
+    union {                    /* the attributes of the op that is applied to each segment */
+        dt_reduce_attr reduce; /* also for segment_deviations */
+        dt_dot_attr dot;
+        dt_convolution_attr convolution;
+        dt_type type; /* for segment_broadcast: the type of the result */
+    };
 } dt_segment_attr;
 typedef struct dt_rows_attr {
     int64_t rows;

@@ -152,12 +152,6 @@ static dt_value stack(const dt_fold_call *c) {
     return dt_reduce(c->in[0], (dt_reduce_kind)a->kind, a->dims << 1);
 }
 
-static dt_value segment(const dt_fold_call *c) {
-    dt_segment_attr a = dt_segment_attr_of(c);
-    a.reduce = *(const dt_reduce_attr *)c->node->attr;
-    return dt_emit(c->trace, &dt_op_segment_reduce, c->in, 1, &a);
-}
-
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (double)dt_type_elements(&c->in[0].type));
 }
@@ -198,6 +192,6 @@ const dt_op dt_op_reduce = {
     .cost = cost,
     .eval = eval,
     .stack = stack,
-    .segment = segment,
+    .segment = dt_segment_each,
     .forms.stablehlo = stablehlo,
 };

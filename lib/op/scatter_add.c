@@ -101,7 +101,7 @@ static dt_value segment(const dt_fold_call *c) {
     const dt_rows_attr *a = c->node->attr;
     dt_type out = c->node->type, index = dt_type_of_value(c->in[1]),
             number = dt_type_of(DT_INT64, 1, (int64_t[]){c->segments});
-    dt_segment_attr to_rows = dt_segment_attr_of(c);
+    dt_segment_attr to_rows = dt_segment_attr_of(c->cut, c->segments);
     to_rows.type = dt_type_of(DT_INT64, 1, index.dim);
     index.dtype = DT_INT64;
     /* (S): the number of the first row of each segment's table. */

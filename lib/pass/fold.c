@@ -19,6 +19,7 @@
  */
 #include <string.h>
 
+#include "op/segment.h"
 #include "op/shapes.h"
 #include "pass/pass.h"
 
@@ -132,11 +133,8 @@ static dt_value emit_stacked(folder *f, int i, dt_value *in) {
 /* Repeats each replica's entry for its rows: (R, ...) to (rows, ...), where `rows` is B or k *
  * B. */
 static dt_value spread_over_rows(folder *f, dt_value x, int64_t rows) {
-    dt_segment_attr a;
+    dt_segment_attr a = dt_segment_attr_of(DT_CUT_REPLICAS, f->replicas);
 
-    memset(&a, 0, sizeof a);
-    a.cut = DT_CUT_REPLICAS;
-    a.count = f->replicas;
     a.type = dt_type_of_value(x);
     a.type.dim[0] = rows;
     return dt_emit(f->t, &dt_op_segment_broadcast, &x, 1, &a);
@@ -206,8 +204,8 @@ static dt_value example_numbers(folder *f, const dt_node *n) { return dt_iota(f-
 
 /* Emits the number of rows of each replica, if an example has `each` rows. */
 static dt_value rows_per_replica(folder *f, int64_t each) {
-    dt_value n = dt_emit(f->t, &dt_op_segment_sizes, NULL, 0,
-                         &(dt_segment_attr){.cut = DT_CUT_REPLICAS, .count = f->replicas});
+    const dt_segment_attr a = dt_segment_attr_of(DT_CUT_REPLICAS, f->replicas);
+    dt_value n = dt_emit(f->t, &dt_op_segment_sizes, NULL, 0, &a);
     return each == 1 ? n : dt_multiply(n, dt_like(n, (double)each));
 }
 

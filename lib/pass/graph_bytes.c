@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "op/op.h"
+#include "op/segment.h"
 
 enum { MOST_TEXT = 4096, MOST_BATCH = 1 << 30 };
 
@@ -72,16 +72,13 @@ dt_type dt_bytes_take_type(dt_byte_reader *b) {
 
 /* ---- ops ---- */
 
-/* Whether the op occurs in the graph of a replica, not in folded graphs only. */
-static bool is_unfolded(const dt_op *op) { return op->attr.size != sizeof(dt_segment_attr); }
-
 static const dt_op *find_op(const char *name) {
     static const dt_op *const all[] = {
 #define DT_OP(name) &dt_op_##name,
 #include "op/ops.h"
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (strcmp(all[i]->name, name) == 0) return is_unfolded(all[i]) ? all[i] : NULL;
+        if (strcmp(all[i]->name, name) == 0) return dt_is_segment_op(all[i]) ? NULL : all[i];
     return NULL;
 }
 

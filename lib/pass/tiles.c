@@ -278,8 +278,7 @@ static dt_value mean_of_parts(dt_value m, const dt_type *parts, bool of_replicas
 static dt_value emit_deviations(dt_trace *trace, const dt_node *sum, const dt_value *in,
                                 const tiling *t) {
     const bool of_replicas = !dt_reduce_of(sum);
-    dt_segment_attr a =
-        dt_segment_attr_of(&(dt_fold_call){.segments = t->units, .cut = DT_CUT_TILES});
+    dt_segment_attr a = dt_segment_attr_of(DT_CUT_TILES, t->units);
     const dt_value rows = dt_emit(trace, &dt_op_segment_sizes, NULL, 0, &a);
     a.reduce = *reduce_of(sum, of_replicas);
     const dt_value own = dt_emit(trace, &dt_op_segment_deviations, in, 1, &a),

@@ -53,10 +53,9 @@ static void test_types_with_batch(void **state) {
     dt_axis_attr first = {0}, last = {1};
     dt_broadcast_attr bias = {type_of("f32[B,3]"), {1, -1, -1, -1, -1, -1, -1, -1}},
                       up = {type_of("f32[B,3]"), {0, -1}};
-    dt_segment_attr cut = {.count = 8,
-                           .reduce = {DT_REDUCE_SUM, 1},
-                           .dot = {.n_contract = 1},
-                           .type = type_of("f32[B*2,3]")};
+    dt_segment_attr sums = {.count = 8, .reduce = {DT_REDUCE_SUM, 1}},
+                    products = {.count = 8, .dot = {.n_contract = 1}},
+                    spread = {.count = 8, .type = type_of("f32[B*2,3]")};
     const infer_case cases[] = {
         {&dt_op_add, NULL, {"f32[B*2,3]", "f32[B*2,3]"}, "f32[B*2,3]"},
         {&dt_op_reshape, &merged, {"f32[B,4,8]"}, "f32[B*4,8]"},
@@ -81,11 +80,11 @@ static void test_types_with_batch(void **state) {
         {&dt_op_softmax, NULL, {"f32[B,2,10]"}, "f32[B,2,10]"},
         {&dt_op_softmax_cross_entropy, NULL, {"f32[B,10]", "i64[B]"}, "f32[B]"},
         {&dt_op_softmax_cross_entropy, NULL, {"f64[B,10]", "f64[B,10]"}, "f64[B]"},
-        {&dt_op_segment_reduce, &cut, {"f32[B*2,3]"}, "f32[8,3]"},
-        {&dt_op_segment_deviations, &cut, {"f32[B*2,3]"}, "f32[8,3]"},
-        {&dt_op_segment_dot_general, &cut, {"f32[B,2]", "f32[B,3]"}, "f32[8,2,3]"},
-        {&dt_op_segment_broadcast, &cut, {"f32[8,3]"}, "f32[B*2,3]"},
-        {&dt_op_segment_sizes, &cut, {0}, "i32[8]"},
+        {&dt_op_segment_reduce, &sums, {"f32[B*2,3]"}, "f32[8,3]"},
+        {&dt_op_segment_deviations, &sums, {"f32[B*2,3]"}, "f32[8,3]"},
+        {&dt_op_segment_dot_general, &products, {"f32[B,2]", "f32[B,3]"}, "f32[8,2,3]"},
+        {&dt_op_segment_broadcast, &spread, {"f32[8,3]"}, "f32[B*2,3]"},
+        {&dt_op_segment_sizes, &sums, {0}, "i32[8]"},
         {&dt_op_tree_sum, NULL, {"f32[8,3]"}, "f32[3]"},
         {&dt_op_gather, NULL, {"f32[100,8]", "i32[B,5]"}, "f32[B,5,8]"},
         {&dt_op_scatter_add, &(dt_rows_attr){100}, {"f32[B,5,8]", "i32[B,5]"}, "f32[100,8]"},
@@ -417,10 +416,9 @@ static void test_segment_constraints(void **state) {
     (void)state;
     dt_segment_attr none = {.count = 0}, strange = {.cut = 3, .count = 2},
                     kept = {.count = 2, .reduce = {DT_REDUCE_SUM, 2}};
-    dt_segment_attr sum = {.count = 2,
-                           .reduce = {DT_REDUCE_SUM, 5},
-                           .dot = {.n_contract = 1},
-                           .type = type_of("f32[B,3]")};
+    dt_segment_attr sum = {.count = 2, .reduce = {DT_REDUCE_SUM, 5}},
+                    product = {.count = 2, .dot = {.n_contract = 1}},
+                    spread = {.count = 2, .type = type_of("f32[B,3]")};
     dt_segment_attr columns = {.count = 2,
                                .dot = {.n_contract = 1, .lhs_contract = {1}, .rhs_contract = {1}}};
     dt_segment_attr most = {.count = 2, .reduce = {DT_REDUCE_MAX, 1}},
@@ -456,12 +454,12 @@ static void test_segment_constraints(void **state) {
          {"f32[B,3]", "f32[B,3]"},
          "(C6) must contract dimension 0 of f32[B,3] and f32[B,3]"},
         {&dt_op_segment_dot_general,
-         &sum,
+         &product,
          {"f32[B,3]", "f32[4,3]"},
          "(C6) expected the batch as dimension 0, got f32[4,3]"},
-        {&dt_op_segment_dot_general, &sum, {"f32[B,3]", "f32[B*2,3]"}, "(C3)"},
+        {&dt_op_segment_dot_general, &product, {"f32[B,3]", "f32[B*2,3]"}, "(C3)"},
         {&dt_op_segment_dot_general,
-         &sum,
+         &product,
          {"f32[B,1,1,1,1,1]", "f32[B,1,1,1]"},
          "(C4) makes 9 dimensions"},
         {&dt_op_segment_broadcast,
@@ -469,7 +467,7 @@ static void test_segment_constraints(void **state) {
          {"f32[2,3]"},
          "(C2) expected the batch as dimension 0, got f32[4,3]"},
         {&dt_op_segment_broadcast,
-         &sum,
+         &spread,
          {"f32[3,3]"},
          "(C3) expected f32[2,3] to make f32[B,3], got f32[3,3]"},
         {&dt_op_tree_sum, NULL, {"i1[3]"}, "(C1)"},

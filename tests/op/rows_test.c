@@ -52,10 +52,9 @@ static void test_rules_by_hand(void **state) {
     dt_axis_attr last = {1};
     dt_attention_attr looking = {.scale = 1, .causal = 1};
     dt_norm_attr norm = {1e-3};
-    dt_segment_attr cut = {.count = 4,
-                           .reduce = {DT_REDUCE_SUM, 3},
-                           .dot = {.n_contract = 1},
-                           .type = type_of("f32[B,3]")};
+    dt_segment_attr sums = {.count = 4, .reduce = {DT_REDUCE_SUM, 3}},
+                    products = {.count = 4, .dot = {.n_contract = 1}},
+                    spread = {.count = 4, .type = type_of("f32[B,3]")};
     const rule_case cases[] = {
         {{&dt_op_add, NULL, {"f32[B,3]", "f32[B,3]"}, NULL}, "ab,ab->ab"},
         {{&dt_op_select, NULL, {"i1[B]", "f32[B]", "f32[B]"}, NULL}, "a,a,a->a"},
@@ -75,9 +74,9 @@ static void test_rules_by_hand(void **state) {
         {{&dt_op_softmax_cross_entropy, NULL, {"f32[B,10]", "f32[B,10]"}, NULL}, "a.,a.->a"},
         {{&dt_op_softmax_cross_entropy_grad, NULL, {"f32[B,10]", "i32[B]", "f32[B]"}, NULL},
          "a.,a,a->a."},
-        {{&dt_op_segment_reduce, &cut, {"f32[B,2,3]"}, NULL}, ".bc->.c"},
-        {{&dt_op_segment_dot_general, &cut, {"f32[B,2]", "f32[B,3]"}, NULL}, ".a,.b->.ab"},
-        {{&dt_op_segment_broadcast, &cut, {"f32[4,3]"}, NULL}, ".b->.b"},
+        {{&dt_op_segment_reduce, &sums, {"f32[B,2,3]"}, NULL}, ".bc->.c"},
+        {{&dt_op_segment_dot_general, &products, {"f32[B,2]", "f32[B,3]"}, NULL}, ".a,.b->.ab"},
+        {{&dt_op_segment_broadcast, &spread, {"f32[4,3]"}, NULL}, ".b->.b"},
         {{&dt_op_tree_sum, NULL, {"f32[4,3]"}, NULL}, ".a->a"},
         {{&dt_op_attention,
           &looking,
