@@ -248,8 +248,6 @@ void dt_fetch_floats(const dt_exec *x, int node, int64_t from, int64_t n, float 
 void dt_store_floats(const dt_exec *x, int node, int64_t to, int64_t n, const float *from);
 /* The function `narrow` for kernels whose inputs and result must have the same stored type. */
 void dt_narrow_alike(dt_exec *x, int node);
-/* Whether a node needs no work because it shares the memory of its first input. */
-bool dt_is_renamed(const dt_exec *x, int node);
 dt_gemm_float dt_gemm_float_of(dt_dtype d);
 /* Returns the number of bytes of a stored element. */
 static inline int64_t dt_element_bytes(const dt_exec *x, int node) {
@@ -301,7 +299,7 @@ typedef void dt_reader(dt_exec *x, int node, int number);
 /* Calls read(x, node, number) for every node whose memory the step reads. */
 void dt_fused_reads(dt_exec *x, const dt_step *step, dt_reader *read, int number);
 
-/* ---- steps and memory (compile.c, memory.c, task_memory.c) ---- */
+/* ---- steps and memory (compile.c, storage.c, task_memory.c) ---- */
 
 dt_status *dt_build_steps(dt_exec *x) DT_MUST_USE;
 void dt_plan_memory(dt_exec *x);

@@ -11,7 +11,6 @@
 #include "base/size.h"
 #include "exec/exec_impl.h"
 #include "op/cells.h"
-#include "op/reduce_window.h"
 #include "op/window.h"
 
 static bool fits(const dt_graph *g, int node) {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/strip_rows.h"
+#include "exec/strip_program.h"
 
 /* ---- registers ---- */
 

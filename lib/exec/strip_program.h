@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strip programs: strip_program.c builds them, strip_pass.c divides them into passes,
+/* Strip programs: strip_program.c builds them, strip_rows.c divides them into passes,
  * strip_emit.c generates loops, strip_run.c runs them. */
 #ifndef DT_EXEC_STRIP_PROGRAM_H
 #define DT_EXEC_STRIP_PROGRAM_H
@@ -89,7 +89,7 @@ typedef struct dt_strip_program {
     int64_t row_break;
 } dt_strip_program;
 
-/* strip_pass.c: divides the instructions of a program into passes, each of which goes over all
+/* strip_rows.c: divides the instructions of a program into passes, each of which goes over all
  * elements of a strip (sets p->pass). Instructions and registers must be set. */
 void dt_find_passes(dt_strip_program *p);
 /* Returns the node whose memory the program reads for an input; -1: the input is in a register. */
@@ -101,5 +101,57 @@ void dt_emit_loops(dt_strip_program *p, dt_code *c);
  * that the pass reads and writes; registers: memory of the registers. */
 void dt_run_loop(const dt_strip_pass *pass, const dt_code *c, void *const *stream, int64_t n,
                  char *registers);
+
+/* ---- the vector instructions of each op ---- */
+
+/* The vector instructions of each op of strip programs. The table is in strip_rows.c, and
+ * strip_emit.c emits them. */
+
+/* The operands that a line can have: the result R, the inputs X, Y and Z, three further registers,
+ * and constants, which are in dt_strip_numbers. */
+enum {
+    R,
+    X,
+    Y,
+    Z,
+    T,
+    U,
+    V,
+    NAMES,
+    ONE = NAMES,
+    MINUS_ONE,
+    ZERO,
+    SIGN,
+    SIZE,
+    HALF,
+    UPPER,
+    INT_ONE,
+    QUIET,
+    NUMBERS
+};
+extern const uint32_t dt_strip_numbers[NUMBERS - NAMES][8];
+
+/* A line: one instruction, to = a op b. If an instruction writes its last operand, as stores do,
+ * `to` is the source and b is the destination. */
+typedef struct dt_strip_line {
+    uint8_t what, to, a, b, imm;
+} dt_strip_line;
+enum { NONE = 255, MOST_LINES = 8 };
+typedef dt_strip_line dt_strip_row[MOST_LINES]; /* the first line with DT_VEX_NONE ends a row */
+
+/* How eight elements are packed for a store, how eight or one are stored, and how one is loaded. */
+typedef struct dt_strip_format {
+    int scale; /* number of bytes of an element, as a power of two: 1 << scale */
+    uint8_t load_one, store, store_one;
+    dt_strip_row pack;
+} dt_strip_format;
+
+/* R is written by the last line that reads X, Y or Z, or by a later line, so that it may share a
+ * register with them. */
+extern const dt_strip_row dt_strip_rows[DT_S_COUNT];
+/* formats for DT_S_COPY and the conversions */
+extern const dt_strip_format dt_strip_formats[DT_S_COUNT];
+/* Returns the row of an instruction, or a faster one if its inputs allow that. */
+const dt_strip_line *dt_strip_row_of(const dt_strip_program *p, const dt_strip_code *c);
 
 #endif
