@@ -29,6 +29,88 @@
 #include "op/across.h"
 #include "op/op.h"
 
+/* ---- the queue of a unit ---- */
+
+/*
+ * The queue of a unit. It has the launches that wait only for the unit or for time to pass. It
+ * returns the first one in program order that is ready or, if none is, the one that will be ready
+ * soonest. It has two heaps: launches that are ready when the unit becomes free, in program order;
+ * and launches that will be ready later, by time. The time when the unit is free only increases, so
+ * each launch moves from the second heap to the first once.
+ */
+
+typedef struct queued {
+    double ready;
+    int place, item;
+} queued;
+
+typedef struct queue_heap {
+    int n, cap;
+    bool by_time; /* entries are ordered by time; false: by their position in the program */
+    queued *entry;
+} queue_heap;
+
+/* Must be zeroed before use. */
+typedef struct ready_queue {
+    queue_heap later, due;
+} ready_queue;
+
+static bool is_before(const queued *a, const queued *b, bool by_time) {
+    if (by_time && a->ready != b->ready) return a->ready < b->ready;
+    return a->place != b->place ? a->place < b->place : a->item < b->item;
+}
+
+static void swap(queued *a, queued *b) {
+    const queued was = *a;
+    *a = *b;
+    *b = was;
+}
+
+static void push(queue_heap *h, const queued *entry) {
+    int at = h->n++;
+    DT_GROW(h->entry, h->cap, h->n);
+    h->entry[at] = *entry;
+    for (; at > 0 && is_before(&h->entry[at], &h->entry[(at - 1) / 2], h->by_time);
+         at = (at - 1) / 2)
+        swap(&h->entry[at], &h->entry[(at - 1) / 2]);
+}
+
+static queued pop(queue_heap *h) {
+    const queued first = h->entry[0];
+    h->entry[0] = h->entry[--h->n];
+    for (int at = 0, child = 1; child < h->n; at = child, child = 2 * at + 1) {
+        child += child + 1 < h->n && is_before(&h->entry[child + 1], &h->entry[child], h->by_time);
+        if (!is_before(&h->entry[child], &h->entry[at], h->by_time)) break;
+        swap(&h->entry[child], &h->entry[at]);
+    }
+    return first;
+}
+
+static void queue_add(ready_queue *t, const queued *entry) {
+    t->later.by_time = true;
+    push(&t->later, entry);
+}
+
+/* Returns the next launch if the unit is free at the time `now`, which must not decrease between
+ * calls. NULL: none waits. */
+static const queued *queue_next(ready_queue *t, double now) {
+    while (t->later.n > 0 && t->later.entry[0].ready <= now) {
+        const queued ready = pop(&t->later);
+        push(&t->due, &ready);
+    }
+    return t->due.n > 0 ? t->due.entry : t->later.n > 0 ? t->later.entry : NULL;
+}
+
+/* Removes the launch that dt_queue_next returned last. */
+static void queue_take(ready_queue *t) { pop(t->due.n > 0 ? &t->due : &t->later); }
+
+static void queue_release(ready_queue *t) {
+    free(t->later.entry);
+    free(t->due.entry);
+}
+
+/* ---- the clock ---- */
+
 typedef struct item {
     int place, node;
     dt_plan_unit unit;
@@ -67,7 +149,7 @@ typedef struct clock {
     int *first;  /* [items] the item's first edge; -1: none */
     int *reader; /* [nodes] the first node after the forward pass that reads it; 0: none */
     /* for each unit: its items that are not done and wait for no other item */
-    dt_ready_queue queue[DT_UNITS];
+    ready_queue queue[DT_UNITS];
     const bool *forward; /* [nodes] whether the node belongs to the forward pass */
 } clock;
 
@@ -284,8 +366,7 @@ static void add_edges(clock *c) {
 
 static void wait_for_unit(clock *c, int i) {
     const item *it = &c->item[i];
-    dt_ready_queue_add(&c->queue[it->unit],
-                       &(dt_queued){.ready = it->ready, .place = it->place, .item = i});
+    queue_add(&c->queue[it->unit], &(queued){.ready = it->ready, .place = it->place, .item = i});
 }
 
 static double *part_of(dt_plan *p, dt_plan_unit unit) {
@@ -346,7 +427,7 @@ static bool run_next(clock *c, double *free_at) {
     int best = -1, next = -1;
     double soonest = INFINITY;
     for (int unit = 0; unit < DT_UNITS; unit++) {
-        const dt_queued *next_on_unit = dt_ready_queue_next(&c->queue[unit], free_at[unit]);
+        const queued *next_on_unit = queue_next(&c->queue[unit], free_at[unit]);
         double start = !next_on_unit                         ? INFINITY
                        : next_on_unit->ready > free_at[unit] ? next_on_unit->ready
                                                              : free_at[unit];
@@ -357,7 +438,7 @@ static bool run_next(clock *c, double *free_at) {
         }
     }
     if (best < 0) return false;
-    dt_ready_queue_take(&c->queue[best]);
+    queue_take(&c->queue[best]);
     run_item(c, next, &free_at[best]);
     return true;
 }
@@ -401,7 +482,7 @@ void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan
     add_edges(&c);
     p->event = dt_arena_array(p->arena, dt_plan_event, c.n + 1);
     run(&c);
-    for (int unit = 0; unit < DT_UNITS; unit++) dt_ready_queue_release(&c.queue[unit]);
+    for (int unit = 0; unit < DT_UNITS; unit++) queue_release(&c.queue[unit]);
     free(c.edge);
     dt_links_destroy(c.links);
 }

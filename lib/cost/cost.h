@@ -41,4 +41,19 @@ dt_core_price dt_core_roofline(const dt_core *c, const dt_cost *work);
 /* Returns the bytes of a concrete type in HBM, with the padding of the chip's tiles. */
 int64_t dt_padded_bytes(const dt_type *t);
 
+/* ---- parts of the time of a kernel ---- */
+
+#define DT_FIRST_BYTES 2e6 /* bytes of operands that must be read before a product can begin */
+#define DT_LAST_BYTES 1e6  /* bytes of results that are written after a product has ended */
+
+/* The cycles that a product needs on a device, if its matrix units run at their full rate. */
+typedef struct dt_product_cycles {
+    double matrix, result;
+} dt_product_cycles;
+dt_product_cycles dt_core_product(const dt_core *c, const dt_matrix_work *p);
+
+/* Returns the time of three parts that run in parallel: that of the longest part, and somewhat more
+ * if two of them take similar times. */
+double dt_core_norm(double a, double b, double c);
+
 #endif

@@ -31,13 +31,6 @@ bool dt_priced_is_piece(const dt_priced_program *r, int i);
 /* Adjusts the cost of node i if its operands have 8 bits. */
 void dt_priced_quantize(const dt_priced_program *r, int i, dt_cost *cost);
 
-/* ---- mixed precision (mixed.c) ---- */
-
-/* [nodes] Finds the type of each node of the local graph with a policy of Keras such as
- * mixed_bfloat16: values of layers are `narrow`; variables, losses, updates and sums of gradients
- * are float32. The array is in `arena`. */
-int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena);
-
 /* ---- values that readers recompute (duplicate.c) ---- */
 
 /* Finds the values that readers recompute. Sets r->made_of, and returns the same array, which is in
@@ -99,7 +92,7 @@ void dt_links_destroy(dt_links *l);
 /* Estimates the cost of node i, a collective to which each device contributes `bytes` bytes. */
 dt_link_price dt_links_price(dt_links *l, int i, double bytes);
 
-/* ---- layers (layers.c) ---- */
+/* ---- layers (plan.c) ---- */
 
 /* Returns the row of the layer that a node's path belongs to. Creates it if it does not exist. */
 dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path);
@@ -110,32 +103,6 @@ dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path);
 bool dt_plan_has_places(const dt_spmd *s);
 /* Schedules a pipeline, and sets the shares of its kernels. */
 void dt_plan_run_stages(const dt_priced_program *r, dt_launches *k, dt_plan *p);
-
-/* ---- the queue of a unit (ready_queue.c) ---- */
-
-typedef struct dt_queued {
-    double ready;
-    int place, item;
-} dt_queued;
-
-typedef struct dt_queue_heap {
-    int n, cap;
-    bool by_time; /* entries are ordered by time; false: by their position in the program */
-    dt_queued *entry;
-} dt_queue_heap;
-
-/* Must be zeroed before use. */
-typedef struct dt_ready_queue {
-    dt_queue_heap later, due;
-} dt_ready_queue;
-
-void dt_ready_queue_add(dt_ready_queue *t, const dt_queued *entry);
-/* Returns the next launch if the unit is free at the time `now`, which must not decrease between
- * calls. NULL: none waits. */
-const dt_queued *dt_ready_queue_next(dt_ready_queue *t, double now);
-/* Removes the launch that dt_ready_queue_next returned last. */
-void dt_ready_queue_take(dt_ready_queue *t);
-void dt_ready_queue_release(dt_ready_queue *t);
 
 /* ---- time (clock.c) ---- */
 

@@ -2,10 +2,166 @@
 /* Builds a plan: kernels, memory, the virtual clock, and the share of each layer. */
 #include "cost/plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "cost/cost_impl.h"
 #include "op/across.h"
+#include "op/op.h"
+
+/* ---- layers ---- */
+
+/* The layers of a plan: the row of each layer, groups of layers whose names differ only in a
+ * number, and the layers with the most memory. */
+
+/* Returns the layer of a path. "decoder_0/self_attention/query" belongs to the layer decoder_0, and
+ * "optimizer/decoder_0/..." to the layer optimizer. */
+dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path) {
+    size_t n = strcspn(path, "/");
+    const uint64_t hash = dt_hash_bytes(0, path, n);
+    for (int i = dt_hash_index_first(&p->layers_at, hash); i >= 0;
+         i = dt_hash_index_next(&p->layers_at, i))
+        if (strncmp(p->layer[i].path, path, n) == 0 && p->layer[i].path[n] == '\0')
+            return &p->layer[i];
+    dt_hash_index_add(&p->layers_at, hash);
+    p->layer[p->n_layers] =
+        (dt_plan_layer){.path = dt_arena_printf(p->arena, "%.*s", (int)n, path), .times = 1};
+    return &p->layer[p->n_layers++];
+}
+
+/* ---- groups ---- */
+
+static int by_seconds(const void *a, const void *b) {
+    const dt_plan_layer *x = a, *y = b;
+    return (x->seconds < y->seconds) - (x->seconds > y->seconds);
+}
+
+/* Replaces the number in a name: "decoder_12" becomes "decoder_*", "conv2d_7" becomes "conv2d_*". A
+ * number follows an underscore or is at the end. */
+static const char *pattern_of(const char *path, dt_arena *arena) {
+    char *out = dt_arena_strdup(arena, path), *to = out;
+    for (const char *p = path; *p;) {
+        size_t digits = strspn(p, "0123456789"), n = digits ? digits : 1;
+        bool counts = digits && (p[digits] == '\0' || (p > path && p[-1] == '_'));
+        if (counts) *to++ = '*';
+        else to = (char *)memcpy(to, p, n) + n;
+        p += n;
+    }
+    *to = '\0';
+    return out;
+}
+
+static void add_layer(dt_plan_layer *to, const dt_plan_layer *l) {
+    to->times += l->times;
+    to->seconds += l->seconds;
+    to->flops += l->flops;
+    to->variables += l->variables;
+    to->values += l->values;
+    for (int b = 0; b < DT_BOUNDS; b++) to->by[b] += l->by[b];
+}
+
+static dt_plan_layer *groups_of(const dt_plan *p, dt_arena *arena, int *n) {
+    dt_plan_layer *group = dt_arena_array(arena, dt_plan_layer, p->n_layers + 1);
+    *n = 0;
+    for (int i = 0; i < p->n_layers; i++) {
+        const char *pattern = pattern_of(p->layer[i].path, arena);
+        int k = 0;
+        while (k < *n && strcmp(group[k].path, pattern) != 0) k++;
+        if (k == *n) group[(*n)++] = (dt_plan_layer){.path = pattern};
+        add_layer(&group[k], &p->layer[i]);
+    }
+    return group;
+}
+
+dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n) {
+    dt_plan_layer *group = groups_of(p, arena, n);
+    qsort(group, (size_t)*n, sizeof *group, by_seconds);
+    while (*n > 0 && group[*n - 1].seconds <= 0) --*n;
+    return group;
+}
+
+/* ---- the layers with most memory ---- */
+
+enum { LARGEST = 3 };
+
+void dt_plan_put_largest(const dt_plan *p, bool values, dt_str *out) {
+    dt_local_arena arena = dt_arena_create();
+    int n;
+    dt_plan_layer *group = groups_of(p, arena, &n);
+    for (int i = 0; values && i < n; i++) group[i].variables = group[i].values;
+    for (int shown = 0; shown < LARGEST && n > 0; shown++) {
+        dt_plan_layer *most = group;
+        for (int i = 1; i < n; i++)
+            if (group[i].variables > most->variables) most = &group[i];
+        if (most->variables <= 0) break;
+        dt_str_printf(out, "%s%s ", shown ? ", " : "",
+                      *most->path ? most->path : "(between layers)");
+        if (most->times > 1) dt_str_printf(out, "x %g ", most->times);
+        dt_str_bytes(out, most->variables);
+        most->variables = 0;
+    }
+}
+
+/* ---- mixed precision ---- */
+
+/*
+ * Mixed precision for estimates: finds the type in which each value of a program is stored with
+ * Keras' policies. Layers cast what they read, so a weight is gathered from other replicas in the
+ * narrow dtype; gradients of variables are cast back before they are summed. Both narrow types have
+ * the same size. The program that is marked here was traced in float32. The conversions of a real
+ * run (model/precision.c) cost nothing on a chip, since its compiler makes them part of the kernels
+ * around them. Outputs are stored in float32, because the loss reads them so: libtpu 0.0.42.1 keeps
+ * logits as one float32 array, which their gradient then overwrites (docs/simulator.md).
+ */
+
+/* Whether a node belongs to a layer. Nodes without a layer work on gradients between the passes
+ * and the optimizer. */
+static bool is_of_layers(const char *path) {
+    static const char *const wide[] = {"optimizer", "loss", "metrics"};
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+        size_t n = strlen(wide[i]);
+        if (strncmp(path, wide[i], n) == 0 && (path[n] == '/' || path[n] == '\0')) return false;
+    }
+    return *path != '\0';
+}
+
+/* Whether the loss or a metric computes a node. If only layers read such a node, it is a gradient,
+ * and is converted where it is computed. */
+static bool is_of_loss(const char *path) {
+    return strncmp(path, "loss", 4) == 0 || strncmp(path, "metrics", 7) == 0;
+}
+
+static bool is_float(const dt_graph *g, int i) { return g->node[i].type.dtype == DT_FLOAT32; }
+
+/* Finds the type of each node for estimates. A collective has the type that its readers need: sums
+ * of gradients are read by the optimizer, other sums by layers. */
+static int8_t *mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena) {
+    const dt_graph *g = s->local;
+    int8_t *dtype = dt_arena_array(arena, int8_t, g->n_nodes + 1);
+    bool *for_layers = dt_arena_array(arena, bool, g->n_nodes + 1);
+    bool *for_others = dt_arena_array(arena, bool, g->n_nodes + 1);
+    bool *for_loss = dt_arena_array(arena, bool, g->n_nodes + 1);
+    for (int i = 0; i < g->n_results; i++) for_others[g->result[i].node] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const dt_node *n = &g->node[i];
+        const bool logits = for_loss[i] && is_of_layers(n->path) && !is_of_loss(n->path);
+        bool passes = n->op->across || *n->path == '\0';
+        bool layers = passes                ? for_layers[i]
+                      : is_of_loss(n->path) ? for_layers[i] && !for_others[i]
+                                            : is_of_layers(n->path);
+        dtype[i] =
+            (int8_t)(is_float(g, i) && layers && !logits && n->n_in > 0 ? narrow : n->type.dtype);
+        for (int k = 0; k < n->n_in; k++) {
+            for_layers[n->in[k]] |= layers;
+            for_others[n->in[k]] |= !layers;
+            for_loss[n->in[k]] |= is_of_loss(n->path);
+        }
+    }
+    return dtype;
+}
+
+/* ---- plans ---- */
 
 const char *dt_plan_bound_name(dt_plan_bound b) {
     static const char *const names[] = {"matrix units", "memory", "vector units", "launches",
@@ -46,7 +202,7 @@ static int most_layers(const dt_graph *g) {
 
 dt_priced_program dt_priced_prepared(const dt_priced_program *r, dt_arena *arena) {
     dt_priced_program p = *r;
-    p.dtype = r->program->how.mixed ? dt_mixed_dtypes(r->program, DT_FLOAT16, arena) : NULL;
+    p.dtype = r->program->how.mixed ? mixed_dtypes(r->program, DT_FLOAT16, arena) : NULL;
     p.made_of = dt_duplicated_values(&p, false, arena);
     return p;
 }

@@ -139,7 +139,7 @@ dt_plan *dt_plan_create(const dt_priced_program *r);
 void dt_plan_destroy(dt_plan *p); /* p may be NULL */
 double dt_plan_mfu(const dt_plan *p);
 
-/* ---- layers.c ---- */
+/* ---- plan.c ---- */
 
 /* Combines layers whose names differ only in a number to one row: "decoder_*", their count, and
  * sums of their figures. The rows are in `arena`, the one with the longest time first. Sets *n to

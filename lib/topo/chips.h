@@ -11,7 +11,7 @@
  *   Hot Chips           the TPUv2/v3 talk at Hot Chips 2020
  *   libtpu              libtpu 0.0.42.1, asked through its C API
  *   libtpu's estimates  calibrated on what libtpu 0.0.42.1 estimates for 111 products of matrices
- *                       per generation: see lib/cost/core_product.c
+ *                       per generation: see lib/cost/core_time.c
  *   jax                 jax 0.10.2, pallas/mosaic/tpu_info.py
  *   DSSA paper          "A Domain-Specific Supercomputer for Training Deep Neural Networks", from
  *                       memory

@@ -12,7 +12,7 @@
 /* ---- compiling ---- */
 
 /* Records the step to use in estimates. In mixed precision, this is the step in float32; the
- * estimate then counts 16 bits for layers (cost/mixed.c). Sets *out to NULL if the step itself can
+ * estimate then counts 16 bits for layers (cost/plan.c). Sets *out to NULL if the step itself can
  * be estimated, if the trainer is an outline, whose model has the precision that the caller wants
  * to see, or if there is nothing to estimate. */
 static dt_status *trace_priced(const dt_trainer *t, dt_step_kind kind, dt_graph **out) {

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "cost/core_impl.h"
+#include "cost/cost.h"
 
 enum { BLOCK = 1024 };
 
