@@ -52,7 +52,7 @@ extern const dt_event_row dt_event_rows[DT_LINES];
 extern const dt_json_member dt_record_tail[];
 
 /* The members of a line of history.jsonl that are written from a dt_event. A checksum follows them
- * in the line (format/history.h). */
+ * in the line (format/format.h). */
 extern const dt_json_member dt_history_members[];
 
 #endif

@@ -13,7 +13,6 @@
 #include "base/thread.h"
 #include "format/contents.h"
 #include "format/state.h"
-#include "format/steps.h"
 
 enum { CHECKERS = 2 };
 

@@ -21,7 +21,6 @@
 #include "base/reserve.h"
 #include "format/contents.h"
 #include "format/state.h"
-#include "format/steps.h"
 
 /* A save in progress. Paths are in the arena. */
 typedef struct saving {

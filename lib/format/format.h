@@ -31,9 +31,12 @@
 #ifndef DT_FORMAT_FORMAT_H
 #define DT_FORMAT_FORMAT_H
 
+#include <stdint.h>
+#include <stdbool.h>
+
+#include "base/str.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "format/history.h"
 #include "graph/graph.h"
 
 /* ---- safetensors ---- */
@@ -251,6 +254,42 @@ dt_status *dt_checkpoints_clean(const dt_run_dir *r, bool all, const char *keep)
  * output, checkpoint, strategy, partition, backend, name. "job" if a text is not a JSON object. */
 const char *dt_job_difference(dt_arena *arena, const char *saved, const char *now);
 
+/* ---- checks of the lines of history.jsonl ---- */
+
+/*
+ * The check of each line of history.jsonl, its last member:
+ *
+ *     {"epoch": 2, "step": 20, "loss": 0.25, "crc32c": "0a1b2c3d"}
+ *
+ * It is the CRC-32C of the previous line's check, as eight digits, and of this line up to that
+ * member. So changed, removed and inserted lines are found. Lines of earlier versions of dtrain
+ * have no check; the first check after them covers the last of them.
+ */
+
+#define DT_HISTORY_CHECK "crc32c"
+
+/* The state of checking lines. Begin with {0} at the first line. */
+typedef struct dt_history_lines {
+    uint32_t check;         /* check of the last line; 0 before the first */
+    bool begun, has_checks; /* begun: there was a line; has_checks: some line had a check */
+    bool is_lost;           /* the last line could not be read, so the next one is not compared */
+    int64_t n;              /* number of lines */
+    int64_t damaged,
+        first; /* number of lines that do not match their check, and the number of the first one */
+} dt_history_lines;
+
+/* Whether a key of a line names a metric. */
+bool dt_history_is_metric(const char *key);
+/* Checks a line of n bytes, without its newline. is_json: dtrain can have written it. */
+void dt_history_take(dt_history_lines *h, const char *line, size_t n, bool is_json);
+/* Adds the check to a new line, which ends in "}" and a newline. */
+void dt_history_seal(dt_history_lines *h, dt_str *line);
+/* A sentence about the damage that was found in `path`; the caller frees it. NULL: none. */
+char *dt_history_damage(const dt_history_lines *h, const char *path);
+/* Checks all lines of a text. A last one without a newline is skipped: a killed run was writing
+ * it. */
+void dt_history_take_all(dt_history_lines *h, const dt_str *text);
+
 /* ---- history.jsonl ---- */
 
 /* limit of the size in bytes; a larger file is not read */
@@ -278,5 +317,14 @@ typedef struct dt_history_kept {
 dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_from *from,
                            dt_history_kept *kept) DT_MUST_USE;
 dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r, int64_t generation) DT_MUST_USE;
+
+/* ---- the lock on a run directory ---- */
+
+/* Takes the lock dir/.lock, and writes the holder into the file. The lock is held until the writer
+ * is abandoned. Error IN_USE, naming the holder. */
+dt_status *dt_lock_take(dt_writer *lock, const char *dir) DT_MUST_USE;
+/* The IN_USE error for the text of a lock file; NULL: the text does not name a process that could
+ * hold the lock. */
+dt_status *dt_lock_refusal(const char *dir, const char *text) DT_MUST_USE;
 
 #endif

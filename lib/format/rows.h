@@ -53,7 +53,7 @@ int64_t dt_row_top(const dt_row_writer *w, const dt_predicted_rows *p, int o);
  * equal scores the one with the lower index comes first. Returns their number, which
  * options.classes_above can make smaller than dt_row_top. */
 int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);
-/* Writes each row as a mask (rows_masks.c): a file in the folder options.path. */
+/* Writes each row as a mask (rows_json.c): a file in the folder options.path. */
 dt_status *dt_row_masks_put(dt_row_writer *w, const dt_predicted_rows *p) DT_MUST_USE;
 /* Writes a row as a line of JSON (rows_json.c). */
 void dt_row_json(dt_row_writer *w, const dt_predicted_rows *p, int64_t row);

@@ -9,10 +9,16 @@
  * Values that are not finite are null.
  */
 #include <math.h>
+#include <png.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/arena.h"
+#include "base/file.h"
 #include "base/json.h"
+#include "base/size.h"
 #include "format/rows.h"
 
 /* Writes w->score[i] with digits that read back as the same value. */
@@ -129,4 +135,120 @@ void dt_row_json(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
         (dt_row_top(w, p, o) > 0 ? put_largest : put_all)(w, p, o, row);
     }
     dt_str_puts(&w->out.text, "}\n");
+}
+
+/* ---- masks ---- */
+
+/*
+ * Writes rows of outputs as masks: a folder with a PNG file for each example, whose pixels are the
+ * numbers of the most probable classes. A palette makes the classes visible in a viewer. The format
+ * image_folder can read these files as masks.
+ */
+
+enum { MOST_CLASSES = 256 };
+
+/* The shape of an output. classes 1: each pixel has a single label, which applies or not. */
+typedef struct pixels {
+    int64_t rows, columns, classes;
+} pixels;
+
+static dt_status *pixels_of(const dt_predicted_rows *p, pixels *out) {
+    const dt_type *t = &p->values[0]->type;
+    const dt_output_kind kind = p->meaning ? p->meaning[0].kind : DT_OUTPUT_VALUES;
+    *out = (pixels){1, 1, t->rank == 4 ? t->dim[3] : 1};
+    if (p->n_outputs == 1 && kind != DT_OUTPUT_VALUES && (t->rank == 3 || t->rank == 4) &&
+        out->classes <= MOST_CLASSES) {
+        out->rows = t->dim[1];
+        out->columns = t->dim[2];
+        return NULL;
+    }
+    return dt_suggest(dt_fail(DT_E_ROW_FORMAT, NULL,
+                              "'%s' is not a class for each pixel, which masks need: one output, "
+                              "(rows, columns, classes) of at most %d classes",
+                              p->names[0], MOST_CLASSES),
+                      "write npy, npz, csv or jsonl");
+}
+
+/* Sets each pixel to its most probable class; with a single label, to 1 where it applies, else to
+ * 0. */
+static void choose(dt_row_writer *w, const dt_predicted_rows *p, const pixels *x, int64_t row,
+                   uint8_t *out) {
+    const double threshold = w->options.threshold > 0 ? w->options.threshold : 0.5;
+    dt_row_score(w, p, 0, row);
+    for (int64_t i = 0; i < x->rows * x->columns; i++) {
+        const double *score = w->score + i * x->classes;
+        int64_t best = x->classes == 1 && score[0] >= threshold;
+        for (int64_t k = 1; k < x->classes; k++)
+            if (score[k] > score[best]) best = k;
+        out[i] = (uint8_t)best;
+    }
+}
+
+/* Generates the colors of Pascal VOC's masks: the bits of the class number, from the lowest on,
+ * become the highest bits of red, green and blue in turn. */
+static void make_palette(png_byte palette[MOST_CLASSES][3]) {
+    for (int k = 0; k < MOST_CLASSES; k++)
+        for (int bit = 0; bit < 8; bit++)
+            palette[k][bit % 3] |= (png_byte)((k >> bit & 1) << (7 - bit / 3));
+}
+
+static dt_status *encode(const pixels *x, const uint8_t *class, const char *path, dt_str *out) {
+    png_byte palette[MOST_CLASSES][3] = {{0}};
+    png_image image = {.version = PNG_IMAGE_VERSION,
+                       .width = (png_uint_32)x->columns,
+                       .height = (png_uint_32)x->rows,
+                       .format = PNG_FORMAT_RGB_COLORMAP,
+                       .colormap_entries = MOST_CLASSES};
+    png_alloc_size_t bytes = 0;
+    make_palette(palette);
+    bool good = png_image_write_get_memory_size(image, bytes, 0, class, 0, palette);
+    void *file = good ? dt_try_alloc(bytes) : NULL;
+    good = file && png_image_write_to_memory(&image, file, &bytes, 0, class, 0, palette);
+    if (good) dt_str_add(out, file, bytes);
+    free(file);
+    return good ? NULL
+                : dt_fail(DT_E_CANT_CREATE, NULL, "%s: cannot be encoded: %s", path, image.message);
+}
+
+/* The path of a mask: the name of its image, or the number of the example. */
+static char *path_of(const dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
+    const char *file = p->files ? p->files[row] : NULL, *slash = file ? strrchr(file, '/') : NULL;
+    const char *name = slash ? slash + 1 : file, *dot = name ? strrchr(name, '.') : NULL;
+    const size_t folder = strlen(w->options.path);
+    const char *between = folder > 0 && w->options.path[folder - 1] == '/' ? "" : "/";
+    dt_str path = {0};
+    dt_str_printf(&path, "%s%s", w->options.path, between);
+    if (name) dt_str_add(&path, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+    else dt_str_printf(&path, "%06lld", (long long)(p->first + row));
+    dt_str_puts(&path, ".png");
+    return dt_str_take(&path);
+}
+
+static dt_status *put_mask(dt_row_writer *w, const dt_predicted_rows *p, const pixels *x,
+                           int64_t row, uint8_t *class) {
+    DT_LOCAL char *path = path_of(w, p, row);
+    dt_local_str file = {0};
+    dt_status *s = access(path, F_OK) != 0
+                       ? NULL
+                       : dt_suggest(dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists", path),
+                                    "give an empty folder; two images of one name need two");
+    if (!s) {
+        choose(w, p, x, row, class);
+        s = encode(x, class, path, &file);
+    }
+    if (!s) s = dt_file_output(path, dt_str_text(&file), file.size);
+    if (!s) w->out.rows++;
+    return s;
+}
+
+dt_status *dt_row_masks_put(dt_row_writer *w, const dt_predicted_rows *p) {
+    pixels x;
+    DT_TRY(pixels_of(p, &x));
+    if (!w->score) w->score = dt_alloc(dt_size_mul((size_t)dt_row_scores(p, 0), sizeof *w->score));
+    DT_LOCAL uint8_t *class = dt_try_alloc((size_t)(x.rows * x.columns));
+    dt_status *s =
+        class ? NULL
+              : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a mask", w->options.path);
+    for (int64_t i = 0; i < p->n_rows && !s; i++) s = put_mask(w, p, &x, i, class);
+    return s;
 }

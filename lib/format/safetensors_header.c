@@ -17,7 +17,7 @@
 
 #include "base/file.h"
 #include "file/json_read.h"
-#include "format/weights.h"
+#include "format/contents.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "data go to the file as they lie in memory, which must be little-endian");

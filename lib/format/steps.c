@@ -3,7 +3,6 @@
  * Checkpoints are found by their names and ordered by the generation in state.json. Both are
  * needed: a fresh run in a used directory is newer, but has fewer steps than the checkpoints there.
  */
-#include "format/steps.h"
 
 #include <dirent.h>
 #include <errno.h>

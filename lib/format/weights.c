@@ -15,8 +15,8 @@
  * Keras puts a model's own name before the paths of its variables (sequential/dense/kernel). If all
  * arrays of a file begin with such a name, and no weight of the model does, it is removed.
  */
-#include "format/weights.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +24,109 @@
 #include "base/file.h"
 #include "base/half.h"
 #include "file/zip.h"
+#include "format/contents.h"
 #include "format/safetensors_header.h"
+
+/* ---- weights_sha256 ---- */
+
+/*
+ * weights_sha256, the hash of the weights that a run reports. Files and their checksums can be
+ * replaced together, so readers of a run's weights compare this hash as well.
+ */
+
+enum { BLOCK = 1 << 20 };
+
+static dt_str head_of(const char *name, const dt_type *type) {
+    dt_str head = {0};
+    dt_str_printf(&head, "%s\n%s\n", name, dt_dtype_name(type->dtype));
+    for (int d = 0; d < type->rank; d++)
+        dt_str_printf(&head, "%s%" PRId64, d ? "," : "", type->dim[d]);
+    dt_str_putc(&head, '\n');
+    return head;
+}
+
+static void hash_type(dt_sha256 *h, const char *name, const dt_type *type) {
+    dt_str head = head_of(name, type);
+    dt_sha256_add(h, head.data, head.size);
+    dt_str_release(&head);
+}
+
+void dt_hash_array(dt_sha256 *h, const dt_named_view *a) {
+    hash_type(h, a->name, &a->type);
+    dt_sha256_add(h, a->data, (size_t)dt_type_bytes(&a->type));
+}
+
+static int array_by_name(const void *a, const void *b) {
+    return strcmp((*(const dt_named_view *const *)a)->name,
+                  (*(const dt_named_view *const *)b)->name);
+}
+
+dt_hash_thread *dt_weights_hash(const dt_arrays *a, dt_arena *arena) {
+    const dt_named_view **sorted = dt_arena_array(arena, const dt_named_view *, a->n + 1);
+    dt_hash_thread *h = dt_hash_begin();
+    for (int i = 0; i < a->n; i++) sorted[i] = &a->array[i];
+    qsort(sorted, (size_t)a->n, sizeof *sorted, array_by_name);
+    for (int i = 0; i < a->n; i++) {
+        dt_str head = head_of(sorted[i]->name, &sorted[i]->type);
+        dt_hash_put(h, dt_arena_copy(arena, head.data, head.size), head.size);
+        dt_hash_put(h, sorted[i]->data, (size_t)dt_type_bytes(&sorted[i]->type));
+        dt_str_release(&head);
+    }
+    return h;
+}
+
+/* Hashes a tensor of a safetensors file block by block, since it may be large. */
+static dt_status *hash_stored(const dt_stored_arrays *s, const dt_stored_array *a, char *block,
+                              dt_sha256 *h) {
+    hash_type(h, a->name, &a->type);
+    for (int64_t at = 0; at < a->bytes; at += BLOCK) {
+        const size_t part = a->bytes - at < BLOCK ? (size_t)(a->bytes - at) : BLOCK;
+        DT_TRY(dt_file_pread(s->fd, s->path, block, part, a->offset + at));
+        dt_sha256_add(h, block, part);
+    }
+    return NULL;
+}
+
+/* Hashes the stored weights in the order of their names, as train/weights.c hashes a model's
+ * weights. */
+static dt_status *hash_weights(const dt_stored_arrays *s, dt_digest *out) {
+    dt_sha256 *h = dt_sha256_create();
+    char *block = dt_alloc(BLOCK);
+    dt_status *bad = NULL;
+    for (int i = 0; i < s->n && !bad; i++)
+        if (s->array[i].known) bad = hash_stored(s, &s->array[i], block, h);
+    free(block);
+    *out = dt_sha256_end(h);
+    return bad;
+}
+
+dt_status *dt_weights_compare(const dt_saved *c, const dt_digest *found) {
+    const char *saved = c->state.weights_sha256;
+    if (c->only_weights || !saved || strcmp(saved, found->hex) == 0) return NULL;
+    dt_status *s =
+        dt_fail(DT_E_CHECKPOINT, NULL, "%s: the weights have sha %.12s, but state.json says %.12s",
+                c->path, found->hex, saved);
+    return dt_suggest(s, "the files were changed after they were saved: use an older checkpoint, "
+                         "or train again with --fresh");
+}
+
+dt_status *dt_weights_check(const dt_contents *c) {
+    dt_digest found;
+    if (c->checkpoint.only_weights) return NULL;
+    DT_TRY(hash_weights(&c->file[0].arrays, &found));
+    return dt_weights_compare(&c->checkpoint, &found);
+}
+
+dt_status *dt_saved_check_weights(const dt_saved *c) {
+    dt_stored_arrays weights = {0};
+    dt_digest found;
+    if (c->only_weights) return NULL;
+    const dt_held_file held = dt_saved_held(c, 0);
+    DT_TRY(dt_stored_open_held(&weights, &held));
+    dt_status *s = hash_weights(&weights, &found);
+    dt_stored_close(&weights);
+    return s ? s : dt_weights_compare(c, &found);
+}
 
 /* ---- comparing ---- */
 
@@ -125,6 +227,48 @@ static void drop_prefix(dt_stored_arrays *s, const dt_arrays *a) {
     for (int i = 0; i < s->n; i++) s->array[i].name += n;
 }
 
+/* ---- safetensors ---- */
+
+static bool is_half(const char *dtype) { return strcmp(dtype, "F16") == 0; }
+
+static bool is_narrow(const char *dtype) { return is_half(dtype) || strcmp(dtype, "BF16") == 0; }
+
+/* Reads the values of an array. Floats of 16 bits are read into the second half of the array's
+ * memory and converted from the front. This overwrites only values that have been converted. */
+static dt_status *read_plain(const dt_stored_arrays *s, const dt_stored_array *a, void *data) {
+    const bool narrow = is_narrow(a->dtype), half = is_half(a->dtype);
+    char *from = (char *)data + (narrow ? a->bytes : 0);
+    DT_TRY(dt_file_pread(s->fd, s->path, from, (size_t)a->bytes, a->offset));
+    for (int64_t i = 0; narrow && 2 * i < a->bytes; i++) {
+        uint16_t bits;
+        memcpy(&bits, from + 2 * i, sizeof bits);
+        ((float *)data)[i] = (float)(half ? dt_half_to_double(bits) : dt_bfloat_to_double(bits));
+    }
+    return NULL;
+}
+
+/* Reads the directory of an open file of that format. */
+static dt_status *stored_safetensors(dt_stored_arrays *s) {
+    dt_safetensors_header *h = dt_arena_new(s->arena, dt_safetensors_header);
+    s->header = h;
+    DT_TRY(dt_header_read(h, s->fd, s->path, s->size));
+    s->n = h->n;
+    s->array = dt_arena_array(s->arena, dt_stored_array, s->n);
+    s->read = read_plain;
+    for (int i = 0; i < s->n; i++) {
+        const dt_stored_tensor *t = &h->tensor[i];
+        const bool known = t->type->dtype >= 0, narrow = is_narrow(t->type->name);
+        const dt_dtype dtype = known ? (dt_dtype)t->type->dtype : narrow ? DT_FLOAT32 : DT_UINT8;
+        s->array[i] = (dt_stored_array){.name = t->name,
+                                        .known = known || narrow,
+                                        .dtype = t->type->name,
+                                        .type = dt_type_of(dtype, t->rank, t->dim),
+                                        .offset = h->size + t->begin,
+                                        .bytes = t->end - t->begin};
+    }
+    return NULL;
+}
+
 /* ---- reading ---- */
 
 static dt_status *fill(const dt_weights_request *q, const dt_stored_arrays *s,
@@ -165,7 +309,7 @@ static dt_status *read_arrays(const dt_weights_request *q, dt_stored_arrays *s) 
 dt_status *dt_stored_open_held(dt_stored_arrays *s, const dt_held_file *f) {
     *s = (dt_stored_arrays){
         .path = f->path, .fd = dup(f->fd), .size = f->size, .arena = dt_arena_create()};
-    dt_status *bad = s->fd < 0 ? dt_fail_errno(DT_E_IO, f->path) : dt_stored_safetensors(s);
+    dt_status *bad = s->fd < 0 ? dt_fail_errno(DT_E_IO, f->path) : stored_safetensors(s);
     if (!bad) bad = sort(s);
     if (bad) dt_stored_close(s);
     return bad;
@@ -175,7 +319,7 @@ dt_status *dt_stored_open(dt_stored_arrays *s, const char *path) {
     *s = (dt_stored_arrays){.path = path, .fd = -1, .arena = dt_arena_create()};
     dt_status *bad = dt_file_open(path, &s->fd, &s->size);
     if (bad) s->fd = -1;
-    else bad = dt_zip_is(path) ? dt_stored_npz(s) : dt_stored_safetensors(s);
+    else bad = dt_zip_is(path) ? dt_stored_npz(s) : stored_safetensors(s);
     if (!bad) bad = sort(s);
     if (bad) dt_stored_close(s);
     return bad;
@@ -195,45 +339,4 @@ dt_status *dt_weights_read(const dt_weights_request *q) {
     dt_status *bad = read_arrays(q, &s);
     dt_stored_close(&s);
     return bad;
-}
-
-/* ---- safetensors ---- */
-
-static bool is_half(const char *dtype) { return strcmp(dtype, "F16") == 0; }
-
-static bool is_narrow(const char *dtype) { return is_half(dtype) || strcmp(dtype, "BF16") == 0; }
-
-/* Reads the values of an array. Floats of 16 bits are read into the second half of the array's
- * memory and converted from the front. This overwrites only values that have been converted. */
-static dt_status *read_plain(const dt_stored_arrays *s, const dt_stored_array *a, void *data) {
-    const bool narrow = is_narrow(a->dtype), half = is_half(a->dtype);
-    char *from = (char *)data + (narrow ? a->bytes : 0);
-    DT_TRY(dt_file_pread(s->fd, s->path, from, (size_t)a->bytes, a->offset));
-    for (int64_t i = 0; narrow && 2 * i < a->bytes; i++) {
-        uint16_t bits;
-        memcpy(&bits, from + 2 * i, sizeof bits);
-        ((float *)data)[i] = (float)(half ? dt_half_to_double(bits) : dt_bfloat_to_double(bits));
-    }
-    return NULL;
-}
-
-dt_status *dt_stored_safetensors(dt_stored_arrays *s) {
-    dt_safetensors_header *h = dt_arena_new(s->arena, dt_safetensors_header);
-    s->header = h;
-    DT_TRY(dt_header_read(h, s->fd, s->path, s->size));
-    s->n = h->n;
-    s->array = dt_arena_array(s->arena, dt_stored_array, s->n);
-    s->read = read_plain;
-    for (int i = 0; i < s->n; i++) {
-        const dt_stored_tensor *t = &h->tensor[i];
-        const bool known = t->type->dtype >= 0, narrow = is_narrow(t->type->name);
-        const dt_dtype dtype = known ? (dt_dtype)t->type->dtype : narrow ? DT_FLOAT32 : DT_UINT8;
-        s->array[i] = (dt_stored_array){.name = t->name,
-                                        .known = known || narrow,
-                                        .dtype = t->type->name,
-                                        .type = dt_type_of(dtype, t->rank, t->dim),
-                                        .offset = h->size + t->begin,
-                                        .bytes = t->end - t->begin};
-    }
-    return NULL;
 }

@@ -8,7 +8,7 @@
 #include "base/events.h"
 #include "base/str.h"
 #include "file/json_read.h"
-#include "format/history.h"
+#include "format/format.h"
 #include "report/run.h"
 
 enum { KEPT = 2 * DT_MESSAGE_ENDS, LONGEST = 2000 };

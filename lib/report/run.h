@@ -5,7 +5,7 @@
  *     record.jsonl     what happened, attempt by attempt (train/record.h): steps, times, memory,
  *                      machine, warnings
  *     history.jsonl    the metrics of each epoch
- *     evaluation.PART.json    the last result of `evaluate` (job/keep_evaluation.c)
+ *     evaluation.PART.json    the last result of `evaluate` (job/run.c)
  *     ckpt/            checkpoints, whose newest has the job and the weights' hash
  *
  * Any of these may be missing or incomplete. `remark` names what cannot be read, and the rest is

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/steps.h"
+#include "format/state.h"
 #include "train/checkpoint.h"
 
 enum { DEFAULT_KEPT = 3 };

@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "format/weights.h"
+#include "format/contents.h"
 #include "kit.h"
 
 #define DIR_ "build/tmp/format-checkpoint"

@@ -3,7 +3,7 @@
  * such a text, and refused to a second one. */
 #include <string.h>
 
-#include "format/lock.h"
+#include "format/format.h"
 #include "fuzz.h"
 
 FUZZ_TARGET(lock) {

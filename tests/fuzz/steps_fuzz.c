@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "dtrain.h"
 #include "format/state.h"
-#include "format/steps.h"
 #include "fuzz.h"
 
 static void list(const char *run, bool json) {

@@ -5,7 +5,6 @@
 #include "loop_kit.h"
 
 #include "format/state.h"
-#include "format/steps.h"
 #include "train/checkpoint.h"
 
 #define RUN HERE "/run"
