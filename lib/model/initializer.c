@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/random.h"
 #include "model/model.h"
 
 dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset,
@@ -104,4 +105,36 @@ void dt_initialize(const dt_named *initializer, uint64_t seed, int n_inputs, dt_
         row->fill(initializer->args, &d, x);
         store(v->type.dtype, data, d.first, d.n, x);
     }
+}
+
+/* ---- distributions: each element draws from a separate stream as often as it needs, so that many
+ * elements can be drawn at a time ---- */
+
+void dt_draw_uniform(const dt_draw *d, double low, double high, double *out) {
+    dt_random_uniforms(&d->stream, (uint64_t)d->first, d->n, out);
+    for (int64_t i = 0; i < d->n; i++) out[i] = low + (high - low) * out[i];
+}
+
+static void draw_normal(const dt_draw *d, double *out) {
+    dt_random_normals(&d->stream, (uint64_t)d->first, d->n, out);
+}
+
+void dt_draw_normal(const dt_draw *d, double mean, double deviation, double *out) {
+    draw_normal(d, out);
+    for (int64_t i = 0; i < d->n; i++) out[i] = mean + deviation * out[i];
+}
+
+/* About one value in 22 is outside the limits and drawn again. */
+static double draw_inside(const dt_draw *d, int64_t i) {
+    dt_random r = dt_draw_at(d, i);
+    double z;
+    do z = dt_random_normal(&r);
+    while (fabs(z) > 2);
+    return z;
+}
+
+void dt_draw_truncated(const dt_draw *d, double mean, double deviation, double *out) {
+    draw_normal(d, out);
+    for (int64_t i = 0; i < d->n; i++)
+        out[i] = mean + deviation * (fabs(out[i]) > 2 ? draw_inside(d, d->first + i) : out[i]);
 }

@@ -97,4 +97,12 @@ void dt_initialize(const dt_named *initializer, uint64_t seed, int n_inputs, dt_
 #include "model/initializers.h"
 #undef DT_INITIALIZER_ROW
 
+/* ---- distributions, which fill out[d->n] ---- */
+
+void dt_draw_uniform(const dt_draw *d, double low, double high, double *out);
+void dt_draw_normal(const dt_draw *d, double mean, double deviation, double *out);
+/* Draws from a normal distribution; values beyond 2 deviations are drawn again. `deviation` is that
+ * of the distribution before this cut. */
+void dt_draw_truncated(const dt_draw *d, double mean, double deviation, double *out);
+
 #endif

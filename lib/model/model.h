@@ -163,8 +163,6 @@ dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tre
  * independent errors; they name layer, shape and line. */
 dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_location *at,
                          dt_model_spec *out) DT_MUST_USE;
-/* Computes the range of each layer's output, [n_layers]. */
-void dt_model_yields(const dt_model_spec *m, dt_yield *out);
 /* The Input of that name; NULL: there is none. */
 const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *name);
 

@@ -9,7 +9,7 @@
  * orthogonal matrix is equally likely.
  */
 
-#include "model/initializer/draw.h"
+#include "model/model.h"
 
 struct orthogonal {
     dt_seed_head head;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Initialisers whose spread does not depend on the shape: random_uniform, random_normal,
  * truncated_normal. */
-#include "model/initializer/draw.h"
+#include "model/model.h"
 
 struct uniform {
     dt_seed_head head;

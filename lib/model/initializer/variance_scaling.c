@@ -9,7 +9,7 @@
  *     he      2 / in     K. He et al., Delving Deep into Rectifiers (2015)
  *     lecun   1 / in     Y. LeCun et al., Efficient BackProp (1998)
  */
-#include "model/initializer/draw.h"
+#include "model/model.h"
 
 typedef enum fan_mode { FAN_IN, FAN_OUT, FAN_AVG } fan_mode;
 static const char *const modes[] = {"fan_in", "fan_out", "fan_avg", NULL};

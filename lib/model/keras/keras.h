@@ -17,7 +17,6 @@
  *
  *     write_config.c     config.json, by the tables of fields
  *     write_weights.c    where Keras looks for each weight
- *     save.c             the archive
  */
 #ifndef DT_KERAS_KERAS_H
 #define DT_KERAS_KERAS_H

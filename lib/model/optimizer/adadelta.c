@@ -8,7 +8,7 @@
  *     b = rho b + (1 - rho) d d
  *     w += rate d
  */
-#include "model/optimizer/moments.h"
+#include "model/model.h"
 
 struct adadelta {
     dt_optimizer_head head;

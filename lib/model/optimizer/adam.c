@@ -11,7 +11,7 @@
  * alpha is one number for each step, and the same node for all variables. The rest is a chain of
  * twelve operations for each element.
  */
-#include "model/optimizer/moments.h"
+#include "model/model.h"
 
 struct adam {
     dt_optimizer_head head;

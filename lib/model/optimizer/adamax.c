@@ -7,7 +7,7 @@
  *     u = max(beta_2 u, |g|)
  *     w -= rate m / ((1 - beta_1^t) (u + epsilon))
  */
-#include "model/optimizer/moments.h"
+#include "model/model.h"
 
 struct adamax {
     dt_optimizer_head head;

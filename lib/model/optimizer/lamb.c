@@ -7,7 +7,7 @@
  *     u = (m / (1 - beta_1^t)) / (sqrt(v / (1 - beta_2^t)) + epsilon)
  *     w -= rate u |w| / |u|          the ratio is 1 where a norm is 0
  */
-#include "model/optimizer/moments.h"
+#include "model/model.h"
 
 struct lamb {
     dt_optimizer_head head;

@@ -17,7 +17,7 @@
 #include <strings.h>
 
 #include "base/pattern.h"
-#include "model/optimizer/moments.h"
+#include "model/model.h"
 
 struct muon {
     dt_optimizer_head head;

@@ -9,7 +9,7 @@
  *     m^ = u_t+1 m / (1 - u_1 ... u_t+1) + (1 - u_t) g / (1 - u_1 ... u_t)
  *     w -= rate m^ / (sqrt(v / (1 - beta_2^t)) + epsilon)
  */
-#include "model/optimizer/moments.h"
+#include "model/model.h"
 
 struct nadam {
     dt_optimizer_head head;

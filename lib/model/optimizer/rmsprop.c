@@ -8,7 +8,7 @@
  *     step = rate g / sqrt(v - a a + epsilon)
  *     m = momentum m + step;  w -= m                 momentum 0: w -= step
  */
-#include "model/optimizer/moments.h"
+#include "model/model.h"
 
 struct rmsprop {
     dt_optimizer_head head;

@@ -10,7 +10,7 @@
  *     x = (1 - 1/t) x + z / t
  *     w = (1 - beta_1) z + beta_1 x
  */
-#include "model/optimizer/moments.h"
+#include "model/model.h"
 
 struct schedule_free {
     dt_optimizer_head head;
