@@ -13,7 +13,7 @@
  *
  * The gradient gets the same layout, or the opposite one (dt_sharding_attr.opposite), or goes back
  * to the device that x is on. Nothing is computed: back ends that run one device per replica read
- * x (pass/unannotate.c).
+ * x (pass/rewrite.c).
  */
 #include "op/cells.h"
 #include "op/shapes.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internal declarations of the partition: partition.c, partition_sink.c, partition_groups.c and
+/* Internal declarations of the partition: partition.c, partition_sink.c,
  * partition_updates.c. */
 #ifndef DT_PASS_PARTITION_IMPL_H
 #define DT_PASS_PARTITION_IMPL_H
@@ -65,8 +65,6 @@ bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n);
  * computed. */
 void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch);
 
-/* Forms the groups of pieces, after all nodes have got their segments (partition_groups.c). */
-void dt_make_groups(dt_cutter *c, dt_arena *scratch);
 /* Returns the node that represents i's group. */
 int dt_find_group(dt_cutter *c, int i);
 

@@ -25,7 +25,7 @@ typedef struct dt_worker_share {
 dt_status *dt_workers_split(const dt_graph *g, const dt_worker_share *share,
                             dt_graph **out) DT_MUST_USE;
 
-/* ---- workers_divide.c ---- */
+/* ---- dividing updates ---- */
 
 /* Finds the variable with this worker's rows of a divided variable (dt_worker_rows_type); NULL:
  * the variable is whole. */
@@ -36,12 +36,5 @@ typedef struct dt_worker_parts {
 /* Makes a worker's program, in which divided states are replaced by the worker's parts. */
 dt_status *dt_workers_divide(const dt_graph *g, const dt_worker_share *share,
                              const dt_worker_parts *parts, dt_graph **out) DT_MUST_USE;
-
-/* ---- shards.c ---- */
-
-/* Whether a node sums over the batch and has a form that sums over segments of it. */
-bool dt_sums_batch(const dt_graph *g, const dt_node *n);
-/* Returns a node's sums over shards, (shards, ...), which replace the node. */
-dt_value dt_sum_shards(const dt_rewrite_call *c, int shards);
 
 #endif

@@ -147,7 +147,7 @@ static bool is_argument_of_variable(const dt_halves *h, const dt_packed_variable
     return false;
 }
 
-/* A node that adds rows of an argument to a table or a part of it (pass/update_part.c). */
+/* A node that adds rows of an argument to a table or a part of it (pass/sparse.c). */
 typedef struct row_sums {
     int rows, numbers; /* the nodes of the two arguments: rows, and their numbers */
     int64_t first, end;

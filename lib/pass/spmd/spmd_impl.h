@@ -113,11 +113,10 @@ dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole
 double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from,
                              const dt_layout *to);
 
-/* ---- how each op is split (choose.c, memo.c) ---- */
+/* ---- how each op is split (choose.c) ---- */
 
-/* Finds the cheapest factors for node i, given the layouts of its inputs. */
-void dt_spmd_weigh(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
-/* Like dt_spmd_weigh, but computed only once for all nodes of a kind with equal layouts. */
+/* Finds the cheapest factors for node i, given the layouts of its inputs. They are computed only
+ * once for all nodes of a kind with equal layouts. */
 void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
 dt_spmd_memo *dt_spmd_memo_create(void);
 void dt_spmd_memo_destroy(dt_spmd_memo *a);
