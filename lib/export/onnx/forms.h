@@ -41,7 +41,7 @@ dt_onnx_writer dt_onnx_elementwise, dt_onnx_extreme, dt_onnx_convert, dt_onnx_co
 dt_onnx_writer dt_onnx_constant_form, dt_onnx_iota, dt_onnx_broadcast, dt_onnx_reshape_form,
     dt_onnx_transpose_form, dt_onnx_reduce, dt_onnx_pad_form, dt_onnx_slice_form,
     dt_onnx_concatenate, dt_onnx_reverse, dt_onnx_dimension_size;
-/* writers in form_product.c, form_window.c and form_rows.c */
+/* writers in form_product.c, form_window.c and form_shape.c */
 dt_onnx_writer dt_onnx_dot, dt_onnx_convolution, dt_onnx_windows, dt_onnx_gather,
     dt_onnx_scatter_add;
 
