@@ -8,7 +8,7 @@
  * Several processes may write the same program at the same time: each writes a temporary file and
  * renames it.
  */
-#include "pjrt/cache.h"
+#include "pjrt/client.h"
 
 #include <stdio.h>
 #include <stdlib.h>

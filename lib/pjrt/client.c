@@ -9,7 +9,6 @@
 
 #include "base/environment.h"
 #include "base/file.h"
-#include "pjrt/cache.h"
 #include "pjrt/options.h"
 #include "pjrt/pjrt_impl.h"
 

@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 
-#include "backend/pjrt/program.h"
+#include "backend/pjrt/pjrt_impl.h"
 #include "net/fabric.h"
 #include "op/workers.h"
 #include "pass/supersteps.h"

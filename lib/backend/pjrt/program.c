@@ -17,7 +17,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "backend/pjrt/program.h"
+#include "backend/pjrt/pjrt_impl.h"
 #include "pass/supersteps.h"
 
 /* ---- compiling ---- */
