@@ -4,10 +4,12 @@
  * fact comes from the code that uses it: the instruction set comes from the kernels, the libraries
  * from the code that multiplies matrices, back ends from their table, slices from the resolver.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/isa.h"
 #include "base/json.h"
 #include "base/thread.h"
@@ -199,4 +201,180 @@ DT_API dt_status *dt_devices_text(bool json, char **text) {
     dt_status_free(m.fault);
     forget(&m);
     return s;
+}
+
+/* ---- dtrain topology ---- */
+
+/* dtrain topology: shows a slice, and where the replicas of a job are on it. */
+
+enum { MOST_LOGICAL = 1 << 16 };
+
+static dt_status *no_slice(const dt_job *j) {
+    return dt_suggest(
+        dt_fail(DT_E_NO_SLICE, &j->strategy.at,
+                "strategy %s has no slice to draw its replicas on; only tpu has",
+                j->strategy.row->kind.name),
+        "strategy: {type: multi_worker_mirrored, cluster: ...} describes other machines");
+}
+
+/* Shows the slice with another number of devices per chip. The job's own resolver is not
+ * changed. */
+static dt_status *show_cores(dt_resolver **r, int64_t cores) {
+    const char *name = (*r)->slice->name;
+    dt_resolver *own = NULL;
+    if (cores == 0 || cores == (*r)->topology->mesh[3]) return NULL;
+    if ((*r)->slice->chip->is_host)
+        return dt_fail(DT_E_USAGE, NULL,
+                       "--cores-per-chip: a cluster has no chips; strategy.replicas says how many "
+                       "devices a host has");
+    DT_TRY(dt_resolver_open(&own, name, DT_E_UNKNOWN_SLICE_OPTION, NULL));
+    dt_status *s = dt_resolver_show_cores(own, cores, NULL);
+    if (s) {
+        dt_status *usage = dt_fail(DT_E_USAGE, NULL, "--cores-per-chip: %s", dt_status_text(s));
+        dt_status_free(s);
+        dt_resolver_unref(own);
+        return usage;
+    }
+    own->why = (*r)->why ? dt_strdup((*r)->why) : NULL;
+    dt_resolver_unref(*r);
+    *r = own;
+    return NULL;
+}
+
+/* The number of devices per chip; 0: the default. The job's setting is also used for another slice,
+ * if that supports it. */
+static int64_t cores_of(const dt_topology_request *q, const dt_resolver *r) {
+    const dt_resolver *own = q->job ? q->job->strategy.resolver : NULL;
+    const dt_chip *chip = r->slice->chip;
+    if (q->cores_per_chip || !own || own->topology->mesh[3] == own->slice->chip->devices)
+        return q->cores_per_chip;
+    return own->topology->mesh[3] >= chip->devices && own->topology->mesh[3] <= chip->cores
+               ? own->topology->mesh[3]
+               : 0;
+}
+
+/* Opens the requested slice, or else the job's slice. *out stays NULL if --fit needs no slice. */
+static dt_status *open_slice(const dt_topology_request *q, dt_resolver **out) {
+    if (q->tpu) DT_TRY(dt_resolver_open(out, q->tpu, DT_E_UNKNOWN_SLICE_OPTION, NULL));
+    else if (q->job && q->job->strategy.cluster)
+        DT_TRY(dt_tpu_resolver_of_topology(out, "worker", q->job->strategy.cluster));
+    else if (q->job)
+        *out = dt_resolver_ref(
+            /* the cast removes const, because the reference count may change */
+            (dt_resolver *)q->job->strategy.resolver);
+    else if (!q->fit) return dt_fail(DT_E_NO_SLICE, NULL, "neither a slice nor a job was given");
+    return *out ? show_cores(out, cores_of(q, *out)) : NULL;
+}
+
+/* Places the job's replicas. On another slice than the job's, places blocks of the same shape. */
+static dt_status *place(const dt_job *j, const dt_topology *t, dt_assignment **out) {
+    const dt_assignment *own = j->strategy.assignment;
+    if (!own) *out = dt_assignment_each_core(t);
+    else if (own->topology == t) *out = dt_assignment_ref(own);
+    else
+        return dt_device_assignment_build(
+            out, t,
+            &(dt_device_assignment_options){
+                .computation_shape =
+                    (int64_t[]){own->shape[0], own->shape[1], own->shape[2], own->shape[3]},
+                .shape_rank = 4,
+                .computation_stride =
+                    (int64_t[]){own->stride[0], own->stride[1], own->stride[2], own->stride[3]},
+                .stride_rank = 4,
+                .num_replicas = own->replicas,
+                .device_order_mode = own->order});
+    return NULL;
+}
+
+static void draw(const dt_topology_request *q, const dt_resolver *r, const dt_assignment *a,
+                 dt_str *out) {
+    const dt_topology_picture p = {.topology = r->topology,
+                                   .assignment = a,
+                                   .why = r->why,
+                                   .simulated = r->simulated,
+                                   .utf8 = q->utf8,
+                                   .columns = q->columns};
+    (q->json ? dt_topology_json : q->svg ? dt_topology_svg : dt_topology_draw)(&p, out);
+}
+
+/* Reads a shape such as "1,2,2,2". */
+static dt_status *read_shape(const char *text, int64_t shape[4]) {
+    char side[32];
+    int64_t devices = 1;
+    for (int axis = 0; axis < 4; axis++) {
+        size_t n = strcspn(text, ",");
+        snprintf(side, sizeof side, "%.*s", (int)n, text);
+        bool last = text[n] == '\0';
+        if (last != (axis == 3) || n >= sizeof side || !dt_parse_int64(side, &shape[axis]) ||
+            shape[axis] < 1 || !dt_mul_fits(devices, shape[axis], &devices) ||
+            devices > MOST_LOGICAL)
+            return dt_fail(
+                DT_E_USAGE, NULL,
+                "--fit must be 4 positive numbers, x,y,z,core, with a product of at most %d",
+                MOST_LOGICAL);
+        text += n + !last;
+    }
+    return NULL;
+}
+
+static dt_status *fit(const dt_topology_request *q, const dt_resolver *r, dt_str *out) {
+    int64_t shape[4];
+    if (r && r->slice->chip->is_host)
+        return dt_fail(DT_E_USAGE, NULL,
+                       "--fit: replicas of a cluster are single devices, which fit anywhere; name "
+                       "a slice with --tpu");
+    DT_TRY(read_shape(q->fit, shape));
+    if (q->json) dt_topology_fit_json(r ? r->topology : NULL, shape, out);
+    else dt_topology_fit(r ? r->topology : NULL, shape, q->columns, out);
+    return NULL;
+}
+
+static dt_status *show(const dt_topology_request *q, const dt_resolver *r, dt_str *out) {
+    dt_assignment *a = NULL;
+    if (q->fit) return fit(q, r, out);
+    if (q->job) DT_TRY(place(q->job, r->topology, &a));
+    draw(q, r, a, out);
+    dt_device_assignment_unref(a);
+    if (!q->svg || strcmp(q->svg, "-") == 0) return NULL;
+    dt_status *s = dt_file_output(q->svg, dt_str_text(out), out->size);
+    dt_str_clear(out);
+    return s;
+}
+
+DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **text) {
+    dt_resolver *r = NULL;
+    dt_str out = {0};
+    DT_REQUIRE({request, "request"}, {text, "place for the text"});
+    DT_TRY(dt_want_live(request->job, "dt_topology_text", "job"));
+    if (request->job && !dt_strategy_spec_topology(&request->job->strategy))
+        return no_slice(request->job);
+    dt_status *s = open_slice(request, &r);
+    if (!s) s = show(request, r, &out);
+    if (s) dt_str_release(&out);
+    else *text = dt_str_take(&out);
+    dt_resolver_unref(r);
+    return s;
+}
+
+/* Writes the names of slices. A slice whose shape is not the usual one for its number of chips is
+ * named by its shape only. */
+static void put_names(const dt_chip *c, dt_str *out) {
+    int n;
+    DT_LOCAL dt_slice *all = dt_slices_of(c, &n);
+    for (int i = 0; i < n; i++) {
+        const char *count = strchr(all[i].name, '-');
+        if (!strchr(all[i].name, ':')) dt_str_printf(out, "%s\n", all[i].name);
+        if (!strchr(all[i].name, ':') && c->type)
+            dt_str_printf(out, "%s%s\n", c->generation, count);
+    }
+}
+
+DT_API dt_status *dt_slice_names(char **text) {
+    int n;
+    dt_str out = {0};
+    DT_REQUIRE({text, "place for the text"});
+    const dt_chip *const *chip = dt_chips(&n);
+    for (int i = 0; i < n; i++) put_names(chip[i], &out);
+    *text = dt_str_take(&out);
+    return NULL;
 }

@@ -9,11 +9,12 @@
  *                   of all their keys
  *     partition.c   `partition`: names, shapes, and notes in the graph of a step
  *     idle_keys.c   warnings about keys without effect
- *     data.c        the data set, opened and held against the model
- *     first_weights.c  the weights that training begins with
- *     fit.c         training; run.c: evaluate, predict, lower; process_group.c: on several
- *                   workers; export.c: the model as a file for others
- *     topology.c    a slice with the job's replicas; devices.c: what this machine has
+ *     rows.c        the data set, opened and held against the model, and rows of files
+ *     session.c     the model, optimizer and trainer; the weights that training begins with;
+ *                   the connections of several workers
+ *     fit.c         training; run.c: evaluate, predict, lower; export.c: the model as a file for
+ *                   others
+ *     devices.c     what this machine has; a slice with the job's replicas
  *
  * Opening a job reports all faults of its file at once and opens no data. The files that it names
  * are checked only if the job file has no faults. This header is for the files of this room; the
@@ -140,7 +141,7 @@ dt_status *dt_job_read_backend(dt_job *j, const dt_tree *t) DT_MUST_USE;
 /* Applies the options of the command line, which take precedence over the job. */
 void dt_job_take_backend(dt_job *j, const dt_job_source *source);
 
-/* ---- data.c ---- */
+/* ---- rows.c ---- */
 
 /* Opens j->data on the first call. */
 dt_status *dt_job_open_data(dt_job *j) DT_MUST_USE;
@@ -169,7 +170,7 @@ dt_status *dt_job_open_text(dt_job *j, const char *path, dt_part *part,
 /* source.c: whether a value comes from the job's file or its base, not from an override. */
 bool dt_job_is_of_files(const dt_job *j, const dt_source *source);
 
-/* ---- first_weights.c ---- */
+/* ---- session.c ---- */
 
 /* Returns the path of output.dir, which the caller frees. */
 char *dt_job_output(const dt_job *j);

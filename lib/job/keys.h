@@ -4,6 +4,7 @@
 #ifndef DT_JOB_KEYS_H
 #define DT_JOB_KEYS_H
 
+#include "base/json.h"
 #include "job/job.h"
 
 typedef struct dt_section {
@@ -43,5 +44,22 @@ const dt_key_table *dt_sort_named(const char *noun);
 const char *dt_field_default(const dt_field *f);
 bool dt_field_has_min(const dt_field *f);
 bool dt_field_has_max(const dt_field *f);
+
+/* ---- the schema of job files ---- */
+
+/* Internal declarations of the schema of job files: schema.c writes the structure, schema_value.c
+ * the values. All functions write the contents of an object. */
+
+/* Writes a type. With `words`, a text with a {word} is allowed in place of the value. With `null`,
+ * the value may be null. */
+void dt_schema_type(dt_json *j, const char *type, bool words, bool null);
+/* Write an alternative in a list: a text with a {word}, and a field's value. */
+void dt_schema_word(dt_json *j);
+void dt_schema_form(dt_json *j, const dt_field *f);
+/* Writes a mapping's keys. `others` has the forms of keys that are not in the table; NULL: there
+ * are no such keys. */
+void dt_schema_properties(dt_json *j, const dt_field *fields, const dt_field *others);
+void dt_schema_fields(dt_json *j, const dt_field *fields);
+void dt_schema_required(dt_json *j, const dt_field *fields);
 
 #endif

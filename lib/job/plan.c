@@ -6,7 +6,6 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "job/plan.h"
 #include "job/plan_check.h"
 
 /*

@@ -5,10 +5,11 @@
  *
  *     plan.c        a job's programs, priced; a plan as JSON and as a trace
  *     plan_text.c   tables for people       plan_svg.c    a picture
- *     plan_warn.c   warnings                plan_price.c  dollars
+ *     plan_warn.c   warnings
  *     plan_run.c    days and dollars of a whole run
  *     plan_error.c  the error to expect
- *     plan_fit.c    what would fit where a job does not   plan_elsewhere.c  on which other slices
+ *     plan_fit.c    prices, and what would fit where a job does not
+ *     plan_elsewhere.c  on which other slices
  *     search.c      the same job in other shapes   search_run.c  on other slices, with fixed work
  */
 #ifndef DT_JOB_PLAN_H
@@ -75,7 +76,7 @@ double dt_job_plan_examples_per_s(const dt_job_plan *p);
 /* number of slices that are joined by a network; `replicas` counts those of one slice */
 int dt_job_plan_slices(const dt_job_plan *p);
 
-/* ---- dollars (plan_price.c) ---- */
+/* ---- dollars (plan_fit.c) ---- */
 
 typedef struct dt_chip_price {
     double usd_hour;    /* US dollars per hour for a chip, or for a host of a cluster; 0: unknown */
@@ -160,5 +161,20 @@ bool dt_plan_is_of_host(const dt_plan_request *q);
  * be NULL) for the first job. Runs some steps, but writes no files. */
 dt_status *dt_plan_of_host(const dt_plan_request *q, const dt_plan_options *o, dt_str *out,
                            bool *fits) DT_MUST_USE;
+
+/* ---- searches ---- */
+
+/* Functions shared by the two searches: for the fastest shape of a run (search.c), and for a
+ * slice to run a fixed amount of work on (search_run.c). */
+
+/* Finds the shape of a block with this number of devices of a mesh: first the cores of a chip, then
+ * neighbours along x, y, z. Returns false if there is no such block. */
+bool dt_search_block(const int mesh[4], int devices, int shape[4]);
+/* Opens the job with additional overrides, word[words]. The list of overrides is allocated in
+ * `arena`. */
+dt_status *dt_search_open(const dt_job_source *from, char *const *word, int words, dt_arena *arena,
+                          dt_job **job) DT_MUST_USE;
+/* Does dt_plan_search for a request with a whole run, and prints the slices into `out`. */
+dt_status *dt_search_run(const dt_search_request *q, dt_str *out, bool *fits) DT_MUST_USE;
 
 #endif

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "job/search.h"
+#include "job/plan.h"
 
 enum { MOST_LOGICAL = 8, MOST_TIMES = 16, MOST_OTHERS = 2, WORDS = 5 };
 

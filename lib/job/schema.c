@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "job/partition.h"
-#include "job/schema.h"
+#include "job/keys.h"
 
 /* ---- kinds ---- */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values and mappings of the schema of job files; see schema.h. A kind of field is a case of
+ * Values and mappings of the schema of job files; see keys.h. A kind of field is a case of
  * put_value; the forms of a TREE are in its table.
  */
 #include <math.h>
 #include <string.h>
 
-#include "job/schema.h"
+#include "job/keys.h"
 
 #define WORD "\\{[A-Za-z_][A-Za-z0-9_]*\\}"
 

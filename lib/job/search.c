@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "job/partition.h"
-#include "job/search.h"
+#include "job/plan.h"
 
 enum { MOST_WORDS = 8, SHOWN = 12, MOST_LOGICAL = 8 };
 

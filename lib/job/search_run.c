@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job/search.h"
+#include "job/plan.h"
 
 enum { MOST_WORDS = 10, MOST_SLICES = 16, MOST_SEEN = 512, TENSORS = 4 };
 

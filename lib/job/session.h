@@ -38,7 +38,7 @@ const dt_run_options *dt_options_or_none(const dt_run_options *o);
 /* Emits a warning as an event. */
 void dt_job_warn(const dt_run_options *o, const char *text);
 
-/* ---- process_group.c ---- */
+/* ---- session.c ---- */
 
 /* LAUNCH: a rank was given to a job that has no use for it. */
 dt_status *dt_job_check_rank(const dt_job *j) DT_MUST_USE;
@@ -52,12 +52,6 @@ void dt_job_close_workers(dt_job *j, const dt_status *s);
 /* Fails with WORKERS_DISAGREE if workers have different weights, checkpoints or kernels. */
 dt_status *dt_job_compare_workers(const dt_job *j, const dt_session *s,
                                   const dt_saved *c) DT_MUST_USE;
-
-/* ---- keep_evaluation.c ---- */
-
-/* Writes evaluation.PART.json in output.dir, if the checkpoint belongs to this run. */
-dt_status *dt_job_keep_evaluation(const dt_job *j, const dt_saved *c,
-                                  const dt_event *e) DT_MUST_USE;
 
 /* ---- run.c ---- */
 

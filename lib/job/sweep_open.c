@@ -11,7 +11,7 @@
 
 #include "base/handle.h"
 #include "file/json_read.h"
-#include "format/lock.h"
+#include "format/format.h"
 #include "job/session.h"
 #include "job/sweep.h"
 #include "train/monitor.h"
