@@ -38,8 +38,6 @@ typedef struct dt_attention_work {
     double scores, taken, vector, exponentials;
 } dt_attention_work;
 dt_cost dt_attention_cost(const dt_call *c, int position, dt_attention_work work);
-/* Attention in terms of products and softmax (attention_decompose.c). */
-dt_value dt_attention_decompose(dt_partition_call *c);
 dt_value dt_attention_grad_decompose(dt_partition_call *c);
 
 #endif

@@ -128,7 +128,9 @@ dt_value dt_transpose(dt_value x, const int *perm) {
     return moves ? emit1(&dt_op_transpose, x, &attr) : x;
 }
 
-int dt_value_axis(dt_value x, int axis) {
+/* The axis counted from the front, or -1 when x does not have that axis; then the trace has
+ * failed. */
+static int value_axis(dt_value x, int axis) {
     dt_type type = dt_type_of_value(x);
     int found = axis < 0 ? axis + type.rank : axis;
     if (found >= 0 && found < type.rank) return found;
@@ -139,14 +141,14 @@ int dt_value_axis(dt_value x, int axis) {
 }
 
 int64_t dt_dim(dt_value x, int axis) {
-    int found = dt_value_axis(x, axis);
+    int found = value_axis(x, axis);
     if (found < 0) return 0;
     int64_t size = dt_type_of_value(x).dim[found];
     return size < 0 ? -1 : size;
 }
 
 dt_value dt_dim_value(dt_value x, int axis) {
-    int found = dt_value_axis(x, axis);
+    int found = value_axis(x, axis);
     if (found < 0) return none;
     int64_t size = dt_type_of_value(x).dim[found];
     if (size >= 0) return dt_scalar(x.trace, DT_INT32, (double)size);
@@ -246,7 +248,7 @@ dt_value dt_reduce(dt_value x, dt_reduce_kind kind, uint32_t dims) {
 
 /* The dimensions that `axis` selects: all for DT_NO_AXIS. False: the axis is out of range. */
 static bool find_dims(dt_value x, int axis, uint32_t *dims) {
-    int found = axis == DT_NO_AXIS ? 0 : dt_value_axis(x, axis);
+    int found = axis == DT_NO_AXIS ? 0 : value_axis(x, axis);
     *dims =
         axis == DT_NO_AXIS ? (1u << dt_type_of_value(x).rank) - 1 : 1u << (found < 0 ? 0 : found);
     return found >= 0;
@@ -299,7 +301,7 @@ dt_value dt_reduce_max(dt_value x, int axis) { return reduce_along(x, DT_REDUCE_
 dt_value dt_reduce_min(dt_value x, int axis) { return reduce_along(x, DT_REDUCE_MIN, axis); }
 
 dt_value dt_argmax(dt_value x, int axis) {
-    int found = dt_value_axis(x, axis);
+    int found = value_axis(x, axis);
     if (found < 0) return none;
     dt_axis_attr attr = {found};
     return emit1(&dt_op_argmax, x, &attr);
@@ -359,4 +361,118 @@ dt_value dt_stateless_normal(dt_value x, dt_value counter, uint64_t seed) {
 
 dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target) {
     return emit2(&dt_op_softmax_cross_entropy, logits, target, NULL);
+}
+
+/* ---- composites ---- */
+
+/* Builders of composites: ops that could be expressed in other ops and are kept as one op for
+ * speed. */
+
+dt_value dt_positions(dt_value query) {
+    dt_type t = dt_type_of_value(query);
+    if (t.rank < 3) return (dt_value){0};
+    dt_type one = dt_type_of(DT_INT32, t.rank - 2, t.dim);
+    return dt_iota(query.trace, &one, t.rank - 3);
+}
+
+dt_value dt_attention(dt_value query, dt_value key, dt_value value, const dt_attention_how *how) {
+    dt_attention_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.scale = how->scale;
+    attr.window = how->window;
+    attr.causal = how->causal;
+    dt_value position = how->position.trace ? how->position : dt_positions(query);
+    return dt_emit(query.trace, &dt_op_attention, (dt_value[]){query, key, value, position}, 4,
+                   &attr);
+}
+
+dt_value dt_layer_norm(dt_value x, dt_value gamma, dt_value beta, double epsilon) {
+    return dt_emit(x.trace, &dt_op_layer_norm, (dt_value[]){x, gamma, beta}, 3,
+                   &(dt_norm_attr){epsilon});
+}
+
+dt_value dt_gelu(dt_value x, bool approximate) {
+    return dt_emit(x.trace, &dt_op_gelu, &x, 1, &(dt_gelu_attr){approximate});
+}
+
+/* ---- spatial ops ---- */
+
+/* Builders of ops that move elements or use windows: see op.h. Like those of build.c they accept
+ * the results of failed calls. */
+
+dt_value dt_pad(dt_value x, const dt_pad_attr *attr) {
+    bool pads = false;
+    for (int d = 0; d < DT_MAX_RANK; d++)
+        pads |= attr->dim[d].low || attr->dim[d].high || attr->dim[d].interior;
+    return pads ? dt_emit(x.trace, &dt_op_pad, &x, 1, attr) : x;
+}
+
+dt_value dt_slice_axis(dt_value x, int axis, int64_t start, int64_t size, int64_t stride) {
+    dt_type type = dt_type_of_value(x);
+    dt_slice_attr a;
+    const int along = value_axis(x, axis);
+    if (along < 0) return (dt_value){0};
+    memset(&a, 0, sizeof a);
+    for (int d = 0; d < type.rank; d++) {
+        bool is_axis = d == along;
+        a.dim[d].start = is_axis ? start : 0;
+        a.dim[d].size = is_axis ? size : type.dim[d];
+        a.dim[d].stride = is_axis ? stride : 1;
+    }
+    return dt_emit(x.trace, &dt_op_slice, &x, 1, &a);
+}
+
+/* Concatenates n values by halves, so that each value is copied log2(n) times instead of n
+ * times. */
+static dt_value join(const dt_value *x, int n, int axis) {
+    dt_axis_attr a = {axis};
+    if (n == 1) return x[0];
+    dt_value in[2] = {join(x, n / 2, axis), join(x + n / 2, n - n / 2, axis)};
+    return dt_emit(in[0].trace ? in[0].trace : in[1].trace, &dt_op_concatenate, in, 2, &a);
+}
+
+dt_value dt_concatenate(const dt_value *x, int n, int axis) {
+    const int along = x && n > 0 ? value_axis(x[0], axis) : -1;
+    return along < 0 ? (dt_value){0} : join(x, n, along);
+}
+
+dt_value dt_reverse(dt_value x, uint32_t dims) {
+    dt_reverse_attr a = {dims};
+    return dims ? dt_emit(x.trace, &dt_op_reverse, &x, 1, &a) : x;
+}
+
+dt_value dt_convolution(dt_value lhs, dt_value rhs, const dt_convolution_attr *attr) {
+    return dt_emit(lhs.trace ? lhs.trace : rhs.trace, &dt_op_convolution, (dt_value[]){lhs, rhs}, 2,
+                   attr);
+}
+
+/* Keras' order of dimensions: b01f x 01io -> b01f */
+dt_convolution_attr dt_convolution_channels_last(int n_spatial) {
+    dt_convolution_attr a;
+    memset(&a, 0, sizeof a);
+    a.n_spatial = (int8_t)n_spatial;
+    a.lhs_feature = a.out_feature = a.rhs_out = (int8_t)(n_spatial + 1);
+    a.rhs_in = (int8_t)n_spatial;
+    a.feature_groups = a.batch_groups = 1;
+    for (int i = 0; i < n_spatial; i++) {
+        a.lhs_spatial[i] = a.out_spatial[i] = (int8_t)(i + 1);
+        a.rhs_spatial[i] = (int8_t)i;
+        a.window[i] = DT_WINDOW_ONE;
+    }
+    return a;
+}
+
+dt_value dt_reduce_window(dt_value x, const dt_reduce_window_attr *attr) {
+    return dt_emit(x.trace, &dt_op_reduce_window, &x, 1, attr);
+}
+
+dt_reduce_window_attr dt_windows_of_one(dt_reduce_kind kind, int rank) {
+    dt_reduce_window_attr a;
+    memset(&a, 0, sizeof a);
+    a.kind = kind;
+    for (int d = 0; d < rank; d++) {
+        a.size[d] = 1;
+        a.window[d] = DT_WINDOW_ONE;
+    }
+    return a;
 }

@@ -203,9 +203,6 @@ int dt_reduce_kind_of(const dt_node *n);
 
 /* ---- builders ---- */
 
-/* The axis counted from the front, or -1 when x does not have that axis; then the trace has
- * failed. */
-int dt_value_axis(dt_value x, int axis);
 dt_value dt_splat(dt_trace *t, const dt_type *type, double value);
 dt_value dt_like(dt_value x, double value); /* A constant of the type of x. */
 dt_value dt_iota(dt_trace *t, const dt_type *type, int axis);
@@ -237,7 +234,7 @@ dt_value dt_random_numbers(dt_value step, const dt_random_attr *attr);
  * an integer dtype, or (B, C) of the logits' dtype. */
 dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
 
-/* ---- builders of composites (build_composite.c) ---- */
+/* ---- builders of composites (build.c) ---- */
 
 /* The positions of queries (.., T, N, H) if the caller gives none: 0, 1, ..., as (.., T) of
  * int32. */
@@ -256,7 +253,7 @@ dt_value dt_attention(dt_value query, dt_value key, dt_value value, const dt_att
 dt_value dt_layer_norm(dt_value x, dt_value gamma, dt_value beta, double epsilon);
 dt_value dt_gelu(dt_value x, bool approximate);
 
-/* ---- builders of spatial ops (build_spatial.c) ---- */
+/* ---- builders of spatial ops (build.c) ---- */
 
 /* Adds elements of `value` at both ends and between neighbours of every dimension; x itself when
  * attr adds none. */

@@ -11,7 +11,6 @@
  * Padding does not count as elements: the sum of nothing is 0, the maximum -inf, the minimum inf.
  * Sums are formed in double.
  */
-#include "op/reduce_window.h"
 
 #include <math.h>
 

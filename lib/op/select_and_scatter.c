@@ -15,7 +15,6 @@
 
 #include "op/cells.h"
 #include "op/halo.h"
-#include "op/reduce_window.h"
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 #include "op/window.h"

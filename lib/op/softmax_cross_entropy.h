@@ -20,9 +20,8 @@ dt_xent_row dt_xent_row_at(const dt_view *logits, int64_t row);
  * class, the result is NaN for all j. */
 double dt_xent_target(const dt_view *target, const dt_xent_row *r, int64_t row, int64_t j);
 
-/* Rows for dividing the ops over devices (softmax_cross_entropy_split.c). */
+/* Rows for dividing the ops over devices. */
 extern const dt_partition_row dt_xent_over_devices, dt_xent_grad_over_devices;
-dt_value dt_xent_decompose(dt_partition_call *c);
 dt_value dt_xent_grad_decompose(dt_partition_call *c);
 
 #endif
