@@ -115,16 +115,17 @@ typedef enum dt_field_kind {
     DT_FIELD_INTS,    /* member: dt_ints */
     DT_FIELD_REALS,   /* member: dt_reals */
     DT_FIELD_TEXTS,   /* member: dt_texts */
-    DT_FIELD_TREE,    /* member: const dt_tree *, which code reads instead of a table */
+    DT_FIELD_TREE,    /* member: const dt_tree *, which code reads: see `forms` */
     DT_FIELD_TABLE,   /* member: a struct, which has its own table */
     DT_FIELD_SECONDS, /* member: double; a time written as text, such as 30s, 10m or 2h */
     DT_FIELD_ONE_OF,  /* one of `forms`, each of which reads into its own member */
     DT_FIELD_INSTEAD, /* no member: a key that users try, and what to write instead of it */
     /* the following kinds occur only in `forms`: */
     DT_FIELD_WORDS, /* one of `choices`; other forms keep their defaults */
-    DT_FIELD_LIST,  /* a list of items, each of which has one of `forms` */
-    DT_FIELD_MAP,   /* a mapping with any keys, whose values have one of `forms` */
-    /* a kind that a job file names: its name, or a mapping of the name to its arguments */
+    DT_FIELD_LIST,  /* member: dt_items; a list of items, each of which has one of `forms` */
+    DT_FIELD_MAP,   /* member: dt_items; a mapping with any keys, whose values are such items */
+    /* member: dt_named; a kind that a job file names: its name, or a mapping of the name to its
+     * arguments */
     DT_FIELD_NAMED
 } dt_field_kind;
 
@@ -140,10 +141,19 @@ typedef struct dt_reals {
     bool alone; /* the value was a single number instead of a list */
     dt_location at;
 } dt_reals;
+/* Texts; those that have faults are left out. */
 typedef struct dt_texts {
     int n;
     const char **v;
+    const dt_location *at; /* [n] where each is written; NULL: not read from a table */
 } dt_texts;
+/* The items of a list, or the values of a mapping, without those that have faults. */
+typedef struct dt_items {
+    int n;
+    void *v;         /* [n] structs of the field's `size` */
+    dt_entry *entry; /* [n] each as written, with its key (a list has none); NULL: left out */
+} dt_items;
+struct dt_named;
 
 typedef struct dt_field {
     dt_field_kind kind;
@@ -157,7 +167,9 @@ typedef struct dt_field {
      * given, min is 0. With .max = INFINITY (or above_min) there is only a minimum, which may be
      * 0 */
     double min, max;
-    bool lone; /* for INTS: a single number is accepted instead of a list */
+    /* for INTS: a single number is accepted instead of a list; for a TEXT among forms: the member
+     * is a dt_texts, which becomes a list of that one */
+    bool lone;
     bool some; /* for REALS, and INTS that are axes: an empty list is refused */
     /* the default, as it is written in a job file; NULL: zero, NULL, an empty list or the first
      * choice */
@@ -183,15 +195,20 @@ typedef struct dt_field {
      * A table of fields without names, one for each form that a value may have.
      *   ONE_OF     a value that is a word of a form is read by that form, others by the first form
      *              whose type fits. Offsets of forms count from the field's offset.
-     *   TREE       for lists of keys and for the schema only, since code reads the value. An empty
-     *              table: the key can only be left out. NULL: any value.
-     *   LIST, MAP  the forms of an item
+     *   TREE       for lists of keys and for the schema only, since code reads the value: its form
+     *              depends on another key, or it has a grammar of its own. An empty table: the key
+     *              can only be left out. NULL: any value.
+     *   LIST, MAP  the forms of an item; their offsets count from the item's struct, whose size is
+     *              `size`
      *   TABLE      the forms of keys that the table lacks
      */
     const struct dt_field *forms;
     /* Of a form: it handles, and refuses, values that fit no form; by default the first form
      * does. */
     bool otherwise;
+    size_t size;
+    /* For NAMED: reads the kind and its arguments */
+    dt_status *(*read)(dt_arena *arena, const dt_tree *t, struct dt_named *out);
     /* for ONE_OF: names the expected values in the message if a value fits no form; NULL: the
      * message of a form is used */
     const char *expected;
@@ -256,6 +273,13 @@ typedef struct dt_field {
 #define DT_WORDS(...)                                                                              \
     { .name = "", .kind = DT_FIELD_WORDS, .choices = __VA_ARGS__ }
 #define DT_NAMED(noun_) DT_FORM(DT_FIELD_NAMED, .noun = (noun_))
+/* A kind that the function reads: DT_NAMED_BY("schedule", dt_rate_read). */
+#define DT_NAMED_BY(noun_, read_) DT_FORM(DT_FIELD_NAMED, .noun = (noun_), .read = (read_))
+/* A list of structs: DT_LIST_AS(struct rule, DT_FORM(DT_FIELD_TABLE, .table = rule_fields)). */
+#define DT_LIST_AS(type, ...)                                                                      \
+    DT_FORM(DT_FIELD_LIST, .size = sizeof(type), .forms = DT_FORMS(__VA_ARGS__))
+#define DT_MAP_AS(type, ...)                                                                       \
+    DT_FORM(DT_FIELD_MAP, .size = sizeof(type), .forms = DT_FORMS(__VA_ARGS__))
 #define DT_LIST_OF(...) DT_FORM(DT_FIELD_LIST, .forms = DT_FORMS(__VA_ARGS__))
 #define DT_MAP_OF(...) DT_FORM(DT_FIELD_MAP, .forms = DT_FORMS(__VA_ARGS__))
 /* A mapping whose keys are names that users choose. */

@@ -97,11 +97,27 @@ static dt_status *read_texts(dt_arena *arena, const dt_field *f, const dt_tree *
     dt_status *faults = NULL;
     dt_limits limits = limits_of(f);
     char name[96];
-    *out = (dt_texts){t->n, dt_arena_array(arena, const char *, t->n)};
-    for (int i = 0; i < t->n; i++)
-        dt_status_append(&faults, dt_tree_text_in(t->item[i], element_name(f, i, name, sizeof name),
-                                                  &limits, &out->v[i]));
+    dt_location *at = dt_arena_array(arena, dt_location, t->n);
+    *out = (dt_texts){0, dt_arena_array(arena, const char *, t->n), at};
+    for (int i = 0; i < t->n; i++) {
+        dt_status *bad = dt_tree_text_in(t->item[i], element_name(f, i, name, sizeof name), &limits,
+                                         &out->v[out->n]);
+        at[out->n] = t->item[i]->at;
+        out->n += bad == NULL;
+        dt_status_append(&faults, bad);
+    }
     return faults;
+}
+
+static dt_status *read_text(dt_arena *arena, const dt_field *f, const dt_tree *t, void *out) {
+    const dt_limits limits = limits_of(f);
+    const char *text;
+    DT_TRY(dt_tree_text_in(t, f->name, &limits, &text));
+    if (f->lone)
+        *(dt_texts *)out = (dt_texts){1, dt_arena_copy(arena, &text, sizeof text),
+                                      dt_arena_copy(arena, &t->at, sizeof t->at)};
+    else *(const char **)out = text;
+    return NULL;
 }
 
 static bool is_by_name(const dt_field *f) {
@@ -131,6 +147,27 @@ static dt_status *read_tree(dt_arena *arena, const dt_field *f, const dt_tree *t
 
 static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *t, void *out);
 static dt_status *clear_forms(dt_arena *arena, const dt_field *f, void *out);
+
+/* ---- lists and mappings of items ---- */
+
+static dt_status *read_items(dt_arena *arena, const dt_field *f, const dt_tree *t, dt_items *out) {
+    const dt_field item = {.kind = DT_FIELD_ONE_OF, .name = f->name, .forms = f->forms};
+    const bool list = f->kind == DT_FIELD_LIST;
+    dt_status *faults = dt_tree_expect(t, list ? DT_TREE_LIST : DT_TREE_MAP, f->name);
+    if (faults) return faults;
+    if (f->by_name) t = dt_tree_without_nulls(arena, t);
+    out->v = dt_arena_alloc(arena, dt_size_mul((size_t)t->n, f->size));
+    out->entry = dt_arena_array(arena, dt_entry, t->n);
+    for (int i = 0; i < t->n; i++) {
+        const dt_entry e = list ? (dt_entry){.value = t->item[i]} : t->entry[i];
+        dt_status *bad =
+            read_value(arena, &item, e.value, (char *)out->v + (size_t)out->n * f->size);
+        out->entry[out->n] = e;
+        out->n += bad == NULL;
+        dt_status_append(&faults, bad);
+    }
+    return faults;
+}
 
 /* ---- one of several forms ---- */
 
@@ -162,10 +199,9 @@ static bool is_words(const dt_field *f) {
 
 static bool takes(const dt_field *f, dt_tree_kind kind) {
     static const dt_tree_kind kinds[] = {
-        [DT_FIELD_INTS] = DT_TREE_LIST,
-        [DT_FIELD_REALS] = DT_TREE_LIST,
-        [DT_FIELD_TEXTS] = DT_TREE_LIST,
-        [DT_FIELD_TABLE] = DT_TREE_MAP,
+        [DT_FIELD_INTS] = DT_TREE_LIST,  [DT_FIELD_REALS] = DT_TREE_LIST,
+        [DT_FIELD_TEXTS] = DT_TREE_LIST, [DT_FIELD_TABLE] = DT_TREE_MAP,
+        [DT_FIELD_LIST] = DT_TREE_LIST,  [DT_FIELD_MAP] = DT_TREE_MAP,
     };
     const bool listed = f->kind < sizeof kinds / sizeof *kinds && kinds[f->kind] != DT_TREE_NULL;
     return kind == (listed ? kinds[f->kind] : DT_TREE_SCALAR);
@@ -221,7 +257,7 @@ static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *
     case DT_FIELD_INT: return read_int(f, t, p);
     case DT_FIELD_REAL: return dt_tree_real_in(t, f->name, &limits, p);
     case DT_FIELD_BOOL: return dt_tree_bool(t, f->name, p);
-    case DT_FIELD_TEXT: return dt_tree_text_in(t, f->name, &limits, p);
+    case DT_FIELD_TEXT: return read_text(arena, f, t, p);
     case DT_FIELD_ENUM: return read_choice(f, t, p);
     case DT_FIELD_INTS: return read_ints(arena, f, t, p);
     case DT_FIELD_REALS: return read_reals(arena, f, t, p);
@@ -230,6 +266,9 @@ static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *
     case DT_FIELD_TABLE:
         return dt_fields_read(arena, f->table, t, &t->at, f->noun ? f->noun : f->name, p);
     case DT_FIELD_SECONDS: return read_seconds(f, t, p);
+    case DT_FIELD_LIST:
+    case DT_FIELD_MAP: return read_items(arena, f, t, p);
+    case DT_FIELD_NAMED: return f->read(arena, t, p);
     case DT_FIELD_ONE_OF: return read_one_of(arena, f, t, out);
     default: return NULL;
     }
@@ -251,8 +290,7 @@ static const char *expected(const dt_field *f) {
         [DT_FIELD_SECONDS] = "a time",
         [DT_FIELD_ONE_OF] = "a value",
     };
-    bool any = f->kind != DT_FIELD_TREE || f->as == DT_TREE_NULL;
-    return any ? texts[f->kind] : dt_tree_kind_name(f->as);
+    return f->as == DT_TREE_NULL ? texts[f->kind] : dt_tree_kind_name(f->as);
 }
 
 /* ---- defaults ---- */
@@ -264,6 +302,8 @@ static void clear(const dt_field *f, void *out) {
         [DT_FIELD_ENUM] = sizeof(int),       [DT_FIELD_INTS] = sizeof(dt_ints),
         [DT_FIELD_REALS] = sizeof(dt_reals), [DT_FIELD_TEXTS] = sizeof(dt_texts),
         [DT_FIELD_TREE] = sizeof(dt_tree *), [DT_FIELD_SECONDS] = sizeof(double),
+        [DT_FIELD_LIST] = sizeof(dt_items),  [DT_FIELD_MAP] = sizeof(dt_items),
+        [DT_FIELD_NAMED] = sizeof(dt_named),
     };
     const bool narrow = f->kind == DT_FIELD_INT && f->narrow;
     memset(member(f, out), 0, narrow ? sizeof(int) : sizes[f->kind]);

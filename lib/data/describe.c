@@ -38,7 +38,7 @@ static dt_column_kind kind_of(const dt_column *c) {
 
 static void take_words(dt_arena *arena, const dt_column *c, dt_column_facts *out) {
     int64_t *times = dt_arena_array(arena, int64_t, c->words);
-    out->words = (dt_texts){c->words, dt_arena_array(arena, const char *, c->words)};
+    out->words = (dt_texts){.n = c->words, .v = dt_arena_array(arena, const char *, c->words)};
     for (int i = 0; i < c->words; i++) {
         out->words.v[i] = dt_arena_strdup(arena, c->word[i].text);
         times[i] = c->word[i].times;
@@ -49,7 +49,7 @@ static void take_words(dt_arena *arena, const dt_column *c, dt_column_facts *out
 static void take_examples(dt_arena *arena, const dt_table *t, const dt_column *c,
                           dt_column_facts *out) {
     const int n = (int)(t->records < t->wanted ? t->records : t->wanted);
-    out->examples = (dt_texts){n, dt_arena_array(arena, const char *, n)};
+    out->examples = (dt_texts){.n = n, .v = dt_arena_array(arena, const char *, n)};
     for (int i = 0; i < n; i++)
         out->examples.v[i] =
             i < c->n_shown && c->shown[i] ? dt_arena_strdup(arena, c->shown[i]) : NULL;

@@ -64,7 +64,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     const held_part *x = r->args;
     const char **v = dt_arena_array(r->arena, const char *, x->base.n);
     for (int i = 0; i < x->base.n; i++) v[i] = x->base.stored[i].name;
-    *names = (dt_texts){x->base.n, v};
+    *names = (dt_texts){.n = x->base.n, .v = v};
     return NULL;
 }
 

@@ -390,7 +390,7 @@ static dt_status *check_lags(const dt_dataset_spec *spec, const dt_entry *e,
 
 static dt_status *check_window(const dt_tree *t, const dt_dataset_spec *spec,
                                const dt_texts *names) {
-    const dt_tree *window = dt_tree_get(t, "window"), *future = dt_tree_get(window, "future");
+    const dt_tree *window = dt_tree_get(t, "window");
     const dt_content content = spec->format ? spec->format->content : DT_CONTENT_TABLE;
     const char *order = spec->window.order, *group = spec->window.group;
     dt_status *s = NULL;
@@ -403,12 +403,10 @@ static dt_status *check_window(const dt_tree *t, const dt_dataset_spec *spec,
         dt_status_append(&s, no_element("order", order, &spec->window.order_at, names));
     if (group && !dt_texts_have(names, group))
         dt_status_append(&s, no_element("group", group, &spec->window.group_at, names));
-    for (int i = 0; i < spec->window.future.n; i++) {
-        const char *name = spec->window.future.v[i];
-        const dt_location *at = future->kind == DT_TREE_LIST ? &future->item[i]->at : &future->at;
-        if (name && !dt_texts_have(names, name)) /* the name is NULL if an error was reported */
-            dt_status_append(&s, no_element("future", name, at, names));
-    }
+    const dt_texts *future = &spec->window.future;
+    for (int i = 0; i < future->n; i++)
+        if (!dt_texts_have(names, future->v[i]))
+            dt_status_append(&s, no_element("future", future->v[i], &future->at[i], names));
     const dt_tree *lags = spec->window.lags;
     if (lags) dt_status_append(&s, dt_tree_expect(lags, DT_TREE_MAP, "lags"));
     for (int i = 0; lags && lags->kind == DT_TREE_MAP && i < lags->n; i++)

@@ -81,7 +81,8 @@ static dt_status *name_classes(const dt_format_request *r, const dt_class_query 
                     folders.n, label->name, (long long)q->classes);
     label->names = q->names;
     if (q->names.n == 0) {
-        label->names = (dt_texts){folders.n, dt_arena_array(r->arena, const char *, folders.n)};
+        label->names =
+            (dt_texts){.n = folders.n, .v = dt_arena_array(r->arena, const char *, folders.n)};
         for (int i = 0; i < folders.n; i++)
             label->names.v[i] = dt_arena_strdup(r->arena, name_of(folders.v[i]));
     }

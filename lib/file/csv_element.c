@@ -128,7 +128,7 @@ static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_element
                               : "lacks 'column', or 'columns' for several");
     out->columns = w->all_but.n > 0 ? w->all_but : w->columns;
     if (one) {
-        out->columns = (dt_texts){1, dt_arena_array(arena, const char *, 1)};
+        out->columns = (dt_texts){.n = 1, .v = dt_arena_array(arena, const char *, 1)};
         out->columns.v[0] = w->column;
     }
     for (int i = 0; i < w->columns.n; i++)

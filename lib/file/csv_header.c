@@ -198,7 +198,7 @@ static int choose(dt_arena *arena, const dt_csv_header *h, const char *text, boo
  * listed by its number. */
 static dt_texts list_columns(dt_arena *arena, const dt_csv_header *h, const bool *chosen,
                              bool others) {
-    dt_texts names = {0, dt_arena_array(arena, const char *, h->n)};
+    dt_texts names = {.v = dt_arena_array(arena, const char *, h->n)};
     for (int i = 0; i < h->n; i++)
         if (chosen[i] != others)
             names.v[names.n++] = *h->name[i] ? h->name[i] : dt_arena_printf(arena, "%d", i);

@@ -209,7 +209,7 @@ static void name_columns(dt_row_source *s, dt_element_spec *x, int naming) {
     const int64_t n = x->text ? 1 : dt_type_elements(&x->type);
     const bool single = x->text || x->type.rank == 0 || (naming == PLAIN && n == 1);
     if (naming == OWN && x->columns.n == n) return;
-    x->columns = (dt_texts){(int)n, dt_arena_array(s->arena, const char *, n)};
+    x->columns = (dt_texts){.n = (int)n, .v = dt_arena_array(s->arena, const char *, n)};
     for (int i = 0; i < n; i++)
         x->columns.v[i] = single ? x->name : dt_arena_printf(s->arena, "%s_%d", x->name, i);
 }

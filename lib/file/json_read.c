@@ -242,7 +242,7 @@ void dt_json_members_lend(const json_t *object, const dt_json_member *table, voi
 
 bool dt_json_texts(dt_arena *arena, const json_t *list, dt_texts *out) {
     const int n = (int)json_array_size(list);
-    *out = (dt_texts){n, dt_arena_array(arena, const char *, n)};
+    *out = (dt_texts){.n = n, .v = dt_arena_array(arena, const char *, n)};
     for (int i = 0; i < n; i++) {
         const char *text = json_string_value(json_array_get(list, (size_t)i));
         if (!text) return false;

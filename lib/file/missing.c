@@ -17,7 +17,7 @@ enum { DEFAULT_MARKS = sizeof default_marks / sizeof *default_marks };
 static dt_texts marks_of(dt_arena *arena, const dt_tree *keys) {
     const dt_tree *list = dt_given(dt_tree_get(keys, "missing_values"));
     const int n = list ? list->kind == DT_TREE_LIST ? list->n : 0 : DEFAULT_MARKS;
-    dt_texts out = {0, dt_arena_array(arena, const char *, n)};
+    dt_texts out = {.v = dt_arena_array(arena, const char *, n)};
     for (int i = 0; i < n; i++) {
         const char *mark = list ? list->item[i]->text : default_marks[i];
         if (mark) out.v[out.n++] = mark; /* dt_fields_read reports items of other kinds */

@@ -157,7 +157,7 @@ dt_status *dt_job_open_rows(dt_job *j, const dt_predict_request *q, dt_dataset *
     for (int i = 0; i < j->model.n_inputs; i++)
         input[i] =
             (dt_element_spec){.name = j->model.input[i].name, .type = j->model.input[i].type};
-    const dt_texts keep = {q->n_keep, dt_arena_array(j->arena, const char *, q->n_keep)};
+    const dt_texts keep = {.n = q->n_keep, .v = dt_arena_array(j->arena, const char *, q->n_keep)};
     for (int i = 0; i < q->n_keep; i++) keep.v[i] = dt_arena_strdup(j->arena, q->keep[i]);
     return dt_rows_open(out, &(dt_rows_request){.path = q->input,
                                                 .job = &j->dataset,

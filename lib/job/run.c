@@ -322,7 +322,8 @@ static dt_texts names_of_values(const dt_job *j, const dt_output_use *output) {
         if (strcmp(all->entry[i].key, output->target) == 0)
             dt_status_free(
                 j->dataset.format->declare(j->arena, &all->entry[i], j->dataset.tree, &e));
-    return e.choice == DT_CHOICE_NAMES && e.columns.n > 1 ? e.columns : (dt_texts){1, name};
+    return e.choice == DT_CHOICE_NAMES && e.columns.n > 1 ? e.columns
+                                                          : (dt_texts){.n = 1, .v = name};
 }
 
 static void name_values(const dt_job *j, dt_class_names *out) {

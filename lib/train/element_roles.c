@@ -293,7 +293,7 @@ dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_co
     const char **name = dt_alloc(dt_size_mul((size_t)n, sizeof *name));
 
     for (int i = 0; i < n; i++) name[i] = element[i].name;
-    dt_status *s = dt_match_names(&(dt_texts){n, name}, model, c, out);
+    dt_status *s = dt_match_names(&(dt_texts){.n = n, .v = name}, model, c, out);
     free(name);
     DT_TRY(s);
     for (int i = 0; i < model->n_inputs; i++)

@@ -203,6 +203,109 @@ static void test_a_value_that_fits_no_form_is_refused(void **state) {
     dt_arena_destroy(arena);
 }
 
+/* ---- lists and mappings of items, named kinds ---- */
+
+struct rule {
+    const char *match;
+    int64_t part;
+};
+struct items {
+    dt_items rules, names, weights, kinds;
+    dt_texts inputs;
+    dt_named kind;
+};
+
+static dt_status *read_kind(dt_arena *arena, const dt_tree *t, dt_named *out) {
+    static const dt_field fields[] = {DT_INT(struct rule, part, .max = 9), DT_END};
+    static const dt_kind dense = {"Dense", "", fields, sizeof(struct rule), NULL};
+    static const dt_kind *const rows[] = {&dense};
+    return dt_named_read(arena, rows, 1, "layer", t, out);
+}
+
+static const dt_field rule_fields[] = {DT_TEXT(struct rule, match, .required = true),
+                                       DT_INT(struct rule, part, .preset = "7", .max = 9), DT_END};
+#define ITEMS(member, form) DT_FIELD(ONE_OF, struct items, member, .forms = DT_FORMS(form))
+static const dt_field item_fields[] = {
+    ITEMS(rules, DT_LIST_AS(struct rule, DT_FORM(DT_FIELD_TABLE, .table = rule_fields))),
+    ITEMS(names, DT_LIST_AS(const char *, DT_FORM(DT_FIELD_TEXT))),
+    ITEMS(weights, DT_MAP_AS(double, DT_FORM(DT_FIELD_REAL, .max = INFINITY))),
+    ITEMS(kinds, DT_LIST_AS(dt_named, DT_NAMED_BY("layer", read_kind))),
+    ITEMS(kind, DT_NAMED_BY("layer", read_kind)),
+    DT_FIELD(ONE_OF, struct items, inputs,
+             .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT, .lone = true), DT_FORM(DT_FIELD_TEXTS))),
+    DT_END};
+
+static dt_status *read_item_fields(dt_arena *arena, const char *text, struct items *out) {
+    dt_source *source = dt_arena_new(arena, dt_source);
+    dt_tree *t;
+    *source = source_of(text);
+    memset(out, 0xff, sizeof *out);
+    assert_null(dt_tree_parse(arena, source, &t));
+    return dt_fields_read(arena, item_fields, t, NULL, "x", out);
+}
+
+static void test_items_are_read_into_structs(void **state) {
+    (void)state;
+    dt_arena *arena = dt_arena_create();
+    struct items x;
+    assert_null(read_item_fields(arena, "{}", &x));
+    assert_true(!x.rules.entry && !x.weights.n && !x.kind.kind && !x.inputs.v);
+    assert_null(read_item_fields(arena,
+                                 "{rules: [{match: a, part: 2}, {match: b}], names: [a, 1],\n"
+                                 "weights: {x: 0.5, y: 2}, kinds: [Dense, {Dense: {part: 3}}],\n"
+                                 "kind: {Dense: {part: 4}}, inputs: a}",
+                                 &x));
+    const struct rule *rule = x.rules.v;
+    assert_true(x.rules.n == 2 && rule[0].part == 2 && rule[1].part == 7);
+    assert_string_equal(rule[1].match, "b");
+    assert_string_equal(((const char **)x.names.v)[1], "1");
+    assert_int_equal(x.names.entry[1].value->at.col, 55);
+    assert_string_equal(x.weights.entry[1].key, "y");
+    assert_true(x.weights.n == 2 && ((const double *)x.weights.v)[1] == 2);
+    assert_int_equal(x.kinds.n, 2);
+    assert_int_equal(((const struct rule *)((const dt_named *)x.kinds.v)[1].args)->part, 3);
+    assert_int_equal(((const struct rule *)x.kind.args)->part, 4);
+    assert_true(x.inputs.n == 1 && x.inputs.at[0].line == 3 && x.inputs.at[0].col == 35);
+    assert_null(read_item_fields(arena, "{inputs: [a, b], rules: []}", &x));
+    assert_true(x.inputs.n == 2 && x.inputs.at[1].col == 14 && x.rules.entry && x.rules.n == 0);
+    dt_arena_destroy(arena);
+}
+
+/* Items with faults are left out, and each fault is reported at its place. */
+static void test_faulty_items_are_left_out(void **state) {
+    (void)state;
+    static const expected faults[] = {
+        {"rule", DT_E_RANGE, 1, 28, "part must be in [0, 9], got 10", NULL},
+        {"text", DT_E_WRONG_TYPE, 2, 9, "names: expected a string, got a list", NULL},
+        {"real", DT_E_RANGE, 3, 14, "weights must be at least 0, got -1", NULL},
+        {"kind", DT_E_UNKNOWN_NAME, 4, 9, "unknown layer 'Dens'", "did you mean 'Dense'?"},
+        {"texts", DT_E_WRONG_TYPE, 5, 10, "inputs[0]: expected a string, got a list", NULL},
+    };
+    dt_arena *arena = dt_arena_create();
+    struct items x;
+    dt_status *s = read_item_fields(arena,
+                                    "{rules: [{match: a, part:  10}, {match: b}],\n"
+                                    "names: [[c], d],\n"
+                                    "weights: {x: -1, y: 2},\n"
+                                    "kinds: [Dens, Dense],\n"
+                                    "inputs: [[], b]}",
+                                    &x);
+    const dt_status *one = s;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++, one = dt_status_next(one))
+        check_fault(one, &faults[i]);
+    assert_null(one);
+    dt_status_free(s);
+    assert_true(x.rules.n == 1 && x.names.n == 1 && x.weights.n == 1 && x.kinds.n == 1);
+    assert_string_equal(((const struct rule *)x.rules.v)->match, "b");
+    assert_string_equal(x.weights.entry[0].key, "y");
+    assert_true(x.inputs.n == 1 && strcmp(x.inputs.v[0], "b") == 0 && x.inputs.at[0].col == 14);
+    assert_null(dt_status_next(s = read_item_fields(arena, "{names: {a: b}}", &x)));
+    check_fault(s, &(expected){"map", DT_E_WRONG_TYPE, 1, 9,
+                               "names: expected a list, got a mapping", NULL});
+    dt_status_free(s);
+    dt_arena_destroy(arena);
+}
+
 /* A preset that its field refuses is our own mistake, and is said to be. */
 static void test_wrong_preset_is_an_internal_error(void **state) {
     (void)state;
@@ -268,6 +371,8 @@ int main(void) {
         cmocka_unit_test(test_a_number_for_a_list),
         cmocka_unit_test(test_a_value_is_read_by_the_form_that_fits),
         cmocka_unit_test(test_a_value_that_fits_no_form_is_refused),
+        cmocka_unit_test(test_items_are_read_into_structs),
+        cmocka_unit_test(test_faulty_items_are_left_out),
         cmocka_unit_test(test_wrong_preset_is_an_internal_error),
         cmocka_unit_test(test_not_yet),
         cmocka_unit_test(test_only_values),

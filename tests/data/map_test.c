@@ -118,7 +118,7 @@ static const dt_map_plan *make_plan(dt_arena *arena, const char *steps, const dt
     *source = (dt_source){.name = "map", .text = dt_arena_printf(arena, "{x: %s}", steps)};
     source->size = strlen(source->text);
     OK(dt_tree_parse(arena, source, &tree));
-    OK(dt_map_read(arena, tree, &(dt_texts){1, names}, &m));
+    OK(dt_map_read(arena, tree, &(dt_texts){.n = 1, .v = names}, &m));
     OK(dt_map_plan_make(
         arena,
         &(dt_map_request){.map = m,

@@ -24,7 +24,7 @@ static dt_status *make_plan(dt_arena *arena, const char *name, const char *steps
     *source = (dt_source){.name = "map", .text = dt_arena_printf(arena, "{%s: %s}", name, steps)};
     source->size = strlen(source->text);
     OK(dt_tree_parse(arena, source, &tree));
-    DT_TRY(dt_map_read(arena, tree, &(dt_texts){1, &name}, &m));
+    DT_TRY(dt_map_read(arena, tree, &(dt_texts){.n = 1, .v = &name}, &m));
     return dt_map_plan_make(
         arena,
         &(dt_map_request){.map = m,

@@ -86,7 +86,7 @@ static const dt_map_plan *plan_of(dt_arena *arena, const char *steps, const dt_t
     *source = (dt_source){.name = "map", .text = dt_arena_printf(arena, "{image: [%s]}", steps)};
     source->size = strlen(source->text);
     OK(dt_tree_parse(arena, source, &tree));
-    OK(dt_map_read(arena, tree, &(dt_texts){2, (const char **)names}, &m));
+    OK(dt_map_read(arena, tree, &(dt_texts){.n = 2, .v = (const char **)names}, &m));
     const dt_element_spec stored = {
         .name = names[is_mask], .type = *in, .follows = is_mask ? "image" : NULL, .file = "x"};
     OK(dt_map_plan_make(arena, &(dt_map_request){.map = m, .stored = &stored}, &out));

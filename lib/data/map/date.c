@@ -125,7 +125,7 @@ static void learn_value(void *to, const dt_map_stage *s, const dt_map_at *at, co
 static void end(void *from, const dt_map_stage *s, dt_arena *arena, dt_lesson *out) {
     lesson *l = from;
     (void)s;
-    if (arena) out->words = (dt_texts){0, dt_arena_array(arena, const char *, 2 * SHOWN)};
+    if (arena) out->words = (dt_texts){.v = dt_arena_array(arena, const char *, 2 * SHOWN)};
     for (int i = 0; i < SHOWN; i++) {
         if (arena && l->text[i]) {
             out->words.v[out->words.n++] = orders[i];

@@ -153,7 +153,7 @@ static void end(void *from, const dt_map_stage *s, dt_arena *arena, dt_lesson *o
     const char *word = l->words ? dt_word_counts_most(l->words) : NULL;
     if (arena && l->feature) keep_numbers(l, s, arena, out);
     if (arena && word) {
-        out->words = (dt_texts){1, dt_arena_array(arena, const char *, 1)};
+        out->words = (dt_texts){.n = 1, .v = dt_arena_array(arena, const char *, 1)};
         out->words.v[0] = dt_arena_strdup(arena, word);
     }
     for (int64_t i = 0; l->feature && i < s->values; i++) free(l->feature[i].seen);

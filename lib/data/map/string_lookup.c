@@ -227,7 +227,8 @@ static dt_status *drop_tokens(const dt_map_stage *s, dt_texts *words) {
 
 static dt_texts index_names(const struct string_lookup *a, dt_arena *arena, const dt_texts *words) {
     const int before = first_word(a);
-    dt_texts names = {before + words->n, dt_arena_array(arena, const char *, before + words->n)};
+    dt_texts names = {.n = before + words->n,
+                      .v = dt_arena_array(arena, const char *, before + words->n)};
     if (before > a->num_oov_indices) names.v[0] = mask_token(a);
     if (a->num_oov_indices > 0) names.v[before - 1] = oov_token(a);
     for (int i = 0; i < words->n; i++) names.v[before + i] = words->v[i];
