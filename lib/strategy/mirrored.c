@@ -7,7 +7,8 @@
 #include "strategy/place.h"
 
 struct mirrored {
-    const dt_tree *devices;
+    dt_texts devices;
+    dt_location devices_at;
     int64_t replicas;
     bool has_replicas;
     int cross_device_ops;
@@ -19,8 +20,7 @@ static const char *const ways_to_sum[] = {"ReductionToOneDevice", "HierarchicalC
                                           "NcclAllReduce", NULL};
 
 static const dt_field fields[] = {
-    DT_TREE(struct mirrored, devices, .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXTS)),
-            .as = DT_TREE_LIST, .help = "virtual CPU devices: [\"CPU:0\", \"CPU:1\"]"),
+    DT_DEVICES(struct mirrored, .help = "virtual CPU devices: [\"CPU:0\", \"CPU:1\"]"),
     DT_INT(struct mirrored, replicas, .min = 1, .max = DT_MAX_REPLICAS,
            .set = 1 + offsetof(struct mirrored, has_replicas),
            .help = "number of virtual CPU devices, instead of devices"),
@@ -31,14 +31,14 @@ static const dt_field fields[] = {
 
 static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out) {
     const struct mirrored *x = args;
-    int listed = x->devices ? x->devices->n : 0;
+    const int listed = x->devices.n;
 
-    if (x->devices && x->has_replicas && x->replicas != listed)
+    if (x->devices.v && x->has_replicas && x->replicas != listed)
         return dt_fail(DT_E_REPLICAS, dt_tree_value_at(t, "replicas"),
                        "%d device%s, but replicas: %lld", listed, listed == 1 ? "" : "s",
                        (long long)x->replicas);
     out->replicas = x->has_replicas ? x->replicas : 0;
-    return x->devices ? dt_strategy_devices(arena, x->devices, out) : NULL;
+    return x->devices.v ? dt_strategy_devices(arena, &x->devices, &x->devices_at, out) : NULL;
 }
 
 const dt_strategy_row dt_strategy_mirrored = {

@@ -24,8 +24,9 @@ struct cluster {
 };
 
 struct multi_worker {
-    const dt_tree *cluster_resolver;
-    const dt_tree *devices;
+    dt_addresses cluster_resolver;
+    dt_texts devices;
+    dt_location devices_at;
     struct cluster cluster;
     int64_t workers, replicas;
     double timeout, start_timeout;
@@ -90,8 +91,7 @@ static const dt_field fields[] = {
            .set = 1 + offsetof(struct multi_worker, has_workers),
            .help = "number of workers; set by the launcher (mpirun, srun), if any; otherwise all "
                    "workers are simulated in this process"),
-    DT_TREE(struct multi_worker, devices, .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXTS)),
-            .as = DT_TREE_LIST, .help = "devices of each worker: [\"CPU:0\", \"CPU:1\"]"),
+    DT_DEVICES(struct multi_worker, .help = "devices of each worker: [\"CPU:0\", \"CPU:1\"]"),
     DT_INT(struct multi_worker, replicas, .min = 1, .max = DT_MAX_REPLICAS,
            .set = 1 + offsetof(struct multi_worker, has_replicas),
            .help = "number of CPU devices on each worker, instead of devices"),
@@ -99,11 +99,9 @@ static const dt_field fields[] = {
             .help = "seconds to wait for an unresponsive worker before treating it as lost"),
     DT_REAL(struct multi_worker, start_timeout, .min = 1, .preset = "300",
             .help = "seconds to wait for workers that have not started"),
-    DT_TREE(struct multi_worker, cluster_resolver,
-            .forms = DT_FORMS(DT_FORM(DT_FIELD_TABLE, .table = dt_resolver_fields)),
-            .as = DT_TREE_MAP,
-            .help = "worker addresses, when you start workers yourself with --rank; launchers "
-                    "provide them"),
+    DT_ADDRESSES(struct multi_worker,
+                 .help = "worker addresses, when you start workers yourself with --rank; launchers "
+                         "provide them"),
     DT_ONE_OF(cluster, DT_FORMS(DT_TABLE(struct multi_worker, cluster, cluster_fields)),
               .as = DT_TREE_MAP, DT_SET(struct multi_worker, cluster.given),
               .help = "the hosts of the workers and their devices, for plan and topology"),
@@ -113,7 +111,7 @@ static const dt_field fields[] = {
 
 static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out) {
     const struct multi_worker *x = args;
-    int listed = x->devices ? x->devices->n : 0;
+    const int listed = x->devices.n;
 
     DT_TRY(dt_launch_find(&out->launch, &out->rank));
     if (out->launch.task != DT_TASK_WORKER)
@@ -122,8 +120,7 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
                                   "multi_worker_mirrored}, whose tasks are chief and worker"),
                           "evaluate checkpoints with 'dtrain evaluate'; parameter servers belong "
                           "to strategy: {type: parameter_server}");
-    if (x->cluster_resolver)
-        DT_TRY(dt_resolver_read(arena, x->cluster_resolver, &out->rank, &out->launch));
+    DT_TRY(dt_addresses_launch(&x->cluster_resolver, &out->rank, &out->launch));
     out->launch_timeout = x->timeout;
     out->start_timeout = x->start_timeout;
     if (out->launch.workers && x->has_workers && x->workers != out->launch.workers)
@@ -131,13 +128,13 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
                        "the job has %lld workers, but %s says %d; leave workers out of a job that "
                        "a launcher starts",
                        (long long)x->workers, out->launch.by, out->launch.workers);
-    if (x->devices && x->has_replicas && x->replicas != listed)
+    if (x->devices.v && x->has_replicas && x->replicas != listed)
         return dt_fail(DT_E_REPLICAS, dt_tree_value_at(t, "replicas"),
                        "%d device%s on each worker, but replicas: %lld", listed,
                        listed == 1 ? "" : "s", (long long)x->replicas);
     out->workers = out->launch.workers ? out->launch.workers : x->workers;
     out->replicas = x->has_replicas ? x->replicas : 1;
-    if (x->devices) DT_TRY(dt_strategy_devices(arena, x->devices, out));
+    if (x->devices.v) DT_TRY(dt_strategy_devices(arena, &x->devices, &x->devices_at, out));
     return find_cluster(&x->cluster, out);
 }
 

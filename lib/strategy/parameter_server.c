@@ -33,7 +33,7 @@ struct parameter_server {
     int64_t workers, parameter_servers, max_staleness;
     int schedule;
     struct partitioner variable_partitioner;
-    const dt_tree *cluster_resolver;
+    dt_addresses cluster_resolver;
     bool elastic, has_staleness, has_workers;
     double timeout, start_timeout;
 };
@@ -101,11 +101,10 @@ static const dt_field fields[] = {
             "seconds to wait for an unresponsive worker before giving its batch to another one"),
     DT_REAL(struct parameter_server, start_timeout, .min = 1, .preset = "300",
             .help = "seconds to wait for workers of other machines that have not started"),
-    DT_TREE(struct parameter_server, cluster_resolver,
-            .forms = DT_FORMS(DT_FORM(DT_FIELD_TABLE, .table = dt_resolver_fields)),
-            .as = DT_TREE_MAP,
-            .help = "addresses, when you start processes yourself with --rank: the coordinator's, "
-                    "then its workers'"),
+    DT_ADDRESSES(struct parameter_server,
+                 .help =
+                     "addresses, when you start processes yourself with --rank: the coordinator's, "
+                     "then its workers'"),
     DT_END};
 
 static dt_status *find_partitioner(const struct partitioner *x, dt_partitioner *out) {
@@ -139,7 +138,7 @@ static void take_inherited(dt_launch *l, const dt_inherited *x) {
 
 /* Finds the processes that a launcher has started or the job lists. The first of them is the
  * coordinator. */
-static dt_status *read_launch(dt_arena *arena, const struct parameter_server *x, const dt_tree *t,
+static dt_status *read_launch(const struct parameter_server *x, const dt_tree *t,
                               dt_strategy_spec *out) {
     dt_launch *l = &out->launch;
     dt_inherited inherited;
@@ -150,7 +149,7 @@ static dt_status *read_launch(dt_arena *arena, const struct parameter_server *x,
         return NULL;
     }
     DT_TRY(dt_launch_find(l, &out->rank));
-    if (x->cluster_resolver) DT_TRY(dt_resolver_read(arena, x->cluster_resolver, &out->rank, l));
+    DT_TRY(dt_addresses_launch(&x->cluster_resolver, &out->rank, l));
     if (!l->workers) return NULL;
     if (!l->start)
         return dt_suggest(dt_fail(DT_E_LAUNCH, t ? &t->at : NULL,
@@ -183,6 +182,7 @@ static dt_status *read_launch(dt_arena *arena, const struct parameter_server *x,
 
 static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out) {
     const struct parameter_server *x = args;
+    (void)arena;
     out->replicas = 1;
     out->servers = (dt_servers_spec){.workers = (int)x->workers,
                                      .servers = (int)x->parameter_servers,
@@ -194,7 +194,7 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
                                                   : x->schedule == VIRTUAL ? DEFAULT_STALENESS
                                                                            : DT_ANY_STALENESS};
     out->start_timeout = x->start_timeout;
-    DT_TRY(read_launch(arena, x, t, out));
+    DT_TRY(read_launch(x, t, out));
     return find_partitioner(&x->variable_partitioner, &out->servers.partitioner);
 }
 

@@ -22,16 +22,31 @@ void dt_place_hosts(dt_strategy *s);
 
 /* ---- reading a strategy's part of a job's `strategy` mapping ---- */
 
-/* Reads one device name, or a list of them, into the spec. First reports malformed names and
- * names that are listed twice (exit code 78). Only if there are none, reports devices that this
+/* The key `devices` of a struct with the members `dt_texts devices` and `dt_location devices_at`. */
+#define DT_DEVICES(type, ...)                                                                      \
+    DT_ONE_OF(devices, DT_FORMS(DT_PLAIN(TEXTS, type, devices)), .as = DT_TREE_LIST,               \
+              DT_AT(type, devices_at), __VA_ARGS__)
+/* Parses names of devices, which were written at `at`, into the spec. First reports malformed names
+ * and names that are listed twice (exit code 78). Only if there are none, reports devices that this
  * machine does not have (exit code 69). */
-dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices,
+dt_status *dt_strategy_devices(dt_arena *arena, const dt_texts *devices, const dt_location *at,
                                dt_strategy_spec *out) DT_MUST_USE;
 
-/* Reads a cluster_resolver, for processes that the user starts one by one. Fails with LAUNCH if
- * it contradicts the environment. */
-extern const dt_field dt_resolver_fields[];
-dt_status *dt_resolver_read(dt_arena *arena, const dt_tree *t, const dt_rank_option *own,
-                            dt_launch *out) DT_MUST_USE;
+/* A cluster_resolver, for processes that the user starts one by one. */
+typedef struct dt_addresses {
+    bool given;
+    dt_location at;
+    dt_texts workers;
+    const char *secret_file;
+} dt_addresses;
+extern const dt_field dt_addresses_fields[];
+#define DT_ADDRESSES(type, ...)                                                                    \
+    DT_ONE_OF(cluster_resolver, DT_FORMS(DT_TABLE(type, cluster_resolver, dt_addresses_fields)),   \
+              .as = DT_TREE_MAP, DT_SET(type, cluster_resolver.given),                             \
+              DT_AT(type, cluster_resolver.at), __VA_ARGS__)
+/* Sets the launch by the addresses, if they are given. Fails with LAUNCH if they contradict the
+ * environment. */
+dt_status *dt_addresses_launch(const dt_addresses *a, const dt_rank_option *own,
+                               dt_launch *out) DT_MUST_USE;
 
 #endif

@@ -215,11 +215,10 @@ void dt_strategy_spec_release(dt_strategy_spec *spec) {
 /* ---- devices ---- */
 
 /* Parses all names separately, so that each error has the location of its device. */
-static dt_status *parse_names(const dt_tree *devices, dt_device_name *out) {
+static dt_status *parse_names(const dt_texts *devices, dt_device_name *out) {
     dt_status *faults = NULL;
     for (int i = 0; i < devices->n; i++)
-        dt_status_append(
-            &faults, dt_device_name_parse(devices->item[i]->text, &devices->item[i]->at, &out[i]));
+        dt_status_append(&faults, dt_device_name_parse(devices->v[i], &devices->at[i], &out[i]));
     return faults;
 }
 
@@ -231,7 +230,7 @@ static uint64_t hash_of(const dt_device_name *d) {
 
 /* Reports devices that are listed twice. Uses a hash table with twice as many slots as devices,
  * because job files may list thousands. */
-static dt_status *find_twice(dt_arena *arena, const dt_tree *devices, const dt_device_name *name) {
+static dt_status *find_twice(dt_arena *arena, const dt_texts *devices, const dt_device_name *name) {
     uint64_t slots = 2 * (uint64_t)devices->n;
     const dt_device_name **slot = dt_arena_array(arena, const dt_device_name *, slots);
     dt_status *faults = NULL;
@@ -240,15 +239,14 @@ static dt_status *find_twice(dt_arena *arena, const dt_tree *devices, const dt_d
         uint64_t at = hash_of(&name[i]) % slots;
         while (slot[at] && !dt_device_name_equal(slot[at], &name[i])) at = (at + 1) % slots;
         if (slot[at])
-            dt_status_append(&faults,
-                             dt_fail(DT_E_DEVICE_TWICE, &devices->item[i]->at,
-                                     "devices: '%.80s' is listed twice", devices->item[i]->text));
+            dt_status_append(&faults, dt_fail(DT_E_DEVICE_TWICE, &devices->at[i],
+                                              "devices: '%.80s' is listed twice", devices->v[i]));
         slot[at] = &name[i];
     }
     return faults;
 }
 
-static dt_status *find_absent(dt_arena *arena, const dt_tree *devices,
+static dt_status *find_absent(dt_arena *arena, const dt_texts *devices,
                               const dt_strategy_spec *spec) {
     const char *plugin = dt_environment(DT_PJRT_PLUGIN_ENV);
     dt_device_name *one = dt_arena_new(arena, dt_device_name);
@@ -258,34 +256,20 @@ static dt_status *find_absent(dt_arena *arena, const dt_tree *devices,
 
     dt_status *faults = NULL;
     for (int i = 0; i < devices->n; i++)
-        dt_status_append(
-            &faults, dt_cpu_devices_parse(&devices->item[i]->text, 1, &devices->item[i]->at, one));
+        dt_status_append(&faults, dt_cpu_devices_parse(&devices->v[i], 1, &devices->at[i], one));
     return faults;
 }
 
-static dt_status *read_texts(const dt_tree *devices, const char **out) {
-    dt_status *faults = NULL;
-    for (int i = 0; i < devices->n; i++)
-        dt_status_append(&faults, dt_tree_text(devices->item[i], "devices", &out[i]));
-    return faults;
-}
+dt_status *dt_strategy_devices(dt_arena *arena, const dt_texts *devices, const dt_location *at,
+                               dt_strategy_spec *out) {
+    dt_device_name *name = dt_arena_array(arena, dt_device_name, devices->n);
 
-dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices, dt_strategy_spec *out) {
-    /* a list with the single name as its only item, which is not changed */
-    dt_tree *item[1] = {(dt_tree *)devices};
-    dt_tree one = {.kind = DT_TREE_LIST, .at = devices->at, .n = 1, .item = item};
-    const dt_tree *list = devices->kind == DT_TREE_LIST ? devices : &one;
-    const char **text = dt_arena_array(arena, const char *, list->n);
-    dt_device_name *name = dt_arena_array(arena, dt_device_name, list->n);
-
-    if (list->n == 0)
-        return dt_fail(DT_E_REPLICAS, &devices->at, "devices must name at least one device");
-    DT_TRY(read_texts(list, text));
-    DT_TRY(parse_names(list, name));
-    DT_TRY(find_twice(arena, list, name));
-    DT_TRY(find_absent(arena, list, out));
-    out->devices = text;
-    out->n_devices = list->n;
+    if (devices->n == 0) return dt_fail(DT_E_REPLICAS, at, "devices must name at least one device");
+    DT_TRY(parse_names(devices, name));
+    DT_TRY(find_twice(arena, devices, name));
+    DT_TRY(find_absent(arena, devices, out));
+    out->devices = devices->v;
+    out->n_devices = devices->n;
     return NULL;
 }
 
@@ -298,25 +282,18 @@ const dt_strategy_row *const *dt_strategy_rows(int *n) {
 
 /* ---- cluster_resolver ---- */
 
-struct resolver {
-    dt_texts workers;
-    const char *secret_file;
-};
-
-const dt_field dt_resolver_fields[] = {
-    DT_TEXTS(struct resolver, workers, .required = true, .min = 3, .max = 300,
+const dt_field dt_addresses_fields[] = {
+    DT_TEXTS(dt_addresses, workers, .required = true, .min = 3, .max = 300,
              .help = "HOST:PORT of each worker, the first one being the chief"),
-    DT_TEXT(struct resolver, secret_file, .min = 1, .max = 4096,
+    DT_TEXT(dt_addresses, secret_file, .min = 1, .max = 4096,
             .help = "file with the run's secret on each machine; or set DTRAIN_SECRET_FILE"),
     DT_END};
 
-dt_status *dt_resolver_read(dt_arena *arena, const dt_tree *t, const dt_rank_option *own,
-                            dt_launch *out) {
-    struct resolver r;
-    DT_TRY(dt_fields_read(arena, dt_resolver_fields, t, &t->at, "cluster_resolver", &r));
-    if (r.workers.n < 2)
-        return dt_fail(DT_E_LAUNCH, &t->at, "cluster_resolver: name at least two workers");
-    DT_TRY(dt_launch_resolve(out, &t->at, &r.workers, own));
-    out->secret_file = r.secret_file;
+dt_status *dt_addresses_launch(const dt_addresses *a, const dt_rank_option *own, dt_launch *out) {
+    if (!a->given) return NULL;
+    if (a->workers.n < 2)
+        return dt_fail(DT_E_LAUNCH, &a->at, "cluster_resolver: name at least two workers");
+    DT_TRY(dt_launch_resolve(out, &a->at, &a->workers, own));
+    out->secret_file = a->secret_file;
     return NULL;
 }

@@ -144,7 +144,7 @@ static const fault_case strategy_cases[] = {
     {"", 4, "strategy: {type: mirrored, devices: []}", 78, 4, 37,
      "devices must name at least one device", NULL},
     {"", 4, "strategy: {type: mirrored, devices: [[a]]}", 78, 4, 38,
-     "devices: expected a string, got a list", NULL},
+     "devices[0]: expected a string, got a list", NULL},
     {"", 4, "strategy: {type: mirrored, devices: \"CPU:0\"}", 78, 4, 37,
      "devices: expected a list, got 'CPU:0'", NULL},
     {"S10", 4,
