@@ -57,7 +57,8 @@ void dt_compile_see_targets(const dt_compile_spec *c, int output, const dt_type 
 /* ---- keys ---- */
 
 struct compile {
-    const dt_tree *optimizer, *precision;
+    dt_named optimizer;
+    const dt_tree *precision;
     int quantization;
     dt_location quantization_at;
     dt_compile_trees by_output;
@@ -86,8 +87,9 @@ const char *const dt_quantizations[] = {"none", "int8", "fp8", NULL};
 static const char *const jit_words[] = {"auto", NULL};
 
 static const dt_field fields[] = {
-    DT_TREE(struct compile, optimizer, .forms = DT_FORMS(DT_NAMED("optimizer")), .required = true,
-            .help = "optimizer: Adam, {SGD: {learning_rate: 0.1}}, ..."),
+    DT_FIELD(ONE_OF, struct compile, optimizer, .required = true,
+             .forms = DT_FORMS(DT_NAMED_BY("optimizer", dt_optimizer_read)),
+             .help = "optimizer: Adam, {SGD: {learning_rate: 0.1}}, ..."),
     BY_OUTPUT(loss,
               .forms = DT_FORMS(DT_NAMED("loss"), DT_WORDS(dt_fitting_losses),
                                 DT_MAP_OF(LOSS_OR_NONE), DT_LIST_OF(LOSS_OR_NONE)),
@@ -195,7 +197,7 @@ static dt_status *set_loss_scale(const struct compile *c, dt_compile_spec *out) 
 
 static bool is_in_model(const dt_model_spec *m, const char *word) {
     const char *words[] = {word};
-    const dt_optimizer_head one = {.exclude_from_weight_decay = {1, words}};
+    const dt_optimizer_head one = {.exclude_from_weight_decay = {.n = 1, .v = words}};
     bool is = false;
     for (int i = 0; i < m->n_weights; i++) is |= dt_optimizer_excludes(&one, m->weight[i]->path);
     return is;
@@ -216,19 +218,14 @@ static dt_status *check_excluded(const dt_compile_spec *c, const dt_model_spec *
     return NULL;
 }
 
-static dt_status *read_optimizer(dt_arena *arena, const dt_tree *t, const dt_model_spec *m,
-                                 dt_compile_spec *out) {
-    DT_TRY(dt_optimizer_read(arena, t, &out->optimizer));
-    return check_excluded(out, m);
-}
-
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
                            const dt_model_spec *model, dt_compile_spec *out) {
     struct compile c = {0};
     const dt_outputs outputs = {model ? model->n_outputs : 0, model ? model->output : NULL};
     *out = (dt_compile_spec){0};
     dt_status *s = dt_fields_read(arena, fields, t, at, "compile", &c);
-    if (c.optimizer) dt_status_append(&s, read_optimizer(arena, c.optimizer, model, out));
+    out->optimizer = c.optimizer;
+    if (out->optimizer.kind) dt_status_append(&s, check_excluded(out, model));
     dt_status_append(&s, dt_compile_read_losses(arena, &c.by_output, &outputs, out));
     dt_status_append(&s, dt_compile_read_metrics(arena, &c.by_output, &outputs, out));
     dt_status_append(&s, read_precision(c.precision, out));

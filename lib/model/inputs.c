@@ -35,22 +35,22 @@ static bool has_name(const dt_model_reader *r, int i, const char *name) {
 
 /* The error if layer i names an input that is not an earlier layer. The first such errors suggest a
  * layer; later ones are only counted. */
-static dt_status *no_layer(dt_model_reader *r, int i, const dt_tree *t) {
-    if (strcmp(r->name[i], t->text) == 0)
-        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' cannot be its own input", t->text);
+static dt_status *no_layer(dt_model_reader *r, int i, const char *name, const dt_location *at) {
+    if (strcmp(r->name[i], name) == 0)
+        return dt_fail(DT_E_MODEL_INPUTS, at, "layer '%s' cannot be its own input", name);
     if (++r->missing > DT_MAX_ERRORS)
-        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' uses '%.80s', which is unknown",
-                       r->name[i], t->text);
+        return dt_fail(DT_E_MODEL_INPUTS, at, "layer '%s' uses '%.80s', which is unknown",
+                       r->name[i], name);
     for (int k = i + 1; k < r->list->n; k++)
-        if (has_name(r, k, t->text))
-            return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, &t->at,
+        if (has_name(r, k, name))
+            return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, at,
                                       "layer '%s' uses '%s', which is defined later", r->name[i],
-                                      t->text),
+                                      name),
                               "list inputs first");
     dt_status *s =
-        dt_fail(DT_E_MODEL_INPUTS, &t->at,
-                "layer '%s' uses '%.80s', but no earlier layer has that name", r->name[i], t->text);
-    const char *near = dt_nearest(t->text, r->name, i);
+        dt_fail(DT_E_MODEL_INPUTS, at,
+                "layer '%s' uses '%.80s', but no earlier layer has that name", r->name[i], name);
+    const char *near = dt_nearest(name, r->name, i);
     return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
 }
 
@@ -65,49 +65,47 @@ typedef struct adding {
     dt_hash_index names;
 } adding;
 
-/* Item k of the inputs as written. A single name is treated as a list of one. */
-static const dt_tree *written(const dt_tree *t, int k) {
-    return t->kind == DT_TREE_LIST ? t->item[k] : t;
-}
-
 static int count_written(const dt_tree *t) { return t && t->kind == DT_TREE_LIST ? t->n : !!t; }
 
-static dt_entry scalar_entry(dt_arena *arena, const char *key, const dt_tree *at,
+static dt_entry scalar_entry(dt_arena *arena, const char *key, const dt_location *at,
                              const char *text) {
-    const dt_tree t = {.kind = DT_TREE_SCALAR, .at = at->at, .text = text};
-    return (dt_entry){key, at->at, dt_arena_copy(arena, &t, sizeof t)};
+    const dt_tree t = {.kind = DT_TREE_SCALAR, .at = *at, .text = text};
+    return (dt_entry){key, *at, dt_arena_copy(arena, &t, sizeof t)};
 }
 
-static dt_tree *map_of(dt_arena *arena, const dt_tree *at, const dt_entry *entry, int n) {
+static dt_tree *map_of(dt_arena *arena, const dt_location *at, const dt_entry *entry, int n) {
     const dt_tree t = {.kind = DT_TREE_MAP,
-                       .at = at->at,
+                       .at = *at,
                        .n = n,
                        .entry = dt_arena_copy(arena, entry, (size_t)n * sizeof *entry)};
     return dt_arena_copy(arena, &t, sizeof t);
 }
 
 /* Adds {LayerOutput: {name: encoder/state_h, inputs: encoder, output: state_h}}, once. */
-static void add_output(adding *a, const dt_tree *name, int turn) {
-    const char *slash = name->kind == DT_TREE_SCALAR ? strchr(name->text, '/') : NULL;
-    const uint64_t hash = slash ? dt_name_hash(name->text) : 0;
+static void add_output(adding *a, const char *name, const dt_location *at, int turn) {
+    const char *slash = name ? strchr(name, '/') : NULL;
+    const uint64_t hash = slash ? dt_name_hash(name) : 0;
     int same = slash ? dt_hash_index_first(&a->names, hash) : -1;
-    while (same >= 0 && strcmp(a->added[same], name->text) != 0)
+    while (same >= 0 && strcmp(a->added[same], name) != 0)
         same = dt_hash_index_next(&a->names, same);
     if (!slash || same >= 0) return;
-    const char *layer = dt_arena_printf(a->arena, "%.*s", (int)(slash - name->text), name->text);
-    const dt_entry args[] = {scalar_entry(a->arena, "name", name, name->text),
-                             scalar_entry(a->arena, "inputs", name, layer),
-                             scalar_entry(a->arena, "output", name, slash + 1)};
-    const dt_entry item = {dt_layer_layer_output.kind.name, name->at,
-                           map_of(a->arena, name, args, 3)};
+    const char *layer = dt_arena_printf(a->arena, "%.*s", (int)(slash - name), name);
+    const dt_entry args[] = {scalar_entry(a->arena, "name", at, name),
+                             scalar_entry(a->arena, "inputs", at, layer),
+                             scalar_entry(a->arena, "output", at, slash + 1)};
+    const dt_entry item = {dt_layer_layer_output.kind.name, *at, map_of(a->arena, at, args, 3)};
     a->turn[a->n] = turn;
-    a->item[a->n++] = map_of(a->arena, name, &item, 1);
-    a->added[a->n_added++] = name->text;
+    a->item[a->n++] = map_of(a->arena, at, &item, 1);
+    a->added[a->n_added++] = name;
     dt_hash_index_add(&a->names, hash);
 }
 
-static void add_outputs(adding *a, const dt_tree *names, int turn) {
-    for (int k = 0; k < count_written(names); k++) add_output(a, written(names, k), turn);
+/* Adds the outputs that a layer's `inputs`, which were not read yet, name. */
+static void add_of_inputs(adding *a, const dt_tree *names, int turn) {
+    for (int k = 0; k < count_written(names); k++) {
+        const dt_tree *name = names->kind == DT_TREE_LIST ? names->item[k] : names;
+        add_output(a, name->text, &name->at, turn);
+    }
 }
 
 static const dt_tree *inputs_of(const dt_tree *item) {
@@ -115,21 +113,21 @@ static const dt_tree *inputs_of(const dt_tree *item) {
                                                      : NULL;
 }
 
-void dt_layers_add_outputs(dt_arena *arena, const dt_tree *outputs, const dt_tree **layers,
+void dt_layers_add_outputs(dt_arena *arena, const dt_texts *outputs, const dt_tree **layers,
                            const int **turn) {
     const dt_tree *old = *layers;
-    size_t most = (size_t)old->n + (size_t)count_written(outputs);
+    size_t most = (size_t)(old->n + outputs->n);
     for (int i = 0; i < old->n; i++) most += (size_t)count_written(inputs_of(old->item[i]));
     adding a = {.arena = arena,
                 .item = dt_arena_array(arena, dt_tree *, most + 1),
                 .turn = dt_arena_array(arena, int, most + 1),
                 .added = dt_arena_array(arena, const char *, most + 1)};
     for (int i = 0; i < old->n; i++) {
-        add_outputs(&a, inputs_of(old->item[i]), (*turn)[i]);
+        add_of_inputs(&a, inputs_of(old->item[i]), (*turn)[i]);
         a.turn[a.n] = (*turn)[i];
         a.item[a.n++] = old->item[i];
     }
-    add_outputs(&a, outputs, 0);
+    for (int i = 0; i < outputs->n; i++) add_output(&a, outputs->v[i], &outputs->at[i], 0);
     dt_hash_index_release(&a.names);
     dt_tree *list = dt_arena_copy(arena, old, sizeof *old);
     list->n = a.n;
@@ -140,24 +138,20 @@ void dt_layers_add_outputs(dt_arena *arena, const dt_tree *outputs, const dt_tre
 
 /* ---- one layer ---- */
 
-static dt_status *find_input(dt_model_reader *r, int i, const dt_tree *t, int *out) {
-    const char *name;
-    DT_TRY(dt_tree_text(t, "inputs", &name));
-    *out = dt_reader_find(r, name, i);
-    return *out < 0 && !r->is_one_faulty ? no_layer(r, i, t) : NULL;
-}
-
-static dt_status *find_inputs(dt_model_reader *r, int i, const dt_tree *t) {
-    int n = t->kind == DT_TREE_LIST ? t->n : 1, *from = dt_arena_array(r->arena, int, n + 1);
+static dt_status *find_inputs(dt_model_reader *r, int i, const dt_layer_head *head) {
+    const dt_texts *inputs = &head->inputs;
+    const int n = inputs->n;
+    int *from = dt_arena_array(r->arena, int, n + 1);
     bool known = true;
     dt_status *faults = NULL;
     if (n == 0)
-        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' has an empty list of inputs",
-                       r->name[i]);
+        return dt_fail(DT_E_MODEL_INPUTS, &head->inputs_at,
+                       "layer '%s' has an empty list of inputs", r->name[i]);
     for (int k = 0; k < n; k++) {
-        from[k] = -1;
-        dt_status_append(&faults, find_input(r, i, written(t, k), &from[k]));
+        from[k] = dt_reader_find(r, inputs->v[k], i);
         known &= from[k] >= 0;
+        if (from[k] < 0 && !r->is_one_faulty)
+            dt_status_append(&faults, no_layer(r, i, inputs->v[k], &inputs->at[k]));
     }
     if (known) r->source[i] = (dt_sources){n, from};
     return faults;
@@ -166,8 +160,8 @@ static dt_status *find_inputs(dt_model_reader *r, int i, const dt_tree *t) {
 static dt_status *check_number(const dt_model_reader *r, int i) {
     const dt_layer *row = (const dt_layer *)r->named[i].kind;
     int n = r->source[i].n, least = row->least ? row->least : 1, most = row->most ? row->most : 1;
-    const dt_tree *given = dt_reader_head(r, i)->inputs;
-    const dt_location *at = given ? &given->at : &r->named[i].at;
+    const dt_layer_head *head = dt_reader_head(r, i);
+    const dt_location *at = head->inputs.v ? &head->inputs_at : &r->named[i].at;
     if (n == 0 || (n >= least && n <= most)) return NULL;
     if (most == 1)
         return dt_suggest(
@@ -192,13 +186,14 @@ static dt_status *take_the_one_before(dt_model_reader *r, int i) {
 
 dt_status *dt_read_inputs(dt_model_reader *r, int i) {
     if (dt_reader_is_input(r, i)) return NULL;
-    const dt_tree *t = dt_reader_head(r, i)->inputs;
-    if (t && !r->functional)
+    const dt_layer_head *head = dt_reader_head(r, i);
+    const bool names = head->inputs.v != NULL;
+    if (names && !r->functional)
         return dt_suggest(
-            dt_fail(DT_E_MODEL_INPUTS, &t->at,
+            dt_fail(DT_E_MODEL_INPUTS, &head->inputs_at,
                     "layers of a sequential model have no 'inputs': each uses the layer before it"),
             "in a model of 'type: functional' layers name their inputs");
-    dt_status *s = t ? find_inputs(r, i, t) : take_the_one_before(r, i);
+    dt_status *s = names ? find_inputs(r, i, head) : take_the_one_before(r, i);
     if (!s) s = check_number(r, i);
     if (s) r->source[i].n = 0;
     return s;

@@ -69,27 +69,27 @@ static bool is_meant(const char *path, const char *wanted) {
     return strncmp(path, wanted, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-static dt_status *no_weight(const dt_layer_build *b, const dt_tree *path, int found) {
+static dt_status *no_weight(const dt_layer_build *b, const dt_texts *path, int found) {
     const char **names =
         dt_arena_array(b->arena, const char *, DT_MAX_WEIGHTS *(size_t)b->n_earlier + 1);
     int n = 0;
     for (int i = 0; i < b->n_earlier; i++)
         for (int k = 0; k < b->earlier[i].n_weights; k++) names[n++] = b->earlier[i].weight[k].path;
     if (found > 1)
-        return dt_fail(DT_E_WEIGHT, &path->at, "'%.80s' has %d weights: name one of them",
-                       path->text, found);
-    dt_status *s = dt_fail(DT_E_WEIGHT, &path->at, "no layer before '%s' has a weight '%.80s'",
-                           b->name, path->text);
-    const char *near = dt_nearest(path->text, names, n);
+        return dt_fail(DT_E_WEIGHT, path->at, "'%.80s' has %d weights: name one of them",
+                       path->v[0], found);
+    dt_status *s = dt_fail(DT_E_WEIGHT, path->at, "no layer before '%s' has a weight '%.80s'",
+                           b->name, path->v[0]);
+    const char *near = dt_nearest(path->v[0], names, n);
     return near ? dt_suggest(s, "did you mean '%.80s'?", near) : s;
 }
 
-dt_status *dt_layer_borrow(dt_layer_build *b, const dt_tree *path, dt_type *type) {
+dt_status *dt_layer_borrow(dt_layer_build *b, const dt_texts *path, dt_type *type) {
     int number = 0, found = 0;
     assert(b->n_borrowed < DT_MAX_BORROWED);
     for (int i = 0; i < b->n_earlier; i++)
         for (int k = 0; k < b->earlier[i].n_weights; k++, number++)
-            if (is_meant(b->earlier[i].weight[k].path, path->text)) {
+            if (is_meant(b->earlier[i].weight[k].path, path->v[0])) {
                 *type = b->earlier[i].weight[k].type;
                 b->borrowed[b->n_borrowed] = number;
                 found++;

@@ -93,8 +93,9 @@ int dt_layer_role(const char *weight);
 typedef struct dt_layer_head {
     const char *name; /* NULL: the layer gets the name that Keras would give it */
     bool trainable;
-    const dt_tree *inputs;     /* inputs as written; NULL: the previous layer */
-    const dt_tree *weights_of; /* the layer whose weights it uses; NULL: it has its own */
+    dt_texts inputs;     /* names of inputs; v NULL: the previous layer */
+    dt_texts weights_of; /* the layer whose weights it uses; n 0: it has its own */
+    dt_location inputs_at;
     /* A dt_policy if has_dtype is set; otherwise the model's policy applies. */
     int dtype;
     bool has_dtype;
@@ -118,10 +119,10 @@ dt_dtype dt_policy_dtype(int policy);
     DT_NAME_FIELD(type),                                                                           \
         DT_HEAD_FIELD(BOOL, type, trainable, .preset = "true",                                     \
                       .help = "false: freeze the weights"),                                        \
-        DT_HEAD_FIELD(TREE, type, inputs, .forms = DT_NAME_OR_NAMES,                               \
+        DT_HEAD_FIELD(ONE_OF, type, inputs, .forms = DT_NAME_OR_NAMES,                             \
+                      .at = 1 + offsetof(type, head.inputs_at),                                    \
                       .help = "for functional models: the input layer, or a list of layers"),      \
-        DT_HEAD_FIELD(TREE, type, weights_of, .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT)),           \
-                      .as = DT_TREE_SCALAR,                                                        \
+        DT_HEAD_FIELD(ONE_OF, type, weights_of, .forms = DT_NAME, .as = DT_TREE_SCALAR,            \
                       .help = "an earlier layer of the same kind and shape, whose weights this "   \
                               "one uses: a layer that is called twice"),                           \
         DT_HEAD_FIELD(                                                                             \
@@ -186,7 +187,7 @@ dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) DT_MUS
  * path of the weight, or of a layer or part that has no other weight. Error WEIGHT at the path when
  * there is no such weight.
  */
-dt_status *dt_layer_borrow(dt_layer_build *b, const dt_tree *path, dt_type *type) DT_MUST_USE;
+dt_status *dt_layer_borrow(dt_layer_build *b, const dt_texts *path, dt_type *type) DT_MUST_USE;
 /* Adds an output after `out`. Other layers read it through a LayerOutput. */
 void dt_layer_further(dt_layer_build *b, const char *name, const dt_type *type);
 /* Returns the error MODEL_SHAPE at the layer unless `in` holds floats and has at least `rank`

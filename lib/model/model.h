@@ -102,12 +102,11 @@ bool dt_is_kernel_of(const char *path, const char *layer);
  * instead. */
 typedef struct dt_remat_lists {
     bool given;
-    const struct dt_tree *save, *offload;
+    dt_items save, offload; /* of `int`: indices of dt_remat_value_names */
 } dt_remat_lists;
-/* Reads a policy. policy: index in dt_rematerialize_names. Error UNKNOWN_NAME at an item that is
- * not a value's name. */
-dt_status *dt_rematerialize_read(const dt_remat_lists *lists, int policy,
-                                 dt_rematerialize *out) DT_MUST_USE;
+/* The policy of the lists, if they are given; else the one with that index in
+ * dt_rematerialize_names. */
+dt_rematerialize dt_rematerialize_of(const dt_remat_lists *lists, int policy);
 
 #define DT_MAX_INPUTS 32
 #define DT_MAX_OUTPUTS 32
@@ -117,10 +116,10 @@ typedef struct dt_init_from {
     const char *path;
     bool skip_mismatch; /* missing weights, and those of another shape, are initialized randomly */
     int names;          /* a dt_weight_names: the program whose names and shapes the file has */
-    /* regular expressions for names in the file, and the replacement of each match; NULL: none */
-    const dt_tree *map;
-    const dt_tree *skip, *freeze; /* lists of regular expressions; NULL: none */
-    dt_location at;
+    /* regular expressions for names in the file, and the text that replaces a match of each */
+    dt_items map;          /* of texts */
+    dt_items skip, freeze; /* of texts: regular expressions */
+    dt_location at, map_at, skip_at, freeze_at;
 } dt_init_from;
 enum { DT_NAMES_KERAS, DT_NAMES_TORCH };
 extern const char *const dt_weight_names[];

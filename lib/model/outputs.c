@@ -23,34 +23,32 @@ static bool is_output(const found *f, int layer) {
 
 /* ---- outputs by name ---- */
 
-static dt_status *no_layer(const dt_model_reader *r, const dt_tree *t, const char *name) {
-    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, &t->at, "unknown output layer '%.80s'", name);
+static dt_status *no_layer(const dt_model_reader *r, const dt_location *at, const char *name) {
+    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, at, "unknown output layer '%.80s'", name);
     const char *near = dt_nearest(name, r->name, r->list->n);
     return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
 }
 
-static dt_status *add_output(const dt_model_reader *r, const dt_tree *t, found *f) {
-    const char *name;
-    DT_TRY(dt_tree_text(t, "outputs", &name));
+static dt_status *add_output(const dt_model_reader *r, int i, found *f) {
+    const char *name = r->outputs.v[i];
+    const dt_location *at = &r->outputs.at[i];
     int layer = dt_reader_find(r, name, r->list->n);
-    if (layer < 0) return no_layer(r, t, name);
+    if (layer < 0) return no_layer(r, at, name);
     if (is_output(f, layer))
-        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "outputs lists '%s' twice", name);
+        return dt_fail(DT_E_MODEL_INPUTS, at, "outputs lists '%s' twice", name);
     f->layer[f->n++] = layer;
     return NULL;
 }
 
 static dt_status *find_outputs(const dt_model_reader *r, found *f) {
-    const dt_tree *t = r->outputs;
-    bool is_list = t->kind == DT_TREE_LIST;
-    int n = is_list ? t->n : 1;
+    const dt_location *at = &r->outputs_at;
+    const int n = r->outputs.n;
     dt_status *faults = NULL;
-    if (n == 0) return dt_fail(DT_E_MODEL_INPUTS, &t->at, "outputs must list at least one layer");
+    if (n == 0) return dt_fail(DT_E_MODEL_INPUTS, at, "outputs must list at least one layer");
     if (n > DT_MAX_OUTPUTS)
-        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "a model has at most %d outputs, got %d",
+        return dt_fail(DT_E_MODEL_INPUTS, at, "a model has at most %d outputs, got %d",
                        DT_MAX_OUTPUTS, n);
-    for (int i = 0; i < n; i++)
-        dt_status_append(&faults, add_output(r, is_list ? t->item[i] : t, f));
+    for (int i = 0; i < n; i++) dt_status_append(&faults, add_output(r, i, f));
     return faults;
 }
 
@@ -78,11 +76,11 @@ static dt_status *check_used(const dt_model_reader *r, const found *f) {
 
 dt_status *dt_read_outputs(const dt_model_reader *r, int *n, int layer[DT_MAX_OUTPUTS]) {
     found f = {0, layer};
-    if (!r->functional && r->outputs)
-        return dt_fail(DT_E_MODEL_INPUTS, &r->outputs->at,
+    if (!r->functional && r->outputs.v)
+        return dt_fail(DT_E_MODEL_INPUTS, &r->outputs_at,
                        "the output of a sequential model is its last layer; outputs is for 'type: "
                        "functional'");
-    if (r->outputs) DT_TRY(find_outputs(r, &f));
+    if (r->outputs.v) DT_TRY(find_outputs(r, &f));
     else f.layer[f.n++] = r->list->n - 1;
     *n = f.n;
     return r->functional ? check_used(r, &f) : NULL;

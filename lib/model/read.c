@@ -194,19 +194,18 @@ static dt_status *check_rules(const dt_layer_build *b, const dt_layer_spec *othe
 
 /* Sets *owner to the layer whose weights layer i uses, by its key `weights_of`. */
 static dt_status *find_owner(const dt_model_reader *r, int i, dt_layer_build *b, int *owner) {
-    const dt_tree *of = dt_given(dt_reader_head(r, i)->weights_of);
-    const char *name;
+    const dt_texts *of = &dt_reader_head(r, i)->weights_of;
     *owner = i;
-    if (!of) return NULL;
-    DT_TRY(dt_tree_text(of, "weights_of", &name));
+    if (of->n == 0) return NULL;
+    const char *name = of->v[0];
     const int k = dt_reader_find(r, name, i);
     if (k < 0 || !r->built[k])
-        return dt_fail(DT_E_MODEL_INPUTS, &of->at, "no layer before '%s' has the name '%.80s'",
+        return dt_fail(DT_E_MODEL_INPUTS, of->at, "no layer before '%s' has the name '%.80s'",
                        b->name, name);
     const dt_layer_spec *other = &r->layer[r->layer[k].owner];
     if (other->row != b->row || !same_weights(b, other))
         return dt_suggest(
-            dt_fail(DT_E_MODEL_SHAPE, &of->at,
+            dt_fail(DT_E_MODEL_SHAPE, of->at,
                     "'%s' cannot use the weights of '%.80s': their kinds, shapes or `trainable` "
                     "differ",
                     b->name, name),
@@ -343,31 +342,36 @@ struct model {
     int64_t vocabulary_tiling;
     bool flash_attention, scan_layers;
     dt_remat_lists kept;
-    const dt_tree *layers, *outputs;
+    const dt_tree *layers;
+    dt_texts outputs;
+    dt_location outputs_at;
+    bool has_outputs;
     /* Does not occur in a file, since its keras_config was replaced before. */
     const char *keras_config;
     dt_init_from init_from;
 };
 static const char *const types[] = {"sequential", "functional", NULL};
+#define REMAT_VALUES                                                                               \
+    DT_FORMS(DT_LIST_AS(                                                                           \
+        int, DT_FORM(DT_FIELD_ENUM, .choices = dt_remat_value_names, .noun = "value of a block")))
 static const dt_field kept_fields[] = {
-    DT_TREE(dt_remat_lists, save, .as = DT_TREE_LIST,
-            .forms = DT_FORMS(DT_LIST_OF(DT_WORDS(dt_remat_value_names))),
-            .help = "values of each block that stay on the device: decoder_layer_input, "
-                    "query_proj, key_proj, value_proj, qkv_proj, context, out_proj, mlpwi_0, "
-                    "mlpwi_1, mlpwi, mlpwo"),
-    DT_TREE(dt_remat_lists, offload, .as = DT_TREE_LIST,
-            .forms = DT_FORMS(DT_LIST_OF(DT_WORDS(dt_remat_value_names))),
-            .help = "values of each block that a simulated slice keeps in its host's memory; the "
-                    "same names"),
+    DT_FIELD(ONE_OF, dt_remat_lists, save, .forms = REMAT_VALUES,
+             .help = "values of each block that stay on the device: decoder_layer_input, "
+                     "query_proj, key_proj, value_proj, qkv_proj, context, out_proj, mlpwi_0, "
+                     "mlpwi_1, mlpwi, mlpwo"),
+    DT_FIELD(ONE_OF, dt_remat_lists, offload, .forms = REMAT_VALUES,
+             .help = "values of each block that a simulated slice keeps in its host's memory; the "
+                     "same names"),
     DT_END};
 static const dt_field fields[] = {
     DT_ENUM(struct model, type, types, .noun = "type of model",
             .help = "sequential, or functional (layers name their inputs)"),
     DT_TREE(struct model, layers, .forms = DT_LAYER_LIST,
             .help = "list of layers; the first is an Input"),
-    DT_TREE(struct model, outputs, .forms = DT_NAME_OR_NAMES,
-            .help = "for functional models: the output layer, or a list of layers; default: the "
-                    "last layer"),
+    DT_FIELD(ONE_OF, struct model, outputs, .forms = DT_NAME_OR_NAMES,
+             DT_AT(struct model, outputs_at), DT_SET(struct model, has_outputs),
+             .help = "for functional models: the output layer, or a list of layers; default: the "
+                     "last layer"),
     DT_ONE_OF(
         rematerialize,
         DT_FORMS(DT_ENUM(struct model, policy, dt_rematerialize_names, .noun = "rematerialisation"),
@@ -407,6 +411,7 @@ static dt_model_reader make_reader(dt_arena *arena, const struct model *m, const
         .list = list,
         .functional = m->type == FUNCTIONAL,
         .outputs = m->outputs,
+        .outputs_at = m->outputs_at,
         .named = dt_arena_array(arena, dt_named, n),
         .name = dt_arena_array(arena, const char *, n),
         .within = dt_arena_array(arena, dt_named, n),
@@ -439,7 +444,7 @@ static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_l
     if (list && list->kind != DT_TREE_NULL) {
         DT_TRY(dt_tree_expect(list, DT_TREE_LIST, "layers"));
         DT_TRY(dt_layers_expand(arena, list, &list, &turn));
-        if (m->type == FUNCTIONAL) dt_layers_add_outputs(arena, m->outputs, &list, &turn);
+        if (m->type == FUNCTIONAL) dt_layers_add_outputs(arena, &m->outputs, &list, &turn);
     }
     if (!list || list->n == 0)
         return dt_suggest(
@@ -452,7 +457,7 @@ static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_l
     dt_status *s = read_all(&r, m, out);
     dt_hash_index_release(&r.names);
     DT_TRY(s);
-    dt_status_append(&s, dt_rematerialize_read(&m->kept, m->policy, &out->rematerialize));
+    out->rematerialize = dt_rematerialize_of(&m->kept, m->policy);
     out->vocabulary_tiling = (int)m->vocabulary_tiling;
     out->no_flash_attention = !m->flash_attention;
     out->scan_layers = m->scan_layers;
@@ -467,6 +472,7 @@ dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_locatio
         at = &model->at;
         faults = dt_fields_read(arena, fields, model, at, "model", &m);
         dt_status_append(&faults, dt_init_from_check(&m.init_from));
+        if (m.has_outputs && !m.outputs.v) return faults;
     }
     if (!faults || m.layers) dt_status_append(&faults, read_layers(arena, &m, at, out));
     out->init_from = m.init_from;

@@ -17,9 +17,10 @@ typedef struct dt_model_reader {
     const dt_tree *list;
     const int *turn; /* [n] the turn of a Repeat that contains layer i; 0: none */
     bool functional;
-    const dt_tree *outputs; /* outputs as written; NULL: the last layer */
-    dt_named *named;        /* [n] the layers; kind NULL: the layer has errors */
-    const char **name;      /* [n] their names; NULL: the name has errors */
+    dt_texts outputs; /* names of outputs; v NULL: the last layer */
+    dt_location outputs_at;
+    dt_named *named;   /* [n] the layers; kind NULL: the layer has errors */
+    const char **name; /* [n] their names; NULL: the name has errors */
     /* Index of the names of layers that were read; of equal names it finds the first. */
     dt_hash_index names;
     int missing;              /* number of inputs that were not found so far */
@@ -44,7 +45,7 @@ static inline bool dt_reader_is_input(const dt_model_reader *r, int i) {
 
 /* Adds a LayerOutput for each "LAYER/OUTPUT" that layers or the model's outputs name: before the
  * first layer that reads it, or at the end. turn: as in dt_layers_expand. */
-void dt_layers_add_outputs(dt_arena *arena, const dt_tree *outputs, const dt_tree **layers,
+void dt_layers_add_outputs(dt_arena *arena, const dt_texts *outputs, const dt_tree **layers,
                            const int **turn);
 /* Sets r->source[i]. All layers up to i must have names. */
 dt_status *dt_read_inputs(dt_model_reader *r, int i) DT_MUST_USE;

@@ -96,34 +96,16 @@ bool dt_is_kernel_of(const char *path, const char *layer) {
     return strncmp(at, layer, own) == 0 && (at == path || at[-1] == '/');
 }
 
-static dt_status *unknown_value(const dt_tree *item) {
-    const char *near = dt_nearest(item->text, dt_remat_value_names, N_VALUES);
-    dt_status *s =
-        dt_fail(DT_E_UNKNOWN_NAME, &item->at, "unknown value of a block '%.80s'", item->text);
-    if (near) return dt_suggest(s, "did you mean '%s'?", near);
-    return dt_suggest(s, "known: decoder_layer_input, query_proj, key_proj, value_proj, qkv_proj, "
-                         "context, out_proj, mlpwi_0, mlpwi_1, mlpwi, mlpwo");
+static unsigned join(const dt_items *values) {
+    unsigned all = 0;
+    for (int i = 0; i < values->n; i++) all |= value_sets[((const int *)values->v)[i]];
+    return all;
 }
 
-static dt_status *read_values(const dt_tree *list, const char *key, unsigned *out) {
-    if (!list || list->kind == DT_TREE_NULL) return NULL;
-    DT_TRY(dt_tree_expect(list, DT_TREE_LIST, key));
-    for (int i = 0; i < list->n; i++) {
-        DT_TRY(dt_tree_expect(list->item[i], DT_TREE_SCALAR, key));
-        const unsigned values = dt_remat_values_of(list->item[i]->text);
-        if (!values) return unknown_value(list->item[i]);
-        *out |= values;
-    }
-    return NULL;
-}
-
-dt_status *dt_rematerialize_read(const dt_remat_lists *lists, int policy, dt_rematerialize *out) {
-    *out = policies[policy];
-    out->on = policy != 0;
-    if (!lists->given) return NULL;
-    *out = (dt_rematerialize){.name = "custom", .on = true};
-    DT_TRY(read_values(lists->save, "save", &out->save));
-    DT_TRY(read_values(lists->offload, "offload", &out->offload));
-    out->save &= ~out->offload;
-    return NULL;
+dt_rematerialize dt_rematerialize_of(const dt_remat_lists *lists, int policy) {
+    dt_rematerialize out = policies[policy];
+    out.on = policy != 0;
+    if (!lists->given) return out;
+    const unsigned offload = join(&lists->offload);
+    return (dt_rematerialize){"custom", true, join(&lists->save) & ~offload, offload};
 }

@@ -26,21 +26,19 @@ typedef struct names {
     dt_arena *arena;
     bool torch;
     patterns map, skip;
-    const char **by; /* [map.n] the texts that replace matches */
+    const char *const *by; /* [map.n] the texts that replace matches */
 } names;
 
 static dt_status *open_names(names *out, const dt_init_from *from, dt_arena *arena) {
-    const dt_tree *map = from->map, *skip = from->skip;
+    const dt_items *map = &from->map, *skip = &from->skip;
     *out = (names){.arena = arena, .torch = from->names == DT_NAMES_TORCH};
-    out->map.p = dt_arena_array(arena, dt_pattern *, map ? map->n : 0);
-    out->by = dt_arena_array(arena, const char *, map ? map->n : 0);
-    out->skip.p = dt_arena_array(arena, dt_pattern *, skip ? skip->n : 0);
-    for (int i = 0; map && i < map->n; i++) {
+    out->map.p = dt_arena_array(arena, dt_pattern *, map->n);
+    out->by = map->v;
+    out->skip.p = dt_arena_array(arena, dt_pattern *, skip->n);
+    for (int i = 0; i < map->n; i++)
         DT_TRY(dt_pattern_create(&out->map.p[out->map.n++], map->entry[i].key));
-        out->by[i] = map->entry[i].value->text;
-    }
-    for (int i = 0; skip && i < skip->n; i++)
-        DT_TRY(dt_pattern_create(&out->skip.p[out->skip.n++], skip->item[i]->text));
+    for (int i = 0; i < skip->n; i++)
+        DT_TRY(dt_pattern_create(&out->skip.p[out->skip.n++], skip->entry[i].value->text));
     return NULL;
 }
 
@@ -203,6 +201,6 @@ dt_status *dt_torch_arrays(const dt_model *m, const dt_init_from *from, dt_arena
     DT_TRY(dt_torch_open(&torch, &m->spec, &weights, arena));
     dt_torch_put(&torch);
     *out = torch.tensors;
-    if (!from->path || !from->map || from->names != DT_NAMES_TORCH) return NULL;
+    if (!from->path || !from->map.n || from->names != DT_NAMES_TORCH) return NULL;
     return name_as_before(from, out, arena);
 }

@@ -47,11 +47,12 @@ static dt_status *within(dt_arena *arena, const void *args, dt_named *out) {
                                           &dt_layer_simple_rnn.kind};
     const struct bidirectional *d = args;
     DT_TRY(dt_named_read(arena, rows, 3, "recurrent layer", d->layer, out));
-    const dt_tree *inputs = ((const dt_layer_head *)out->args)->inputs;
-    return inputs ? dt_fail(
-                        DT_E_MODEL_INPUTS, &inputs->at,
-                        "the layer inside Bidirectional has no 'inputs': set them on Bidirectional")
-                  : NULL;
+    const dt_layer_head *head = out->args;
+    return head->inputs.v
+               ? dt_fail(
+                     DT_E_MODEL_INPUTS, &head->inputs_at,
+                     "the layer inside Bidirectional has no 'inputs': set them on Bidirectional")
+               : NULL;
 }
 
 /* Builds one direction, whose weights come after existing ones. */

@@ -21,7 +21,8 @@
 struct masked_lm_head {
     dt_layer_head head;
     int64_t vocabulary_size;
-    const dt_tree *token_embedding, *kernel_initializer, *bias_initializer;
+    dt_texts token_embedding;
+    const dt_tree *kernel_initializer, *bias_initializer;
     int intermediate_activation, activation;
     double layer_norm_epsilon;
 };
@@ -29,9 +30,8 @@ struct masked_lm_head {
 static const dt_field fields[] = {
     DT_INT(struct masked_lm_head, vocabulary_size, .min = 1, .max = 0x1p31,
            .help = "size of the vocabulary; default: that of the shared table"),
-    DT_TREE(struct masked_lm_head, token_embedding, .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT)),
-            .as = DT_TREE_SCALAR,
-            .help = "the weight to share, or its layer: embed/token_embedding"),
+    DT_FIELD(ONE_OF, struct masked_lm_head, token_embedding, .forms = DT_NAME, .as = DT_TREE_SCALAR,
+             .help = "the weight to share, or its layer: embed/token_embedding"),
     DT_ENUM(struct masked_lm_head, intermediate_activation, dt_activations, .preset = "relu",
             .help = "activation function before the norm"),
     DT_ENUM(struct masked_lm_head, activation, dt_activations,
@@ -90,22 +90,22 @@ static dt_status *build_parts(dt_layer_build *b, parts *p) {
 static dt_status *find_table(dt_layer_build *b, int64_t *words) {
     const struct masked_lm_head *h = b->args;
     dt_type w;
-    if (!h->token_embedding && !h->vocabulary_size)
+    if (!h->token_embedding.n && !h->vocabulary_size)
         return dt_fail(DT_E_MISSING_KEY, &b->at,
                        "MaskedLMHead needs 'token_embedding' or 'vocabulary_size'");
     *words = h->vocabulary_size;
-    if (!h->token_embedding)
+    if (!h->token_embedding.n)
         return dt_layer_weight(b, &(dt_weight_request){.name = "output_kernel",
                                                        .dtype = b->in.dtype,
                                                        .rank = 2,
                                                        .dim = {b->in.dim[2], *words},
                                                        .initializer = h->kernel_initializer,
                                                        .preset = "glorot_uniform"});
-    DT_TRY(dt_layer_borrow(b, h->token_embedding, &w));
+    DT_TRY(dt_layer_borrow(b, &h->token_embedding, &w));
     if (w.rank != 2 || w.dim[1] != b->in.dim[2] || (*words && *words != w.dim[0]))
-        return dt_fail(DT_E_MODEL_SHAPE, &h->token_embedding->at,
+        return dt_fail(DT_E_MODEL_SHAPE, h->token_embedding.at,
                        "'%.80s' is not a table of %s words with %lld features",
-                       h->token_embedding->text, *words ? "vocabulary_size" : "any number of",
+                       h->token_embedding.v[0], *words ? "vocabulary_size" : "any number of",
                        (long long)b->in.dim[2]);
     *words = w.dim[0];
     return NULL;
@@ -118,7 +118,7 @@ static dt_status *build(dt_layer_build *b) {
     DT_TRY(check_inputs(b));
     DT_TRY(build_parts(b, p));
     DT_TRY(find_table(b, &words));
-    p->is_own = !h->token_embedding;
+    p->is_own = !h->token_embedding.n;
     p->bias = b->n_weights;
     p->table = p->is_own ? p->bias - 1 : p->bias + 1; /* borrowed weights come last */
     b->made = p;

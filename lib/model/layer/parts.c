@@ -93,9 +93,9 @@ dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer
     const dt_kind *const *rows = dt_layers(&n);
     DT_TRY(dt_named_read(arena, rows, n, "layer", layer, out));
     const dt_layer *row = (const dt_layer *)out->kind;
-    const dt_tree *inputs = ((const dt_layer_head *)out->args)->inputs;
-    if (inputs)
-        return dt_fail(DT_E_MODEL_INPUTS, &inputs->at,
+    const dt_layer_head *head = out->args;
+    if (head->inputs.v)
+        return dt_fail(DT_E_MODEL_INPUTS, &head->inputs_at,
                        "the layer inside %s has no 'inputs': set them on %s", who, who);
     if (row->within || row->least > 1 || row == &dt_layer_input)
         return dt_fail(DT_E_MODEL_LAYERS, &out->at,

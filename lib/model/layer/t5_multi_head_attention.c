@@ -26,7 +26,8 @@ struct attention {
     int64_t num_heads, key_value_dim, relative_attention_num_buckets,
         relative_attention_max_distance;
     bool is_decoder;
-    const dt_tree *position_bias_of, *kernel_initializer;
+    dt_texts position_bias_of;
+    const dt_tree *kernel_initializer;
 };
 
 static const dt_field fields[] = {
@@ -39,10 +40,9 @@ static const dt_field fields[] = {
            .help = "rows of the table of biases"),
     DT_INT(struct attention, relative_attention_max_distance, .preset = "128", .min = 4,
            .max = 65536, .help = "distance from which on all have the last row"),
-    DT_TREE(struct attention, position_bias_of, .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT)),
-            .as = DT_TREE_SCALAR,
-            .help = "path of an earlier layer's table, which this one uses, such as "
-                    "t5_multi_head_attention/relative_attention_bias; default: it has its own"),
+    DT_FIELD(ONE_OF, struct attention, position_bias_of, .forms = DT_NAME, .as = DT_TREE_SCALAR,
+             .help = "path of an earlier layer's table, which this one uses, such as "
+                     "t5_multi_head_attention/relative_attention_bias; default: it has its own"),
     DT_INITIALIZER(struct attention, kernel_initializer,
                    .help = "initializer; default: glorot_uniform"),
     DT_LAYER_FIELDS(struct attention),
@@ -67,17 +67,17 @@ static dt_status *add_table(dt_layer_build *b) {
     const struct attention *a = b->args;
     const int64_t rows = a->relative_attention_num_buckets, heads = a->num_heads;
     dt_type t;
-    if (!a->position_bias_of)
+    if (!a->position_bias_of.n)
         return dt_layer_weight(b, &(dt_weight_request){.name = "relative_attention_bias/embeddings",
                                                        .dtype = b->in.dtype,
                                                        .rank = 2,
                                                        .dim = {rows, heads},
                                                        .preset = "glorot_uniform"});
-    DT_TRY(dt_layer_borrow(b, a->position_bias_of, &t));
+    DT_TRY(dt_layer_borrow(b, &a->position_bias_of, &t));
     if (t.rank == 2 && t.dim[0] == rows && t.dim[1] == heads && t.dtype == b->in.dtype) return NULL;
-    return dt_fail(DT_E_MODEL_SHAPE, &a->position_bias_of->at,
+    return dt_fail(DT_E_MODEL_SHAPE, a->position_bias_of.at,
                    "'%.80s' is %s; expected a table of %lld buckets for %lld heads",
-                   a->position_bias_of->text, dt_text_of(&t).s, (long long)rows, (long long)heads);
+                   a->position_bias_of.v[0], dt_text_of(&t).s, (long long)rows, (long long)heads);
 }
 
 /* Checks that some buckets are left for distances of more than one step. */

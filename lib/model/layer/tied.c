@@ -14,18 +14,18 @@
 
 struct tied {
     dt_layer_head head;
-    const dt_tree *to;
+    dt_texts to;
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct tied, to, .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT)), .as = DT_TREE_SCALAR,
-            .required = true, .help = "the weight to share, or its layer: embed/token_embedding"),
+    DT_FIELD(ONE_OF, struct tied, to, .forms = DT_NAME, .as = DT_TREE_SCALAR, .required = true,
+             .help = "the weight to share, or its layer: embed/token_embedding"),
     DT_LAYER_FIELDS(struct tied), DT_END};
 
-static dt_status *no_table(const dt_layer_build *b, const dt_tree *to, const dt_type *w) {
-    return dt_fail(DT_E_MODEL_SHAPE, &to->at,
+static dt_status *no_table(const dt_layer_build *b, const dt_texts *to, const dt_type *w) {
+    return dt_fail(DT_E_MODEL_SHAPE, to->at,
                    "'%.80s' is %s; Tied needs a table with rows of %lld for its input, %s",
-                   to->text, dt_text_of(w).s, (long long)b->in.dim[b->in.rank - 1],
+                   to->v[0], dt_text_of(w).s, (long long)b->in.dim[b->in.rank - 1],
                    dt_text_of(&b->in).s);
 }
 
@@ -33,9 +33,9 @@ static dt_status *build(dt_layer_build *b) {
     const struct tied *t = b->args;
     dt_type w;
     DT_TRY(dt_layer_wants(b, "Tied", 2));
-    DT_TRY(dt_layer_borrow(b, t->to, &w));
+    DT_TRY(dt_layer_borrow(b, &t->to, &w));
     if (w.rank != 2 || w.dim[1] != b->in.dim[b->in.rank - 1] || w.dtype != b->in.dtype)
-        return no_table(b, t->to, &w);
+        return no_table(b, &t->to, &w);
     b->out = b->in;
     b->out.dim[b->in.rank - 1] = w.dim[0];
     return NULL;
