@@ -24,8 +24,8 @@ static const char *name_of(const dt_tree *item) {
     return item->kind == DT_TREE_MAP && item->n > 0 ? item->entry[0].key : "";
 }
 
-/* Keras' callbacks that a job does not need, with what replaces each. */
-static dt_status *read_one(dt_arena *arena, const dt_tree *item, dt_named *out) {
+dt_status *dt_callback_read(dt_arena *arena, const dt_tree *item, dt_named *out) {
+    /* Keras' callbacks that a job does not need, with what replaces each */
     static const struct {
         const char *name, *why, *instead;
     } others[] = {
@@ -46,25 +46,14 @@ static dt_status *read_one(dt_arena *arena, const dt_tree *item, dt_named *out) 
     return dt_named_read(arena, rows, ROWS, "callback", item, out);
 }
 
-dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks *out) {
-    dt_status *faults = NULL;
-    int n = list && list->kind == DT_TREE_LIST ? list->n : 0;
-    /* dt_callbacks_add_tensorboard may append one callback to this array */
-    dt_named *named = dt_arena_array(arena, dt_named, n + 1);
-    for (int i = 0; i < n; i++) {
-        dt_status *s = read_one(arena, list->item[i], &named[out->n]);
-        out->n += s == NULL;
-        dt_status_append(&faults, s);
-    }
-    out->named = named;
-    return faults;
-}
-
 dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_location *at, dt_callbacks *c) {
     const dt_tree name = {.kind = DT_TREE_SCALAR, .at = *at, .text = "TensorBoard"};
     for (int i = 0; i < c->n; i++)
         if (c->named[i].kind == &dt_callback_tensorboard.kind) return NULL;
-    return dt_named_read(arena, rows, ROWS, "callback", &name, &c->named[c->n++]);
+    dt_named *all = dt_arena_array(arena, dt_named, c->n + 1);
+    for (int i = 0; i < c->n; i++) all[i] = c->named[i];
+    c->named = all;
+    return dt_named_read(arena, rows, ROWS, "callback", &name, &all[c->n++]);
 }
 
 static const dt_hook_row *row_of(const dt_callbacks *c, int i) {

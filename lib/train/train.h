@@ -28,9 +28,9 @@
 /* The callbacks of a job: see hook.h. */
 typedef struct dt_callbacks {
     int n;
-    dt_named *named; /* array with space for one more callback */
+    dt_named *named;
 } dt_callbacks;
-dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks *out) DT_MUST_USE;
+dt_status *dt_callback_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 /* Adds the callback TensorBoard with its defaults, for output.tensorboard, unless the list has
  * one. */
 dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_location *at,

@@ -9,36 +9,23 @@
 #include "train/hook.h"
 
 struct scheduler {
-    const dt_tree *schedule;
+    dt_named schedule;
     int64_t verbose;
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct scheduler, schedule, .forms = DT_FORMS(DT_NAMED("schedule")), .required = true,
-            .help = "a learning rate schedule, evaluated once per epoch"),
+    DT_FIELD(ONE_OF, struct scheduler, schedule, .required = true,
+             .forms = DT_FORMS(DT_NAMED_BY("schedule", dt_rate_read)),
+             .help = "a learning rate schedule, evaluated once per epoch"),
     DT_INT(struct scheduler, verbose, .max = 2,
            .help = "accepted for compatibility; callbacks always report what they do"),
     DT_END};
 
-static dt_status *check(const dt_callback_job *job, const dt_named *named) {
-    const struct scheduler *x = named->args;
-    dt_local_arena arena = dt_arena_create();
-    dt_named schedule;
-    (void)job;
-    return dt_rate_read(arena, x->schedule, &schedule);
-}
-
-static dt_status *open_scheduler(run *r, dt_hook *h) {
-    const struct scheduler *x = h->named->args;
-    dt_named *schedule = dt_arena_new(r->arena, dt_named);
-    h->state = schedule;
-    return dt_rate_read(r->arena, x->schedule, schedule);
-}
-
 static dt_status *begin_epoch(run *r, dt_hook *h) {
+    const struct scheduler *x = h->named->args;
     double rate;
     if (r->at.epoch_step > 0) return NULL;
-    DT_TRY(dt_rate_value(h->state, r->at.epoch, &rate));
+    DT_TRY(dt_rate_value(&x->schedule, r->at.epoch, &rate));
     dt_run_set_rate(r, rate);
     return NULL;
 }
@@ -55,8 +42,6 @@ const dt_hook_row dt_callback_learning_rate_scheduler = {
     .kind = {"LearningRateScheduler", "sets the learning rate of each epoch", fields,
              sizeof(struct scheduler), NULL},
     .varies_rate = true,
-    .check = check,
-    .open = open_scheduler,
     .step_begin = begin_epoch,
     .epoch_end = end_epoch,
 };
