@@ -83,25 +83,22 @@ static dt_status *read_match(dt_arena *arena, const dt_tree *t, const struct lyi
     return NULL;
 }
 
-static dt_status *read_rule(dt_arena *arena, const dt_tree *t, dt_job_rule *out) {
-    struct lying x;
-
-    DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "weights"));
-    DT_TRY(dt_fields_read(arena, rule_fields, t, &t->at, "weights", &x));
-    DT_TRY(read_match(arena, t, &x, out));
-    if (read_only_one(t, &x, &out->how)) return NULL;
+static dt_status *read_rule(dt_arena *arena, const dt_tree *t, const struct lying *x,
+                            dt_job_rule *out) {
+    DT_TRY(read_match(arena, t, x, out));
+    if (read_only_one(t, x, &out->how)) return NULL;
     return dt_fail(
         DT_E_PARTITION, &t->at,
         "a rule of weights has a match and one of split: [...], replicate: true and assign: N");
 }
 
-static dt_status *read_rules(dt_arena *arena, const dt_tree *t, dt_job_partition *out) {
+static dt_status *read_rules(dt_arena *arena, const dt_items *rules, dt_job_partition *out) {
+    const struct lying *x = rules->v;
     dt_status *faults = NULL;
 
-    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, "weights"));
-    out->rule = dt_arena_array(arena, dt_job_rule, t->n + 1);
-    for (int i = 0; i < t->n; i++) {
-        dt_status *bad = read_rule(arena, t->item[i], &out->rule[out->n_rules]);
+    out->rule = dt_arena_array(arena, dt_job_rule, rules->n + 1);
+    for (int i = 0; i < rules->n; i++) {
+        dt_status *bad = read_rule(arena, rules->entry[i].value, &x[i], &out->rule[out->n_rules]);
         out->n_rules += bad == NULL;
         dt_status_append(&faults, bad);
     }
@@ -111,16 +108,17 @@ static dt_status *read_rules(dt_arena *arena, const dt_tree *t, dt_job_partition
 /* ---- keys beside the values: weights, over_replicas, micro_batches ---- */
 
 struct reserved {
-    const dt_tree *weights;
+    dt_items weights; /* of struct lying */
     int over_replicas;
     int64_t micro_batches;
     bool sequence_parallel, collective_products;
     dt_location over_at, micro_at;
 };
 static const dt_field reserved_fields[] = {
-    DT_TREE(struct reserved, weights, .as = DT_TREE_LIST,
-            .forms = DT_FORMS(DT_LIST_OF(DT_FORM(DT_FIELD_TABLE, .table = rule_fields))),
-            .help = "[{match: GLOB, split: [...]}, ...]: the first matching rule applies"),
+    DT_FIELD(ONE_OF, struct reserved, weights,
+             .forms =
+                 DT_FORMS(DT_LIST_AS(struct lying, DT_FORM(DT_FIELD_TABLE, .table = rule_fields))),
+             .help = "[{match: GLOB, split: [...]}, ...]: the first matching rule applies"),
     DT_ENUM(struct reserved, over_replicas, dt_over_replicas_names, DT_AT(struct reserved, over_at),
             .help = "what to divide among replicas: none, optimizer (state), or weights"),
     DT_INT(struct reserved, micro_batches, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1",
@@ -165,7 +163,7 @@ static dt_status *read_reserved(dt_job *j, const dt_tree *t, dt_job_partition *o
     out->collective_products = x.collective_products;
     out->over_at = x.over_at;
     out->micro_at = x.micro_at;
-    if (x.weights) dt_status_append(&faults, read_rules(j->arena, x.weights, out));
+    dt_status_append(&faults, read_rules(j->arena, &x.weights, out));
     return faults;
 }
 
