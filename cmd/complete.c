@@ -288,8 +288,9 @@ int complete_print(struct words words) {
     return written ? 0 : EXIT_IO;
 }
 
-/* ---- completions: prints shell code that calls `dtrain __complete`. The build embeds the code from
- * cmd/shell. ---- */
+/* ---- completions: prints shell code that calls `dtrain __complete` ---- */
+
+/* The lines of cmd/shell/dtrain.SHELL, which the build embeds. */
 
 static const char *const bash[] = {
 #include "dtrain.bash.inc"

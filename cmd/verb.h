@@ -264,7 +264,8 @@ dt_status *tpu_take_job(const struct call *call, const struct place *place, cons
 void tpu_release(struct tpu_job *j);
 
 /* Appends the command line of a call as shell words, so that the user can repeat it: "dtrain fit
- * job.yaml seed=7 --time 90s". It has the operands and the options, but not options whose rows have `.once`, nor the options of all verbs. */
+ * job.yaml seed=7 --time 90s". It has the operands and the options, but not options whose rows have
+ * `.once`, nor the options of all verbs. */
 void put_again(dt_str *to, const struct call *call);
 
 /* Proposes completions of a command line for shells: `dtrain __complete SHELL WORD...`. Returns the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns a finished trace into a graph: drops unused nodes, orders the others, and stores them in one
- * array.
+ * Turns a finished trace into a graph: drops unused nodes, orders the others, and stores them in
+ * one array.
  */
 #include "graph/trace.h"
 

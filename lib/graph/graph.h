@@ -484,8 +484,8 @@ void dt_trace_destroy(dt_trace *t); /* accepts NULL */
  * numbered anew (out->became): arguments, variables, then what results and updates need; the rest
  * is dropped. The order depends on what is computed, not on how a compiler evaluates the arguments
  * of dt_add(f(x), g(x)), and puts updates behind the readers of old values where that is possible
- * (freeze.c). Variables stay in the order in which they were first read, so read each in a statement
- * of its own.
+ * (freeze.c). Variables stay in the order in which they were first read, so read each in a
+ * statement of its own.
  */
 dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;
 bool dt_trace_lives(const dt_trace *t); /* whether t is a trace of this thread that has not ended */

@@ -19,9 +19,10 @@
 #include "base/arena.h"
 
 /*
- * Admission (dt_admission). ZeroMQ cannot stop listening: zmq_unbind ends accepted connections, too. So the
- * kernel is asked to drop every packet that arrives at the listening socket. A process that
- * connects meanwhile is not refused: it retries, and is accepted once others are admitted again.
+ * Admission (dt_admission). ZeroMQ cannot stop listening: zmq_unbind ends accepted connections,
+ * too. So the kernel is asked to drop every packet that arrives at the listening socket. A process
+ * that connects meanwhile is not refused: it retries, and is accepted once others are admitted
+ * again.
  */
 
 /* Limits on strangers, the connections that have not yet proved to be peers: 1 / SHARE of the

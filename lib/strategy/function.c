@@ -198,8 +198,8 @@ static dt_status *prepare(const dt_step_call *c, replicas *x, const bool *distri
 }
 
 /* ---- results of each replica ---- */
-static dt_status *take_each_result(const dt_strategy *s, const dt_interpretation *in, int i, bool single,
-                              dt_values *out, const char *name) {
+static dt_status *take_each_result(const dt_strategy *s, const dt_interpretation *in, int i,
+                                   bool single, dt_values *out, const char *name) {
     dt_tensor **t = dt_alloc(dt_size_mul((size_t)in->replicas, sizeof *t));
     dt_status *bad = NULL;
     for (int r = 0; !bad && r < in->replicas; r++) {
@@ -215,8 +215,8 @@ static dt_status *take_each_result(const dt_strategy *s, const dt_interpretation
     return bad;
 }
 
-static dt_status *take_each_results(const replicas *x, const dt_interpretation *in, const bool *single,
-                               dt_values **results) {
+static dt_status *take_each_results(const replicas *x, const dt_interpretation *in,
+                                    const bool *single, dt_values **results) {
     dt_values *out = NULL;
     dt_status *s = dt_values_create(&out);
     for (int i = 0; !s && i < in->n_results; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prepares a step for one number of rows: builds the graph that a back end compiles. Nothing is
- * compiled here and no device is needed, so running (compiled.c) and measuring memory (priced.c) use
- * the same graph.
+ * compiled here and no device is needed, so running (compiled.c) and measuring memory (priced.c)
+ * use the same graph.
  */
 #include <stdlib.h>
 

@@ -15,8 +15,8 @@ typedef struct push_report {
 
 /*
  * What a worker of `fit` computes: the gradients of the batch that has the closure's number
- * (strategy/worker_pool_open.c). Model, compiled step and data set are there, either because the worker
- * is a fork of the coordinator or because it has read the same job.
+ * (strategy/worker_pool_open.c). Model, compiled step and data set are there, either because the
+ * worker is a fork of the coordinator or because it has read the same job.
  */
 
 static void begin_worker(void *user, int worker) {

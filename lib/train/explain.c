@@ -303,10 +303,10 @@ static dt_status *take_rows(const dt_predicted_rows *p, void *user) {
         dt_explained_tally *t = &x->tally[i];
         if (!t->is_open) continue;
         DT_TRY(tally_rows(t, &(explained_rows){.first = p->first,
-                                                  .n = p->n_rows,
-                                                  .output = floats_of(p, i),
-                                                  .target = floats_of(p, t->target),
-                                                  .loss = floats_of(p, t->loss)}));
+                                               .n = p->n_rows,
+                                               .output = floats_of(p, i),
+                                               .target = floats_of(p, t->target),
+                                               .loss = floats_of(p, t->loss)}));
     }
     return NULL;
 }

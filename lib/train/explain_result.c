@@ -8,7 +8,7 @@
 #include "train/explain.h"
 
 static const double error_quantiles[DT_ERROR_QUANTILES] = {0,    0.01, 0.05, 0.25, 0.5,
-                                                       0.75, 0.95, 0.99, 1};
+                                                           0.75, 0.95, 0.99, 1};
 
 static double quotient(double a, double b) { return b > 0 ? a / b : 0; }
 
