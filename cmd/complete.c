@@ -20,22 +20,25 @@
 
 /* A command line that is being typed. */
 struct line {
-    struct words words; /* all words before the last one */
+    struct words words; /* all words of the command line before the last one */
     const char *last;
-    char path[64];                /* words of the verb so far, such as "help ckpt" */
-    const struct verb *verb;      /* the verb that was typed; NULL if it is not complete yet */
+    char path[64];           /* the verb's words that have been typed so far, such as "help ckpt" */
+    const struct verb *verb; /* the verb that was typed; NULL if it is not complete yet */
     const struct option *pending; /* the option whose value is the last word; NULL: none */
-    bool job;                     /* a job file is among the operands */
-    /* propose whole keys at once, for shells that match anywhere in a word */
+    bool job;                     /* whether one of the operands is a job file */
+    /* Whether to propose whole keys of a job at once, for shells that match the typed text anywhere
+     * in a proposal; false: component by component. */
     bool all_keys;
 };
 
-/* What to complete: the last word, without a prefix such as "--tpu=". */
+/* The word to complete, and where its proposals are written. `begun` is the last word of the line
+ * without a prefix such as "--tpu="; each proposal gets the first n_prefix bytes of `prefix`
+ * back. */
 struct goal {
     const struct line *line;
     const char *prefix, *begun;
     int n_prefix;
-    dt_str *to; /* the proposals so far: a line break, then a line for each */
+    dt_str *to; /* the proposals so far: an empty line, then a line for each proposal */
 };
 
 static bool begins(const char *text, const char *with) {
@@ -68,7 +71,7 @@ static void offer_words(const struct goal *g, const char *words) {
 
 /* ---- verbs ---- */
 
-/* Proposes the next words of verbs whose names begin with `path`, each once. */
+/* Proposes the next words of verbs whose names begin with `path`. Each word is proposed once. */
 static void offer_verbs(const struct goal *g, const char *path) {
     const size_t n = strlen(path);
     for (int i = 0; verbs[i]; i++) {
@@ -106,7 +109,8 @@ static void take_path(struct line *l, const char *word) {
 
 /* ---- options ---- */
 
-/* Finds the option of a word such as "--name", "--name=value" or "-n"; NULL: the word is none. */
+/* Finds the option that a word such as "--name", "--name=value" or "-n" names. Returns NULL if the
+ * word is not an option of the verb. */
 static const struct option *option_of(const struct line *l, const char *word) {
     const struct option *tables[] = {l->verb ? l->verb->options : common_options, common_options};
     for (int t = 0; t < 2; t++)
@@ -142,8 +146,8 @@ static void offer_key(const dt_job_key *k, void *user) {
     const struct goal *g = user;
     const char *equals = strchr(g->begun, '=');
     const size_t n = strlen(k->path), m = strlen(g->begun);
-    /* entries of lists have no names that a shell could complete, and mappings are set key by
-     * key */
+    /* Keys inside lists are not proposed, because list entries have no names to complete. Mappings
+     * are not proposed either, because users set the keys inside them one by one. */
     if (k->refused || strpbrk(k->path, "[*") || begins(k->type, "mapping") ||
         begins(k->type, "list"))
         return;
@@ -153,7 +157,7 @@ static void offer_key(const dt_job_key *k, void *user) {
             offer(&value, k->choices[i], strlen(k->choices[i]), "", "");
         if (!k->choices && strcmp(k->type, "boolean") == 0) offer_words(&value, "true false");
     } else if (!equals &&
-               /* keys are proposed one component at a time: 'fit.' before 'fit.epochs=' */
+               /* Keys are proposed one component at a time: 'fit.' before 'fit.epochs='. */
                begins(k->path, g->begun)) {
         const size_t step = m + strcspn(k->path + m, ".");
         const bool whole = g->line->all_keys || !k->path[step];
@@ -170,7 +174,8 @@ static bool is(const char *word, size_t n, const char *known) {
 static void offer_slices(const struct goal *g) {
     char *names = NULL;
     dt_status *s = dt_slice_names(&names);
-    dt_status_free(s); /* if the job cannot be read, there are no proposals */
+    /* An unreadable job gives no proposals, and a shell has no place for its error. */
+    dt_status_free(s);
     for (char *p = names; p && *p; p++) *p = *p == '\n' ? ' ' : *p;
     offer_words(g, names ? names : "");
     free(names);
@@ -185,8 +190,8 @@ static void offer_errors(const struct goal *g) {
     }
 }
 
-/* Proposes values for a word of the tables, such as "JOB", "RUN" or "bash". A lower-case word is
- * itself the proposal. Where any file may be given, the shell completes files. */
+/* Proposes values for one word of a verb's operands, such as "JOB", "RUN" or "bash". A lower-case
+ * word is itself the proposal. If the operand may be any file, the shell completes file names. */
 static void offer_one(const struct goal *g, const char *word, size_t n, bool any_file) {
     static const char *const files[][2] = {{"FILE", ":files"},       {"PATH", ":files"},
                                            {"ROWS.json", ":files"},  {"DIR", ":directories"},
@@ -233,7 +238,8 @@ static void offer_values(const struct goal *g, const struct option *o) {
 
 /* ---- the line ---- */
 
-/* Whether a word may be the value of an option whose value may be missing. */
+/* Whether a word may be the value of an option whose value is optional: neither an option nor a job
+ * file. */
 static bool is_free(const char *word) {
     return word[0] != '-' && !strchr(word, '=') && !is_job(word);
 }
@@ -257,7 +263,8 @@ static void read_line(struct line *l) {
 static void offer_last(const struct line *l, dt_str *to) {
     const struct goal whole = {l, "", l->last, 0, to};
     const struct option *o = l->last[0] == '-' ? option_of(l, l->last) : NULL;
-    /* begins with a prefix such as "--tpu=" or "-C" */
+    /* The word begins with an option and its value, such as "--tpu=v4-8" or "-Cruns": only the
+     * value is completed. */
     const int n = begins(l->last, "--") ? (int)strcspn(l->last, "=") + 1 : 2;
     if (l->pending) offer_values(&whole, l->pending);
     if (l->pending && l->pending->kind != OPTION_MAYBE) return;
@@ -303,7 +310,7 @@ static const char *const fish[] = {
     NULL};
 static const struct {
     const char *name;
-    const char *const *line; /* lines of the code; a NULL ends the list */
+    const char *const *line; /* the lines of the shell code; a NULL ends the list */
 } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
 enum { SHELLS = sizeof shells / sizeof *shells };
 

@@ -22,7 +22,8 @@ struct row {
     bool refused, required, has_min, has_max, above_min, below_max;
     double min, max;
 };
-/* the most characters of names that are listed; only activations have more */
+/* If the allowed names of a value take more characters than this, they are not listed; only the
+ * list of activations is longer. */
 enum { MOST_SHOWN = 300 };
 struct rows {
     int n, room;
@@ -110,8 +111,8 @@ static void put_head(dt_str *to) {
 
 /* ---- tables ---- */
 
-/* Adjacent rows that belong to one section or one kind. The first `stem` bytes of each path are not
- * printed. */
+/* Adjacent rows of the table of keys that belong to one section or one kind, such as all keys of
+ * Dense. The first `stem` bytes of each path are the same for all rows and are not printed. */
 struct stretch {
     const struct row *at;
     int n;
@@ -121,7 +122,7 @@ struct stretch {
 static bool same(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
 /* Whether Keras has the key, but dtrain lacks it or accepts only one value. Such keys are listed
- * together at the end. */
+ * together at the end of a section. */
 static bool is_later(const struct row *r) {
     return r->refused &&
            (same(r->help, "not implemented yet") || strncmp(r->help, "only ", 5) == 0);
@@ -232,7 +233,7 @@ static const struct {
 };
 enum { SECTIONS = sizeof sections / sizeof *sections, SORTS = sizeof sorts / sizeof *sorts };
 
-/* Returns the rows of the kind that row `first` belongs to. */
+/* Returns the rows of the kind, such as a layer, that row `first` belongs to. */
 static struct stretch kind_rows(const struct rows *all, int first) {
     const struct row *r = &all->at[first];
     const char *name = strstr(r->path, r->kind);
@@ -314,7 +315,7 @@ static void put_activations(dt_str *to, const struct rows *all) {
 
 /* ---- keys that dtrain does not support yet ---- */
 
-/* Writes what a key belongs to: a kind such as Dense, or a section's name. */
+/* Writes the owner of a key: a kind such as Dense, or the name of a section. */
 static void put_owner(dt_str *to, const struct row *r, const struct row *before) {
     const int n = (int)(*r->kind ? strlen(r->kind) : strcspn(r->path, "."));
     const char *name = *r->kind ? r->kind : r->path;
@@ -382,7 +383,7 @@ static void put_all(dt_str *to, const struct rows *all) {
     put_later(to, all);
 }
 
-/* Prints the rows of some names as text instead of Markdown. */
+/* Prints the keys of the named kinds or sections as text for a terminal, instead of Markdown. */
 static int print_names(const struct call *call) {
     dt_local_str t = {0};
     dt_status *s = NULL;

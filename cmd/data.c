@@ -7,7 +7,7 @@
 #include "verb.h"
 
 struct data_source {
-    int split; /* which part of the data: index in split_choices */
+    int split; /* the part of the job's data to read, as an index in split_choices */
     bool json;
 };
 #define DATA_OPTIONS(s)                                                                            \

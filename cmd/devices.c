@@ -17,8 +17,8 @@ static int run(const struct call *call) {
     dt_status *s = take_no_operands(call);
     if (my->plugin) setenv("DTRAIN_PJRT_PLUGIN", my->plugin, 1);
     if (!s) s = dt_devices_text(my->json, &text);
-    if (text) /* the devices that were found are printed even after an error */
-        out_text(call->out, text);
+    /* The library returns the devices that it found even when it also returns an error. */
+    if (text) out_text(call->out, text);
     return out_error(call->out, s);
 }
 

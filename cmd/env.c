@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See env.h. */
-#define _GNU_SOURCE /* for environ */
+#define _GNU_SOURCE /* declares environ */
 #include "env.h"
 
 #include <stdlib.h>
@@ -39,14 +39,15 @@ static void collect_names(struct names *names) {
     names->n = 0;
     add_table(names, common_options);
     for (int i = 0; verbs[i]; i++) add_table(names, verbs[i]->options);
-    /* the library reads the next variables itself, so that they also work in other programs that
-     * use it */
+    /* The library reads the variables of the following lines itself, so that they also work in
+     * other programs that use libdtrain. */
     add_name(names, "INSTRUCTIONS");
     add_name(names, "PJRT_PLUGIN");
     add_name(names, "PJRT_CACHE");
     add_name(names, "SECRET_FILE");
     add_name(names, "INTERFACE");
-    add_name(names, "POOL_WORKER"); /* fit sets this variable for the workers that it starts */
+    /* `fit` itself sets this variable for the workers that it starts. */
+    add_name(names, "POOL_WORKER");
 #ifdef DT_FAULTS
     add_name(names, "FAULT_WRITE");
 #endif

@@ -19,8 +19,8 @@ struct evaluate {
     bool json;
 };
 
-/* Names of scores in the order of dt_threshold_score; the last one is the name of f1 in the tables
- * of evaluate. */
+/* The names of scores in the order of dt_threshold_score, followed by the name that the tables of
+ * `evaluate` print for the F1 score. */
 enum { F1_SCORE = DT_THRESHOLD_RECALL + 1 };
 static const char *const scores[] = {"f1",        "accuracy", "balanced_accuracy",     "mcc",
                                      "precision", "recall",   [F1_SCORE] = "f1_score", NULL};

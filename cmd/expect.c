@@ -103,10 +103,12 @@ static bool is_of_training(const char *name) {
     return strncmp(name, "val_", 4) == 0 || strcmp(name, "learning_rate") == 0;
 }
 
-/* enough for twice the 256 values of metrics, the losses of 32 outputs and their sum */
+/* Enough names for a job's metrics: twice the 256 values that metrics may have, for training and
+ * validation, the losses of 32 outputs, and their sum. */
 enum { MOST_NAMES = 1024 };
 
-/* Lists the metrics that will be reported. Some are reported only by fit. */
+/* Lists the names of the metrics that a run of the job will report. training: also lists the
+ * metrics that only `fit` reports. */
 static int list_metrics(const dt_job *job, bool training, const char **names, int most) {
     int n = 0;
     const char *name;
@@ -152,8 +154,8 @@ static dt_status *read_file(const char *path, const char *name, double *value) {
                                         cut_word(path).text);
 }
 
-/* Reads a metric NAME of a file. A file of fit has training metrics as NAME and validation metrics
- * as val_NAME. */
+/* Reads the metric NAME of a results file. A results file of `fit` has a training metric as NAME
+ * and the validation metric as val_NAME; `split` decides which of the two is read. */
 static dt_status *read_either(const char *path, const dt_str *name, const char *split,
                               double *value) {
     dt_local_str own = {0};
@@ -165,7 +167,8 @@ static dt_status *read_either(const char *path, const dt_str *name, const char *
     return s;
 }
 
-/* Sets *out to the name under which a run reports an evaluated metric. */
+/* Sets *name to the name under which a run reports a metric of `evaluate`: with the prefix val_ for
+ * validation data. */
 static dt_status *name_in_run(const char *split, const char *path, dt_str *name) {
     dt_str own = {0};
     if (!split || strcmp(split, "train") == 0) return NULL;

@@ -10,16 +10,17 @@
 enum { MOST_EXPECTATIONS = 32 };
 
 struct expectation {
-    /* name of the metric: the first `bytes` bytes, not terminated; lent by the argument */
+    /* the metric's name: the first `bytes` bytes of this text, which is not terminated there; lent
+     * by the command line */
     const char *name;
     size_t bytes;
     char op[3];
     double number;
-    const char *written; /* the text after the operator, as written */
+    const char *written; /* the value to compare with, as the user wrote it after the operator */
     /* path of a run or a metrics file whose value is added to `number`; NULL: none */
     const char *baseline;
     size_t baseline_bytes;
-    bool resolved; /* the baseline's value has been added to `number` */
+    bool resolved; /* whether the baseline's value has been read and added to `number` */
 };
 struct expectations {
     struct expectation at[MOST_EXPECTATIONS];

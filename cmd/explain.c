@@ -31,8 +31,9 @@ static dt_status *not_explained(const struct call *call, const char *code) {
 
 /* ---- searching ---- */
 
-/* An error's text begins with its number, such as DT017, and two spaces, then its title. Words
- * shorter than SHORTEST are not searched, because they occur nearly everywhere. */
+/* The text of an error begins with its number, such as DT017, and two spaces; the title follows at
+ * byte TITLE_AT. Words shorter than SHORTEST are not searched for, because they occur in nearly
+ * every text. */
 enum { NUMBERS = 1000, TITLE_AT = 7, SHORTEST = 3 };
 
 /* Whether a word occurs in the first n bytes of a text, in any letter case. */
@@ -49,8 +50,8 @@ static bool has_words(const char *text, size_t n, const struct words *words) {
     return true;
 }
 
-/* Lists the errors whose titles have all words, or, if `titles` is false, whose texts have them:
- * one line for each. */
+/* Lists, one per line, the errors whose titles contain all words. With `titles` false, searches
+ * their whole texts instead. */
 static bool put_found(dt_str *to, const struct words *words, bool titles) {
     bool any = false;
     for (int i = 0; i < NUMBERS; i++) {

@@ -9,14 +9,16 @@
 #include "print.h"
 #include "table.h"
 
-/* With at most MOST_CLASSES classes all are listed, else SHOWN_CLASSES of them. MOST_WIDTH is the
- * most columns of a matrix. */
+/* Up to MOST_CLASSES classes are all listed. Of more, SHOWN_CLASSES are listed. MOST_WIDTH is the
+ * largest width of a confusion matrix in columns. */
 enum { MOST_CLASSES = 100, SHOWN_CLASSES = 20, MOST_WIDTH = 110 };
 
 struct putting {
     dt_str *to;
     const dt_output_explained *o;
-    bool markdown, named; /* named: tables have headings, because there are several outputs */
+    /* markdown: tables are written in Markdown; named: each table has its output's name as a
+     * heading, because the model has several outputs */
+    bool markdown, named;
 };
 
 static void put_title(const struct putting *p, const char *title) {
@@ -60,7 +62,8 @@ static int by_f1(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Adds all classes. If there are too many, adds only those that are recognized worst. */
+/* Adds a row for each class. If there are more than can be shown, adds only the `shown` classes
+ * that the model recognizes worst. */
 static void add_classes(struct table *t, const dt_output_explained *o, int64_t shown) {
     DT_LOCAL const dt_class_score **row = dt_alloc((size_t)o->n_classes * sizeof *row);
     for (int64_t i = 0; i < o->n_classes; i++) row[i] = &o->class_score[i];

@@ -26,7 +26,7 @@ struct fit {
     struct result_files files;
 };
 
-/* The state of one call of fit. All of it is released in one place. */
+/* The state of one call of `fit`. One function releases all of it. */
 struct training {
     const struct call *call;
     const struct fit *fit;
@@ -34,7 +34,8 @@ struct training {
     struct expectations expectations;
     struct watch watch;
     dt_job *job;
-    const char **overrides; /* overrides that select the fold of a dry run; owned */
+    /* the overrides of a dry run, among them the one that selects the first fold; owned */
+    const char **overrides;
 };
 
 static dt_resume resume_of(const struct fit *fit) {
@@ -102,7 +103,8 @@ static void suggest_resume(const struct training *t) {
     out_note(t->call->out, "to resume, run: %s", dt_str_text(&command));
 }
 
-/* A stop on request is not an error, so s is dropped. */
+/* Ends a run that was stopped on request. Frees s, because such a stop is not an error, and returns
+ * the exit code. */
 static int stopped(struct training *t, dt_status *s) {
     dt_status_free(s);
     if (t->watch.silent)
@@ -265,7 +267,8 @@ static int run(const struct call *call) {
     if (fit.workers > 1 &&
         !workers_start(call->out, (int)fit.workers, fit.max_restarts, &again, &code))
         return code;
-    /* a retry resumes from the newest checkpoint, whatever the first attempt started from */
+    /* A retry always resumes from the newest checkpoint, even if the first attempt was started from
+     * another checkpoint or from scratch. */
     if (again) {
         fit.fresh = false;
         fit.resume = "auto";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See folds.h. A fold's metrics are those of the weights that its run has kept. */
+/* See folds.h. A fold's metrics are those of the weights that its run kept at the end: the last
+ * ones, or the best ones that EarlyStopping restored. */
 #include "folds.h"
 
 #include <math.h>
@@ -18,12 +19,12 @@ struct metric {
     const char *name;
     /* mean and standard deviation over the folds; the deviation divides by the number of folds */
     double mean, deviation;
-    double *value; /* [folds] value of the metric in each fold */
+    double *value; /* [folds] the value of the metric in each fold */
 };
 
 struct summary {
     int folds, n;
-    struct metric *metric; /* [n] the metrics */
+    struct metric *metric; /* [n] the metrics that all folds report */
 };
 
 static char *folder_of(const struct folds *f, int fold) {

@@ -29,7 +29,7 @@ struct generation {
     dt_job_source source;
     struct watch watch;
     dt_job *job;
-    dt_str prompt, text; /* the prompt, and the text generated so far */
+    dt_str prompt, text; /* prompt: the text to continue; text: the generated text so far */
     int64_t n_tokens;
     dt_generate_request request;
 };
@@ -62,8 +62,9 @@ static dt_status *read_sampling(struct generation *g) {
     return NULL;
 }
 
-/* Makes lines end with LF, as in training texts, and removes the line end of the last line. Most
- * editors and `echo` end a text with a newline that is not part of the prompt. */
+/* Replaces line ends by LF, which training texts have, and removes the line end of the last line:
+ * most editors and `echo` end a file with a newline that the user does not mean as part of the
+ * prompt. */
 static void trim_lines(dt_str *text) {
     size_t to = 0;
     for (size_t i = 0; i < text->size; i++)
@@ -138,7 +139,8 @@ static dt_status *print_token(const dt_generated_token *t, void *user) {
     return NULL;
 }
 
-/* Returns the rate of all tokens but the first one, whose time includes compiling. */
+/* Returns the number of tokens per second, without the first token, whose time includes
+ * compiling. */
 static double tokens_per_second(const dt_generation *r) {
     return r->other_s > 0 ? (double)(r->tokens - 1) / r->other_s : 0;
 }

@@ -45,7 +45,7 @@ void usage_print(void) {
     fputs(dt_str_text(&page), stderr);
 }
 
-/* Writes the part of a line that names an option: " -C, --directory DIR ". */
+/* Writes the names of an option as help pages show them: " -C, --directory DIR ". */
 static void put_names(dt_str *to, const struct option *o) {
     dt_local_str name = {0};
     if (o->letter) dt_str_printf(&name, "  -%c, --%s", o->letter, o->name);
@@ -100,7 +100,7 @@ struct help {
     struct common common;
 };
 
-/* Reports a word that is neither a verb nor a name in job files. */
+/* Returns the error about a topic of `help` that is neither a verb nor a name in job files. */
 static dt_status *unknown_topic(const struct call *call, dt_status *no_verb) {
     const char *name = call->operands.at[0];
     DT_LOCAL char *nearest = kinds_nearest(name);
@@ -119,8 +119,8 @@ static dt_status *unknown_topic(const struct call *call, dt_status *no_verb) {
     return s;
 }
 
-/* Prints the keys of a kind or section of job files with that name. Returns false if there is
- * none. */
+/* Prints the keys of the layer, metric or other kind, or of the section, that has this name.
+ * Returns false if the name is unknown. */
 static bool show_kind(struct out *out, const char *name) {
     dt_local_str page = {0};
     bool known = kinds_put(&page, name);
@@ -128,8 +128,8 @@ static bool show_kind(struct out *out, const char *name) {
     return known;
 }
 
-/* Lists the verbs that begin with `word`, such as those of `ckpt`. Returns false if there are
- * none. */
+/* Lists the verbs that begin with `word`, such as those of `ckpt`. Returns false if no verb
+ * does. */
 static bool show_group(struct out *out, const char *word) {
     const size_t n = strlen(word);
     dt_local_str page = {0};

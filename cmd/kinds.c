@@ -54,11 +54,14 @@ static void put_key(dt_str *to, const dt_job_key *k, const char *name) {
 
 /* ---- a page ---- */
 
-/* The page of a name. Several kinds may have the same name, for example a metric and a loss. */
+/* The page of a name. Several kinds may share a name, for example a metric and a loss; their keys
+ * are printed one kind after the other. */
 struct page {
     dt_str *to;
     const char *name;
-    char sort[40]; /* what the current kind is, such as "layer"; "": no kind was printed yet */
+    /* the sort of the kind that is being printed, such as "layer"; "": nothing has been printed
+     * yet */
+    char sort[40];
     bool any, section;
 };
 
@@ -66,8 +69,8 @@ struct page {
  * itself. */
 static const char *own_name(const dt_job_key *k) {
     const char *kind = strstr(k->path, k->kind), *dot = strchr(k->path, '.');
-    if (!kind) /* the kind's keys are in the same mapping as its name */
-        return dot ? dot + 1 : k->path;
+    /* The arguments of such a kind are not nested below its name but stand in the same mapping. */
+    if (!kind) return dot ? dot + 1 : k->path;
     kind += strlen(k->kind);
     return *kind == '.' ? kind + 1 : kind;
 }

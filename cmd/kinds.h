@@ -6,8 +6,8 @@
 
 #include "base/str.h"
 
-/* Writes the page of everything that has this name. Letter case and '_' are ignored: EarlyStopping,
- * early_stopping. Returns false, and writes nothing, if nothing has the name. */
+/* Writes the keys of all kinds and sections that have this name. Letter case and '_' are ignored:
+ * EarlyStopping, early_stopping. Returns false, and writes nothing, if the name is unknown. */
 bool kinds_put(dt_str *to, const char *name);
 /* Returns the name of a layer, optimizer, ... that is most similar to this one; NULL: none is
  * similar. The caller frees it. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * See local_workers.h. Any two workers share a pair of sockets that they inherit. The variable
- * DTRAIN_WORKER has a worker's rank and its descriptors (lib/net/sockets.c). Signals go to this
- * process, which passes them on. If this process ends, the kernel ends the workers.
- */
+/* See local_workers.h. Each pair of workers shares a pair of connected sockets, which the workers
+ * inherit. The variable DTRAIN_WORKER has a worker's rank and the descriptors of its sockets
+ * (lib/net/sockets.c). Signals go to this parent process, which passes them on to the workers. If
+ * the parent ends, the kernel ends the workers. */
 #define _GNU_SOURCE
 #include "local_workers.h"
 
@@ -26,14 +25,16 @@ enum { LOST = 69, GRACE_MS = 5000, LOOK_MS = 20 };
 struct workers {
     struct out *out;
     int n;
-    pid_t pid[MOST_WORKERS]; /* 0: the worker has ended */
-    /* fd[a][b] is a's end of the pair of sockets with b; -1: none */
+    pid_t pid[MOST_WORKERS]; /* [n] the process of each worker; 0: the worker has ended */
+    /* fd[a][b]: the socket by which worker a reaches worker b; -1: not open */
     int fd[MOST_WORKERS][MOST_WORKERS];
     /* exit code of the first worker that failed; 0: none has failed */
     int code;
     /* value of the stop flag when it was last passed to the workers */
     int passed;
-    bool ending; /* the remaining workers are being killed */
+    /* whether the remaining workers are being killed, because one has failed or the first one has
+     * ended */
+    bool ending;
 };
 
 static void close_sockets(struct workers *c) {
@@ -64,7 +65,8 @@ static void become_worker(struct workers *c, int rank, pid_t parent) {
     for (int a = 0; a < c->n; a++)
         for (int b = 0; b < c->n; b++)
             if (a != rank && c->fd[a][b] >= 0) close(c->fd[a][b]);
-    /* a process group of its own, so that the terminal's signals come only once, from the parent */
+    /* Each worker has a process group of its own. Otherwise the terminal would send it Ctrl-C
+     * directly, and the parent would pass the same signal on again. */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(LOST);
@@ -97,8 +99,8 @@ static void signal_all(const struct workers *c, int number) {
         if (c->pid[r] > 0) kill(c->pid[r], number);
 }
 
-/* Records how a worker ended. The exit code to keep is that of the worker that failed first, even
- * if others ended before it: their exit code LOST only says that it is gone. */
+/* Records the end of a worker. The run's exit code is that of the first worker that failed. Workers
+ * that ended with LOST are passed over, because they only report that another worker is gone. */
 static void note_end(struct workers *c, int rank, int status) {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : LOST;
     if (c->ending && WIFSIGNALED(status)) code = 0;
@@ -129,8 +131,8 @@ static void pass_on(struct workers *c) {
     if (stop_save_asked()) signal_all(c, SIGUSR1);
 }
 
-/* Waits until all workers have ended. When one has failed, or when the first one has ended, whose
- * result is that of the run, the others are killed, even if they are stopped. */
+/* Waits until all workers have ended. Kills the others, even stopped ones, as soon as one worker
+ * has failed, or the first worker has ended, whose result is the result of the run. */
 static void watch_all(struct workers *c) {
     int waited = 0;
     while (reap(c)) {

@@ -22,8 +22,8 @@ static dt_status *lower(const struct call *call, char **text) {
     dt_job_source source;
     dt_job *job = NULL;
     dt_status *s = take_job(call, &my->place, &source);
-    if (my->stage != EXECUTABLE) /* any batch size is allowed, because the graph is not run */
-        source.purpose = DT_FOR_PLAN;
+    /* Every stage but `executable` is printed for any batch size, because its graph is not run. */
+    if (my->stage != EXECUTABLE) source.purpose = DT_FOR_PLAN;
     if (!s) s = dt_job_open(&job, &source);
     if (!s) s = dt_job_lower(job, stages[my->stage], &options, text);
     dt_job_unref(job);

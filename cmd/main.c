@@ -4,7 +4,7 @@
  * code. Nothing is opened before the verb is known, so that `dtrain --version` takes no longer than
  * starting a process.
  */
-#define _DEFAULT_SOURCE /* for on_exit */
+#define _DEFAULT_SOURCE /* declares on_exit */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -61,9 +61,9 @@ static void ignore_signals(void) {
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Adds an error about memory if a library has ended the process. Some libraries, such as libgomp,
- * call exit(1) with their own message when they get no memory or no thread. Nothing else in this
- * process calls exit. */
+/* Prints an error about memory when a library ends the process. Some libraries, such as libgomp,
+ * call exit(1) with a message of their own when they get no memory or no thread. Only libraries
+ * call exit in this process. */
 static void name_memory(int code, void *unused) {
     (void)unused;
     if (code == EXIT_FAILURE) _exit(EXIT_MEMORY);
@@ -87,7 +87,8 @@ static int print_version(struct out *out) {
     return out_close(out, 0);
 }
 
-/* Parses the words into `settings` and runs the verb. `operand` has room for all words. */
+/* Parses the words into `settings` and runs the verb. The array `operand` has room for all
+ * words. */
 static int run_verb(const struct verb *verb, void *settings, struct words words,
                     const char **operand, const char *const *argv) {
     struct out out;

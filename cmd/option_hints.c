@@ -17,8 +17,9 @@
     "a schedule takes the place of the learning rate: learning_rate: {CosineDecay: {...}}; see "   \
     "'dtrain help CosineDecay'"
 
-/* An option of another program, and what replaces it: `option`, of a verb that has it; a key of the
- * job, with the value that the option's name implies; or something that `instead` describes. */
+/* An option of another program, and its replacement in dtrain: `option`, an option of a verb;
+ * `key`, a key of the job, with the value that the foreign option implies; or `instead`, a
+ * description. */
 static const struct foreign {
     const char *name, *option, *key, *value, *instead;
 } rows[] = {
@@ -136,7 +137,7 @@ static void put_key(dt_str *to, const char *key, const char *value) {
                   strstr(key, ".NAME.") ? ", where NAME is the job's optimizer" : "");
 }
 
-/* A search for the key whose last component is the option's name. */
+/* A search through the keys of jobs for the one whose last component is the option's name. */
 struct wanted {
     char word[64], key[128];
 };
@@ -181,8 +182,8 @@ static bool is_choice(const struct option *o, const char *value) {
     return false;
 }
 
-/* Writes the verbs that have the option. With `certain`, only those for which the value is a valid
- * choice. */
+/* Writes the names of the verbs that have the option. certain: leaves out verbs that do not accept
+ * the given value. */
 static bool put_verbs(dt_str *to, const struct foreign_option *f, bool certain) {
     int n = 0;
     for (int i = 0; verbs[i]; i++) {

@@ -34,20 +34,22 @@ static const struct option no_options[] = {OPTIONS_END};
 
 /* One pass over the words of the command line. */
 struct walk {
-    /* the tables of the verb's options, and of the options of all verbs */
+    /* the two tables of options: the verb's own, and those that all verbs have */
     const struct option *tables[2];
     const char *verb; /* prefix of messages, such as "fit: " */
     void *settings;
     struct words words;
     int next;       /* index of the word to read next */
-    bool overrides; /* the verb accepts key.path=value */
-    bool variable;  /* the current option comes from an environment variable, not from a word */
+    bool overrides; /* whether the verb's operands may be overrides, key.path=value */
+    /* whether the current option comes from an environment variable and not from a word */
+    bool variable;
 };
 
-/* An option as written, with its position. */
+/* An option as the user wrote it, and its place in the command line. */
 struct use {
     const struct option *option;
-    const char *value;   /* the text after '=' or after the letter; NULL: there is none */
+    /* the value written after '=' or directly after the letter; NULL: no value was written there */
+    const char *value;
     const char *written; /* how the option was written, such as "--steps" or "-C" */
 };
 
@@ -76,7 +78,7 @@ static bool is_integer(const char *text) {
 static dt_status *read_integer(struct walk *w, const struct use *u) {
     const struct option *o = u->option;
     errno = 0;
-    /* if it is out of range, this is the nearest number */
+    /* strtoll returns the nearest representable number if the value is out of range. */
     long long n = strtoll(u->value, NULL, 10);
     int64_t max = o->max ? o->max : INT64_MAX;
     if (!is_integer(u->value))
@@ -104,8 +106,8 @@ static dt_status *read_unsigned(struct walk *w, const struct use *u) {
     return NULL;
 }
 
-/* Returns the seconds of a duration such as "1h30m"; 0: the text has another form, or is no time at
- * all. */
+/* Returns the seconds of a duration such as "1h30m". Returns 0 if the text is not a duration, or
+ * the duration is zero. */
 static double seconds_of(const char *text) {
     static const struct {
         char letter;
@@ -183,8 +185,8 @@ static dt_status *store(struct walk *w, const struct use *u) {
 
 /* ---- words ---- */
 
-/* Whether the next word is the value of an option that can be used without one. In `dtrain topology
- * --tpu job.yaml` it is not, because it names a job. */
+/* Whether the next word is the value of an option whose value is optional. `job.yaml` in `dtrain
+ * topology --tpu job.yaml` is not, because the word names a job. */
 static bool is_free_value(const char *word) {
     return *word != '-' && !strchr(word, '=') && !dt_ends_with(word, ".yaml") &&
            !dt_ends_with(word, ".yml");
@@ -236,7 +238,8 @@ static dt_status *unknown_option(const struct walk *w, const char *name, const c
                  found ? dt_str_text(&hint) : "");
 }
 
-/* Returns the word that was probably meant as the value of an unknown option; NULL: none. */
+/* Returns the word that follows an unknown option, if it is probably meant as the option's value;
+ * else NULL. */
 static const char *following(const struct walk *w) {
     const char *next = w->next < w->words.n ? w->words.at[w->next] : NULL;
     return next && *next && is_free_value(next) ? next : NULL;
@@ -256,7 +259,7 @@ static dt_status *read_long(struct walk *w, const char *word) {
     return use_option(w, &u);
 }
 
-/* Reads a word of letters, such as -qn or -CDIR. */
+/* Reads a word of one-letter options, such as -qn or -CDIR. */
 static dt_status *read_letters(struct walk *w, const char *word) {
     dt_status *s = NULL;
     for (const char *p = word + 1; *p && !s; p++) {
@@ -328,8 +331,8 @@ static dt_status *read_defaults(struct walk *w, const struct option *table) {
     return s;
 }
 
-/* Reads the options of a verb. Common options may precede the verb; an earlier call without a verb
- * has read those and the defaults. */
+/* Reads the options of a verb. Options of all verbs may also stand before the verb's name; a first
+ * call, with verb NULL, has read these and set their defaults. */
 dt_status *options_parse(const struct parse *p, struct words *operands, int *used) {
     char verb[40] = "";
     struct walk w = {.verb = verb, .settings = p->settings, .words = p->words};
@@ -371,7 +374,8 @@ static void put_maybe(dt_str *to, const struct option *o, const char *value) {
 
 static void put_seconds(dt_str *to, const struct option *o, double seconds) {
     char digits[400];
-    /* numbers are written without an exponent, since times do not allow one */
+    /* Numbers are written without an exponent, because durations on the command line do not accept
+     * one. */
     for (int decimals = 0; decimals <= 17; decimals++) {
         snprintf(digits, sizeof digits, "%.*f", decimals, seconds);
         if (strtod(digits, NULL) == seconds) break;

@@ -19,7 +19,7 @@
 #include "print.h"
 #include "verb.h"
 
-/* ECHO_WIDTH: columns of the "^C" that a terminal writes after the bar */
+/* ECHO_WIDTH: the number of columns of the "^C" that a terminal prints after the progress bar */
 enum {
     ECHO_WIDTH = 2,
     EXIT_PIPE = 128 + SIGPIPE,
@@ -33,11 +33,13 @@ enum {
 #define RED "\033[1;31m"
 #define YELLOW "\033[1;33m"
 #define PLAIN "\033[m"
-#define CLEAR "\033[K" /* the escape sequence that clears the line from the cursor on */
+/* the terminal's escape sequence that erases the line from the cursor to its end */
+#define CLEAR "\033[K"
 
 /* ---- terminals and the environment ---- */
 
-/* Returns the system's message for errno, with a lower-case first letter like all our messages. */
+/* Returns the system's message for an errno number, with a lower-case first letter like dtrain's
+ * own messages. */
 static struct cut system_text(int number) {
     struct cut text = cut_word(strerror(number));
     if (text.text[0] >= 'A' && text.text[0] <= 'Z') text.text[0] = (char)(text.text[0] - 'A' + 'a');
@@ -49,13 +51,13 @@ static bool is_set(const char *variable) {
     return value && *value;
 }
 
-/* Whether mpirun started the process. It gives processes terminals and writes their output to
- * its own, usually a file. */
+/* Whether mpirun started this process. Such a process has a terminal, but mpirun writes its output
+ * elsewhere, usually into a file. */
 static bool is_launched(void) {
     return is_set("OMPI_COMM_WORLD_RANK") || is_set("PMI_RANK") || is_set("PMIX_RANK");
 }
 
-/* Whether the descriptor is a terminal that can redraw lines. */
+/* Whether the descriptor is a terminal on which a line can be drawn again. */
 static bool is_lively(int fd) {
     const char *term = getenv("TERM");
     return isatty(fd) && term && *term && strcmp(term, "dumb") != 0 && !is_set("CI") &&
@@ -68,7 +70,7 @@ static bool wants_color(const struct common *common, int fd) {
     return is_set("FORCE_COLOR") || is_lively(fd);
 }
 
-/* Whether the locale is UTF-8, judging by its name. setlocale would read files. */
+/* Whether the locale's name says UTF-8. setlocale is not called, because it reads files. */
 static bool is_utf8(void) {
     const char *name = is_set("LC_ALL")     ? getenv("LC_ALL")
                        : is_set("LC_CTYPE") ? getenv("LC_CTYPE")
@@ -134,13 +136,14 @@ const char *out_ellipsis(const struct out *out) { return out->utf8 ? "\xe2\x80\x
 static _Noreturn void end_by_pipe(void) {
     signal(SIGPIPE, SIG_DFL);
     raise(SIGPIPE);
-    /* reached only if the signal is blocked, or in the first process of a container */
+    /* This line is reached only if the signal is blocked, or if this is the first process of a
+     * container. */
     _exit(EXIT_PIPE);
 }
 
 void out_end_with_readers(void) { signal(SIGPIPE, SIG_DFL); }
 
-/* Whether to write again after an error: yes for an interrupted call and, after waiting, for a
+/* Whether a failed write is worth repeating: after an interrupted call and, after waiting, on a
  * non-blocking descriptor. */
 static bool is_worth_retrying(int fd) {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
@@ -174,7 +177,7 @@ static void close_log(struct out *out) {
         out->log_error = errno;
 }
 
-/* Removes the progress bar, so that a line can be printed in its place. */
+/* Erases the progress bar, so that a line can be printed in its place. */
 static void wipe(struct out *out) {
     if (out->bar) write_out(out, "\r" CLEAR);
     out->bar = false;
@@ -192,8 +195,8 @@ void out_text(struct out *out, const char *text) {
 
 void out_page(struct out *out, const char *text) {
     dt_local_str t = {0};
-    /* in a pipe, lines may be one column longer, because there is no right margin at which a
-     * terminal would break them */
+    /* In a pipe, lines may be one column longer, because no terminal breaks them at a right
+     * margin. */
     put_wrapped(&t, text, terminal_width() + !isatty(STDOUT_FILENO));
     out_text(out, dt_str_text(&t));
 }
@@ -205,7 +208,7 @@ static void put_format(dt_str *to, const char *format, va_list args) {
     put_shown(to, dt_str_text(&raw));
 }
 
-/* Formats a line and passes it to `put`. */
+/* Formats a line and passes it to the function `put`. */
 static void put_line(struct out *out, void (*put)(struct out *, const char *), const char *format,
                      va_list args) {
     dt_local_str t = {0};
@@ -299,8 +302,8 @@ void out_note(struct out *out, const char *format, ...) {
     va_end(args);
 }
 
-/* Prints `shown` (NULL: nothing). If it contains `word`, which is "error:" or "warning:", that is
- * coloured. The log gets `line`, which is not broken into several lines. */
+/* Prints `shown`, or nothing if it is NULL. `word`, "error:" or "warning:", is coloured where it
+ * occurs. The log gets `line`, which is the same text before it was broken into several lines. */
 static void write_marked(struct out *out, const char *line, const char *shown, const char *word) {
     dt_local_str t = {0};
     const char *at = out->color_errors && word ? strstr(shown, word) : NULL;
@@ -332,7 +335,7 @@ static char *end_line(char *text) {
     return end + 1;
 }
 
-/* Whether a line shows a part of a job file: " 12 | text", or " | ^^^^" below it. */
+/* Whether a line quotes a job file: " 12 | text", or " | ^^^^" below it. */
 static bool is_source(const char *line) {
     const size_t digits = strspn(line, " 0123456789");
     return *line == ' ' && digits >= 6 && line[digits] == '|' && line[digits + 1] == ' ';
@@ -344,8 +347,8 @@ static void put_error_line(dt_str *to, const char *line, const char *below) {
     else dt_str_printf(to, "%s\n%s\n", line, below);
 }
 
-/* Prints an error. A list of errors is one text: the first lines of errors are not indented, and
- * lines of the job file are. */
+/* Prints an error. A list of errors is one text: the first line of each error is not indented; the
+ * quoted lines of the job file are. */
 void out_show_error(struct out *out, const dt_status *s) {
     dt_str line = {0}, shown = {0};
     dt_local_str all = {0};
@@ -371,7 +374,7 @@ void out_show_error(struct out *out, const dt_status *s) {
 
 enum { MOST_REPORTED = 64 };
 struct reported {
-    /* hashes of the texts that were printed; 0: the place is free */
+    /* the hashes of the errors that have been printed; 0: the entry is free */
     _Atomic uint64_t hash[MOST_REPORTED];
 };
 
@@ -379,7 +382,7 @@ void out_share_errors(struct out *out) {
     if (out->reported) munmap(out->reported, sizeof *out->reported);
     out->reported = mmap(NULL, sizeof *out->reported, PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    /* if there is no shared memory, each process prints its own errors */
+    /* Without shared memory, each process prints its own errors. */
     out->reported = out->reported == MAP_FAILED ? NULL : out->reported;
 }
 
@@ -422,7 +425,7 @@ int out_close(struct out *out, int code) {
     close_log(out);
     if (out->log_error) {
         const char *path = out->log_file;
-        /* the failure is reported on standard error, since the log cannot be written */
+        /* The failure is reported on standard error only, because the log cannot be written. */
         out->log_file = NULL;
         failed = out_error(out, dt_status_create(ERROR_IO, "--log-file %s: %s", path,
                                                  system_text(out->log_error).text));

@@ -23,13 +23,13 @@ struct out {
     int log;              /* file descriptor of the log */
     int log_error;        /* errno of the first failed write to the log */
     bool quiet, verbose;
-    bool redraws; /* standard output is a terminal that can redraw a line */
+    bool redraws; /* whether standard output is a terminal on which a line can be drawn again */
     bool color, color_errors;
     bool utf8;
     /* the process continues after the reader of standard output has gone, because the verb does
      * more than print */
     bool outlives_readers;
-    bool bar;  /* the terminal shows a progress bar at the moment */
+    bool bar;  /* whether the terminal shows a progress bar at the moment */
     int error; /* errno of the first failed write to standard output; 0: no write failed */
     /* errors that workers on this machine have printed, in shared memory; NULL: there are no
      * workers */
@@ -45,8 +45,8 @@ dt_status *out_open(struct out *out, const struct common *common);
  * output or the log could not be written. */
 int out_close(struct out *out, int code);
 
-/* Print to standard output: a line; a line "label line", with a bold label if colours are on; a
- * text of several lines, unchanged; a line that already fits the width. */
+/* Print to standard output. out_line: a line. out_field: a line "label line", with a bold label if
+ * colours are on. out_text: a text of several lines, which is not broken. */
 void out_line(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 void out_field(struct out *out, const char *label, const char *format, ...) DT_FORMAT(3, 4);
 void out_text(struct out *out, const char *text);
@@ -55,21 +55,21 @@ void out_text(struct out *out, const char *text);
 void out_page(struct out *out, const char *text);
 /* Prints a line to the log file, and to standard output unless a progress bar is there. */
 void out_log(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
-/* Draws the line of the progress bar, of at most out_bar_width characters, in place of the one
- * before. */
+/* Draws a progress bar of at most out_bar_width characters over the previous one. */
 void out_bar(struct out *out, const char *line);
 int out_bar_width(void);
 /* Returns the terminal's width in columns; 0: standard output is not a terminal. */
 int out_columns(void);
 
-/* Print to standard error. out_error frees s and returns its exit code, 0 if s is NULL. */
+/* Print to standard error. out_error also frees s and returns its exit code; s NULL: prints nothing
+ * and returns 0. */
 void out_note(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 void out_warn(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 int out_error(struct out *out, dt_status *s);
 /* From now on, an error that several forked processes report is printed only once. */
 void out_share_errors(struct out *out);
-/* Ends a verb that creates a text: prints text if s is NULL, else reports the error and ignores
- * text. Frees both and returns the exit code. */
+/* Ends a verb whose result is a text: prints the text if s is NULL, else reports the error. Frees
+ * both and returns the exit code. */
 int out_result(struct out *out, dt_status *s, char *text);
 void out_show_error(struct out *out, const dt_status *s);
 

@@ -34,7 +34,8 @@ static dt_status *with_source(const struct call *call, const char *more,
     struct tpu_job job;
     dt_status *s = tpu_take_job(call, &my->place, my->tpu, more, &job);
     job.source.purpose = DT_FOR_PLAN;
-    if (my->cuda) job.source.backend = "pjrt"; /* the devices are GPUs, which a plug-in drives */
+    /* The devices are GPUs, which only a plug-in (back end pjrt) drives. */
+    if (my->cuda) job.source.backend = "pjrt";
     if (!s) s = use(&job.source, user);
     tpu_release(&job);
     return s;
@@ -91,7 +92,9 @@ static dt_status *open_jobs(const struct call *call, struct jobs *jobs) {
         jobs->n += !s;
         if (i == 0 || !s) continue;
         dt_status_append(&jobs->bad,
-                         s); /* an error in one column, so the others are planned all the same */
+                         /* An error of one configuration is printed in its column, and the other
+                          * configurations are still planned. */
+                         s);
         s = NULL;
     }
     return s;
@@ -111,7 +114,7 @@ static dt_status *read_budget(const struct call *call, int64_t *bytes) {
                        cut_word(my->budget).text);
 }
 
-/* Reads the number of an option, such as "15e12"; 0: the option is not given. */
+/* Reads the number of an option, such as "15e12". The number is 0 if the option is not given. */
 static dt_status *read_amount(const struct call *call, const char *name, const char *text,
                               double *amount) {
     *amount = 0;

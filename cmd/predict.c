@@ -22,15 +22,15 @@ static const char *const on_errors[] = {"stop", "row", NULL};
 static const char *const splits[] = {"validation", "test", "train", NULL};
 static const char *const formats[] = {"auto", "csv", "npy", "npz", "jsonl", "png", NULL};
 
-/* The state of one call of predict. All of it is released in one place. */
+/* The state of one call of `predict`. One function releases all of it. */
 struct prediction {
     const struct call *call;
     const struct predict *my;
     dt_job_source source;
     struct watch watch;
     dt_row_writer_options rows;
-    char *names;       /* the argument of --keep, cut into names */
-    const char **keep; /* [n_keep] names of the columns to keep */
+    char *names;       /* a copy of the argument of --keep, cut into names; owned */
+    const char **keep; /* [n_keep] the names of the columns to keep, in `names` */
     int n_keep;
     dt_row_writer *writer;
     dt_job *job;
@@ -108,7 +108,8 @@ static dt_status *open_writer(struct prediction *p) {
     return dt_row_writer_open(&p->writer, &p->rows);
 }
 
-/* Drops rows in workers other than the first, which writes the rows of all workers. */
+/* Discards rows. Workers other than the first use this function, because the first worker writes
+ * the rows of all workers. */
 static dt_status *drop_rows(const dt_predicted_rows *rows, void *user) {
     (void)rows, (void)user;
     return NULL;

@@ -140,7 +140,9 @@ void put_broken(dt_str *to, const char *line, int indent, int columns) {
     dt_str_puts(to, line);
 }
 
-/* Writes the characters from `first` on, of a line of the job file and of the carets below it. */
+/* Writes the part from character `first` on of a line of the job file, and below it the same part
+ * of the line of carets. `head` is the number of bytes before the text, such as the line's
+ * number. */
 static void put_window(dt_str *to, const char *line, size_t head, int first, int columns) {
     const char *from = line + head + text_bytes_of(line + head, first);
     const bool cut = text_columns(from) > columns - (int)head;
@@ -166,7 +168,7 @@ void put_excerpt(dt_str *to, const char *line, const char *below, int columns) {
     }
     if (carets) {
         dt_local_str t = {0};
-        if (first) /* skips the blanks that replaced tabs */
+        if (first) /* Skips the blanks that stand for tabs. */
             dt_str_printf(&t, "%.*s%*s%s", (int)head, below, at - first, "", carets);
         else dt_str_puts(&t, below);
         put_broken(to, dt_str_text(&t), (int)head, columns);
@@ -217,7 +219,7 @@ static void wrap_line(dt_str *to, const char *line, int n, int columns) {
     } else if (indent <= columns / 2) {
         dt_str_printf(to, "%.*s", indent, line);
         put_words(to, line + indent, n - indent, indent, indent, columns);
-    } else { /* a long command has its description on the next line */
+    } else { /* A command that is too long has its description on the next line. */
         dt_str_printf(to, "%*s", lead, "");
         put_words(to, line + lead, command - lead, lead, lead + BELOW - 2, columns);
         dt_str_printf(to, "%*s", BELOW, "");
@@ -225,10 +227,10 @@ static void wrap_line(dt_str *to, const char *line, int n, int columns) {
     }
 }
 
-/* Whether a line of prose continues in the next line. It does if it is so long that it must have
- * been broken. */
+/* Whether a line of prose continues in the next line: it is so long that the writer must have
+ * broken it there. */
 static bool goes_on(const char *line, const char *end) {
-    const char *gap = strstr(line, "  "); /* the gap between two columns */
+    const char *gap = strstr(line, "  "); /* two blanks separate the columns */
     return *line != ' ' && end - line > LONG_LINE && !(gap && gap < end) && *end && end[1] &&
            !strchr(" \n", end[1]);
 }

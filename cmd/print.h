@@ -8,24 +8,24 @@
 #include "base/json.h"
 #include "out.h"
 
-/* appends a text; bytes that are not UTF-8, and characters for which dt_is_unseen is true, become
- * \xNN or \uNNNN */
+/* Appends a text. Bytes that are not UTF-8, and characters for which dt_is_unseen is true, are
+ * written as \xNN or \uNNNN. */
 void put_shown(dt_str *to, const char *text);
-/* like put_shown, but newlines and tabs are kept */
+/* Appends a text like put_shown, but keeps newlines and tabs. */
 void put_shown_lines(dt_str *to, const char *text);
-/* appends a word, in quotes if a shell needs them */
+/* Appends a word, in quotes if a shell needs them. */
 void put_word(dt_str *to, const char *word);
-/* appends a loss or a metric: 0.0713, 1.2e-05, n/a */
+/* Appends a loss or a metric: 0.0713, 1.2e-05, n/a. */
 void put_value(dt_str *to, double value);
-void put_time(dt_str *to, double seconds); /* appends a time: 0:02, 1:02:03 */
+void put_time(dt_str *to, double seconds); /* appends a duration in seconds as 0:02 or 1:02:03 */
 
 /* ---- lines that are wider than the terminal ---- */
 
-int text_columns(const char *text); /* number of characters of a UTF-8 text */
-/* number of bytes of the text's first `columns` characters */
+int text_columns(const char *text); /* the number of characters of a UTF-8 text */
+/* The number of bytes that the first `columns` characters of a text have. */
 size_t text_bytes_of(const char *text, int columns);
-/* appends a text, with lines broken at blanks; continuation lines begin at the column where `to`
- * ends */
+/* Appends a text with lines broken at blanks. Continuation lines begin at the column where `to`
+ * ended before. */
 void put_wrapped(dt_str *to, const char *text, int columns);
 /* Breaks a line between words at `columns`; continuation lines are indented. */
 void put_broken(dt_str *to, const char *line, int indent, int columns);
@@ -39,7 +39,7 @@ void put_excerpt(dt_str *to, const char *line, const char *below, int columns);
  * one. */
 struct json {
     dt_str line;
-    dt_json to; /* the line so far */
+    dt_json to; /* the object so far, without its closing brace */
 };
 
 void json_open(struct json *j);

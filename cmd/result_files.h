@@ -7,7 +7,8 @@
 #include "expect.h"
 
 struct result_files {
-    const char *metrics, *summary, *junit; /* paths of the files; NULL: not wanted */
+    /* paths of the files to write; NULL: the file is not written */
+    const char *metrics, *summary, *junit;
 };
 
 #define RESULT_FILE_OPTIONS(s)                                                                     \

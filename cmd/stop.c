@@ -21,8 +21,8 @@ enum { GRACE_MICROSECONDS = 200000 };
 static volatile int stop, save, asked, last, stepping, json;
 static pthread_t main_thread;
 
-/* Passes a signal to the main thread if another thread received it. Threads that libraries started
- * before main may receive signals, but only one thread should write the flags. */
+/* Passes a signal on to the main thread if another thread received it. Libraries may have started
+ * threads before main that receive signals, but only one thread should write the flags. */
 static bool is_sent_on(int number) {
     int kept = errno;
     bool elsewhere = !pthread_equal(pthread_self(), main_thread);
@@ -31,13 +31,13 @@ static bool is_sent_on(int number) {
     return elsewhere;
 }
 
-/* Writes a text, but not to a full pipe that is not being read: the run may be waiting for just
- * that pipe. */
+/* Writes a text, unless the descriptor is a full pipe: if the reader has stopped reading, the write
+ * would block, and a signal handler must not wait. */
 static void write_text(int fd, const char *text) {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
     ssize_t n =
         poll(&ready, 1, 0) == 1 && ready.revents & POLLOUT ? write(fd, text, strlen(text)) : 0;
-    (void)n; /* a failure to write cannot be reported here */
+    (void)n; /* A handler cannot report a failed write. */
 }
 
 /* Ends the process with a message. Signal handlers cannot format text, so the messages are
@@ -62,8 +62,8 @@ static _Noreturn void leave(int code) {
     _exit(code);
 }
 
-/* Handles SIGXCPU, the limit of processor time, which another program sets. The signal is repeated
- * each second after the limit, so it never counts as a second signal. */
+/* Handles SIGXCPU, by which the system enforces a limit of processor time. The kernel repeats the
+ * signal each second after the limit, so it never counts as a second request to stop. */
 static void on_limit(int number) {
     if (is_sent_on(number)) return;
     if (!stepping) leave(EXIT_STOPPED);
@@ -107,7 +107,7 @@ void stop_install(void) {
     install(SIGTERM, on_stop);
     install(SIGXCPU, on_limit);
     install(SIGUSR1, on_save);
-    /* leaves SIGHUP ignored if nohup has set that, so that the process outlives the terminal */
+    /* SIGHUP stays ignored if nohup has set that, so that the process outlives the terminal. */
     if (sigaction(SIGHUP, NULL, &hangup) != 0 || hangup.sa_handler != SIG_IGN)
         install(SIGHUP, on_stop);
 }

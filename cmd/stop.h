@@ -13,14 +13,16 @@
 
 #include <stdbool.h>
 
-/* to be called as early as possible, because before that a signal ends the process */
+/* Installs the signal handlers. Call it as early as possible: before, a signal ends the process. */
 void stop_install(void);
-/* if a signal ends the process, an `end` event is printed on standard output */
+/* Makes a signal that ends the process print an `end` event on standard output first. */
 void stop_report_json(void);
-void stop_steps_begin(void);         /* from now on every step checks the flag */
-const volatile int *stop_flag(void); /* 0: no signal, 1: save and stop, 2: stop at once */
+/* reports that the first step has begun: from now on every step checks the flag */
+void stop_steps_begin(void);
+const volatile int *stop_flag(void); /* the flag; 0: no signal, 1: save and stop, 2: stop at once */
 volatile int *stop_save_flag(void);
-bool stop_save_asked(void); /* whether SIGUSR1 has come since the last call */
-int stop_exit_code(void);   /* exit code of a process that a second signal ends: 130 or 143 */
+/* whether SIGUSR1 has come since the last call; a signal is reported once */
+bool stop_save_asked(void);
+int stop_exit_code(void); /* the exit code of a process that a second signal ended: 130 or 143 */
 
 #endif

@@ -36,7 +36,8 @@ static dt_status *print_board(const struct trials *w) {
     return s;
 }
 
-/* Returns the exit code of a sweep: 0 if a trial is complete and no trial is left. */
+/* Returns the exit code of a sweep: 0 if at least one trial is complete and no trial is left to
+ * train. */
 static int judge(const struct trials *w) {
     const dt_sweep_counts c = dt_sweep_count(w->sweep);
     struct out *out = w->call->out;

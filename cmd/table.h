@@ -15,7 +15,7 @@ struct table {
 /* Adds a text as the next cell. It is cut at 40 characters, and control characters are escaped. */
 void table_text(struct table *t, const char *text);
 void table_printf(struct table *t, const char *format, ...) DT_FORMAT(2, 3);
-/* adds a number as the next cell, in the form of put_value */
+/* Adds a number as the next cell, written by put_value. */
 void table_value(struct table *t, double value);
 /* Appends a text that is not in a table. With `markdown`, special characters are escaped. */
 void put_plain(dt_str *to, const char *text, bool markdown);

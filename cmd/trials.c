@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See trials.h. */
-#define _GNU_SOURCE /* for pipe2 */
+#define _GNU_SOURCE /* declares pipe2 */
 #include "trials.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ enum { LOOK_MS = 20, LOST = 69 };
 struct command {
     dt_arena *arena;
     int n, room;
-    char **word; /* [n] words of the command; a NULL ends the list */
+    char **word; /* [n] the words of a command line; a NULL ends the list */
 };
 
 static void add(struct command *c, const char *format, ...) DT_FORMAT(2, 3);
@@ -67,7 +67,7 @@ static void make_command(const struct trials *w, const dt_sweep_trial *t, struct
     add(c, "--resume=%s", w->resume ? w->resume : "auto");
     add(c, "--color=never");
     add(c, "--log-file=%s/fit.log", t->directory);
-    add(c, "--"); /* ends the options, because the job's name may begin with a dash */
+    add(c, "--"); /* "--" ends the options, because the job's name may begin with a dash. */
     add(c, "%s", w->source.path);
     for (int i = 0; i < t->n_overrides; i++) add(c, "%s", t->overrides[i]);
 }
@@ -153,8 +153,8 @@ static dt_status *start(struct trials *w, struct child *c, const dt_sweep_trial 
 
 /* ---- when a trial ends ---- */
 
-/* Reads a trial's standard error. Keeps the first bytes, and drops the rest, so that the trial
- * never waits for this process. */
+/* Reads a trial's standard error. Keeps the first bytes and discards the rest, so that the trial
+ * never blocks on a full pipe. */
 static void read_errors(struct child *c) {
     char rest[ERROR_BYTES];
     for (;;) {
@@ -167,7 +167,8 @@ static void read_errors(struct child *c) {
     c->error[c->n] = '\0';
 }
 
-/* Returns the first line with an error, without "dtrain: error: "; "" if there is none. */
+/* Returns the first error in a trial's standard error, without "dtrain: error: "; "" if it has no
+ * error. */
 static const char *first_error(struct child *c) {
     static const char prefix[] = "dtrain: error: ", mark[] = "error: ";
     for (char *line = c->error, *end; *line; line = end) {
@@ -240,7 +241,8 @@ static void pass_on(struct trials *w) {
     w->passed = stop;
 }
 
-/* Records the trials whose process has ended. Sets *any to whether some are still being trained. */
+/* Records the results of trials whose process has ended. Sets *any to whether other trials are
+ * still being trained. */
 static dt_status *reap(struct trials *w, bool *any) {
     dt_status *s = NULL;
     *any = false;
@@ -263,7 +265,8 @@ static dt_status *fill(struct trials *w, bool *any) {
         if (s || trial.number == 0) return s;
         s = start(w, &w->child[i], &trial);
         *any |= !s;
-        if (s) { /* record the error, so that the trial is started when the sweep is resumed */
+        /* The error is recorded, so that the trial is started again when the sweep is resumed. */
+        if (s) {
             const int code = dt_status_code(s);
             dt_status_free(dt_sweep_ended(w->sweep, trial.number, code, dt_status_text(s), NULL));
             return s;

@@ -17,7 +17,8 @@ enum { MOST_JOBS = 64, ERROR_BYTES = 4096 };
 /* A trial that is being trained by a process. */
 struct child {
     pid_t pid; /* process of the trial; 0: this entry is free */
-    /* number of the trial; reading end of a pipe from the process's standard error */
+    /* number: the trial's number; errors: the reading end of a pipe from the process's standard
+     * error */
     int number, errors;
     size_t n;
     char error[ERROR_BYTES];
@@ -29,14 +30,15 @@ struct trials {
     const struct compute *compute;
     int64_t jobs; /* number of trials to train at the same time, at most MOST_JOBS */
     bool json;
-    bool shows_faults;  /* failed trials are reported even with -q */
-    const char *trial;  /* word for a trial in output: "trial" or "fold" */
-    const char *resume; /* value of --resume for each process; NULL: auto */
+    bool shows_faults;  /* whether failed trials are reported even with -q */
+    const char *trial;  /* the word for a trial in the output: "trial" or "fold" */
+    const char *resume; /* the value of --resume for each process; NULL: "auto" */
     dt_job_source source;
     dt_sweep *sweep;
     struct child child[MOST_JOBS];
-    dt_str warned; /* the warnings of trials that were printed so far, one per line */
-    int passed;    /* value of the stop flag when it was last passed to the processes */
+    /* the warnings of trials that have been printed, one per line, so that none is printed twice */
+    dt_str warned;
+    int passed; /* value of the stop flag when it was last passed to the processes */
 };
 
 /* Trains all remaining trials, and prints a line when each ends. The first stop signal lets them

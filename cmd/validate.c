@@ -12,7 +12,7 @@ enum form { FORM_TEXT, FORM_JSON, FORM_GITHUB };
 struct validate {
     struct common common;
     struct place place;
-    int format; /* a value of enum form */
+    int format; /* the format of the output: a value of enum form */
     bool json, no_data, data;
 };
 
@@ -73,7 +73,7 @@ static void print_errors(const struct call *call, const dt_status *s, enum form 
 
 /* ---- the forms of warnings ---- */
 
-/* Whether the line begins with a source location in that file. */
+/* Whether a line of an error begins with a source location in the file at `path`. */
 static bool is_placed(const char *line, const char *path) {
     const size_t n = strlen(path);
     return strncmp(line, path, n) == 0 && line[n] == ':';
@@ -111,8 +111,8 @@ static void print_warnings(const struct call *call, const char *path, char *line
 
 /* ---- jobs ---- */
 
-/* Returns the more urgent one of two exit codes: errors of the job come first, then of its files,
- * then of their contents. */
+/* Returns the more urgent one of two exit codes: that of an error in the job first, then in its
+ * files, then in their contents. */
 static int worse(int a, int b) {
     static const int order[] = {78, 66, 65};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
@@ -120,7 +120,7 @@ static int worse(int a, int b) {
     return a ? a : b;
 }
 
-/* Texts about a valid job that will be printed; owned. */
+/* Texts about a valid job that will be printed at the end; owned. */
 struct findings {
     char *about, *warnings;
 };
@@ -155,7 +155,7 @@ static int check_one(const struct call *call, const dt_job_source *source) {
     return code;
 }
 
-/* Checks all jobs with the same overrides, which are those operands that have a '='. */
+/* Checks all operands that are jobs, each with the same overrides, the operands that have a '='. */
 static int check_all(const struct call *call, dt_job_source *source) {
     int code = 0, bad = 0, jobs = count_jobs(call);
     for (int i = 0; i < call->operands.n; i++) {

@@ -24,7 +24,8 @@
 
 /* Errors of the catalogue (lib/base/errors.h) that the command line itself reports. */
 enum {
-    ERROR_VARIABLE = 11 /* its exit code is 78, like that of an error in a job's key */,
+    ERROR_VARIABLE =
+        11 /* the error's exit code is 78, like that of an error in a key of the job */,
     ERROR_DATA_FILE = 80,
     ERROR_NO_INPUT = 110,
     ERROR_TOO_LARGE = 117,
@@ -47,7 +48,7 @@ struct words {
 
 /* Options of all verbs. */
 struct common {
-    int color; /* a value of enum color */
+    int color; /* whether to use colours: a value of enum color */
     bool quiet, verbose, help, version;
     const char *log_file;
 };
@@ -55,14 +56,14 @@ struct common {
 /* Options of verbs that open a job. */
 struct place {
     const char *directory;
-    /* for verbs that compute: they replace the job's back end and plug-in; NULL: the job's are
-     * used */
+    /* The back end and the plug-in, for verbs that compute. They replace those of the job; NULL:
+     * the job's are used. */
     const char *backend, *plugin;
 };
 
 /* Options of verbs about slices. */
 struct slice {
-    const char *tpu;        /* the slice; NULL: the job's; "": this machine's */
+    const char *tpu;        /* the slice's name; NULL: the job's slice; "": this machine's */
     int64_t cores_per_chip; /* number of cores per chip; 0: the usual number */
 };
 
@@ -78,7 +79,7 @@ enum option_kind {
     /* like OPTION_TEXT, but the value may be missing, which is stored as "": the next word is not
      * the value if it looks like an option or a job */
     OPTION_MAYBE,
-    OPTION_LIST,     /* stored as struct words; may be given several times */
+    OPTION_LIST,     /* stored as struct words; the option may be given several times */
     OPTION_INTEGER,  /* stored as int64_t, in min..max */
     OPTION_UNSIGNED, /* stored as uint64_t */
     OPTION_SECONDS,  /* stored as double, in seconds; written as 90s, 55m, 1h30m */
@@ -89,21 +90,24 @@ enum option_kind {
 struct option {
     const char *name, *value, *help; /* for example "steps", "N", "stop after N steps" */
     char letter;                     /* the letter of the short form, such as 'n' for -n; 0: none */
-    bool env;                        /* the variable DTRAIN_NAME may set the option */
-    /* the option is left out when a command line is suggested to be repeated (again.h) */
+    bool env; /* whether the environment variable DTRAIN_NAME may set the option */
+    /* Whether to leave the option out when a command line is printed for the user to repeat
+     * (put_again). */
     bool once;
-    /* the value is a path; one that names remote storage is refused */
+    /* Whether the value is a path. Names of remote storage, such as "s3://...", are then
+     * refused. */
     bool path;
     enum option_kind kind;
-    size_t at; /* offset of the value in the verb's struct */
+    size_t at; /* the offset of the option's value in the verb's struct */
     int64_t min, max, fallback;
     const char *const *choices; /* the allowed values; a NULL ends the list */
-    /* for OPTION_TEXT and OPTION_LIST: beginnings of values, for completion: "auto never must" */
+    /* For OPTION_TEXT and OPTION_LIST: words that shells propose as values, such as "auto never
+     * must". */
     const char *words;
 };
 
-/* A row: the struct and its field, the option's name, the word for its value, its help, and
- * further members. */
+/* A row of a table of options: the struct and its member, the option's name, the word for its
+ * value, its help text, and further members of struct option. */
 #define FLAG(s, f, n, ...)                                                                         \
     { .kind = OPTION_FLAG, .at = offsetof(s, f), .name = n, .help = __VA_ARGS__ }
 #define TEXT(s, f, n, v, ...)                                                                      \
@@ -162,41 +166,42 @@ enum { MOST_THREADS = 4096 };
 struct call;
 
 struct verb {
-    const char *name;  /* such as "fit" or "data synth" */
+    const char *name;  /* the verb's name, such as "fit" or "data synth" */
     const char *group; /* heading of the usage screen under which the verb is listed */
     const char *line;  /* one line of help */
     const char *operands, *examples;
     const char *more; /* paragraphs below the options; may be NULL */
     const struct option *options;
-    /* the verb opens a plug-in that the job names, which is code that runs; other verbs open only
-     * one that --plugin names */
+    /* Whether the verb opens a plug-in that the job names. A plug-in is code that runs, so other
+     * verbs open only one that --plugin names. */
     bool runs_jobs;
-    /* a signal means to save and stop, from the start; the verb continues if standard output is
-     * closed */
+    /* Whether the verb trains. From its start a signal then means to save and stop, and the verb
+     * continues when the reader of standard output goes away. */
     bool trains;
-    size_t size; /* size of the verb's struct of options */
+    size_t size; /* the size of the verb's struct of options, in bytes */
     int (*run)(const struct call *call);
 };
 
-/* A call of a verb. */
+/* A call of a verb: its options and operands, and where its output goes. */
 struct call {
     const struct verb *verb;
-    const void *settings; /* the struct with the values of options */
+    const void *settings; /* the verb's struct, with the values of the options */
     struct words operands;
     struct out *out;
     const char *const *argv; /* the program's arguments; a NULL ends the list */
 };
 
-/* defined in verbs.c: */
+/* The following are defined in verbs.c. */
 extern const struct verb *const verbs[]; /* a NULL ends the list */
 /* Finds the verb that the first one or two words name, and sets *used to the number of these words.
  * Returns NULL, and sets *s to the error, if they name no verb. */
 const struct verb *verb_find(const struct words *words, int *used, dt_status **s);
 
-/* defined in options.c: */
+/* The following are defined in options.c. */
 extern const struct option common_options[];
 struct parse {
-    /* the verb; NULL: the words before it are read, where only common options are allowed */
+    /* the verb whose options are read; NULL: reads the words before the verb, where only the
+     * options of all verbs are allowed */
     const struct verb *verb;
     void *settings;
     struct words words;
@@ -209,13 +214,13 @@ void options_release(const struct verb *verb, void *settings);
  * "log-file". */
 void option_env_name(const struct option *o, char *name, size_t size);
 
-/* defined in option_hints.c: */
+/* The following are defined in option_hints.c. */
 /* Whether a word is `name`, or `name` with underscores for dashes. */
 bool is_spelt(const char *written, const char *name);
 struct foreign_option {
     /* [2] the tables of the verb's options and of the options of all verbs */
     const struct option *const *tables;
-    /* name without dashes; value NULL: it was written without a value */
+    /* name: the option's name without dashes; value NULL: the option was written without a value */
     const char *name, *value;
     bool overrides; /* whether the verb accepts key.path=value */
 };
@@ -223,22 +228,22 @@ struct foreign_option {
  * that is unknown. */
 bool option_hint(const struct foreign_option *f, dt_str *to);
 
-/* defined in help.c: */
+/* The following is defined in help.c. */
 void usage_print(void); /* prints the usage screen on standard error */
 /* Prints the page of a verb on standard output, or the usage screen if verb is NULL. */
 void help_show(struct out *out, const struct verb *verb);
 
-/* defined in operands.c: */
+/* The following are defined in operands.c. */
 /* Takes operands that must be exactly one job, then overrides. */
 dt_status *take_job(const struct call *call, const struct place *place, dt_job_source *source);
 dt_status *take_no_operands(const struct call *call);
-/* whether the operand is a job, by its name: "-", *.yaml or *.yml */
+/* Whether the operand's name is that of a job: "-", *.yaml or *.yml. */
 bool is_job(const char *operand);
 /* Takes operands that are runs, checkpoints or files. A job among them is an error, whose message
  * ends with `hint`. */
 dt_status *take_no_job(const struct call *call, const char *hint);
 bool is_override(const char *operand);
-int count_jobs(const struct call *call); /* number of operands that are not overrides */
+int count_jobs(const struct call *call); /* returns the number of operands that are not overrides */
 dt_status *usage_error(const struct call *call, const char *format, ...) DT_FORMAT(2, 3);
 /* A word for messages, cut to at most 80 characters. */
 struct cut {
@@ -248,17 +253,18 @@ struct cut cut_word(const char *word);
 
 /* A job that is opened for another slice than its own: --tpu becomes overrides. */
 struct tpu_job {
-    /* the overrides of the command line, those for --tpu, and room for one more */
+    /* The source of the job: `word` is an array with the overrides of the command line, those that
+     * stand for --tpu, and room for one more; `slice` is the text of one of them. */
     dt_job_source source;
     const char **word;
     char slice[256];
 };
 
-/* Checks that the slice exists, so that an unknown one is an error of the command line and not of
- * the job. tpu NULL: the option was not given. */
+/* Returns an error if the slice is unknown, so that users see it as an error of the command line
+ * and not of the job. tpu NULL: the option was not given, which is no error. */
 dt_status *tpu_check(const char *tpu);
-/* Opens the job with the overrides. `more` is one more override; NULL: none. The caller releases
- * *out, also after an error. */
+/* Reads the operands as a job, and adds the overrides for the slice `tpu`. `more` is one more
+ * override; NULL: none. The caller releases *out, also after an error. */
 dt_status *tpu_take_job(const struct call *call, const struct place *place, const char *tpu,
                         const char *more, struct tpu_job *out);
 void tpu_release(struct tpu_job *j);

@@ -21,7 +21,8 @@ static const struct verb *find(const char *name) {
     return NULL;
 }
 
-/* Words that other programs use for a verb. */
+/* Names that other programs give to a verb, so that the error about an unknown verb can suggest
+ * ours. */
 static const struct {
     const char *word, *verb;
 } elsewhere[] = {
@@ -72,7 +73,7 @@ static const char *called_elsewhere(const char *name) {
     return NULL;
 }
 
-/* Returns the verb that the user may have meant; NULL: no verb is similar. */
+/* Returns the verb that the user may have meant; NULL: no verb has a similar name. */
 static const char *meant(const char *name) {
     enum { MOST = 64 };
     const char *names[MOST + ELSEWHERE], *other = called_elsewhere(name);
@@ -86,7 +87,7 @@ static const char *meant(const char *name) {
 
 #define LAUNCH "run: dtrain fit JOB --workers N; or start the job with mpirun, srun or torchrun"
 
-/* Commands of other tools that are not verbs of dtrain, and what does the same. */
+/* Commands of other tools that dtrain lacks, and how to do the same with dtrain. */
 static const struct {
     const char *word, *instead;
 } ways[] = {

@@ -8,7 +8,7 @@ struct version {
     bool json;
 };
 
-/* Prints what a script may need: numbers to compare, and how this program was compiled. */
+/* Prints the version as JSON for scripts: its numbers, and how this program was compiled. */
 static void print_json(struct out *out) {
     struct json j;
     json_open_event(&j, "version");

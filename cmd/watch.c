@@ -53,8 +53,8 @@ static void watch_json_error(const struct watch *w, const dt_status *s) {
     }
 }
 
-/* Prints the event `end`. If the run failed, it names no result. If the run was stopped, or an
- * expectation is not met, it does. */
+/* Prints the event `end`. Its members about results are left out if the run failed, but not if the
+ * run was stopped or an expectation was not met. */
 static void watch_json_end(const struct watch *w, int code) {
     const bool result = w->ended || (code == EXIT_STOPPED && w->checkpoint);
     const dt_event_row *row = &dt_event_rows[DT_EVENT_END];
@@ -108,8 +108,8 @@ static void keep_explained(struct watch *w, const dt_event *e) {
     w->explained = dt_str_take(&t);
 }
 
-/* Stores the values of an event. The loss of a step is that of a single batch, so only whole epochs
- * and evaluations count as results. */
+/* Remembers the values of an event as the latest results. The loss of a step covers a single batch,
+ * so only epochs and evaluations count as results. */
 static void remember(struct watch *w, const dt_event *e) {
     if (e->kind == DT_EVENT_EPOCH || e->kind == DT_EVENT_EVAL || e->kind == DT_EVENT_END)
         for (int i = 0; i < e->n_metrics; i++) keep_metric(w, &e->metrics[i]);
@@ -151,7 +151,7 @@ void watch_event(const dt_event *e, void *user) {
     if (e->kind == DT_EVENT_START) stop_steps_begin();
     if (!w->printed_line.tv_sec) clock_gettime(CLOCK_MONOTONIC, &w->printed_line);
     remember(w, e);
-    /* each worker reports its own waits, because workers may be on different machines */
+    /* Each worker reports its own waits, because workers may run on different machines. */
     if (e->kind == DT_EVENT_WAITING) out_note(w->out, "%s", e->text);
     if (w->silent) return;
     if (e->kind == DT_EVENT_STEP || e->kind == DT_EVENT_CHECKPOINT ||
@@ -172,8 +172,8 @@ static bool is_reported_by_first(const dt_status *s) {
 
 int watch_error(const struct watch *w, dt_status *s) {
     if (s && w->silent && is_reported_by_first(s)) {
-        /* waits before this worker fails: mpirun ends all processes when one fails, so this gives
-         * the first worker time to report the error; a signal ends the wait */
+        /* mpirun ends all processes when one fails. So this worker waits a second before it fails,
+         * which gives the first worker time to report the error. A signal ends the wait early. */
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
         dt_status_free(s);
         return EXIT_JOB;

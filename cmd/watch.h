@@ -19,32 +19,36 @@ struct last_value {
 struct watch {
     struct out *out;
     bool json, every_step;
-    bool training;    /* the verb is fit, not evaluate */
-    bool silent;      /* nothing is printed, because another worker reports the events */
-    const char *path; /* path of the job as written */
+    bool training; /* whether the verb is `fit`, not `evaluate` */
+    /* whether this process prints nothing, because another worker reports the events */
+    bool silent;
+    const char *path; /* the job's path as written on the command line */
 
     /* [n] the metrics reported so far */
     struct last_value *last;
     int n_last;
     char *checkpoint; /* path of the newest checkpoint; owned */
-    /* SHA-256, in hexadecimal, of the weights in `checkpoint` or at the end */
+    /* The SHA-256 in hexadecimal of the weights in `checkpoint` or, at the end, of the final
+     * weights. */
     char weights[80];
-    /* the tables about outputs that evaluate found, as Markdown; owned; NULL: none */
+    /* The tables in which `evaluate` explains a model's outputs, as Markdown; owned; NULL: none. */
     char *explained;
-    int64_t step, epoch_steps; /* the newest step; the number of steps of an epoch */
-    double virtual_s;          /* simulated seconds of all steps */
+    /* step: the newest step; epoch_steps: the number of steps of an epoch */
+    int64_t step, epoch_steps;
+    double virtual_s; /* simulated seconds of all steps */
     struct {
-        /* numbers of the parameter server; sum and most: the sum and the largest of the updates'
-         * staleness */
+        /* Numbers of a parameter server: its updates, the sum and the largest of their staleness,
+         * lost workers, and closures that were computed again. */
         int64_t updates, sum, most, lost, again;
     } workers; /* `updates` is 0 if the run has no parameter server */
     bool trained, ended;
     bool stopping, saved_after_stop;
-    bool reported; /* the user has been told that `checkpoint` was saved */
+    bool reported; /* whether a line has told the user that `checkpoint` was saved */
 
-    /* members for the progress bar */
+    /* The progress bar: when it was last drawn, and when the epoch began. */
     struct timespec shown, epoch_began;
-    int64_t epoch_first; /* the epoch's step number at the time epoch_began; 0: no step yet */
+    /* the first step of this epoch that was reported; 0: no step was reported yet */
+    int64_t epoch_first;
 
     /* members for lines about steps in a log */
     /* times of the first step and of the last line about steps */
