@@ -24,8 +24,9 @@ static const char *name_of(const dt_tree *item) {
     return item->kind == DT_TREE_MAP && item->n > 0 ? item->entry[0].key : "";
 }
 
+/* Keras' callbacks that a job does not need are refused with an error that names what replaces
+ * them. */
 dt_status *dt_callback_read(dt_arena *arena, const dt_tree *item, dt_named *out) {
-    /* Keras' callbacks that a job does not need, with what replaces each */
     static const struct {
         const char *name, *why, *instead;
     } others[] = {
@@ -73,7 +74,7 @@ const dt_location *dt_callback_place(const dt_named *named, const char *argument
     return value ? &value->at : &named->at;
 }
 
-/* Returns the path without leading "./"; "" stands for the run's directory itself. */
+/* Returns a path without its leading "./". Returns "" for the run's directory itself. */
 static const char *below_run_dir(const char *path) {
     while (path[0] == '.' && (path[1] == '/' || !path[1])) {
         path++;
@@ -103,7 +104,8 @@ dt_status *dt_callback_check_path(const dt_named *named, const char *argument, c
         "a run writes only there: give a path relative to output.dir");
 }
 
-/* The optimizer must not follow a schedule if a callback sets its learning rate. */
+/* Checks that the optimizer has no schedule if a callback sets its learning rate, because both
+ * would set the same number. */
 static dt_status *check_rate(const dt_callback_job *job, const dt_named *named) {
     const dt_optimizer_head *head = job->compile ? job->compile->optimizer.args : NULL;
     if (!((const dt_hook_row *)named->kind)->varies_rate || !head || !head->schedule.kind)
@@ -153,8 +155,8 @@ bool dt_epoch_is_provisional(const run *r) {
     return r->at.step == r->size.steps && !dt_epoch_is_whole(r);
 }
 
-/* output.dir itself may be a link, since the user made it; folders within it may not. A folder
- * that does not exist yet is created later. */
+/* Refuses a folder below output.dir that is a symbolic link. output.dir itself may be a link, since
+ * the user made it. A folder that does not exist yet is created later. */
 static dt_status *refuse_link(const dt_hook *h, const char *folder) {
     struct stat st;
     if (lstat(folder, &st) != 0 || !S_ISLNK(st.st_mode)) return NULL;

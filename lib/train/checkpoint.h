@@ -30,8 +30,8 @@ typedef enum dt_tracked_kind {
 typedef struct dt_tracked {
     dt_tracked_kind kind;
     char *name;
-    /* dt_model, dt_optimizer, ..., int64_t; the checkpoint holds a reference to each object; an
-     * int64_t is only pointed to */
+    /* The tracked object: a dt_model, dt_optimizer, ..., to which the checkpoint holds a reference,
+     * or an int64_t of the caller. */
     void *object;
 } dt_tracked;
 
@@ -46,7 +46,7 @@ struct dt_checkpoint {
     int64_t generation, step; /* generation and step of the checkpoint at `stands_on` */
 };
 
-/* The word for a kind in messages: "model", "data set". */
+/* Returns the word for a kind of object in messages: "model", "data set". */
 const char *dt_tracked_word(dt_tracked_kind kind);
 
 /* An optimizer that was added, or a compiled model's, whose name is "MODEL/optimizer". */
@@ -68,7 +68,7 @@ typedef struct dt_bound {
     int64_t *copies;
 } dt_bound;
 enum { DT_BOUND_WEIGHTS, DT_BOUND_SLOTS, DT_BOUND_VARIABLES, DT_BOUND_FILES };
-/* Lists all tensors of a checkpoint, without values. n_copies[] has the number of copies of each
+/* Lists all tensors of a checkpoint, without values. n_copies: the number of copies of each
  * variable, in the order in which variables were added; NULL: the present numbers. An optimizer
  * without state has no tensors. Fails with CHECKPOINT_PARTS if the optimizer has state for a
  * variable that is not part of the checkpoint. */
@@ -80,11 +80,11 @@ dt_arrays dt_bound_arrays(const dt_bound *b);
 
 typedef struct dt_loop_item {
     const char *name;
-    int64_t number;       /* the value of a counter, or the copies of a variable */
-    int aggregation;      /* dt_aggregation of a variable with several copies */
-    bool built;           /* the optimizer has created its state */
-    dt_texts variables;   /* the variables that the optimizer has state for */
-    dt_position position; /* position of an iterator or a data set */
+    int64_t number;  /* the value of a counter, or the number of a variable's copies */
+    int aggregation; /* for a variable with several copies: a dt_aggregation, which combines them */
+    bool built;      /* for an optimizer: whether it has created its state */
+    dt_texts variables;   /* for an optimizer: names of the variables that it has state for */
+    dt_position position; /* for an iterator or a data set: its position */
 } dt_loop_item;
 typedef struct dt_loop {
     int n[DT_TRACKED_KINDS];
@@ -95,9 +95,10 @@ const char *dt_loop_print(const dt_checkpoint *c, dt_arena *arena);
 dt_status *dt_loop_read(const dt_saved *saved, dt_arena *arena, dt_loop *out) DT_MUST_USE;
 const dt_loop_item *dt_loop_find(const dt_loop *l, dt_tracked_kind kind, const char *name);
 
-/* Checks a public call: c is a checkpoint, and no step function is running. */
+/* Returns an error if c is not a checkpoint, or if a step function is being traced. call: the name
+ * of the public function, for the message. */
 dt_status *dt_checkpoint_check_call(const dt_checkpoint *c, const char *call) DT_MUST_USE;
-/* Makes `path` the checkpoint that c continues. */
+/* Remembers `path` and its state as the checkpoint that the next save of c continues. */
 void dt_checkpoint_stand_on(dt_checkpoint *c, const char *path, const dt_state_file *state);
 
 #endif

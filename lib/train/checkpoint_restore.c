@@ -17,9 +17,12 @@ typedef struct restoring {
     dt_saved saved;
     dt_loop loop;
     dt_bound bound[DT_BOUND_FILES];
-    /* the tensors read so far; they become the variables' values only if everything can be read */
+    /* The tensors read so far. They become values of variables only after everything could be
+     * read. */
     dt_arrays read[DT_BOUND_FILES];
-    dt_iterator **resumed; /* [c->n] the iterators, at the positions that the checkpoint has */
+    /* [c->n] for each tracked iterator or data set: an iterator at the position of the
+     * checkpoint */
+    dt_iterator **resumed;
 } restoring;
 
 /* ---- names ---- */
@@ -82,8 +85,8 @@ static dt_status *check_names(const restoring *r) {
 
 /* ---- tensors ---- */
 
-/* Creates state in an optimizer that has not updated yet, for the variables that have state in the
- * checkpoint. */
+/* Creates the state of optimizers that have not made an update yet, for the variables that have
+ * state in the checkpoint. */
 static dt_status *prepare_optimizers(const restoring *r) {
     dt_tracked_optimizer *o;
     const int n = dt_tracked_optimizers(r->c, r->arena, &o);
@@ -213,8 +216,8 @@ static void reset_optimizers(const restoring *r) {
             dt_optimizer_reset(o[i].optimizer);
 }
 
-/* Data sets come first, because an iterator over one of them, which may be in the checkpoint
- * too, decides its position. */
+/* Changes all objects; nothing can fail here. Data sets come before iterators: if the checkpoint
+ * also has an iterator over a data set, the iterator's own position counts. */
 static void commit(const restoring *r) {
     reset_optimizers(r);
     for (int f = 0; f < DT_BOUND_FILES; f++)

@@ -7,12 +7,13 @@
 #include "train/checkpoint.h"
 
 enum { DEFAULT_KEPT = 3 };
-#define GREATEST_STEP INT64_C(999999999999999999) /* the name of a checkpoint has 18 digits */
+/* A checkpoint's name has the step with 18 digits. */
+#define GREATEST_STEP INT64_C(999999999999999999)
 
 /* ---- the directory ---- */
 
 static int64_t bytes_of(const dt_bound bound[DT_BOUND_FILES]) {
-    int64_t bytes = 65536; /* an allowance for the files' headers and state.json */
+    int64_t bytes = 65536; /* an allowance for the headers of the files and for state.json */
     for (int f = 0; f < DT_BOUND_FILES; f++)
         for (int i = 0; i < bound[f].n; i++)
             bytes = dt_add_fits(bytes, dt_type_bytes(&bound[f].array[i].type), &bytes) ? bytes
@@ -27,9 +28,9 @@ static dt_status *open_directory(dt_checkpoint *c, const char *dir, int64_t byte
     return dt_checkpoints_clean(&c->directory, false, NULL);
 }
 
-/* Checkpoints are ordered by (generation, step). A loop that continues the newest one stays in
- * its generation. A loop that starts afresh, or from an older one, begins another generation, so
- * that its checkpoints are the newest. */
+/* Finds the generation of the checkpoint to write. Checkpoints are ordered by (generation, step). A
+ * loop that continues the newest one stays in its generation. A loop that starts afresh, or from an
+ * older one, begins another generation, so that its checkpoints are the newest. */
 static dt_status *find_generation(const dt_checkpoint *c, const char *dir, int64_t step,
                                   dt_arena *arena, int64_t *generation) {
     const char *ckpt = dt_arena_printf(arena, "%s/ckpt", dir);
@@ -85,8 +86,9 @@ static const char *describe(const dt_checkpoint *c, dt_arena *arena) {
     return only ? dt_model_describe(only->object, false, arena) : "{}";
 }
 
-/* Names the kernels, for information only. Without a model this opens no device: the device's
- * threads would keep running, and a coordinator may have to fork its workers again. */
+/* Names the kernels that computed the values, for information only. Without a model this opens no
+ * device: the device's threads would keep running, and a coordinator may have to fork workers
+ * again. */
 static const char *kernels_of(const dt_checkpoint *c) {
     const dt_tracked *model = first_of(c, DT_A_MODEL);
     dt_device *device = model ? NULL : dt_get_strategy()->device;
@@ -95,7 +97,8 @@ static const char *kernels_of(const dt_checkpoint *c) {
     return device ? dt_device_facts_of(device).kernels : "";
 }
 
-/* The checkpoint's epoch is that of the first data set, or else of the first iterator. */
+/* Returns the position of the first data set, or else of the first iterator, whose epoch becomes
+ * the checkpoint's epoch. */
 static dt_position first_position(const dt_checkpoint *c) {
     const dt_tracked *data = first_of(c, DT_A_DATA_SET), *it = first_of(c, DT_AN_ITERATOR);
     return data ? dt_dist_dataset_position(data->object)
@@ -166,7 +169,7 @@ dt_status *dt_checkpoint_latest(const char *dir, char **path, dt_status **skippe
     dt_status *s = dt_saved_newest(&newest, dir, &warnings);
     *path = !s && newest.path ? dt_strdup(newest.path) : NULL;
     dt_saved_release(&newest);
-    /* if there is an error, it contains the warnings as notes */
+    /* If there is an error, it contains the warnings as notes and owns them. */
     if (s || !skipped) dt_status_free(warnings);
     if (skipped) *skipped = s ? NULL : warnings;
     return s;

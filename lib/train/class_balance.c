@@ -9,14 +9,15 @@
 #include "op/cells.h"
 #include "train/trainer.h"
 
-enum { MOST_CLASSES = 1000 }; /* classes are numbers from 0 to MOST_CLASSES - 1 */
+enum { MOST_CLASSES = 1000 }; /* classes are numbered from 0 to MOST_CLASSES - 1 */
 
 typedef struct counts {
     int64_t *of; /* [MOST_CLASSES] number of examples of each class */
     int64_t examples;
-    /* points to the class that the loss ignores; NULL: no class is ignored */
+    /* the class whose examples the loss ignores; NULL: no class is ignored */
     const int64_t *ignored;
-    bool is_odd; /* a target, stored in `odd`, is not a class number */
+    /* whether a target was found, stored in `odd`, that is not the number of a class */
+    bool is_odd;
     double odd;
 } counts;
 

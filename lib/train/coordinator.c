@@ -7,7 +7,8 @@
 
 #include "train/record.h"
 
-/* The head of what a worker sends with its gradients. `sums` sums of metrics follow it. */
+/* The head of the bytes that a worker sends with its gradients. The values of the metrics' sums
+ * follow it, `sums` of them. */
 typedef struct push_report {
     int64_t rows, sums;
     double loss, waited_s, seconds, spent_s[DT_SPENT_KINDS];
@@ -35,7 +36,8 @@ static void end(void *user) {
     dt_sums_release(&c->sums);
 }
 
-/* Reads the batch, and writes a request for the rows of tables that this batch looks up. */
+/* Reads the closure's batch, and writes a request for the rows of tables that this batch looks
+ * up. */
 static dt_status *ask(void *user, const dt_work *work, dt_str *request) {
     dt_coordinated *c = user;
     const dt_trainer *trainer = c->trainer;
@@ -68,7 +70,8 @@ static void write_report(const dt_coordinated *c, double loss, double seconds, d
     more->size += parts;
 }
 
-/* Gets the variables from the tasks of type ps. */
+/* In a worker: pulls from the tasks of type ps the variables and the rows of tables that the batch
+ * needs. */
 static dt_status *pull(dt_coordinated *c, const dt_frame *work) {
     dt_looked_up rows = {.table = c->trainer->table, .result = c->numbers};
     if (!c->ps.task->link.row) DT_TRY(dt_ps_connect(&c->ps, c->number));
@@ -193,7 +196,7 @@ static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_example *batc
 
 static dt_status *begin_window(dt_coordinated *c) {
     const run *r = c->r;
-    /* the caller may have changed the weights, so workers must get them again */
+    /* The caller may have changed the weights between windows, so workers must get them again. */
     dt_worker_pool_forget(c->pool);
     DT_TRY(dt_ps_set(&c->ps, r->at.step));
     dt_closures_begin(dt_worker_pool_closures(c->pool), r->at.step, end_of_window(r));
@@ -218,7 +221,8 @@ static dt_status *take_step(dt_coordinated *c, dt_example *batch, double *loss) 
     return dt_coordinated_rests(c->r) ? dt_ps_get(&c->ps) : NULL;
 }
 
-/* Remembers an error, so that tasks of type ps do not report a run that ended well. */
+/* Remembers that an error ends the run, so that the tasks of type ps are not sent the end of a run
+ * that ended well. Adds advice to errors about lost workers. Returns s. */
 static dt_status *note_failure(dt_coordinated *c, dt_status *s) {
     const int number = s ? (int)dt_status_number(s) : 0;
     c->failed |= c->ps.n && s && number != DT_E_STOPPED_AT_ONCE;
@@ -305,8 +309,8 @@ static bool is_looked_up(const dt_coordinated *c, const dt_variable *v) {
     return false;
 }
 
-/* Decides how a variable is sent. A table is sent by rows if workers need only the rows that
- * they look up, and push no gradient of the whole table. */
+/* Decides how the values of a variable travel to workers. A table is sent by rows if workers need
+ * only the rows that they look up, and push no gradient of the whole table. */
 static dt_sent way_of(void *user, const dt_variable *v) {
     const dt_coordinated *c = user;
     const dt_graph *worker = dt_compiled_step(c->trainer->train);
@@ -322,8 +326,8 @@ static dt_status *compile(void *user, int program, dt_graph *g, dt_compiled **ou
     return dt_trainer_compile_update(c->trainer, g, program == UPDATE, out);
 }
 
-/* Lists the variables of the server: the weights and, if gradients are accumulated, the number of
- * examples. Lists the programs that change them. */
+/* Lists the variables that the coordinator or the tasks of type ps own (the weights and, if
+ * gradients are accumulated, the number of examples), and the programs that change them. */
 static dt_status *divide(dt_coordinated *c) {
     const dt_optimizer_head *head = c->r->optimizer->named.args;
     const dt_model *m = c->r->model;
@@ -358,7 +362,8 @@ static dt_status *open_batches(dt_coordinated *c) {
     return dt_iterator_read_batch(c->batches, r->at.step, &batch);
 }
 
-/* Whether a C program trains, not `fit`. Its tasks of type ps have not read a job. */
+/* Whether a C program trains with dt_model_fit, and not `fit` with a job. Its tasks of type ps have
+ * not read a job, so the coordinator sends them the programs to run. */
 static bool is_of_program(const dt_coordinated *c) { return !c->how.fingerprint; }
 
 static dt_status *connect_tasks(dt_coordinated *c) {
@@ -368,8 +373,8 @@ static dt_status *connect_tasks(dt_coordinated *c) {
     return dt_ps_send_programs(&c->ps);
 }
 
-/* Opens the batches, and reads the first one so that the workers that are forked share what was
- * read. */
+/* Opens the batches before workers are forked, and reads the first one, so that the workers share
+ * what was read. */
 static dt_status *prepare(dt_coordinated *c) {
     c->ps = (dt_ps_tasks){.n = c->how.launch.ps,
                           .workers = is_of_program(c) ? DT_LAUNCHER_WORKERS : c->how.workers,

@@ -24,28 +24,32 @@ typedef struct dt_coordinated {
     dt_trainer *trainer;
     dt_arena *arena;
     dt_servers_spec how;
-    dt_parameter_store held; /* the coordinator's variables; none if tasks of type ps have them */
+    /* the variables and their programs, if the coordinator owns them; none if tasks of type ps
+     * do */
+    dt_parameter_store held;
     dt_ps_tasks ps;
     bool failed;
-    /* Reads batches by number. The iterator is opened before workers are forked, so that they share
-     * the data in memory. */
+    /* Reads batches by number. This iterator is opened before workers are forked, so that they
+     * share the data in memory. */
     dt_iterator *batches;
-    dt_worker_pool_spec spec; /* options to open the pool with */
+    dt_worker_pool_spec spec; /* the options with which the pool is opened */
     dt_worker_pool *pool;
-    int64_t reported_step; /* step of the last event about workers */
-    /* The members below are used by a worker only. The batch of its closure: */
+    int64_t reported_step; /* the step of the last event about workers */
+    /* The following members are used in a worker only. The batch of the worker's current
+     * closure: */
     dt_example batch;
-    int number;       /* number of this worker */
-    dt_view *numbers; /* [results of trainer->numbers] the row numbers that the batch looks up */
+    int number; /* number of this worker, from 0 */
+    /* [results of trainer->numbers] numbers of the rows that the batch looks up */
+    dt_view *numbers;
     dt_sums sums;
 } dt_coordinated;
 
 /* coordinator.c: opens the worker pool. Does nothing without a parameter server. It may fork
  * workers, so call it before threads start. */
 dt_status *dt_coordinated_open(run *r) DT_MUST_USE;
-/* Whether this process is not the coordinator, but a worker or a task of type ps that was
- * started separately. Such a process calls dt_coordinated_work, which returns when the
- * coordinator ends. */
+/* Whether this process was started separately as a worker or as a task of type ps, and is not the
+ * coordinator. Such a process calls dt_coordinated_work, which returns when the coordinator
+ * ends. */
 bool dt_coordinated_is_worker(const run *r);
 dt_status *dt_coordinated_work(run *r) DT_MUST_USE;
 void dt_coordinated_close(run *r);
@@ -59,7 +63,8 @@ void dt_coordinated_report(run *r);
 dt_status *dt_coordinated_fetch(run *r) DT_MUST_USE;
 /* Whether the window has ended: exactly the batches before the run's position have been applied. */
 bool dt_coordinated_rests(const run *r);
-/* Stops giving out batches. dt_coordinated_rests becomes true when those given out are applied. */
+/* Stops giving out batches. dt_coordinated_rests becomes true when the batches that were given out
+ * have been applied. */
 void dt_coordinated_drain(const run *r);
 
 #endif

@@ -38,8 +38,8 @@ int64_t dt_target_class(const dt_view *target) {
 typedef struct tally {
     int64_t *count; /* [classes] number of examples of each class */
     int64_t classes, seen;
-    bool whole;   /* all examples of the part were read */
-    bool numbers; /* all targets are whole numbers below `classes` */
+    bool whole;   /* whether all examples of the part were read */
+    bool numbers; /* whether all targets are whole numbers from 0 to `classes` - 1 */
 } tally;
 
 static bool see(const dt_view *target, void *user) {
@@ -145,12 +145,13 @@ static void put_shares(dt_str *out, const tally *training, const tally *part, in
 typedef struct finding {
     const dt_trainer *t;
     dt_part part;
-    const char *name; /* name of the part in messages */
+    const char *name; /* the name of the part in messages, such as "validation" */
     const dt_element_spec *target;
     const tally *training, *seen;
 } finding;
 
-/* Writes the line of the job that helps, if both parts are a split of one file. */
+/* Writes a line for the job that would divide the examples better, if both parts are a split of one
+ * file. */
 static void put_cure(const finding *f, dt_str *out) {
     const dt_validation_split *q = &dt_dataset_spec_of(f->t->o.data)->split;
     const bool is_stratified = q->stratify && strcmp(q->stratify, f->target->name) == 0;
@@ -226,7 +227,8 @@ static int64_t classes_of(const dt_trainer *t, int output) {
     return n > MOST_CLASSES ? 0 : n > 1 ? n : 2;
 }
 
-/* The element of d that has the name of `like` and as many values; -1: none. */
+/* Returns the index of the element of d that has the name of `like` and as many values. Returns -1
+ * if d has no such element. */
 static int find_element(const dt_dataset *d, const dt_element_spec *like) {
     const dt_element_spec *element;
     for (int e = dt_dataset_elements(d, &element) - 1; e >= 0; e--)
@@ -329,7 +331,8 @@ dt_status *dt_match_counts(const dt_dataset *d, const dt_compile_spec *c, const 
 /* ---- ranges ---- */
 
 enum { LOOKED_AT = 1000, MOST_NUMBERS = 1 << 16, MANY = 64 };
-#define ORDERS 100.0 /* a warning says that two ranges differ if one is this many times the other */
+/* The ranges of two columns count as very different if one is this many times the other. */
+#define ORDERS 100.0
 
 typedef struct column {
     double least, most, sum, squares;
@@ -386,8 +389,8 @@ static bool differ(const ranges *r, int64_t *wide, int64_t *narrow) {
            (r->n <= MANY || alike * 10 < r->n);
 }
 
-/* Whether the model uses an input's stored numbers as they are: no embedding and no
- * normalization. */
+/* Whether the model uses an input's stored numbers as they are: no layer embeds or normalizes
+ * them. */
 static bool may_need_normalize(const dt_trainer *t, int input) {
     const dt_model_spec *m = &t->o.model->spec;
     const dt_element_spec *element;
@@ -437,8 +440,8 @@ static dt_status *doubt_ranges(const dt_trainer *t, int input, dt_arena *arena, 
 
 /* ---- targets of metrics ---- */
 
-/* Whether all targets are known to be in the metric's range, because the loss allows no others.
- * Targets that the loss does not allow are refused before this is asked. */
+/* Whether the loss guarantees that all targets are in the metric's range. Targets that the loss
+ * does not allow have been refused before. */
 static bool is_known(const dt_trainer *t, int output, const dt_loss_limits *l) {
     const dt_loss_row *loss = (const dt_loss_row *)t->o.compile->output[output].loss.kind;
     return loss && loss->targets.low < loss->targets.high && loss->targets.low >= l->low &&

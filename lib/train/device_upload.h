@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Uploads batches to a device that computes asynchronously as soon as a reading thread has them. */
+/* Uploads a batch to the device as soon as a reading thread has it, for devices that compute
+ * asynchronously. */
 #ifndef DT_TRAIN_DEVICE_UPLOAD_H
 #define DT_TRAIN_DEVICE_UPLOAD_H
 
 #include "data/data.h"
 #include "strategy/strategy.h"
 
-/* What the reading threads need to upload batches. Must live as long as the iterator. */
+/* Memory of executables that reading threads fill with batches. A dt_lender must live as long as
+ * the iterator. */
 typedef struct dt_lender {
     const dt_dataset *data;
     const dt_graph *step;
     int n;
-    /* executables whose input memory is lent to batches; batches of other sizes are uploaded when a
-     * step uses them */
+    /* The executables that lend the memory of their inputs to batches of their size. Batches of
+     * other sizes are uploaded when a step uses them. */
     struct {
         int64_t rows;
         dt_executable *executable;

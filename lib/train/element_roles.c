@@ -90,8 +90,8 @@ static bool wants_target(const dt_compile_spec *c, int output) {
     return wants;
 }
 
-/* With several outputs a target is the element with the output's name, unless compile.target
- * names another. */
+/* Finds the target of one of several outputs: the element with the output's name, unless
+ * compile.target names another one. */
 static dt_status *find_named_target(const dt_texts *elements, const dt_compile_spec *c, int i,
                                     dt_match *m) {
     const dt_output_use *output = &c->output[i];
@@ -114,7 +114,7 @@ static dt_status *find_weight(const dt_texts *elements, const dt_output_use *out
                : NULL;
 }
 
-/* The sample weights of an output cannot be its targets. */
+/* Checks that the element with an output's sample weights is not one of its targets, too. */
 static dt_status *check_weight_is_own(const dt_compile_spec *c, const dt_match *m) {
     for (int i = 0; i < c->n_outputs; i++)
         if (m->weight[i] >= 0 && m->weight[i] == m->target[i])
@@ -175,7 +175,8 @@ static dt_status *suggest_shape(dt_status *s, const dt_type *is, const dt_type *
 static dt_status *check_input(const dt_element_spec *e, const dt_input_spec *input) {
     dt_type given = e->type;
 
-    given.dtype = input->type.dtype; /* values are converted to the Input's type */
+    /* Values are converted to the data type of the Input, so only shapes are compared. */
+    given.dtype = input->type.dtype;
     if (dt_type_equal(&given, &input->type)) return NULL;
     dt_status *s = dt_fail(DT_E_ELEMENTS, location_or_null(&input->shape_at),
                            "the model takes '%.80s' as %s, the data set has %s", input->name,
@@ -205,7 +206,7 @@ static dt_status *check_rows(const dt_element_spec *e, const dt_model_spec *mode
     return faults;
 }
 
-/* Weights have one value per example, or one per sample of it. */
+/* Checks that weights have one value per example, or one for each sample of an example. */
 static dt_status *check_weight(const dt_element_spec *weight, const dt_element_spec *target,
                                const dt_output_use *output) {
     const dt_type *w = &weight->type, *y = &target->type;
@@ -244,7 +245,8 @@ static dt_status *check_targets(const dt_element_spec *element, const dt_model_s
             dt_compile_see_targets(c, i, &element[m->target[i]].type, &model->output[i].type);
     for (int i = 0; i < c->n_outputs; i++) {
         const dt_named *loss = &c->output[i].loss;
-        const dt_loss_row *row = (const dt_loss_row *)loss->kind; /* a row begins with its kind */
+        /* every row of a table of losses begins with its dt_kind */
+        const dt_loss_row *row = (const dt_loss_row *)loss->kind;
         if (row)
             DT_TRY(at_place(
                 row->check(loss->args, &element[m->target[i]].type, &model->output[i].type),
@@ -261,8 +263,8 @@ static dt_status *check_targets(const dt_element_spec *element, const dt_model_s
     return NULL;
 }
 
-/* A step of `map` that combines examples, such as MixUp, must combine all inputs and targets.
- * Otherwise the model would learn wrong targets. */
+/* Checks steps of `map` that combine examples, such as MixUp. They must combine all inputs and
+ * targets; otherwise the model would learn wrong targets. */
 static dt_status *check_combined(const dt_dataset *d, const dt_element_spec *element,
                                  const dt_match *m, int n_outputs) {
     const dt_location *at = NULL;
@@ -371,7 +373,7 @@ static dt_status *no_class(const char *name, const dt_location *at, const dt_ele
     return near ? dt_suggest(s, "did you mean '%.80s'?", near) : s;
 }
 
-/* Resolves class names to numbers, and reports all faults. */
+/* Sets the numbers of classes that the job names. Reports all names that are not classes. */
 static dt_status *number_classes(const dt_class_weights *w, const dt_element_spec *target) {
     dt_status *s = NULL;
     for (int i = 0; i < w->n; i++) {

@@ -179,7 +179,7 @@ dt_status *dt_run_end_epoch(run *r) {
     dt_callbacks_emit(r);
     if (!dt_run_is_validated_between(r)) DT_TRY(write_history(r));
     if (r->at.epoch_step < r->size.steps_per_epoch)
-        return NULL; /* the run ends within the epoch; a longer run continues it */
+        return NULL; /* The run ends within this epoch, which a longer run continues. */
     r->at.epoch++;
     r->at.epoch_step = 0;
     r->at.wall_s = 0;

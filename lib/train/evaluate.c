@@ -19,12 +19,12 @@
 #include "train/device_upload.h"
 #include "train/trainer.h"
 
-/* The most rows of a piece. MOST_BYTES limits the largest value of a piece. If a piece has more
- * rows than a batch, it limits all values of the piece together. */
+/* The most rows of a piece, and the most bytes of its largest value. If a piece has more rows than
+ * a batch of the job, MOST_BYTES limits all its values together. */
 enum { MOST_ROWS = 1024, MOST_BYTES = 16 << 20 };
 #define TELL_NS 100000000 /* nanoseconds between two reports of progress */
 
-/* The bytes of one row of a value; 0: the value has no rows. */
+/* Returns the bytes of one row of a value; 0: the value has no rows. */
 static int64_t row_bytes(const dt_type *t) {
     const dt_type one = dt_type_at(t, 1), two = dt_type_at(t, 2);
     return dt_type_bytes(&one) == dt_type_bytes(&two) ? 0 : dt_type_bytes(&one);
@@ -39,8 +39,8 @@ static int64_t largest_row(const dt_graph *g) {
     return most;
 }
 
-/* The bytes of one row of all values. These must not depend on the machine or its threads, because
- * they decide the size of a piece and so the order of the sums. */
+/* Returns the bytes of one row of all values of a graph together. The result must not depend on the
+ * machine or its threads, because it decides the size of a piece and so the order of sums. */
 static int64_t all_rows(const dt_graph *g) {
     int64_t all = 1;
     for (int i = 0; i < g->n_nodes; i++) {
@@ -50,7 +50,7 @@ static int64_t all_rows(const dt_graph *g) {
     return all;
 }
 
-/* Whether a loss depends on which examples are in a batch. */
+/* Whether a loss of the model depends on which examples are in a batch together. */
 static bool has_loss_of_batches(const dt_trainer *t) {
     bool has = false;
     for (int i = 0; i < t->o.compile->n_outputs; i++) {
@@ -61,8 +61,8 @@ static bool has_loss_of_batches(const dt_trainer *t) {
     return has;
 }
 
-/* Chooses the rows of a piece. On a chip, several devices compute parts of the job's batch and
- * their sums are rounded differently, so there a piece is a batch. */
+/* Chooses the number of rows of a piece. On a chip a piece is a batch of the job: several devices
+ * compute parts of a batch and round their sums differently. */
 void dt_trainer_plan_evaluation(dt_trainer *t) {
     int64_t row = largest_row(dt_compiled_step(t->evaluate));
     t->evaluation_rows = MOST_ROWS;
@@ -82,8 +82,8 @@ static void shorten(dt_example *batch, int64_t rows) {
     batch->to = batch->to < rows ? batch->to : rows;
 }
 
-/* Adds to an error the example that caused it: its number in the part, counted from 1, and its
- * place in its file. */
+/* Adds to an error the example that caused it: its number in the part, from 1, and its place in its
+ * file. */
 static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example,
                         const dt_not_finite *found) {
     const dt_element_spec *element;
@@ -112,24 +112,25 @@ static void report_progress(const dt_run_options *run, const char *part, int64_t
 
 /* ---- pieces ---- */
 
-/* Pieces are evaluated one after the other, or overlap by one. Workers take pieces in turn. When
- * each has had one, all workers add the sums of all, in the order of the pieces, and get the same
- * digits as one worker. */
+/* An evaluation in progress. Pieces are evaluated one after the other, or overlap by one. Workers
+ * take pieces in turn. When each has had one, all workers add the sums of all, in the order of the
+ * pieces, and get the same digits as one worker. */
 typedef struct turns {
     dt_part part;
     dt_iterator *batches;
-    int64_t left; /* rows still to be evaluated, at most */
+    int64_t left; /* the most rows that are still to be evaluated */
     const dt_run_options *run;
-    bool ahead;    /* the next piece may start before the current one is finished */
-    bool is_there; /* the next piece has started */
+    bool ahead;    /* whether the next piece may start before the current one is finished */
+    bool is_there; /* whether a piece has started and is not finished */
     dt_example batch;
-    int64_t first; /* the number of the piece's first example */
-    /* the workers that evaluate; NULL if this process does, so that the members below are not
-     * used */
+    int64_t first; /* the number of the first example of the piece that has started */
+    /* The workers that take pieces in turn. NULL: this process evaluates all pieces, and the
+     * following members are not used. */
     dt_cluster *cluster;
-    int64_t piece; /* number of the next piece */
-    dt_sums own;   /* sums of this worker's piece */
-    double *all;   /* [workers][1 + n] examples, sums */
+    int64_t piece; /* number of the next piece, from 0 */
+    dt_sums own;   /* the sums of the piece that this worker has evaluated in the current turn */
+    /* [workers][1 + n] for each worker's piece: its number of examples, then its sums */
+    double *all;
 } turns;
 
 static void add_turn(const turns *x, int workers, dt_sums *s) {
@@ -151,8 +152,8 @@ static dt_status *end_turn(dt_trainer *t, turns *x, dt_sums *s) {
     return NULL;
 }
 
-/* Finishes the piece that has started. An error about a loss that is not finite names the
- * example. */
+/* Finishes the piece that has started, and adds its sums to *s. An error about a loss that is not
+ * finite names the example that causes it. */
 static dt_status *finish_piece(dt_trainer *t, turns *x, dt_sums *s) {
     double loss = 0;
     dt_not_finite found;

@@ -14,7 +14,8 @@
  * are unknown. */
 typedef struct explained_rows {
     int64_t first, n;
-    const float *output, *target, *loss; /* (n, ...), (n, ...), (n): values of n rows */
+    /* shapes (n, ...), (n, ...) and (n): the values of n rows */
+    const float *output, *target, *loss;
 } explained_rows;
 
 enum { FIRST_SLOTS = 64, MOST_SLOTS = 1 << 21 };
@@ -49,7 +50,7 @@ static bool open_values(dt_explained_tally *t, bool same_width) {
     return true;
 }
 
-/* Decides from the meaning of the output what is counted. */
+/* Decides from the meaning of an output what is counted for it, and begins with counts of 0. */
 static void tally_open(dt_explained_tally *t, const dt_output_meaning *meaning,
                        const dt_type *output, const dt_type *target) {
     const bool same_width = width_of(output) == width_of(target);
@@ -125,7 +126,8 @@ static int64_t largest(const float *v, int64_t n) {
     return most;
 }
 
-/* The class of a target; -1: it is not a class, or the class of ignored examples. */
+/* Returns the class of a target. Returns -1 if the target is not a class, or is the class whose
+ * examples the loss ignores. */
 static int64_t class_of(const dt_explained_tally *t, const float *target) {
     if (t->ignores && !t->one_hot && *target == (float)t->ignored) return -1;
     if (t->as == DT_EXPLAINED_BINARY && !t->pair) return *target > 0.5F;
@@ -135,7 +137,8 @@ static int64_t class_of(const dt_explained_tally *t, const float *target) {
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-/* The probability of class k of a softmax. */
+/* Returns the probability of class k. v: the scores of an example before a softmax (t->logits) or
+ * after it. */
 static double share_of(const dt_explained_tally *t, const float *v, int64_t k) {
     double sum = 0;
     if (!t->logits) return (double)v[k];
@@ -182,7 +185,7 @@ static dt_status *take_binary(dt_explained_tally *t, const float *v, int64_t act
     return dt_spread_add(&t->scores, score, actual == 1);
 }
 
-/* An example with an output or a target that is not finite is not counted. */
+/* Whether n values are finite. An example is counted only if its output and its target are. */
 static bool is_finite(const float *v, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(v[i])) return false;
@@ -269,7 +272,7 @@ static int find_result(const dt_predicted_rows *p, const char *name) {
     return -1;
 }
 
-/* The values of a result of the step. All its results are float32. */
+/* Returns the values of a result of the step, all of which are float32. */
 static const float *floats_of(const dt_predicted_rows *p, int result) {
     return result >= 0 ? (const float *)p->values[result]->data : NULL;
 }
@@ -324,7 +327,8 @@ static bool can_explain_any(const dt_trainer *t) {
 }
 
 static void locate_worst(const dt_explain_request *q, const dt_output_explained *o, int output) {
-    /* this call may change the examples: they were allocated in the arena of the request */
+    /* This function may change the worst examples, although the result declares them const: it has
+     * allocated them in the arena of the request. */
     dt_worst_example *worst = (dt_worst_example *)o->worst;
     for (int i = 0; i < o->n_worst; i++) {
         dt_str where = {0};
@@ -334,8 +338,8 @@ static void locate_worst(const dt_explain_request *q, const dt_output_explained 
     }
 }
 
-/* The names of an output's classes or columns. If the request has none, these are the names of the
- * target. */
+/* Returns the names of an output's classes or columns: those of the request or, if it has none,
+ * those of the target. */
 static dt_texts names_of(const dt_explain_request *q, int output) {
     const dt_element_spec *element;
     if (q->names && q->names->of[output].n > 0) return q->names->of[output];

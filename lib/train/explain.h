@@ -15,15 +15,17 @@
 
 enum {
     DT_MOST_WORST = 10,
-    /* at most this many confused pairs are listed; with more classes the matrix is left out */
+    /* At most this many pairs of confused classes are listed. With more classes than this, the
+     * confusion matrix is left out. */
     DT_MOST_SHOWN = 20,
     DT_CALIBRATION = 10,  /* number of intervals of probability for which calibration is computed */
     DT_MOST_COLUMNS = 16, /* an output of values with more columns is not explained */
 };
 
-/* The number of examples of class key >> 32 that were taken for class key & 0xffffffff. */
+/* The number of examples of one class that the model took for another. The pair of classes is `key`
+ * - 1: the true class in the upper 32 bits, the predicted one in the lower. */
 typedef struct dt_pair_count {
-    uint64_t key; /* the pair plus 1; 0: this place of the table is empty */
+    uint64_t key; /* the pair of classes, plus 1; 0: this entry of the hash table is empty */
     int64_t count;
 } dt_pair_count;
 
@@ -33,32 +35,39 @@ typedef struct dt_tallied_class {
 
 typedef struct dt_tallied_column {
     dt_spread errors;
-    double error, absolute, squared;   /* sums of errors, absolute errors and squared errors */
-    double target_mean, target_spread; /* mean, and sum of squares about it, by Welford's method */
+    double error, absolute, squared; /* sums of errors, absolute errors and squared errors */
+    /* of the targets: the mean, and the sum of squared differences from it (Welford's method) */
+    double target_mean, target_spread;
 } dt_tallied_column;
 
-/* The counts of an output. */
+/* The counts of one output, from which its scores are computed. */
 typedef struct dt_explained_tally {
     bool is_open;
     dt_explained_as as;
-    /* binary outputs: the scores are before the sigmoid; the output is a softmax of two values */
+    /* For outputs of two classes. logits: the scores are before the sigmoid; pair: the output is a
+     * softmax of two values. */
     bool logits, pair;
-    int loss, target; /* indices of the loss and the target in the results; -1: none */
-    int64_t width;    /* numbers of the output per example */
-    bool one_hot;     /* the targets are one-hot, with `width` numbers, too */
-    bool ignores;     /* outputs of classes: the loss ignores the examples of class `ignored` */
+    /* loss, target: indices of the output's loss and target among the results of the step; -1:
+     * none */
+    int loss, target;
+    int64_t width; /* number of values of the output per example */
+    bool one_hot;  /* whether the targets are one-hot vectors of `width` numbers */
+    /* for outputs of classes: whether the loss ignores the examples of class `ignored` */
+    bool ignores;
     int64_t ignored;
     int64_t n_classes, examples, right;
     dt_tallied_class *class; /* [n_classes] the counts of each class */
     dt_pair_count *pair_count;
     int64_t n_pairs, n_slots;
-    dt_spread scores; /* binary outputs: the scores of class 1 as the model returns them */
-    double squares;   /* binary outputs: sum of squares of probability minus class */
+    /* for outputs of two classes: the scores of class 1 as the model returns them */
+    dt_spread scores;
+    /* for outputs of two classes: sum of (probability - class) squared, for the Brier score */
+    double squares;
     struct {
         double sum;
         int64_t count, positive;
     } bin[DT_CALIBRATION];
-    dt_tallied_column *column; /* [width] outputs of values */
+    dt_tallied_column *column; /* [width] for outputs of values: the counts of each column */
     int n_worst;
     dt_worst_example worst[DT_MOST_WORST];
 } dt_explained_tally;

@@ -142,8 +142,8 @@ static double score_by(const dt_threshold *t, dt_threshold_score score) {
     return of[score];
 }
 
-/* At some threshold: how many examples of either class are decided to be class 1, and how many
- * examples of either class there are. */
+/* The state at one threshold: how many examples of either class are decided to be class 1, and how
+ * many examples of either class there are. */
 typedef struct decided {
     double false_one, true_one, zeros, ones;
 } decided;
@@ -151,14 +151,14 @@ typedef struct decided {
 static dt_threshold scores_at(const decided *d, double threshold) {
     const double tn = d->zeros - d->false_one, fn = d->ones - d->true_one;
     const double square =
-        /* the square of the divisor of Matthews' correlation coefficient */
+        /* This is the square of the divisor of Matthews' correlation coefficient. */
         (d->true_one + d->false_one) * d->ones * d->zeros * (tn + fn);
     dt_threshold t = {.threshold = threshold,
                       .precision = quotient(d->true_one, d->true_one + d->false_one),
                       .recall = quotient(d->true_one, d->ones),
                       .accuracy = quotient(d->true_one + tn, d->ones + d->zeros)};
     t.f1 = quotient(2 * d->true_one, d->ones + d->true_one + d->false_one);
-    /* the mean of the recalls of the classes that occur */
+    /* The balanced accuracy is the mean of the recalls of the classes that occur. */
     t.balanced_accuracy = (t.recall + quotient(tn, d->zeros)) / ((d->ones > 0) + (d->zeros > 0));
     t.mcc = square > 0 ? (d->true_one * tn - d->false_one * fn) / sqrt(square) : 0;
     return t;
@@ -168,7 +168,7 @@ static double probability(const dt_explained_tally *t, double score) {
     return t->logits ? 1 / (1 + exp(-score)) : score;
 }
 
-/* The groups of equal scores, visited from the highest score down. */
+/* The groups of equal scores, which are visited from the highest score down. */
 typedef struct descent {
     const dt_explained_tally *t;
     const dt_spread_group *group; /* [n] the groups, in ascending order */
@@ -176,7 +176,8 @@ typedef struct descent {
     double zeros, ones;
 } descent;
 
-/* Adds group k of the descent to what is decided to be class 1. */
+/* Decides group k of the descent to be class 1 as well. Returns the group's probability of class 1,
+ * which is the threshold that decides so. */
 static double step_down(const descent *x, int64_t k, decided *d) {
     const dt_spread_group *g = &x->group[x->n - 1 - k];
     d->false_one += (double)g->count[0];
@@ -189,8 +190,8 @@ static bool is_kept(int64_t k, int64_t n) {
     return n <= most || (k + 1) * (most - 1) / n != k * (most - 1) / n || k == 0;
 }
 
-/* Draws both curves. The first point of ROC is (0, 0), that of the precision-recall curve is (0,
- * 1), both with the threshold infinity. */
+/* Draws both curves. The ROC curve begins at (0, 0) and the precision-recall curve at (0, 1), both
+ * with the threshold infinity. */
 static void draw_curves(const descent *x, dt_curve_point *roc, dt_curve_point *pr,
                         dt_output_explained *out) {
     decided d = {.zeros = x->zeros, .ones = x->ones}, before = d;
@@ -285,7 +286,7 @@ dt_status *dt_tally_explain(dt_explained_tally *t, const dt_texts *names, dt_thr
     return t->as == DT_EXPLAINED_BINARY ? explain_binary(t, best, arena, out) : NULL;
 }
 
-/* An explained evaluation as JSON, for programs and for the report. */
+/* Writes an explained evaluation as JSON, for programs and for the report of a run. */
 
 static const char *const kinds[] = {"classes", "binary", "labels", "values"};
 

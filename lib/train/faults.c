@@ -18,7 +18,7 @@ enum { MOST_KEYS = 3, TEXT_SHOWN = 80 };
 
 typedef struct key {
     const char *name;
-    size_t at; /* offset of an int64_t in dt_fault */
+    size_t at; /* offset of the key's value, an int64_t, in dt_fault */
     bool required;
 } key;
 
@@ -239,8 +239,8 @@ static bool stands_at(const int *a, const int *b) {
     return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
 }
 
-/* Writes the replica on a core as "replica 2, logical device 1". If no replica is on the
- * core, writes that. The slice cannot run without the core in either case. */
+/* Writes what runs on a core: "replica 2, logical device 1", or that no replica uses the core. The
+ * slice cannot run without the core in either case. */
 static void print_work(const dt_assignment *a, const int *at, dt_str *out) {
     for (int i = 0; i < a->replicas * a->logical; i++)
         if (stands_at(dt_assignment_at(a, i / a->logical, i % a->logical), at)) {
@@ -266,8 +266,8 @@ static dt_status *core_gone(const run *r, const dt_fault *f) {
                : dt_note(s, "no checkpoint was saved: the same command starts from the beginning");
 }
 
-/* The variable that a fault damages: the last trainable one. Every example uses it, whereas a row
- * of an embedding may be used by none. */
+/* Returns the variable that a fault damages: the last trainable one. Every example uses it, whereas
+ * a row of an embedding may be unused. */
 static dt_variable *victim(const run *r) {
     return r->model->trainable.n ? r->model->trainable.v[r->model->trainable.n - 1] : NULL;
 }
@@ -301,7 +301,7 @@ dt_status *dt_faults_note(const run *r, dt_status *s) {
     return s;
 }
 
-/* Computes the estimated time of a step again when the links of another chip have become slow. */
+/* Estimates the time of a step again after the links of another chip have become slow. */
 static dt_status *slow_down(run *r, int64_t step) {
     virtual_time *v = &r->virtual_time;
     dt_slow_links *slow = dt_arena_array(r->arena, dt_slow_links, r->q->faults.n + 1);

@@ -29,9 +29,9 @@ typedef enum dt_fault_kind {
 
 typedef struct dt_fault {
     dt_fault_kind kind;
-    const char *text; /* the fault as it was written */
+    const char *text; /* the fault as the user wrote it */
     int64_t core, worker, x, y, z;
-    int64_t step; /* counted from 1 */
+    int64_t step; /* the step at which the fault happens, counted from 1 */
     double times;
     int64_t bytes;
 } dt_fault;
@@ -41,13 +41,14 @@ typedef struct dt_faults {
     const dt_fault *v;
 } dt_faults;
 
-/* Reports all syntax errors: INJECT, with an example of the right form. */
+/* Reads faults from their texts. Reports all syntax errors together (INJECT), each with an example
+ * of the right form. */
 dt_status *dt_faults_read(dt_arena *arena, const char *const *text, int n,
                           dt_faults *out) DT_MUST_USE;
 /* Checks faults against the job's slice; NULL: no slice. Fails with INJECT if it has no such core
  * or chip. */
 dt_status *dt_faults_check(const dt_faults *f, const dt_topology *slice) DT_MUST_USE;
-/* The smallest memory limit in bytes that a fault `hbm` sets; 0: no limit. */
+/* Returns the smallest limit of a device's memory in bytes that a fault `hbm` sets; 0: no limit. */
 int64_t dt_faults_hbm(const dt_faults *f);
 
 struct run;

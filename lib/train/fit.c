@@ -53,7 +53,7 @@ static dt_status *train_step(run *r) {
 
 /* ---- between steps ---- */
 
-/* What to do after a step, as bits. */
+/* What is to be done after a step, as bits of a number. */
 enum { SAVE = 1, STOP = 2, STOP_AT_ONCE = 4 };
 
 static bool is_asked_to_stop(const run *r) {
@@ -112,9 +112,9 @@ bool dt_run_is_training(const run *r) { return r->at.step < r->size.steps && !r-
 
 bool dt_run_is_done(const run *r) { return r->at.step >= r->size.all_steps || r->stop_training; }
 
-/* A parameter server's checkpoint must contain the updates of the first n batches and no others. So
- * saving waits until the workers have finished all their batches, and no new ones are handed out
- * until then. */
+/* Whether saving has to wait for workers. A parameter server's checkpoint must contain the updates
+ * of exactly the first n batches. So no new batches are handed out, and saving waits until the
+ * workers have finished theirs. */
 static bool waits_for_rest(run *r, uint32_t *due) {
     if (!r->coordinator || *due & STOP_AT_ONCE) return false;
     r->due |= *due;
@@ -128,8 +128,8 @@ static bool waits_for_rest(run *r, uint32_t *due) {
     return false;
 }
 
-/* A step that was started ahead still writes the variables, so nothing is saved or stopped until it
- * is finished. */
+/* Saves or stops as the step's requests ask. A step that was started ahead still writes the
+ * variables, so it is finished first. */
 static dt_status *save_or_stop(run *r) {
     uint32_t due = 0;
     if (r->ahead.is_there) return NULL;
@@ -143,7 +143,7 @@ static dt_status *train(run *r) {
     int64_t stop = r->q->run->stop ? *r->q->run->stop : 0;
     dt_status *s = dt_cluster_max(r->strategy->cluster, "whether to begin", &stop, 1);
 
-    /* there is nothing to save yet */
+    /* A run that has not made a step has nothing to save. */
     if (!s && stop) return stopped(r, stop > 1 ? STOP_AT_ONCE : 0);
     while (!s && dt_run_is_training(r)) {
         s = train_step(r);
@@ -176,7 +176,7 @@ static dt_status *end_training(run *r) {
     if (dt_run_is_done(r)) {
         DT_TRY(dt_optimizer_take_averages(r->optimizer, &r->model->trainable, &r->averaged));
         r->replaced = r->averaged;
-        /* the weights have changed since the last checkpoint, so another one is due */
+        /* The weights have changed since the last checkpoint, so another one must be written. */
         if (r->averaged) r->out.saved_step = -1;
     }
     DT_TRY(dt_hooks_train_end(r));
@@ -205,7 +205,7 @@ static dt_status *warn_about_job(const run *r) {
     return NULL;
 }
 
-/* Returns the first of two errors, which is the cause of the other one, and frees that one. */
+/* Returns the first of two errors, which has caused the second one. Frees the second one. */
 static dt_status *first_fault(dt_status *s, dt_status *closing) {
     if (s) dt_status_free(closing);
     return s ? s : closing;
@@ -226,7 +226,7 @@ static dt_status *run_it(run *r) {
     dt_status *s = dt_hooks_begin(r);
     if (!s) s = train_from_here(r);
     dt_coordinated_close(r);
-    /* a stop is not the cause of a fault after it, which is reported in its place */
+    /* A stop on request cannot have caused a later fault, so the fault is reported in its place. */
     if (!s || is_stopped(s)) s = first_fault(end_training(r), s);
     if (!s) s = dt_run_save(r);
     return !s || is_stopped(s) ? first_fault(s, dt_hooks_end(r)) : s;

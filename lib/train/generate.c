@@ -37,7 +37,7 @@ static int compare_ranked(const void *a, const void *b) {
     return (x->token > y->token) - (x->token < y->token);
 }
 
-/* Returns how many of the likeliest tokens top_k and top_p keep. */
+/* Returns how many of the likeliest tokens remain after top_k and top_p. */
 static int64_t count_kept(const dt_sampling *s, const ranked *of, int64_t n) {
     const int64_t most = s->top_k > 0 && s->top_k < n ? s->top_k : n;
     double all = 0, sum = 0;
@@ -89,23 +89,26 @@ struct dt_generator {
     dt_generator_options o;
     dt_arena *arena;
     dt_random random;
-    /* `whole` computes a context, `step` one token; NULL: not compiled yet, or the model has no
-     * step */
+    /* whole: computes all tokens of a context; step: computes one token. NULL: not compiled yet, or
+     * the model has no such step. */
     dt_compiled *whole, *step;
-    const char *mixing;  /* what dt_generator_mixing returned */
-    bool is_probability; /* the model's scores are probabilities, not logits */
+    /* the name of the layer or op because of which the model has no step for one token; NULL:
+     * none */
+    const char *mixing;
+    bool is_probability; /* whether the model's scores are probabilities, not logits */
     dt_tokens text;      /* tokens of the prompt, then the generated ones */
-    int64_t prompt;      /* number of tokens of the prompt */
-    int64_t from;        /* index in `text` of the first token of the context */
-    /* number of positions of the context whose keys and values are in the caches */
+    int64_t prompt;      /* number of tokens of the prompt, which `text` begins with */
+    int64_t from;        /* index in `text` of the context's first token */
+    /* number of the context's positions whose keys and values are in the caches */
     int64_t kept;
     int64_t length, vocabulary;
-    /* [replicas + 1] first row of each replica in a batch of one example; [length] the context's
-     * tokens */
+    /* offsets: [replicas + 1] first row of each replica in a batch of one example; window: [length]
+     * the tokens of the context */
     int32_t *offsets, *window;
-    double *score, *share; /* [vocabulary] scores and probabilities of the next token */
+    double *score, *share; /* [vocabulary] the scores, and the probabilities, of the next token */
     int n_caches;
-    dt_view *arg, *result; /* [2 + n_caches] arguments and [1 + n_caches] results of the step */
+    /* arg: [2 + n_caches] arguments of the step; result: [1 + n_caches] its results */
+    dt_view *arg, *result;
 };
 
 /* ---- opening ---- */
@@ -167,7 +170,8 @@ static dt_view allocate(const dt_generator *g, const dt_type *type) {
                      .data = dt_arena_alloc(g->arena, (size_t)dt_type_bytes(&one) + 1)};
 }
 
-/* Tokens and caches are rows of an example; the position is one number for all replicas. */
+/* Compiles the step that computes one token. Its token and caches are rows of one example; the
+ * position is one number for all replicas. */
 static dt_status *compile_step(dt_generator *g, dt_graph *step) {
     const int n = step->n_args;
     bool *distributed = dt_arena_array(g->arena, bool, n);
@@ -194,7 +198,8 @@ dt_status *dt_generator_compile(dt_generator *g) {
     dt_decoding two = {.mixing = -1};
     if (g->whole) return NULL;
     DT_TRY(dt_match_types(g->o.data, &g->o.model->spec, NULL, &match));
-    /* documents are not masked here, since a context is always one document (leave_document) */
+    /* Documents are not masked in this graph, because a context is always one document
+     * (leave_document). */
     dt_model model = *g->o.model;
     model.spec.documents = (dt_documents){0};
     DT_TRY(dt_forward_trace(&model, g->o.data, &match, &graph));
@@ -278,8 +283,8 @@ static void leave_document(dt_generator *g) {
     g->kept = 0;
 }
 
-/* Shortens the context: a prompt that is too long to its last T tokens, a full context to its newer
- * half. */
+/* Shortens the context to T tokens: of a prompt that is too long, the last T remain; of a full
+ * context, the newer half. */
 static void slide(dt_generator *g) {
     if (context(g) <= g->length) return;
     g->from = g->from == 0 && g->text.n == g->prompt ? g->text.n - g->length

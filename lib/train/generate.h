@@ -16,16 +16,17 @@
 
 /* ---- sampling ---- */
 
-/* Options that do nothing are 1 for temperature and top_p, and 0 for top_k. */
+/* How a token is chosen. These values leave the model's probabilities as they are: 1 for
+ * temperature and top_p, 0 for top_k. */
 typedef struct dt_sampling {
-    double temperature; /* divides the scores; 0: always the likeliest token */
-    int64_t top_k;      /* only the k likeliest tokens; 0: all */
-    /* keeps the fewest likeliest tokens that have at least this share of the probability of those
-     * that top_k keeps */
+    double temperature; /* the scores are divided by it; 0: always chooses the likeliest token */
+    int64_t top_k;      /* number of the likeliest tokens to choose from; 0: all */
+    /* Of the tokens that top_k keeps, only the fewest likeliest ones are kept that together have at
+     * least this share of the probability. */
     double top_p;
 } dt_sampling;
-/* share[n] receives each token's probability of being drawn; equal scores count in the order of
- * tokens. Infinite scores: +infinity is not supported, -infinity has probability 0. */
+/* Writes to share[n] each token's probability of being drawn. Tokens with equal scores are ranked
+ * by number. A score of -infinity gives probability 0; +infinity is not supported. */
 void dt_sampling_shares(const dt_sampling *s, const double *score, int64_t n, double *share);
 /* Draws an index with these probabilities. */
 int64_t dt_sampling_draw(const double *share, int64_t n, dt_random *random);
@@ -36,11 +37,11 @@ double dt_sampling_log_probability(const double *score, int64_t n, int64_t token
 
 typedef struct dt_generator dt_generator;
 typedef struct dt_generator_options {
-    dt_model *model;  /* the model, whose variables exist; lent */
-    dt_dataset *data; /* data set of format text; lent */
+    dt_model *model;  /* the model, whose variables have values; lent */
+    dt_dataset *data; /* the data set, of format text, which the model was trained on; lent */
     const char *prompt;
     dt_sampling sampling;
-    /* recomputes the whole context for every token, without keeping keys and values */
+    /* whether to compute the whole context for every token, without keeping keys and values */
     bool recomputes;
 } dt_generator_options;
 
@@ -49,20 +50,22 @@ typedef struct dt_generator_options {
  * "GenerateText". Files need not be open. */
 dt_status *dt_generator_check(const dt_model_spec *model, const dt_dataset_spec *data,
                               const char *what, const dt_location *at) DT_MUST_USE;
-/* Encodes the prompt. Fails with RANGE if it has no tokens, or characters that the vocabulary
- * lacks. *out is to be closed also after an error. */
+/* Encodes the prompt. Fails with RANGE if the prompt has no tokens, or characters that the
+ * vocabulary lacks. The caller closes *out, also after an error. */
 dt_status *dt_generator_open(const dt_generator_options *o, dt_generator **out) DT_MUST_USE;
-/* Compiles the model, unless that is done already; dt_generator_next does so when it must. */
+/* Compiles the model, if that has not been done; dt_generator_next does it when needed. */
 dt_status *dt_generator_compile(dt_generator *g) DT_MUST_USE;
-void dt_generator_close(dt_generator *g); /* g may be NULL */
+void dt_generator_close(dt_generator *g); /* closes a generator; g may be NULL */
 /* Returns to the prompt, to generate another text with the random numbers `random`. The model's
  * weights may have changed since the last text. */
 void dt_generator_restart(dt_generator *g, dt_random random);
-/* Appends a token. *log_probability (may be NULL): see dt_sampling_log_probability. */
+/* Chooses the next token and appends it to the text. *log_probability (may be NULL) is set as by
+ * dt_sampling_log_probability. */
 dt_status *dt_generator_next(dt_generator *g, int32_t *token, double *log_probability) DT_MUST_USE;
-/* Appends the text of the tokens [from, to), counted from the prompt's first. */
+/* Appends to `out` the text of the tokens [from, to), counted from the first token of the
+ * prompt. */
 void dt_generator_decode(const dt_generator *g, int64_t from, int64_t to, dt_str *out);
-/* number of tokens of prompt and generated text together */
+/* Returns the number of tokens of the prompt and the generated text together. */
 int64_t dt_generator_tokens(const dt_generator *g);
 /* The name of the layer or op because of which every token computes its whole context; NULL: there
  * is none, or the model is not compiled yet. */

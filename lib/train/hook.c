@@ -34,7 +34,8 @@ static dt_status *open_hook(run *r, const dt_hook_row *row, const dt_named *name
         h->key = key_of(r, row->kind.name, row);
         h->mark = dt_recording_callback(r, row->kind.name);
     }
-    r->n_hooks++; /* counted even if `open` fails, since `close` must free what `open` made */
+    /* The hook is counted even if `open` fails, because `close` must free what `open` has made. */
+    r->n_hooks++;
     return row->open ? row->open(r, h) : NULL;
 }
 
@@ -59,7 +60,7 @@ void dt_hooks_close(run *r) {
 
 /* ---- the moments ---- */
 
-/* Calls all hooks that have a function for the moment. `h` is the current hook. */
+/* Calls the function for the moment in every hook that has one. `h` is the hook in `arguments`. */
 #define FOR_ALL(moment, arguments)                                                                 \
     for (dt_hook *h = r->hook; h < r->hook + r->n_hooks; h++)                                      \
         if (h->row->moment) {                                                                      \
@@ -104,7 +105,8 @@ dt_status *dt_hooks_epoch_end(run *r, dt_logs *logs) {
 dt_status *dt_hooks_settled(run *r) {
     FOR_ALL(settled, (r, h))
     dt_callbacks_emit(r);
-    return dt_run_swap(r, false); /* training continues with the weights, not their means */
+    /* After the validation, training continues with the weights instead of their running means. */
+    return dt_run_swap(r, false);
 }
 
 dt_status *dt_hooks_saved(run *r) {

@@ -27,18 +27,19 @@ typedef struct dt_hook_row dt_hook_row;
 /* A hook of one run. */
 typedef struct dt_hook {
     const dt_hook_row *row;
-    const dt_named *named; /* the callback's entry in the job; NULL: a hook of every run */
+    /* the callback's entry in the job; NULL: the hook belongs to every run */
+    const dt_named *named;
     /* A callback's name in checkpoints: "EarlyStopping", for a second one "EarlyStopping_1". */
     const char *key;
-    void *state; /* made by `open`, usually in the run's arena */
-    int mark;    /* number of the span that a recording shows for this callback */
+    void *state; /* the hook's own state, which `open` makes, usually in the run's arena */
+    int mark;    /* number of the kind of span that a recording shows for this callback */
 } dt_hook;
 
 /* Keras' logs: "loss", "accuracy", "val_loss", ... */
 typedef struct dt_logs {
     dt_metric *metric; /* [DT_MAX_LOGS] the values, of which n are used */
     int n;
-    /* the logs come from a validation by steps within an epoch, not from the epoch's end */
+    /* whether the logs come from a validation by steps within an epoch, not from the epoch's end */
     bool between;
 } dt_logs;
 /* Finds a metric's value; NULL: the logs have no such metric. */
@@ -55,9 +56,11 @@ typedef struct dt_step_done {
 
 /* The functions of a hook. Each may be NULL. An error that one returns ends the run. */
 struct dt_hook_row {
-    dt_kind kind;     /* kind of a callback; zeros for a hook of every run */
-    bool varies_rate; /* changes the learning rate, which is therefore a variable */
-    bool once;        /* a job may list it only once, because a second one would undo the first */
+    dt_kind kind; /* the kind of callback that a job can list; zeros for a hook of every run */
+    /* whether the callback changes the learning rate, which must then be a variable */
+    bool varies_rate;
+    /* whether a job may list the callback only once, because a second one would undo the first */
+    bool once;
     /* Refuses a job in which the callback cannot be used. */
     dt_status *(*check)(const dt_callback_job *job, const dt_named *named);
 
@@ -113,8 +116,8 @@ void dt_hooks_close(run *r);
  * and tensors named KEY/name. */
 dt_status *dt_hooks_save(run *r, const char **text) DT_MUST_USE;
 dt_arrays dt_hooks_arrays(const run *r);
-/* Restores the memory of all callbacks. Fails with CHECKPOINT if the checkpoint's text is not a
- * JSON object. */
+/* Restores the memory of all callbacks from a checkpoint. Fails with CHECKPOINT if the memory is
+ * not a JSON object. */
 dt_status *dt_hooks_restore(run *r, const dt_saved *c) DT_MUST_USE;
 /* Writes x under `key`. NaN and infinity, which JSON does not have, become texts. */
 void dt_keep_number(dt_json *j, const char *key, double x);
@@ -124,20 +127,20 @@ bool dt_kept_count(const json_t *kept, const char *key, int64_t *n);
 
 /* ---- for callbacks ---- */
 
-/* Whether a callback needs the results of single steps, so that steps cannot overlap. */
+/* Whether a callback needs the results of every step, so that steps cannot overlap. */
 bool dt_callbacks_look_at_steps(const run *r);
-/* Whether the run has just completed a multiple of `every` epochs, or steps where fit.steps is
- * set. */
+/* Whether the run has just completed a multiple of `every` epochs, or of `every` steps if fit.steps
+ * is set. */
 bool dt_callback_is_due(const run *r, int64_t every);
 /* Whether the current epoch has had all its steps. False if the run ends within it; a later run may
  * continue there. */
 bool dt_epoch_is_whole(const run *r);
-/* Whether lines about the current epoch are provisional: a later run that continues within this
+/* Whether lines about the current epoch are provisional: a longer run that continues within this
  * epoch removes them. Results of validations by steps always stay. */
 bool dt_epoch_is_provisional(const run *r);
 /* Reports what a callback did: "reducing learning rate to 0.0005". */
 void dt_callback_report(run *r, const dt_hook *h, const char *format, ...) DT_PRINTF(3, 4);
-/* Emits the reports of callbacks as events. */
+/* Passes the reports that callbacks have made to the caller as events. */
 void dt_callbacks_emit(run *r);
 /* Returns the path DIR/name, where DIR is output.dir, in the run's arena. Fails with CALLBACK if
  * the run has no directory. Fails with CANT_CREATE if a folder on that path is a link. */

@@ -12,8 +12,8 @@
 #define DT_CALLBACK(name)
 #endif
 
-/* files of the next rows: lib/train/observe/NAME.c, and lib/train/faults.c */
-/* writes record.jsonl; comes first, so that it has the warnings of the other hooks */
+/* The files of these hooks are lib/train/observe/NAME.c, and lib/train/faults.c. */
+/* writes record.jsonl; the first hook, so that the record gets the warnings of the others */
 DT_HOOK(record)
 DT_HOOK(recording) /* records the steps of output.trace, and writes trace.json.gz */
 DT_HOOK(faults)    /* injects the faults of --inject */
@@ -22,7 +22,7 @@ DT_HOOK(guard)     /* ends the run if replicas differ or a loss is not finite */
 DT_HOOK(data)      /* hashes the files that the run reads */
 DT_HOOK(events)    /* reports progress, checkpoints, workers and the end to the caller */
 
-/* files of the next rows: lib/train/callback/NAME.c */
+/* The files of these callbacks are lib/train/callback/NAME.c. */
 DT_CALLBACK(csv_logger)
 DT_CALLBACK(early_stopping)
 DT_CALLBACK(generate_text)

@@ -15,8 +15,8 @@
 
 /* ---- names ---- */
 
-/* Compiled regular expressions of the job. They are valid, because dt_init_from_check was
- * called. */
+/* The job's regular expressions over names, compiled. They are valid, because dt_init_from_check
+ * has been called before. */
 typedef struct patterns {
     int n;
     dt_pattern **p;
@@ -26,7 +26,7 @@ typedef struct names {
     dt_arena *arena;
     bool torch;
     patterns map, skip;
-    const char *const *by; /* [map.n] the texts that replace matches */
+    const char *const *by; /* [map.n] the texts that replace the matches of `map` */
 } names;
 
 static dt_status *open_names(names *out, const dt_init_from *from, dt_arena *arena) {
@@ -66,8 +66,8 @@ static const char *renamed(const names *n, const char *name) {
     return dots;
 }
 
-/* Whether the tensor is num_batches_tracked of a normalization layer of PyTorch, which dtrain does
- * not use. */
+/* Whether the tensor is num_batches_tracked of one of PyTorch's normalization layers, which dtrain
+ * does not use. */
 static bool counts_batches(const char *name) {
     static const char end[] = "num_batches_tracked";
     const size_t n = strlen(name);
@@ -99,7 +99,7 @@ static dt_arrays wanted(const names *n, const dt_arrays *all) {
 
 typedef struct first_weights {
     dt_saved checkpoint;
-    dt_arrays weights; /* weights of the model, to be filled */
+    dt_arrays weights; /* the model's weights, to be filled with the tensors of the file */
     dt_torch torch;
     names names;
     bool only_compared;
@@ -145,7 +145,7 @@ static dt_status *find_and_take(const dt_model *m, bool only_compared, const dt_
     dt_saved_release(&w.checkpoint);
     close_names(&w.names);
     if (!bad) return NULL;
-    dt_status_free(*warnings); /* the error makes the warnings superfluous */
+    dt_status_free(*warnings); /* If there is an error, the warnings before it are not printed. */
     *warnings = NULL;
     return from->at.source ? dt_at(bad, &from->at) : dt_note(bad, "in init_from");
 }

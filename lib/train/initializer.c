@@ -2,7 +2,7 @@
 /* Initializers as public calls. An initializer has no state: each call reads a YAML fragment. */
 #include "train/train.h"
 
-/* The arguments of a public call, and the function that does its work. */
+/* The arguments of a public call about an initializer, and the function that answers it. */
 typedef struct request {
     const char *function, *format;
     void *out;

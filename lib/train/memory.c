@@ -14,8 +14,8 @@
 #include "train/hook.h"
 #include "train/trainer.h"
 
-/* Bytes that a thread, and the process, allocate at the first computation: stacks, and the packed
- * matrices and generated code of kernel libraries. */
+/* Bytes that each thread (OF_A_LANE), and the process (OF_A_RUN), allocate at the first
+ * computation: stacks, and the packed matrices and generated code of kernel libraries. */
 enum { OF_A_LANE = 1 << 20, OF_A_RUN = 4 << 20 };
 
 static int64_t sum(int64_t a, int64_t b) {
@@ -58,7 +58,7 @@ static int64_t validated(const run *r) {
 static dt_status *add_evaluation(const run *r, dt_memory *m) {
     const dt_trainer *t = r->q->trainer;
     const int64_t n = validated(r), piece = t->evaluation_rows;
-    /* if workers keep only parts of a weight, evaluation needs memory for the whole one */
+    /* If workers keep only parts of a weight, evaluation needs memory for the whole weight. */
     for (int i = 0; n > 0 && i < r->model->n_weights; i++) {
         const int64_t whole = dt_type_bytes(&r->model->weight[i]->type);
         m->evaluation =
@@ -115,8 +115,8 @@ dt_status *dt_run_count_memory(run *r) {
 
 /* ---- suggestions for a job that does not fit ---- */
 
-/* Computes the bytes of the run with a batch of `rows` rows. remakes: values are recomputed instead
- * of kept. */
+/* Computes the bytes that the run needs with a batch of `rows` rows. remakes: the step computes
+ * values again instead of keeping them. */
 static dt_status *with(const run *r, int64_t rows, bool remakes, int64_t *bytes) {
     const dt_memory *m = &r->memory;
     const dt_trainer *t = r->q->trainer;
@@ -154,7 +154,8 @@ static dt_status *what_fits(run *r, int64_t limit, dt_status *s) {
         }
     }
     if (!bad && !fits && bytes < INT64_MAX) s = note_machine(s, bytes);
-    /* an error here only means that a smaller batch cannot be compiled, and is not suggested */
+    /* An error here only means that a smaller batch cannot be compiled. It is then not
+     * suggested. */
     dt_status_free(bad);
     return s;
 }
@@ -185,7 +186,7 @@ static dt_status *name_layer(run *r, dt_status *s) {
     int64_t bytes;
     dt_status *bad = dt_compiled_prepare(r->q->trainer->train, r->size.batch, &x);
     const char *layer = !bad && x ? dt_executable_largest_layer(x, r->arena, &bytes) : "";
-    dt_status_free(bad); /* cannot fail here, because the executable exists already */
+    dt_status_free(bad); /* This cannot fail, because the executable exists already. */
     if (!*layer) return s;
     return dt_note(s, "layer '%s' takes the most of a step at its peak, %s", layer,
                    dt_text_of_bytes((double)bytes).s);
@@ -201,7 +202,7 @@ static void put_parts(const dt_memory *m, dt_str *out) {
     };
     const char *between = "";
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        /* the part needs no memory, or its size is not known yet */
+        /* A part of 0 bytes needs no memory, or its size is not known yet. */
         if (parts[i].bytes == 0) continue;
         dt_str_printf(out, "%s%s ", between, parts[i].of);
         dt_str_bytes(out, (double)parts[i].bytes);
@@ -225,8 +226,8 @@ dt_status *dt_run_check_memory(run *r) {
 
 /* ---- before the weights are made ---- */
 
-/* Checks a run whose model has no memory yet. Parts of r that are not known yet, and r->arena, are
- * 0. */
+/* Checks the memory of a run whose model has no memory yet. Parts of r that are not known yet are
+ * 0, and r->arena is NULL. */
 static dt_status *check_outline(run *r) {
     dt_memory *m = &r->memory;
     dt_arena *arena = dt_arena_create();
@@ -240,7 +241,7 @@ static dt_status *check_outline(run *r) {
 }
 
 dt_status *dt_trainer_check_memory(const dt_trainer *t, int shards) {
-    /* this copy is only traced and compiled, so the other members are not used */
+    /* This copy of the trainer is only traced and compiled, so its other members are not used. */
     dt_trainer other = *t;
     const dt_fit_request q = {.trainer = &other};
     run r = {.q = &q,

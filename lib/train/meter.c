@@ -14,7 +14,8 @@ struct dt_meter {
     int refs;
     dt_arena *arena;
     dt_named named;
-    int n; /* number of sums; a mean has two: of the values and of their weights */
+    /* number of sums; the mean of weighted values has two: of the values and of their weights */
+    int n;
     double *sum;
 };
 
@@ -29,7 +30,7 @@ static int known_sums(const dt_meter *m) {
     return row->update ? 2 : row->n_sums ? row->n_sums(m->named.args) : 0;
 }
 
-/* Resets all sums. Their number is unknown before the first update. */
+/* Sets all sums to 0. Before the first update their number is not known, and there are none. */
 static void clear(dt_meter *m) {
     m->n = m->n ? m->n : known_sums(m);
     free(m->sum);
@@ -135,7 +136,8 @@ static void add_result(dt_meter *m, int *at, const dt_view *result) {
     for (int i = 0; i < n; i++) m->sum[(*at)++] += dt_cell_double(result, i);
 }
 
-/* Refuses another number of classes than at the first update, since the sums would not match. */
+/* Refuses an update whose number of classes differs from that of the first one, because the sums
+ * would not match. */
 static dt_status *check_size(const dt_meter *m, const dt_interpretation *r) {
     int64_t n = 0;
     for (int i = 0; i < r->n_results; i++) n += dt_type_elements(&r->result[i].type);

@@ -167,7 +167,8 @@ dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *v
 
 /* ---- in step functions ---- */
 
-/* A model that was created outside of any scope may be used within every strategy. */
+/* Checks that the current strategy may use the model. A model that was created outside of any scope
+ * may be used within every strategy. */
 static dt_status *check_use(const dt_model *m) {
     const dt_strategy *now = dt_get_strategy();
 
@@ -224,7 +225,7 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...) {
     dt_status *s = dt_fragment_read(m->arena, "compile", format, args, &tree);
     va_end(args);
     if (!s) s = dt_compile_read(m->arena, tree, &tree->at, &m->spec, &compile);
-    if (s) return s; /* if it fails, the previous compile stays valid */
+    if (s) return s; /* If this compile fails, the previous one stays valid. */
     m->compile_tree = tree;
     m->compile = compile;
     m->precision = compile.precision;
@@ -234,7 +235,7 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...) {
     return NULL;
 }
 
-/* Makes the trainer. fit NULL: only for evaluation. */
+/* Creates the trainer of a model. fit NULL: the trainer only evaluates. */
 static dt_status *open_trainer(dt_model *m, dt_dataset *data, const dt_fit_spec *fit,
                                dt_trainer **out) {
     if (!m->compiled)
@@ -247,8 +248,8 @@ static dt_status *open_trainer(dt_model *m, dt_dataset *data, const dt_fit_spec 
                                                         .fit = fit});
 }
 
-/* Removes an entry from a mapping and returns its value. NULL: it is missing, or null, which
- * means the same. */
+/* Removes an entry from a mapping and returns its value. Returns NULL if the entry is missing, or
+ * null, which means the same. */
 static const dt_tree *take_entry(dt_tree *map, const char *key) {
     for (int i = 0; map->kind == DT_TREE_MAP && i < map->n; i++)
         if (strcmp(map->entry[i].key, key) == 0) {

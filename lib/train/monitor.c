@@ -15,7 +15,8 @@ static const char *without_val(const char *name) {
     return strncmp(name, "val_", 4) == 0 ? name + 4 : name;
 }
 
-/* The metric with that history key; NULL: the key is a loss, or unknown. */
+/* Returns the metric whose key in the history this is. Returns NULL if the key is a loss, or
+ * unknown. */
 static const dt_metric_use *find_metric(const dt_compile_spec *c, const char *name) {
     for (int i = 0; i < c->n_metrics; i++)
         for (int k = 0; k < c->metric[i].n; k++)
@@ -130,7 +131,7 @@ void dt_monitor_save(const dt_monitor *m, dt_json *j) {
     if (m->has_best) dt_keep_number(j, "best", m->best);
 }
 
-/* Restores the best value, if it was saved for the same metric. */
+/* Restores the best value from a checkpoint, if it was saved for the same metric. */
 void dt_monitor_restore(dt_monitor *m, const json_t *kept) {
     const char *name = json_string_value(json_object_get(kept, "monitor"));
     if (name && strcmp(name, m->name) == 0) m->has_best |= dt_kept_number(kept, "best", &m->best);

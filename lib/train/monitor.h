@@ -7,16 +7,16 @@
 
 #include "train/hook.h"
 
-/* The first members of a callback's arguments: its struct begins with `dt_monitor_head head`, its
- * table with DT_MONITOR_FIELDS. */
+/* The first members of the arguments of a callback that monitors a metric. The callback's struct
+ * begins with `dt_monitor_head head`, and its table of fields with DT_MONITOR_FIELDS. */
 typedef struct dt_monitor_head {
     const char *monitor;
     int mode;
     double min_delta;
     int64_t verbose;
 } dt_monitor_head;
-extern const char *const dt_monitor_modes[]; /* "auto", "min" and "max" */
-/* The direction in which the metric with that history key is better. */
+extern const char *const dt_monitor_modes[]; /* the words of `mode`: "auto", "min" and "max" */
+/* Returns the direction in which the metric with this key of the history is better. */
 dt_better dt_metric_better(const dt_compile_spec *c, const char *key);
 #define DT_MONITOR_FIELDS(type)                                                                    \
     DT_HEAD_FIELD(TEXT, type, monitor, .min = 1, .max = 1000, .preset = "val_loss",                \
@@ -31,20 +31,20 @@ dt_better dt_metric_better(const dt_compile_spec *c, const char *key);
 
 typedef struct dt_monitor {
     const char *name;
-    bool more; /* larger values are better */
+    bool more; /* whether larger values are better */
     double min_delta;
-    bool has_best; /* false: there was no value yet, so that the first one becomes the best */
+    bool has_best; /* whether there has been a value; false: the next value becomes the best one */
     double best;
 } dt_monitor;
 
-/* Refuses a metric that the job does not have (UNKNOWN_NAME), or whose direction is unknown
- * (CALLBACK), at the argument. */
+/* Refuses a metric that the job does not have (UNKNOWN_NAME), or whose better direction is unknown
+ * (CALLBACK). The error is located at the callback's argument. */
 dt_status *dt_monitor_check(const dt_callback_job *job, const dt_named *named) DT_MUST_USE;
-/* Whether logs may contain the metric. Needs job->compile. */
+/* Whether the logs of the job's runs may contain the metric. job->compile must be set. */
 bool dt_monitor_has(const dt_callback_job *job, const char *name);
 dt_monitor dt_monitor_open(const run *r, const dt_monitor_head *head);
 bool dt_monitor_exceeds(const dt_monitor *m, double value, double reference);
-/* Whether the value is better than the best so far. If so, it becomes the best. */
+/* Whether the value is better than the best one so far. If so, the value becomes the best one. */
 bool dt_monitor_improves(dt_monitor *m, double value);
 /* Whether the metric is computed in validation, which may run every few steps. Other metrics are
  * known at the end of an epoch. */

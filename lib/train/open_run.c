@@ -19,8 +19,9 @@ static dt_status *same_job(run *r, const dt_saved *c) {
         s, "change it back, start over with --fresh, or give this job another output.dir");
 }
 
-/* The error for a checkpoint at the end of an epoch whose epochs had another number of steps. Such
- * a checkpoint has no sums of the epoch, so the cause may be other data or another global batch. */
+/* Returns the error for a checkpoint at the end of an epoch whose epochs had another number of
+ * steps. Such a checkpoint has no sums of the epoch, so the cause may be other data or another
+ * global batch. */
 static dt_status *other_epochs(const run *r, const dt_saved *c) {
     const dt_state_file *s = &c->state;
 
@@ -33,8 +34,9 @@ static dt_status *other_epochs(const run *r, const dt_saved *c) {
         "back, or start over with --fresh");
 }
 
-/* Checks that the number of steps has not changed. With per_replica_batch_size, another number of
- * replicas changes the global batch and so the steps, while the job stays the same. */
+/* Checks that the number of steps per epoch is that of the checkpoint. With per_replica_batch_size,
+ * another number of replicas changes the global batch and so the steps, while the job stays the
+ * same. */
 static dt_status *same_steps(const run *r, const dt_saved *c) {
     const dt_state_file *s = &c->state;
     bool same_batch =
@@ -144,7 +146,8 @@ static dt_status *resume_newest(run *r, bool must) {
     dt_saved c = {0};
 
     s = dt_saved_newest(&c, r->q->directory, &warnings);
-    if (s) dt_status_free(warnings); /* if there is an error, it contains the warnings */
+    /* If there is an error, it contains the warnings and owns them. */
+    if (s) dt_status_free(warnings);
     else warn_all(r, warnings);
     if (!s && c.path) s = go_on_from(r, &c);
     else if (!s && must) s = none_to_resume(r);

@@ -37,10 +37,12 @@ static const dt_field fields[] = {
 typedef struct stopper {
     const struct early_stopping *x;
     dt_monitor monitor;
-    int64_t wait, best_epoch; /* epochs without improvement; the best epoch, counted from 0 */
-    int64_t best_step;        /* step of the best value, if validation runs by steps; else 0 */
+    /* wait: number of epochs without improvement; best_epoch: number of the best epoch, from 0 */
+    int64_t wait, best_epoch;
+    int64_t best_step; /* the step of the best value if validation runs by steps, else 0 */
     bool has_weights, stopped, restored;
-    /* best: copies under the model's names; n is 0 without restore_best_weights */
+    /* model: the model's weights; best: copies of the best weights under the same names, none (n 0)
+     * without restore_best_weights */
     dt_arrays model, best;
 } stopper;
 
@@ -73,8 +75,8 @@ static dt_status *keep_weights(const run *r, stopper *s) {
     return NULL;
 }
 
-/* Compares a value with the best one. The first value is always an improvement, so it never ends a
- * run. */
+/* Compares a value with the best one so far. The first value is always an improvement, so it never
+ * ends a run. */
 static dt_status *compare_with_best(run *r, dt_hook *h, double current) {
     stopper *s = h->state;
     if (s->x->restore_best_weights && !s->has_weights) DT_TRY(keep_weights(r, s));
@@ -101,7 +103,8 @@ static dt_status *end_epoch(run *r, dt_hook *h, dt_logs *logs) {
     return r->at.epoch >= s->x->start_from_epoch ? compare_with_best(r, h, *current) : NULL;
 }
 
-/* An earlier run may have been stopped. More patience lets it continue. */
+/* Stops the run at once if this callback had stopped it before the checkpoint, unless the job has
+ * more patience now. */
 static dt_status *begin(run *r, dt_hook *h) {
     stopper *s = h->state;
     s->stopped &= s->wait >= s->x->patience;
@@ -129,9 +132,10 @@ static dt_status *put_back(run *r, dt_hook *h) {
     for (int i = 0; i < s->best.n; i++)
         memcpy(dt_host_edit(r->model->weight[i]), s->best.array[i].data,
                (size_t)dt_type_bytes(&s->best.array[i].type));
-    if (s->restored) return NULL; /* an earlier run has reported the restored weights */
+    /* An earlier run, which this one continues, has reported the restored weights. */
+    if (s->restored) return NULL;
     s->restored = true;
-    /* the weights have changed since the last checkpoint, so another one is due */
+    /* The weights have changed since the last checkpoint, so the run must write another one. */
     r->out.saved_step = -1;
     report_restored(r, h);
     return NULL;

@@ -21,7 +21,7 @@ struct model_checkpoint {
     const char *filepath;
     bool save_best_only, save_weights_only, has_threshold;
     double initial_value_threshold;
-    int64_t save_freq; /* steps; 0: epochs */
+    int64_t save_freq; /* number of steps between two saves; 0: the model is saved by epochs */
 };
 
 static const char *const save_words[] = {"epoch", NULL};
@@ -45,10 +45,14 @@ static const dt_field fields[] = {
 typedef struct keeper {
     const struct model_checkpoint *x;
     dt_monitor monitor;
-    int64_t seen;       /* number of steps seen so far */
-    bool of_validation; /* validation by steps decides, or the path contains its values */
-    const char *due;    /* the path to save to; NULL: nothing is due */
-    /* whether the model held its running means when the save became due (dt_run_swap) */
+    int64_t seen; /* number of steps that this callback has seen, for save_freq in steps */
+    /* Whether saves are decided when validation by steps has results: the callback monitors them,
+     * or its path contains them. */
+    bool of_validation;
+    /* the path of a save that has been decided but not made; NULL: no save is due */
+    const char *due;
+    /* whether the model held its running means instead of its weights (dt_run_swap) when the save
+     * was decided */
     bool means;
 } keeper;
 
@@ -146,7 +150,7 @@ static const char *path_of(run *r, const keeper *k, const dt_logs *logs) {
     return dt_arena_take(r->arena, &path);
 }
 
-/* Decides whether a save is due. If the logs do not have the metric, the model is saved, as in
+/* Decides whether to save. If the logs do not have the monitored metric, the model is saved, as in
  * Keras. */
 static void decide(run *r, dt_hook *h, const dt_logs *logs) {
     keeper *k = h->state;
@@ -173,7 +177,8 @@ static dt_status *after_step(run *r, dt_hook *h, const dt_step_done *done) {
     return NULL;
 }
 
-/* With save_freq in steps, the first validation after that many steps counts. */
+/* Decides after a validation by steps. With save_freq in steps, the first validation that has seen
+ * that many steps decides. */
 static dt_status *after_validation(run *r, dt_hook *h, const dt_logs *logs) {
     keeper *k = h->state;
     if (!k->of_validation || k->seen < k->x->save_freq) return NULL;
@@ -211,8 +216,8 @@ static dt_status *save_model(run *r, const char *path) {
     return dt_saved_write(path, &state, &model, &optimizer);
 }
 
-/* Saves the weights, or their means, that the model had at the decision. A SwapEMAWeights after
- * this callback may have exchanged them since. */
+/* Saves what the model held when the save was decided: its weights or their running means. A
+ * SwapEMAWeights after this callback may have exchanged the two since then. */
 static dt_status *save_as_then(run *r, const keeper *k, const char *path) {
     const bool swapped = r->swapped;
     DT_TRY(dt_run_swap(r, k->means));
@@ -225,7 +230,7 @@ static dt_status *save_due(run *r, dt_hook *h) {
     const char *path;
     dt_arrays state;
     if (!k->due) return NULL;
-    /* workers that hold parts of the weights send them to the chief */
+    /* Workers that keep only parts of the weights send them to the chief, which writes the file. */
     DT_TRY(dt_divided_put_together(r->model->weight, r->model->n_weights));
     if (!k->x->save_weights_only) DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &state));
     if (!r->out.writes) {
@@ -244,7 +249,8 @@ static dt_status *save_due(run *r, dt_hook *h) {
 static dt_status *begin(run *r, dt_hook *h) {
     const keeper *k = h->state;
     const char *path;
-    /* reports links before training starts, unless the name of a folder depends on metrics */
+    /* The path is checked before training, so that a link on it is reported early. A path with
+     * metrics in a folder's name can be checked only when it is used. */
     return dt_callback_path(r, h, k->x->filepath, &path);
 }
 

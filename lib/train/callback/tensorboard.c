@@ -54,7 +54,7 @@ enum {
     SHAPE_DIM = DT_PB_TAG(2, DT_PB_BYTES),
     DIM_SIZE = DT_PB_TAG(1, DT_PB_VARINT),
 };
-enum { FLOAT = 1, DOUBLE = 2 }; /* TensorFlow's numbers of dtypes */
+enum { FLOAT = 1, DOUBLE = 2 }; /* numbers of data types in TensorFlow's types.proto */
 enum { BUCKETS = 30 };
 
 /* The time and step of an event. */
@@ -129,7 +129,7 @@ static bool find_limits(const dt_named_view *a, int64_t n, double *least, double
     return finite;
 }
 
-/* If all values are equal, the last bucket counts them. */
+/* Counts the values of each bucket. If all values are equal, the last bucket has all of them. */
 static void count(const dt_named_view *a, int64_t n, double least, double most, bucket *b) {
     const double width = (most - least) / BUCKETS;
     for (int k = 0; k < BUCKETS; k++)
@@ -167,7 +167,9 @@ static void put_histogram(dt_str *out, const event_time *at, const char *tag,
 struct tensorboard {
     const char *log_dir;
     int64_t histogram_freq;
-    int64_t update_freq; /* number of steps between two writes; 0: see update_word */
+    /* number of steps between two writes of batch_*; 0: update_word says BATCH (after every step) or
+     * EPOCH (never) */
+    int64_t update_freq;
     int update_word;
     bool write_steps_per_second;
 };
@@ -192,15 +194,18 @@ static const dt_field fields[] = {
     DT_END};
 
 #define PREFIX "events.out.tfevents."
-/* A file of this run, or of the run that it resumes. */
+/* An event file of this run, or of the run that it continues. */
 typedef struct part {
     const char *name;
-    int64_t size, end; /* lengths in bytes, as in dt_run_log */
+    /* size: bytes of whole epochs; end: bytes including an epoch that is not complete */
+    int64_t size, end;
 } part;
 
 typedef struct side {
-    const char *name, *folder; /* such as "train" */
-    part *part;                /* [n] the last one is still being written if `file` is open */
+    /* name: of the side, such as "train"; folder: its folder below log_dir */
+    const char *name, *folder;
+    /* [n] the event files of this side; the last one is still being written if `file` is open */
+    part *part;
     int n, cap;
     dt_writer file;
 } side;
@@ -209,7 +214,8 @@ enum { TRAIN, VALIDATION, SIDES };
 typedef struct board {
     const struct tensorboard *x;
     int64_t every; /* number of steps between two writes; 0: only epochs are written */
-    double wall_s; /* seconds of the current epoch up to the previous step */
+    /* seconds of the current epoch up to the previous step, for the step's own duration */
+    double wall_s;
     bool aside;
     side side[SIDES];
 } board;
@@ -282,9 +288,11 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Readers sort files by name. So a run that resumes within the same second uses the next second. */
+/* Returns the second for the name of a new event file. Readers sort files by name, so a run that
+ * continues another one within the same second uses the next second. */
 static long long second_of_name(const side *s) {
-    /* seconds; a name that is further in the future came from a wrong clock and is ignored */
+    /* A file whose name is more than this many seconds in the future came from a wrong clock and is
+     * ignored. */
     enum { NEAR = 60 };
     long long second = (long long)time(NULL);
     const long long latest = second + NEAR;
@@ -311,7 +319,8 @@ static char *new_name(run *r, const side *s, const char **name) {
     return path;
 }
 
-/* Opens the file at the first record. */
+/* Opens the event file when its first record is written, so that a run without records has no
+ * file. */
 static dt_status *open_file(run *r, side *s) {
     part p = {0};
     dt_local_str head = {0};
@@ -432,7 +441,8 @@ static dt_status *save(run *r, dt_hook *h, dt_json *j) {
     return NULL;
 }
 
-/* Names from a checkpoint are only compared with those in the folder; no such path is opened. */
+/* Restores the list of event files from a checkpoint. Its names are only compared with names in the
+ * folder, so a checkpoint cannot make this function open any other path. */
 static void restore(run *r, dt_hook *h, const json_t *kept) {
     board *b = h->state;
     for (side *s = b->side; s < b->side + SIDES; s++) {
@@ -460,7 +470,7 @@ static void close_board(run *r, dt_hook *h) {
     board *b = h->state;
     (void)r;
     for (int k = 0; b && k < SIDES; k++) {
-        if (b->side[k].file.path) /* files that were opened for appending stay on disk */
+        if (b->side[k].file.path) /* Event files that were opened for appending stay on disk. */
             dt_writer_abandon(&b->side[k].file);
         free(b->side[k].part);
     }

@@ -34,7 +34,8 @@ typedef struct dt_hashing {
 
 static void *take_all(void *user) {
     hashing *h = user;
-    /* applies to this thread on Linux; if it fails, the thread keeps its priority */
+    /* On Linux this changes the priority of this thread alone. If it fails, the thread keeps its
+     * priority. */
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
     for (dt_part p = 0; p < DT_PARTS; p++)
         h->fault[p] = dt_identity_take(h->data, p, &h->stop, &h->part[p]);
@@ -77,10 +78,11 @@ static void end_hashing(hashing *h) {
 
 /* ---- what the record knows ---- */
 
-/* A record has about a thousand lines, and one for each epoch. A larger file is not read. */
+/* The record has about a thousand lines, and one for each epoch. A larger file is not read. */
 enum { MOST_BYTES = 64 << 20 };
 
-/* The hashes in the record. Texts are in the run's arena; NULL: unknown. */
+/* The hashes of the data that a record has. Texts are in the run's arena; NULL: the hash is
+ * unknown. */
 typedef struct known {
     const char *hashed, *sha256;
 } known;
@@ -93,8 +95,8 @@ static const char *kept_text(dt_arena *arena, const char *text) {
     return text ? dt_arena_strdup(arena, text) : NULL;
 }
 
-/* The hash of a line; NULL: it is missing or not a SHA-256, since another program may have written
- * the file. */
+/* Returns the hash in a line about the data. Returns NULL if the line has none, or something else
+ * than a SHA-256, because another program may have written the file. */
 static const char *hash_of(dt_arena *arena, const dt_event *data) {
     const char *text = data->data_sha256;
     return text && strspn(text, "0123456789abcdef") == 64 && !text[64] ? kept_text(arena, text)
@@ -116,7 +118,8 @@ static void take_line(dt_arena *arena, const char *line, size_t n, previous *e) 
     const dt_json_text t = {DT_RECORD_FILE, "a line", "key", line, n, DT_E_CHECKPOINT};
     dt_event_line l = {0};
     json_t *object = NULL;
-    dt_status_free(dt_json_parse(&t, &object)); /* a kill may have cut the line */
+    /* The last line may be cut, if the run that wrote it was killed. */
+    dt_status_free(dt_json_parse(&t, &object));
     if (!object) return;
     dt_json_members_lend(object, dt_event_rows[begins ? DT_EVENT_START : DT_EVENT_DATA].record, &l);
     if (!begins) take_data(arena, &l.event, e);
@@ -138,14 +141,14 @@ static previous *read_record(const run *r) {
     return is_known ? e : NULL;
 }
 
-/* Whether the data have changed. Only hashes of the same kind are compared. */
+/* Whether the data has changed since `then`. Only hashes of the same kind are compared. */
 static bool is_other(const known *then, const dt_identity *now) {
     return now && now->files > 0 && then->hashed && then->sha256 &&
            strcmp(then->hashed, dt_hashed_name(now->hashed)) == 0 &&
            strcmp(then->sha256, now->sha256.hex) != 0;
 }
 
-/* Warns of files that have changed, once their hashes are known. */
+/* Warns of files that have changed since the last attempt, once their hashes are known. */
 static dt_status *compare(run *r, dt_hook *h) {
     const previous *e = h->state;
     if (!e || !dt_run_is_hashed(r)) return NULL;
@@ -163,7 +166,7 @@ static dt_status *compare(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* Reads the record before this run writes lines to it. */
+/* Reads the earlier attempts' lines of the record, before this run adds lines. */
 static dt_status *begin(run *r, dt_hook *h) {
     if (!r->out.writes || !dt_run_is_training(r)) return NULL;
     if (r->out.resumed) h->state = read_record(r);

@@ -23,7 +23,7 @@ static int64_t last_batch(const run *r) {
 
 void dt_run_emit_start(run *r) {
     dt_device *device = NULL;
-    /* cannot fail: the trainer opened the device in order to compile */
+    /* This cannot fail: the trainer has opened the device in order to compile. */
     dt_status_free(dt_strategy_device_of(r->strategy, &device));
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_START,
                                .job = r->q->name,
@@ -57,7 +57,7 @@ void dt_run_emit_start(run *r) {
 }
 
 static dt_status *open_events(run *r, dt_hook *h) {
-    /* when a step was last reported, in nanoseconds */
+    /* the time when a step was last reported, in nanoseconds */
     int64_t *last = dt_arena_new(r->arena, int64_t);
     *last = 0;
     h->state = last;
@@ -104,7 +104,7 @@ static dt_status *saved(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* Reports the hashes of the data, if they are known: a run that was stopped did not wait for
+/* Reports the hashes of the data, if they are known. A run that was stopped has not waited for
  * them. */
 static void emit_data(const run *r) {
     for (dt_part p = 0; dt_run_is_hashed(r) && p < DT_PARTS; p++) {

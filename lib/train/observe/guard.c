@@ -24,7 +24,7 @@
 /* The rows of an element of shape (rows, ...), with the bytes and the values of one row. */
 typedef struct rows {
     const dt_tensor *tensor;
-    /* the rows [from, to) were read; each has `numbers` values and `bytes` bytes */
+    /* The rows [from, to) were read. Each has `numbers` values in `bytes` bytes. */
     int64_t from, to, numbers, bytes;
 } rows;
 
@@ -39,14 +39,14 @@ static bool is_finite_at(const dt_tensor *t, int64_t i) {
     return t->type.dtype != DT_FLOAT64 || isfinite(((const double *)t->data)[i]);
 }
 
-/* The first row with a number that is not finite, or -1. */
+/* Returns the first row with a number that is not finite, or -1. */
 static int64_t find_not_finite(const rows *r) {
     for (int64_t i = r->from * r->numbers; i < r->to * r->numbers; i++)
         if (!is_finite_at(r->tensor, i)) return i / r->numbers;
     return -1;
 }
 
-/* The first row of zeros alone, or -1. */
+/* Returns the first row that has only zeros, or -1. */
 static int64_t find_padding(const rows *r) {
     const char *at = r->tensor->data + r->from * r->bytes;
     for (int64_t i = r->from; r->bytes > 0 && i < r->to; i++, at += r->bytes)
@@ -54,7 +54,7 @@ static int64_t find_padding(const rows *r) {
     return -1;
 }
 
-/* Whether a layer masks zeros of the element as padding. */
+/* Whether a layer of the model masks zeros of the element as padding. */
 static bool is_masked(const dt_model_spec *m, const char *element) {
     for (int i = 0; i < m->n_layers; i++) {
         const dt_layer_spec *l = &m->layer[i];
@@ -85,7 +85,8 @@ bool dt_find_bad_example(const dt_dataset *d, const dt_model_spec *m, const dt_e
     return false;
 }
 
-/* Whether the NaN was injected. In that case another note says so. */
+/* Whether a fault of --inject has caused the NaN. In that case another note of the error says
+ * so. */
 static bool is_injected(const run *r) {
     for (int i = 0; i < r->q->faults.n; i++)
         if (r->q->faults.v[i].kind == DT_FAULT_NAN && r->q->faults.v[i].step <= r->at.step)
@@ -120,7 +121,8 @@ static dt_status *run_explain_loss(const run *r, const dt_example *b, dt_status 
 
 enum { EVERY = 100 };
 
-/* Compares single weights, in the same order on all workers, until one differs. */
+/* Compares the hash of one weight after the other, in the same order on all workers, until a weight
+ * differs. */
 static dt_status *name_weight(const run *r, const dt_arrays *weights) {
     for (int i = 0; i < weights->n; i++) {
         const dt_digest own =
@@ -158,9 +160,9 @@ static dt_status *explain(const run *r, dt_status *s) {
 }
 
 typedef struct guard {
-    /* losses of the first step of the run and of the epoch; 0: no step yet */
+    /* the losses of the run's first step and of the epoch's first step; 0: there was no step yet */
     double loss_of_run, loss_of_epoch;
-    bool grew; /* the growth of the loss has been reported */
+    bool grew; /* whether the growth of the loss has been reported */
 } guard;
 
 static dt_status *open_guard(run *r, dt_hook *h) {

@@ -16,11 +16,10 @@
 
 /* ---- secrets ---- */
 
-/*
- * Values from the environment are secret and must not be in the record. They may be part of paths,
- * which warnings, errors and file names repeat. A long value is replaced wherever it appears; a
- * short one, which might match by chance, only as a whole word.
- */
+/* Returns a text in which values from the environment are replaced. They are secret and must not be
+ * in the record, but may be part of paths, which warnings, errors and file names repeat. A long
+ * value is replaced wherever it appears; a short one, which might match by chance, only as a whole
+ * word. */
 
 static char *hide(const run *r, const char *text) {
     return dt_hidden_back(r->q->hidden, r->q->n_hidden, text);
@@ -28,18 +27,18 @@ static char *hide(const run *r, const char *text) {
 
 enum { LINES = 1000, FULL = 1 << 16 };
 
-/* The steps of one line so far. */
+/* The steps that the next line "steps" stands for, so far. */
 typedef struct window {
     int64_t n, examples;
     double loss, least, most, seconds, waited_s;
 } window;
 
 typedef struct dt_record {
-    dt_writer file; /* the open file; its path is NULL while it is not open */
-    dt_str pending; /* lines to be written when the file is open */
+    dt_writer file; /* the open record; its path is NULL while it is not open */
+    dt_str pending; /* lines that will be written when the file is open */
     dt_str early;   /* lines that came before the line "start", which must be written first */
     bool started, has_data;
-    int64_t every; /* number of steps that a line stands for */
+    int64_t every; /* number of steps that a line "steps" stands for */
     window window;
     int64_t began_ns, written_ns;
     char weights[65]; /* hash of the weights at the end of the run, in hexadecimal */
@@ -65,7 +64,8 @@ static dt_status *open_file(record *c, const run *r) {
     return s;
 }
 
-/* Writes the waiting lines. A run that fails before it begins opens its file only at its end. */
+/* Writes the lines that wait. A run that fails before it begins opens its record only at its
+ * end. */
 static dt_status *put_pending(record *c, const run *r) {
     if (!c->file.path) DT_TRY(open_file(c, r));
     dt_status *s = dt_writer_put(&c->file, dt_str_text(&c->pending), c->pending.size);
@@ -102,7 +102,7 @@ static const char *print_time(utc *x) {
 
 /* ---- the line about the start of an attempt ---- */
 
-/* Writes what `dtrain report` needs to draw the slice. */
+/* Writes the slice's shape and devices, from which `dtrain report` draws it. */
 static void put_slice(dt_json *j, const dt_strategy *s) {
     if (!dt_resolver_slice(s->resolver) || !s->resolver->slice) return;
     dt_json_string(j, "slice", s->resolver->slice->name);
@@ -205,7 +205,7 @@ static void put_start(record *c, const run *r, const dt_event *e) {
     dt_device *device = NULL;
     char *checkpoint = hide(r, e->checkpoint);
     utc now;
-    /* cannot fail: the device is open since the trainer compiled */
+    /* This cannot fail: the device has been open since the trainer compiled. */
     dt_status_free(dt_strategy_device_of(r->strategy, &device));
     c->started = true;
     c->every = (e->steps + LINES - 1) / LINES;
@@ -234,7 +234,8 @@ static void close_window(record *c, const run *r) {
     window *w = &c->window;
     double rate = NAN;
     if (w->n == 0) return;
-    dt_status_free(dt_run_rate(r, &rate)); /* if the rate is unknown, the line has none */
+    /* If the learning rate is unknown, the line has no learning rate. */
+    dt_status_free(dt_run_rate(r, &rate));
     put_line(c, DT_LINE_STEPS,
              &(dt_event_line){.event.step = r->at.step,
                               .event.examples = w->examples,
@@ -295,7 +296,7 @@ void dt_record_event(const run *r, const dt_event *e) {
     if (!c) return;
     if (e->kind == DT_EVENT_START) {
         put_start(c, r, e);
-        /* the line of the end is written when the run is closed */
+        /* The line about the end is written when the run is closed. */
     } else if (e->kind == DT_EVENT_END) {
         if (e->weights_sha256) snprintf(c->weights, sizeof c->weights, "%s", e->weights_sha256);
     } else if (e->kind != DT_EVENT_DATA && dt_event_rows[e->kind].record) {

@@ -72,7 +72,7 @@ static bool is_wanted(const run *r, int64_t step) {
     return step >= r->q->trace.first && step <= r->q->trace.last;
 }
 
-/* Resident bytes of this process; 0: unknown. */
+/* Returns the number of resident bytes of this process; 0: unknown. */
 static double resident_bytes(void) {
     FILE *f = fopen("/proc/self/statm", "r");
     long all = 0, resident = 0;
