@@ -168,7 +168,8 @@ static dt_status *open_path(run *r, const char *path, dt_saved *c) {
     dt_status *warnings = NULL;
     dt_status *s = dt_saved_find(c, path, &warnings);
     if (!s && c->only_weights) s = only_weights(path);
-    if (s) dt_status_free(warnings); /* if there is an error, it contains the warnings */
+    /* If there is an error, it contains the warnings and owns them. */
+    if (s) dt_status_free(warnings);
     else warn_all(r, warnings);
     return s;
 }
@@ -201,7 +202,7 @@ static dt_status *start_fresh(run *r) {
     return NULL;
 }
 
-/* Reads init_from, unless the run resumes from a checkpoint. */
+/* Reads the weights of `init_from`, unless the run resumes from a checkpoint, which has weights. */
 static dt_status *take_first_weights(const run *r) {
     dt_status *warnings = NULL;
     if (r->out.resumed || !r->q->init_from) return NULL;
@@ -230,7 +231,7 @@ static dt_status *find_start(run *r) {
 static int64_t checkpoint_bytes(const run *r) {
     int n;
     dt_variable *const *slot = dt_optimizer_variables(r->optimizer, r->arena, &n);
-    int64_t bytes = 65536; /* an allowance for the files' headers and state.json */
+    int64_t bytes = 65536; /* an allowance for the headers of the files and for state.json */
 
     for (int i = 0; i < n; i++) bytes += dt_type_bytes(&slot[i]->type);
     for (int i = 0; i < r->model->n_weights; i++)
@@ -252,8 +253,9 @@ static const char *history_of(const run *r) {
     return dt_arena_printf(r->arena, "%s/history.jsonl", r->q->directory);
 }
 
-/* Opens the history. If it is damaged, the run only warns, since no weight depends on it. If the
- * run resumes from a checkpoint of another directory (saved_step -1), the history is there. */
+/* Opens the history. A damaged history only causes a warning, since no weight depends on it. A
+ * history that ends before the checkpoint counts as damaged, unless the checkpoint is of another
+ * directory (saved_step -1), which then has the history. */
 static dt_status *open_history(run *r) {
     dt_history_kept kept;
     DT_TRY(dt_history_open(&r->out.history, &r->out.directory,
@@ -313,7 +315,7 @@ const char *dt_run_kernels(const run *r) {
     dt_device *device = NULL;
     dt_status *s = dt_strategy_device_of(r->strategy, &device);
 
-    dt_status_free(s); /* cannot fail: the device is open */
+    dt_status_free(s); /* This cannot fail, because the device is open. */
     return device ? dt_device_facts_of(device).kernels : "";
 }
 
@@ -368,7 +370,7 @@ static dt_status *write_checkpoint(run *r) {
     DT_TRY(dt_model_arrays(r->model, r->arena, &model));
     DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &optimizer));
     DT_TRY(dt_run_describe(r, &state));
-    /* lines must be on disk before the checkpoint of the same step */
+    /* Lines of the history must be on disk before the checkpoint of the same step. */
     DT_TRY(dt_writer_sync(&r->out.history));
     DT_TRY(dt_run_dir_save(&r->out.directory, &state, &model, &optimizer,
                            r->q->checkpoint ? (int)r->q->checkpoint->max_to_keep : 3, &path));
@@ -382,7 +384,8 @@ static dt_status *write_checkpoint(run *r) {
 dt_status *dt_run_save(run *r) {
     if (r->out.saved_step == r->at.step) return NULL;
     DT_TRY(dt_run_check_weights(r));
-    if (!dt_run_is_chief(r)) { /* the chief writes the weights that all workers have */
+    /* Only the chief writes a checkpoint. The other workers have the same weights. */
+    if (!dt_run_is_chief(r)) {
         r->out.saved_step = r->at.step;
         r->out.saved_ns = dt_now_ns();
     }
@@ -397,7 +400,9 @@ dt_status *dt_run_close(run *r) {
     dt_status *s = NULL;
 
     if (r->out.aside && r->out.history.path) {
-        r->out.history.keep = false; /* keeps no new lines, since no checkpoint follows them */
+        /* The history keeps no lines written after the last checkpoint, since no checkpoint follows
+         * them. */
+        r->out.history.keep = false;
         dt_writer_abandon(&r->out.history);
     }
     if (r->out.history.path) s = dt_writer_close(&r->out.history);

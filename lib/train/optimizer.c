@@ -4,8 +4,9 @@
 
 #include "train/train.h"
 
-/* The i-th variable in this order: the iteration; the two variables of loss scaling and the
- * accumulated examples, if they exist; all slots. NULL: there are no more than i. */
+/* Returns the i-th variable of the optimizer in this order: the iteration; the two variables of
+ * loss scaling and the number of accumulated examples, if they exist; all slots. Returns NULL if
+ * there are at most i variables. */
 static const dt_variable *slot_at(const dt_optimizer *o, int i) {
     const dt_variable *const all[] = {o->iteration, o->scale, o->good_steps, o->examples};
     const dt_variable *own[4];
@@ -19,7 +20,7 @@ static const dt_variable *slot_at(const dt_optimizer *o, int i) {
     return NULL;
 }
 
-/* The name of a slot: its path in checkpoints without the prefix "optimizer/". */
+/* Returns the name of a slot: its path in checkpoints without the prefix "optimizer/". */
 static const char *short_name(const dt_variable *v) { return v->path + strlen("optimizer/"); }
 
 int dt_optimizer_slots(const dt_optimizer *o) {

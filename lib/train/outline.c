@@ -31,8 +31,8 @@ dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o) {
     return NULL;
 }
 
-/* Adds the step with full batches and the step with the smaller last one. Returns how many were
- * added. */
+/* Adds to `steps` the step with a full batch and, if the last batch is smaller and is not dropped,
+ * the step with that one. Returns how many steps were added. */
 static int add_batches(const char *name, int64_t n, int64_t batch, bool drops, dt_outlined *steps) {
     int k = 0;
 
@@ -93,9 +93,10 @@ dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, do
     return t->last_rows > 0 ? slowed(t, t->last_rows, slow, n, &seconds[1]) : NULL;
 }
 
-/* The bytes of a training step with `shards` shards. The outline itself has no shards. */
+/* Computes the bytes of a training step whose batch is divided into `shards` shards. The outline's
+ * own steps have no shards. */
 static dt_status *sharded_bytes(const dt_trainer *t, int shards, int64_t *bytes) {
-    /* this copy is only traced and compiled, so the other members are not used */
+    /* This copy of the trainer is only traced and compiled, so its other members are not used. */
     dt_trainer other = *t;
     dt_compiled *c = NULL;
 

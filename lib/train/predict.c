@@ -38,16 +38,17 @@
  */
 
 typedef struct turn {
-    dt_cluster *cluster;  /* the workers that take batches; NULL if this process takes all */
-    bool everyone;        /* every worker gets the outputs, not only the first one */
-    const dt_graph *step; /* the step whose results are the outputs */
-    size_t row_bytes;     /* bytes of all outputs of one example */
-    int n;                /* number of batches in this turn so far */
-    int64_t *rows;        /* [workers] number of rows of each worker's batch */
-    /* [workers] bytes of each worker's outputs; all_bytes is the size of `all` */
+    /* the workers that take batches in turn; NULL: this process takes all batches */
+    dt_cluster *cluster;
+    bool everyone;        /* whether every worker gets the outputs, not only the first one */
+    const dt_graph *step; /* the step whose first results are the outputs */
+    size_t row_bytes;     /* number of bytes of all outputs of one example */
+    int n;                /* number of batches in the current turn so far */
+    int64_t *rows;        /* [workers] number of rows of each worker's batch in the current turn */
+    /* bytes: [workers] bytes of each worker's outputs; all_bytes: the size of `all` */
     size_t *bytes, all_bytes;
-    dt_str own; /* this worker's outputs, one after the other */
-    char *all;  /* the outputs of all workers */
+    dt_str own; /* the outputs of this worker's batch, one output after the other */
+    char *all;  /* the outputs of all workers in the current turn */
 } turn;
 
 static size_t row_bytes(const dt_graph *step, int i) {
@@ -71,10 +72,10 @@ static void turn_close(turn *t) {
     *t = (turn){0};
 }
 
-/* Whether the current batch is this worker's. */
+/* Whether the next batch of the turn is this worker's. */
 static bool turn_is_own(const turn *t) { return t->n == t->cluster->rank; }
 
-/* Keeps the outputs of the first `rows` rows. */
+/* Keeps the outputs of the first `rows` rows of this worker's batch until the turn ends. */
 static dt_status *turn_keep(turn *t, const dt_view *result, int64_t rows) {
     dt_str_clear(&t->own);
     for (int i = 0; i < t->step->n_results; i++)
@@ -107,8 +108,8 @@ static dt_status *turn_collect(turn *t) {
         t->cluster, "outputs", dt_str_text(&t->own), t->bytes, t->all);
 }
 
-/* The outputs of batch w of the turn, lent until the next turn is collected. False: this worker
- * does not get them. */
+/* Sets result[] to the outputs of batch w of the turn, which are lent until the next turn is
+ * collected. Returns false if this worker does not get outputs. */
 static bool turn_result(const turn *t, int w, dt_view *result) {
     if (t->cluster->rank != 0 && !t->everyone) return false;
     char *at = t->all;
@@ -124,45 +125,48 @@ static bool turn_result(const turn *t, int w, dt_view *result) {
 
 /* ---- a prediction ---- */
 
-/* the most results of a step (outputs and, to explain them, losses and targets), and the most
- * arguments */
+/* The most results of a step (outputs and, to explain them, losses and targets), and the most
+ * arguments. */
 enum { MOST_RESULTS = 3 * DT_MAX_OUTPUTS, MOST_ARGS = DT_MAX_INPUTS + 2 * DT_MAX_OUTPUTS };
 
-/* A batch whose step has started. */
+/* A batch whose step has started and is not finished. */
 typedef struct flight {
-    dt_executable *executable; /* what runs the step; NULL if the step has finished */
-    dt_tensor *const *input;   /* [n of the prediction] the inputs */
-    int64_t rows;              /* rows whose outputs are wanted */
+    dt_executable *executable; /* the program that runs the step; NULL: the step has finished */
+    dt_tensor *const *input;   /* [n of the prediction] the inputs of the batch */
+    int64_t rows; /* number of rows whose outputs are wanted; further rows are padding */
     dt_view result[MOST_RESULTS];
 } flight;
 
 typedef struct prediction {
     dt_model *model;
     const dt_predict_rows *from;
-    const dt_element_spec *element; /* [n] the elements that a batch has */
+    const dt_element_spec *element; /* [n] descriptions of the elements of a batch */
     int n;
     dt_compiled *step;
     int32_t *offsets; /* [replicas + 1] first row of each replica */
-    int n_results;    /* number of results of the step; the first ones are the outputs */
+    int n_results;    /* number of results of the step, of which the first ones are the outputs */
     dt_output_meaning meaning[DT_MAX_OUTPUTS];
-    bool warned;        /* a warning about outputs that are not finite was printed */
-    const char **file;  /* [batch] the file of each current example; NULL: unknown */
-    const char **fault; /* [batch] why each current example cannot be read; NULL: not reported */
-    /* [batch][columns] values of the current examples to be copied to the output; NULL: none */
+    bool warned; /* whether the warning about outputs that are not finite was printed */
+    /* [batch] the file of each example of the current batch; NULL: not from a file */
+    const char **file;
+    /* [batch] why each example of the current batch cannot be read; NULL: such faults end the
+     * prediction */
+    const char **fault;
+    /* [batch][columns] values of the current examples that are copied to the output; NULL: none */
     dt_copied_value *kept;
-    int64_t done;              /* examples passed on so far */
-    int64_t left;              /* how many examples are still to be predicted, at most */
-    bool ahead;                /* a batch may start before the previous one is finished */
-    flight flights[2];         /* batch number k is flights[k % 2] */
-    int64_t started, finished; /* numbers of batches */
-    turn turn;                 /* collects the outputs of several workers */
+    int64_t done;              /* number of examples whose outputs were passed on */
+    int64_t left;              /* the most examples that are still to be predicted */
+    bool ahead;                /* whether a batch may start before the previous one is finished */
+    flight flights[2];         /* the batches in progress; batch number k is flights[k % 2] */
+    int64_t started, finished; /* numbers of batches that were started and finished */
+    turn turn;                 /* the turn, if several workers predict */
 } prediction;
 
 /* ---- the step ---- */
 
 dt_value dt_original_units(const dt_compile_spec *c, int output, const dt_dataset *d,
                            const char *target, dt_value x) {
-    /* every row begins with its dt_kind */
+    /* Every row of a table of losses begins with its dt_kind. */
     const dt_loss_row *loss = c ? (const dt_loss_row *)c->output[output].loss.kind : NULL;
     const dt_map *map = dt_dataset_spec_of(d)->map;
     if (!loss || loss->of != DT_OUTPUT_VALUES || !c->original_units || !target || !map) return x;
@@ -199,8 +203,8 @@ dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_
     return trace_forward(m, data, NULL, input, out);
 }
 
-/* Whether the node passes its input on: a conversion, a note, or a reshape that keeps the last
- * dimension, such as TimeDistributed's. */
+/* Whether the node hands its input on unchanged: a conversion, a note, or a reshape that keeps the
+ * last dimension, such as TimeDistributed's. */
 static bool passes_on(const dt_graph *g, const dt_node *n) {
     if (n->op->role == DT_ROLE_CONVERT || n->op->role == DT_ROLE_NOTE) return true;
     if (n->op != &dt_op_reshape) return false;
@@ -216,13 +220,13 @@ dt_output_kind dt_output_made_by(const dt_graph *g, int node) {
                                    : DT_OUTPUT_VALUES;
 }
 
-/* A loss for classes or labels determines the meaning of its output. Another loss leaves it to the
- * activation, unless the output is a single number, since a sigmoid may end a regression. Without a
- * loss the activation determines it. */
+/* Decides what the numbers of output i mean. A loss for classes or labels determines it. Another
+ * loss leaves it to the activation, unless the output is a single number, since a sigmoid may end a
+ * regression. Without a loss the activation determines it. */
 static dt_output_meaning meaning_of(const prediction *p, const dt_graph *g, int i) {
     const dt_compile_spec *c = p->from->compile;
     const dt_named *named = c ? &c->output[i].loss : NULL;
-    /* every row begins with its dt_kind */
+    /* Every row of a table of losses begins with its dt_kind. */
     const dt_loss_row *loss = named ? (const dt_loss_row *)named->kind : NULL;
     const dt_type *type = &p->model->spec.output[i].type;
     const bool lone = type->rank == 1 || (type->rank == 2 && type->dim[1] == 1);
@@ -270,7 +274,7 @@ static bool is_finite_row(const dt_view *v, int64_t row) {
     return true;
 }
 
-/* The index of the first row with an output that is not finite, or -1. */
+/* Returns the index of the first row with an output that is not finite, or -1. */
 static int64_t find_not_finite(const dt_view *result, int n, int64_t rows) {
     for (int i = 0; i < n; i++)
         for (int64_t k = 0; k < rows; k++)
@@ -278,7 +282,8 @@ static int64_t find_not_finite(const dt_view *result, int n, int64_t rows) {
     return -1;
 }
 
-/* Warns once, since many rows may be concerned. input NULL: another worker has the inputs. */
+/* Warns of outputs that are not finite, once, since many rows may have them. input NULL: another
+ * worker has the inputs. */
 static void warn_not_finite(prediction *p, dt_tensor *const *input, const dt_view *result,
                             int64_t rows) {
     const int64_t row =
@@ -300,13 +305,13 @@ static void warn_not_finite(prediction *p, dt_tensor *const *input, const dt_vie
     p->from->warn(dt_str_text(&text), p->from->warn_user);
 }
 
-/* The path of example i; NULL: the example is not a file. */
+/* Returns the path of example i of the current batch; NULL: the example is not a file. */
 static const char *file_of(const prediction *p, int64_t i) {
     return dt_dataset_example_file(p->from->data, p->from->part, i);
 }
 
-/* The paths of the first `rows` examples. Either all examples of a data set are files, or none
- * is. */
+/* Returns the paths of the first `rows` examples; NULL: examples are not files. Either all examples
+ * of a data set are files, or none is. */
 static const char *const *files_of(prediction *p, int64_t rows) {
     if (!file_of(p, p->done)) return NULL;
     p->file = p->file ? p->file : dt_alloc((size_t)p->from->batch * sizeof *p->file);
@@ -314,7 +319,7 @@ static const char *const *files_of(prediction *p, int64_t rows) {
     return p->file;
 }
 
-/* Passes on the columns of the current examples that are copied to the output. */
+/* Sets out's columns to the values of the current examples that are copied to the output. */
 static void keep_columns(prediction *p, dt_predicted_rows *out) {
     const dt_texts *keeps = dt_rows_keep(p->from->data);
     if (keeps->n == 0) return;
@@ -327,8 +332,8 @@ static void keep_columns(prediction *p, dt_predicted_rows *out) {
     out->kept = p->kept;
 }
 
-/* Why each current example cannot be read or has an output that is not finite. NULL: the prediction
- * ends at the first such fault. */
+/* Returns for each current example why it cannot be read or has an output that is not finite.
+ * Returns NULL if such a fault ends the prediction. */
 static const char *const *faults_of(prediction *p, const dt_view *result, int64_t rows) {
     if (!dt_rows_give_faults(p->from->data)) return NULL;
     p->fault = p->fault ? p->fault : dt_alloc((size_t)p->from->batch * sizeof *p->fault);
@@ -341,8 +346,8 @@ static const char *const *faults_of(prediction *p, const dt_view *result, int64_
     return p->fault;
 }
 
-/* Completes the conversion of outputs to original units, where it depends on the series that an
- * example belongs to. */
+/* Completes the conversion of outputs to original units for data sets of several series, whose
+ * units depend on the series of an example. */
 static void undo_groups(const prediction *p, const dt_view *result, int64_t rows) {
     const dt_compile_spec *c = p->from->compile;
     for (int i = 0; c && c->original_units && i < p->model->spec.n_outputs; i++) {
@@ -385,7 +390,7 @@ static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows) {
     return s;
 }
 
-/* Starts a batch, of which the first `rows` rows are wanted. */
+/* Starts the step on a batch, of which the first `rows` rows are wanted. */
 static dt_status *start(prediction *p, dt_tensor *const *input, int64_t rows) {
     const int64_t computed = input[0]->type.dim[0];
     dt_view arg[MOST_ARGS];
@@ -404,7 +409,7 @@ static dt_status *start(prediction *p, dt_tensor *const *input, int64_t rows) {
     return NULL;
 }
 
-/* Finishes the oldest batch that has started. */
+/* Waits for the oldest batch that has started, and sets *out to it. */
 static dt_status *finish(prediction *p, flight **out) {
     flight *f = *out = &p->flights[p->finished++ % 2];
     DT_TRY(f->executable ? dt_executable_finish(f->executable) : NULL);
@@ -412,7 +417,7 @@ static dt_status *finish(prediction *p, flight **out) {
     return NULL;
 }
 
-/* Collects the outputs of all workers, and passes them on. */
+/* Collects the outputs of all workers at the end of a turn, and passes them on. */
 static dt_status *end_turn(prediction *p) {
     dt_view result[MOST_RESULTS];
     DT_TRY(turn_collect(&p->turn));
@@ -441,13 +446,14 @@ static dt_status *pass_on(prediction *p) {
     return hand_on(p, f->result, f->rows);
 }
 
-/* Finishes and passes on all started batches but the last `left`. */
+/* Finishes all started batches except the newest `left`, and passes their outputs on. */
 static dt_status *pass_on_all(prediction *p, int64_t left) {
     while (p->started - p->finished > left) DT_TRY(pass_on(p));
     return NULL;
 }
 
-/* Outputs of earlier batches are passed on before an error of this batch. */
+/* Starts a batch, after passing on the outputs of earlier ones, so that they precede an error of
+ * this batch. */
 static dt_status *predict_batch(prediction *p, dt_tensor *const *input, int64_t rows) {
     if (p->turn.cluster) return take_turn(p, input, rows);
     dt_status *bad = start(p, input, rows), *before = pass_on_all(p, p->ahead && !bad);
@@ -455,7 +461,7 @@ static dt_status *predict_batch(prediction *p, dt_tensor *const *input, int64_t 
     return before ? before : bad;
 }
 
-/* Finishes all batches after the last one was read. */
+/* Finishes all batches that have started, after the last one was read. */
 static dt_status *end(prediction *p) {
     DT_TRY(pass_on_all(p, 0));
     return p->turn.n > 0 ? end_turn(p) : NULL;
@@ -520,7 +526,7 @@ static dt_status *predict_part(prediction *p) {
 /* ---- predicting ---- */
 
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) {
-    /* on the heap, since its 16 KiB are too much for a small stack */
+    /* The prediction is on the heap, since its 16 KiB are too much for a small stack. */
     DT_LOCAL prediction *p = dt_alloc(sizeof *p);
     *p = (prediction){.model = m, .from = from, .left = from->most ? from->most : INT64_MAX};
     dt_status *s = predict_part(p);

@@ -51,7 +51,7 @@ static dt_status *take_outputs(const dt_model_spec *m, dt_gathered *of, dt_statu
     return s;
 }
 
-/* The global batch of a data set, from global_batch_size or per_replica_batch_size. */
+/* Returns the data set's global batch, as global_batch_size or per_replica_batch_size give it. */
 static int64_t batch_of(dt_dataset *data, const dt_model *m) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(data);
 
@@ -60,7 +60,7 @@ static int64_t batch_of(dt_dataset *data, const dt_model *m) {
     return dt_dataset_batch_size(data);
 }
 
-/* Replaces c->output by a copy in `output` with the names of the targets that the data set has. */
+/* Points c->output to a copy, in `output`, that names the targets which the data set has. */
 static void name_targets(const dt_model *m, dt_dataset *data, dt_output_use *output,
                          dt_compile_spec *c) {
     const dt_element_spec *element;

@@ -59,7 +59,8 @@ static const char *read_number(const char *p, int *out) {
     return p;
 }
 
-/* Reads the format after the colon: width, precision and kind. NULL: it has another form. */
+/* Reads the format after the colon of a part: width, precision and kind. Returns the text after it,
+ * or NULL if the format has another form. */
 static const char *read_form(const char *p, dt_python_part *part) {
     part->zeros = *p == '0';
     p = read_number(p, &part->width);
@@ -68,7 +69,8 @@ static const char *read_form(const char *p, dt_python_part *part) {
     return part->kind == 'd' && part->precision >= 0 ? NULL : p;
 }
 
-/* Reads a part that begins at the '{'. NULL: it is not a part. */
+/* Reads a part that begins at the '{'. Returns the text after its '}', or NULL if it is not a
+ * part. */
 static const char *read_part(const char *p, dt_python_part *part) {
     *part = (dt_python_part){.precision = -1};
     size_t n = strcspn(++p, ":{}!");

@@ -12,9 +12,11 @@ void dt_python_float(dt_str *out, double x);
 /* A named part of a pattern: {NAME:ZERO WIDTH .PRECISION KIND}. */
 typedef struct dt_python_part {
     char name[64];
-    bool zeros;           /* pad with zeros */
-    int width, precision; /* precision -1: the pattern gives none */
-    char kind;            /* d, e, f or g, as in printf; 0: the pattern gives none */
+    bool zeros; /* whether the number is padded with zeros on the left */
+    /* width: least number of characters; precision: digits as in printf, -1: the pattern gives
+     * none */
+    int width, precision;
+    char kind; /* the conversion d, e, f or g, as in printf; 0: the pattern gives none */
 } dt_python_part;
 /* Reads a pattern up to the end of its next part: adds the text before the part to *text (NULL:
  * skips it), and moves *p behind the part. Returns false if no part is left. *wrong points to a

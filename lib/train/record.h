@@ -22,8 +22,8 @@
 
 #define DT_RECORD_FILE "record.jsonl"
 
-/* Whether the next step ends a line whose learning rate follows a schedule. The rate must then be
- * read before another step begins. */
+/* Whether the next step ends a line "steps" of a run whose learning rate follows a schedule. The
+ * rate must then be read before another step begins. */
 bool dt_record_follows_schedule(const run *r);
 /* Writes a line about an event, if its row in base/events.h has one. */
 void dt_record_event(const run *r, const dt_event *e);

@@ -51,7 +51,7 @@ void dt_record_host(dt_json *j) {
     put_processor(j);
     dt_json_int(j, "cores", dt_cores());
     if (pages > 0 && page > 0) dt_json_int(j, "memory_bytes", (int64_t)pages * page);
-    if (*dt_host_instructions()) /* the text is empty if the instruction set is unknown */
+    if (*dt_host_instructions()) /* The text is empty if the instruction set is unknown. */
         dt_json_string(j, "instructions", dt_host_instructions());
     dt_json_close(j, '}');
 }

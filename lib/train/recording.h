@@ -6,7 +6,7 @@
 #include "format/recording.h"
 #include "train/run.h"
 
-/* Returns a new kind of span, for the calls of a callback. */
+/* Creates a kind of span for the calls of a callback, and returns its number. */
 int dt_recording_callback(run *r, const char *name);
 
 static inline int64_t dt_recording_since(const run *r) { return dt_span_begin(r->recording.main); }

@@ -37,7 +37,7 @@ static int numbers_in(const dt_graph *g, int result) {
     return (int)dt_type_elements(&g->node[g->result[result].node].type);
 }
 
-/* The width of a metric that is not a mean: the values in all its parts. */
+/* Returns the number of sums of a metric that is not a mean: the values of all its parts. */
 static int count_parts(dt_arena *arena, const dt_compile_spec *c, int metric, const dt_graph *g) {
     int n = 0, at;
     for (int k = 0; k < DT_METRIC_PARTS &&
@@ -71,7 +71,8 @@ typedef struct making {
     const dt_graph *step;
 } making;
 
-/* Adds the result of that name to the sum `slot`. Returns false if the step has no such result. */
+/* Makes the result of that name be added to the sum `slot`. Returns false if the step has no such
+ * result. */
 static bool lead(const making *m, const char *name, int slot) {
     int at = dt_graph_find_result(m->step, name);
     if (at >= 0) m->t->slot[at] = slot;
@@ -149,8 +150,8 @@ double dt_sum_layout_loss(const dt_sum_layout *l, const dt_compile_spec *c, cons
     return loss;
 }
 
-/* Asks a metric's row for its values. A row needs space for the values of all classes, even if the
- * metric is their mean. */
+/* Computes the values of a metric that is not a mean from its sums. The metric's row needs space
+ * for the values of all classes, even if the metric is their mean. */
 static void take_parts(const dt_metric_use *m, const double *sum, int n, double *out) {
     DT_LOCAL double *room = dt_alloc(((size_t)n + 1) * sizeof *room);
     m->row->results(m->args, sum, n, room);

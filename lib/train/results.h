@@ -20,31 +20,34 @@
 #define DT_NO_SLOT (-1)
 
 typedef struct dt_sum_layout {
-    /* number of all sums; number of sums of losses, which are the first ones */
+    /* n: number of all sums; n_losses: number of the sums of losses, which come first */
     int n, n_losses;
-    /* index of the first sum of an output's loss; DT_NO_SLOT: the output has no loss */
+    /* index of the first sum of each output's loss; DT_NO_SLOT: the output has no loss */
     int loss[DT_MAX_OUTPUTS];
     int penalty;
-    /* index of a metric's first sum, and the number of its sums */
+    /* metric: index of each metric's first sum; width: number of the metric's sums */
     int metric[DT_MAX_METRICS], width[DT_MAX_METRICS];
 } dt_sum_layout;
 
-/* The sums to which a step's results are added. */
+/* The sums to which the results of a step are added. */
 typedef struct dt_tally {
-    /* [n] index of the first sum of each result; DT_NO_SLOT: the result is not added to a sum */
+    /* slot: [n] index of the first sum of each result; DT_NO_SLOT: the result is not added to a
+     * sum */
     int n, *slot;
-    bool *repeats;           /* [n] the result is added once per example */
-    int n_counted, *counted; /* [n_counted] indices of the sums that count examples */
+    /* [n] whether the result is one number for the batch, which counts once per example */
+    bool *repeats;
+    int n_counted, *counted; /* counted: [n_counted] indices of the sums that count examples */
 } dt_tally;
 
-/* Names of a step's results, in `arena`. k: the number of a metric's part, or DT_DIVISOR. */
+/* Names of a step's results, allocated in `arena`. k: the number of a metric's part, or DT_DIVISOR
+ * for the divisor of a mean. */
 enum { DT_DIVISOR = -1 };
 const char *dt_loss_result(dt_arena *arena, const dt_compile_spec *c, int output);
-/* The result of a loss that is computed over the whole batch. */
+/* The name of the result for a loss that is computed over the whole batch. */
 const char *dt_whole_result(dt_arena *arena, const dt_compile_spec *c, int output);
 const char *dt_weight_result(dt_arena *arena, const dt_compile_spec *c, int output);
 const char *dt_metric_result(dt_arena *arena, const dt_compile_spec *c, int metric, int k);
-/* The result with the targets of an output as float32. */
+/* The name of the result with the targets of an output as float32. */
 const char *dt_target_result(dt_arena *arena, int output);
 #define DT_PENALTY_RESULT "penalty" /* name of the result with the regularization of weights */
 /* name of the result with the regularization of activities, summed over examples */
@@ -60,10 +63,11 @@ void dt_tally_add(const dt_tally *t, const dt_view *result, int64_t rows, int mo
 /* Returns an error, located at the metric, if the metric cannot be computed from such sums. */
 dt_status *dt_sum_layout_check(const dt_sum_layout *l, const dt_compile_spec *c,
                                const double *sum) DT_MUST_USE;
-/* The loss computed from the sums. */
+/* Computes the loss from the sums. */
 double dt_sum_layout_loss(const dt_sum_layout *l, const dt_compile_spec *c, const double *sum,
                           double examples);
-/* Writes all values to `out`, in the order of dt_compile_keys. Returns their number. */
+/* Writes the loss and the metrics to `out`, in the order of dt_compile_keys. Returns their
+ * number. */
 int dt_sum_layout_values(const dt_sum_layout *l, const dt_compile_spec *c, const dt_sums *s,
                          double *out);
 

@@ -8,40 +8,43 @@
 #include "data/workers.h"
 #include "train/train.h"
 
-/* The position in training. */
+/* How far the training of a run has come. */
 typedef struct position {
-    /* finished steps and epochs; epoch_step counts the steps of the current epoch */
+    /* step, epoch: number of finished steps and epochs; epoch_step: of steps in the current
+     * epoch */
     int64_t step, epoch, epoch_step;
-    dt_sums sums; /* sums of the current epoch */
+    dt_sums sums; /* sums of losses and metrics over the current epoch */
     double wall_s;
 } position;
 
-/* Seconds on the clock of a simulated slice; zeros without one. */
+/* Seconds on the clock of a simulated slice. All members are 0 if no slice is simulated. */
 typedef struct virtual_time {
     double all_s; /* seconds of all steps of this run */
-    /* Times of the epoch's steps in this run: device_s without and data_s with the time that
-     * devices wait for data. */
+    /* Seconds of the epoch's steps in this run: device_s without, data_s with the time that devices
+     * wait for data. */
     double device_s, data_s;
-    int n_slow;       /* number of chips with slow links, which is a fault that was injected */
-    double slow_s[2]; /* seconds of a full step with these links, and of the smaller last one */
+    int n_slow; /* number of chips whose links an injected fault has made slow */
+    /* seconds of a full step with these links, and of a step with the smaller last batch */
+    double slow_s[2];
 } virtual_time;
 
-/* The epoch's steps in this run: their time, the part of it spent waiting for data, and what the
- * reading threads spent their time on. */
+/* The seconds of the epoch's steps in this run, the part of them spent waiting for data, and what
+ * the reading threads spent their time on. */
 typedef struct data_wait {
     double all_s, waited_s, spent_s[DT_SPENT_KINDS];
 } data_wait;
 
 /* The bytes that the run needs at its peak. */
 typedef struct dt_memory {
-    int64_t step, evaluation; /* arenas for all batch sizes */
-    int64_t state;            /* weights and the optimizer's slots */
-    int64_t data;             /* cached examples, and batches that are read ahead */
-    int64_t program;          /* code, libraries, threads, and memory left from compiling */
+    /* bytes of the arenas for all batch sizes, of training steps and of evaluation */
+    int64_t step, evaluation;
+    int64_t state;   /* bytes of the weights and the optimizer's slots */
+    int64_t data;    /* bytes of cached examples, and of batches that are read ahead */
+    int64_t program; /* bytes of code, libraries, threads, and of memory left from compiling */
     int64_t all;
 } dt_memory;
 
-/* The recording of output.trace. All members are 0 if nothing is recorded. */
+/* The recording of output.trace. All members are 0 if no steps are recorded. */
 enum {
     DT_RECORDED_STEP,
     DT_RECORDED_VALIDATION,
@@ -54,8 +57,8 @@ typedef struct recording {
     dt_device *device;
     dt_track *main;
     int mark[DT_RECORDED];
-    int64_t first, last; /* the first and the last step recorded so far */
-    int64_t since;       /* beginning of the current step's span; 0: the step is not recorded */
+    int64_t first, last; /* numbers of the first and the last step that were recorded so far */
+    int64_t since;       /* time when the current step's span began; 0: the step is not recorded */
     bool saved;
 } recording;
 
@@ -63,32 +66,35 @@ typedef struct recording {
  * add. */
 #define DT_MAX_LOGS (2 * DT_MAX_KEYS + 2)
 
-/* How much a run trains: run_size.c. */
+/* How much a run trains, computed by run_size.c. */
 typedef struct run_size {
-    /* data_steps: number of batches in one pass over the data */
+    /* data_steps: number of batches in one pass over the data, steps_per_epoch: in an epoch */
     int64_t examples, batch, steps_per_epoch, data_steps;
-    /* workers that read parts of the data, by auto_shard_policy; NULL: all read the whole */
+    /* the workers that read different parts of the data (auto_shard_policy); NULL: all read all of
+     * it */
     dt_workers *workers;
-    int64_t steps, epochs; /* steps and epochs to be trained when this run ends */
-    int64_t all_steps;     /* steps of the whole job, which --steps may cut */
-    const char *sharding;  /* text for people: how hosts share the examples */
+    int64_t steps, epochs; /* numbers of finished steps and epochs at which this run ends */
+    int64_t all_steps;     /* number of steps of the whole job, of which --steps may train a part */
+    const char *sharding;  /* a line for people that says how hosts share the examples */
 } run_size;
 
 /* The files of a run (open_run.c). */
 typedef struct outputs {
-    bool writes; /* this process writes files: there is a directory, and this is not a dry run */
-    /* when the last checkpoint was written (nanoseconds), and its step */
+    /* whether this process writes files: there is a directory, and the run is not a dry run */
+    bool writes;
+    /* saved_ns: when the last checkpoint was written, in nanoseconds; saved_step: its step */
     int64_t saved_ns, saved_step;
     dt_run_dir directory;
     dt_writer history;
     dt_history_lines history_lines;
     int64_t generation; /* number of the generation, see dt_state_file */
-    bool fresh;         /* the old run's checkpoints are deleted after the first new one */
-    /* until the first checkpoint, the history is a separate file beside the old one */
+    bool fresh;         /* whether the old run's checkpoints are deleted after the first new one */
+    /* Whether the history is a separate file beside the old one, which it replaces at the first
+     * checkpoint. */
     bool aside;
     bool resumed;
-    char *checkpoint; /* path of the newest checkpoint; NULL: none */
-    dt_digest saved;  /* hash of the weights in the last checkpoint */
+    char *checkpoint; /* the path of the newest checkpoint; NULL: there is no checkpoint */
+    dt_digest saved;  /* hash of the weights in the newest checkpoint */
 } outputs;
 
 typedef struct run {
@@ -105,39 +111,48 @@ typedef struct run {
     data_wait data_wait;
     dt_memory memory;
     recording recording;
-    /* open during training; NULL with a coordinator, whose workers read the batches */
+    /* The iterator that reads the batches, open during training. NULL: with a coordinator, the
+     * workers read them. */
     dt_iterator *batches;
-    /* the next step, if it starts before the current one is finished: step_pipeline.c */
+    /* The next step, if it starts before the current one is finished (step_pipeline.c). */
     struct {
-        bool allowed; /* the device can overlap steps, and no hook needs single ones */
+        /* whether steps may overlap: the device can, and no hook needs single steps */
+        bool allowed;
         bool is_there;
         dt_example batch;
-        dt_status *fault; /* error of starting the step; reported when the step is due */
+        /* the error of starting the step, which is reported when the step is due */
+        dt_status *fault;
     } ahead;
-    dt_metric *so_far;           /* [DT_MAX_LOGS] metrics of the epoch's steps so far */
-    dt_metric last[DT_MAX_LOGS]; /* metrics of the last epoch, or of a validation by steps */
+    dt_metric *so_far; /* [DT_MAX_LOGS] the metrics over the epoch's steps so far */
+    /* the metrics of the last epoch, or of a later validation by steps */
+    dt_metric last[DT_MAX_LOGS];
     int n_last;
-    int n_hooks; /* number of hooks opened so far */
+    int n_hooks; /* number of hooks that were opened so far */
     struct dt_hook *hook;
-    struct dt_callback_message *messages; /* reports of callbacks, until they are emitted */
-    struct dt_record *record; /* set while its hook is open (record.h); NULL: nothing is written */
-    /* see coordinator.h; NULL: this process computes the steps */
+    /* reports that callbacks have made and that were not emitted yet */
+    struct dt_callback_message *messages;
+    /* the record, while its hook is open (record.h); NULL: nothing is written to a record */
+    struct dt_record *record;
+    /* the parameter server's coordinator (coordinator.h); NULL: this process computes the steps */
     struct dt_coordinated *coordinator;
-    uint32_t due; /* with a coordinator: what to do once all given batches are applied */
-    /* hashes of the data (observe/data.c); NULL: they are not computed */
+    /* with a coordinator: what is to be done once all batches that were given out are applied */
+    uint32_t due;
+    /* the thread that hashes the data (observe/data.c); NULL: no hashes are computed */
     struct dt_hashing *hashing;
-    bool stop_training; /* a callback stopped the training */
-    bool swapped;       /* weights and running means are exchanged: see dt_run_swap */
-    /* at the end of training, the running means have replaced the weights */
+    bool stop_training; /* whether a callback has stopped the training */
+    bool swapped; /* whether the weights and their running means are exchanged (dt_run_swap) */
+    /* Whether the running means have replaced the weights at the end of training. */
     bool averaged;
-    bool replaced; /* the last epoch's metrics do not belong to the final weights */
+    /* whether the last epoch's metrics belong to other weights than the final ones */
+    bool replaced;
     int64_t began_ns;
     outputs out;
-    /* set before the hooks' `close`: the error that ended training; NULL: it ended well */
+    /* The error that ended training, for the hooks' `close`; NULL: training ended well. */
     dt_status *fault;
 } run;
 
-/* Whether this is the chief, the worker that writes files. A single process is one. */
+/* Whether this process is the chief, the worker that writes files. A single process is the
+ * chief. */
 static inline bool dt_run_is_chief(const run *r) {
     return !r->strategy->cluster || r->strategy->cluster->rank == 0;
 }
@@ -173,9 +188,10 @@ void dt_run_start_ahead(run *r);
 bool dt_run_closes_window(const run *r, int64_t epoch_step);
 /* Waits for a step that was started ahead, and drops its results. */
 void dt_run_drop_ahead(run *r);
-/* fit.c: whether a checkpoint or a stop is due after the step of that number. */
+/* fit.c: whether a checkpoint or a stop is due after step number `step`. */
 bool dt_run_is_interrupted(const run *r, int64_t step);
-/* fit.c: what this process asks for after the next step, as bits for dt_cluster_begin_step. */
+/* fit.c: returns what this process asks all workers to do after the next step, as bits for
+ * dt_cluster_begin_step. */
 uint32_t dt_run_wishes(const run *r);
 /* epoch_end.c: collects, reports and writes the epoch's logs. Begins the next epoch if this one has
  * all its steps. */
@@ -183,14 +199,15 @@ dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
 /* run_size.c: computes the run's examples, batch, steps, epochs and first position, and what
  * each worker reads. */
 dt_status *dt_run_measure(run *r) DT_MUST_USE;
-/* The number of examples in the first `steps` steps of training. */
+/* Returns the number of examples in the first `steps` steps of training. */
 int64_t dt_run_fed(const run *r, int64_t steps);
 /* Whether validation_freq counts steps, as it does with fit.steps. */
 bool dt_run_validates_by_steps(const run *r);
-/* Whether the last step is validated by steps and does not end an epoch. Its line of the history is
- * written at once and stays. */
+/* Whether the last step was validated by steps and does not end an epoch. The line of the history
+ * about it is written at once and stays. */
 bool dt_run_is_validated_between(const run *r);
-/* Validates after such a step. Callbacks get the logs, which become a line of the history. */
+/* Validates after a step that dt_run_is_validated_between names. Callbacks get the logs, which
+ * become a line of the history. */
 dt_status *dt_run_validate_between(run *r) DT_MUST_USE;
 /* Validates again with the final weights, so that --expect checks the weights that are saved. */
 dt_status *dt_run_validate_again(run *r) DT_MUST_USE;
@@ -203,10 +220,10 @@ bool dt_run_is_training(const run *r);
 bool dt_run_is_done(const run *r);
 /* Locks the directory, and resumes from a checkpoint if there is one. A dry run writes nothing. */
 dt_status *dt_run_open(run *r) DT_MUST_USE;
-/* The state.json of a checkpoint at this position, lent until the run ends. */
+/* Fills *state with the state.json of a checkpoint at this position, lent until the run ends. */
 dt_status *dt_run_describe(run *r, dt_state_file *state) DT_MUST_USE;
-/* Writes a checkpoint, unless the last one has this position. Fails with DIVERGED if a weight is
- * not finite; then nothing is written. */
+/* Writes a checkpoint, unless the last one has this position. Writes nothing and fails with
+ * DIVERGED if a weight is not finite. */
 dt_status *dt_run_save(run *r) DT_MUST_USE;
 dt_status *dt_run_close(run *r) DT_MUST_USE;
 /* Passes an event to the caller and to the record. */

@@ -9,7 +9,7 @@
 
 static const size_t largest = (size_t)1 << 31;
 
-/* The size of a file; -1: it does not exist. Refuses anything but a regular file. */
+/* Gets the size of a file; -1: it does not exist. Refuses anything but a regular file. */
 static dt_status *size_of(const char *path, int64_t *size) {
     struct stat st;
     *size = -1;
@@ -74,7 +74,7 @@ static dt_status *begin(dt_run_log *l, const char *path) {
     int64_t old, size;
     DT_TRY(size_of(l->path, &old));
     if (old > 0 && (old > l->size || l->aside)) DT_TRY(copy_first(l->path, path, l->size));
-    else if (l->aside) /* left by a run that was killed before its first checkpoint */
+    else if (l->aside) /* A run that was killed before its first checkpoint has left this file. */
         DT_TRY(dt_file_remove(path));
     DT_TRY(dt_writer_append(&l->file, path));
     DT_TRY(size_of(path, &size));
@@ -83,7 +83,7 @@ static dt_status *begin(dt_run_log *l, const char *path) {
 }
 
 dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append) {
-    if (!r->out.writes) return NULL; /* only the chief writes */
+    if (!r->out.writes) return NULL; /* Only the chief writes logs. */
     l->aside = r->out.aside;
     l->generation = r->out.generation;
     DT_TRY(make_folder(l->path));
@@ -113,7 +113,7 @@ dt_status *dt_run_log_saved(dt_run_log *l) {
     l->aside = false;
     DT_TRY(dt_rename(l->file.path, l->path));
     char *before = beside(l, l->generation - 1);
-    /* left by a run that was killed before its first checkpoint */
+    /* A run that was killed before its first checkpoint has left this file. */
     dt_status *gone = dt_file_remove(before);
     free(before);
     DT_TRY(gone);
@@ -130,7 +130,7 @@ void dt_run_log_restore(dt_run_log *l, const json_t *kept) {
         l->end = l->size;
 }
 
-/* Deletes PATH.GENERATION if the run made no checkpoint. */
+/* Deletes PATH.GENERATION if this run has made no checkpoint, so that the old log stays. */
 void dt_run_log_close(dt_run_log *l) {
     if (!l->file.path) return;
     l->file.keep = !l->aside;

@@ -13,23 +13,26 @@
 #include "train/hook.h"
 
 typedef struct dt_run_log {
-    const char *path;   /* path of the finished log */
-    dt_writer file;     /* file.path is NULL while the log is not open */
-    int64_t size, end;  /* bytes of whole epochs; bytes including the incomplete last epoch */
-    int64_t generation; /* generation of the run, see dt_state_file */
+    const char *path; /* the path of the log when it is complete */
+    dt_writer file;   /* file.path is NULL while the log is not open */
+    /* size: bytes of the log up to the last whole epoch; end: also of the epoch that is not
+     * complete */
+    int64_t size, end;
+    int64_t generation; /* the run's generation (dt_state_file) */
     bool aside;
 } dt_run_log;
 
 /* Cuts a file to its first `keep` bytes, by replacing it. Does nothing if the file is shorter or
  * missing. */
 dt_status *dt_run_log_cut(const char *path, int64_t keep) DT_MUST_USE;
-/* The bytes of a log that stay when the run resumes. */
+/* Returns how many bytes of a log a resumed run keeps: `size` if the run has steps left, since it
+ * then writes the lines of the incomplete epoch again; else `end`. */
 int64_t dt_run_log_kept(const run *r, int64_t size, int64_t end);
 
 /* Opens l->path and sets l->size. A run that resumes keeps what it had written. A new run keeps an
  * existing file only with `append`. */
 dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append) DT_MUST_USE;
-/* Appends n bytes. provisional: a longer run that resumes here removes them. */
+/* Appends n bytes. provisional: a longer run that resumes within this epoch removes them. */
 dt_status *dt_run_log_put(dt_run_log *l, const void *bytes, size_t n, bool provisional) DT_MUST_USE;
 /* dt_run_log_save is called before a checkpoint and writes the log's length to its JSON.
  * dt_run_log_saved is called after it and gives the log its final name. */

@@ -36,7 +36,8 @@ int64_t dt_run_fed(const run *r, int64_t steps) {
     int64_t all = r->size.data_steps * r->size.batch < r->size.examples
                       ? r->size.data_steps * r->size.batch
                       : r->size.examples;
-    return whole * all + rest * r->size.batch; /* only the last batch may be smaller */
+    /* Only the last batch of a pass over the data may be smaller than the others. */
+    return whole * all + rest * r->size.batch;
 }
 
 /* Applies the limits --until-epoch and --steps. */
@@ -56,8 +57,8 @@ static dt_status *count_steps(run *r) {
     DT_TRY(share_data(r));
     if (!r->size.workers && r->size.examples > 0 && r->size.examples < r->size.batch)
         r->size.batch =
-            /* if there is less than one batch of examples, the batch has that many, whatever
-             * last_batch says */
+            /* If there are fewer examples than a batch needs, the batch has all of them, whatever
+             * last_batch says. */
             r->size.examples;
     r->size.data_steps =
         r->size.workers ? r->size.workers->steps

@@ -11,8 +11,8 @@ dt_scope dt_captured_scope(const dt_model *m);
 #define IN_CAPTURED_SCOPE(m)                                                                       \
     dt_scope scope __attribute__((cleanup(dt_scope_leave), unused)) = dt_captured_scope(m)
 
-/* The part of a data set that evaluate and predict use: validation, or the whole data set
- * without that part. */
+/* Returns the part of a data set that dt_model_evaluate and dt_model_predict use: the validation
+ * part or, if there is none, the whole data set. */
 dt_part dt_evaluated_part(const dt_dataset *data);
 
 #endif

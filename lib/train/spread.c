@@ -13,7 +13,8 @@ enum { MOST_EXACT = 1 << 20, BUCKET_BITS = 20, FIRST_ROOM = 1024 };
 #define SIGN UINT32_C(0x80000000)
 
 static uint32_t ordered(double value) {
-    const float x = (float)value + 0.0F; /* adding 0 makes -0 and 0 the same number */
+    /* Adding 0 turns -0 into 0, so that both count as the same number. */
+    const float x = (float)value + 0.0F;
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits & SIGN ? ~bits : bits | SIGN;
@@ -34,7 +35,7 @@ static void count(dt_spread *s, uint64_t key) {
     s->bucket[(key >> 1) >> (32 - BUCKET_BITS)][key & 1]++;
 }
 
-/* Counts the numbers kept so far in buckets, and frees them. */
+/* Moves the numbers that are kept one by one into buckets, and frees the list. */
 static dt_status *count_all(dt_spread *s) {
     const size_t bytes = sizeof *s->bucket << BUCKET_BITS;
     s->bucket = dt_try_alloc(bytes);

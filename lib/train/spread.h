@@ -13,27 +13,28 @@
 
 #include "base/status.h"
 
-/* Must be zeroed before use. */
+/* A distribution. It must be zeroed before use. */
 typedef struct dt_spread {
     int64_t n, room;
-    /* [n] the numbers as integers in the same order, each with its bit; NULL: they are counted in
+    /* [n] each number as an integer of the same order, with its bit; NULL: the numbers are in
      * buckets */
     uint64_t *key;
-    int64_t (*bucket)[2]; /* [buckets] how many numbers have the bit 0 and the bit 1 */
+    /* [buckets] how many numbers of each bucket have the bit 0, and the bit 1 */
+    int64_t (*bucket)[2];
 } dt_spread;
 
 /* A group of equal numbers. */
 typedef struct dt_spread_group {
     double value;
-    int64_t count[2]; /* how many have the bit 0 and the bit 1 */
+    int64_t count[2]; /* how many of the numbers have the bit 0, and the bit 1 */
 } dt_spread_group;
 
-/* Adds a finite number. */
+/* Adds a finite number and its bit. */
 dt_status *dt_spread_add(dt_spread *s, double value, bool bit) DT_MUST_USE;
-/* The groups in ascending order, the caller's to free. Sorts the numbers. */
+/* Groups equal numbers, in ascending order. The caller frees *out. Sorts the numbers of s. */
 dt_status *dt_spread_groups(dt_spread *s, dt_spread_group **out, int64_t *n) DT_MUST_USE;
-/* The quantile p of all numbers, interpolated between the two nearest ones; NaN if there are no
- * numbers. */
+/* Returns the quantile p of all numbers, interpolated between the two nearest ones; NaN if there
+ * are no numbers. */
 double dt_spread_quantile(const dt_spread_group *g, int64_t n, double p);
 void dt_spread_release(dt_spread *s);
 

@@ -7,24 +7,29 @@
  */
 #include "train/trainer.h"
 
-/* The values of one output, or those that layers add to the loss. */
+/* The values of one output in the graph of a step, or (in the last term) of what layers add to the
+ * loss. */
 typedef struct term {
     dt_value target, prediction;
-    dt_value counts; /* (B, ...): weights of examples or samples; no trace: all 1 */
-    /* bools, of the predictions' shape without the last dimension: the samples that count; no
-     * trace: all */
+    /* (B, ...): the weight of each example or sample; no trace: all weights are 1 */
+    dt_value counts;
+    /* Bools in the shape of the predictions without the last dimension: which samples count. No
+     * trace: all samples count. */
     dt_value mask;
-    dt_value rows;    /* (B): one weighted loss per example; no trace: the output has no loss */
-    dt_value divisor; /* (B): the sum of rows is divided by the sum of these; no trace: all 1 */
-    /* A scalar, the same on all replicas: the loss of the whole batch. Then the sum of rows has the
-     * gradient of this loss, but not its value. */
+    dt_value rows; /* (B): one weighted loss per example; no trace: the output has no loss */
+    /* (B): the sum of `rows` is divided by the sum of these values; no trace: all are 1 */
+    dt_value divisor;
+    /* A scalar, the same on all replicas: a loss that is computed over the whole batch. The sum of
+     * `rows` then has the gradient of this loss, but not its value. */
     dt_value whole;
 } term;
 
 typedef struct forward {
-    int n;                       /* number of outputs */
-    term of[DT_MAX_OUTPUTS + 1]; /* term n has what the layers add to the loss, in `rows` alone */
-    /* penalty of the weights: a scalar, equal on all replicas; or no value */
+    int n; /* number of outputs of the model */
+    /* [n + 1] the values of each output; of[n] has what the layers add to the loss, only in
+     * `rows` */
+    term of[DT_MAX_OUTPUTS + 1];
+    /* the penalty of the weights: a scalar, equal on all replicas; no trace: there is no penalty */
     dt_value penalty;
 } forward;
 
@@ -46,7 +51,7 @@ static dt_value declare(dt_trace *trace, const dt_trainer *t, int element) {
                : x;
 }
 
-/* (B): the weight of each example's class. */
+/* Returns the weight of each example's class, (B). */
 static dt_value class_weights(const dt_class_weights *c, dt_value target, dt_dtype dtype) {
     dt_type type = dt_type_of_value(target);
     bool one_hot = type.rank > 1 && type.dim[type.rank - 1] > 1;
@@ -67,8 +72,8 @@ static dt_value as_column(dt_value x) {
     return type.rank == 2 && type.dim[1] == 1 ? dt_class_numbers(x) : x;
 }
 
-/* The weights of examples or samples from the data, in training multiplied by those of their
- * classes. */
+/* Returns the weights of output i's examples or samples: those from the data, in training
+ * multiplied by the weights of the classes. */
 static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool training,
                           dt_value target) {
     const dt_class_weights *c = training ? dt_trainer_class_weight(t) : NULL;
@@ -80,8 +85,8 @@ static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool trai
     return counts.trace ? dt_multiply(counts, dt_weights_like(class, counts)) : class;
 }
 
-/* Multiplies losses by their weights. values (B, ...) has a loss for each sample. mask says which
- * samples count; without a trace all do. The losses of the others become 0. */
+/* Multiplies the losses in `values` (B, ...), one for each sample, by the samples' weights. The
+ * losses of samples that the mask excludes become 0; a mask without a trace excludes no sample. */
 static void weigh(const dt_named *loss, dt_value values, dt_value mask, term *x) {
     dt_value w = x->counts.trace ? dt_weights_like(x->counts, values) : x->counts;
     dt_value counted = mask.trace ? dt_convert(mask, dt_type_of_value(values).dtype) : mask;
@@ -92,8 +97,8 @@ static void weigh(const dt_named *loss, dt_value values, dt_value mask, term *x)
 
 /* ---- losses of the whole batch ---- */
 
-/* (B): the values of a part, each multiplied by the derivative of the loss with respect to their
- * sum, and added up per example. */
+/* Returns (B): the sum, for each example, of the values of a part, each multiplied by the
+ * derivative of the loss with respect to the sum of that part. */
 static dt_value pull_back(dt_value part, dt_value slope, uint32_t summed) {
     const dt_type type = dt_type_of_value(part);
     int8_t dims[DT_MAX_RANK];
@@ -218,8 +223,8 @@ static void return_weights(dt_trace *trace, const dt_trainer *t, const forward *
                       sum_of_rows(f->of[i].divisor));
 }
 
-/* The weights of samples in a metric: 0 where the mask excludes them, and those of the loss in a
- * weighted metric. No trace: all 1. */
+/* Returns the weights of samples in a metric: 0 where the mask excludes a sample; in a weighted
+ * metric those of the loss. Without a trace all weights are 1. */
 static dt_value counts_in(const dt_metric_use *m, const term *x) {
     dt_value counts = m->weighted ? x->counts : (dt_value){0};
     if (!x->mask.trace || m->row->unmasked) return counts;
@@ -298,24 +303,25 @@ static void return_targets(dt_trace *trace, const forward *f) {
 
 /* ---- the number of examples ---- */
 
-/* The divisor of an output's losses over all replicas: the number of examples, or the sum of
- * their weights. */
+/* Returns the divisor of an output's losses over all replicas: the number of examples, or the sum
+ * of their weights. */
 static dt_value count_of(const term *x) {
     dt_dtype dtype = dt_type_of_value(x->rows).dtype;
     if (!x->divisor.trace)
         return dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(x->rows, 0)), dtype);
     dt_value sum = dt_all_reduce(DT_SUM, dt_reduce_sum(x->divisor, 0));
-    /* if all weights are 0 the gradient is 0 */
+    /* If all weights are 0, the divisor becomes 1, so that the gradient is 0. */
     return dt_select(dt_compare(sum, dt_like(sum, 0), DT_EQ), dt_like(sum, 1), sum);
 }
 
 /* ---- the whole loss ---- */
 
-/* The loss whose gradient is taken: a sum over this replica's rows. Unless `divided`, it must still
- * be divided by `examples`, which counts the examples of all replicas. */
+/* The loss whose gradient is taken: a sum over this replica's rows. Unless `divided`, the sum must
+ * still be divided by `examples`, the number of examples of all replicas. */
 typedef struct whole {
     dt_value loss, examples;
-    /* each output's loss is divided by its own divisor; `examples` is their number */
+    /* each output's loss is already divided by its own divisor; `examples` is the number of
+     * examples */
     bool divided;
 } whole;
 
@@ -327,7 +333,7 @@ static double weight_of(const dt_trainer *t, const forward *f, int i) {
     return i < f->n ? t->o.compile->output[i].loss_weight : 1;
 }
 
-/* Whether all outputs have the same divisor, so that their losses can be added first. */
+/* Whether all outputs have the same divisor, so that their losses can be added before dividing. */
 static bool share_divisor(const forward *f) {
     const term *first = NULL;
     bool same = true;
@@ -364,11 +370,12 @@ static whole join_means(const dt_trainer *t, const forward *f) {
     return w;
 }
 
-/* Two sums over all replicas, from which a gradient is computed: the gradients of losses, and the
- * number of examples. */
+/* Two sums over all replicas from which the update computes its gradients: the gradients of losses,
+ * and the number of examples. */
 typedef struct sums {
-    dt_value *gradient, examples, one_over; /* 1 / examples */
-    bool divided;                           /* the gradients are divided by `examples` */
+    /* gradient: [n] sums; examples: their number; one_over: 1 / examples */
+    dt_value *gradient, examples, one_over;
+    bool divided; /* whether the gradients have been divided by `examples` */
 } sums;
 
 static void sum_gradients(dt_trace *trace, const dt_trainer *t, const forward *f, sums *s) {
@@ -381,7 +388,7 @@ static void sum_gradients(dt_trace *trace, const dt_trainer *t, const forward *f
     s->gradient = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
     s->examples = w.examples;
     s->one_over = dt_divide(dt_like(w.examples, 1), w.examples);
-    /* a sum of gradients may exceed the largest float16, 65504 */
+    /* A sum of gradients may exceed the largest float16, 65504, so gradients are divided first. */
     bool now = !w.divided && t->o.model->precision == DT_POLICY_MIXED_FLOAT16;
     s->divided = w.divided || now;
     dt_gradients_of(now ? dt_multiply(loss, s->one_over) : loss, weight, v->n, s->gradient);
@@ -394,14 +401,14 @@ static void multiply_all(dt_value *gradient, int n, dt_value by) {
         if (gradient[i].trace) gradient[i] = dt_multiply(gradient[i], by);
 }
 
-/* Multiplies gradients by their divisor again, because accumulated gradients are sums. */
+/* Multiplies gradients by their divisor again, because a window accumulates sums. */
 static void undivide(sums *s, int n) {
     if (s->divided) multiply_all(s->gradient, n, s->examples);
     s->divided = false;
 }
 
-/* Adds the sums of the earlier steps of the window. Then one_over is 1 / the number of examples of
- * the whole window. */
+/* Adds the sums of the earlier steps of the window. one_over then becomes 1 / the number of
+ * examples of the whole window. */
 static void finish_window(dt_trace *trace, const dt_trainer *t, sums *s) {
     undivide(s, t->o.model->trainable.n);
     dt_optimizer_take_sums(t->o.optimizer, trace, &t->o.model->trainable, s->gradient,
@@ -468,8 +475,8 @@ static void emit_accumulation(dt_trace *trace, const dt_trainer *t, const forwar
     dt_optimizer_add_sums(t->o.optimizer, trace, &t->o.model->trainable, s.gradient, s.examples);
 }
 
-/* The rows of the largest batch, which bounds losses of pairs. It is a batch of the job, but in
- * training it has no more rows than there are training examples. */
+/* Returns the number of rows of the largest batch, up to which losses of pairs are possible. It is
+ * the batch of the job, but in training at most the number of training examples. */
 static int64_t most_rows(const dt_trainer *t, dt_step_kind kind) {
     const bool trains =
         kind == DT_STEP_TRAIN || kind == DT_STEP_ACCUMULATE || kind == DT_STEP_GRADIENT;

@@ -76,7 +76,8 @@ dt_status *dt_run_start_step(run *r, dt_example *batch) {
     return bad;
 }
 
-/* Whether anything has to be done between the current step and the next one. */
+/* Whether anything has to be done between the current step and the next one, so that they cannot
+ * overlap. */
 static bool something_comes_between(const run *r) {
     const int64_t step = r->at.step + 1;
     return step == r->size.steps || r->at.epoch_step + 1 == r->size.steps_per_epoch ||

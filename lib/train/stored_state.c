@@ -139,8 +139,8 @@ static bool equal(const dt_texts *a, const dt_texts *b) {
     return same;
 }
 
-/* Compares the elements that the checkpoint describes with those of the data set. Others are not
- * compared. */
+/* Compares the elements that the checkpoint describes with those of the data set. Elements that
+ * only one of them has are not compared. */
 dt_status *dt_stored_compare(const dt_saved *c, const dt_dataset *d, dt_arena *arena) {
     dt_dataset_spec then = {0};
     const dt_element_spec *elements;
@@ -255,7 +255,8 @@ dt_status *dt_learned_read(const dt_saved *c, dt_arena *arena, const dt_learned 
  *     {"logits": ["circle", "cross", "ring"]}
  */
 
-/* Whether the output's size fits the names: one value for each class, or a single value for two. */
+/* Whether the number of names fits the output's size: one value for each class, or a single value
+ * for two classes. */
 static bool fit(const dt_texts *names, const dt_type *output) {
     const int64_t last = output->dim[output->rank - 1];
     return output->rank <= 2 && names->n <= (output->rank < 2 || last == 1 ? 2 : last);
@@ -267,7 +268,7 @@ void dt_class_names_of(const dt_dataset *d, const dt_compile_spec *c, const dt_m
     *out = (dt_class_names){0};
     dt_dataset_elements(d, &element);
     for (int i = 0; i < c->n_outputs; i++) {
-        /* every row begins with its dt_kind */
+        /* Every row of a table of losses begins with its dt_kind. */
         const dt_loss_row *loss = (const dt_loss_row *)c->output[i].loss.kind;
         if (loss && loss->of != DT_OUTPUT_VALUES && m->target[i] >= 0)
             out->of[i] = element[m->target[i]].names;
@@ -304,8 +305,8 @@ dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_are
     for (int i = 0; ok && i < m->n_outputs; i++) {
         ok = dt_json_texts(arena, json_object_get(root, m->output[i].name), &out->of[i]);
         if (!fit(&out->of[i], &m->output[i].type))
-            /* the checkpoint belongs to another model, which is reported when its weights are
-             * read */
+            /* The checkpoint belongs to another model. That is reported when its weights are
+             * read. */
             out->of[i] = (dt_texts){0};
     }
     json_decref(root);

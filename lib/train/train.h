@@ -25,10 +25,10 @@
 #include "strategy/strategy.h"
 #include "train/faults.h"
 
-/* The callbacks of a job: see hook.h. */
+/* The callbacks that a job lists (hook.h). */
 typedef struct dt_callbacks {
     int n;
-    dt_named *named;
+    dt_named *named; /* [n] their kinds and arguments */
 } dt_callbacks;
 dt_status *dt_callback_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 /* Adds the callback TensorBoard with its defaults, for output.tensorboard, unless the list has
@@ -36,7 +36,8 @@ dt_status *dt_callback_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT
 dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_location *at,
                                         dt_callbacks *c) DT_MUST_USE;
 
-/* The sections of the job that callbacks are checked against. Files need not be open. */
+/* The sections of a job that its callbacks are checked against. The job's files need not be
+ * open. */
 typedef struct dt_callback_job {
     const dt_model_spec *model;
     const dt_dataset_spec *data;
@@ -49,29 +50,33 @@ dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job)
 /* Whether a callback in the list changes the learning rate. */
 bool dt_callbacks_vary_rate(const dt_callbacks *c);
 
-/* The weights of classes in the training loss; 1 for other classes. */
+/* The weights of classes in the training loss. Classes that are not listed have weight 1. */
 typedef struct dt_class_weights {
-    bool balanced; /* the weights are computed from the training part; then n is 0 in the job */
+    /* whether the weights are computed from the training part; in the job n is then 0 */
+    bool balanced;
     int n;
-    /* [n] class numbers; those of named classes are set by dt_match_class_weight */
+    /* [n] numbers of the classes; dt_match_class_weight sets those of classes given by name */
     int64_t *number;
-    const char **name; /* [n] class names; NULL: the class is given by its number */
+    const char **name; /* [n] names of the classes; NULL: the class is given by its number */
     const double *weight;
-    const dt_location *key_at; /* [n] where each key is in the job file */
+    const dt_location *key_at; /* [n] the source location of each class in the job file */
     dt_location at;
 } dt_class_weights;
 
 /* The section `fit` of a job, or the fragment of dt_model_fit. */
 typedef struct dt_fit_spec {
-    int64_t epochs, steps;    /* exactly one is > 0 */
-    int64_t validation_freq;  /* counts epochs, or steps when `steps` is given; 0 means 1 */
+    int64_t epochs, steps; /* how long to train; exactly one of the two is > 0 */
+    /* validation is due after this many epochs, or steps if `steps` is given; 0 means 1 */
+    int64_t validation_freq;
     int64_t validation_steps; /* number of batches to validate; 0: all */
     int64_t initial_epoch;
-    int64_t steps_per_epoch; /* 0: as many as the data has batches */
-    /* number of batches that make one update; 0 and 1: every batch updates */
+    int64_t steps_per_epoch; /* number of steps of an epoch; 0: as many as the data has batches */
+    /* Number of batches whose gradients are accumulated for one update. 0 and 1: every batch makes
+     * an update. */
     int64_t gradient_accumulation_steps;
     dt_location accumulation_at;
-    dt_class_weights class_weight; /* n 0 and not balanced: all classes have weight 1 */
+    /* The weights of classes. n 0 and not balanced: all classes have weight 1. */
+    dt_class_weights class_weight;
     dt_callbacks callbacks;
     dt_location at;
 } dt_fit_spec;
@@ -82,9 +87,10 @@ dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
                        dt_fit_spec *out) DT_MUST_USE;
 
 typedef struct dt_checkpoint_spec {
-    bool every_epoch;     /* save_freq is "epoch" */
-    int64_t every_steps;  /* save_freq as a number of steps; 0: not given so */
-    double every_seconds; /* save_freq as a time such as "10m", in seconds; 0: not given so */
+    bool every_epoch;    /* whether save_freq is "epoch" */
+    int64_t every_steps; /* save_freq as a number of steps; 0: it is not given as a number */
+    /* save_freq as a time such as "10m", in seconds; 0: it is not given as a time */
+    double every_seconds;
     int64_t max_to_keep;
     dt_resume resume;
     const char *resume_path; /* path of the checkpoint if the mode is DT_RESUME_PATH */
@@ -92,18 +98,21 @@ typedef struct dt_checkpoint_spec {
 } dt_checkpoint_spec;
 dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
                                    dt_checkpoint_spec *out) DT_MUST_USE;
-/* The field tables of both sections, and the kinds of callbacks, for lists of all keys. */
+/* The tables of keys of both sections, and the kinds of callbacks, for lists of all keys of a
+ * job. */
 const dt_field *dt_fit_fields(void);
 const dt_field *dt_checkpoint_fields(void);
 const dt_kind *const *dt_callback_kinds(int *n);
 
 /* ---- data against model ---- */
 
-/* Which elements of the data set are inputs, targets and weights, as indices. */
+/* Which elements of the data set are the model's inputs, targets and weights, as indices of
+ * elements. */
 typedef struct dt_match {
-    /* number of inputs, and the index of the element for each, in the model's order */
+    /* input: [n_inputs] the element for each input, in the model's order */
     int n_inputs, input[DT_MAX_INPUTS];
-    /* index of the element for each output, in the model's order; -1: none */
+    /* The element with the targets, and with the weights, of each output in the model's order; -1:
+     * none. */
     int target[DT_MAX_OUTPUTS], weight[DT_MAX_OUTPUTS];
 } dt_match;
 /* Matches elements by their names alone: inputs are the elements named like the model's Input
@@ -112,8 +121,8 @@ typedef struct dt_match {
  * ELEMENTS, located at the name. With compile NULL only inputs are matched. */
 dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model,
                           const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
-/* Matches by names, then checks types. Fails with ELEMENTS if the model takes another shape. Fails
- * with LABELS if a loss or a metric takes another shape. */
+/* Matches elements by names, then checks types. Fails with ELEMENTS if the model takes another
+ * shape, with LABELS if a loss or a metric does. */
 dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile,
                           dt_match *out) DT_MUST_USE;
 /* Matches by names and types, then reads all labels. Fails with LABEL_RANGE if the model has no
@@ -141,12 +150,12 @@ void dt_match_views(const dt_dataset *d, const dt_example *batch, const dt_graph
 typedef struct dt_trainer dt_trainer;
 typedef struct dt_trainer_options {
     dt_strategy *strategy;
-    dt_model *model; /* the model, whose variables exist */
+    dt_model *model; /* the model, whose variables have memory unless the trainer is an outline */
     const dt_compile_spec *compile;
     dt_optimizer *optimizer; /* the optimizer; NULL if the model is only evaluated */
     dt_dataset *data;
-    /* The section `fit`. NULL: every batch updates, all examples have weight 1, and no callback
-     * changes the learning rate. */
+    /* The section `fit`. NULL: every batch makes an update, all examples have weight 1, and no
+     * callback changes the learning rate. */
     const dt_fit_spec *fit;
     dt_compute_spec how;
 } dt_trainer_options;
@@ -160,8 +169,8 @@ void dt_trainer_destroy(dt_trainer *t);
 /* A step of an outlined run. */
 typedef struct dt_outlined {
     const char *name; /* "train" or "evaluate" */
-    int64_t rows;     /* rows of the global batch */
-    /* number of these steps in an epoch or an evaluation; 0: the data is unknown */
+    int64_t rows;     /* number of rows of the global batch */
+    /* Number of such steps in an epoch or an evaluation; 0: the data is unknown. */
     int64_t steps;
 } dt_outlined;
 enum { DT_MOST_OUTLINED = 4 };
@@ -182,8 +191,8 @@ dt_status *dt_trainer_check_fits(dt_trainer *t) DT_MUST_USE;
  * and `shards` shards (0: none). If it does not suffice, fails with DOES_NOT_FIT, and the error
  * says what would fit. Allocates nothing for an outline. */
 dt_status *dt_trainer_check_memory(const dt_trainer *t, int shards) DT_MUST_USE;
-/* The bytes that this machine would allocate for a training step with the full batch, as in
- * dt_trainer_peak_bytes, with `shards` shards (0: none). Allocates nothing. 0: unknown
+/* Computes the bytes that this machine would allocate for a training step with the full batch and
+ * `shards` shards (0: none), as in dt_trainer_peak_bytes. Allocates nothing. 0: unknown
  * (dt_compiled_host_bytes). */
 dt_status *dt_trainer_host_bytes(dt_trainer *t, int shards, int64_t *bytes) DT_MUST_USE;
 
@@ -203,7 +212,7 @@ dt_status *dt_trainer_step(dt_trainer *t, const dt_example *batch, bool updates,
 /* Start and finish a training step. The batch must not change in between. With
  * dt_trainer_runs_ahead, a second step may start before the first is finished. */
 dt_status *dt_trainer_start(dt_trainer *t, const dt_example *batch, bool updates) DT_MUST_USE;
-/* Waits for the step that started first. With s NULL its results are dropped. */
+/* Waits for the step that started first. With s NULL its results are discarded. */
 dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss) DT_MUST_USE;
 bool dt_trainer_runs_ahead(const dt_trainer *t);
 /* Evaluates a part of the data: its first `batches` batches, 0: all. s: zeroed or cleared. run:
@@ -213,40 +222,42 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches,
 /* Writes names ("loss", "accuracy"; for validation "val_loss", ...) and values to
  * metrics[DT_MAX_KEYS]. Returns their number. */
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics);
-/* Records data reading from now on. The recorder must live until a call with NULL. */
+/* Records reading of data and steps from now on. The recorder must live until a call with NULL. */
 void dt_trainer_record(dt_trainer *t, dt_recorder *r);
 /* The compiled training step, lent; NULL: the trainer only evaluates */
 const struct dt_compiled *dt_trainer_training_step(const dt_trainer *t);
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
-/* Warnings, in the arena, about data that may give a poor model or meaningless metrics. */
+/* Lists warnings about data that may give a poor model or meaningless metrics. Texts are in the
+ * arena. */
 dt_status *dt_trainer_data_warnings(const dt_trainer *t, dt_arena *arena,
                                     dt_texts *out) DT_MUST_USE;
-/* Warnings, in the arena, about targets that do not suit a metric, and about classes of the part
- * that differ from those of the training part of `training`, if that can be read. With `training`
- * NULL, classes are not compared. */
+/* Lists warnings about targets that do not suit a metric, and about classes of the part that differ
+ * from those of the training part of `training`, if that can be read. With `training` NULL, classes
+ * are not compared. Texts are in the arena. */
 dt_status *dt_trainer_target_warnings(const dt_trainer *t, dt_part part, const dt_dataset *training,
                                       dt_arena *arena, dt_texts *out) DT_MUST_USE;
-/* The name of the class that a metric is about, by its index in dt_compile_keys; NULL: none. */
+/* Returns the name of the class that a metric is about, by the metric's index in dt_compile_keys;
+ * NULL: the metric is not about one class. */
 const char *dt_trainer_class_of(const dt_trainer *t, int key);
-/* The names of classes as JSON (dt_class_names_print). */
+/* Returns the names of classes as JSON (dt_class_names_print). */
 const char *dt_trainer_class_names(const dt_trainer *t, dt_arena *arena);
-/* The bytes of the memory from which a training step takes its values. */
+/* Returns the bytes of the memory from which a training step takes its values. */
 int64_t dt_trainer_peak_bytes(const dt_trainer *t);
-/* The price of a step on a simulated slice: of the smaller last batch if it has `rows` rows, else
- * of a full batch. Zeros without a slice. */
+/* Returns the price of a training step on a simulated slice: with the smaller last batch if that
+ * has `rows` rows, else with a full batch. All members are 0 without a slice. */
 const dt_price *dt_trainer_price(const dt_trainer *t, int64_t rows);
 /* Computes the seconds of the training steps on the slice with n chips whose links are slow: with a
  * full batch, and with the smaller last one (0: there is none). */
 dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n,
                              double seconds[2]) DT_MUST_USE;
-/* The traced graphs: "graph" (forward and loss), "gradient" (the whole step), "folded", "program",
- * "executable"; "stablehlo" (what a core does in a step) and "stablehlo-gradient" (a replica's
- * step), for which an outline is enough. */
+/* Prints a traced graph: stage "graph" (forward and loss), "gradient" (the whole step), "folded",
+ * "program", "executable"; "stablehlo" (what a core does in a step) or "stablehlo-gradient" (a
+ * replica's step), for which an outline is enough. */
 dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) DT_MUST_USE;
 
 /* ---- a run: fit with checkpoints, history, signals ---- */
 
-/* The steps to record, counted from 1; zeros: none. */
+/* The steps to record, counted from 1; both 0: no step. */
 typedef struct dt_steps_recorded {
     int64_t first, last;
 } dt_steps_recorded;
@@ -254,12 +265,14 @@ typedef struct dt_steps_recorded {
 typedef struct dt_fit_request {
     dt_trainer *trainer;
     const dt_fit_spec *fit;
-    /* for a run without a checkpoint to resume from; NULL: keeps the weights */
+    /* where the first weights come from, for a run that resumes from no checkpoint; NULL: the model
+     * keeps the weights that it has */
     const dt_init_from *init_from;
-    const dt_checkpoint_spec *checkpoint; /* how checkpoints are written; NULL: none are written */
-    const char *directory;                /* output.dir; NULL: nothing is written */
-    const char *name;                     /* name of the job */
-    const char *job, *job_sha256;         /* the job with all values resolved, as JSON text */
+    /* how checkpoints are written; NULL: no checkpoints are written */
+    const dt_checkpoint_spec *checkpoint;
+    const char *directory;        /* output.dir; NULL: no files are written */
+    const char *name;             /* name of the job */
+    const char *job, *job_sha256; /* the job with all values resolved, as JSON text */
     /* the job for people to read, with defaults and origins (dt_job_config_text); may be NULL */
     const char *config;
     int n_hidden;
@@ -269,10 +282,11 @@ typedef struct dt_fit_request {
     dt_texts printed;
     uint64_t seed;
     const dt_run_options *run;
-    int64_t called_ns;       /* time from which run->max_seconds counts, in nanoseconds; 0: now */
+    /* the time from which run->max_seconds counts, in nanoseconds; 0: the time of the call */
+    int64_t called_ns;
     dt_faults faults;        /* injected faults, already checked */
-    dt_steps_recorded trace; /* steps to record in trace.json.gz below the directory */
-    dt_history *history;     /* filled when not NULL */
+    dt_steps_recorded trace; /* the steps to record in trace.json.gz below the directory */
+    dt_history *history;     /* receives the metrics of each epoch; may be NULL */
 } dt_fit_request;
 dt_status *dt_fit(const dt_fit_request *r) DT_MUST_USE;
 
@@ -282,7 +296,8 @@ dt_status *dt_fit(const dt_fit_request *r) DT_MUST_USE;
  * live in the model's arena, or as long. */
 dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy,
                          uint64_t seed) DT_MUST_USE;
-/* A model to trace but not to run: its variables have no memory. strategy may be NULL. */
+/* Creates a model that can be traced but not run: its variables have no memory. strategy may be
+ * NULL. */
 dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec,
                             dt_strategy *strategy) DT_MUST_USE;
 /* Traces the forward pass over elements of the data, as predict runs it. dt_output_result has the
@@ -297,13 +312,14 @@ dt_value dt_original_units(const dt_compile_spec *c, int output, const dt_datase
 
 /* The names of an output's classes, by class number. */
 typedef struct dt_class_names {
-    dt_texts of[DT_MAX_OUTPUTS]; /* class names by output; n is 0 for an output without names */
+    /* the class names of each output; n is 0 for an output without names */
+    dt_texts of[DT_MAX_OUTPUTS];
 } dt_class_names;
 /* Finds the class names of targets, for outputs whose loss compares classes. */
 void dt_class_names_of(const dt_dataset *d, const dt_compile_spec *c, const dt_match *m,
                        dt_class_names *out);
-/* The class names as JSON for checkpoints, in the arena: {"logits": ["circle", "ring"]}; NULL:
- * there are no names. */
+/* Prints the class names as JSON for checkpoints, in the arena: {"logits": ["circle", "ring"]}.
+ * Returns NULL if no output has names. */
 const char *dt_class_names_print(const dt_class_names *n, const dt_model_spec *m, dt_arena *arena);
 /* Reads class names from a checkpoint's JSON. */
 dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_arena *arena,
@@ -313,24 +329,25 @@ dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_are
 typedef struct dt_predict_rows {
     dt_dataset *data;
     dt_part part;
-    int64_t batch; /* global batch, in rows */
-    /* the outputs' losses determine what outputs mean; NULL: the last activations do */
+    int64_t batch; /* number of rows of the global batch */
+    /* The outputs' losses, which determine what outputs mean. NULL: the last activations determine
+     * it. */
     const dt_compile_spec *compile;
     /* the names of classes; NULL if none are known */
     const dt_class_names *names;
-    dt_status *(*rows)(const dt_predicted_rows *p, void *user); /* receives the outputs in order */
+    /* receives the outputs of each batch, in the order of examples */
+    dt_status *(*rows)(const dt_predicted_rows *p, void *user);
     void *user;
-    bool everyone; /* all workers receive the outputs, not only the first */
+    bool everyone; /* whether all workers receive the outputs, not only the first one */
     void (*warn)(const char *text, const void *user); /* receives warnings; may be NULL */
     const void *warn_user;
-    /* a trainer whose step EXPLAIN computes outputs, losses and targets, which are the `values` of
-     * the rows; NULL: outputs alone */
+    /* A trainer whose step EXPLAIN computes outputs, losses and targets, which become the `values`
+     * of the rows. NULL: only outputs are computed. */
     const dt_trainer *explains;
-    int64_t most; /* the most examples to predict; 0: all */
+    int64_t most; /* the most examples to predict; 0: all examples */
 } dt_predict_rows;
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) DT_MUST_USE;
-/* What kind of output the node of a model's graph is, judging by the activation that computes
- * it. */
+/* Returns the kind of output that a node of a model's graph computes, judging by its activation. */
 dt_output_kind dt_output_made_by(const dt_graph *g, int node);
 /* A request for a dt_evaluation. The outputs of the part are computed once more, unless no output
  * can be explained. Only the first worker gets the result, which lives in the arena. */
@@ -343,9 +360,9 @@ typedef struct dt_explain_request {
     dt_arena *arena;
 } dt_explain_request;
 dt_status *dt_trainer_explain(const dt_explain_request *q, dt_evaluation *out) DT_MUST_USE;
-/* Gathers all rows of a model's only output in one tensor: pass dt_gather_rows as `rows` with a
- * zeroed dt_gathered as user, then call dt_gathered_take, which makes the tensor, or releases all
- * after an error s. */
+/* The rows of a model's only output, gathered in one tensor. Pass dt_gather_rows as `rows` with a
+ * zeroed dt_gathered as user, then call dt_gathered_take, which makes the tensor or, after an error
+ * s, releases the rows. */
 typedef struct dt_gathered {
     dt_type type;
     int64_t rows;
@@ -354,15 +371,16 @@ typedef struct dt_gathered {
 dt_status *dt_gather_rows(const dt_predicted_rows *p, void *gathered);
 dt_status *dt_gathered_take(dt_gathered *g, dt_status *s, dt_tensor **out) DT_MUST_USE;
 
-/* The values that steps of `map` learned, as JSON for checkpoints, in the arena; NULL: none. */
+/* Prints the values that steps of `map` learned as JSON for checkpoints, in the arena. Returns NULL
+ * if no step has learned values. */
 const char *dt_learned_print(const dt_learned *l, dt_arena *arena);
-/* Reads that JSON from a checkpoint. *out NULL: the checkpoint has none. */
+/* Reads the values of dt_learned_print from a checkpoint. *out NULL: the checkpoint has none. */
 dt_status *dt_learned_read(const dt_saved *c, dt_arena *arena, const dt_learned **out) DT_MUST_USE;
-/* The stored elements of a data set, as JSON for checkpoints, in the arena; NULL: the data set
- * is a pipeline. */
+/* Prints the stored elements of a data set as JSON for checkpoints, in the arena. Returns NULL if
+ * the data set is a pipeline of a C program. */
 const char *dt_stored_print(const dt_dataset *d, dt_arena *arena);
-/* Reads that JSON from a checkpoint into out->stored, which is unchanged where the checkpoint has
- * none. Fails with CHECKPOINT if the JSON is malformed. */
+/* Reads the elements of dt_stored_print from a checkpoint into out->stored, which stays unchanged
+ * if the checkpoint has none. Fails with CHECKPOINT if the JSON is malformed. */
 dt_status *dt_stored_read(const dt_saved *c, dt_arena *arena, dt_dataset_spec *out) DT_MUST_USE;
 /* Compares patterns of columns. Returns an error if one stands for other columns than in the
  * checkpoint, or for the same ones in another order. */
@@ -376,14 +394,15 @@ dt_status *dt_export_trace(const dt_model *m, const dt_dataset *data, const dt_m
 /* Reads the model's weights by `init_from`, with a complete path. With skip_mismatch, weights
  * that do not match keep their initial values, with a warning. Errors are located at the key. */
 dt_status *dt_init_weights(dt_model *m, const dt_init_from *from, dt_status **warnings) DT_MUST_USE;
-/* Checks that these weights exist and have the model's shapes. The model may be an outline. */
+/* Checks that the weights of `init_from` exist and have the model's shapes. The model may be an
+ * outline. */
 dt_status *dt_init_check(const dt_model *outline, const dt_init_from *from) DT_MUST_USE;
 /* Returns the weights as PyTorch's tensors, allocated in `arena`: see model/torch.h. from: if it
  * has a `map`, tensors get the names that they have in its file, and from->path must be
  * complete. Fails with NO_INPUT if that file is gone. */
 dt_status *dt_torch_arrays(const dt_model *m, const dt_init_from *from, dt_arena *arena,
                            dt_arrays *out) DT_MUST_USE;
-/* The model as JSON, in the arena: {"model": {"layers": ...}, "compile": ...}, as in a job.
+/* Prints the model as JSON, in the arena: {"model": {"layers": ...}, "compile": ...}, as in a job.
  * "compile" is written only if `compiled`. */
 const char *dt_model_describe(const dt_model *m, bool compiled, dt_arena *arena);
 dt_status *dt_weights_digest(const dt_model *m, dt_digest *out) DT_MUST_USE;
@@ -391,11 +410,12 @@ dt_status *dt_weights_digest(const dt_model *m, dt_digest *out) DT_MUST_USE;
  * are host copies, which are valid until the next step. */
 dt_status *dt_model_arrays(const dt_model *m, dt_arena *arena, dt_arrays *out) DT_MUST_USE;
 dt_status *dt_optimizer_arrays(const dt_optimizer *o, dt_arena *arena, dt_arrays *out) DT_MUST_USE;
-/* Lists the same variables, but with memory that the caller fills with new values. */
+/* Lists the same variables as dt_model_arrays, with memory that the caller fills with new
+ * values. */
 dt_arrays dt_model_arrays_to_fill(const dt_model *m, dt_arena *arena);
 dt_arrays dt_optimizer_arrays_to_fill(const dt_optimizer *o, dt_arena *arena);
-/* Whether the learning rate follows a schedule. The next two functions return its value for the
- * next step, and the number of steps done. */
+/* Whether the learning rate follows a schedule. dt_optimizer_current_rate returns the learning rate
+ * of the next step, dt_optimizer_steps the number of steps done. */
 bool dt_optimizer_has_schedule(const dt_optimizer *o);
 dt_status *dt_optimizer_current_rate(const dt_optimizer *o, double *rate) DT_MUST_USE;
 dt_status *dt_optimizer_steps(const dt_optimizer *o, int64_t *steps) DT_MUST_USE;

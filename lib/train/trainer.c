@@ -44,9 +44,9 @@ static void list_kept(const dt_rematerialize *r, dt_arena *arena, dt_layer_units
     u->inputs_on_host = (r->offload & DT_REMAT_LAYER_INPUT) != 0;
 }
 
-/* The scopes that rematerialization works on, in the trainer's arena: the iterations of Repeat
- * layers, or every layer of a model without them. Includes what the model's policy keeps of
- * them. */
+/* Returns the scopes that rematerialization works on, in the trainer's arena: the iterations of
+ * Repeat layers, or every layer of a model without them. Each has what the model's policy keeps of
+ * it. */
 static dt_layer_units units_of(const dt_trainer *t) {
     const dt_model_spec *m = &t->o.model->spec;
     const char **layer = dt_arena_array(t->arena, const char *, m->n_layers);
@@ -64,7 +64,7 @@ static dt_layer_units units_of(const dt_trainer *t) {
     return u;
 }
 
-/* Compiles a graph, which it takes ownership of. */
+/* Compiles a graph and takes ownership of it. */
 static dt_status *compile_graph(const dt_trainer *t, dt_step_kind kind, dt_graph *g, bool remakes,
                                 dt_compiled **out) {
     const dt_layer_units units = remakes ? units_of(t) : (dt_layer_units){0};
@@ -224,7 +224,7 @@ static dt_status *prepare_training(dt_trainer *t) {
     return NULL;
 }
 
-/* Makes the keys of the history: "loss", "accuracy", and for validation "val_loss",
+/* Writes the keys of the history: "loss", "accuracy", and for validation "val_loss",
  * "val_accuracy". */
 static void name_metrics(dt_trainer *t) {
     const char *key[DT_MAX_KEYS];
@@ -256,7 +256,8 @@ static void name_classes(dt_trainer *t) {
     }
 }
 
-/* Lays out the sums. Both steps return the same sums, though training may return more divisors. */
+/* Lays out the sums for the results of the steps. Training and evaluation return the same sums,
+ * though training may return more divisors. */
 static void lay_out(dt_trainer *t) {
     const dt_compile_spec *c = t->o.compile;
     const dt_graph *evaluate = dt_compiled_step(t->evaluate);
@@ -320,7 +321,7 @@ void dt_trainer_clear(const dt_trainer *t, dt_sums *s) {
     memset(s->v, 0, (size_t)s->n * sizeof *s->v);
 }
 
-/* The loss of this batch. */
+/* Returns the loss of this batch. */
 static double loss_of(const dt_trainer *t, const dt_tally *tally, const dt_view *result,
                       int64_t rows) {
     double sum[2 * DT_MAX_OUTPUTS + 1] = {0};
@@ -461,7 +462,7 @@ dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) {
     if (strcmp(stage, "gradient") == 0) return print_traced(t, DT_STEP_TRAIN, out);
     if (strcmp(stage, "stablehlo") == 0) return print_stablehlo(t, out);
     if (strcmp(stage, "stablehlo-gradient") == 0) return print_stablehlo_gradient(t, out);
-    if (!t->train) /* the trainer is an outline */
+    if (!t->train) /* Without a compiled training step, the trainer is an outline. */
         DT_TRY(dt_step_compile(t, DT_STEP_TRAIN, &t->train));
     if (strcmp(stage, "folded") == 0 && dt_compiled_folded(t->train)) {
         dt_graph_print(dt_compiled_folded(t->train), out);

@@ -167,7 +167,7 @@ static void put_histogram(dt_str *out, const event_time *at, const char *tag,
 struct tensorboard {
     const char *log_dir;
     int64_t histogram_freq;
-    /* number of steps between two writes of batch_*; 0: update_word says BATCH (after every step) or
+    /* number of steps between two writes of batch_*; 0: update_word says BATCH (every step) or
      * EPOCH (never) */
     int64_t update_freq;
     int update_word;
