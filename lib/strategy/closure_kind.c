@@ -12,13 +12,15 @@
 
 /* A change of variables that a worker only records: one assignment, or one dt_optimizer_apply. */
 typedef struct dt_closure_change {
-    /* The optimizer that makes the change; NULL if the change is an assignment. The change holds
-     * references to the optimizer and to `of`. */
+    /* The optimizer that makes the change; NULL: the change is an assignment. The change holds
+     * references to the optimizer and to the variables in `of`. */
     dt_optimizer *optimizer;
-    int how; /* a dt_write, for an assignment */
-    /* the n values are pushed[first] to pushed[first + n - 1] of the dt_closure_kind */
+    int how; /* for an assignment: a dt_write, which says whether it assigns, adds or subtracts */
+    /* first, n: the values of the change are pushed[first] to pushed[first + n - 1] of the
+     * dt_closure_kind */
     int first, n;
-    /* [n_of] all variables that were passed to the optimizer, also those without a gradient */
+    /* [n_of] all variables that the function passed to the optimizer, also those without a
+     * gradient */
     dt_variable **of;
     int n_of;
 } change;
@@ -138,8 +140,8 @@ bool dt_closure_kind_is_joint(const dt_closure_kind *k) {
 
 /* ---- rows of tables ---- */
 
-/* Compiles g into *out, replacing an earlier program. The arguments of g are some of the call's.
- * Takes ownership of g. */
+/* Compiles g into *out and destroys the program that was there before. The arguments of g are a
+ * subset of the call's. Takes ownership of g. */
 static dt_status *compile_again(const dt_step_call *call, dt_graph *g, dt_compiled **out) {
     dt_compiled *made = NULL;
     DT_LOCAL bool *distributed = dt_distributed_arguments(g, call->args);
@@ -277,8 +279,9 @@ dt_status *dt_closure_kind_match(const dt_closure_kind *k, const dt_packed_varia
         const dt_variable *v = dt_variable_whole(s->variable[i]);
         const int p = find_pushed(k, v);
         if (p >= 0) dt_halves_bind(h, s, i, k->name[p], worker, own, arena);
-        else /* a variable that the step itself changes: means of BatchNormalization, seeds */
-            h->moves[i] = dt_step_moves(worker, v);
+        /* This is a variable that the step itself changes, such as means of BatchNormalization and
+         * seeds. */
+        else h->moves[i] = dt_step_moves(worker, v);
     }
     if (own) dt_halves_match_parts(h, s, worker, own, arena);
     return dt_halves_check(h, s, worker);

@@ -99,7 +99,7 @@ bool dt_closures_give(dt_closures *c, int worker, dt_closure *out) {
     return true;
 }
 
-/* Returns the worker's closure of this number; NULL: the worker no longer has it. */
+/* Returns the closure of this number, if the worker still has it; else NULL. */
 static dt_closure *find_out(const dt_closures *c, int worker, int64_t number) {
     for (int i = 0; i < c->n; i++)
         if (c->closure[i].number == number && c->closure[i].worker == worker &&
@@ -147,8 +147,8 @@ int dt_closures_lose(dt_closures *c, int worker) {
 
 /* Whether all other closures can still meet their deadlines if this one is applied now. */
 static bool leaves_time(const dt_closures *c, int applied) {
-    /* the version that the weights have when the next of the other closures is applied, at the
-     * earliest */
+    /* The next of the other closures is applied, at the earliest, when the weights have this
+     * version. */
     int64_t update = c->version + 1;
     for (int i = 0; i < c->n; i++) {
         if (i == applied || c->closure[i].state == DT_CLOSURE_LOST) continue;

@@ -32,24 +32,28 @@ typedef enum dt_closure_state {
     DT_CLOSURE_PUSHED
 } dt_closure_state;
 typedef struct dt_closure {
-    int64_t number, version; /* version of the weights that the closure has pulled */
+    /* number: the closure's number; version: of the weights that it has pulled */
+    int64_t number, version;
     int worker;
     dt_closure_state state;
 } dt_closure;
 
 typedef struct dt_closures {
-    int64_t staleness; /* DT_ANY_STALENESS: no limit */
+    /* the most updates between a closure's pull and its push; DT_ANY_STALENESS: no limit */
+    int64_t staleness;
     bool in_order;
-    /* the window of numbers; those from `next` on have not been given out yet */
+    /* The window of numbers, [first, end). Numbers from `next` on have not been given out yet. */
     int64_t first, end;
-    int64_t next, version; /* version: number of updates so far, in all windows together */
+    /* version: number of updates so far, in all windows together; next: the next number to give
+     * out */
+    int64_t next, version;
     int n, cap;
-    /* [n] closures that were given out and not applied yet, oldest version first */
+    /* [n] the closures that were given out and not applied yet, oldest version first */
     dt_closure *closure;
-    /* number of closures that were given out again; number of pushes that were dropped */
+    /* again: how many closures were given out again; dropped: how many pushes were dropped */
     int64_t again, dropped;
-    /* histogram of staleness: stale[i] updates came i updates after their pull; the last bin
-     * counts longer delays, too */
+    /* Histogram of staleness: stale[i] updates came i updates after their pull. The last bin also
+     * counts longer delays. */
     int64_t stale[DT_STALENESS_BINS];
 } dt_closures;
 
@@ -62,8 +66,8 @@ int64_t dt_closures_extend(dt_closures *c);
 /* Ends the window at `next`: no new numbers are given out, but lost closures are given out
  * again. */
 void dt_closures_drain(dt_closures *c);
-/* Like dt_closures_drain, and also removes lost closures. Those that a worker has or has pushed
- * remain. */
+/* Does what dt_closures_drain does, and also removes lost closures. Closures that a worker has or
+ * has pushed remain. */
 void dt_closures_cancel(dt_closures *c);
 /* Removes a closure without an update, because it failed or changes no weights. */
 void dt_closures_drop(dt_closures *c, int64_t number);
@@ -72,8 +76,8 @@ bool dt_closures_rest(const dt_closures *c);
 /* Gives a closure to an idle worker, and sets out->version to the version that it must pull. Lost
  * closures come first. Returns false if no closure can be given out now. */
 bool dt_closures_give(dt_closures *c, int worker, dt_closure *out);
-/* Call this when a worker reads the weights later than it was given the closure. Sets *version to
- * the version that it gets. Returns false if the worker no longer has the closure. */
+/* Sets *version to the version that a worker gets which reads the weights later than it was given
+ * the closure. Returns false if the worker no longer has the closure. */
 bool dt_closures_pull(dt_closures *c, int worker, int64_t number, int64_t *version);
 /* Records a worker's push. Returns false if the push must be dropped, because the worker no longer
  * has the closure or the closure has been applied. */

@@ -18,13 +18,13 @@
 #include "net/worker_launcher.h"
 
 #define DT_RANK_VARIABLE "DTRAIN_RANK"
-/* the path of a file with a secret, or "none": messages are not encrypted, and any interface may be
- * used */
+/* The variable has the path of a file with a secret, or "none": messages are then not encrypted,
+ * and any interface may be used. */
 #define DT_SECRET_VARIABLE "DTRAIN_SECRET_FILE"
 #define DT_INTERFACE_VARIABLE "DTRAIN_INTERFACE"
 
-/* This worker's rank as given on the command line (--rank). If it is not given, DTRAIN_RANK may
- * contain it. */
+/* This worker's rank as given on the command line (--rank). Without it, the environment variable
+ * DTRAIN_RANK may have the rank. */
 typedef struct dt_rank_option {
     bool given;
     int value;
@@ -32,46 +32,51 @@ typedef struct dt_rank_option {
 
 /* How the processes of a job were started, as described by the environment or by the job's
  * cluster_resolver. */
-/* A chief also has the type WORKER. */
+/* The types of tasks in a cluster. A chief is a WORKER, too. */
 typedef enum dt_task_type { DT_TASK_WORKER, DT_TASK_PS, DT_TASK_EVALUATOR } dt_task_type;
 typedef struct dt_launch {
-    /* number of workers, 0 if this process is alone; rank of this process */
+    /* workers: number of workers, 0 if this process is alone; rank: of this process */
     int workers, rank;
-    /* number of processes as the launcher reports it, which may be 1; 0: no launcher */
+    /* Number of processes as the launcher reports it, which may be 1; 0: there is no launcher. */
     int stated;
-    dt_task_type task; /* ranks from `workers` on belong to other tasks than workers */
-    bool has_chief;    /* worker 0 is the chief */
-    int ps;            /* number of tasks of type ps */
-    /* the environment variable that has the number of processes, such as "OMPI_COMM_WORLD_SIZE" */
+    /* the type of this process's task; ranks from `workers` on belong to other tasks than
+     * workers */
+    dt_task_type task;
+    bool has_chief; /* whether worker 0 is the chief, a task of its own in TF_CONFIG */
+    int ps;         /* number of tasks of type ps */
+    /* The environment variable that gives the number of processes, such as
+     * "OMPI_COMM_WORLD_SIZE". */
     const char *by;
     const char *launcher;           /* the launcher's name in messages, such as "mpirun of MPICH" */
-    const struct dt_fabric *fabric; /* the fabric that connects the workers */
-    /* only the launcher sets this variable, so it proves that the launcher is in use */
+    const struct dt_fabric *fabric; /* the fabric that connects the workers (net/fabric.h) */
+    /* Whether only this launcher sets the variable `by`, so that the variable proves which launcher
+     * it is. */
     bool sure;
     /* another launcher that gives an address takes precedence over this one, because srun can start
      * workers with or without MPI */
     bool yields;
-    /* HOST:PORT of each worker, or only of worker 0. The list and its strings are owned. NULL: a
-     * launcher connects the workers, or the addresses are unknown. */
+    /* [addresses] HOST:PORT of each worker, or only of worker 0. The list and its strings are
+     * owned. NULL: a launcher connects the workers, or the addresses are unknown. */
     const char **address;
     int addresses;
     /* [ps] HOST:PORT of each task of type ps; owned, with the strings; NULL: unknown */
     const char **ps_address;
-    /* What a user writes before a worker's rank, such as "RANK=", and the rank that worker 0 has
-     * there. */
+    /* What a user writes before a worker's rank, such as "RANK=", and the rank that worker 0 has in
+     * that form. */
     const char *start;
     int first;
     /* path of the file with the secret; lent; NULL: the environment may name it */
     const char *secret_file;
-    dt_inherited inherited; /* set in a worker that a coordinator on this machine has started */
+    /* filled in a worker that a coordinator on this machine has started: its links and numbers */
+    dt_inherited inherited;
 } dt_launch;
 /* the largest number of processes that a launcher may start */
 enum { DT_LAUNCH_MOST = 1 << 16 };
-/* tf_config.c: sets *out from TF_CONFIG; without the variable it describes no processes. LAUNCH if
- * it is malformed. */
+/* tf_config.c: fills *out from the variable TF_CONFIG. Without the variable, *out describes no
+ * processes. Fails with LAUNCH if the variable is malformed. */
 dt_status *dt_launch_read_tf_config(dt_launch *out) DT_MUST_USE;
-/* Checks that no address is malformed and no two are equal. Fails with LAUNCH, located at `at`, if
- * they are not valid. of: where they come from, for messages. */
+/* Checks that no address is malformed and no two are equal. Fails with LAUNCH, located at `at`. of:
+ * where the addresses come from, for messages. */
 dt_status *dt_launch_check_addresses(const dt_launch *l, const dt_location *at,
                                      const char *of) DT_MUST_USE;
 /* Reads the environment. Fails with LAUNCH if two launchers contradict each other, an index does
@@ -89,30 +94,30 @@ struct dt_strategy;
 const char *dt_launch_without_srun(const struct dt_strategy *strategy, dt_arena *arena);
 /* Whether `own` or DTRAIN_RANK gives a rank. */
 bool dt_launch_has_rank(const dt_rank_option *own);
-/* Returns a LAUNCH error about the rank. The formatted text follows "--rank 5: ". */
+/* Returns a LAUNCH error about a worker's rank. The formatted text follows "--rank 5: ". */
 dt_status *dt_launch_bad_rank(const dt_location *at, const dt_rank_option *own, const char *format,
                               ...) DT_MUST_USE DT_PRINTF(3, 4);
-/* Returns a LAUNCH error: the address at which workers meet is not given. The message names the
- * variables that are missing. what: who meets, such as "workers"; whose: on whose machine, such as
- * "worker 0". */
+/* Returns the LAUNCH error that the address at which workers meet is missing. The message names the
+ * variables to set. what: who meets there, such as "workers"; whose: on whose machine the address
+ * is, such as "worker 0". */
 dt_status *dt_launch_no_address(const dt_launch *l, const char *what,
                                 const char *whose) DT_MUST_USE;
 /* Finds the run's secret and derives its key. *open: the user has explicitly allowed anyone to
  * join and read. Fails with SECRET, or with an error of reading the file. */
 dt_status *dt_launch_secret(const dt_launch *l, dt_run_key *key, bool *has_key,
                             bool *open) DT_MUST_USE;
-/* Returns the interface to listen on; NULL: not given. */
+/* Returns the interface to listen on, from the environment; NULL: none is set. */
 const char *dt_launch_interface(void);
 
 typedef struct dt_cluster {
     int workers, rank;
     struct dt_process_group *group; /* the connected workers (net/fabric.h) */
     struct dt_member *member;
-    int64_t sums; /* value of member->flag_sums when the step began */
+    int64_t sums; /* the value of member->flag_sums when the current step began */
 } dt_cluster;
-/* start_s: seconds to wait until all workers have started; message_s: seconds to wait for a
- * message. `say` reports workers that are missing or silent, `warn` reports insecure settings, as
- * long as the cluster is open. Both may be NULL. */
+/* How to connect. start_s: seconds to wait until all workers have started; message_s: seconds to
+ * wait for a message. `say` reports workers that are missing or silent, `warn` reports insecure
+ * settings, as long as the cluster is open. Both may be NULL. */
 typedef struct dt_cluster_spec {
     double start_s, message_s;
     void (*say)(void *user, const char *line);

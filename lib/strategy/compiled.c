@@ -46,9 +46,9 @@ static dt_status *rematerialize(dt_graph **g, const dt_layer_units *units) {
     return replaced(g, out, s);
 }
 
-/* Joins the steps of sequences. Estimates, a chip's numbers and other compilers want them apart: a
- * chip's compiler makes loops of equal steps. Placement must not change bits, so the steps are
- * joined as if nothing were placed. */
+/* Joins the steps of sequences. Estimates, a chip's numbers and other compilers need the steps
+ * apart, since a chip's compiler makes loops of equal steps. Placement must not change bits, so the
+ * steps are joined in the same way whether or not values are placed on devices. */
 static dt_status *join_steps(dt_compiled *c) {
     dt_graph *bare = NULL, *out = NULL;
     if (dt_compiled_is_chip(c) || dt_backend_takes_plugin(dt_strategy_backend(c->strategy)))
@@ -211,7 +211,7 @@ void dt_compiled_destroy(dt_compiled *c) {
 
 /* ---- sizes ---- */
 
-/* Whether the cost estimate uses the same program as this machine runs. */
+/* Whether the program whose cost is estimated is also the program that this machine runs. */
 static bool runs_as_priced(const dt_compiled *c) {
     return c->cluster || (!dt_compiled_uses_logical_devices(c) &&
                           (c->how.over_replicas == DT_OVER_NONE || c->strategy->replicas == 1));
@@ -239,8 +239,8 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, bool even, dt_sized *z
     return s;
 }
 
-/* Whether all replicas have the same number of rows. If offsets is NULL, whether they can have
- * it. */
+/* Whether all replicas have the same number of rows. With offsets NULL: whether `rows` can be
+ * divided so. */
 static bool is_even(const dt_compiled *c, int64_t rows, const int32_t *offsets) {
     const int64_t replicas = c->strategy->replicas, each = rows / replicas;
     bool even = rows % replicas == 0 && !c->cluster;
@@ -374,7 +374,7 @@ bool dt_compiled_runs_ahead(const dt_compiled *c) {
     dt_device *device = NULL;
     if (c->strategy->cluster || !c->folded.graph) return false;
     dt_status *s = dt_strategy_device_of(c->strategy, &device);
-    dt_status_free(s); /* this error is reported when the step runs */
+    dt_status_free(s); /* The same error is reported again when the step runs. */
     return !s && dt_device_runs_ahead(device);
 }
 

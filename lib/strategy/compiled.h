@@ -23,21 +23,21 @@ typedef struct dt_share {
 /* The step compiled for one number of rows. */
 typedef struct dt_sized {
     int64_t rows;
-    bool even; /* all replicas have the same number of rows, and all are in this process */
+    bool even; /* whether all replicas have the same number of rows, and all are in this process */
     dt_share share;
-    /* the program that computes this worker's rows; NULL: this process computes all rows */
+    /* The program that computes only this worker's rows. NULL: this process computes all rows. */
     dt_graph *own;
-    /* the step partitioned over logical devices, if they compute separately; NULL: each replica
-     * computes as one device */
+    /* The step partitioned over logical devices, if these compute separately. NULL: each replica
+     * computes as one device. */
     dt_spmd *spmd;
     dt_graph *unrolled; /* one graph with the work of all devices of `spmd` */
     /* the program of each device of each replica, for estimates; NULL: not needed */
     dt_spmd *priced;
-    /* the graph from which `over` was made: the folded graph without annotations of logical
-     * devices; NULL: it had none */
+    /* The graph from which `over` was made: the folded graph without annotations of logical
+     * devices. NULL: the folded graph has no such annotations. */
     dt_graph *bare;
-    /* the program for each device of the back end; NULL: the back end has one device, or rows do
-     * not divide evenly */
+    /* The program for each device of the back end. NULL: the back end has one device, or the rows
+     * do not divide evenly. */
     dt_spmd *over;
     dt_executable *executable;
 } dt_sized;
@@ -51,42 +51,50 @@ typedef struct dt_priced {
 struct dt_compiled {
     dt_strategy *strategy;
     dt_arena *arena;
-    dt_graph *step;   /* the step of one replica, simplified */
+    dt_graph *step;   /* the step of one replica after simplification */
     dt_folded folded; /* folded.graph is NULL if the step has no folded form */
     /* the folded graph before the batch was divided into shards; NULL: it was not divided */
     dt_graph *unsharded;
-    /* the folded graph before dt_join_steps combined the operations of a sequence's time steps,
-     * which estimates need apart; NULL: nothing was combined */
+    /* The folded graph before dt_join_steps combined the operations of a sequence's time steps.
+     * Estimates need them apart. NULL: nothing was combined. */
     dt_graph *apart;
-    /* the graph that is run once for each replica if there is no folded form; NULL: `step` is */
+    /* The graph that is run once for each replica if there is no folded form. NULL: `step` is
+     * run. */
     dt_graph *alone;
-    /* compiled step that replaces this one in estimates; NULL: this one is used */
+    /* The compiled step whose cost stands for this one's in estimates. NULL: this step's own
+     * cost. */
     dt_compiled *stands_for;
-    bool annotated;                     /* the folded graph places values on logical devices */
+    bool annotated; /* whether the folded graph places values on logical devices */
     const dt_replication *arg, *result; /* how each argument and result is spread over replicas */
-    /* [states of the step] revision that each variable had when the step was compiled */
+    /* [states of the step] the revision that each variable had when the step was compiled */
     unsigned *revision;
     dt_compute_spec how;
-    /* number of other threads that are busy beside the step's; lent */
+    /* number of other threads that are busy beside those of the step; lent; may be NULL */
     const _Atomic uint32_t *beside;
     /* the workers that share each batch; NULL: this process computes all of it */
     const struct dt_cluster *cluster;
-    dt_view *own_arg; /* [args] views of this worker's rows, for the current run */
-    /* number of replicas whose rows this worker computes; 0: rows are divided by shards */
+    dt_view *own_arg; /* [args] for the current run: views of the rows that this worker computes */
+    /* number of replicas whose rows this worker computes; 0: rows are divided by shards, not by
+     * replicas */
     int own_replicas;
-    /* the caller's offsets for the current run; only set if own_replicas > 0 */
+    /* For the current run, if own_replicas > 0: the caller's offsets. */
     const int32_t *offsets;
     int32_t *own_offsets; /* [own_replicas + 1] first row of each of this worker's replicas */
-    void **gathered;      /* [results] rows collected from all workers; owned; NULL: not needed */
-    /* number of entries of `part`: variables of which this worker keeps only a part (divided.h) */
+    /* [results] memory for results that are collected from all workers; owned; NULL: not needed */
+    void **gathered;
+    /* Number of entries of `part`, the variables of which this worker keeps only a part
+     * (divided.h). */
     int n_parts;
     struct dt_divided **part;
-    int shards;  /* number of shards of a batch: how.shards, or one for each worker; 0: no shards */
-    int n, next; /* number of sizes in use; number of sizes that were replaced so far */
+    /* number of shards of a batch: how.shards, or one for each worker; 0: batches have no shards */
+    int shards;
+    /* n: number of sizes in use; next: number of sizes that were replaced by others so far */
+    int n, next;
     dt_sized size[DT_SIZES];
     int n_priced;
-    dt_priced priced[DT_SIZES]; /* programs that dt_compiled_priced has made */
-    /* for a step without a folded form: [results] memory of the last run's results; owned */
+    /* the programs that dt_compiled_priced has made, one for each number of rows */
+    dt_priced priced[DT_SIZES];
+    /* For a step without a folded form: [results] memory of the last run's results; owned. */
     void **joined;
 };
 
@@ -95,7 +103,7 @@ bool dt_compiled_is_chip(const dt_compiled *c);
 /* Builds the graphs for a batch of `rows`, if the step has a folded form. Fills *z except
  * `executable` and `priced`. */
 dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) DT_MUST_USE;
-void dt_sized_release(dt_sized *z); /* z may be all zeros */
+void dt_sized_release(dt_sized *z); /* releases a size, which may be all zeros */
 /* Returns the request to compile z. It points into c and z. */
 dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z);
 /* For a back end with several devices: sets z->over to the programs of all devices. If rows cannot

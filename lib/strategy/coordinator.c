@@ -93,7 +93,7 @@ static dt_status *failed(void *user, const dt_arrival *a) {
 }
 
 static void warn(void *user, const char *text) {
-    /* not reported here, because dt_coordinator_count counts the lost workers */
+    /* Losses are not reported here, because dt_coordinator_count counts the lost workers. */
     (void)user, (void)text;
 }
 
@@ -158,7 +158,8 @@ static dt_status *wait_for_all(dt_coordinator *c) {
 static dt_status *raise(dt_coordinator *c) {
     if (!c->error) return NULL;
     dt_status *lost = wait_for_all(c);
-    dt_status_free(lost); /* the function's own error is older, so only that one is returned */
+    /* The function's own error is older than the loss, so only that error is returned. */
+    dt_status_free(lost);
     dt_status *s = dt_fail((dt_error)c->error, NULL, "%s", c->text);
     c->error = 0;
     free(c->text);
@@ -195,7 +196,8 @@ static dt_status *find_kind(dt_coordinator *c, dt_function *f, dt_step_call *cal
     return NULL;
 }
 
-/* Collects the arguments of a function. A value per worker is represented by its sample. */
+/* Collects the arguments of a function as they are in the coordinator. A value per worker is
+ * represented by its sample. */
 static dt_status *sample(const dt_closure_arguments *a, dt_values *into) {
     DT_TRY(dt_arguments_add(into, a->values, false));
     for (int i = 0; i < DT_MOST_PER_WORKER && a->per_worker[i]; i++)
@@ -230,7 +232,7 @@ static dt_status *add_task(dt_coordinator *c, const dt_work_head *h, const dt_va
                        "Workers can read data themselves: dt_coordinator_per_worker_dataset",
                        n, DT_MOST_MORE);
     }
-    /* workers must get all variables again, since the program may have set some */
+    /* The program may have set variables, so workers must get all of them again. */
     if (c->n_tasks == 0) dt_worker_pool_forget(c->pool);
     dt_remote *r = dt_alloc(sizeof *r);
     *r = (dt_remote){.refs = out ? 2 : 1, .coordinator = c, .staleness = -1};
@@ -379,7 +381,7 @@ dt_status *dt_coordinator_schedule(dt_coordinator *c, dt_function *f,
     DT_TRY(raise(c));
     dt_status *s = dt_values_create(&args);
     DT_SCOPE(c->strategy) {
-        /* returns the error that was kept if another strategy's scope is open */
+        /* dt_status_kept returns the error that was kept if another strategy's scope is open. */
         if (!s) s = dt_status_kept();
         if (!s) s = schedule(c, f, &a, args, remote);
     }

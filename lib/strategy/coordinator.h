@@ -6,7 +6,7 @@
 #include "strategy/closure_kind.h"
 #include "strategy/parameter_tasks.h"
 
-/* In a worker: its own iterator and current values for one dt_per_worker. */
+/* In a worker: this worker's iterator and current values for one dt_per_worker. */
 typedef struct dt_worker_values {
     dt_iterator *elements;
     dt_values *values;
@@ -14,11 +14,14 @@ typedef struct dt_worker_values {
 
 struct dt_per_worker {
     int refs;
-    /* the user's function that makes a data set; NULL: `values` makes values instead */
+    /* the program's function that makes a data set for each worker; NULL: `values` makes values
+     * instead */
     dt_dataset_fn dataset;
     dt_value_fn values;
     void *user;
-    dt_values *sample; /* values made in the coordinator, from which names and types are known */
+    /* the values that the functions made in the coordinator, from which names and types are
+     * known */
+    dt_values *sample;
 };
 
 struct dt_remote {
@@ -28,7 +31,7 @@ struct dt_remote {
     dt_coordinator *coordinator;
     dt_remote_state state;
     dt_values *values; /* the values, if the state is FINISHED */
-    int error;         /* number and text of the error, if the state is FAILED */
+    int error;         /* if the state is FAILED: the number of the error, and its text */
     char *text;
     int64_t staleness;
 };
@@ -39,7 +42,7 @@ typedef struct dt_task {
     int kind;
     char *more; /* [n] encoded arguments, which are sent with the closure */
     int64_t n;
-    dt_remote *remote; /* holds a reference */
+    dt_remote *remote; /* the handle of the function's result; a counted reference */
 } dt_task;
 
 struct dt_coordinator {
@@ -50,31 +53,32 @@ struct dt_coordinator {
     dt_per_worker **own;    /* [n_own] data sets and values per worker */
     /* [n_tasks] scheduled functions that have not finished, ascending by number */
     dt_task *task;
-    int64_t next; /* number of the first closure that the next pool will get */
+    int64_t next; /* the number of the first closure of the next pool */
     /* the workers; NULL before they are opened, and when the pool is closed because new workers are
      * needed */
     dt_worker_pool *pool;
-    dt_arena *arena;          /* memory of the pool's data */
-    dt_worker_pool_spec spec; /* options to open the pool with */
-    /* the variables of this process, and a program for each kind of function; without variables if
-     * tasks of type ps have them */
+    dt_arena *arena;          /* memory of the data that belongs to the pool */
+    dt_worker_pool_spec spec; /* the options with which the pool is opened */
+    /* The variables of this process, and a program for each kind of function. The store has no
+     * variables if tasks of type ps own them. */
     dt_parameter_store held;
     dt_ps_tasks ps;
     int n_lodged;
     struct dt_lodged *lodged; /* [n_lodged] variables that are on tasks of type ps */
-    /* sum of variable->written over all variables that are sent to workers, when it was last
-     * computed */
+    /* The sum of variable->written over all variables that are sent to workers, when it was last
+     * computed. A larger sum means that the program has set a variable. */
     unsigned written;
-    dt_coordinator_counts past; /* counts of earlier pools, and of finished functions */
-    /* number of the first error that has not been returned to the program yet; 0: none */
+    dt_coordinator_counts past; /* counts of the pools before this one, and of finished functions */
+    /* The number of the first error that has not been returned to the program yet; 0: there was no
+     * error. */
     int error;
     char *text;
-    /* members that only a worker uses */
+    /* The following members are used in a worker only. */
     struct {
         int number;
-        dt_worker_values *own; /* [n_own] iterators and values of this worker */
+        dt_worker_values *own; /* [n_own] this worker's iterators and values */
         dt_values *args;       /* arguments of the current closure */
-        int kind;              /* index in kind[] of the current closure's function */
+        int kind;              /* index in kind[] of the function of the current closure */
     } worker;
 };
 
@@ -88,19 +92,19 @@ typedef struct dt_work_head {
  * to tasks of type ps. Closing brings them back. */
 dt_status *dt_coordinator_open_pool(dt_coordinator *c) DT_MUST_USE;
 void dt_coordinator_close_pool(dt_coordinator *c);
-/* Call this if the program may have set variables. Functions that are given out from now on see the
- * new values. With `in_order`, functions see older versions, whose copies must be kept. */
+/* Makes functions that are given out from now on see variables that the program may have set. With
+ * `in_order`, functions that were given out see older versions, whose copies are kept. */
 dt_status *dt_coordinator_notice_sets(dt_coordinator *c) DT_MUST_USE;
-/* Changes the variables as a function of this kind does with the values that it has pushed. */
+/* Changes the variables by the values that a function of kind number `kind` has pushed. */
 dt_status *dt_coordinator_apply(dt_coordinator *c, int kind, const dt_arrival *a) DT_MUST_USE;
 
 /* Adds the entries of `from` to `into`. distributed: the entries have rows, whose number may
  * differ between calls. Fails with ARGUMENT if a name is used twice. */
 dt_status *dt_arguments_add(dt_values *into, const dt_values *from, bool distributed) DT_MUST_USE;
-/* coordinator_worker.c: what workers of this coordinator compute. */
+/* coordinator_worker.c: returns the functions that workers of this coordinator compute with. */
 dt_worker_body dt_scheduled_body(dt_coordinator *c);
-/* Sets *out to the worker's next arguments. If b is empty, first calls the user's function for
- * this worker. Fails with END_OF_DATA at the end of a data set. */
+/* Sets *out to the worker's next arguments for p. On the first call, when b is empty, calls the
+ * program's function for this worker. Fails with END_OF_DATA at the end of a data set. */
 dt_status *dt_per_worker_next(const dt_per_worker *p, dt_strategy *s, int worker,
                               dt_worker_values *b, dt_values **out) DT_MUST_USE;
 void dt_worker_values_release(dt_worker_values *b);

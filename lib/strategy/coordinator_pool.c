@@ -13,16 +13,18 @@
 
 /* A variable that lives on tasks, each of which has rows of it, or a copy. */
 struct dt_lodged {
-    /* the interface by which the variable is read; its state is this struct */
+    /* the interface by which the variable is read and written; its state is this struct */
     dt_variable_holder holder;
     const dt_ps_tasks *ps;
     dt_variable *variable;
-    unsigned written; /* value of variable->written when the variable was last sent to the tasks */
+    /* the value of variable->written when the variable was last sent to the tasks */
+    unsigned written;
 };
 
 /* ---- variables on tasks ---- */
 
-/* Gets the rows of the variable from each task that has some, or a copy from the first one. */
+/* Gets the rows of a variable from each task that has some of them, or the whole variable from the
+ * first task if all have a copy. */
 static dt_status *get(const dt_ps_tasks *ps, const dt_variable *v) {
     for (int k = 0; k < ps->n; k++)
         for (int i = 0; i < ps->task[k].n_state; i++) {
@@ -85,7 +87,7 @@ static void bring_back(dt_coordinator *c) {
     c->n_lodged = 0;
 }
 
-/* After an update: notes that the tasks have newer values than this process. */
+/* Marks all variables after an update: the tasks have newer values than this process. */
 static dt_status *mark_newer(dt_coordinator *c) {
     for (int i = 0; i < c->n_lodged; i++) {
         struct dt_lodged *x = &c->lodged[i];
@@ -95,7 +97,7 @@ static dt_status *mark_newer(dt_coordinator *c) {
     return NULL;
 }
 
-/* Sends a variable that the program has set to each task that has it. */
+/* Sends a variable that the program has set to each task that owns rows of it. */
 static dt_status *send(dt_coordinator *c, struct dt_lodged *x) {
     DT_TRY(dt_variable_fetch(x->variable));
     for (int k = 0; k < c->ps.n; k++) {
@@ -137,8 +139,8 @@ static int collect(const dt_coordinator *c, dt_variable ***all, int *n) {
     return read;
 }
 
-/* Chooses how a variable is sent. A table is sent by rows if no function needs more of it; a
- * variable that no function changes is sent once. */
+/* Chooses how a variable is sent to workers. A table is sent by rows if no function needs more of
+ * it; a variable that no function changes is sent once. */
 static dt_sent way_of(void *user, const dt_variable *v) {
     const dt_coordinator *c = user;
     bool by_rows = true, changes = false;

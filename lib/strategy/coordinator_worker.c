@@ -172,7 +172,7 @@ static dt_status *ask(void *user, const dt_work *work, dt_str *request) {
     return s;
 }
 
-/* Gets the variables of a function from the tasks of type ps. */
+/* Gets the variables that a function reads from the tasks of type ps. */
 static dt_status *pull(dt_coordinator *c, const dt_closure_kind *k, dt_step_call *call,
                        const dt_frame *work) {
     dt_looked_up rows = {.table = k->table};

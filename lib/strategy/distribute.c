@@ -50,11 +50,12 @@ static dt_status *check(const dt_strategy *s, dt_dist_dataset *const *out,
 /* ---- steps of workers ---- */
 
 struct workers {
-    /* [number of inputs] how many pieces of a step each worker provides, one piece per replica */
+    /* [number of inputs] how many pieces of a step each worker provides; a replica gets one
+     * piece */
     int *pieces;
     int all; /* the sum of `pieces` */
-    /* the data ends before a step that would lack a piece; so it is if all shapes are known, or if
-     * the data is endless */
+    /* Whether the data ends before a step in which a replica would lack a piece. That is so if all
+     * shapes are known, or if the data is endless. */
     bool full_steps;
 };
 
@@ -206,7 +207,7 @@ static dt_status *share_job(dt_batch_options *b, dt_dataset *data, const dt_stra
     if (dealing != DT_DEAL_GLOBAL) DT_TRY(check_even(s, workers));
     if (o->no_fallback && dealing == DT_DEAL_GLOBAL) DT_TRY(check_fallback(data, workers));
     dt_str_printf(decision, "%s, %d worker%s", dealt[dealing], workers, workers == 1 ? "" : "s");
-    /* if workers take their rows from whole batches, the data set needs no parts for workers */
+    /* If workers take their rows from whole batches, the data set needs no parts for workers. */
     b->workers = dealing == DT_DEAL_GLOBAL ? 1 : workers;
     b->replicas = s->replicas / b->workers;
     return NULL;
@@ -297,8 +298,8 @@ dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data,
 
 /* ---- pipelines from a function ---- */
 
-/* Calls the program's function for a worker, and returns the pipeline of the data set that it
- * makes. */
+/* Calls the program's function for one worker, and sets *out to the pipeline of the data set that
+ * the function makes. */
 static dt_status *call(const dt_input_context *c, dt_dataset_fn fn, void *user, dt_dataset **out) {
     dt_dataset *made = NULL;
     dt_status *s = fn(c, user, &made);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See divided.h. */
-#define _GNU_SOURCE /* for madvise */
+#define _GNU_SOURCE /* declares madvise */
 #include "strategy/divided.h"
 
 #include <stdint.h>
@@ -14,11 +14,12 @@
 
 struct dt_divided {
     dt_variable_holder holder;
-    dt_variable *whole; /* the variable that is divided */
-    dt_variable *own;   /* variable that has this worker's rows */
+    dt_variable *whole; /* the variable whose rows are divided among workers */
+    dt_variable *own;   /* the variable that has only this worker's rows */
     dt_cluster *cluster;
     bool filled;
-    /* value of whole->written when `own` was last copied from `whole`, or `whole` from all parts */
+    /* The value of whole->written when the values were last equal: when `own` was copied from
+     * `whole`, or `whole` from the parts of all workers. */
     unsigned written;
 };
 
@@ -26,7 +27,8 @@ static bool is_slot(const dt_variable *v) {
     return v->slot && !v->on_all && v->of && v->lacks == 0;
 }
 
-/* smaller weights are not divided, because the message that each step would need costs more */
+/* Smaller weights are not divided, because every step would need a message for each, which costs
+ * more than the memory is worth. */
 enum { LEAST_BYTES = 65536 };
 static bool is_large_weight(const dt_variable *v) {
     return v->trainable && !v->slot && v->type.rank > 1 && dt_type_bytes(&v->type) >= LEAST_BYTES;
@@ -129,7 +131,7 @@ static void give_back(const dt_variable *v) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)dt_host_data(v);
     const uintptr_t from = (first + page - 1) & ~(page - 1),
                     to = (first + (size_t)dt_type_bytes(&v->type)) & ~(page - 1);
-    if (to > from) /* only a hint: if the system refuses it, nothing changes */
+    if (to > from) /* This is only a hint: if the system refuses it, nothing changes. */
         madvise((void *)from, to - from, MADV_DONTNEED);
 }
 

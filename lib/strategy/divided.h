@@ -23,14 +23,15 @@ typedef struct dt_divided dt_divided;
  * they have the shape of their weight and host code does not change them on every worker. With
  * DT_OVER_WEIGHTS, trainable matrices of at least 64 KiB can, too. */
 bool dt_divided_fits(const dt_variable *v, dt_over_replicas over, int workers);
-/* Returns this worker's part of v, which the first call creates. The variable owns it. */
+/* Sets *out to this worker's part of v, which the first call creates. The variable owns the
+ * part. */
 dt_status *dt_divided_make(dt_divided **out, dt_variable *v, dt_cluster *c) DT_MUST_USE;
 dt_variable *dt_divided_own(const dt_divided *p);
 const dt_variable *dt_divided_whole(const dt_divided *p);
-/* Call this before a step. If the host has written the variable, copies the new values to the
- * part. */
+/* Call this before a step that uses p. If the host has written the variable, its new values are
+ * copied to the part. */
 void dt_divided_ready(dt_divided *p);
-/* Call this after a step. Marks the part as newer than the whole variable. */
+/* Call this after a step that has changed p. The part is then newer than the whole variable. */
 void dt_divided_changed(dt_divided *p);
 
 /* Collects all weights in v that are divided, on every worker. All workers must call this, before

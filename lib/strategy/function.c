@@ -72,13 +72,14 @@ static dt_status *check_labels(const dt_graph *g, const dt_view *arg) {
  * with its own shapes, and the interpreter runs them side by side. That is slower than a compiled
  * step. The recordings are not kept, because such shapes seldom come again.
  */
-enum { MOST_ROUNDS = 64 }; /* most times that all replicas are recorded (trace_all) */
+/* Each round of trace_all records all replicas. After this many rounds it gives up. */
+enum { MOST_ROUNDS = 64 };
 typedef struct replicas {
     const dt_step_call *call;
     int n;
-    dt_graph **graph; /* [n] the step recorded for each replica */
-    int64_t *rows;    /* [n] number of rows of each replica */
-    dt_view *arg;     /* [n][n_args] arguments of each replica */
+    dt_graph **graph; /* [n] the recorded step of each replica */
+    int64_t *rows;    /* [n] the number of rows of each replica */
+    dt_view *arg;     /* [n][n_args] the arguments of each replica */
 } replicas;
 
 /* ---- recording for each replica ---- */
@@ -124,8 +125,8 @@ static bool are_named_alike(const dt_named_node *a, const dt_named_node *b, int 
     return true;
 }
 
-/* A step may compute with shapes, but which arguments, results and changed variables it has must
- * be the same on every replica. */
+/* Checks that all replicas' recordings have the same arguments, results and changed variables. A
+ * step may compute with shapes, but must not decide by them which of these it has. */
 static dt_status *check_alike(const replicas *x) {
     const dt_graph *a = x->graph[0];
     for (int r = 1; r < x->n; r++) {
@@ -317,7 +318,7 @@ static dt_traced *look_up(const dt_function *f, const dt_step_call *c, const cha
     return NULL;
 }
 
-/* Whether the step may be recordable if sizes are known, after the error s. This is so if some
+/* Whether recording the step again with known sizes may help, after the error s. It may if some
  * argument has an open number of rows, and the step asked for that number or its shapes did not
  * match. */
 static bool sizes_may_help(const dt_step_call *c, const dt_status *s) {
@@ -443,11 +444,12 @@ dt_status *dt_strategy_run_with(dt_strategy *s, dt_function *f, const dt_values 
 
     DT_TRY(dt_want(s, "dt_strategy_run", "strategy"));
     DT_TRY(dt_want(f, "dt_strategy_run", "function"));
-    /* refuses to run in one of several processes; other strategies check this when they are
-     * created, but dt_get_strategy creates the default one unchecked */
+    /* A process that is one of several is refused here for the default strategy, which
+     * dt_get_strategy creates without checks. Other strategies are checked when they are
+     * created. */
     if (!dt_strategy_has_devices(s)) DT_TRY(dt_launched_alone());
     DT_SCOPE(s) {
-        /* returns the error that was kept if another strategy's scope is open */
+        /* dt_status_kept returns the error that was kept if another strategy's scope is open. */
         bad = dt_status_kept();
         if (bad) break;
         c.offsets = dt_alloc(((size_t)s->replicas + 1) * sizeof *c.offsets);

@@ -9,7 +9,8 @@
 
 /* ---- creating iterators ---- */
 
-/* Sets *out to a new iterator, which holds a reference to what it iterates over. */
+/* Completes a new iterator and sets *out to it. The iterator holds a reference to what it iterates
+ * over, and is the newest one of a distributed data set. */
 static void start(dt_iterator **out, dt_iterator *it) {
     it->refs = 1;
     if (it->of) {
@@ -137,8 +138,8 @@ static dt_status *make_batch(const dt_iterator *it, const dt_example *step, dt_v
 
 /* ---- steps ---- */
 
-/* Keeps the tensors of the last batch. The list of values itself is not kept, because the caller
- * may change its contents. */
+/* Keeps the tensors of the last batch, for its digest. The list of values itself is not kept,
+ * because the caller may change the list. */
 static void keep_last(dt_iterator *it, const dt_values *batch) {
     int n = 0, k = 0;
 
@@ -256,7 +257,7 @@ static dt_status *check_last(const dt_iterator *it, const dt_position *p) {
         "their element alone");
 }
 
-/* Reads the last batch before the position. */
+/* Reads up to the last batch before the position, and keeps that batch. */
 static dt_status *read_last(dt_iterator *it, const dt_position *p) {
     dt_values *batch = NULL;
 

@@ -24,13 +24,15 @@
 struct dt_dist_dataset {
     int refs;
     dt_strategy *strategy;
-    dt_dataset *dataset; /* a reference; an example is a step */
-    dt_str decision;     /* description of how auto-sharding divided the data */
-    int64_t epoch;       /* number of the next iteration */
-    dt_iterator *newest; /* not counted; NULL: it was released */
-    /* the next iterator, already at a restored position; NULL: it starts at the beginning */
+    dt_dataset *dataset; /* the data set, of which an example is a step; a counted reference */
+    dt_str decision;     /* a text for people that says how auto-sharding has divided the data */
+    int64_t epoch;       /* number of the next iteration, from 0 */
+    /* the newest iterator, without a counted reference; NULL: it was released */
+    dt_iterator *newest;
+    /* The next iterator, at a position that was restored. NULL: the next iterator starts at the
+     * beginning. */
     dt_iterator *pending;
-    bool tracked; /* iterators keep their last batch, for digests in checkpoints */
+    bool tracked; /* whether iterators keep their last batch, for digests in checkpoints */
 };
 
 /* Makes a list with one tensor for each component of an example, under the component's name. */
@@ -49,11 +51,12 @@ dt_status *dt_values_of_example(const dt_example_spec *spec, const dt_example *e
  * or was released, the position is the beginning of the next iteration.
  */
 typedef struct dt_position {
-    /* number of the iteration of the data set, from 0; number of batches read in it */
+    /* epoch: number of the iteration of the data set, from 0; steps: number of batches read in
+     * it */
     int64_t epoch, steps;
-    /* The iterator has ended. The position of its data set is then the next iteration. */
+    /* Whether the iterator has ended. The position of its data set is then the next iteration. */
     bool ended;
-    /* digest of the last batch; "": no batch was read, or the last one was not kept */
+    /* The digest of the last batch; "": no batch was read, or the last one was not kept. */
     dt_digest last;
 } dt_position;
 
@@ -66,8 +69,8 @@ void dt_dist_dataset_track(dt_dist_dataset *d);
 dt_position dt_iterator_position(const dt_iterator *it);
 dt_position dt_dist_dataset_position(const dt_dist_dataset *d);
 
-/* Whether the iterator is no longer used by the training loop: only a checkpoint refers to it, and
- * its data set has a newer one. */
+/* Whether the training loop no longer uses the iterator: only a checkpoint refers to it, and its
+ * data set has a newer iterator. */
 bool dt_iterator_is_replaced(const dt_iterator *it);
 
 /* Opens a second iterator over the same data as `of`, at a position. The new iterator does not keep

@@ -89,7 +89,7 @@ dt_status *dt_launch_check_addresses(const dt_launch *l, const dt_location *at, 
                 "write HOST:PORT, or [ADDRESS]:PORT for IPv6, with a port from 1 to 65535");
         }
     }
-    /* with more addresses than DT_RENDEZVOUS_RANKS the job is refused later */
+    /* A job with more addresses than DT_RENDEZVOUS_RANKS is refused later. */
     for (int i = 0; l->addresses <= DT_RENDEZVOUS_RANKS && i < l->addresses; i++)
         for (int k = 0; k < i; k++)
             if (strcmp(l->address[i], l->address[k]) == 0)
@@ -119,7 +119,7 @@ static dt_status *read_master(dt_launch *out) {
     const char *host = dt_environment("MASTER_ADDR"), *number = dt_environment("MASTER_PORT");
     const char *agent = dt_environment("TORCHELASTIC_USE_AGENT_STORE");
     int64_t port = 0;
-    /* no error yet, since not all workers need the address; see dt_launch_no_address */
+    /* A missing address is no error yet, since not all workers need it (dt_launch_no_address). */
     if (!host || !number) return NULL;
     if (!read_count("MASTER_PORT", &port) || port < 1 || port > 65534)
         return dt_fail(DT_E_LAUNCH, NULL, "MASTER_PORT=%.40s: it must be 1 to 65534", number);
@@ -225,9 +225,10 @@ static dt_status *same(const dt_launch *a, const dt_launch *b) {
 
 /* Combines two launchers that were found: *out and `other`. Takes ownership of `other`. */
 static dt_status *join_launches(dt_launch *out, dt_launch *other) {
-    /* mpirun runs within a batch system, whose variables describe mpirun */
+    /* mpirun runs within a batch system here, and the batch system's variables describe mpirun
+     * itself. */
     const bool around = out->sure && other->sure;
-    /* srun or mpirun has started a single process, which starts the others itself */
+    /* srun or mpirun has started a single process, which starts the others itself. */
     const bool one = out->sure && out->stated == 1;
     dt_status *s = out->stated && other->stated && !around && !one ? same(out, other) : NULL;
     if (!s && other->stated && !out->workers) {
@@ -328,7 +329,7 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const dt_tex
     const bool counts = out->workers || (out->stated && !out->sure);
     if (counts && out->stated != n) return counts_differ(out, at, n);
     if (counts && rank >= 0) DT_TRY(same(out, &own));
-    /* this launcher connects the workers, so their addresses are not needed */
+    /* This launcher connects the workers, so their addresses are not needed. */
     if (out->sure && !out->yields && out->workers) return NULL;
     const int known = rank >= 0 ? (int)rank : out->workers ? out->rank : -1;
     dt_launch_release(out);

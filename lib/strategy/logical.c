@@ -110,8 +110,8 @@ dt_value dt_strategy_replicate_to_logical_devices(dt_strategy *s, dt_value x) {
     return dt_annotate(x, &(dt_sharding_attr){.kind = DT_SHARDING_REPLICATED});
 }
 
-/* Emits the op that made x again, with its inputs moved to the device: assigning a value to a
- * device sets where it is computed. */
+/* Emits the op that made x once more, with its inputs moved to the device: assigning a value to a
+ * device means that the device computes it. */
 static dt_value made_on(dt_value x, int device) {
     const dt_node *n = dt_node_of(x);
     dt_value in[DT_MAX_IN];
@@ -199,7 +199,8 @@ bool dt_sharding_of(dt_value x, dt_sharding *out) {
         memcpy(out->tile_dimensions, a->parts, sizeof a->parts);
         out->n_devices = 1;
         for (int d = 0; d < a->rank; d++)
-            out->n_devices *= (int)a->parts[d]; /* the product is the number of logical devices */
+            /* The number of logical devices is the product of all parts. */
+            out->n_devices *= (int)a->parts[d];
     } else if (out->kind == DT_SHARDING_MAXIMAL) {
         out->rank = out->n_devices = 1;
         out->tile_dimensions[0] = 1;

@@ -14,8 +14,8 @@ struct mirrored {
     int cross_device_ops;
 };
 
-/* TensorFlow's names of ways to add up replicas. They all have the same effect here: replicas in
- * one process are always summed in the same order. */
+/* TensorFlow's names of ways to sum over replicas. All have the same effect here: replicas in one
+ * process are always summed in the same order. */
 static const char *const ways_to_sum[] = {"ReductionToOneDevice", "HierarchicalCopyAllReduce",
                                           "NcclAllReduce", NULL};
 

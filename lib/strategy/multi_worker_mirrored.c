@@ -20,7 +20,7 @@ struct cluster {
     double flops, memory, memory_bandwidth, price_per_hour;
     struct links links;
     bool given;
-    dt_location links_at; /* location of the key `links`, or of `cluster` if that is missing */
+    dt_location links_at; /* the source location of the key `links` or, without it, of `cluster` */
 };
 
 struct multi_worker {
@@ -54,8 +54,8 @@ static const dt_field cluster_fields[] = {
     DT_REAL(struct cluster, price_per_hour, .min = 0, .max = 1e9, .help = "US dollars of a host"),
     DT_END};
 
-/* Requires the rate of a kind of link if there are several (n) of `what` that communicate over
- * it. */
+/* Refuses a cluster without the rate of a kind of link, if there are several (n > 1) of `what` that
+ * communicate over such links. */
 static dt_status *want_link(const struct cluster *c, const char *key, double rate, int64_t n,
                             const char *what) {
     if (n == 1 || rate > 0) return NULL;
@@ -71,7 +71,7 @@ static dt_status *find_cluster(const struct cluster *c, dt_strategy_spec *out) {
     DT_TRY(want_link(c, "between", c->links.between, hosts, "workers"));
     DT_TRY(want_link(c, "inside", c->links.inside, devices, "devices on each"));
     if (devices > DT_MAX_REPLICAS || hosts > DT_MAX_REPLICAS / devices)
-        return NULL; /* too many replicas: dt_place_workers reports that */
+        return NULL; /* There are too many replicas, which dt_place_workers reports. */
     out->cluster = dt_topology_of_cluster(&(dt_cluster_facts){.hosts = (int)hosts,
                                                               .devices = (int)devices,
                                                               .flops = c->flops,

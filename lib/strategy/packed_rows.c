@@ -8,7 +8,7 @@
 #include "op/op.h"
 #include "strategy/packed_variables.h"
 
-/* bytes before the parts for the number of rows; as many as keep the parts aligned */
+/* Bytes before the parts of a push. They have the number of rows, and keep the parts aligned. */
 enum { HEAD = 64 };
 
 static int64_t row_bytes(const dt_packed_variables *s, int i) {
@@ -21,7 +21,7 @@ typedef struct lookup {
     int64_t variable, n;
 } lookup;
 
-/* Returns the index of the variable, or of the variable that has rows of it. */
+/* Returns the index of the variable in s. If s has only rows of it, returns the index of these. */
 static int find_variable(const dt_packed_variables *s, const dt_variable *v) {
     for (int i = 0; i < s->n; i++)
         if (dt_variable_whole(s->variable[i]) == v) return i;
@@ -38,7 +38,7 @@ static int64_t ask_table(const dt_packed_variables *s, int i, const dt_view *num
     dt_str_add(out, &head, sizeof head);
     for (int64_t k = 0; k < n; k++) {
         int64_t row = dt_cell_int(numbers, k);
-        /* another process has the row; if none has, the step itself reports that */
+        /* Another process has the row. If no process has it, the step itself reports that. */
         if (row < first || row - first >= rows) continue;
         row -= first;
         dt_str_add(out, &row, sizeof row);
@@ -149,7 +149,7 @@ static bool is_argument_of_variable(const dt_halves *h, const dt_packed_variable
 
 /* A node that adds rows of an argument to a table or a part of it (pass/sparse.c). */
 typedef struct row_sums {
-    int rows, numbers; /* the nodes of the two arguments: rows, and their numbers */
+    int rows, numbers; /* the nodes of two arguments: the rows, and their numbers in the table */
     int64_t first, end;
 } row_sums;
 
@@ -169,7 +169,8 @@ static bool read_row_sums(const dt_graph *g, const dt_node *n, row_sums *out) {
            g->node[n->in[0]].op->role == DT_ROLE_ARGUMENT;
 }
 
-/* If only one node reads the argument, and it adds rows to a table, fills *out and returns true. */
+/* Whether a single node reads the argument, and that node adds rows to a table. If so, fills
+ * *out. */
 static bool find_row_sums(const dt_graph *g, int argument, row_sums *out) {
     int readers = 0;
     bool found = false;
@@ -227,8 +228,8 @@ static void add_part(dt_halves *h, const dt_graph *worker, int result, int argum
     h->part[h->n_parts++] = worker->node[worker->result[result].node].type;
 }
 
-/* Finds which part has the row numbers of another part. A part with row numbers comes before the
- * rows that it numbers. */
+/* Finds, for each part that consists of rows of a table, the part that has the numbers of these
+ * rows. A part with row numbers comes before the rows that it numbers. */
 void dt_halves_match_parts(dt_halves *h, const dt_packed_variables *s, const dt_graph *worker,
                            const dt_graph *update, dt_arena *arena) {
     dt_parts_alloc(h, worker->n_results, arena);
@@ -271,8 +272,8 @@ static bool is_sent(const dt_halves *h, int k, const dt_view *numbers, int64_t i
     return row >= h->first_row[k] && row < h->end_row[k];
 }
 
-/* Returns the bytes of a part as it is sent. numbers: the row numbers of the part; NULL: it has
- * none. */
+/* Returns the bytes that a part has in a message. numbers: the numbers of the part's rows; NULL:
+ * the part does not consist of numbered rows. */
 static int64_t sent_bytes(const dt_halves *h, int k, int64_t rows, const dt_view *numbers) {
     if (h->numbers[k] < 0) return part_bytes(h, k, rows);
     const int64_t all = dt_type_elements(&numbers->type);
@@ -337,7 +338,7 @@ bool dt_parts_are_sound(const dt_halves *h, const char *parts, int64_t bytes, in
     if (rows < 0 || rows > INT32_MAX || dt_parts_bytes(h, rows) == INT64_MAX) return false;
     for (int k = 0; k < h->n_parts; k++) {
         dt_view numbers = {0};
-        /* a part that has row numbers is sent whole, and so are all parts before it */
+        /* A part that has row numbers is sent whole, and so are all parts before it. */
         int64_t before = HEAD;
         for (int j = 0; j < h->numbers[k]; j++) before += dt_aligned(part_bytes(h, j, rows));
         if (h->numbers[k] >= 0) numbers = view_of(h, h->numbers[k], rows, parts + before);

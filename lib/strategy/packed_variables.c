@@ -15,8 +15,8 @@
 
 static int64_t rows_of(const dt_type *t) { return t->rank > 0 && t->dim[0] > 0 ? t->dim[0] : 1; }
 
-/* Returns the number of shards by the rules of FixedShardsPartitioner, MinSizePartitioner and
- * MaxSizePartitioner. */
+/* Returns the number of shards that the partitioner asks for, by the rules of tf.distribute's
+ * FixedShardsPartitioner, MinSizePartitioner and MaxSizePartitioner. */
 static int64_t wanted(const dt_partitioner *p, int64_t rows, int64_t row_bytes) {
     if (p->kind == DT_PARTITION_FIXED) return p->shards;
     if (p->kind == DT_PARTITION_MIN_SIZE) return rows * row_bytes / p->bytes;
@@ -189,7 +189,7 @@ dt_status *dt_packed_copy(const dt_packed_variables *s, dt_sent most, dt_shared 
     return dt_packed_write(s, most, (*out)->data);
 }
 
-/* If a variable cannot be read from a device this returns true, and packing reports the error. */
+/* Returns true if a variable cannot be read from a device. Packing then reports the error. */
 bool dt_packed_differs(const dt_packed_variables *s, const char *packed) {
     dt_status *bad = dt_variables_fetch(s->variable, s->n);
     bool differs = bad != NULL;

@@ -29,10 +29,10 @@ typedef enum dt_sent { DT_SENT_EACH_TIME, DT_SENT_ONCE, DT_SENT_BY_ROWS } dt_sen
 typedef struct dt_packed_variables {
     dt_byte_ranges slices;
     int n;
-    dt_variable *const *variable; /* [n] the variables; the list is lent */
-    int64_t *offset, *bytes;      /* [n] where each variable is in a message */
-    const dt_sent *sent;          /* [n] how each variable is sent */
-    int64_t all; /* bytes of all variables; those sent by rows come after the slices */
+    dt_variable *const *variable; /* [n] the variables that messages contain; the list is lent */
+    int64_t *offset, *bytes; /* offset, bytes: [n] where each variable's values are in a message */
+    const dt_sent *sent;     /* [n] how each variable is sent: each time, once, or by rows */
+    int64_t all; /* bytes of all variables together; variables that are sent by rows come last */
 } dt_packed_variables;
 
 /* Messages with the variables, one for each version that a worker may still request. A version is
@@ -40,26 +40,29 @@ typedef struct dt_packed_variables {
 typedef struct dt_packed_versions {
     struct {
         int64_t version;
-        dt_sent most; /* the last kind of variables that the message includes */
+        /* the message has the variables that are sent in this way or an earlier one */
+        dt_sent most;
         dt_shared *message;
-    } * of; /* [n] oldest first */
+    } * of; /* [n] the messages, oldest version first */
     int n, cap;
 } dt_packed_versions;
 
 /* How a step is split into two programs: the results of the worker's program are values for
  * variables, which are arguments of the coordinator's program. */
 typedef struct dt_halves {
-    /* [n] for each variable: index of the worker's result and of the coordinator's argument; -1: it
-     * has none */
+    /* For each of n variables: the index of the worker's result, and of the coordinator's argument,
+     * that is its value; -1: there is none. */
     int *result, *argument;
-    bool *moves; /* [n] a worker sends back the difference that its step made to the variable */
-    int n_parts; /* number of worker's results from which the update computes gradients */
-    /* [n_parts] index of the worker's result, and of the update's argument, for each part */
+    /* [n] whether a worker sends back the difference that its step made to the variable */
+    bool *moves;
+    /* number of the worker's results from which the update computes gradients (the parts) */
+    int n_parts;
+    /* [n_parts] for each part: index of the worker's result, and of the update's argument */
     int *part_result, *part_argument;
-    dt_type *part; /* [n_parts] type of each part; B stands for the rows of the batch */
-    /* [n_parts] if the part consists of rows of a table: index of the earlier part that has the
-     * numbers of these rows; -1: the part is sent whole. Rows with numbers in [first_row, end_row)
-     * are sent. */
+    dt_type *part; /* [n_parts] the type of each part, where B stands for the rows of the batch */
+    /* [n_parts] If the part consists of rows of a table: the index of the earlier part that has the
+     * numbers of these rows; -1: the part is sent whole. Only rows with numbers in [first_row,
+     * end_row) are sent. */
     int *numbers;
     int64_t *first_row, *end_row;
 } dt_halves;
@@ -69,10 +72,10 @@ dt_status *dt_packed_make(dt_packed_variables *s, dt_arena *arena, dt_variable *
                           int n, const dt_sent *sent, const dt_servers_spec *how) DT_MUST_USE;
 /* Returns halves without results, arguments, parts or differences. */
 dt_halves dt_halves_none(dt_arena *arena, int n);
-/* Finds the result and the argument that have this name. They are the value of variable i. */
+/* Makes the result and the argument that have this name the value of variable i. */
 void dt_halves_bind(dt_halves *h, const dt_packed_variables *s, int i, const char *name,
                     const dt_graph *worker, const dt_graph *update, dt_arena *arena);
-/* Whether this half of a step assigns the variable. */
+/* Whether this half of a step assigns the variable, so that its difference is sent. */
 bool dt_step_moves(const dt_graph *half, const dt_variable *v);
 /* Fills the parts: results of the worker that are arguments of the update and belong to no
  * single variable. */
@@ -92,19 +95,21 @@ dt_status *dt_packed_buffers(const dt_packed_variables *s, char **weights,
  * the order EACH_TIME, ONCE, BY_ROWS. dt_packed_read copies such a message to the variables. */
 dt_status *dt_packed_write(const dt_packed_variables *s, dt_sent most, char *into) DT_MUST_USE;
 void dt_packed_read(const dt_packed_variables *s, dt_sent most, const char *from);
-/* A message with the variables. The caller owns a reference, also after an error. */
+/* Makes a message with the variables. The caller owns a reference to *out, also after an error. */
 dt_status *dt_packed_copy(const dt_packed_variables *s, dt_sent most, dt_shared **out) DT_MUST_USE;
 /* Whether a variable that is sent once has another value now than in the packed message. */
 bool dt_packed_differs(const dt_packed_variables *s, const char *packed);
-/* Adds a message with the current values, unless there is an error. */
+/* Adds a message with the variables' current values for this version. After an error none is
+ * added. */
 dt_status *dt_packed_versions_add(dt_packed_versions *k, const dt_packed_variables *s,
                                   int64_t version, dt_sent most) DT_MUST_USE;
-/* Returns the message of this version with at least these kinds, which is lent; NULL: none. */
+/* Returns the message of this version that has at least the variables sent in the way `least`;
+ * NULL: there is no such message. The message is lent. */
 dt_shared *dt_packed_versions_find(const dt_packed_versions *k, int64_t version, dt_sent least);
-/* Drops versions below this one. INT64_MAX drops all, and releases the list. */
+/* Drops messages of versions below `below`. INT64_MAX drops all messages and releases the list. */
 void dt_packed_versions_drop(dt_packed_versions *k, int64_t below);
-/* Writes what a step computed: values from its results, and for state how much it changed since the
- * message `before` was read. */
+/* Writes what a step computed into a message: values from its results, and for the state that the
+ * step changes, the difference since the message `before` was read. */
 dt_status *dt_packed_write_step(const dt_packed_variables *s, const dt_halves *h,
                                 const dt_view *result, const char *before, char *into) DT_MUST_USE;
 
@@ -135,7 +140,7 @@ dt_status *dt_rows_answer(const dt_packed_variables *s, const char *packed, cons
 dt_status *dt_rows_take(const dt_packed_variables *s, const dt_str *request, const char *answer,
                         int64_t bytes) DT_MUST_USE;
 
-/* Makes room for n parts. */
+/* Allocates the lists of h for n parts, in the arena. */
 void dt_parts_alloc(dt_halves *h, int n, dt_arena *arena);
 /* Whether part `numbers` can have the row numbers of part k: it has one number for each row. Such a
  * part, and all parts before it, are sent whole. */

@@ -17,9 +17,9 @@ typedef struct dividing {
     dt_ps_tasks *c;
     dt_arena *arena;
     bool *everywhere; /* [n] whether every task has a copy of the variable */
-    /* [n] number of tasks that each have some rows of the variable; 1: one task has all */
+    /* [n] number of tasks that each have some rows of the variable; 1: one task has all of them */
     int *pieces;
-    int64_t *turn; /* [n] the task that has the first piece */
+    int64_t *turn; /* [n] the number of the task that has the variable's first piece */
 } dividing;
 
 static const dt_graph *update_of(const dividing *d, int program) {
@@ -90,8 +90,8 @@ static dt_status *part_of(const dividing *d, int program, const dt_variables *ow
     return dt_update_part(update_of(d, program), own, &dealt, out);
 }
 
-/* Marks variables that the update of v reads and that change. The task that has v needs a copy of
- * them, and updates it. */
+/* Marks the variables that the update of v reads and that also change. The task that has v needs
+ * copies of them, which it updates too. */
 static dt_status *find_read(const dividing *d, dt_variable *v, int program) {
     dt_graph *g = NULL;
     if (!update_of(d, program)) return NULL;
@@ -158,7 +158,7 @@ static void list_own(const dividing *d, int k, dt_variables *own) {
     h->variable = own->v;
 }
 
-/* Prepares messages for the variables that h has, and matches its programs. */
+/* Prepares the messages for the variables of h, and matches its programs with them. */
 static dt_status *hold(const dividing *d, dt_parameter_store *h, const dt_servers_spec *how) {
     h->sent = dt_arena_array(d->arena, dt_sent, h->n + 1);
     for (int i = 0; i < h->n; i++)
@@ -194,7 +194,8 @@ static dt_status *make_task(const dividing *d, int k) {
     return NULL;
 }
 
-/* Gives this process the variables that workers read. */
+/* Without tasks of type ps: gives this process the variables that workers read, and whole
+ * updates. */
 static dt_status *hold_here(const dividing *d, dt_parameter_store *here) {
     here->variable = (dt_variable **)(uintptr_t)d->q->variable;
     here->n = d->q->n_read;

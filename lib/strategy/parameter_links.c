@@ -52,7 +52,7 @@ static dt_status *connect_task(const dt_ps_tasks *c, dt_ps_task *t, int number,
     dt_status *s = dt_zmq_link_connect(
         &t->link, at, number, &(dt_link_wait){how->start_timeout, c->spec->say, c->spec->user});
     t->lost = s != NULL;
-    /* reports no waits, since a task answers late if an update takes long */
+    /* The link reports no waits, since a task answers late if an update takes long. */
     t->link.wait.say = NULL;
     return s;
 }
@@ -184,7 +184,7 @@ static dt_status *acknowledged(dt_ps_task *t, int64_t number) {
     return NULL;
 }
 
-/* A task that cannot be reached is not told; its link is closed like the others. */
+/* Tells each task that can be reached that the coordinator pauses. All links are closed. */
 void dt_ps_pause(dt_ps_tasks *c) {
     for (int k = 0; k < c->n; k++) {
         dt_status *s = end(&c->task[k], true);

@@ -68,7 +68,7 @@ static dt_status *take_variables(dt_ps_task *t, dt_byte_reader *b, dt_arena *are
     t->held.sent = dt_arena_array(arena, dt_sent, t->held.n + 1);
     for (int i = 0; i < t->held.n; i++)
         t->held.sent[i] = (dt_sent)dt_bytes_take(b, 0, DT_SENT_BY_ROWS);
-    /* fails if a variable without rows would be sent by rows */
+    /* A variable without rows that is sent by rows makes the message invalid. */
     for (int i = 0; i < t->held.n && !b->failed; i++)
         b->failed |= t->held.sent[i] == DT_SENT_BY_ROWS &&
                      (t->state[i]->type.rank == 0 || dt_type_bytes(&t->state[i]->type) == 0);
@@ -95,7 +95,7 @@ static void take_halves(dt_ps_task *t, dt_parameter_program *p, dt_byte_reader *
     for (int i = 0; i < t->held.n && !b->failed; i++) {
         h->moves[i] = dt_bytes_take(b, 0, 1);
         const int a = h->argument[i] = take_argument(b, g, arena);
-        /* fails if a whole value would be pushed for a table that is sent by rows */
+        /* A whole value that is pushed for a table sent by rows makes the message invalid. */
         b->failed |= t->held.sent[i] == DT_SENT_BY_ROWS && (h->moves[i] || a >= 0);
         if (a < 0) continue;
         b->failed |=

@@ -202,7 +202,8 @@ static dt_status *place(dt_strategy *s, const dt_strategy_spec *spec) {
     dt_str what = {0};
     DT_TRY(dt_place_cpus(s, spec));
     s->servers = spec->servers;
-    s->servers.launch = spec->launch; /* copies the struct but not the strings, which are lent */
+    /* This copies the struct but not the strings, which stay lent. */
+    s->servers.launch = spec->launch;
     s->servers.start_timeout = spec->start_timeout;
     dt_str_printf(&what, "%d worker%s, %d parameter server%s", s->servers.workers,
                   s->servers.workers == 1 ? "" : "s", s->servers.servers,
@@ -296,7 +297,7 @@ static dt_partitioner partitioner_of(const dt_parameter_server_options *o) {
     return p;
 }
 
-/* Finds the tasks of type ps that the program lists. */
+/* Copies the addresses of the tasks of type ps that the program lists. */
 static void list_tasks(const char *const *ps, dt_launch *out) {
     dt_launch_release(out);
     *out = (dt_launch){.by = "ps", .launcher = "the program"};
@@ -346,10 +347,10 @@ static dt_status *open_with(dt_strategy **out, const dt_parameter_server_options
         dt_launch_release(l);
         return s;
     }
-    l->workers = 0; /* the coordinator itself starts the workers */
+    l->workers = 0; /* The coordinator starts the workers itself. */
     (*out)->servers.launch = *l;
     (*out)->servers.owns_launch = true;
-    /* one thread, because a process with several threads cannot be forked */
+    /* The coordinator has one thread, because a process with several threads cannot be forked. */
     dt_strategy_set_engine(*out, 1, (*out)->kernels);
     return NULL;
 }

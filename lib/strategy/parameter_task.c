@@ -21,23 +21,25 @@ typedef struct serving {
     const dt_servers_spec *how;
     dt_ps_task *own;
     dt_carrier *carrier;
-    /* version of the variables; UNKNOWN: the coordinator has not sent the state yet */
+    /* The number of updates that the variables have seen. UNKNOWN: the coordinator has not sent the
+     * state. */
     int64_t version;
     int64_t times; /* number of times that the coordinator has sent the state */
-    /* [workers] value of `times` when the worker last got the variables that never change; UNKNOWN:
-     * it has not got them */
+    /* [workers] the value of `times` when the worker last got the variables that never change;
+     * UNKNOWN: the worker has not got them. */
     int64_t *still;
-    /* [workers] the worker's request for a version that does not exist yet; its `more` is NULL
-     * without a request */
+    /* [workers] the worker's request for a version that does not exist yet; without a request, its
+     * `more` is NULL. */
     dt_arrival *wait;
-    dt_arrival *push; /* [n] pushes that have not been applied */
+    dt_arrival *push; /* [n] the pushes that have not been applied */
     int n, cap;
     int64_t first; /* closures with lower numbers are finished, so pushes for them are dropped */
-    dt_packed_versions copies; /* only with schedule: virtual */
+    /* with schedule: virtual: the versions that workers may still pull */
+    dt_packed_versions copies;
     bool came, end;
     int64_t since; /* when this task began to wait for the coordinator, in nanoseconds */
-    /* the strategy for which programs of the coordinator are compiled, and memory for them;
-     * strategy NULL: the task has the programs of its own job */
+    /* The strategy for which the coordinator's programs are compiled, and their memory. strategy
+     * NULL: this task has read a job and has the programs of that. */
     dt_strategy *strategy;
     dt_arena *arena;
 } serving;
@@ -101,7 +103,7 @@ static dt_status *send_weights(serving *t, const dt_arrival *a, dt_str *rows) {
     return s;
 }
 
-/* Answers a request for variables. Takes ownership of it. */
+/* Answers a worker's request for variables. Takes ownership of the request. */
 static dt_status *answer_request(serving *t, dt_arrival *a) {
     dt_local_str rows = {0};
     dt_status *s = send_weights(t, a, &rows);
@@ -146,7 +148,8 @@ static bool is_whole(const serving *t, const dt_arrival *a, int64_t program) {
            used == a->message.more;
 }
 
-/* Drops the pushes with this number from this worker. UNKNOWN means all numbers, or all workers. */
+/* Drops the pushes of closure `number` by this worker. UNKNOWN stands for all numbers, or all
+ * workers. */
 static void drop_pushes(serving *t, int64_t number, int worker) {
     int kept = 0;
     for (int i = 0; i < t->n; i++) {
@@ -205,7 +208,8 @@ static dt_status *apply(serving *t, const dt_arrival *a) {
                        t->own->name, (long long)a->message.number + 1);
     DT_TRY(dt_parameter_store_apply(&t->own->held, (int)order.program,
                                     &(dt_pushed){push->slices, push->more}));
-    drop_pushes(t, a->message.number, UNKNOWN); /* several workers may have pushed this batch */
+    /* Several workers may have pushed this batch, so the other pushes are dropped. */
+    drop_pushes(t, a->message.number, UNKNOWN);
     drop_finished(t, order.first);
     t->version++;
     DT_TRY(copy_version(t));
@@ -214,8 +218,8 @@ static dt_status *apply(serving *t, const dt_arrival *a) {
 
 /* ---- state ---- */
 
-/* Takes a piece of the state. If the message has a version, the coordinator is sending the whole
- * state. */
+/* Takes a piece of the state that the coordinator sends. If the message has a version, the
+ * coordinator is sending the whole state. */
 static dt_status *take_piece(serving *t, const dt_arrival *a) {
     const dt_frame *m = &a->message;
     char *into = NULL;
@@ -279,8 +283,8 @@ static dt_status *take_programs(serving *t, const dt_arrival *a) {
     return dt_ps_read(t->own, a, t->strategy, t->arena);
 }
 
-/* Handles the message that the coordinator ends, or that it pauses and will connect again. Its
- * workers have ended. */
+/* Handles the end of the coordinator, or its pause, after which it will connect again. The
+ * coordinator's workers have ended in both cases. */
 static void take_end(serving *t, bool pauses) {
     t->end = !pauses;
     if (!pauses) return;

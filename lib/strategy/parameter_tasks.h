@@ -18,54 +18,56 @@
 
 #include "strategy/worker_pool.h"
 
-/* A program that applies a push. */
+/* A program of the server of variables that applies a push. */
 typedef struct dt_parameter_program {
     dt_halves halves;
     dt_compiled *run;              /* the compiled program; NULL: pushes only add to state */
-    dt_view *argument, *no_result; /* buffers for the program's arguments and results */
+    dt_view *argument, *no_result; /* memory for the program's arguments and results */
 } dt_parameter_program;
 
-/* The variables of one process, and the programs that change them. */
+/* The variables that one process owns, and the programs that change them. */
 typedef struct dt_parameter_store {
-    dt_variable **variable; /* [n] the variables of the process */
+    dt_variable **variable; /* [n] the variables that the process owns */
     int n, n_programs;
     dt_sent *sent; /* [n] how each variable is sent */
     dt_packed_variables packed;
-    dt_parameter_program *program; /* [n_programs] programs that apply pushes */
+    dt_parameter_program *program; /* [n_programs] the programs that apply pushes */
 } dt_parameter_store;
 
-/* Allocates the buffers of a program. Its halves and `run` must be set. */
+/* Allocates the memory of a program's arguments and results. Its halves and `run` must be set. */
 void dt_parameter_store_prepare(dt_parameter_program *p, dt_arena *arena);
-/* Applies a push with the program of that index. */
+/* Applies a push with program number `program`. */
 dt_status *dt_parameter_store_apply(const dt_parameter_store *h, int program,
                                     const dt_pushed *from) DT_MUST_USE;
 
 /* A task of type ps. The coordinator, every worker and the task itself have one of these. */
 typedef struct dt_ps_task {
     dt_parameter_store
-        held; /* the variables that workers read, and the programs, whose `run` the task owns */
+        /* the variables that workers read, and the programs; the task owns the `run` of each */
+        held;
     /* all variables that dt_ps_divide gave to the task: those of `held`, others that it updates,
      * and slots of divided ones. The task owns those that are rows of another variable. */
     dt_variables own;
-    /* [n_state] variables of the task's state: its own, then others that its programs use, such as
-     * slots */
+    /* [n_state] The variables of the task's state: its own, then others that its programs use, such
+     * as slots. */
     dt_variable **state;
     int n_state;
     int64_t state_bytes;
-    char name[32];             /* name for messages, such as "parameter server 0" */
-    dt_worker_link link;       /* link to the task; all 0 in the task's own process */
-    bool lost;                 /* the link has failed, so every call that needs it fails */
-    dt_str request;            /* in a worker: its last request for rows */
-    char *weights, *gradients; /* in a worker: buffers for messages */
+    char name[32];       /* name for messages, such as "parameter server 0" */
+    dt_worker_link link; /* the link to the task; zeros in the task's own process */
+    bool lost;           /* whether the link has failed; every call that needs it then fails */
+    dt_str request;      /* in a worker: its last request for rows */
+    /* in a worker: memory for messages with weights and with gradients */
+    char *weights, *gradients;
 } dt_ps_task;
 
 typedef struct dt_ps_tasks {
-    dt_ps_task *task; /* [n] the tasks */
+    dt_ps_task *task; /* [n] the tasks of the cluster */
     int n;            /* number of tasks; 0: the coordinator has all variables */
-    /* number of workers; tasks know workers by numbers from 0, and the coordinator by the number
-     * `workers` */
+    /* Number of workers. Tasks know workers by numbers from 0; the coordinator has the number
+     * `workers`. */
     int workers;
-    const dt_worker_pool_spec *spec; /* how to connect; lent */
+    const dt_worker_pool_spec *spec; /* how to connect to the tasks; lent */
 } dt_ps_tasks;
 
 /* The variables and programs of a coordinator, and how they are divided among tasks. */
@@ -76,8 +78,8 @@ typedef struct dt_ps_division {
     int n;
     int n_read; /* number of variables that workers read, and so get from the tasks */
     const dt_variable *everywhere; /* a variable that every task has and updates; NULL: none */
-    /* an update needs all gradients at once, such as for their norm, so one task gets all
-     * variables */
+    /* Whether an update needs all gradients at once, such as for their norm. One task then gets all
+     * variables. */
     bool joint;
     /* [n_programs] the update for a process that has all variables; NULL: the program has no
      * update */
@@ -86,7 +88,7 @@ typedef struct dt_ps_division {
     dt_sent (*way_of)(void *user, const dt_variable *v);
     /* Compiles the part of an update that a task runs. Takes ownership of the graph. */
     dt_status *(*compile)(void *user, int program, dt_graph *g, dt_compiled **out);
-    /* Sets the halves of a program whose `run` is set. */
+    /* Sets the halves of a program, whose `run` is set, for the variables of `packed`. */
     dt_status *(*match)(void *user, const dt_packed_variables *packed, int program,
                         dt_parameter_program *p);
     void *user;
@@ -95,7 +97,7 @@ typedef struct dt_ps_division {
  * this process. It has all variables if c->n is 0, and none otherwise. */
 dt_status *dt_ps_divide(dt_parameter_store *here, dt_ps_tasks *c, const dt_ps_division *q,
                         dt_arena *arena) DT_MUST_USE;
-/* Lists the variables of a task's state. The task's variables and programs must be set. */
+/* Sets the task's `state` from its variables and programs, which must be set. */
 void dt_ps_list_state(dt_ps_task *t, dt_arena *arena);
 
 /* Runs this process as the task `own`, until the coordinator ends it. compile: the strategy for
@@ -107,18 +109,18 @@ dt_status *dt_ps_serve(dt_ps_tasks *c, dt_ps_task *own, dt_strategy *compile) DT
 void dt_ps_describe(const dt_ps_task *t, dt_str *out);
 dt_status *dt_ps_read(dt_ps_task *t, const dt_arrival *from, dt_strategy *s,
                       dt_arena *arena) DT_MUST_USE;
-/* Frees what the task owns. */
+/* Frees what a task owns. */
 void dt_ps_release(dt_ps_task *t);
 
-/* Connects the process of that number with the tasks. */
+/* Connects this process with the tasks. number: of the worker, or `workers` for the coordinator. */
 dt_status *dt_ps_connect(dt_ps_tasks *c, int number) DT_MUST_USE;
-/* Sends the tasks their variables and programs. */
+/* Sends each task its variables and programs. */
 dt_status *dt_ps_send_programs(dt_ps_tasks *c) DT_MUST_USE;
-/* Tells the tasks that this coordinator pauses. They forget everything, and wait until it connects
- * again. */
+/* Tells the tasks that this coordinator pauses. They forget everything, and wait until a
+ * coordinator connects again. */
 void dt_ps_pause(dt_ps_tasks *c);
-/* Closes the links, and frees what tasks own. well: tells the tasks to end. Otherwise they notice
- * that their link is closed, and report that the coordinator is gone. */
+/* Closes the links, and frees what the tasks own. well: tells the tasks to end. Otherwise they
+ * notice that their link is closed, and report that the coordinator is gone. */
 void dt_ps_close(dt_ps_tasks *c, bool well);
 /* Sets *into to the memory of n bytes of the task's state, at offset `at`. Returns false if these
  * bytes are not within one variable. */
@@ -131,19 +133,21 @@ dt_status *dt_ps_each_piece(const dt_ps_task *t, int i, dt_ps_piece send, void *
  * drops pushes that were not applied; dt_ps_get reads it back; dt_ps_apply orders an update. */
 dt_status *dt_ps_set(dt_ps_tasks *c, int64_t version) DT_MUST_USE;
 dt_status *dt_ps_get(dt_ps_tasks *c) DT_MUST_USE;
-/* Send and read back only variable i of one task. Pushes that were not applied are kept. */
+/* Send, and read back, variable i of one task only. Pushes that were not applied are kept. */
 dt_status *dt_ps_set_one(dt_ps_task *t, int i) DT_MUST_USE;
 dt_status *dt_ps_get_one(dt_ps_task *t, int i) DT_MUST_USE;
 typedef struct dt_ps_order {
-    /* number of the worker whose push is applied, and index of the program that applies it */
+    /* worker: the number of the worker whose push is applied; program: index of the program that
+     * applies it */
     int64_t worker, program;
-    int64_t first; /* closures with lower numbers are finished */
+    int64_t first; /* closures with lower numbers than this are finished */
 } dt_ps_order;
 dt_status *dt_ps_apply(dt_ps_tasks *c, int64_t number, const dt_ps_order *order) DT_MUST_USE;
 
-/* The rows that a closure looks up, as results of a program made by dt_row_numbers. */
+/* The rows of tables that a closure looks up, as results of a program made by dt_row_numbers. */
 typedef struct dt_looked_up {
-    const dt_graph *numbers; /* the program; NULL: the closure looks up no rows */
+    /* the program that computes the numbers; NULL: the closure looks up no rows */
+    const dt_graph *numbers;
     dt_variable *const *table;
     const dt_view *result;
 } dt_looked_up;

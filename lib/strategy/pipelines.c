@@ -272,7 +272,7 @@ dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *form
     if (dt_dataset_cardinality(in) == DT_ENDLESS)
         return dt_fail(DT_E_PIPELINE, NULL,
                        "collect: the pipeline is endless; limit it with dt_dataset_take");
-    /* keeps a reference, because *out may be the same variable as the input */
+    /* The reference is kept, because *out may be the variable that `in` comes from. */
     dt_dataset *kept = dt_dataset_ref(in);
     va_start(args, format);
     dt_status *s = read_all(in, &examples);

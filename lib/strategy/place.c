@@ -24,7 +24,7 @@ static dt_status *parse_names(dt_strategy *s, const dt_strategy_spec *spec, dt_d
     if (!chosen && (spec->backend || !plugin))
         return dt_cpu_devices_parse(spec->devices, spec->n_devices, at, names);
     DT_TRY(dt_accelerators_parse(spec->devices, spec->n_devices, at, names));
-    /* the names are virtual CPU devices of this machine */
+    /* The names are virtual CPU devices of this machine. */
     if (!chosen && names[0].type == DT_DEVICE_CPU) return NULL;
     if (!s->backend) s->backend = dt_strdup("pjrt");
     s->ordinal = dt_alloc(dt_size_mul((size_t)spec->n_devices, sizeof *s->ordinal));
@@ -118,7 +118,7 @@ dt_status *dt_place_workers(dt_strategy *s, const dt_strategy_spec *spec) {
     dt_str what = {0};
 
     DT_TRY(count_workers(spec, &workers, &each));
-    /* lists the names of one worker's devices */
+    /* the names of the devices of one worker */
     DT_LOCAL dt_device_name *first = dt_alloc(dt_size_mul((size_t)each, sizeof *first));
     dt_status *bad = spec->n_devices ? parse_names(s, spec, first) : NULL;
     if (!bad) {
@@ -166,8 +166,8 @@ static int by_host(const void *a, const void *b) {
     return order ? order : x->replica - y->replica;
 }
 
-/* Sets s->host_of[r] to the first replica on r's host. Sorts by host, because comparing each
- * replica with all hosts would take minutes if there are as many hosts as replicas. */
+/* Sets s->host_of[r] to the first replica on the host of replica r. Sorts replicas by host, because
+ * comparing each with all hosts would take minutes if there are as many hosts as replicas. */
 static void find_first(dt_strategy *s, placed *p) {
     for (int r = 0; r < s->replicas; r++) p[r] = (placed){host_of_device(s->device_name[r]), r};
     qsort(p, (size_t)s->replicas, sizeof *p, by_host);

@@ -32,7 +32,7 @@ void dt_place_hosts(dt_strategy *s);
 dt_status *dt_strategy_devices(dt_arena *arena, const dt_texts *devices, const dt_location *at,
                                dt_strategy_spec *out) DT_MUST_USE;
 
-/* A cluster_resolver, for processes that the user starts one by one. */
+/* The key `cluster_resolver`: the addresses of processes that the user starts one by one. */
 typedef struct dt_addresses {
     bool given;
     dt_location at;

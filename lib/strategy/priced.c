@@ -87,7 +87,7 @@ bool dt_compiled_fits(const dt_compiled *c, int64_t rows) {
 
 static dt_status *try_dividing(const dt_compiled *c, int64_t rows, const dt_device *d,
                                dt_status *s) {
-    dt_compiled other = *c; /* a copy of the struct, used to try other settings */
+    dt_compiled other = *c; /* a copy of the compiled step, for trying other settings */
 
     while (c->strategy->replicas > 1 && other.how.over_replicas < DT_OVER_WEIGHTS) {
         other.how.over_replicas++;

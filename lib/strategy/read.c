@@ -73,10 +73,11 @@ static int index_of(const dt_strategy_row *row) {
     return i;
 }
 
-/* Finds the strategy. Sets *row to its index in rows, or to -1 if the type is missing or
- * invalid. */
+/* Finds the row that `type` names. Sets *row to its index in `rows`, or to -1 if the type is
+ * missing or invalid. */
 static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row) {
-    /* kinds without fields, since the fields are read from the mapping that contains `type` */
+    /* Names of strategies without their fields, since the fields are read from the mapping that
+     * contains `type`. */
     dt_kind kinds[ROWS];
     const dt_kind *names[ROWS];
     const dt_tree *type = dt_tree_get(t, "type");
@@ -113,8 +114,8 @@ static void add(table *t, const dt_field *f) {
     t->field[t->n] = (dt_field)DT_END;
 }
 
-/* Adds the fields of a struct that begins `base` bytes into the joined one. With `required` false
- * no key is required, because the strategy's type is unknown. */
+/* Adds the fields of a struct, which begins `base` bytes into the joined struct, to the joined
+ * table. With `required` false no key is required, because the strategy's type is unknown. */
 static void add_table(table *t, const dt_field *fields, size_t base, bool required) {
     for (const dt_field *f = fields; f && f->kind != DT_FIELD_END; f++) {
         dt_field moved = dt_field_moved(f, base);
@@ -203,7 +204,8 @@ const dt_topology *dt_strategy_spec_topology(const dt_strategy_spec *spec) {
 }
 
 void dt_strategy_spec_release(dt_strategy_spec *spec) {
-    dt_resolver_unref((dt_resolver *)spec->resolver); /* releases the spec's own reference */
+    /* This releases the spec's own reference, so the cast drops const. */
+    dt_resolver_unref((dt_resolver *)spec->resolver);
     dt_device_assignment_unref((dt_device_assignment *)spec->assignment);
     dt_launch_release(&spec->launch);
     dt_topology_unref(spec->cluster);
@@ -252,7 +254,7 @@ static dt_status *find_absent(dt_arena *arena, const dt_texts *devices,
     dt_device_name *one = dt_arena_new(arena, dt_device_name);
 
     if (spec->backend ? dt_backend_takes_plugin(spec->backend) : plugin != NULL)
-        return NULL; /* the plug-in checks its devices later */
+        return NULL; /* The plug-in checks its devices when it is opened. */
 
     dt_status *faults = NULL;
     for (int i = 0; i < devices->n; i++)

@@ -135,7 +135,7 @@ static dt_type gathered_type(const dt_step_call *c, const dt_value_entry *e) {
 
 dt_status *dt_step_argument(const dt_step_call *c, const dt_value_entry *e, dt_view *out,
                             void **owned) {
-    /* the values are already one array */
+    /* The values of all replicas are in one array already. */
     bool together = e->whole && (!e->per_replica || e->spread != DT_UNIFORM);
     int64_t at = 0;
 
@@ -187,8 +187,8 @@ dt_status *dt_function_trace(const dt_function *f, const dt_step_call *c, dt_gra
     f->step(t, f->user);
     dt_context_trace(outer);
     dt_context_enter(before);
-    /* the step may have caused an error that was kept: it entered a scope, or used a value of
-     * another trace */
+    /* The step may have caused an error that was kept: it entered a scope, or used a value of
+     * another trace. */
     dt_trace_fail(t, dt_status_kept());
     return dt_trace_end(t, out);
 }
@@ -212,8 +212,8 @@ static bool is_merged(const dt_graph *g, int node) {
     return n->op == &dt_op_all_reduce && ((const dt_all_reduce_attr *)n->attr)->merged;
 }
 
-/* Whether the node is the new value of a variable. Such a value belongs to each replica's copy,
- * even if all are equal. */
+/* Whether the node is the new value of a variable. The new value belongs to each replica's copy,
+ * even if the copies are equal. */
 static bool is_update(const dt_graph *g, int node) {
     for (int i = 0; i < g->n_states; i++)
         if (g->state[i].update == node) return true;

@@ -17,12 +17,13 @@
 typedef struct reduction {
     dt_reduce_op op;
     const char *name;
-    const dt_axes *axes; /* axes to reduce along; NULL: reduce over replicas only */
-    uint32_t along;      /* bit d is set if dimension d of the replicas' tensors is summed */
-    dt_type from, to;    /* types of replica 0's tensor and of the result */
-    double *sum;         /* [elements of the result] sums of floats, and sums for means */
-    int64_t *whole;      /* [elements of the result] sums of integers */
-    double count;        /* number of values that were added to each element */
+    /* the axes to reduce along; NULL: the values are reduced over replicas only */
+    const dt_axes *axes;
+    uint32_t along;   /* bit d is set if dimension d of the replicas' tensors is summed */
+    dt_type from, to; /* from: type of replica 0's tensor; to: type of the result */
+    double *sum;    /* [elements of the result] sums of floats; for means, sums of integers, too */
+    int64_t *whole; /* [elements of the result] sums of integers */
+    double count;   /* number of values that were added to each element of the result */
 } reduction;
 
 static dt_status *check_op(dt_reduce_op op) {
@@ -83,7 +84,7 @@ static void add_cell(reduction *r, const dt_view *v, int64_t from, int64_t to) {
     r->whole[to] = dt_int_add(r->whole[to], dt_cell_int(v, from));
 }
 
-/* Adds one replica's tensor to the sums. The result has stride 0 along axes that are summed. */
+/* Adds one replica's tensor to the sums. Along axes that are summed, the result has stride 0. */
 static void add_part(reduction *r, const dt_tensor *t) {
     const dt_view v = {t->type, t->data};
     int64_t in[DT_MAX_RANK], out[DT_MAX_RANK], count = 1;
@@ -102,7 +103,8 @@ static void add_part(reduction *r, const dt_tensor *t) {
     r->count += (double)count;
 }
 
-/* Stores the sums, or means, in the result. Integers wrap to the width of its dtype. */
+/* Stores the sums, or the means, in the result. Integers wrap to the width of the result's
+ * dtype. */
 static void store(const reduction *r, const dt_tensor *t) {
     const dt_view v = {t->type, t->data};
 
@@ -174,7 +176,7 @@ static dt_status *reduce(const dt_strategy *s, reduction *r, const dt_values *va
                          dt_tensor **out) {
     const dt_value_entry *e = dt_values_find(values, r->name);
 
-    /* returns the error that was kept if another strategy's scope is open */
+    /* dt_status_kept returns the error that was kept if another strategy's scope is open. */
     DT_TRY(dt_status_kept());
     DT_TRY(check_op(r->op));
     if (r->axes && (r->axes->n < 0 || r->axes->n > DT_MAX_RANK))
@@ -221,10 +223,11 @@ dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_values *
 
 typedef struct gathering {
     const char *name;
-    int axis; /* the axis to concatenate along, counted from the front, so not negative */
+    /* the axis to concatenate along, counted from the first dimension, so never negative */
+    int axis;
     dt_type to;
     int parts;
-    bool repeats; /* each replica returned the same constant, which is stored once */
+    bool repeats; /* whether each replica returned the same constant, which is stored once */
 } gathering;
 
 static dt_status *find_gather_axis(gathering *g, const dt_type *type, int axis) {
@@ -287,7 +290,7 @@ static dt_status *join(gathering *g, const dt_value_entry *e, dt_tensor **out) {
 
 static dt_status *gather(const dt_strategy *s, gathering *g, const dt_value_entry *e, int axis,
                          dt_tensor **out) {
-    /* returns the error that was kept if another strategy's scope is open */
+    /* dt_status_kept returns the error that was kept if another strategy's scope is open. */
     DT_TRY(dt_status_kept());
     if (!e) return dt_fail(DT_E_REDUCE, NULL, "no value '%s' to gather", g->name);
     if (e->per_replica && e->n != s->replicas)

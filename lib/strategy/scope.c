@@ -13,11 +13,12 @@ enum { MAX_DEPTH = 64 };
 
 typedef struct context {
     dt_strategy *fallback; /* the default strategy, created when first needed */
-    dt_strategy *global;   /* the strategy set by dt_set_strategy; NULL: none was set */
+    dt_strategy *global;   /* the strategy that dt_set_strategy has set; NULL: it was not called */
     int depth;
     dt_strategy *entered[MAX_DEPTH];
     dt_context where;
-    /* trace of the step function that is running; NULL: no step function is running */
+    /* The trace of the step function that is running in this thread; NULL: no step function is
+     * running. */
     dt_trace *trace;
 } context;
 
@@ -34,13 +35,13 @@ static void forget(void *thread) {
     dt_strategy_unref(c->global);
 }
 
-static int key_error; /* errno of pthread_key_create; 0: it succeeded */
+static int key_error; /* errno of pthread_key_create; 0: the key was created */
 
 static void make_key(void) { key_error = pthread_key_create(&key, forget); }
 
-/* Arranges that this memory is freed when the thread ends, with the default strategy, which may
- * have threads. If there is not enough memory for that, the next public call reports the error, and
- * this memory leaks. */
+/* Arranges that this thread's state is freed when the thread ends, with the default strategy, which
+ * may have threads. If there is not enough memory for that, the next public call reports the error,
+ * and the state is not freed. */
 static void forget_at_end(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -49,8 +50,8 @@ static void forget_at_end(void) {
         dt_status_keep(dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for what a thread keeps"));
 }
 
-/* Keeps the error s, or none if s is NULL, for the next public call. Arranges that it is freed when
- * the thread ends. */
+/* Keeps the error s for the next public call, in place of an earlier one; s NULL: keeps none.
+ * Arranges that the error is freed when the thread ends. */
 static void keep_error(dt_status *s) {
     forget_at_end();
     dt_status_keep(s);

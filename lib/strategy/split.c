@@ -15,11 +15,12 @@ enum { MOST_SHOWN = 4 };
 /* ---- possible splits ---- */
 
 typedef struct way {
-    /* number of parts of each dimension; the largest of these numbers */
+    /* parts: [n] number of parts of each dimension; most: the largest of these numbers */
     int64_t parts[DT_MAX_RANK], most;
 } way;
 
-/* State of the enumeration: the current split, and the best MOST_SHOWN so far, best first. */
+/* The state of the enumeration: the current split, and the MOST_SHOWN best ones so far, best
+ * first. */
 typedef struct walk {
     const dt_type *type;
     way now, best[MOST_SHOWN];
@@ -70,8 +71,8 @@ static void print_shape(const dt_type *type, int64_t rows, dt_str *out) {
 }
 
 void dt_split_ways(const dt_type *type, int64_t rows, int logical, dt_str *out) {
-    /* if the number of rows is unknown, 0 rows are assumed, which any number of parts divides
-     * evenly */
+    /* If the number of rows is unknown, 0 rows are assumed, which any number of parts divides
+     * evenly. */
     const dt_type any = dt_type_at(type, rows > 0 ? rows : 0);
     walk w = {.type = type};
 

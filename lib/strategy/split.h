@@ -7,14 +7,14 @@
 #include "graph/graph.h"
 
 typedef struct dt_split {
-    /* the list of parts as error messages call it: "partition_dimensions [1,2]", "split" */
+    /* What error messages call the list of parts: "partition_dimensions [1,2]", "split". */
     const char *what;
     const char *name; /* name of the list without its numbers, such as "partition_dimensions" */
-    const char *of;   /* the value as error messages call it: "the value", "'image'" */
+    const char *of;   /* what error messages call the value: "the value", "'image'" */
     const dt_type *type;
-    int64_t rows;         /* number of rows of a replica, which replaces B; 0: not known */
+    int64_t rows; /* number of rows of a replica, which stand for B; 0: the number is unknown */
     const int64_t *parts; /* [n] number of parts of each dimension */
-    /* n: number of entries of parts; logical: number of devices of a replica */
+    /* n: number of entries of `parts`; logical: number of logical devices of a replica */
     int n, logical;
 } dt_split;
 

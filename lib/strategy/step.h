@@ -39,16 +39,18 @@ struct dt_function {
     dt_traced *trace;
 };
 
-/* One call of dt_strategy_run. */
+/* One call of dt_strategy_run, while it is in progress. */
 typedef struct dt_step_call {
     dt_strategy *strategy;
-    const dt_values *args; /* arguments of the step; NULL: it has none */
-    /* [replicas + 1] first row of each replica; if no argument has rows, one row each */
+    const dt_values *args; /* the arguments of the step; NULL: the step has no arguments */
+    /* [replicas + 1] the first row of each replica. Without an argument that has rows, each replica
+     * has one row. */
     int32_t *offsets;
-    bool even; /* all replicas have the same number of rows */
+    bool even; /* whether all replicas have the same number of rows */
     dt_sizing sizing;
-    dt_each *each; /* with DT_SIZES_EACH: the replica whose step is recorded */
-    /* where changes of variables are recorded; NULL: the step changes variables itself */
+    dt_each *each; /* with DT_SIZES_EACH: which replica's step is being recorded */
+    /* Where changes of variables are recorded instead of made; NULL: the step changes variables
+     * itself. */
     const dt_deferral *deferral;
 } dt_step_call;
 
@@ -75,12 +77,12 @@ bool *dt_single_results(const dt_graph *g, const bool *distributed, const bool *
 /* Records the function and compiles the recording. */
 dt_status *dt_step_record(dt_function *f, const dt_step_call *c, dt_traced *out) DT_MUST_USE;
 void dt_traced_release(dt_traced *t);
-/* Memory of a run. Results may point into arguments, so they are valid until the step runs again or
- * this memory is released. */
+/* The memory of a run of a step. Results may point into arguments, so they are valid until the step
+ * runs again or this memory is released. */
 typedef struct dt_ran {
     int n;
-    dt_view *arg; /* [n] the arguments of the run */
-    void **owned; /* [n] memory to free; NULL: the argument is lent */
+    dt_view *arg; /* [n] the arguments that the run got */
+    void **owned; /* [n] memory of arguments to free after the run; NULL: the argument is lent */
     dt_view *result;
 } dt_ran;
 /* Runs the step. *out must be released, also after an error. */

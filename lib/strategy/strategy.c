@@ -76,7 +76,7 @@ dt_status *dt_one_device_strategy(dt_strategy **out, const char *device) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_one_device_strategy", "handle to fill"));
     DT_TRY(dt_launched_alone());
-    /* the empty name causes an error message that shows how devices are named */
+    /* The empty name causes an error message that shows how devices are named. */
     if (!device) device = "";
     return dt_strategy_open(
         out,
@@ -90,7 +90,7 @@ dt_status *dt_default_strategy(dt_strategy **out) {
     return dt_strategy_open(out, &(dt_strategy_spec){.row = &dt_strategy_default_});
 }
 
-enum { PATIENCE_S = 60 }; /* seconds; the default of strategy.timeout in jobs */
+enum { PATIENCE_S = 60 }; /* the default of strategy.timeout in jobs, in seconds */
 
 /* Connects this process, one of several workers, with the other workers. */
 static dt_status *join_workers(dt_strategy *s, const dt_launch *l) {
@@ -242,7 +242,7 @@ void dt_strategy_serve(dt_strategy *s) {
 
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out) {
     const bool simulated = s->resolver && s->resolver->simulated && dt_resolver_slice(s->resolver);
-    /* each worker opens the devices of its own replicas only */
+    /* Each worker opens only the devices of its own replicas. */
     const int workers = s->cluster ? s->cluster->workers : 1;
     const dt_device_options o = {.threads = s->threads,
                                  .kernels = s->kernels,

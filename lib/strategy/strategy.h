@@ -32,9 +32,10 @@ typedef struct dt_strategy_row dt_strategy_row;
  */
 typedef struct dt_partitioner {
     dt_partitioner_kind kind;
-    /* FIXED: number of shards; MIN_SIZE and MAX_SIZE: largest number of shards, 0 means no limit */
+    /* FIXED: the number of shards. MIN_SIZE and MAX_SIZE: the largest number of shards; 0: no
+     * limit. */
     int64_t shards;
-    int64_t bytes; /* MIN_SIZE: fewest bytes of a shard; MAX_SIZE: most bytes of a shard */
+    int64_t bytes; /* MIN_SIZE: the fewest bytes of a shard; MAX_SIZE: the most bytes of a shard */
 } dt_partitioner;
 
 /* Returns the number of shards of a variable with `rows` rows of row_bytes bytes: at least 1, and
@@ -47,18 +48,20 @@ typedef struct dt_servers_spec {
     int servers; /* number of server threads in the coordinator */
     /* the most updates between a pull and its push; DT_ANY_STALENESS (closures.h): no limit */
     int64_t staleness;
-    bool in_order; /* the schedule is virtual: closures are applied in the order of their numbers */
-    bool elastic;  /* lost workers are started again */
+    /* whether the schedule is virtual: closures are applied in the order of their numbers */
+    bool in_order;
+    bool elastic; /* whether lost workers are started again */
     /* Seconds after which a worker that has not answered loses its closure to another one. */
     double timeout;
     dt_partitioner partitioner;
-    /* workers 0: the coordinator starts its workers. Otherwise rank 0 is the coordinator, and
-     * workers are started separately. */
-    /* launch.ps counts the tasks of type ps, which have the variables for all kinds of workers */
+    /* How the processes were started. workers 0: the coordinator starts its workers. Otherwise rank
+     * 0 is the coordinator, and workers are started separately. */
+    /* launch.ps counts the tasks of type ps, which own the variables for either kind of workers. */
     dt_launch launch;
-    /* the strategy owns `launch`; tasks of type ps are connected and must be told when it ends */
+    /* owns_launch: the strategy frees `launch`; reached: tasks of type ps are connected and must be
+     * told when the strategy ends */
     bool owns_launch, reached;
-    bool lent;            /* a coordinator has moved variables to these tasks */
+    bool lent;            /* whether a coordinator has moved variables to the tasks of type ps */
     double start_timeout; /* seconds within which separately started workers must connect */
     /* One line of text, with version and job, that must be the same in the coordinator and its
      * workers. Lent. NULL: nothing is compared. */
@@ -84,102 +87,113 @@ typedef struct dt_strategy_spec {
     const dt_strategy_row *row;
     dt_location at;
     int n_devices;
-    /* names of devices as the user wrote them; NULL: `replicas` or the machine determines the
-     * devices */
+    /* The names of devices as the user wrote them. NULL: `replicas`, or the machine, determines the
+     * devices. */
     const char *const *devices;
-    /* number of replicas, for multi_worker_mirrored of each worker; 0: not given */
+    /* Number of replicas; for multi_worker_mirrored of each worker. 0: the number is not given. */
     int64_t replicas;
     int64_t workers; /* multi_worker_mirrored: number of workers; 0: one */
-    /* tpu: the slice; lent by the caller, or created by dt_strategy_read */
+    /* For tpu: the slice; lent by the caller, or created by dt_strategy_read. */
     const dt_resolver *resolver;
-    /* tpu: where replicas are, lent or created like `resolver`; NULL: one replica on each core */
+    /* For tpu: on which cores the replicas are, lent or created like `resolver`. NULL: each core
+     * has one replica. */
     const dt_device_assignment *assignment;
     bool spmd;
-    /* multi_worker_mirrored: the hosts that a plan is made for; a counted reference; NULL: the job
-     * does not describe them */
+    /* For multi_worker_mirrored: the hosts that a plan is made for; a counted reference. NULL: the
+     * job does not describe them. */
     dt_topology *cluster;
-    /* multi_worker_mirrored: the processes of its workers; launch.workers 0: workers are virtual */
+    /* For multi_worker_mirrored: the processes of its workers. launch.workers 0: the workers are
+     * virtual. */
     dt_launch launch;
     dt_rank_option rank;     /* rank of this process as given on the command line */
-    double launch_timeout;   /* seconds to wait for a worker that does not answer */
-    double start_timeout;    /* seconds until all workers must have started */
+    double launch_timeout;   /* seconds after which a worker that does not answer counts as lost */
+    double start_timeout;    /* seconds within which all workers must have started */
     dt_servers_spec servers; /* settings of parameter_server */
-    bool verify_replicas;    /* compare the weights of workers during training */
+    bool verify_replicas;    /* whether to compare the weights of workers during training */
     int64_t slices;          /* tpu: number of slices, joined by a network; 0: one */
-    /* short description for people, such as "sim:v3-8" or "2 x CPU"; dt_strategy_open fills it
-     * in */
+    /* A short description for people, such as "sim:v3-8" or "2 x CPU". dt_strategy_open fills it
+     * in. */
     const char *what;
-    /* Name of the back end. NULL: that of the strategy's row, or pjrt if devices are not CPUs. */
+    /* The name of the back end. NULL: that of the strategy's row, or pjrt if the devices are not
+     * CPUs. */
     const char *backend;
-    const char *plugin; /* pjrt: path of the plug-in; NULL: given by the environment */
-    const dt_pjrt_settings *settings; /* pjrt: settings from the job; NULL: none */
-    /* Open no plug-in: the row's back end computes, and a plug-in's devices are not counted. */
+    const char *plugin; /* for pjrt: the path of the plug-in; NULL: the environment gives it */
+    const dt_pjrt_settings *settings; /* for pjrt: settings from the job; NULL: the defaults */
+    /* Whether to open no plug-in: the back end of the row computes, and a plug-in's devices are not
+     * counted. */
     bool sealed;
 } dt_strategy_spec;
 
 struct dt_strategy_row {
-    /* name and keys of the strategy; `args` of `read` is the struct that its fields describe */
+    /* The name and the keys of the strategy. The argument `args` of `read` is the struct that its
+     * fields describe. */
     dt_kind kind;
     /* Converts args to a spec and checks them. Reports all errors. */
     dt_status *(*read)(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out);
     /* Finds the replicas and their devices: fills s->replicas, s->device_name and s->assignment. */
     dt_status *(*place)(dt_strategy *s, const dt_strategy_spec *spec);
     const char *backend;
-    /* If a job names neither devices nor replicas, each device of the back end gets a replica, or
-     * each core of this machine. */
+    /* Whether, in a job that names neither devices nor replicas, each device of the back end gets a
+     * replica, or each core of this machine. */
     bool every_device;
-    bool feeds_by_host; /* data sets are made per host instead of per replica */
-    bool is_launched;   /* several processes that a launcher started share the strategy's work */
-    bool is_default;    /* this strategy is the current one outside of any scope */
-    /* nothing is distributed: variables are plain variables, and values are single tensors */
+    bool feeds_by_host; /* whether data sets are made per host instead of per replica */
+    /* whether several processes that a launcher has started share the strategy's work */
+    bool is_launched;
+    bool is_default; /* whether this strategy is the current one outside of any scope */
+    /* whether nothing is distributed: variables are plain variables, and values are single
+     * tensors */
     bool plain;
 };
 
-struct dt_strategy { /* the type behind the public handle */
-    /* an atomic count, because results keep their strategy alive and may be freed in another
-     * thread */
+struct dt_strategy { /* the type behind the public handle dt_strategy */
+    /* An atomic count of references, because results keep their strategy alive and may be freed in
+     * another thread. */
     _Atomic int refs;
     const dt_strategy_row *row;
     int replicas;
     char **device_name; /* [replicas] full name of each replica's device */
-    /* Number of hosts that feed replicas (input workers), numbered in the order in which
-     * replicas first use them. */
+    /* The number of hosts that feed replicas (input workers). Hosts are numbered in the order in
+     * which replicas first use them. */
     int hosts;
-    char **host_name;          /* [hosts] full name of device CPU:0 of each host */
-    int *host_of;              /* [replicas] index of the replica's host */
-    char *what;                /* short description for people, such as "sim:v3-8" or "2 x CPU" */
-    dt_resolver *resolver;     /* tpu: the slice; a counted reference */
-    dt_assignment *assignment; /* tpu: where replicas are on the slice; a counted reference */
-    bool assigned;             /* the assignment was given; otherwise each core has one replica */
-    int logical;               /* number of logical devices of a replica */
+    char **host_name;      /* [hosts] full name of device CPU:0 of each host */
+    int *host_of;          /* [replicas] index of the replica's host */
+    char *what;            /* a short description for people, such as "sim:v3-8" or "2 x CPU" */
+    dt_resolver *resolver; /* for tpu: the slice; a counted reference */
+    /* for tpu: on which cores of the slice the replicas are; a counted reference */
+    dt_assignment *assignment;
+    bool assigned; /* whether the caller gave the assignment; if not, each core has one replica */
+    int logical;   /* number of logical devices of a replica */
     /* [replicas][logical] full names of the devices; NULL: device_name has them */
     char **logical_name;
     bool spmd;
     bool verify_replicas;
-    bool sealed; /* opens no plug-in, as in dt_strategy_spec */
-    /* `sealed` made replicas 1; with the plug-in open there would be one for each of its devices */
+    bool sealed; /* whether to open no plug-in, as in dt_strategy_spec */
+    /* Whether `sealed` has made replicas 1, although the plug-in, if it were open, would give one
+     * for each of its devices. */
     bool uncounted;
-    int threads; /* number of threads of the engine, which is opened when it is first needed */
+    /* Number of threads of the engine, which is opened when it is first needed; 0: the default. */
+    int threads;
     dt_kernels kernels;
-    /* limit on a simulated device's memory in bytes; 0: the memory of the chip */
+    /* The limit on a simulated device's memory in bytes; 0: the memory of the chip. */
     int64_t hbm;
-    char *backend;              /* name of the back end; NULL: that of the strategy's row */
-    char *plugin;               /* pjrt: path of the plug-in; NULL: given by the environment */
-    dt_pjrt_settings *settings; /* pjrt: settings from the job; NULL: none */
+    char *backend; /* the name of the back end; NULL: that of the strategy's row */
+    char *plugin;  /* for pjrt: the path of the plug-in; NULL: the environment gives it */
+    dt_pjrt_settings *settings; /* for pjrt: settings from the job; NULL: the defaults */
     /* The numbers of the plug-in's devices that this process uses, if the user named them. NULL:
      * the first ones. */
     int n_ordinals, *ordinal;
     dt_device *device;
-    /* In a worker that was forked: the coordinator's device, which the worker must not use. NULL:
-     * none. */
+    /* In a worker that was forked: the coordinator's device, which the worker must not use. In
+     * other processes NULL. */
     dt_device *inherited;
-    bool serves; /* this process is a worker of a parameter server and has its own devices */
+    /* whether this process is a worker of a parameter server and has its own devices */
+    bool serves;
     /* the parameter server; servers.workers is 0 if the strategy has none */
     dt_servers_spec servers;
     /* The workers in separate processes, one of which is this one (cluster.h). NULL: this
      * process computes alone. */
     struct dt_cluster *cluster;
-    bool owns_cluster; /* the cluster is closed with the strategy; otherwise it is lent */
+    bool owns_cluster; /* whether the cluster is closed with the strategy; if not, it is lent */
 };
 
 /* Returns the slice or cluster to estimate programs for. Lent. NULL: unknown. */
@@ -188,8 +202,8 @@ const dt_topology *dt_strategy_spec_topology(const dt_strategy_spec *spec);
  * rank before. *out holds references, so release it with dt_strategy_spec_release. */
 dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
                             dt_strategy_spec *out) DT_MUST_USE;
-/* Returns the strategy of a job that names no type. t: its `strategy` mapping; NULL: it has
- * none. */
+/* Returns the row of a strategy for a job that names no type. t: its `strategy` mapping; NULL: the
+ * job has none. */
 const dt_strategy_row *dt_strategy_unnamed(const dt_tree *t);
 /* Return the keys that all strategies share, and the table of strategies, for lists of all keys. */
 const dt_field *dt_strategy_fields(void);
@@ -235,14 +249,15 @@ typedef struct dt_compile_options {
     /* [arguments] whether the argument has a value per replica; NULL: all have */
     const bool *distributed;
     dt_compute_spec how;
-    /* graph whose cost is estimated in place of the step's; ownership is taken; NULL: the step
-     * itself */
+    /* The graph whose cost is estimated in place of the step's. dt_compiled_create takes ownership.
+     * NULL: the step itself. */
     dt_graph *priced;
-    const dt_layer_units *units; /* layers to rematerialize; NULL: none */
-    bool alone;                  /* each worker computes the whole batch */
+    /* layers whose values are computed again instead of kept; NULL: no layers */
+    const dt_layer_units *units;
+    bool alone; /* whether each worker computes the whole batch by itself */
     /* number of other threads that are busy beside the step's; lent */
     const _Atomic uint32_t *beside;
-    /* A worker computes the rows of its own replicas, and results are collected from all
+    /* Whether a worker computes the rows of its own replicas, and results are collected from all
      * workers. */
     bool by_replica;
 } dt_compile_options;
@@ -250,7 +265,7 @@ typedef struct dt_compile_options {
  * replica by replica, which is slow but correct. */
 dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *s, dt_graph *step,
                               const dt_compile_options *o) DT_MUST_USE;
-void dt_compiled_destroy(dt_compiled *c); /* c may be NULL */
+void dt_compiled_destroy(dt_compiled *c); /* destroys a compiled step; c may be NULL */
 /* Whether a variable of the step has changed since it was compiled: it now has a copy per
  * replica, or another sharding. The step must then be recorded again. */
 bool dt_compiled_is_stale(const dt_compiled *c);
@@ -279,20 +294,22 @@ bool dt_compiled_runs_ahead(const dt_compiled *c);
  * dt_executable_finish(*x) is the second half. */
 dt_status *dt_compiled_start(dt_compiled *c, const int32_t *offsets, const dt_view *arg,
                              dt_view *result, dt_executable **x) DT_MUST_USE;
-/* [results] how each result is spread over replicas */
+/* Returns how each result is spread over replicas: [results]. */
 const dt_replication *dt_compiled_results(const dt_compiled *c);
-const dt_graph *dt_compiled_step(const dt_compiled *c); /* the simplified step of one replica */
-/* the folded step; NULL: the step runs replica by replica */
+/* returns the simplified step of one replica */
+const dt_graph *dt_compiled_step(const dt_compiled *c);
+/* Returns the folded step; NULL: the step runs replica by replica. */
 const dt_graph *dt_compiled_folded(const dt_compiled *c);
 /* Returns the program of each device of each replica for a batch of `rows`, for estimates.
  * Replicas are an axis of its mesh. Lent until this is called for many other numbers of rows.
  * Needs no back end, and no memory for variables. Fails with CANNOT_FOLD if the step runs
  * replica by replica. */
 dt_status *dt_compiled_priced(dt_compiled *c, int64_t rows, const dt_spmd **out) DT_MUST_USE;
-/* Whether a batch of `rows` fits into the memory of the slice's devices. True if there is no
+/* Whether a batch of `rows` rows fits into the memory of the slice's devices. True without a
  * slice. */
 bool dt_compiled_fits(const dt_compiled *c, int64_t rows);
-/* Fails with DOES_NOT_FIT if a batch of `rows` does not fit. The error suggests what would. */
+/* Fails with DOES_NOT_FIT if a batch of `rows` rows does not fit into the memory of the slice's
+ * devices. The error suggests what would fit. */
 dt_status *dt_compiled_check_fits(const dt_compiled *c, int64_t rows) DT_MUST_USE;
 /* Estimates how many bytes of this machine's memory a run over `rows` takes, besides variables
  * (dt_executable_host_bytes). Allocates none of it and opens no device. Sets *bytes to 0 if the

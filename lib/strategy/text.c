@@ -23,7 +23,7 @@ enum {
     SHOWN_WHOLE = 1000,
     SHOWN_AT_ENDS = 3,
     MOST_DECIMALS = 8,
-    EXPONENT = 4 /* length of "e+00" */
+    EXPONENT = 4 /* the number of characters of "e+00" */
 };
 
 /* The format of one array's numbers. left: number of characters before the decimal point, or of an

@@ -29,7 +29,7 @@ static void list_tasks(const json_t *cluster, const char *job, const char **addr
     }
 }
 
-/* names of the values of dt_task_type, then "chief" */
+/* The words for the values of dt_task_type, then "chief". */
 static const char *const types[] = {"worker", "ps", "evaluator", "chief"};
 enum { TYPES = sizeof types / sizeof *types, CHIEF = TYPES - 1 };
 
@@ -111,8 +111,8 @@ static dt_status *bad_index(const json_t *index) {
     return s;
 }
 
-/* Returns where the task with this index is in the list; -1: it is missing. If the list is a
- * mapping, its keys are the indices. */
+/* Returns the position in the list of the task with this index; -1: the task is missing. If the
+ * list is a mapping, its keys are the indices. */
 static int64_t find_index(json_t *list, int64_t index) {
     const char *key;
     json_t *address;
@@ -126,7 +126,7 @@ static int64_t find_index(json_t *list, int64_t index) {
     return -1;
 }
 
-/* Returns the error that a task is not listed. keyed: the cluster maps indices to addresses. all:
+/* Returns the error that a task is not listed. keyed: the cluster maps indices to addresses; all:
  * the number of tasks of the type. */
 static dt_status *absent(const char *type, int64_t index, int64_t all, bool keyed) {
     if (all == 0)
@@ -196,8 +196,8 @@ static dt_status *check_keys(const json_t *whole) {
     return NULL;
 }
 
-/* Reads the cluster and this process's task. If the cluster has at most one task, this process
- * runs alone. */
+/* Reads the cluster and finds this process's task in it. If the cluster has at most one task, this
+ * process runs alone. */
 static dt_status *take_task(const json_t *whole, dt_launch *out) {
     DT_TRY(check_keys(whole));
     json_t *cluster = json_object_get(whole, "cluster"), *task = json_object_get(whole, "task");

@@ -75,7 +75,7 @@ static dt_status *place_slice(dt_strategy *s, const dt_strategy_spec *spec) {
     if (!t)
         return dt_fail(DT_E_TOPOLOGY, NULL,
                        "the resolver's cluster has no TPU system; make one with dt_tpu_resolver");
-    /* the cast drops const, but only the reference count changes */
+    /* The cast drops const, but only the count of references changes. */
     s->resolver = dt_resolver_ref((dt_resolver *)spec->resolver);
     if (spec->assignment) DT_TRY(check_assignment(spec->assignment, t));
     s->assigned = spec->assignment != NULL;
@@ -189,7 +189,7 @@ const char *dt_strategy_host_device(const dt_strategy *s) {
 
 struct resolver {
     const char *tpu;
-    int numerics; /* index in dt_numerics */
+    int numerics; /* a value of dt_numerics, which says how sums and products are rounded */
     int64_t cores_per_chip, num_slices;
     bool has_cores;
 };
@@ -250,11 +250,9 @@ static const dt_field fields[] = {
 
 /* ---- cluster_resolver ---- */
 
-/*
- * Names this machine's TPU by the kind and the coordinates of the plug-in's devices: "v4:2x2x1".
- * The name is "" if the job has no plug-in, or the plug-in's devices are not TPUs; then the
- * environment names the slice.
- */
+/* Writes the name of this machine's TPU, made of the kind and the coordinates of the plug-in's
+ * devices: "v4:2x2x1". The name is "" if the job has no plug-in, or the plug-in's devices are not
+ * TPUs; then the environment names the slice. */
 static dt_status *find_tpu(const dt_strategy_spec *spec, char name[32]) {
     static const struct {
         const char *kind, *generation;
@@ -321,7 +319,7 @@ static const dt_location *location_of(const dt_tree *t, const dt_status *s) {
     }
 }
 
-/* Returns the source location of an error in an assignment. If a block does not fit, that is the
+/* Returns the source location of an error in an assignment: if a block does not fit, that of the
  * number that is too large. */
 static const dt_location *size_place(const dt_tree *t, const struct assignment *x,
                                      const dt_topology *slice, const dt_status *s) {

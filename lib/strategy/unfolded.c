@@ -14,7 +14,7 @@ static int64_t row_bytes(const dt_type *t) {
     return n;
 }
 
-/* Returns replica r's part of an argument. */
+/* Returns the part of an argument that replica r gets. */
 static dt_view part_of(const dt_view *whole, dt_replication spread, const int32_t *offsets, int r) {
     dt_view v = *whole;
 

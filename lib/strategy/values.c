@@ -19,7 +19,7 @@ typedef struct making {
     dt_strategy *strategy;
     dt_value_fn fn;
     void *user;
-    int n;          /* number of calls */
+    int n;          /* number of calls: one for each replica, or 1 */
     dt_values **of; /* [n] the values that each call returned */
 } making;
 
@@ -168,8 +168,8 @@ const dt_value_entry *dt_values_find(const dt_values *v, const char *name) {
     return NULL;
 }
 
-/* Returns the entry of this name, without its old contents, or a new entry. `name` may point to the
- * name in the old entry. */
+/* Returns the entry of this name, emptied, or a new entry. `name` may point to the name in the old
+ * entry. */
 static dt_value_entry *entry_for(dt_values *v, const char *name, int n) {
     dt_value_entry *e = (dt_value_entry *)dt_values_find(v, name);
     char *kept = dt_strdup(name);
@@ -199,7 +199,8 @@ dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t) {
     DT_LIVE(t);
     DT_TRY(check_entry(v, name, "dt_values_set"));
     DT_TRY(dt_want(t, "dt_values_set", "tensor"));
-    /* keeps a reference, because t may be in the old contents of the entry, which are released */
+    /* The reference is kept, because t may be in the old contents of the entry, which are
+     * released. */
     dt_tensor *kept = dt_tensor_ref(t);
     entry_for(v, name, 1)->local[0] = kept;
     return NULL;
@@ -238,7 +239,7 @@ void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *w) {
     dt_value_entry *e = entry_for(v, name, n);
 
     e->per_replica = w->strategy != NULL;
-    /* with one replica, dt_strategy_run returns the value itself */
+    /* With one replica, dt_strategy_run returns the value itself, not a PerReplica. */
     e->kind = n > 1 ? "PerReplica" : "Tensor";
     e->strategy = w->strategy ? dt_strategy_ref(w->strategy) : NULL;
     e->whole = dt_tensor_ref(w->tensor);
@@ -262,7 +263,7 @@ static dt_tensor *cut_from_whole(const dt_value_entry *e, int replica) {
         type.dim[0] = e->offsets[replica + 1] - e->offsets[replica];
         return dt_tensor_part(e->whole, &type, e->offsets[replica] * row);
     }
-    /* removes the first dimension, which counts replicas */
+    /* This removes the first dimension, which counts replicas. */
     memmove(type.dim, type.dim + 1, sizeof type.dim - sizeof *type.dim);
     type.dim[--type.rank] = 0;
     return dt_tensor_part(e->whole, &type, replica * row);

@@ -14,18 +14,18 @@
 typedef struct dt_value_entry {
     char *name;
     bool per_replica;
-    const char *kind; /* the name that dt_values_kind returns */
+    const char *kind; /* the word that dt_values_kind returns, such as "PerReplica" */
     int n;            /* number of tensors: 1, or the number of replicas */
-    /* If each replica returned this same constant: the number of replicas. Else 0. */
+    /* The number of replicas, if each of them returned this same constant; else 0. */
     int each;
-    /* [n] the tensor of each replica; if `whole` is set, each is made when it is first needed */
+    /* [n] The tensor of each replica. If `whole` is set, each is made when it is first needed. */
     dt_tensor **local;
-    /* the values of all replicas in one tensor; NULL: only local tensors exist */
+    /* The values of all replicas in one tensor. NULL: only `local` has tensors. */
     dt_tensor *whole;
     dt_replication spread; /* how `whole` is spread over replicas */
-    int64_t *offsets;      /* if spread is ROWS: [n + 1] first row of each replica in `whole` */
-    /* the strategy on whose devices the local tensors are, a counted reference; NULL: they are on
-     * the host */
+    int64_t *offsets;      /* if spread is ROWS: [n + 1] the first row of each replica in `whole` */
+    /* The strategy on whose devices the local tensors are; a counted reference. NULL: they are on
+     * the host. */
     dt_strategy *strategy;
 } dt_value_entry;
 
@@ -38,9 +38,10 @@ struct dt_values {
 /* The values of all replicas in one tensor. */
 typedef struct dt_whole {
     dt_tensor *tensor;
-    dt_replication spread; /* UNIFORM means that each replica has the same value */
-    /* the strategy of the replicas; NULL: the value is the same for all replicas, and spread is
-     * UNIFORM */
+    /* how the rows are spread over replicas; UNIFORM: each replica has the same value */
+    dt_replication spread;
+    /* The strategy of the replicas. NULL: the value is the same for all replicas, and spread is
+     * UNIFORM. */
     dt_strategy *strategy;
     /* If spread is ROWS: [replicas + 1] first example of each replica. An example may have
      * several rows. */

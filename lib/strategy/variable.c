@@ -233,7 +233,7 @@ dt_status *dt_variables_create(dt_variables **out, dt_variable *const *v, int n)
 }
 
 void dt_variables_unref(dt_variables *list) {
-    if (!list || !list->v) /* the list is empty, because it was released already */
+    if (!list || !list->v) /* The list was released already if it is empty. */
         return;
     for (int i = 0; i < list->n; i++) dt_variable_unref(list->v[i]);
     free(list->v);

@@ -9,7 +9,7 @@ static inline bool dt_variable_is_on_read(const dt_variable *v) {
     return v->strategy && v->synchronization == DT_SYNC_ON_READ;
 }
 
-/* Returns replica r's copy. */
+/* Returns a view of replica r's copy of a variable. */
 dt_view dt_variable_copy(const dt_variable *v, int replica);
 /* Returns "NONE", "SUM", "MEAN" or "ONLY_FIRST_REPLICA". */
 const char *dt_aggregation_name(int aggregation);
@@ -28,7 +28,7 @@ dt_status *dt_want_variable(const dt_variable *v, const char *call) DT_MUST_USE;
 typedef struct dt_saved_copies {
     void *data;
     int64_t copies;
-    int aggregation; /* a dt_aggregation; NONE: use that of the restored variable */
+    int aggregation; /* a dt_aggregation; NONE: the aggregation of the restored variable is used */
 } dt_saved_copies;
 dt_status *dt_variable_prepare_restore(dt_variable *v, const dt_saved_copies *from) DT_MUST_USE;
 void dt_variable_restore(dt_variable *v, const dt_saved_copies *from);

@@ -115,7 +115,7 @@ dt_status *dt_values_set_variable(dt_values *values, const char *name, dt_variab
 typedef struct writing {
     dt_variable *v;
     dt_write how;
-    int64_t share; /* what `value` is divided by before it is assigned to each copy */
+    int64_t share; /* `value` is divided by this number before it is assigned to each copy */
 } writing;
 
 static const char *const verbs[] = {
@@ -192,7 +192,7 @@ dt_status *dt_variable_set(dt_variable *v, dt_write how, dt_tensor *value) {
     return write_single(&w, value);
 }
 
-/* Writes the i-th value to copy i. */
+/* Writes the value of replica i to copy i. */
 static dt_status *write_each(writing *w, const dt_value_entry *e) {
     DT_TRY(check_write(w));
     if (e->n != dt_variable_copies(w->v))
@@ -370,8 +370,8 @@ static bool are_equal(const dt_variable *v, const void *data, int64_t copies) {
     return are;
 }
 
-/* Whether each replica gets its own copy back: there are as many replicas as copies, and copies
- * of the variable may differ. */
+/* Whether each replica gets back its own copy: the checkpoint has as many copies as there are
+ * replicas, and copies of the variable may differ. */
 static bool are_kept_apart(const dt_variable *v, int64_t copies) {
     return copies > 1 && copies == dt_variable_copies(v) && (v->stack || v->may_diverge);
 }
@@ -420,8 +420,8 @@ void dt_variable_restore(dt_variable *v, const dt_saved_copies *from) {
     const int64_t copies = from->copies;
     void *data = from->data;
     const size_t bytes = (size_t)dt_type_bytes(&v->type);
-    /* reading the variable adds its copies up, so the first copy gets the value and the others get
-     * 0 */
+    /* Reading the variable adds its copies up, so the first copy gets the value and the others get
+     * 0. */
     const bool divides = v->aggregation == DT_AGGREGATE_SUM && dt_variable_is_on_read(v);
 
     char *own = dt_host_edit(v);

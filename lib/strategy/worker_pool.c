@@ -164,7 +164,7 @@ static dt_status *worker_pool_check_late(dt_worker_pool *c) {
         }
         x->late = true;
         report_lost(c, w, dt_closures_lose(&c->closures, w), "does not answer");
-        /* a stopped process is ended, because otherwise no other worker could replace it */
+        /* A stopped process is ended, because otherwise no other worker could replace it. */
         if (starts_again(c)) {
             kill(x->pid, SIGKILL);
             x->late = false;
@@ -172,7 +172,7 @@ static dt_status *worker_pool_check_late(dt_worker_pool *c) {
         }
     }
     if (worker_pool_count(c, false) > 0) return NULL;
-    /* all workers are lost, but those that are started separately may connect again */
+    /* All workers are lost. Workers that are started separately may connect again. */
     if (worker_pool_count(c, true) == 0)
         return dt_seconds_since(c->alone_ns) < c->spec.how->start_timeout
                    ? NULL
@@ -281,7 +281,7 @@ static dt_status *answer_request(dt_worker_pool *c, const dt_arrival *a) {
         s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "it asks for rows that it does not need");
     else if (dt_closures_pull(&c->closures, a->worker, a->message.number, &version))
         s = give_rows(c, a, version, &rows);
-    /* another worker got the closure meanwhile, so this worker is only marked as idle */
+    /* Another worker got the closure meanwhile, so this worker is only marked as idle. */
     else c->worker[a->worker].busy = false;
     free(a->more);
     return s && dt_status_number(s) == DT_E_WORKERS_DISAGREE ? refuse_worker(c, a->worker, s) : s;
@@ -300,7 +300,7 @@ static dt_status *welcome(dt_worker_pool *c, const dt_arrival *a) {
         x->coming = false;
         x->starts = 0;
     } else {
-        /* prevents another start, since the new worker would read the same job */
+        /* This prevents another start, since a new worker would read the same job. */
         x->starts = DT_POOL_STARTS;
         s = refuse_worker(c, a->worker,
                           dt_fail(DT_E_WORKERS_DISAGREE, NULL,
@@ -336,9 +336,10 @@ dt_status *dt_worker_pool_wait(dt_worker_pool *c, int64_t deadline_ns, bool *cam
     dt_arrival a;
     dt_status *s = give_out(c);
     *came = !s && dt_carrier_next(c->carrier, deadline_ns, &a);
-    /* handles the arrival before its worker gets more work, so that pulled weights are newer */
+    /* The arrival is handled before its worker gets more work, so that the weights it pulls are
+     * newer. */
     if (*came) s = dt_worker_pool_take(c, &a);
-    /* checks for late workers even if other workers answer all the time */
+    /* Late workers are checked even if other workers answer all the time. */
     if (!s) s = worker_pool_check_late(c);
     c->failed |= s != NULL;
     return s;

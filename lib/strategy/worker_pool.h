@@ -16,15 +16,15 @@
 #include "strategy/packed_variables.h"
 #include "strategy/strategy.h"
 
-/* A closure, as sent to a worker. */
+/* A closure with its message, as a worker receives it. */
 typedef struct dt_work {
     dt_frame frame;
-    /* [frame.more] arguments of the closure, or the rows that the worker has requested */
+    /* [frame.more] the arguments of the closure, or the rows that the worker has requested */
     const char *more;
-    /* `more` has the rows that the worker asked for, and they have been copied to the variables
-     * already */
+    /* Whether `more` has the rows that the worker asked for. They have been copied to the variables
+     * already. */
     bool asked;
-    char *weights; /* values of the weights in the layout of messages (packed_variables.h) */
+    char *weights; /* The values of the weights, in the layout of messages (packed_variables.h). */
 } dt_work;
 
 /* What a worker computes. The serve loop (worker_pool_open.c) moves variables and messages, and
@@ -39,28 +39,30 @@ typedef struct dt_worker_body {
      * the kind of the answer; for PUSH fills gradients. Appends to `more`, which is empty. */
     dt_status *(*compute)(void *user, const dt_work *work, dt_frame_kind *kind, char *gradients,
                           dt_str *more);
-    void (*end)(void *user); /* called once when the worker ends; NULL: nothing to release */
-    /* passed to these functions; must be complete before any worker is started, since forked
-     * workers copy it */
+    /* called once when the worker ends; NULL: the owner has nothing to release */
+    void (*end)(void *user);
+    /* The argument of these functions. It must be complete before any worker is started, since
+     * forked workers copy it. */
     void *user;
 } dt_worker_body;
 
 typedef struct dt_worker_pool_spec {
     const dt_servers_spec *how;
-    const dt_packed_variables *packed; /* layout of the weights */
+    const dt_packed_variables *packed; /* the layout of the variables in messages */
     const char *closure;               /* the word for a closure in messages, such as "batch" */
     dt_worker_body body;
-    /* text that the launcher prints if this process is gone, as in dt_worker_launcher_spec */
+    /* The text that the launcher prints if this process is gone, as in dt_worker_launcher_spec. */
     const char *last_words;
-    /* Functions of the owner, which are called with `user`. */
-    /* returns whether a worker must ask for rows before it can compute the closure */
+    /* The functions of the pool's owner, which are called with `user`. */
+    /* Returns whether a worker must ask for rows before it can compute the closure of that
+     * number. */
     bool (*asks)(void *user, int64_t number);
     /* Returns n bytes to send with a closure. The function may be NULL: nothing is sent. */
     const void *(*describe)(void *user, int64_t number, int64_t *n);
     /* Whether a push is complete. If not, it is dropped; its worker is dropped as well if it
      * still has the closure. */
     bool (*is_whole)(void *user, const dt_arrival *a);
-    /* Called when a worker could not compute a closure, which has been removed. */
+    /* Called when a worker could not compute a closure, after the closure was removed. */
     dt_status *(*failed)(void *user, const dt_arrival *a);
     void (*warn)(void *user, const char *text);
     /* receives reports about workers that the pool waits for; may be NULL */
@@ -72,19 +74,20 @@ typedef struct dt_worker_pool dt_worker_pool;
 /* Starts the workers, or waits for those that are started separately. If workers are forked, the
  * caller must have a single thread. */
 dt_status *dt_worker_pool_open(dt_worker_pool **out, const dt_worker_pool_spec *spec) DT_MUST_USE;
-void dt_worker_pool_close(dt_worker_pool *c); /* c may be NULL */
+/* closes the pool and ends its workers; c may be NULL */
+void dt_worker_pool_close(dt_worker_pool *c);
 /* Returns the table of closures. The owner begins, extends and ends its windows. */
 dt_closures *dt_worker_pool_closures(dt_worker_pool *c);
-/* Call this when weights were changed by anything but updates. Drops the copies of the weights. */
+/* Drops the copies of the weights. Call this when weights were changed by anything but updates. */
 void dt_worker_pool_forget(dt_worker_pool *c);
 /* Gives out closures, and handles one message if there is one before the deadline. Sets *came to
  * whether there was one. */
 dt_status *dt_worker_pool_wait(dt_worker_pool *c, int64_t deadline_ns, bool *came) DT_MUST_USE;
-/* Gets the push to be applied next. It belongs to the caller until dt_worker_pool_finish. Returns
- * false if none can be applied yet. */
+/* Sets *out to the push that must be applied next, which belongs to the caller until
+ * dt_worker_pool_finish. Returns false if no push can be applied yet. */
 bool dt_worker_pool_ready(dt_worker_pool *c, dt_arrival *out);
-/* Call this after a push was applied. updated: whether it has changed weights. Frees the push. Sets
- * *stale (may be NULL) to the number of updates between its pull and its own update. */
+/* Ends the work on a push that was applied, and frees it. updated: whether it has changed weights.
+ * Sets *stale (may be NULL) to the number of updates between the push's pull and its own update. */
 dt_status *dt_worker_pool_finish(dt_worker_pool *c, const dt_arrival *a, bool updated,
                                  int64_t *stale) DT_MUST_USE;
 /* Return the number of connected workers, and how many workers were lost so far. */
@@ -102,8 +105,8 @@ dt_status *dt_worker_pool_serve(const dt_worker_pool_spec *spec) DT_MUST_USE;
 struct dt_zmq_carrier_spec;
 dt_status *dt_worker_pool_address(const dt_worker_pool_spec *q, dt_run_key *key,
                                   struct dt_zmq_carrier_spec *out) DT_MUST_USE;
-/* Marks the pool as failed, for a reason that the owner reports. When it is closed, workers are not
- * told that all work is done. */
+/* Marks the pool as failed, for a reason that the owner reports. Closing it then does not tell
+ * workers that all work is done. */
 void dt_worker_pool_fail(dt_worker_pool *c);
 
 #endif

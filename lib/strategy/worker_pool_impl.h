@@ -5,22 +5,25 @@
 
 #include "strategy/worker_pool.h"
 
-/* if this many programs in a row end before they can compute, no more are started in their place */
+/* If this many programs in a row end before they can compute, no more are started in place of a
+ * worker. */
 enum { DT_POOL_STARTS = 8 };
 
-/* A worker, as the pool sees it. */
+/* One worker of the pool. */
 typedef struct dt_pool_peer {
     pid_t pid;
     /* there: the worker is connected; busy: it has a closure; late: it did not answer in time, so
      * that its closure was given to another worker */
     bool there, busy, late;
-    bool coming; /* a program that was started, but has not reported that it can compute */
-    /* number of programs, one after the other, that were started here and have not been able to
-     * compute */
+    /* whether this is a program that was started, but has not reported yet that it can compute */
+    bool coming;
+    /* Number of programs that were started for this worker, one after the other, and ended before
+     * they could compute. */
     int starts;
-    bool reported; /* the worker's silence has been reported */
-    bool answered; /* the worker has got the rows for its closure, or needs none */
-    /* the pool's `still` when the worker last got the values that never change; 0: never */
+    bool reported; /* whether the worker's silence has been reported for its current closure */
+    bool answered; /* whether the worker has got the rows for its closure, or needs no rows */
+    /* The pool's `still` when this worker last got the values that never change; 0: it never got
+     * them. */
     int64_t still;
     int64_t given_ns;
 } dt_pool_peer;
@@ -34,18 +37,22 @@ struct dt_worker_pool {
     dt_pool_peer *worker; /* [how->workers] the workers */
     dt_arrival *pushed;   /* [n] pushes that wait to be applied */
     int n_pushed, cap_pushed;
-    dt_packed_versions copies; /* of the weights */
+    /* messages with the weights, one for each version that a worker may pull */
+    dt_packed_versions copies;
     /* Revision of the values that updates never change. It increases when the owner sets them. */
     int64_t still;
-    /* the last copy of the weights that had these values and was sent to a worker */
+    /* The last message with the values that never change that was sent to a worker; NULL: none was
+     * sent. */
     dt_shared *with_still;
-    bool set; /* the owner may have set some of these values since they were last compared */
-    int64_t alone_ns;      /* when the last worker was lost, in nanoseconds */
-    bool failed;           /* no more closures can be computed */
-    int64_t lost;          /* number of lost workers */
-    int64_t lost_in_a_row; /* workers lost since a closure was last finished */
-    /* longest time in seconds that an answer took; answers whose lateness was reported do not
-     * count */
+    /* whether the owner may have set some of these values since they were last compared */
+    bool set;
+    /* the time when the last connected worker was lost, in nanoseconds */
+    int64_t alone_ns;
+    bool failed;           /* whether no more closures can be computed */
+    int64_t lost;          /* number of workers that were lost so far */
+    int64_t lost_in_a_row; /* number of workers that were lost since a closure was last finished */
+    /* The longest time in seconds that an answer took. Answers whose lateness was reported do not
+     * count. */
     double slowest_s;
 };
 

@@ -21,9 +21,10 @@ typedef struct serving {
     dt_worker_link *link;
     const dt_packed_variables *packed;
     const dt_worker_body *body;
-    char *weights, *gradients; /* buffers for messages: values of variables, and gradients */
+    /* memory for messages: with the values of variables, and with gradients */
+    char *weights, *gradients;
     dt_str request, more;
-    /* number of the closure for which this worker has asked for rows; -1: it has not asked */
+    /* The number of the closure for which this worker has asked for rows; -1: it has not asked. */
     int64_t asked;
 } serving;
 
