@@ -64,7 +64,8 @@ static void add_interface(dt_address *a, const struct sockaddr *from, bool *loop
     *loopback = is_loopback(from);
 }
 
-/* Finds the first address of the interface a->host, preferably an IPv4 one. */
+/* Sets the address to the first one of the interface a->host, preferably an IPv4 address. Returns
+ * false if this machine has no such interface. */
 static bool find_interface(dt_address *a, bool *loopback) {
     struct ifaddrs *all = NULL;
     const struct sockaddr *found = NULL;
@@ -81,8 +82,8 @@ static bool find_interface(dt_address *a, bool *loopback) {
     return found != NULL;
 }
 
-/* Looks up the host by name. Sets *best to the first IPv4 address, or else to the first address.
- * The caller frees *all. */
+/* Looks up the host name. Sets *best to its first IPv4 address or, without one, to its first
+ * address. The caller frees *all, which *best is part of. */
 static dt_status *look_up(const dt_address *a, struct addrinfo **all,
                           const struct addrinfo **best) {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
@@ -109,7 +110,7 @@ dt_status *dt_address_resolve(dt_address *a, bool here, bool *loopback) {
 }
 
 /* Finds the local address by connecting a datagram socket, which sends nothing: the kernel then
- * reports the address from which packets to the other end would come. */
+ * reports the address from which packets to the other machine would come. */
 dt_status *dt_address_toward(const dt_address *to, char *host) {
     struct addrinfo *all = NULL;
     const struct addrinfo *best = NULL;

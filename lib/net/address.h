@@ -10,8 +10,8 @@
 
 enum { DT_ADDRESS_MOST = 300 };
 typedef struct dt_address {
-    char host[DT_ADDRESS_MOST]; /* host without brackets; "*": all interfaces of this machine */
-    int port;                   /* port number; 0: any free port */
+    char host[DT_ADDRESS_MOST]; /* the host without brackets; "*": all interfaces of this machine */
+    int port;                   /* the port number; 0: any free port */
 } dt_address;
 
 /* Reads an address. Fails with MESSAGES if the text is not an address. */
@@ -21,10 +21,10 @@ dt_status *dt_address_read(dt_address *out, const char *text) DT_MUST_USE;
  * address that is not link-local. Sets *loopback to whether only this machine can reach the
  * address. Fails with MESSAGES if the name is unknown. */
 dt_status *dt_address_resolve(dt_address *a, bool here, bool *loopback) DT_MUST_USE;
-/* Writes the numeric address of this machine that the other machine `to` would see to
- * host[DT_ADDRESS_MOST]. Sends nothing. Fails with MESSAGES if there is no route. */
+/* Writes to host[DT_ADDRESS_MOST] the numeric address of this machine that the other machine `to`
+ * would see. Sends nothing. Fails with MESSAGES if there is no route. */
 dt_status *dt_address_toward(const dt_address *to, char *host) DT_MUST_USE;
-/* Writes the address in ZeroMQ's form, "tcp://[::1]:2222", to text[DT_ENDPOINT_MOST]. */
+/* Writes the address as ZeroMQ takes it, "tcp://[::1]:2222", to text[DT_ENDPOINT_MOST]. */
 enum { DT_ENDPOINT_MOST = DT_ADDRESS_MOST + 20 };
 void dt_address_endpoint(const dt_address *a, char *text);
 /* Writes "HOST:PORT" to text[DT_ENDPOINT_MOST], with brackets around an IPv6 address. */

@@ -23,14 +23,14 @@ typedef struct dt_byte_range {
 } dt_byte_range;
 typedef struct dt_byte_ranges {
     int servers;
-    /* [servers] number of slices that each server sends and receives */
+    /* [servers] number of slices that each server's thread sends and receives */
     const int *n;
-    const dt_byte_range *const *slice; /* [servers][n] the slices of each server */
+    const dt_byte_range *const *slice; /* [servers][n] the slices of each server's thread */
     int64_t bytes;                     /* bytes of all slices together */
-    /* Slices of values that never change. They come last: n_still[s] slices of server s, and the
-     * last still_bytes of the buffer. Only WORK_ALL carries them. n_still is NULL if there are
-     * none. */
-    const int *n_still; /* [servers] number of slices that never change */
+    /* Slices of values that never change come last: n_still[s] slices of server s, and the last
+     * still_bytes of the buffer. Only a WORK_ALL frame carries them. n_still is NULL if all values
+     * may change. */
+    const int *n_still; /* [servers] number of each server's slices that never change */
     int64_t still_bytes;
 } dt_byte_ranges;
 
@@ -52,11 +52,11 @@ typedef enum dt_frame_kind {
     DT_FRAME_APPLY,
     DT_FRAME_PROGRAMS
 } dt_frame_kind;
-/* The head of a message. In WORK, WORK_ALL and PUSH, slices follow it on every link. In every
- * message, `more` bytes follow on link 0. */
+/* The head of a message. After the head of WORK, WORK_ALL and PUSH, slices follow on every link.
+ * After every head, `more` bytes follow on link 0. */
 typedef struct dt_frame {
     uint32_t magic, kind;
-    int64_t number, version; /* number of the closure, and version of the weights */
+    int64_t number, version; /* number: of the closure; version: of the weights */
     int64_t more;
 } dt_frame;
 enum { DT_MOST_MORE = 1 << 26 };
@@ -75,7 +75,7 @@ typedef struct dt_shared {
 } dt_shared;
 dt_status *dt_shared_new(dt_shared **out, int64_t bytes) DT_MUST_USE;
 dt_shared *dt_shared_ref(dt_shared *s);
-void dt_shared_unref(dt_shared *s); /* s may be NULL */
+void dt_shared_unref(dt_shared *s); /* drops a reference; s may be NULL */
 
 typedef struct dt_arrival {
     int worker;
@@ -83,8 +83,8 @@ typedef struct dt_arrival {
      * either is set, no member but `worker` is valid. */
     bool gone, came;
     dt_frame message;
-    /* in a PUSH: the buffer with all slices; owned by the caller, who returns it with
-     * dt_carrier_recycle */
+    /* In a PUSH: the memory with all slices. The caller owns it and returns it by
+     * dt_carrier_recycle. */
     void *slices;
     char *more; /* the `more` bytes of the frame, followed by a zero byte; owned by the caller */
 } dt_arrival;
@@ -99,19 +99,18 @@ typedef struct dt_carrier_row {
                  const void *more);
     /* Waits for an arrival, at most until the deadline. Returns false if nothing arrived. */
     bool (*next)(dt_carrier *c, int64_t deadline_ns, dt_arrival *out);
-    /* Takes back the slices of an arrival, which may be NULL. */
+    /* Takes back the `slices` of an arrival, which may be NULL, for use by later arrivals. */
     void (*recycle)(dt_carrier *c, void *slices);
-    /* Ends the link to the worker. No more of its messages are returned until it connects again. */
+    /* Ends the link to the worker. Messages that it has sent are not returned any more. */
     void (*drop)(dt_carrier *c, int worker);
     /* Sends the worker an error, with which the worker then fails. Takes ownership of the error.
-     * The function is NULL if this carrier cannot send errors; the worker then only finds its link
-     * closed. */
+     * NULL: this carrier cannot send errors, and the worker only finds its link closed. */
     void (*refuse)(dt_carrier *c, int worker, dt_status *why);
     /* Closes the carrier. well: sends END to all workers first. Otherwise they find the links
      * closed, and report that the coordinator is gone. */
     void (*close)(dt_carrier *c, bool well);
 } dt_carrier_row;
-/* The first member of each carrier's own struct. */
+/* A carrier. Each kind begins its own struct with this one. */
 struct dt_carrier {
     const dt_carrier_row *row;
 };
@@ -129,7 +128,7 @@ static inline void dt_carrier_refuse(dt_carrier *c, int worker, dt_status *why) 
     if (c->row->refuse) c->row->refuse(c, worker, why);
     else dt_status_free(why);
 }
-/* c may be NULL. */
+/* closes a carrier, as its row says; c may be NULL */
 static inline void dt_carrier_close(dt_carrier *c, bool well) {
     if (c) c->row->close(c, well);
 }
@@ -148,22 +147,23 @@ typedef struct dt_worker_link_row {
 } dt_worker_link_row;
 typedef struct dt_link_wait {
     double patience_s;
-    void (*say)(void *user, const char *line); /* reports a long wait; may be NULL */
+    void (*say)(void *user, const char *line); /* receives a line about a long wait; may be NULL */
     void *user;
 } dt_link_wait;
 struct dt_worker_link {
     const dt_worker_link_row *row;
     int worker;
-    const dt_byte_ranges *slices; /* layout of weights and gradients; lent */
-    const int *fd;                /* [servers] the inherited sockets; lent */
-    /* id of the process that started this program; 0: it was started separately */
+    const dt_byte_ranges *slices; /* the layout of weights and gradients in messages; lent */
+    /* [servers] the sockets that this process has inherited, one for each server; lent */
+    const int *fd;
+    /* The id of the process that started this program; 0: the worker was started separately. */
     pid_t coordinator;
-    /* The members below are for links over ZeroMQ. */
+    /* The following members are used by links over ZeroMQ. */
     struct dt_messenger *m;
     int peer;
     dt_link_wait wait;
-    const char *address; /* address that the other end listens on; lent */
-    const char *host;    /* name of the other end for messages; lent */
+    const char *address; /* the address on which the other end listens; lent */
+    const char *host;    /* what messages call the other end; lent */
     double silence_s;    /* seconds of silence after which the coordinator counts as lost */
     double longest_s;    /* the longest wait for an answer so far, in seconds */
 };
@@ -175,7 +175,7 @@ static inline dt_status *dt_link_push(dt_worker_link *l, const dt_frame *m, cons
                                       const void *more) {
     return l->row->push(l, m, gradients, more);
 }
-/* Does nothing if the link is all zeros, that is, never joined. */
+/* Closes a link. Does nothing if all its members are 0 because it was never joined. */
 static inline void dt_link_close(dt_worker_link *l) {
     if (l->row) l->row->close(l);
 }

@@ -151,8 +151,8 @@ static void unpack(const dt_rows_item *item, int n, int ranks, int rank, const c
     }
 }
 
-/* Collects the rows of all ranks. m->room has this rank's packed rows first, then the packed rows
- * of each other rank. */
+/* Collects the rows of all ranks. m->room holds this rank's packed rows, followed by the packed
+ * rows of each other rank. */
 dt_status *dt_rows_all_gather(dt_member *m, const dt_rows_item *item, int n) {
     const int ranks = m->group->ranks;
     size_t all = 0;

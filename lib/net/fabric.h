@@ -31,51 +31,54 @@ typedef struct dt_tag {
     dt_collective collective;
     int round;
     dt_dtype dtype;
-    int64_t elements; /* number of elements of the whole array */
-    int64_t step;     /* step of training; 0: not part of a step */
-    char of[40];      /* name of the first value, such as "dense/kernel"; "": unknown */
-    /* dt_member.flags of all ranks, as far as the sender knows; ignored when tags are compared */
+    int64_t elements; /* number of elements of the whole array that is exchanged */
+    int64_t step;     /* number of the training step; 0: the collective is not part of a step */
+    char of[40];      /* name of the first value, such as "dense/kernel"; "": the name is unknown */
+    /* The flags (dt_member.flags) of all ranks, as far as the sender knows them. Tags are compared
+     * without their flags. */
     uint32_t flags;
 } dt_tag;
 
-/* The structs of each fabric begin with dt_process_group and dt_member. */
+/* A fabric, a row of functions. Each fabric's own structs begin with dt_process_group and
+ * dt_member. */
 typedef struct dt_fabric dt_fabric;
 struct dt_rendezvous;
 typedef struct dt_process_group {
     const dt_fabric *fabric;
     int ranks;
-    int own;     /* rank of this process; -1: all ranks are in this process */
-    bool joined; /* this process has joined with its rank */
-    /* A rank was lost, or this one ends with an error, so that nothing more is exchanged and ranks
-     * do not wait for each other at the end. */
+    int own;     /* the rank of this process; -1: all ranks are in this process */
+    bool joined; /* whether this process has joined with its rank */
+    /* Whether a rank was lost, or this one ends with an error. Nothing more is then exchanged, and
+     * ranks do not wait for each other at the end. */
     bool broken;
 } dt_process_group;
-typedef struct dt_member { /* a rank's membership in a process group; a dt_env refers to one */
+typedef struct dt_member { /* A rank's membership in a process group, which a dt_env refers to. */
     dt_process_group *group;
     int rank;
     double patience_s; /* seconds to wait for a message */
-    /* called with a line of text during a long wait for a rank; may be NULL */
+    /* Called with a line of text during a long wait for a rank; may be NULL. */
     void (*say)(void *user, const char *line);
     void *user;
-    uint32_t number; /* number of collectives so far */
-    /* step of training, for the tags of later collectives; 0: not part of a step */
+    uint32_t number; /* number of collectives that this member has taken part in */
+    /* The number of the training step for the tags of later collectives; 0: not part of a step. */
     int64_t step;
-    /* name of the first value of a collective, which its tag also has; NULL if it has no name */
+    /* The name of a collective's first value, for its tag; NULL: the value has no name. */
     const char *of;
-    void *room; /* memory for arrays that are exchanged; later collectives use it again */
+    void *room; /* memory for arrays that are exchanged, which each collective uses anew */
     size_t room_bytes;
-    /* Up to 8 bits that travel with every sum. A rank sets its own; after the next sum of at
-     * least one element it has the bits of all ranks. */
+    /* Up to 8 bits that travel with every sum. A rank sets its own bits. After the next sum of at
+     * least one element, they are the bits of all ranks together. */
     uint32_t flags;
-    int64_t flag_sums;          /* number of sums so far that carried the flags */
-    struct dt_tree_plan *plans; /* cached plans of tree.c */
+    int64_t flag_sums;          /* number of sums so far that have carried the flags */
+    struct dt_tree_plan *plans; /* plans of sums that are kept for later (tree.c) */
     int n_plans;
 } dt_member;
 
 struct dt_fabric {
     dt_kind kind;
-    /* Sets ranks and own. ranks: the expected number; 0: as many as were started. rendezvous: where
-     * ranks meet, if no launcher has connected them; NULL: a launcher has. */
+    /* Opens a group: sets `ranks` and `own`. ranks: the expected number; 0: as many as were
+     * started. rendezvous: where ranks meet if no launcher has connected them; NULL: a launcher
+     * has. */
     dt_status *(*open)(dt_process_group **out, int ranks, const struct dt_rendezvous *rendezvous);
     void (*close)(dt_process_group *t);
     dt_status *(*join)(dt_member **out, dt_process_group *t, int rank, double patience_s);
@@ -83,16 +86,16 @@ struct dt_fabric {
     /* Sends without waiting for the receiver. Messages from one rank to another arrive in order. */
     dt_status *(*send)(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n);
     /* Waits until the caller may change the bytes that it has sent. NULL: `send` copies them, so
-     * there is no need to wait. */
+     * there is nothing to wait for. */
     dt_status *(*settle)(dt_member *m);
-    /* Waits for the next message of rank `from`, which must have this tag and size. Adds its
-     * flags to m->flags. */
+    /* Waits for the next message of rank `from`, which must have this tag and size. Adds the flags
+     * of the message to m->flags. */
     dt_status *(*recv)(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n);
 };
 
 extern const dt_fabric dt_fabric_mpi, dt_fabric_sockets, dt_fabric_zmq;
-/* The environment variable for dt_fabric_sockets that a process sets for each worker that it
- * starts: "RANK FD FD ...", with a descriptor for each rank and "-" for the worker's own. */
+/* The environment variable of dt_fabric_sockets that describes a worker to itself: "RANK FD FD
+ * ...", with a socket's descriptor for each rank and "-" for the worker's own rank. */
 #define DT_SOCKETS_VARIABLE "DTRAIN_WORKER"
 enum { DT_SOCKETS_RANKS = 64 };
 
@@ -101,12 +104,13 @@ dt_status *dt_process_group_open(dt_process_group **out, const dt_fabric *f, int
  * like dt_rendezvous_hold. */
 dt_status *dt_process_group_meet(dt_process_group **out, const dt_fabric *f,
                                  const struct dt_rendezvous *rendezvous) DT_MUST_USE;
-void dt_process_group_close(dt_process_group *t); /* t may be NULL; all members must have left */
-/* Fails with WORKERS_DISAGREE if there is no such rank or it has joined already. A member
- * belongs to one thread. */
+/* closes a group, after all members have left; t may be NULL */
+void dt_process_group_close(dt_process_group *t);
+/* Joins the group as `rank`. Fails with WORKERS_DISAGREE if the group has no such rank or the rank
+ * has joined already. A member may be used by one thread only. */
 dt_status *dt_process_group_join(dt_process_group *t, int rank, double patience_s,
                                  dt_member **out) DT_MUST_USE;
-void dt_member_leave(dt_member *m); /* m may be NULL */
+void dt_member_leave(dt_member *m); /* leaves the group; m may be NULL */
 
 /* Send and receive a message. Both fail with WORKER_LATE, WORKER_GONE or WORKERS_DISAGREE. The sent
  * bytes must not change before dt_member_settle. */
@@ -119,8 +123,9 @@ dt_status *dt_member_settle(dt_member *m) DT_MUST_USE;
 
 /* ---- helpers for the implementations of fabrics ---- */
 
-/* Allocates a member of `bytes` bytes, zeroed after its dt_member, for the rank of this process.
- * Fails with WORKERS_DISAGREE for another rank, or if the rank has joined already. */
+/* Allocates a member of `bytes` bytes, which begin with a dt_member for the rank of this process
+ * and are 0 after it. Fails with WORKERS_DISAGREE for another rank, or if the rank has joined
+ * already. */
 dt_status *dt_member_make(dt_member **out, dt_process_group *t, int rank, double patience_s,
                           size_t bytes) DT_MUST_USE;
 
@@ -136,9 +141,9 @@ dt_status *dt_message_missing(const dt_member *m, int from, const dt_tag *awaite
 
 /* ---- collectives ---- */
 
-/* One of several values that are summed together. `parts` has this worker's nodes of the summation
- * tree, as tree_part makes them (op/workers.h), with shape (rows, nodes, width). `sum` has shape
- * (rows, width). */
+/* One of several values that are summed together. `parts` has the nodes of the summation tree that
+ * this worker has summed, as tree_part makes them (op/workers.h), with shape (rows, nodes, width).
+ * `sum` has shape (rows, width). */
 typedef struct dt_tree_item {
     const void *parts;
     void *sum;
@@ -172,7 +177,7 @@ dt_status *dt_rows_all_gather(dt_member *m, const dt_rows_item *item, int n) DT_
 
 /* Collects bytes on rank 0: n[r] bytes from each rank r, in rank order, into all[]. */
 dt_status *dt_member_collect(dt_member *m, const void *own, const size_t *n, void *all) DT_MUST_USE;
-/* Like dt_member_collect, but every rank gets all bytes. */
+/* Collects bytes as dt_member_collect does, but on every rank. */
 dt_status *dt_member_spread(dt_member *m, const void *own, const size_t *n, void *all) DT_MUST_USE;
 /* Collects n bytes of every rank, in rank order, into all[ranks * n] on every rank. */
 dt_status *dt_member_gather(dt_member *m, const void *own, size_t n, void *all) DT_MUST_USE;

@@ -31,7 +31,7 @@ void dt_shared_unref(dt_shared *s) {
 
 /* ---- parts ---- */
 
-/* Address and length of the part that is being sent or received. */
+/* The part of a frame that is being sent or received: its address and number of bytes. */
 typedef struct part {
     char *at;
     int64_t bytes;
@@ -65,7 +65,7 @@ static int outcome(dt_frame_io *p, ssize_t n) {
 
 int dt_frame_send(dt_frame_io *p, int fd, const dt_byte_ranges *e, int server, const char *slices) {
     for (; !is_whole(p, e, server); go_on(p)) {
-        /* send only reads through the pointer */
+        /* The cast drops const, but sending only reads through the pointer. */
         const part x = part_of(p, e, server, (char *)(uintptr_t)slices);
         while (p->done < x.bytes) {
             const int moved = outcome(p, send(fd, x.at + p->done, (size_t)(x.bytes - p->done),
@@ -76,8 +76,8 @@ int dt_frame_send(dt_frame_io *p, int fd, const dt_byte_ranges *e, int server, c
     return 1;
 }
 
-/* Checks the received head and allocates memory for the `more` bytes. A worker that was given no
- * work must not push slices; slices is NULL then. */
+/* Checks the head that has been received, and allocates memory for the `more` bytes. Returns false
+ * if the head is invalid. slices NULL: the worker was given no work, so it must not push slices. */
 static bool take_head(dt_frame_io *p, const char *slices) {
     if (!dt_frame_is_sound(&p->head) || (dt_frame_has_slices(&p->head) && !slices)) return false;
     p->more = dt_alloc((size_t)p->head.more + 1);

@@ -16,8 +16,8 @@ static inline bool dt_frame_has_slices(const dt_frame *m) {
     return m->kind == DT_FRAME_WORK || m->kind == DT_FRAME_WORK_ALL || m->kind == DT_FRAME_PUSH;
 }
 
-/* Returns how many slices the server sends or receives with this message. dt_frame_bytes returns
- * the bytes of all servers' slices together. */
+/* Returns how many slices server `server` sends or receives with this message. dt_frame_bytes
+ * returns the bytes of the slices of all servers together. */
 static inline int dt_frame_slices(const dt_frame *m, const dt_byte_ranges *e, int server) {
     if (!dt_frame_has_slices(m)) return 0;
     return e->n[server] - (e->n_still && m->kind != DT_FRAME_WORK_ALL ? e->n_still[server] : 0);
@@ -28,7 +28,7 @@ static inline int64_t dt_frame_bytes(const dt_frame *m, const dt_byte_ranges *e)
     return e->bytes - (m->kind == DT_FRAME_WORK_ALL ? 0 : e->still_bytes);
 }
 
-/* links.c: for reports of a worker's long wait for its coordinator, which sends nothing while it
+/* For reports of a worker's long wait (links.c) for its coordinator, which sends nothing while it
  * validates, saves or is stopped. A report is due when the wait reaches *say_at seconds; *say_at
  * then becomes twice the wait. */
 double dt_link_say_at(const dt_worker_link *l);
@@ -37,14 +37,16 @@ void dt_link_waited(const dt_worker_link *l, double waited_s, double *say_at);
 /* A frame that is being sent or received on a non-blocking link. */
 typedef struct dt_frame_io {
     dt_frame head;
-    int part;     /* the current part: -1: the head; 0 to n - 1: a slice; n: the `more` bytes */
-    int64_t done; /* number of bytes of the current part that were sent or received */
-    /* for sending: set by the caller; for receiving: allocated when the head has arrived */
+    /* which part is in progress: -1: the head; 0 to n - 1: a slice; n: the `more` bytes */
+    int part;
+    int64_t done; /* number of bytes of this part that were sent or received */
+    /* The `more` bytes. The caller sets them for sending; for receiving they are allocated when the
+     * head has arrived. */
     char *more;
 } dt_frame_io;
 
 /* Send or receive as many bytes as the socket accepts or has. Return 1: the frame is complete; 0:
- * call again later; -1: the link is closed, or the bytes are not a frame. slices: the buffer that
+ * call again later; -1: the link is closed, or the bytes are not a frame. slices: the memory that
  * holds the slices at their offsets. */
 int dt_frame_send(dt_frame_io *p, int fd, const dt_byte_ranges *e, int server, const char *slices);
 int dt_frame_receive(dt_frame_io *p, int fd, const dt_byte_ranges *e, int server, char *slices);

@@ -69,7 +69,8 @@ static bool is_ended(const dt_worker_link *l) {
     return l->coordinator != 0;
 }
 
-/* Drops the error if the coordinator ends its workers (is_ended). Takes ownership of the error. */
+/* Frees the error and returns NULL if the coordinator ends its workers (is_ended), since it reports
+ * errors itself. Else returns the error. */
 static dt_status *unless_ended(const dt_worker_link *l, dt_status *s) {
     if (!s || dt_status_number(s) != DT_E_WORKER_GONE || !is_ended(l)) return s;
     dt_status_free(s);
@@ -131,7 +132,7 @@ static dt_status *pull(dt_worker_link *l, dt_frame *m, void *weights, char **mor
 
 static dt_status *send_all(const dt_worker_link *l, const dt_frame *m, const void *gradients,
                            const void *more) {
-    /* the cast removes const, but `more` and the gradients are only read */
+    /* The cast drops const, but `more` and the gradients are only read. */
     dt_frame_io p = {.head = *m, .part = -1, .more = (char *)(uintptr_t)more};
     p.head.magic = DT_FRAME_MAGIC;
     DT_TRY(finish_sending(l, &p, 0, (char *)(uintptr_t)gradients));
@@ -143,7 +144,8 @@ static dt_status *send_all(const dt_worker_link *l, const dt_frame *m, const voi
     return NULL;
 }
 
-/* If the coordinator ends its workers, push succeeds, and the next pull returns END. */
+/* Sends a frame. If the coordinator ends its workers, push succeeds, and the next pull returns
+ * END. */
 static dt_status *push(dt_worker_link *l, const dt_frame *m, const void *gradients,
                        const void *more) {
     return unless_ended(l, send_all(l, m, gradients, more));

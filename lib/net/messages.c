@@ -124,7 +124,8 @@ dt_status *dt_messenger_listen(dt_messenger *m, const char *address) {
     int64_t port = 0;
     if (colon && dt_parse_int64(colon + 1, &port)) a.port = (int)port;
     dt_address_text(&a, m->address);
-    dt_link_watch(m, l); /* reads the monitor's first event, which has the socket's descriptor */
+    /* This reads the monitor's first event, which has the socket's descriptor. */
+    dt_link_watch(m, l);
     return NULL;
 }
 
@@ -233,14 +234,15 @@ static dt_status *peer_greet(dt_messenger *m, const dt_peer *p) {
  */
 
 static const char greeting[] = DT_GREETING;
-/* GREETING_KIND: length of the prefix that the greetings of all versions share */
+/* GREETING_KIND: the number of bytes with which the greetings of all versions begin */
 enum { GREETING_KIND = 16, PEERS_MOST = 1 << 16 };
-enum { LIFE = 17 }; /* length of the "/" and 16 hex digits after the name in a routing id */
+/* the number of characters of the "/" and 16 hex digits after the name in a routing id */
+enum { LIFE = 17 };
 
 /* A message with parts in ZeroMQ's memory. */
 typedef struct held {
     dt_message base;
-    /* ZeroMQ's function to free a part; libzmq stays loaded when the messenger is closed */
+    /* ZeroMQ's function to free a part; libzmq stays loaded even after the messenger is closed */
     int (*close)(dt_zmq_msg *m);
     dt_zmq_msg msg[DT_MESSAGE_PARTS];
 } held;
@@ -259,13 +261,13 @@ static held *event_of(const dt_messenger *m, dt_peer_event event, int peer) {
     return h;
 }
 
-/* A message from a link: fd is the connection that it came through; routing is set on the
+/* A message that has come from a link. fd: the connection that it came through; routing: set on the
  * server's link only. */
 typedef struct arrival {
-    char routing[DT_ROUTING_MOST]; /* routing id of the sender; "": it is not valid */
+    char routing[DT_ROUTING_MOST]; /* The routing id of the sender; "": the id is not valid. */
     int fd;
-    held *message; /* the message that was waiting; NULL if there was none */
-    bool too_long; /* the message has more than DT_MESSAGE_PARTS parts */
+    held *message; /* the message; NULL: no message was waiting */
+    bool too_long; /* whether the message has more than DT_MESSAGE_PARTS parts */
 } arrival;
 
 static void take_routing(const dt_messenger *m, dt_zmq_msg *part, arrival *a) {
@@ -346,8 +348,8 @@ static dt_status *come_to_server(dt_messenger *m, dt_socket *l, const arrival *a
     const int peer = a->routing[0] ? find_peer(m, a->routing) : -1;
     if (peer < 0) return admit(m, l, a, out);
     dt_peer *p = &m->peer[peer];
-    /* a peer is disconnected if it sends too many parts, or if its connection was lost and made
-     * again */
+    /* A peer is disconnected if it sends too many parts, or if its connection was lost and made
+     * again. */
     if (a->too_long || (a->fd >= 0 && p->fd != a->fd))
         p->state = p->state == DT_PEER_PAST ? DT_PEER_PAST : DT_PEER_ENDS;
     else *is_wanted = p->state != DT_PEER_PAST;
@@ -378,15 +380,15 @@ static dt_status *come_to_client(dt_messenger *m, const dt_socket *l, const arri
     return NULL;
 }
 
-/* Takes one message from the link. Sets *more to whether there was one, even if it does not become
- * an event in *out. */
+/* Takes one message from the link. Sets *more to whether a message was waiting, even if it does not
+ * become an event in *out. */
 static dt_status *take_from(dt_messenger *m, dt_socket *l, bool *more, dt_message **out) {
     bool is_wanted = false;
     arrival a = take_arrival(m, l);
     *more = a.message != NULL;
     if (!a.message) return NULL;
-    /* reads the monitor first, because the kernel may have reused the descriptor of a closed
-     * connection */
+    /* The monitor is read first, because the kernel may have reused the descriptor of a closed
+     * connection. */
     if (dt_link_watch(m, l) && l->peer >= 0) DT_TRY(peer_greet(m, &m->peer[l->peer]));
     dt_status *s = l->peer < 0 ? come_to_server(m, l, &a, &is_wanted, out)
                                : come_to_client(m, l, &a, &is_wanted, out);
@@ -397,7 +399,7 @@ static dt_status *take_from(dt_messenger *m, dt_socket *l, bool *more, dt_messag
     return s;
 }
 
-/* Returns the event that a peer has ended; NULL: none has. All messages of the peer have been
+/* Returns the event that a peer has ended; NULL: no peer has. All messages of that peer have been
  * returned before. */
 static dt_message *find_ended(dt_messenger *m) {
     for (int i = 0; i < m->peers; i++)

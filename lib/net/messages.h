@@ -50,7 +50,8 @@
 
 enum { DT_MESSAGE_PARTS = 8, DT_PEER_NAME = 40, DT_MOST_PART = 1 << 30 };
 
-typedef struct dt_messenger dt_messenger; /* a messenger may be used by one thread only */
+/* the connections of one process; only one thread may use it */
+typedef struct dt_messenger dt_messenger;
 typedef struct dt_messenger_spec {
     /* the run's key, which is copied; NULL: no encryption, and only the loopback interface is
      * allowed */
@@ -61,9 +62,11 @@ typedef struct dt_messenger_spec {
     /* The name under which peers see this messenger when it connects to them: 1 to 39 characters
      * from ' ' to '~', without '/'. */
     const char *name;
-    /* seconds of silence, without even a heartbeat, after which a peer counts as gone; 0: 10 */
+    /* Seconds of silence, without even a heartbeat, after which a peer counts as gone; 0: 10
+     * seconds. */
     double silence_s;
-    /* most bytes of a part; a peer that sends a larger one is disconnected; 0: DT_MOST_PART */
+    /* The most bytes of a part. A peer that sends a larger part is disconnected. 0:
+     * DT_MOST_PART. */
     size_t most_bytes;
     /* called with a warning if any process can join; may be NULL */
     void (*warn)(void *user, const char *text);
@@ -77,13 +80,14 @@ typedef struct dt_message_part {
 } dt_message_part;
 typedef struct dt_message {
     dt_peer_event event;
-    int peer, n; /* number of the peer; number of parts, 0 unless event is DT_PEER_MESSAGE */
-    /* the parts are not necessarily aligned: copy the bytes before reading numbers from them */
+    /* peer: number of the peer; n: number of parts, 0 unless the event is DT_PEER_MESSAGE */
+    int peer, n;
+    /* The parts need not be aligned: copy the bytes before reading numbers from them. */
     dt_message_part part[DT_MESSAGE_PARTS];
-    struct dt_message *next; /* for lists that the messenger's owner keeps */
+    struct dt_message *next; /* the next message of a list, for the messenger's owner */
 } dt_message;
 
-/* Fails with MESSAGES if ZeroMQ is not installed or was built without CURVE. */
+/* Opens a messenger. Fails with MESSAGES if ZeroMQ is not installed or was built without CURVE. */
 dt_status *dt_messenger_open(dt_messenger **out, const dt_messenger_spec *spec) DT_MUST_USE;
 /* Closes the messenger, after waiting up to 2 s for sent messages to leave this machine. m may be
  * NULL. */
@@ -92,7 +96,7 @@ void dt_messenger_close(dt_messenger *m);
  * Call this at most once. Fails with MESSAGES if the port is taken or the address does not belong
  * to this machine, with SECRET if other machines could reach it and there is no key. */
 dt_status *dt_messenger_listen(dt_messenger *m, const char *address) DT_MUST_USE;
-/* Like dt_messenger_listen, for the address that other processes use to reach this one.
+/* Listens like dt_messenger_listen, at the address that other processes use to reach this one.
  * interface: the name or address to listen on instead of the address's host; may be NULL. any:
  * without an interface, listen on all interfaces, unless the address is loopback. */
 dt_status *dt_messenger_listen_at(dt_messenger *m, const char *address, const char *interface,
@@ -111,9 +115,9 @@ dt_status *dt_messenger_connect(dt_messenger *m, const char *address, int *peer)
 /* Waits up to `seconds` (0: does not wait) for the next event, which the caller frees. Sets *out to
  * NULL if there was none. Peers are numbered from 0; numbers are never reused. */
 dt_status *dt_messenger_wait(dt_messenger *m, double seconds, dt_message **out) DT_MUST_USE;
-void dt_message_free(dt_message *x); /* x may be NULL */
-/* Sends a message. Copies the parts, and does not wait. The peer must have joined. If it has left
- * since, this succeeds, and a DT_PEER_GONE event reports the loss. */
+void dt_message_free(dt_message *x); /* frees a message; x may be NULL */
+/* Sends a message to a peer that has joined. Copies the parts, and does not wait. If the peer has
+ * left since, this succeeds, and a DT_PEER_GONE event reports the loss. */
 dt_status *dt_messenger_send(dt_messenger *m, int peer, const dt_message_part *part,
                              int n) DT_MUST_USE;
 

@@ -38,7 +38,7 @@ static int most_strangers(void) {
 static void keep_descriptors(dt_admission *d) {
     while (d->reserved < DT_ADMISSION_RESERVE) {
         const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        /* too many files are open; the next function that opens one reports that */
+        /* Too many files are open. The next function that opens a file reports that. */
         if (fd < 0) return;
         d->reserve[d->reserved++] = fd;
     }
@@ -117,8 +117,8 @@ static int set_kind(dt_messenger *m, void *socket, bool listens) {
     if (listens)
         return set_int(m, socket, DT_ZMQ_MANDATORY, 1) ||
                set_int(m, socket, DT_ZMQ_HANDSHAKE_MS, DT_ADMISSION_HANDSHAKE_MS);
-    /* sets how often to retry; the kernel would wait up to a minute between attempts, which is too
-     * long if the server was full or shut only briefly */
+    /* This sets how often to retry. The kernel would wait up to a minute between attempts, which is
+     * too long if the server was full or shut only briefly. */
     return set_int(m, socket, DT_ZMQ_CONNECT_MS, CONNECT_MS) ||
            m->z.set(socket, DT_ZMQ_ROUTING_ID, m->routing, strlen(m->routing));
 }
@@ -203,7 +203,7 @@ static bool watch_connection(dt_messenger *m, dt_socket *l, int event) {
 }
 
 /* Reads an event from a monitor: a part with two bytes of event and four of value, and a part with
- * an address. Returns false if there is none. */
+ * an address. Returns false if no event is waiting. */
 static bool read_report(dt_messenger *m, void *monitor, uint16_t *event, uint32_t *value) {
     dt_zmq_msg part;
     *event = 0;
@@ -292,7 +292,7 @@ void dt_gate_answer(dt_messenger *m) {
         enum { PARTS = sizeof reply / sizeof *reply };
         for (int i = 0; i < PARTS; i++) {
             dt_zmq_msg part;
-            /* out of memory; without an answer the process will connect again */
+            /* There is no memory for an answer. Without one, the process will connect again. */
             if (m->z.msg_init_size(&part, reply[i].n)) return;
             memcpy(m->z.msg_data(&part), reply[i].bytes, reply[i].n);
             if (m->z.msg_send(&part, m->gate, i + 1 < PARTS ? DT_ZMQ_SEND_MORE : 0) < 0)

@@ -8,7 +8,8 @@
 #include "net/messages.h"
 #include "net/zmq_api.h"
 
-/* NAME/16 hex digits; the digits are random, so each process has its own id */
+/* The most bytes of a routing id, NAME/16 hex digits. The digits are random, so each process has an
+ * id of its own. */
 enum { DT_ROUTING_MOST = DT_PEER_NAME + 20 };
 
 typedef enum dt_peer_state {
@@ -21,20 +22,20 @@ typedef struct dt_peer {
     struct dt_socket *link;
     char routing[DT_ROUTING_MOST]; /* the routing id of a peer that connected to this messenger */
     char name[DT_ENDPOINT_MOST];
-    int fd; /* descriptor of the peer's connection; -1: unknown */
+    int fd; /* descriptor of the connection to the peer; -1: it is unknown */
     int refusals;
     dt_peer_state state;
 } dt_peer;
 
-/* A socket and its monitor. Either the server's socket, or the socket of one outgoing
+/* A socket and its monitor: the socket on which the messenger listens, or that of one outgoing
  * connection. */
 typedef struct dt_socket {
     void *socket, *monitor;
-    /* number of the peer at the other end of an outgoing connection; -1: this is the server's
-     * socket */
+    /* The number of the peer at the other end of an outgoing connection; -1: this is the listening
+     * socket. */
     int peer;
-    bool half_open; /* connected, but the handshake is not done */
-    bool reached;   /* a connection was made at least once */
+    bool half_open; /* whether the connection is made, but its handshake is not done */
+    bool reached;   /* whether a connection was made at least once */
 } dt_socket;
 
 /*
@@ -48,11 +49,12 @@ typedef struct dt_socket {
 enum { DT_ADMISSION_RESERVE = 16, DT_ADMISSION_HANDSHAKE_MS = 2000 };
 
 typedef struct dt_admission {
-    int fd;          /* ZeroMQ's listening socket; -1: not known yet */
-    bool is_shut;    /* the socket accepts no connections at the moment */
-    bool stays_shut; /* the caller wants no connections, however many strangers there are */
-    int most;        /* the number of strangers at which the socket shuts */
-    /* length of the listen queue: so many connections may be accepted after the socket is shut */
+    int fd;          /* descriptor of ZeroMQ's listening socket; -1: it is not known yet */
+    bool is_shut;    /* whether the socket accepts no connections at the moment */
+    bool stays_shut; /* whether the caller wants no connections, however many strangers there are */
+    int most;        /* the number of strangers at which the socket stops accepting connections */
+    /* The length of the listen queue: so many connections may still be accepted after the socket is
+     * shut. */
     int queue;
     int reserve[DT_ADMISSION_RESERVE]; /* [reserved] descriptors of /dev/null */
     int reserved;
@@ -63,22 +65,27 @@ void dt_admission_release(dt_admission *d);
 
 struct dt_messenger {
     dt_zmq z;
-    /* gate: the socket on which ZeroMQ asks whether to accept a key; NULL: there is no key */
+    /* gate: the socket on which ZeroMQ asks whether to accept a process's key; NULL: there is no
+     * key */
     void *context, *gate;
     dt_messenger_spec spec;
     dt_run_key key;
-    uint8_t known[DT_KEY_BYTES];  /* public key of processes that connect */
-    uint8_t server[DT_KEY_BYTES]; /* public key of processes that listen */
+    uint8_t known[DT_KEY_BYTES];  /* the public key of processes that connect */
+    uint8_t server[DT_KEY_BYTES]; /* the public key of processes that listen */
     char routing[DT_ROUTING_MOST], address[DT_ENDPOINT_MOST];
     dt_socket **link;
     dt_peer *peer;
     int links, links_cap, peers, peers_cap, next_link;
-    dt_admission admission; /* admission of connections to the server's socket */
-    /* [fds] for each descriptor: whether that connection of the server is closed */
+    dt_admission admission; /* who may connect to the listening socket */
+    /* [fds] for each descriptor: whether the connection to the listening socket that had it is
+     * closed */
     unsigned char *is_closed;
-    int fds, accepted;   /* accepted: number of open connections of the server's socket */
-    int64_t turned_away; /* number of connections that were closed before they became a peer */
-    void *spare; /* an empty message, allocated in advance for the next arrival; NULL: none */
+    /* fds: length of is_closed; accepted: number of open connections of the listening socket */
+    int fds, accepted;
+    /* number of connections that were closed before their process became a peer */
+    int64_t turned_away;
+    /* an empty message, allocated in advance for the next arrival; NULL: it has been used */
+    void *spare;
 };
 
 #define DT_GREETING "dtrain messages 1"
@@ -91,9 +98,9 @@ dt_status *dt_link_open(dt_messenger *m, int type, int peer, dt_socket **out) DT
 bool dt_link_watch(dt_messenger *m, dt_socket *l);
 /* Opens the listening socket to new connections, or shuts it. To be called after dt_link_watch. */
 void dt_link_update_admission(dt_messenger *m);
-/* Opens the gate. To be called before any other socket listens. */
+/* Opens the gate, which decides who may connect. Call this before any other socket listens. */
 dt_status *dt_gate_open(dt_messenger *m) DT_MUST_USE;
-/* Answers all waiting authentication requests. */
+/* Answers all requests at the gate that are waiting. */
 void dt_gate_answer(dt_messenger *m);
 
 #endif

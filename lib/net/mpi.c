@@ -15,7 +15,7 @@
  * After the first error it sends nothing more and does not call MPI_Finalize, which would wait for
  * the dead rank.
  */
-#define _GNU_SOURCE /* for dladdr */
+#define _GNU_SOURCE /* declares dladdr */
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ enum { SHORT_BYTES = 8192 };
 /* The first transfer of a message: its header, and the bytes if they are few. */
 typedef struct head {
     header header;
-    char bytes[SHORT_BYTES]; /* bytes of a short message */
+    char bytes[SHORT_BYTES]; /* the bytes of the message, if it is short */
 } head;
 
 static bool is_short(size_t n) { return n <= SHORT_BYTES; }
@@ -50,7 +50,7 @@ typedef struct sending {
     struct sending *next;
     dt_mpi_transfer *part[2];
     int to;
-    /* the first transfer; the bytes of a long message are sent from the caller's memory */
+    /* The first transfer. The bytes of a long message are sent from the caller's memory. */
     head head;
 } sending;
 
@@ -72,8 +72,8 @@ static mpi_group *group_of(const dt_member *m) { return (mpi_group *)m->group; }
 
 /* ---- the plug-in ---- */
 
-/* Returns the name of the plug-in for the library whose launcher started this process. It is
- * recognized by the environment variables that launchers set. */
+/* Returns the name of the plug-in for the MPI library whose launcher started this process, which
+ * the launcher's environment variables show. */
 static const char *file_for_launcher(void) {
     const bool open = dt_environment("OMPI_COMM_WORLD_SIZE") || dt_environment("PMIX_RANK");
     return open || !dt_environment("PMI_RANK") ? "dtrain-fabric-openmpi.so"
@@ -105,8 +105,8 @@ static dt_status *load(mpi_group *t) {
     dt_status *s = NULL;
     for (int i = 0; !s && !t->library && i < PLACES; i++) {
         const char *path = dt_str_text(&name[i]);
-        /* if the file exists but cannot be loaded, the error is reported, because it says what is
-         * missing */
+        /* If the file exists but cannot be loaded, the loader's error is reported, because it says
+         * what is missing. */
         if (access(path, R_OK) == 0)
             s = dt_library_open(&t->library, (const char *const[]){path, NULL},
                                 RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE, &why);
@@ -158,7 +158,7 @@ static dt_status *open_group(dt_process_group **out, int ranks,
 
 static void close_group(dt_process_group *base) {
     mpi_group *t = (mpi_group *)base;
-    /* gives other ranks 0.4 s to notice the error before they notice that this process has ended */
+    /* Other ranks get 0.4 s to notice the error before they notice that this process has ended. */
     if (base->broken) nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     else t->mpi->stop();
     free(t);
@@ -273,7 +273,7 @@ static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes
 
 static void leave(dt_member *base) {
     mpi_member *m = (mpi_member *)base;
-    /* messages are not freed, because transfers that have not ended still read them */
+    /* Messages are not freed, because transfers that have not ended still read them. */
     if (!m->first) dt_peers_release(&m->peers);
     base->group->broken |= m->first != NULL;
     if (!m->first) free(m);

@@ -21,7 +21,7 @@ static char state_of(int64_t pid) {
     size_t n = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[n] = '\0';
-    /* finds the end of the program's name, which may contain ')' itself */
+    /* The program's name may contain ')' itself, so its end is the last one. */
     const char *end = strrchr(text, ')');
     return end && end[1] == ' ' ? end[2] : 0;
 }
@@ -36,7 +36,7 @@ static bool is_here(const dt_peers *p, const dt_member *m, int r) {
 }
 
 /* Returns the first other rank on this machine whose process is in a state for which `is` returns
- * true; -1: none. */
+ * true; -1: there is no such rank. */
 static int find(const dt_peers *p, const dt_member *m, bool (*is)(char state)) {
     for (int r = 0; r < m->group->ranks; r++)
         if (r != m->rank && is_here(p, m, r) && is(state_of(p->identity[r].pid))) return r;
@@ -77,8 +77,8 @@ static dt_status *late(const dt_peers *p, const dt_member *m, const dt_awaited *
                         dt_message_missing(m, who, a->tag, a->n, true));
 }
 
-/* Reports the stopped rank, if there is one. Otherwise reports `peer`, which may be computing or
- * waiting for a third rank. */
+/* Reports a long wait: names a rank on this machine that is stopped or, without one, the awaited
+ * rank `peer`, which may be computing or waiting for a third rank. */
 static void report_late(const dt_peers *p, const dt_member *m, int peer, double waited_s) {
     const int stopped = find(p, m, is_stopped), who = stopped >= 0 ? stopped : peer;
     dt_local_str line = {0};

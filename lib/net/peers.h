@@ -8,15 +8,16 @@
 
 typedef struct dt_peer_identity {
     char host[64];
-    uint64_t space; /* number of the process's PID namespace; containers have separate ones */
+    /* number of the process's PID namespace; processes in other containers have another one */
+    uint64_t space;
     int64_t pid;
 } dt_peer_identity;
 
 typedef struct dt_peers {
-    /* [ranks] identity of each rank's process; NULL: they were not exchanged yet */
+    /* [ranks] the identity of each rank's process; NULL: they have not been exchanged yet */
     dt_peer_identity *identity;
     int64_t looked_ns;
-    /* length of the wait when it was last reported, in seconds; 0: not reported yet */
+    /* The length of the wait when it was last reported, in seconds; 0: it was not reported. */
     double told_s;
 } dt_peers;
 
@@ -31,8 +32,8 @@ typedef struct dt_awaited {
 /* Exchanges identities with all ranks, by messages of m. */
 dt_status *dt_peers_meet(dt_peers *p, dt_member *m) DT_MUST_USE;
 void dt_peers_release(dt_peers *p);
-/* Waits until all ranks that end without an error have called this, so that a rank that ends
- * earlier counts as an error. Then does what dt_peers_release does. */
+/* Waits until all ranks that end without an error have called this function, so that a rank that
+ * ends earlier counts as failed. Then does what dt_peers_release does. */
 void dt_peers_part(dt_peers *p, dt_member *m);
 /* Whether this machine has at least as many cores as ranks. */
 bool dt_peers_have_cores(const dt_peers *p, const dt_member *m);

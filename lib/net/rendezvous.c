@@ -28,12 +28,14 @@ enum { EARLY_MOST = 64, EARLY_BYTES = 1 << 16 };
 typedef struct gathering {
     const dt_rendezvous *how;
     dt_met *met;
-    int host; /* number of the peer that is rank 0; NO_PEER in rank 0 itself */
-    /* address on which each rank listens; NULL: not received yet */
+    int host; /* number of the peer that is rank 0; in rank 0 itself NO_PEER */
+    /* [ranks] the address on which each rank listens; NULL: it was not received yet */
     char *address[DT_RENDEZVOUS_RANKS];
-    bool here[DT_RENDEZVOUS_RANKS]; /* [ranks] the rank is connected and has sent its number */
+    /* [ranks] whether the rank is connected and has sent its number */
+    bool here[DT_RENDEZVOUS_RANKS];
     int early[DT_RENDEZVOUS_RANKS]; /* [ranks] number of the rank's messages in met->early */
-    bool told; /* in rank 0: the table of addresses was sent; in others: it was received */
+    /* whether the table of addresses has been sent (in rank 0) or received (in other ranks) */
+    bool told;
     int64_t since_ns, said_ns;
 } gathering;
 
@@ -88,7 +90,7 @@ static dt_status *welcome(gathering *g, int peer, char *words) {
     dt_status *bad = good ? dt_address_read(&at, words) : NULL;
     if (!good || bad) {
         dt_status_free(bad);
-        return NULL; /* the peer is not a worker of this version of dtrain, so it is ignored */
+        return NULL; /* The peer is not a worker of this version of dtrain, so it is ignored. */
     }
     if (ranks != g->how->ranks)
         return refuse(g, peer,
@@ -209,8 +211,8 @@ static dt_status *greet(gathering *g, int peer) {
     return rank > 0 ? send_line(g, peer, line) : NULL;
 }
 
-/* Handles a peer that has left. Before the addresses were sent it may be started again. Later this
- * is an error. */
+/* Handles a peer that has left. Before the table of addresses is sent, its process may be started
+ * again; later the loss is an error. */
 static dt_status *miss(gathering *g, int peer) {
     const int rank = rank_of(g, peer);
     if (peer == g->host && !g->told) {
@@ -230,8 +232,8 @@ static dt_status *miss(gathering *g, int peer) {
     return NULL;
 }
 
-/* Keeps a message that belongs to the time after the rendezvous. Takes ownership of it. Drops it if
- * the rank of the sender is unknown. */
+/* Keeps a message that belongs to the time after the rendezvous. Takes ownership of the message.
+ * Frees it if the rank of its sender is unknown. */
 static dt_status *store_message(gathering *g, dt_message *x) {
     const int rank = rank_of(g, x->peer);
     dt_message **last = &g->met->early;

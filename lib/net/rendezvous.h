@@ -14,22 +14,23 @@ enum { DT_RENDEZVOUS_RANKS = 256 };
 
 typedef struct dt_rendezvous {
     int ranks, own;
-    const char *const *address; /* HOST:PORT of each rank, or only of rank 0; the texts are lent */
-    /* number of addresses: one for each rank; or 1, in which case other ranks listen on any free
-     * port */
+    /* [addresses] HOST:PORT of each rank, or only of rank 0; the texts are lent */
+    const char *const *address;
+    /* The number of addresses: one for each rank, or 1. With 1, other ranks listen on any free
+     * port. */
     int addresses;
     /* Name or address to listen on. NULL: loopback if rank 0 is on the loopback interface,
      * otherwise all interfaces. */
     const char *interface;
-    const dt_run_key *key; /* the run's key; NULL: no encryption */
-    bool open;             /* without a key: interfaces other than loopback are allowed, too */
+    const dt_run_key *key; /* the run's key; NULL: messages are not encrypted */
+    bool open;             /* without a key: whether interfaces other than loopback may be used */
     double patience_s;     /* seconds to wait for all ranks */
     /* seconds of silence after which a peer counts as gone, as in dt_messenger_spec */
     double silence_s;
     /* What a user writes before a worker's rank, such as "RANK=", for hints how to start a missing
-     * worker. NULL: unknown. */
+     * worker. NULL: it is unknown. */
     const char *start;
-    int first;                                  /* the rank that worker 0 has after `start` */
+    int first; /* the rank of worker 0 as users write it after `start` */
     void (*say)(void *user, const char *line);  /* receives reports of missing ranks; may be NULL */
     void (*warn)(void *user, const char *text); /* receives warnings, as in dt_messenger_spec */
     void *user;
@@ -37,8 +38,8 @@ typedef struct dt_rendezvous {
 
 typedef struct dt_met {
     dt_messenger *m;
-    int peer[DT_RENDEZVOUS_RANKS]; /* number of the peer of each rank */
-    /* linked list of messages that arrived early and belong to the time after the rendezvous */
+    int peer[DT_RENDEZVOUS_RANKS]; /* [ranks] the messenger's number for each rank */
+    /* A linked list of messages that arrived early and belong to the time after the rendezvous. */
     dt_message *early;
 } dt_met;
 

@@ -40,17 +40,17 @@ static int count_different(const uint8_t *s, size_t n) {
     return different;
 }
 
-/* Rows and columns of the English, German and French keyboards. */
+/* Rows, and columns, of keys on the English, German and French keyboards. */
 static const char *const keys[] = {
     "1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "yxcvbnm",
     "azertyuiop", "qsdfghjklm", "wxcvbn",    "1qaz",    "2wsx",       "3edc",
     "4rfv",       "5tgb",       "6yhn",      "7ujm",    "8ik",        "9ol"};
-/* Words that are common in passwords. */
+/* Words that are common in passwords, to be recognized in secrets. */
 static const char *const words[] = {"password", "passwort", "passwd",   "secret",  "geheim",
                                     "admin",    "default",  "changeme", "letmein", "welcome",
                                     "iloveyou", "login",    "dtrain",   "cluster", "training"};
 
-/* Returns 1 if b is the key after a on a keyboard, -1 if it is the key before it, 0 otherwise. */
+/* Returns 1 if b is the key after a on a keyboard, -1 if b is the key before a, else 0. */
 static int key_step(uint8_t a, uint8_t b) {
     for (size_t i = 0; a && b && i < sizeof keys / sizeof *keys; i++) {
         const char *at = strchr(keys[i], a);
@@ -77,7 +77,7 @@ static bool repeats(const uint8_t *s, size_t i) {
     return false;
 }
 
-/* Whether the character c is this letter, or a digit or sign that looks like it. */
+/* Whether the character c is the letter, or a digit or sign that looks like it ("0" for "o"). */
 static bool is_letter(uint8_t c, char letter) {
     static const char alike[] = "a4a@e3g9i1i!l1o0s5s$t7t+";
     bool is = c == (uint8_t)letter;
@@ -85,7 +85,8 @@ static bool is_letter(uint8_t c, char letter) {
     return is;
 }
 
-/* If a common word starts at byte i, marks its letters after the first as foreseen. */
+/* If a common word starts at byte i, marks in `foreseen` the letters of the word after its first
+ * one. */
 static void mark_words(const uint8_t *s, size_t n, size_t i, bool *foreseen) {
     for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
         size_t k = 0;

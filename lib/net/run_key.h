@@ -13,7 +13,7 @@
 
 enum { DT_KEY_BYTES = 32 };
 enum {
-    DT_SECRET_LEAST = 16, /* shortest secret, in bytes */
+    DT_SECRET_LEAST = 16, /* the fewest bytes of a secret */
     DT_SECRET_MOST = 4096,
     DT_SECRET_LEAST_DIFFERENT = 6,
     DT_SECRET_LEAST_UNFORESEEN = 10,

@@ -27,16 +27,18 @@ enum { NO_LINK = -1 };
 
 typedef struct link_ {
     int fd;
-    bool sending, closing, dead; /* dead: the other end was found closed, and this was reported */
+    /* sending: a message is being sent; closing: the coordinator wants the link closed; dead: the
+     * other end was found closed, and this was reported */
+    bool sending, closing, dead;
     dt_frame_io out, in;
     dt_shared *weights;
 } link_;
 
 typedef struct worker {
-    bool gone; /* the end of the worker's process was reported */
-    /* number of parts of the worker's push that have arrived; each server receives one */
+    bool gone; /* whether the end of the worker's process was reported */
+    /* The number of parts of the worker's push that have arrived. Each server receives one part. */
     int parts;
-    char *slices; /* buffer into which the worker's push is received */
+    char *slices; /* the memory into which the worker's push is received */
     dt_frame head;
     char *more;
 } worker;
@@ -44,10 +46,10 @@ typedef struct worker {
 typedef struct servers servers;
 typedef struct server {
     servers *all;
-    int number, wake; /* wake: an eventfd that wakes the thread from poll */
+    int number, wake; /* number: of the server; wake: an eventfd that wakes its thread from poll */
     pthread_t thread;
-    link_ *link;         /* [workers] the links of this server */
-    struct pollfd *poll; /* [1 + workers] the eventfd and the links, for poll */
+    link_ *link;         /* [workers] this server's link to each worker */
+    struct pollfd *poll; /* [1 + workers] for poll: the eventfd, then the links */
 } server;
 
 struct servers {
@@ -59,9 +61,9 @@ struct servers {
     bool stop;
     worker *worker;      /* [workers] the state of each worker */
     server *server;      /* [slices->servers] the state of each server */
-    dt_arrival *arrival; /* [n] arrivals that were not returned yet */
+    dt_arrival *arrival; /* [n] the arrivals that dt_carrier_next has not returned yet */
     int n, cap, spare_n, spare_cap;
-    void **spare; /* buffers for slices that are not in use */
+    void **spare; /* memory for slices of pushes that is not in use */
 };
 
 static servers *of(dt_carrier *c) { return (servers *)c; }
@@ -179,10 +181,10 @@ static void *server_main(void *argument) {
     server *s = argument;
     uint64_t times;
     while (prepare_poll(s)) {
-        /* a signal has interrupted the wait */
+        /* A signal has interrupted the wait. */
         if (poll(s->poll, (nfds_t)(1 + s->all->workers), -1) < 0) continue;
         if (s->poll[0].revents && read(s->wake, &times, sizeof times) < 0)
-            continue; /* the eventfd has been read already */
+            continue; /* The eventfd has been read already. */
         for (int w = 0; w < s->all->workers; w++)
             if (s->poll[1 + w].revents) serve(s, w, s->poll[1 + w].revents);
     }
@@ -195,7 +197,7 @@ static void wake_all(const servers *a) {
     const uint64_t once = 1;
     for (int i = 0; i < a->started; i++)
         if (write(a->server[i].wake, &once, sizeof once) < 0)
-            continue; /* writing fails if the counter is full; then the server is awake anyway */
+            continue; /* Writing fails if the counter is full. The server is awake then anyway. */
 }
 
 static dt_status *start_server(servers *a, int number) {
@@ -221,8 +223,8 @@ static bool is_closed(const servers *a, int w) {
     return closed;
 }
 
-/* Returns a buffer for the slices of a push. NULL: there is no memory; a worker that pushes without
- * a buffer is dropped. */
+/* Returns memory for the slices of a push. NULL: there is no memory. A worker that pushes without
+ * such memory is dropped. */
 static void *find_room(servers *a) {
     if (a->spare_n > 0) return a->spare[--a->spare_n];
     return dt_try_alloc((size_t)a->slices->bytes);
@@ -233,7 +235,7 @@ static void release_arrival(const dt_arrival *x) {
     free(x->more);
 }
 
-/* Drops arrivals with this worker's number, which an earlier process sent. */
+/* Drops arrivals of an earlier process that had this worker's number. */
 static void forget_arrivals(servers *a, int w) {
     int kept = 0;
     for (int i = 0; i < a->n; i++)
@@ -331,12 +333,12 @@ static void stop_threads(servers *a) {
     for (int i = 0; i < a->started; i++) pthread_join(a->server[i].thread, NULL);
 }
 
-/* Sends END, unless a message is being sent, because the worker would read END as a part of that.
- * In that case the worker only finds the link closed. */
+/* Sends END, unless a message is being sent: the worker would read END as a part of that message.
+ * Then the worker only finds the link closed. */
 static void say_end(link_ *l) {
     const dt_frame end = {.magic = DT_FRAME_MAGIC, .kind = DT_FRAME_END};
     if (!l->sending && !l->dead && send(l->fd, &end, sizeof end, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        return; /* the worker is gone, or will find the link closed */
+        return; /* The worker is gone, or will find the link closed. */
 }
 
 static void release_server(servers *a, server *s) {

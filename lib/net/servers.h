@@ -21,7 +21,8 @@ dt_status *dt_servers_open(dt_carrier **out, const dt_byte_ranges *slices, int w
  * returned. */
 void dt_servers_add(dt_carrier *servers, int worker, const int *link);
 
-/* Makes the worker's end of such links. fd: one blocking stream for each server; lent. */
+/* Makes the worker's end of the links that dt_servers_add takes. fd: one blocking stream for each
+ * server; lent. */
 dt_worker_link dt_links_join(int worker, const int *fd, const dt_byte_ranges *slices);
 
 #endif

@@ -31,28 +31,29 @@ typedef struct header {
     uint64_t bytes;
 } header;
 
-/* A message in the queue. `done` bytes of its header and bytes together were sent. */
+/* A message in the queue, of which `done` bytes (of header and bytes together) were sent. */
 typedef struct message {
     struct message *next;
     header header;
-    const char *bytes; /* in the caller's memory, which must not change before `settle` */
+    /* the message's bytes, in the caller's memory, which must not change before `settle` */
+    const char *bytes;
     size_t done;
 } message;
 
 typedef struct link_ {
-    int fd; /* socket; -1: the link of this rank to itself */
+    int fd; /* the socket; -1: the entry of this rank itself */
     message *first, **last;
 } link_;
 
 typedef struct sockets_group {
     dt_process_group base;
-    link_ *link; /* [ranks] link to each rank */
+    link_ *link; /* [ranks] the link to each rank */
 } sockets_group;
 
 typedef struct sockets_member {
     dt_member base;
     dt_peers peers;
-    struct pollfd *poll; /* [ranks] the links' sockets, for poll */
+    struct pollfd *poll; /* [ranks] the sockets of the links, for poll */
     bool spins;
 } sockets_member;
 
@@ -124,7 +125,7 @@ static dt_status *open_group(dt_process_group **out, int ranks,
 
 static void close_group(dt_process_group *base) {
     sockets_group *t = (sockets_group *)base;
-    /* gives other ranks 0.4 s to notice the error before they notice that this process has ended */
+    /* Other ranks get 0.4 s to notice the error before they notice that this process has ended. */
     if (base->broken) nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     for (int r = 0; r < base->ranks; r++)
         if (t->link[r].fd >= 0) close(t->link[r].fd);
@@ -173,7 +174,8 @@ static dt_status *is_broken(const dt_member *m) {
 
 /* The message that a rank waits for. */
 typedef struct awaited {
-    int from; /* the rank; -1: no message is awaited, only that all queued messages are sent */
+    /* the rank that sends it; -1: no message is awaited, only that all queued messages are sent */
+    int from;
     const dt_tag *tag;
     size_t n;
     int64_t since_ns;
@@ -210,12 +212,12 @@ static dt_status *wait(sockets_member *m, const awaited *a) {
     return s ? broken(m, s) : NULL;
 }
 
-/* Nanoseconds to poll before sleeping, if there is a core for each rank. Waking up takes longer
+/* Nanoseconds to poll before sleeping, if there is a core for each rank: waking up takes longer
  * than most messages. */
 enum { SPIN_NS = 300000 };
 static dt_status *read_message(sockets_member *m, const awaited *a, void *to, size_t n) {
     const int fd = group_of(&m->base)->link[a->from].fd;
-    /* when the socket was first found empty (dt_now_ns); 0: bytes have just arrived */
+    /* The time (dt_now_ns) when the socket was first found empty; 0: bytes have just arrived. */
     int64_t idle_ns = 0;
     for (size_t done = 0; done < n;) {
         ssize_t got = recv(fd, (char *)to + done, n - done, MSG_DONTWAIT);
@@ -259,7 +261,7 @@ static dt_status *finish_sending(dt_member *base) {
                                .n = (size_t)t->link[r].first->header.bytes,
                                .since_ns = since};
             DT_TRY(is_broken(base));
-            /* copies the tag, because the queued message may be freed when it has been sent */
+            /* The tag is copied, because the queued message may be freed when it has been sent. */
             const dt_tag tag = *a.tag;
             DT_TRY(wait(m, &(awaited){.from = -1, .tag = &tag, .n = a.n, .since_ns = since}));
         }

@@ -33,8 +33,8 @@
         }                                                                                          \
         for (; i < n; i++) c[i] = (type)(a[i] + b[i]);                                             \
     }
-/* signed integers use the functions for unsigned ones: the bits are the same, and overflow is
- * defined */
+/* Signed integers use the functions for unsigned ones: the bits are the same, and overflow is
+ * defined. */
 SUM(sum_8, uint8_t)
 SUM(sum_16, uint16_t)
 SUM(sum_32, uint32_t)
@@ -78,11 +78,12 @@ bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n) {
 
 enum { SHORT_BYTES = 1 << 15, PIECE_BYTES = 1 << 20 };
 
-/* One message: elements [begin, end) of all items. They belong to one item, or to `items` whole
- * or partial ones. */
+/* One message: the elements [begin, end) of all items. They are a part of one item, or of `items`
+ * items, whole or partial. */
 typedef struct piece {
     int item, items;
-    int64_t item_begin; /* number of the first item's first element */
+    /* number, among the elements of all items, of the first item's first element */
+    int64_t item_begin;
     int64_t begin, end;
 } piece;
 
@@ -94,7 +95,7 @@ static piece before_first(dt_stretch stretch) {
     return (piece){.begin = stretch.begin, .end = stretch.begin};
 }
 
-/* Advances *p to the next piece of the stretch. Returns false if there is none. */
+/* Advances *p to the next piece of the stretch. Returns false if *p was the last one. */
 static bool next_piece(const dt_transfer *x, piece *p, dt_stretch stretch) {
     p->begin = p->end;
     if (p->begin == stretch.end) return false;
@@ -140,7 +141,7 @@ static void handle(const dt_transfer *x, const piece *p, bool summed, handler f,
         const int64_t item_end = begin + elements_of(item),
                       end = item_end < p->end ? item_end : p->end;
         const size_t offset = (size_t)(at - begin) * x->size;
-        if (end > at) /* an item without elements may have no memory, so it is skipped */
+        if (end > at) /* An item without elements may have no memory, so it is skipped. */
             f(x, (const char *)(summed ? item->sum : item->parts) + offset,
               (char *)item->sum + offset, copy, end - at);
         copy += (size_t)(end - at) * x->size;

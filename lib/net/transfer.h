@@ -12,25 +12,26 @@ typedef struct dt_stretch {
 
 typedef struct dt_transfer {
     dt_member *m;
-    const dt_tree_item *item; /* the items, each with a single node (rows, 1, width) */
+    /* [items] the values, each with a single node: shape (rows, 1, width) */
+    const dt_tree_item *item;
     int items;
     dt_dtype dtype;
     size_t size; /* number of bytes of an element */
-    int64_t n;   /* number of elements of all items */
+    int64_t n;   /* number of elements of all items together */
     char *packed, *scratch;
     dt_tag tag;
 } dt_transfer;
 
-/* Begins a new collective: sets size, n, and the tag's number, dtype, elements, step and name.
- * Fails with SCHEDULE if the dtype cannot be summed. */
+/* Begins a new collective: sets `size`, `n`, and the tag's number, dtype, elements, step and name.
+ * Fails with SCHEDULE if values of the dtype cannot be summed. */
 dt_status *dt_transfer_begin(dt_transfer *x, dt_collective collective) DT_MUST_USE;
 /* Returns how many bytes of room dt_transfer_use_room needs. most: the number of elements of the
  * largest stretch that dt_transfer_add receives. */
 size_t dt_transfer_room(const dt_transfer *x, int64_t most);
 void dt_transfer_use_room(dt_transfer *x, char *room);
 
-/* Sends a stretch. summed: takes the elements from the items' sums, not from their parts. They must
- * not change before dt_member_settle. */
+/* Sends a stretch. summed: takes the elements from the items' sums, not from their parts. The
+ * elements must not change before dt_member_settle. */
 dt_status *dt_transfer_send(dt_transfer *x, int peer, dt_stretch stretch, bool summed) DT_MUST_USE;
 /* Receives a stretch into the items' sums. */
 dt_status *dt_transfer_receive(dt_transfer *x, int peer, dt_stretch stretch) DT_MUST_USE;

@@ -28,15 +28,15 @@
 #include "net/transfer.h"
 #include "op/workers.h"
 
-/* A node of the tree, over shards [from, to), that one worker has summed. */
+/* A node of the tree, over the shards [from, to), that one worker has summed. */
 typedef struct leaf {
-    /* rank of the worker; index of the leaf among the nodes that this worker has summed */
+    /* rank: of the worker; node: index of the leaf among the nodes that this worker has summed */
     int rank, node;
     int32_t from, to;
-    bool summed; /* the leaf's elements have been added to those of another leaf */
+    bool summed; /* whether the elements of this leaf already include those of another leaf */
 } leaf;
 
-/* The leaf that owns the elements from `begin` up to the next owner's `begin`. */
+/* The leaf that owns the elements from `begin` up to the `begin` of the next owner. */
 typedef struct owner {
     int64_t begin;
     int leaf;
@@ -48,14 +48,15 @@ typedef struct owners {
 } owners;
 
 typedef enum step_kind { STEP_SEND, STEP_ADD, STEP_LOCAL } step_kind;
-/* A step: what a worker does with a stretch that it owns. */
+/* What a worker does with one stretch of elements that it owns. */
 typedef struct step {
     step_kind kind;
-    /* the rank to exchange with; STEP_LOCAL: another leaf of this worker, whose sums are added */
+    /* The rank to exchange the stretch with. STEP_LOCAL: another leaf of this worker, whose sums
+     * are added. */
     int peer;
     int leaf;
     int round;
-    bool summed; /* the elements are sums already, not the original values of the leaf */
+    bool summed; /* whether the elements are sums already, not the original values of the leaf */
     dt_stretch stretch;
 } step;
 
@@ -66,7 +67,7 @@ struct dt_tree_plan {
     /* most: number of elements of the largest stretch that is received and added */
     int64_t elements, most;
     dt_arena *arena;
-    leaf *leaf; /* [leaves] all leaves */
+    leaf *leaf; /* [leaves] the leaves of all workers */
     owners owners;
     step *step;
     int leaves, steps, cap;
@@ -113,8 +114,8 @@ static int64_t end_of(const planner *p, const owners *o, int i) {
     return i + 1 < o->n ? o->owner[i + 1].begin : p->plan->elements;
 }
 
-/* Divides all stretches between the owners of both sides, in proportion to the sides' leaves.
- * Called for sends first, so that a worker sends everything before it waits. */
+/* Divides all stretches between the owners of both sides, in proportion to the sides' leaves. This
+ * is called for the sends first, so that a worker sends everything before it waits. */
 static void share_all(planner *p, const owners *l, const owners *r, step_kind kind, owners *out) {
     int64_t at = 0;
     for (int i = 0, k = 0; i < l->n && k < r->n;) {
@@ -189,8 +190,8 @@ void dt_tree_plans_release(dt_member *m) {
     m->n_plans = 0;
 }
 
-/* Plans are kept, because a job has few buckets of gradients and needs the same plans in every
- * step. */
+/* The number of plans that are kept. A job has few buckets of gradients and needs the same plans in
+ * every step. */
 enum { PLANS_MOST = 256 };
 static const dt_tree_plan *find_plan(dt_member *m, int32_t shards, int64_t elements) {
     for (const dt_tree_plan *p = m->plans; p; p = p->next)
@@ -210,8 +211,8 @@ static const dt_tree_plan *find_plan(dt_member *m, int32_t shards, int64_t eleme
  * copy. */
 typedef struct tree {
     const dt_tree_plan *plan;
-    dt_transfer all; /* transfer between the items themselves */
-    dt_transfer *of; /* [nodes] transfer of each node */
+    dt_transfer all; /* the transfer between the items themselves */
+    dt_transfer *of; /* [nodes] the transfer of each node */
     int nodes;
 } tree;
 
@@ -300,7 +301,7 @@ static dt_status *all_reduce(tree *t) {
     const dt_tree_plan *plan = t->plan;
     DT_TRY(make_room(t));
     for (int i = 0; i < plan->steps; i++) DT_TRY(reduce(t, &plan->step[i]));
-    /* waits, because the next steps overwrite the bytes that were sent */
+    /* The next steps overwrite the bytes that were sent, so this waits for them. */
     DT_TRY(dt_member_settle(t->all.m));
     put_own(t);
     t->all.tag.collective = DT_ALL_GATHER;
@@ -309,7 +310,7 @@ static dt_status *all_reduce(tree *t) {
     return dt_member_settle(t->all.m);
 }
 
-/* The sum if there is only one node: copies the parts. */
+/* Computes the sum over a single node, which is that node: copies the parts. */
 static void copy_parts(const dt_transfer *x) {
     for (int i = 0; i < x->items; i++)
         if (x->item[i].sum != x->item[i].parts && x->item[i].rows * x->item[i].width > 0)

@@ -57,7 +57,7 @@ bool dt_wire_read(dt_tag *tag, uint64_t *bytes, const void *from, size_t n) {
     tag->round = (int)round;
     memcpy(tag->of, in + OF, sizeof tag->of);
     const size_t named = strlen(tag->of);
-    /* all bytes after the name must be 0, so that a tag has exactly one encoding */
+    /* All bytes after the name must be 0, so that a tag has exactly one encoding. */
     for (size_t i = named; i < sizeof tag->of; i++)
         if (tag->of[i]) return false;
     return true;

@@ -24,7 +24,7 @@
 
 enum { LOOK_MS = 50, PATIENCE_MS = 2000, CHILDREN = 4 * DT_LAUNCHER_WORKERS };
 
-/* Processes that were started and have not ended. */
+/* The processes that were started and have not ended yet. */
 typedef struct children {
     int n;
     pid_t pid[CHILDREN];
@@ -32,8 +32,8 @@ typedef struct children {
 
 struct dt_worker_launcher {
     dt_worker_launcher_spec spec;
-    children children; /* the workers, if they are programs */
-    int control;       /* socket to the launcher that was forked; -1: there is none */
+    children children; /* the workers that are programs */
+    int control;       /* socket to the forked launcher; -1: workers are programs */
     pid_t pid;
 };
 
@@ -41,7 +41,7 @@ typedef struct request {
     int worker, links;
 } request;
 
-/* State of the launcher process. */
+/* The state of the forked launcher process. */
 typedef struct launcher_state {
     int control;
     dt_worker_main body;
@@ -122,7 +122,7 @@ static void start(launcher_state *n, const request *q, const int *link) {
     close_links(link, q->links);
     if (pid > 0) n->children.pid[n->children.n++] = pid;
     if (send(n->control, &pid, sizeof pid, MSG_NOSIGNAL) < 0)
-        return; /* the caller is gone, which the next call of receive_request notices */
+        return; /* The caller is gone, which the next call of receive_request notices. */
 }
 
 static int serve_requests(launcher_state *n) {
@@ -134,7 +134,7 @@ static int serve_requests(launcher_state *n) {
         reap(&n->children);
         if (found <= 0) continue;
         if (!receive_request(n->control, &q, link)) break;
-        if (q.links == 0) { /* a request without links asks the launcher to end */
+        if (q.links == 0) { /* A request without links asks the launcher to end. */
             end_all(&n->children);
             return 0;
         }
@@ -203,7 +203,8 @@ static bool connect_links(int links, int *own, int *other) {
     return true;
 }
 
-/* Asks the forked launcher to start a worker. Returns false if it could not, or if it is gone. */
+/* Asks the forked launcher to start a worker, and sets *pid. Returns false if the launcher could
+ * not start it or is gone. */
 static bool ask(const dt_worker_launcher *n, const request *q, const int *link, pid_t *pid) {
     ssize_t got = -1;
     if (!send_request(n->control, q, link)) return false;
@@ -251,7 +252,7 @@ static int spawn(const dt_worker_launcher *n, const request *q, const int *link,
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, input, O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     for (int i = 0; i < q->links; i++)
-        /* clears close-on-exec, so that the program inherits the link */
+        /* This clears close-on-exec, so that the program inherits the link. */
         posix_spawn_file_actions_adddup2(&files, link[i], link[i]);
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setpgroup(&how, 0);
@@ -296,7 +297,7 @@ dt_status *dt_worker_launcher_start(dt_worker_launcher *n, int worker, int links
 
 static void end_launcher(const dt_worker_launcher *n) {
     if (send(n->control, &(request){0}, sizeof(request), MSG_NOSIGNAL) < 0)
-        kill(n->pid, SIGKILL); /* the launcher did not end by itself */
+        kill(n->pid, SIGKILL); /* The launcher did not end by itself. */
     waitpid(n->pid, NULL, 0);
     close(n->control);
 }
@@ -347,10 +348,10 @@ dt_status *dt_inherited_read(dt_inherited *out) {
     DT_LOCAL char *words = dt_strdup(text);
     const bool good = read_words(words, out);
     if (good) {
-        /* until the worker serves, it can be killed without loss */
+        /* Until the worker serves, it can be killed without loss. */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        /* the coordinator has ended already and has reported why, so this process ends as if by
-         * PDEATHSIG */
+        /* The coordinator has ended already and has reported why, so this process ends as if by
+         * PDEATHSIG. */
         if (getppid() != out->caller) raise(SIGKILL);
         return NULL;
     }
@@ -367,7 +368,7 @@ static void end_soon(int number) {
 }
 
 /* Prepares the process for computing. If the caller dies, a worker that waits finds its links
- * closed and reports that itself. The signal is for a worker that is computing. */
+ * closed and reports that itself; the signal set here ends a worker that is computing. */
 void dt_inherited_serve(const dt_inherited *x) {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPIPE};
     struct sigaction action = {.sa_handler = end_soon, .sa_flags = SA_RESTART};

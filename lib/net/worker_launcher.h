@@ -28,15 +28,16 @@ typedef struct dt_worker_launcher dt_worker_launcher;
 typedef int (*dt_worker_main)(int worker, const int *link, void *user);
 
 typedef struct dt_worker_launcher_spec {
-    /* arguments of this program; a NULL ends the list; lent. NULL: workers are forked. */
+    /* The arguments of this program, which a worker gets, too; a NULL ends the list; lent. NULL:
+     * workers are forked. */
     const char *const *program;
     int input;   /* descriptor of a file that each program gets as standard input; -1: /dev/null */
-    int workers; /* number of workers, which is passed to the programs */
-    /* main function and its argument, for forked workers */
+    int workers; /* the number of workers, which programs are told */
+    /* the main function of forked workers, and its argument */
     dt_worker_main body;
     void *user;
-    /* text that the launcher prints on standard error if the caller is gone, and so cannot report
-     * it itself; lent */
+    /* The text that the launcher prints on standard error if the caller is gone and so cannot
+     * report its own end; lent. */
     const char *last_words;
 } dt_worker_launcher_spec;
 
@@ -58,14 +59,14 @@ void dt_worker_launcher_close(dt_worker_launcher *n);
 /* The contents of DTRAIN_POOL_WORKER for such a worker: its number, the number of workers, the
  * caller's process id, and its ends of the links. */
 typedef struct dt_inherited {
-    int worker, workers; /* workers 0: this process was not started by a launcher */
+    int worker, workers; /* workers 0: this process was not started by a worker launcher */
     pid_t caller;
     int links, link[DT_LAUNCHER_LINKS];
 } dt_inherited;
 /* Reads DTRAIN_POOL_WORKER. From now on the worker is ended when its caller ends. Fails with LAUNCH
  * if the variable is set but does not describe a worker. */
 dt_status *dt_inherited_read(dt_inherited *out) DT_MUST_USE;
-/* To be called when the worker starts to compute. Names the process, ignores the signals that a run
+/* Call this when the worker starts to compute. It names the process, ignores the signals that a run
  * handles, and ends the process at most 2 s after its caller has ended. */
 void dt_inherited_serve(const dt_inherited *x);
 

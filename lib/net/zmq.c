@@ -21,19 +21,19 @@
 
 typedef struct queue {
     dt_message *first, **last;
-    bool gone; /* the rank has ended and sends nothing more */
+    bool gone; /* whether the rank has ended and sends nothing more */
 } queue;
 
 typedef struct zmq_group {
     dt_process_group base;
     dt_met met;
-    queue *from; /* [ranks] messages of each rank that were not received yet */
+    queue *from; /* [ranks] the messages of each rank that were not received yet */
 } zmq_group;
 
 typedef struct zmq_member {
     dt_member base;
     dt_peers peers;
-    bool leaves; /* this member is leaving, so it is no error that peers are gone */
+    bool leaves; /* whether this member is leaving, so that peers which are gone are no error */
 } zmq_member;
 
 static zmq_group *group_of(const dt_member *m) { return (zmq_group *)m->group; }
@@ -46,11 +46,11 @@ static int rank_of(const zmq_group *t, int peer) {
     return r < t->base.ranks ? r : -1;
 }
 
-/* Takes ownership of a message: appends it to the queue of its rank, or frees it if it is not
- * for the group. */
+/* Takes ownership of a message: appends it to the queue of its rank, or frees it if it does not
+ * belong to the group. */
 static void store(zmq_group *t, dt_message *x) {
     const int rank = rank_of(t, x->peer);
-    /* a message of one part belongs to the rendezvous */
+    /* A message of one part belongs to the rendezvous. */
     if (rank < 0 || x->event != DT_PEER_MESSAGE || x->n == 1) {
         if (rank >= 0) t->from[rank].gone |= x->event == DT_PEER_GONE;
         dt_message_free(x);
@@ -70,7 +70,7 @@ static dt_message *take_first(queue *q) {
 
 static void close_group(dt_process_group *base) {
     zmq_group *t = (zmq_group *)base;
-    /* gives other ranks 0.4 s to notice the error before they notice that this process has ended */
+    /* Other ranks get 0.4 s to notice the error before they notice that this process has ended. */
     if (base->broken) nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     for (int r = 0; t->from && r < base->ranks; r++)
         while (t->from[r].first) dt_message_free(take_first(&t->from[r]));
@@ -120,7 +120,7 @@ static dt_status *is_broken(const dt_member *m) {
                : NULL;
 }
 
-/* Returns a rank that has ended; -1: none. */
+/* Returns a rank that has ended; -1: no rank has. */
 static int find_gone(const zmq_group *t) {
     for (int r = 0; r < t->base.ranks; r++)
         if (t->from[r].gone) return r;

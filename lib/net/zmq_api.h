@@ -51,7 +51,7 @@ enum {
     DT_ZMQ_SEND_MORE = 2,
     DT_ZMQ_READABLE = 1
 };
-enum { DT_ZMQ_KEY_TEXT = 41 }; /* length of a key as text, with the zero byte at its end */
+enum { DT_ZMQ_KEY_TEXT = 41 }; /* length of a key as text, including the zero byte at its end */
 enum dt_zmq_event {            /* events of a socket's monitor */
                     DT_ZMQ_CONNECTED = 0x1,
                     DT_ZMQ_LISTENING = 0x8,

@@ -19,7 +19,8 @@ typedef struct zmq_carrier {
     dt_zmq_carrier_spec spec;
     dt_messenger *m;
     int workers;
-    int *peer; /* [workers] number of the worker's peer; NO_PEER: the worker is not connected */
+    /* [workers] the messenger's number for each worker; NO_PEER: the worker is not connected */
+    int *peer;
 } zmq_carrier;
 
 static zmq_carrier *of(dt_carrier *c) { return (zmq_carrier *)c; }
@@ -50,7 +51,8 @@ static char *copy_more(const dt_message *x) {
 
 /* ---- the coordinator ---- */
 
-/* Sends a frame. An error only means that the peer is gone, which ZeroMQ's next event reports. */
+/* Sends a frame. Errors are dropped: they only mean that the peer is gone, which ZeroMQ's next
+ * event reports. */
 static void send_or_drop(const zmq_carrier *p, int peer, const dt_frame *head, const void *slices,
                          const void *more) {
     dt_status_free(send_frame(p->m, peer, p->spec.slices, head, slices, more));
@@ -114,11 +116,12 @@ static dt_status *check_hello(const zmq_carrier *p, const dt_message *x, const d
     return NULL;
 }
 
-/* Handles the first message of a peer. Returns true if *out is the arrival of a worker. */
+/* Handles the first message of a peer, which says which worker it is. Returns true if *out is the
+ * arrival of a worker. */
 static bool welcome(zmq_carrier *p, const dt_message *x, dt_arrival *out) {
     dt_frame m;
     if (!dt_frame_read(x, p->spec.slices, &m) || m.kind != DT_FRAME_HELLO)
-        return false; /* the peer is not a worker of this version of dtrain */
+        return false; /* The peer is not a worker of this version of dtrain. */
     dt_status *bad = check_hello(p, x, &m);
     if (bad) {
         refuse(p, x->peer, bad);
@@ -169,7 +172,7 @@ static bool next(dt_carrier *c, int64_t deadline_ns, dt_arrival *out) {
         const double left = (double)(deadline_ns - dt_now_ns()) / 1e9;
         dt_status *s = dt_messenger_wait(p->m, left > 0 ? left : 0, &x);
         if (s || !x) {
-            dt_status_free(s); /* a process of another version tried to connect */
+            dt_status_free(s); /* A process of another version has tried to connect. */
             if (!s || left <= 0) return false;
             continue;
         }

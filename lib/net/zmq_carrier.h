@@ -17,16 +17,16 @@
 
 typedef struct dt_zmq_carrier_spec {
     const char *address;   /* HOST:PORT of the process that listens */
-    const char *host;      /* what messages call that process; NULL means "the coordinator" */
-    const char *interface; /* interface to listen on, as in dt_rendezvous */
-    const dt_run_key *key; /* key of the run, as in dt_rendezvous */
+    const char *host;      /* what messages call that process; NULL: "the coordinator" */
+    const char *interface; /* the interface to listen on, as in dt_rendezvous */
+    const dt_run_key *key; /* the run's key, as in dt_rendezvous */
     bool open;
-    /* a process that connects with the number of a connected one replaces it, because that one must
-     * be lost; only the coordinator, which has the last number, is not replaced */
+    /* Whether a process that connects with the number of a connected one replaces it, because the
+     * connected one must be lost. The coordinator, which has the last number, is never replaced. */
     bool replaces;
     double silence_s;
     const dt_byte_ranges *slices;
-    /* one line of text that all processes must share; lent */
+    /* A line of text that all processes must have in common; lent. */
     const char *fingerprint;
     void (*warn)(void *user, const char *text); /* receives warnings, as in dt_messenger_spec */
     void *user;

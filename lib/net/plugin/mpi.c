@@ -18,7 +18,7 @@ struct dt_mpi_transfer {
 /* A communicator for dtrain alone, so that its messages do not mix with other MPI traffic of the
  * process. */
 static MPI_Comm group;
-static bool ours; /* this plug-in has called MPI_Init, so it must call MPI_Finalize */
+static bool ours; /* whether this plug-in has called MPI_Init, so that it must call MPI_Finalize */
 
 static int error_text(int error, char *words, size_t n) {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -63,7 +63,7 @@ static dt_mpi_transfer *begin(int peer, char *in, const char *out, size_t n) {
                    : MPI_Isend(out + from, count, MPI_BYTE, peer, TAG, group, &t->piece[t->n]);
     }
     if (!error) return t;
-    free(t); /* MPI may still use pieces that have started, but the job ends anyway */
+    free(t); /* MPI may still use pieces that have started, but the job ends anyway. */
     return NULL;
 }
 

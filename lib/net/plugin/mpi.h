@@ -13,7 +13,7 @@
 #define DT_MPI_ABI 1
 #define DT_MPI_SYMBOL "dt_mpi_plugin"
 
-typedef struct dt_mpi_transfer dt_mpi_transfer; /* a send or receive that has started */
+typedef struct dt_mpi_transfer dt_mpi_transfer; /* a send or a receive that has started */
 
 typedef struct dt_mpi_plugin {
     int abi; /* version of this interface, which must be DT_MPI_ABI */
@@ -27,8 +27,9 @@ typedef struct dt_mpi_plugin {
     /* Checks a transfer without waiting. Returns 1 if it is done, -1 if it has failed, 0 if it is
      * not done yet. Frees the transfer unless it returns 0. */
     int (*test)(dt_mpi_transfer *t);
-    void (*stop)(void);           /* ends MPI; collective, so all ranks must call it */
-    const char *(*library)(void); /* returns name and version, such as "Open MPI v4.1.4"; lent */
+    void (*stop)(void); /* ends MPI; all ranks must call it, because MPI_Finalize is collective */
+    /* returns the library's name and version, such as "Open MPI v4.1.4"; lent */
+    const char *(*library)(void);
 } dt_mpi_plugin;
 
 #endif
