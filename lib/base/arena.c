@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Arenas are lists of zeroed blocks; an allocation is a step of a pointer. Blocks double from 4 KiB
- * to 1 MiB, so that a tiny job costs one page and a large graph few calls of the system. Under
- * AddressSanitizer what has not been handed out is poisoned, with a gap behind each piece, so that
- * an overrun inside a block is found as well.
- */
+/* Arenas are lists of zeroed blocks; an allocation advances a pointer in the newest block. Block
+ * sizes double from 4 KiB to 1 MiB, so that a tiny job costs one page and a large graph few calls
+ * of the system. Under AddressSanitizer, memory that has not been allocated is poisoned, with a gap
+ * behind each allocation, so that an overrun inside a block is found as well. */
 #include "base/arena.h"
 
 #include <stdalign.h>
@@ -41,19 +39,20 @@ enum { ALIGN = alignof(max_align_t), FIRST_BLOCK = 4096, LAST_BLOCK = 4 << 20 };
 
 typedef struct block {
     struct block *next;
-    size_t used, size; /* the number of bytes[] handed out, and the length of bytes[] */
+    /* used: number of bytes allocated from the block; size: number of bytes that it has */
+    size_t used, size;
     alignas(max_align_t) char bytes[];
 } block;
 
 struct dt_arena {
-    block *blocks; /* newest first; only the newest block has room */
+    block *blocks; /* the blocks, newest first; only the newest one has unused bytes */
     size_t next_size;
 };
 
 _Noreturn void dt_out_of_memory(void) {
     static const char text[] = "dtrain: error: out of memory [DT115]\n";
     ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
-    (void)ignored; /* if write fails, that error cannot be reported */
+    (void)ignored; /* A failed write cannot be reported, because the program ends here. */
     _exit(71);
 }
 
@@ -79,9 +78,9 @@ _Bool dt_add_fits(int64_t a, int64_t b, int64_t *out) {
 
 enum { LARGE_PAGE = 2 << 20 };
 
-/* Asks for large pages in the part of a block that covers whole ones: page faults are 500 times
- * rarer then. Faults took a seventh of the time to plan a graph of 50,000 nodes. If the kernel
- * refuses, only speed suffers. */
+/* Asks the kernel for large pages in the part of a block that covers whole ones, which makes page
+ * faults 500 times rarer. Faults took a seventh of the time to plan a graph of 50,000 nodes. If the
+ * kernel refuses, the program is only slower. */
 static void want_large_pages(void *p, size_t n) {
 #ifdef MADV_HUGEPAGE
     if (n < 2 * (size_t)LARGE_PAGE) return;
@@ -115,8 +114,9 @@ char *dt_strdup(const char *s) {
     return memcpy(dt_alloc(n), s, n);
 }
 
-/* Whether an allocation would exceed the container's limit. The system would grant it and kill
- * the process when the memory is used, so it is refused here, where an error can be reported. */
+/* Whether an allocation of n bytes would exceed the container's limit. The system would grant it
+ * and kill the process when the memory is used, so it is refused here, where an error can be
+ * reported. */
 static bool is_too_much(size_t n) {
     enum { LARGE = 16 << 20 };
     dt_memory_limit l;
@@ -128,7 +128,8 @@ void *dt_try_alloc(size_t n) {
     return aligned_alloc(64, n ? (n + 63) / 64 * 64 : 64);
 }
 
-/* A failure of madvise is ignored, since it only affects speed. */
+/* Allocates memory, with large pages if the kernel grants them: a failure of madvise only affects
+ * speed. */
 void *dt_try_alloc_dense(size_t n) {
 #ifdef MADV_HUGEPAGE
     void *p = NULL;
@@ -176,8 +177,8 @@ static block *block_create(size_t size) {
     return b;
 }
 
-/* A block with room for n bytes. A large allocation gets a separate block, inserted behind the
- * newest one, which stays in use. */
+/* Returns a block with n unused bytes. A large allocation gets a separate block, which is inserted
+ * behind the newest one, so that the newest stays in use. */
 static block *block_with_room(dt_arena *a, size_t n) {
     block *newest = a->blocks;
     if (newest && newest->size - newest->used >= n) return newest;

@@ -18,7 +18,8 @@
 typedef struct dt_arena dt_arena;
 
 dt_arena *dt_arena_create(void);
-void dt_arena_destroy(dt_arena *a); /* a may be NULL */
+/* destroys an arena and all that was allocated from it; a may be NULL */
+void dt_arena_destroy(dt_arena *a);
 /* An arena that is destroyed at the end of its block: `dt_local_arena arena =
  * dt_arena_create();`. */
 #define dt_local_arena __attribute__((cleanup(dt_arena_destroy_local))) dt_arena *
@@ -26,11 +27,12 @@ void dt_arena_destroy_local(dt_arena **a);
 
 /* Allocates n zeroed bytes, aligned for any type. They belong to the arena. */
 void *dt_arena_alloc(dt_arena *a, size_t n);
-/* A copy of n bytes. */
+/* Copies n bytes into the arena. */
 void *dt_arena_copy(dt_arena *a, const void *p, size_t n);
 char *dt_arena_strdup(dt_arena *a, const char *s);
 char *dt_arena_printf(dt_arena *a, const char *format, ...) DT_PRINTF(2, 3);
-char *dt_arena_take(dt_arena *a, dt_str *s); /* copies the text of s and empties s */
+/* copies the text of s into the arena, and empties s */
+char *dt_arena_take(dt_arena *a, dt_str *s);
 
 #define dt_arena_new(arena, type) ((type *)dt_arena_alloc((arena), sizeof(type)))
 #define dt_arena_array(arena, type, n)                                                             \
@@ -46,21 +48,22 @@ char *dt_strdup(const char *s);
 void dt_free_local(void *pointer);
 /* Writes one line about missing memory and ends the program with exit code 71. */
 _Noreturn void dt_out_of_memory(void);
-/* The product of two sizes. The program ends if it overflows, so use the checked functions below
- * for sizes that come from input. */
+/* Returns the product of two sizes. The program ends if the product overflows, so use the checked
+ * functions below for sizes that come from input. */
 size_t dt_size_mul(size_t a, size_t b);
 
-/* Allocates n bytes aligned to 64, not zeroed, for buffers whose size the user decides. NULL when
- * the system refuses. */
+/* Allocates n bytes, aligned to 64 and not zeroed, for memory whose size depends on input. Returns
+ * NULL if the system refuses. */
 void *dt_try_alloc(size_t n);
 /* Like dt_try_alloc, for arrays that a step reads and writes in long strides: they use large pages
  * if the system has them. */
 void *dt_try_alloc_dense(size_t n);
-/* *out = a * b, or false on overflow or a negative factor. */
+/* Sets *out to a * b. Returns false if the product overflows or a factor is negative. */
 _Bool dt_mul_fits(int64_t a, int64_t b, int64_t *out);
 _Bool dt_add_fits(int64_t a, int64_t b, int64_t *out);
 
-/* Grows the array *items (capacity *cap, elements of `size` bytes) so that it holds at least n. */
+/* Grows the array *items, which has room for *cap elements of `size` bytes, so that it has room for
+ * n. */
 void dt_grow(void **items, int *cap, int n, size_t size);
 #define DT_GROW(items, cap, n) dt_grow((void **)&(items), &(cap), (n), sizeof *(items))
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-int64_t dt_now_ns(void); /* time of the monotonic clock */
+int64_t dt_now_ns(void); /* returns the time of the monotonic clock, in nanoseconds */
 double dt_seconds_since(int64_t ns);
 
 #endif

@@ -27,7 +27,7 @@ int dt_date_yearday(const dt_date *d) {
     return n;
 }
 
-/* The number of days from 1 January of the year 1 to a date. */
+/* Returns the number of days from 1 January of the year 1 to a date. */
 static int64_t day_number(const dt_date *d) {
     const int64_t y = d->year - 1;
     return 365 * y + y / 4 - y / 100 + y / 400 + dt_date_yearday(d) - 1;
@@ -109,7 +109,7 @@ static bool take_name(const char **p, const char *const *names, int n, int *out)
 
 static bool take_year(const char **p, int *out) {
     const int digits = take_number(p, 2, 4, out);
-    /* POSIX: 69 to 99 mean the 20th century, 00 to 68 the 21st. */
+    /* Two digits are read as POSIX says: 69 to 99 mean the 20th century, 00 to 68 the 21st. */
     if (digits == 2) *out += *out < 69 ? 2000 : 1900;
     return digits == 2 || digits == 4;
 }
@@ -185,7 +185,7 @@ static bool take_year_first(const char **p, dt_date *d) {
 }
 
 /* Decides which of the two numbers of 1/2/2024 is the day: a number above 12 must be the day,
- * otherwise the caller's order applies. False: no order makes this a date. */
+ * otherwise the caller's order applies. Returns false if no order makes the numbers a date. */
 static bool settle_order(const int pair[2], bool dots, dt_date_order order, dt_date *d) {
     if (dots) order = DT_DATE_DAY_FIRST;
     else if (pair[0] > 12 && pair[1] > 12) return false;
@@ -266,7 +266,8 @@ bool dt_date_parse(const char *text, dt_date_order order, dt_date *out) {
 typedef struct reader {
     const char *p;
     dt_date *d;
-    int half, yearday; /* half: -1 none, 0 AM, 1 PM; yearday: 0 none */
+    /* half: -1 no half of the day was read, 0 AM, 1 PM; yearday: day of the year, 0: not read */
+    int half, yearday;
 } reader;
 
 /* Reads at most `most` digits into *out. More digits may follow. */

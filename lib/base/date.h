@@ -17,28 +17,28 @@ typedef enum dt_date_order { DT_DATE_EITHER, DT_DATE_DAY_FIRST, DT_DATE_MONTH_FI
 typedef struct dt_date {
     int year, month, day;     /* year 1 to 9999, month 1 to 12, day from 1 */
     int hour, minute, second; /* second is 60 in a leap second */
-    double fraction;          /* fraction of a second, in [0, 1) */
-    int offset;               /* minutes that the written time is ahead of UTC */
-    /* the order that the text proves. EITHER: it proves none; then `unclear` says whether the two
-     * orders give different dates */
+    double fraction;          /* the fraction of the second, in [0, 1) */
+    int offset;               /* the number of minutes by which the written time is ahead of UTC */
+    /* The order of day and month that the text proves. EITHER: it proves none; `unclear` then says
+     * whether the two orders give different dates. */
     dt_date_order order;
     bool unclear;
 } dt_date;
 
-/* Reads a date. `order` applies where the text does not prove an order; EITHER then means month
- * first. False: the text is not a date, or it proves the other order. */
+/* Reads a date. `order` applies if the text does not prove an order; EITHER then means month first.
+ * Returns false if the text is not a date, or proves another order than `order`. */
 bool dt_date_parse(const char *text, dt_date_order order, dt_date *out);
-/* Reads a date that is written as a format of strptime says, with %Y %y %m %d %j %H %I %M %S %f %p
- * %b %B %a %A %z %F %T %%. */
+/* Reads a date in a format of strptime, with the conversions %Y %y %m %d %j %H %I %M %S %f %p %b %B
+ * %a %A %z %F %T %%. Returns false if the text does not have that format. */
 bool dt_date_read(const char *text, const char *format, dt_date *out);
 /* Whether dt_date_read knows all conversions of the format and one of them is %Y or %y. */
 bool dt_date_is_format(const char *format);
 
-/* Seconds since 1970-01-01 00:00 UTC, without the fraction. */
+/* Returns the seconds from 1970-01-01 00:00 UTC to a date, without the fraction. */
 int64_t dt_date_seconds(const dt_date *d);
-/* The moment d as a date of UTC, with offset 0. */
+/* Converts a date to UTC, so that its offset is 0. */
 dt_date dt_date_utc(const dt_date *d);
-int dt_date_weekday(const dt_date *d); /* from 0 for Monday to 6 */
-int dt_date_yearday(const dt_date *d); /* day of the year, from 1 */
+int dt_date_weekday(const dt_date *d); /* returns the day of the week, from 0 for Monday to 6 */
+int dt_date_yearday(const dt_date *d); /* returns the day of the year, from 1 */
 
 #endif

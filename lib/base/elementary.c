@@ -17,12 +17,13 @@ double dt_portable_log1p(double x) { return log1p_of(x); }
 
 static bool is_odd(double y) { return fabs(y) < 0x1p53 && fmod(y, 2) != 0; }
 
-/* For special arguments the C library's result is exact, so it is the same on every processor. */
+/* Computes x to the power of y. For special arguments it calls the C library, whose results are
+ * exact there and so the same on every processor. */
 double dt_portable_pow(double x, double y) {
     if (!isfinite(x) || !isfinite(y) || x == 0 || y == 0 || fabs(x) == 1 ||
         (x < 0 && y != floor(y)))
         return pow(x, y);
-    /* power_of_size accepts no larger exponent; the result overflows or underflows. */
+    /* power_of_size accepts no larger exponent. The result overflows or underflows. */
     if (fabs(y) > 0x1p900) return (fabs(x) > 1) == (y > 0) ? INFINITY : 0;
     const double size = power_of_size(fabs(x), y);
     return x < 0 && is_odd(y) ? -size : size;

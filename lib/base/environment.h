@@ -6,13 +6,13 @@
 
 #include "base/str.h"
 
-/* The value of a variable, lent until the variable changes. NULL: the variable is not set, or
- * empty. */
+/* Returns the value of a variable, lent until the variable changes. Returns NULL if the variable is
+ * not set, or set to an empty text. */
 const char *dt_environment(const char *name);
-/* A copy of `text` in which values of environment variables that must not be recorded are replaced
- * by the way they were written: with {"${HOME}", "/home/me"}, "/home/me/run" becomes "${HOME}/run".
- * A value of up to three characters is replaced only where it is a whole word. The caller frees the
- * copy. NULL: text is NULL. */
+/* Returns a copy of `text` in which values of environment variables that must not be recorded are
+ * replaced by the way the user wrote them: with {"${HOME}", "/home/me"}, "/home/me/run" becomes
+ * "${HOME}/run". A value of up to three characters is replaced only where it is a whole word. The
+ * caller frees the copy. Returns NULL if text is NULL. */
 char *dt_hidden_back(const dt_pair *hidden, int n, const char *text);
 
 #endif

@@ -139,7 +139,7 @@ static const dt_json_member end[] = {
     DT_JSON(dt_event, virtual_s, .if_set = true),
     {0},
 };
-/* members of a line about workers, also used in record.jsonl */
+/* The members of an event about workers, which record.jsonl has as well. */
 static const dt_json_member workers[] = {
     DT_JSON(dt_event, step),
     DT_JSON(dt_event, workers),

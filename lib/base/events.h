@@ -10,42 +10,49 @@
 #include "base/json.h"
 #include "dtrain.h"
 
-/* The values of one line: an event, and values that are not part of an event. A table that needs
- * only the event also works on a dt_event. */
+/* The values of one line of output: an event, and values that are not part of an event. A table of
+ * members that needs only the event also works on a dt_event. */
 typedef struct dt_event_line {
-    dt_event event; /* first: members of a dt_event have the same offsets in a dt_event_line */
-    /* all other members are for record.jsonl, except `exit`, the program's exit code */
+    /* The event comes first, so that members of a dt_event have the same offsets in a
+     * dt_event_line. */
+    dt_event event;
+    /* The following members are for record.jsonl, except `exit`, which is for --json. */
     double t;         /* in all lines: seconds since the attempt began */
-    const char *time; /* start, end: UTC, "2026-11-22T11:03:10Z" */
-    /* start: the version of the line format, and dtrain's; the job's text and the path of its
-     * file */
+    const char *time; /* in start and end lines: the time in UTC, "2026-11-22T11:03:10Z" */
+    /* In start lines: the version of the line format, and of dtrain; the job's text and the path of
+     * its file. */
     int v;
     const char *dtrain, *job_text, *config;
-    const char *strategy, *kernels; /* in start lines */
-    int hosts;                      /* in start lines */
-    int64_t generation;             /* in start lines, that of the run: see dt_state_file */
-    /* steps: the number of steps, their mean, smallest and largest loss, and their time */
+    /* in start lines: what the strategy is, and the kernels that compute */
+    const char *strategy, *kernels;
+    int hosts;          /* in start lines: number of hosts */
+    int64_t generation; /* in start lines: the run's generation (dt_state_file) */
+    /* In steps lines: the number of steps, their mean, smallest and largest loss, and their
+     * time. */
     int64_t n;
     double loss, loss_min, loss_max, learning_rate, seconds;
-    int exit;          /* in end lines */
-    const char *error; /* end, and data whose hash could not be computed: the error; NULL: none */
-    bool finished, stopped_early; /* end lines */
-    /* epoch, end: the most memory of the process, and of a device that has memory of its own and
-     * reports it (otherwise 0) */
+    int exit; /* in end lines with --json: the program's exit code */
+    /* in end lines, and in data lines without a hash: the error; NULL: there was no error */
+    const char *error;
+    /* in end lines: whether all is trained, and whether a callback stopped the training */
+    bool finished, stopped_early;
+    /* In epoch and end lines: the most memory that the process has used, and that of a device which
+     * has memory of its own and reports it (otherwise 0). */
     int64_t peak_rss_bytes, device_peak_bytes;
-    /* start, data: a function that writes the members that are lists and objects; NULL: none. They
-     * are not read back. */
+    /* In start and data lines: writes the members that are lists and objects, which are not read
+     * back. NULL: the line has no such members. */
     void (*more)(dt_json *j, const struct dt_event_line *l);
-    const void *of; /* the argument of `more` */
+    const void *of; /* the argument `of` of the function `more` */
 } dt_event_line;
 
-/* Lines of record.jsonl that are not about an event. */
+/* The kinds of lines of record.jsonl that are not about an event. */
 enum { DT_LINE_STEPS = DT_EVENT_WAITING + 1, DT_LINE_UNREAD, DT_LINES };
 
 typedef struct dt_event_row {
     const char *name;
-    const dt_json_member *shown;  /* members with --json; NULL: not shown */
-    const dt_json_member *record; /* members in record.jsonl; NULL: not recorded */
+    const dt_json_member *shown; /* the members in a line of --json; NULL: the event is not shown */
+    /* the members in a line of record.jsonl; NULL: the event is not recorded */
+    const dt_json_member *record;
 } dt_event_row;
 extern const dt_event_row dt_event_rows[DT_LINES];
 /* The members that end each line of record.jsonl. */

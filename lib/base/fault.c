@@ -20,7 +20,7 @@ static const struct {
 static int fault_number(const char *name) {
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         if (strcmp(faults[i].name, name) == 0) return faults[i].number;
-    abort(); /* with a misspelt fault a test would pass without testing anything */
+    abort(); /* The test that set a misspelt fault would pass without testing anything. */
 }
 
 bool dt_fault(size_t *n) {

@@ -19,77 +19,81 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-/* Opens a regular file for reading; *size is its length. The caller closes *fd. */
+/* Opens a regular file for reading, and sets *size to its length. The caller closes *fd. */
 dt_status *dt_file_open(const char *path, int *fd, int64_t *size) DT_MUST_USE;
-/* The whole of a regular file, NUL-terminated in *out (which is cleared first); more than `limit`
- * bytes: TOO_LARGE. */
+/* Reads a whole regular file into *out, which is cleared first and ends with NUL. Fails with
+ * TOO_LARGE if the file has more than `limit` bytes. */
 dt_status *dt_file_read(const char *path, size_t limit, dt_str *out) DT_MUST_USE;
-/* Reads n bytes at `offset`. A shorter file is an error (FILE_CHANGED). */
+/* Reads n bytes at `offset`. Fails with FILE_CHANGED if the file is shorter. */
 dt_status *dt_file_pread(int fd, const char *path, void *buffer, size_t n,
                          int64_t offset) DT_MUST_USE;
 
-/* A file that is being written under `path`. It is created anew, with mode 0644 at most, and never
- * through a symbolic link. */
+/* A file that is being written at `path`. Opening creates it with mode 0644 at most, and never
+ * follows a symbolic link. */
 typedef struct dt_writer {
     int fd;
-    char *path; /* NULL once it is closed */
-    /* the file was opened by dt_writer_append; dt_writer_abandon closes and does not remove it */
+    char *path; /* the file's path; NULL after dt_writer_close */
+    /* Whether dt_writer_append has opened the file. dt_writer_abandon then closes it without
+     * removing it. */
     bool keep;
 } dt_writer;
-/* truncates an existing file of that name */
+/* Opens a file for writing. An existing file of that name loses its contents. */
 dt_status *dt_writer_open(dt_writer *w, const char *path) DT_MUST_USE;
-/* continues an existing file at its end */
+/* Opens a file to write at its end. An existing file keeps its contents. */
 dt_status *dt_writer_append(dt_writer *w, const char *path) DT_MUST_USE;
 dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n) DT_MUST_USE;
-/* moves to byte `at` of the file */
+/* Moves the position of writing to byte `at` of the file. */
 dt_status *dt_writer_seek(dt_writer *w, int64_t at) DT_MUST_USE;
 dt_status *dt_writer_sync(dt_writer *w) DT_MUST_USE;
 dt_status *dt_writer_close(dt_writer *w) DT_MUST_USE;
-/* for error paths: closes and removes the file; accepts a writer that is closed or did not open */
+/* After an error: closes and removes the file. Accepts a writer that is closed or could not be
+ * opened. */
 void dt_writer_abandon(dt_writer *w);
 /* Writes a whole file so that readers see the old one or the new one: temporary name, write, fsync,
  * rename, fsync of the directory. */
 dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) DT_MUST_USE;
 
-/* The path at which an output that a user named is to be committed: links are followed as shell
- * redirection does, even to a file that does not exist yet. The caller frees *path. Error
- * CANT_CREATE where links form a cycle, or lead to a device, a FIFO or a directory; *path is NULL
- * then. */
+/* Finds the path at which an output that a user has named is to be committed: links are followed as
+ * shell redirection does, even to a file that does not exist yet. The caller frees *path. Fails
+ * with CANT_CREATE, and *path NULL, if links form a cycle, or lead to a device, a FIFO or a
+ * directory. */
 dt_status *dt_file_target(const char *named, char **path) DT_MUST_USE;
-/* dt_file_commit to the path that dt_file_target finds. */
+/* Writes a whole file like dt_file_commit, to the path that dt_file_target finds. */
 dt_status *dt_file_output(const char *named, const void *bytes, size_t n) DT_MUST_USE;
 
-/* Renames a closed and synced temporary file to its target, as the last part of dt_file_commit. On
- * failure the temporary file is removed. */
+/* Renames a closed and synced temporary file to its target, as the last part of dt_file_commit.
+ * Removes the temporary file if that fails. */
 dt_status *dt_file_adopt(const char *temporary, const char *path) DT_MUST_USE;
 
-/* creates a directory and its parents, mode 0755 at most; succeeds if it exists */
+/* Creates a directory and its parents, with mode 0755 at most. Succeeds if the directory exists. */
 dt_status *dt_dir_make(const char *path) DT_MUST_USE;
 dt_status *dt_dir_sync(const char *path) DT_MUST_USE;
-/* A descriptor of a directory, for fdopendir or fsync; -1 with errno. A symbolic link of that name
- * is refused unless `follow`. */
+/* Opens a directory, for fdopendir or fsync. Returns its descriptor, or -1 with errno. A symbolic
+ * link of that name is refused unless `follow`. */
 int dt_dir_open(const char *path, bool follow);
 dt_status *dt_rename(const char *from, const char *to) DT_MUST_USE;
-/* Removes a directory of plain files (no recursion into sub-directories, no following of links);
- * succeeds if it does not exist. */
+/* Removes a directory of plain files: does not descend into sub-directories or follow links.
+ * Succeeds if the directory does not exist. */
 dt_status *dt_dir_remove(const char *path) DT_MUST_USE;
 
-/* Removes a file or a symbolic link (the link itself); succeeds if it does not exist. */
+/* Removes a file or a symbolic link (the link itself). Succeeds if there is nothing of that
+ * name. */
 dt_status *dt_file_remove(const char *path) DT_MUST_USE;
-/* Exchanges two existing names atomically. *done is false, and nothing has changed, if the file
- * system does not support that. */
+/* Exchanges two existing names atomically. Sets *done to false, and changes nothing, if the file
+ * system cannot do that. */
 dt_status *dt_file_swap(const char *a, const char *b, bool *done) DT_MUST_USE;
 
-/* dt_path_check (dtrain/base.h) for a path in a job; $HOME/run, %TEMP%/run and `x` are refused as
- * well. *path: the path with the home directory in place of "~/", owned by the caller; NULL: the
- * path needs no change. */
+/* Checks a path of a job like dt_path_check (dtrain/base.h), and also refuses $HOME/run, %TEMP%/run
+ * and `x`, which only a shell would expand. Sets *path to the path with the home directory in place
+ * of "~/", owned by the caller; NULL: the path needs no change. */
 dt_status *dt_path_local(const char *written, char **path) DT_MUST_USE;
 
-/* dir/name, or name alone when it is absolute or dir is "" or NULL. The caller frees it. */
+/* Returns dir/name, or a copy of name if name is absolute or dir is "" or NULL. The caller frees
+ * it. */
 char *dt_path_join(const char *dir, const char *name);
-/* The directory part: "a/b" of "a/b/c", "" of "c". The caller frees it. */
+/* Returns the directory part of a path: "a/b" of "a/b/c", "" of "c". The caller frees it. */
 char *dt_path_dir(const char *path);
-/* A copy without slashes at its end; "/" stays. */
+/* Returns a copy of the path without slashes at its end; "/" stays. */
 const char *dt_path_trimmed(dt_arena *arena, const char *path);
 
 #endif

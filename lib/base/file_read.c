@@ -20,7 +20,8 @@ static dt_status *check_regular(int fd, const char *path, int64_t *size) {
     return NULL;
 }
 
-/* Without O_NONBLOCK the open itself would wait for a FIFO's writer. */
+/* Opens a regular file. Without O_NONBLOCK, opening a FIFO would wait for its writer, before its
+ * type can be refused. */
 dt_status *dt_file_open(const char *path, int *fd, int64_t *size) {
     do *fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     while (*fd < 0 && errno == EINTR);
@@ -33,7 +34,8 @@ dt_status *dt_file_open(const char *path, int *fd, int64_t *size) {
     return s;
 }
 
-/* Reads until the end of the file or `room` bytes. Returns the number of bytes, or -1. */
+/* Reads until the end of the file or until `room` bytes were read. Returns the number of bytes, or
+ * -1. */
 static ssize_t read_fully(int fd, char *buffer, size_t room) {
     size_t n = 0;
     while (n < room) {
@@ -46,12 +48,13 @@ static ssize_t read_fully(int fd, char *buffer, size_t room) {
     return (ssize_t)n;
 }
 
-/* Reads until the end. The size that fstat reports only refuses large files early: files below
- * /proc have size 0, and others grow. */
+/* Reads until the end of the file. The size that fstat reports only serves to refuse large files
+ * early: files below /proc have size 0, and others grow. */
 static dt_status *read_open(int fd, const char *path, int64_t size, size_t limit, dt_str *out) {
     enum { CHUNK = 1 << 16 };
     char *chunk =
-        dt_alloc(CHUNK); /* not on the stack, which is smaller than this in some threads */
+        /* The memory is not on the stack, which is smaller than this in some threads. */
+        dt_alloc(CHUNK);
     dt_status *s = NULL;
     ssize_t got = 1;
     bool large = (uint64_t)size > limit;

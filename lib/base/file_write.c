@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes files and directories. Each system call is made in one place, which checks its result and
  * where tests can make it fail (fault.h). */
-#define _GNU_SOURCE       /* renameat2 */
-#define _XOPEN_SOURCE 700 /* lstat, readlink */
+#define _GNU_SOURCE       /* declares renameat2 */
+#define _XOPEN_SOURCE 700 /* declares lstat and readlink */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -36,8 +36,8 @@ static int try_truncate(int fd) { return dt_fault(NULL) ? -1 : ftruncate(fd, 0);
 
 static int try_sync(int fd) { return dt_fault(NULL) ? -1 : fsync(fd); }
 
-/* On Linux the descriptor is gone whatever close returns, so EINTR means nothing and must not be
- * repeated. */
+/* Closes a descriptor. On Linux it is closed whatever close returns, so EINTR means nothing and
+ * close must not be repeated. */
 static int try_close(int fd) {
     bool fault = dt_fault(NULL);
     int number = errno;
@@ -88,8 +88,8 @@ static dt_status *prepare(int fd, const char *path, bool truncate) {
     return NULL;
 }
 
-/* The file is truncated after its type was checked, not by open, so that a device or a FIFO is
- * not changed. */
+/* Opens a file for writing. The file is truncated after its type was checked, not by open, so that
+ * a device or a FIFO is not changed. */
 static dt_status *open_writer(dt_writer *w, const char *path, bool append) {
     *w = (dt_writer){.fd = -1};
     int fd = try_open(path, O_WRONLY | O_CREAT | (append ? O_APPEND : 0));
@@ -125,9 +125,9 @@ dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n) {
     return NULL;
 }
 
-/* Repeated only after EINTR: after a failed fsync the kernel may have marked the lost pages as
- * clean, and a second call would report success. File systems that cannot sync a directory return
- * EINVAL. */
+/* Syncs a file or directory. fsync is repeated only after EINTR: after another failure the kernel
+ * may have marked the lost pages as clean, and a second call would report success. File systems
+ * that cannot sync a directory return EINVAL. */
 static dt_status *sync_fd(int fd, const char *path) {
     while (try_sync(fd) != 0) {
         if (errno == EINVAL) return NULL;
@@ -143,7 +143,7 @@ dt_status *dt_writer_sync(dt_writer *w) { return sync_fd(w->fd, w->path); }
 dt_status *dt_writer_close(dt_writer *w) {
     int failed = try_close(w->fd);
     w->fd = -1;
-    /* The path remains set, for dt_writer_abandon. */
+    /* The path stays set, so that dt_writer_abandon can remove the file. */
     if (failed) return dt_fail_errno(DT_E_IO, w->path);
     free(w->path);
     w->path = NULL;
@@ -283,7 +283,8 @@ char *dt_path_join(const char *dir, const char *name) {
     return dt_str_take(&s);
 }
 
-/* Trailing slashes are ignored, and repeated slashes count as one. */
+/* Returns the directory part of a path. Trailing slashes are ignored, and repeated slashes count as
+ * one. */
 char *dt_path_dir(const char *path) {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/') n--;
@@ -294,7 +295,7 @@ char *dt_path_dir(const char *path) {
     return dt_str_take(&s);
 }
 
-/* Removing a file, and exchanging two names in one step. */
+/* Removes a file or a symbolic link. */
 
 dt_status *dt_file_remove(const char *path) {
     while (dt_fault(NULL) || unlink(path) != 0) {
@@ -304,7 +305,7 @@ dt_status *dt_file_remove(const char *path) {
     return NULL;
 }
 
-/* Error numbers of file systems and kernels that lack the operation. */
+/* Whether this number of errno says that the file system or the kernel lacks the operation. */
 static bool is_unsupported(int number) {
     return number == EINVAL || number == ENOSYS || number == EOPNOTSUPP;
 }
@@ -329,14 +330,16 @@ dt_status *dt_file_swap(const char *a, const char *b, bool *done) {
  *     -o latest.csv ──▶ latest.csv -> day/3.csv          day/3.csv.tmp, renamed to day/3.csv
  */
 
-enum { MOST_LINKS = 40, LONGEST = 4096 }; /* as in the Linux kernel */
+/* the number of links that the Linux kernel follows, too */
+enum { MOST_LINKS = 40, LONGEST = 4096 };
 
 static bool is_link(const char *path) {
     struct stat st;
     return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-/* The target of the link, relative to the working directory. NULL with errno. */
+/* Returns the target of a link, relative to the working directory; NULL with errno. The caller
+ * frees it. */
 static char *read_link(const char *path) {
     char text[LONGEST];
     ssize_t n = readlink(path, text, sizeof text - 1);
@@ -347,9 +350,9 @@ static char *read_link(const char *path) {
     return to;
 }
 
-/* Lets the kernel follow the links first: it refuses cycles, and links that another user put into a
- * directory open to all. Then the target that was found here is compared with the kernel's, since
- * the link /dev/stdout contains a text that only looks like a path. */
+/* Checks the path that was found by following links here against the kernel. The kernel refuses
+ * cycles, and links that another user has put into a directory open to all. The link /dev/stdout
+ * contains a text that only looks like a path, so the two results are compared. */
 static dt_status *check_followed(const char *named, const char *path) {
     struct stat from, to;
     if (stat(named, &from) != 0)

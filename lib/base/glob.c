@@ -11,11 +11,12 @@
 
 typedef struct expansion {
     dt_arena *arena;
-    const char **pattern; /* `most` elements */
+    const char **pattern; /* [most] the patterns found so far */
     int n, most;
 } expansion;
 
-/* The ',' or '}' that ends the alternative beginning at p, NULL: the group is never closed. */
+/* Returns the ',' or '}' that ends the alternative which begins at p; NULL: the group is never
+ * closed. */
 static const char *end_of(const char *p) {
     for (int depth = 0; *p; p++) {
         if (depth == 0 && (*p == ',' || *p == '}')) return p;
@@ -24,7 +25,7 @@ static const char *end_of(const char *p) {
     return NULL;
 }
 
-/* The position after the '}' of the group whose first alternative begins at p. */
+/* Returns the position after the '}' of the group whose first alternative begins at p. */
 static const char *behind(const char *p) {
     const char *end = end_of(p);
     while (end && *end == ',') end = end_of(end + 1);

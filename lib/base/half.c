@@ -14,7 +14,8 @@ double dt_half_to_double(uint16_t h) {
     return h >> 15 ? -x : x;
 }
 
-/* A fraction that rounds up to 2048 carries into the exponent, which is correct. */
+/* Returns the bits of |x| as half precision. A fraction that rounds up to 2048 carries into the
+ * exponent, which gives the right number. */
 static uint16_t magnitude(double x) {
     if (isnan(x)) return 0x7e00;
     if (x >= 65520) return 0x7c00;
@@ -49,7 +50,7 @@ float dt_float_rounded(float x, int digits) {
     uint32_t bits, gone = 23 - (uint32_t)digits;
     if (isnan(x) || gone == 0) return x;
     memcpy(&bits, &x, sizeof bits);
-    /* a fraction that rounds up carries into the exponent, which is correct */
+    /* A fraction that rounds up carries into the exponent, which gives the right number. */
     bits += (1u << (gone - 1)) - 1 + (bits >> gone & 1);
     bits &= ~0u << gone;
     memcpy(&x, &bits, sizeof x);

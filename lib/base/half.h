@@ -7,13 +7,14 @@
 #include <stdint.h>
 
 double dt_half_to_double(uint16_t h);
-/* The half-precision number nearest to x, ties to even; infinity beyond 65504. */
+/* Returns the half-precision number nearest to x, ties to even; infinity beyond 65504. */
 uint16_t dt_half_of(double x);
-/* The value of a bfloat16, which is the upper half of a float32. */
+/* Returns the value of a bfloat16, which is the upper half of a float32. */
 double dt_bfloat_to_double(uint16_t b);
-/* The bfloat16 nearest to x, ties to even; infinity beyond the largest float32. */
+/* Returns the bfloat16 nearest to x, ties to even; infinity beyond the largest float32. */
 uint16_t dt_bfloat_of(double x);
-/* x rounded to `digits` binary digits of fraction (1 to 23), ties to even. bfloat16 has 7. */
+/* Returns x rounded to `digits` binary digits of fraction (1 to 23), ties to even. bfloat16 has
+ * 7. */
 float dt_float_rounded(float x, int digits);
 
 #endif

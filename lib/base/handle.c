@@ -15,13 +15,13 @@
 #define ASAN_POISON_MEMORY_REGION(at, n) ((void)0)
 #endif
 
-/* Handles are released in any thread, so the ring belongs to the process. A slot is exchanged
- * atomically, so no lock is needed. */
+/* The slots of the ring. Handles are released in any thread, so the ring belongs to the process. A
+ * slot is exchanged atomically, so no lock is needed. */
 static void *_Atomic retired[DT_RETIRED];
 static _Atomic unsigned next;
 
-/* Bytes that may still be read: the count of a handle, or the length and the items of a list, which
- * are 0 and NULL. */
+/* The number of bytes of a released handle that may still be read: the count of a handle, or the
+ * length and the items of a list, which are 0 and NULL. */
 enum { HEAD = 16 };
 
 void dt_retire(void *handle, size_t size) {

@@ -22,8 +22,8 @@ static inline void *dt_live(const void *handle) {
 }
 #define DT_LIVE(handle) ((handle) = dt_live(handle))
 
-/* Gives up a reference; true: it was the last, and the caller frees what the handle owns, then the
- * handle by DT_RETIRE. */
+/* Gives up a reference. True: it was the last one, so the caller frees what the handle owns, and
+ * then the handle itself by DT_RETIRE. */
 #define DT_LAST(handle) (dt_live(handle) && --(handle)->refs == 0)
 #define DT_RETIRE(handle) dt_retire((handle), sizeof *(handle))
 void dt_retire(void *handle, size_t size);

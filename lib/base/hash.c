@@ -62,7 +62,7 @@ static uint64_t mix(uint64_t h, uint64_t word) {
     return h ^ h >> 29;
 }
 
-/* Hashes eight bytes at a time. */
+/* Hashes bytes, eight at a time. */
 uint64_t dt_hash_bytes(uint64_t h, const void *bytes, size_t n) {
     const unsigned char *p = bytes;
     uint64_t word;
@@ -90,13 +90,15 @@ typedef struct span {
 
 struct dt_hash_thread {
     dt_sha256 *hash;
-    size_t bytes; /* bytes put so far */
+    size_t bytes; /* number of bytes that were put so far */
     bool runs, ends;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t come, gone; /* signals: a span was put into the queue; the queue is hashed */
+    /* come: signals that a span was put into the queue; gone: that the whole queue is hashed */
+    pthread_cond_t come, gone;
     span *queue;
-    /* the queue: number of spans, capacity, spans taken from it, spans hashed */
+    /* of the queue: number of spans, number that it has room for, spans taken from it, spans
+     * hashed */
     int n, cap, taken, done;
 };
 

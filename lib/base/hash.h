@@ -14,7 +14,7 @@ typedef struct dt_digest {
 
 dt_sha256 *dt_sha256_create(void);
 void dt_sha256_add(dt_sha256 *h, const void *bytes, size_t n);
-dt_digest dt_sha256_end(dt_sha256 *h); /* destroys h */
+dt_digest dt_sha256_end(dt_sha256 *h); /* returns the digest and destroys h */
 dt_digest dt_sha256_of(const void *bytes, size_t n);
 
 /* Hashes on a thread of its own, beside the caller's other work. Bytes that are
@@ -23,12 +23,13 @@ typedef struct dt_hash_thread dt_hash_thread;
 dt_hash_thread *dt_hash_begin(void);
 void dt_hash_put(dt_hash_thread *h, const void *bytes, size_t n);
 void dt_hash_wait(dt_hash_thread *h);
-dt_digest dt_hash_end(dt_hash_thread *h); /* destroys h */
+/* waits for all bytes, returns the digest and destroys h */
+dt_digest dt_hash_end(dt_hash_thread *h);
 
-/* A 64-bit hash of bytes, for maps of this process. `h` is the hash of what comes before, or
- * any start value. Padding bytes must be set. */
+/* Returns a 64-bit hash of bytes, for maps of this process. `h` is the hash of what comes before,
+ * or any start value. Padding bytes of structs must be set. */
 uint64_t dt_hash_bytes(uint64_t h, const void *bytes, size_t n);
-/* A 64-bit hash of a name (FNV-1a), for keys of random streams and maps. */
+/* Returns a 64-bit hash of a name (FNV-1a), for keys of random streams and maps. */
 uint64_t dt_name_hash(const char *name);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries with the same slot form a chain: the slot holds the last entry, and each entry the number
- * of the one before it. There are at most two entries per slot on average. */
+/* An index of hashes. Entries with the same slot form a chain: the slot holds the number of the
+ * last entry, and each entry the number of the one before it. On average a slot has at most two
+ * entries. */
 #include "base/hash_index.h"
 
 #include <stdlib.h>
@@ -32,7 +33,8 @@ void dt_hash_index_add(dt_hash_index *p, uint64_t hash) {
     chain(p, p->n++);
 }
 
-/* The first entry with that hash in the chain that begins at `place`. */
+/* Returns the first entry with that hash in the chain that begins at entry `place`; -1: there is
+ * none. */
 static int skip(const dt_hash_index *p, int place, uint64_t hash) {
     while (place >= 0 && p->hash[place] != hash) place = p->next[place];
     return place;

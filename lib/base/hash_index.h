@@ -15,9 +15,9 @@
 
 typedef struct dt_hash_index {
     int n, cap_next, cap_hash, n_slots;
-    int *next;      /* [n]: the previous entry with the same slot; -1: none */
-    uint64_t *hash; /* n elements */
-    int *slot;      /* [n_slots]: the last entry with that slot; -1: none */
+    int *next; /* [n] for each entry the previous entry with the same slot; -1: there is none */
+    uint64_t *hash; /* [n] the hash of each entry */
+    int *slot;      /* [n_slots] the last entry of each slot; -1: the slot has no entry */
 } dt_hash_index;
 
 void dt_hash_index_add(dt_hash_index *p, uint64_t hash);

@@ -12,8 +12,8 @@ const char *dt_isa_name(dt_isa isa) {
     return name[isa];
 }
 
-/* AVX2 implies F16C, the conversion of half floats, on all processors that have it; both are
- * needed. */
+/* Whether this processor has the instruction set. AVX2 implies F16C, the conversion of half floats,
+ * on all processors that have it; both are needed. */
 bool dt_isa_is_here(dt_isa isa) {
 #if defined(__x86_64__)
     __builtin_cpu_init();

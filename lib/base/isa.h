@@ -11,14 +11,15 @@
 
 #define DT_INSTRUCTIONS_ENV "DTRAIN_INSTRUCTIONS"
 
-/* best first; every processor has the last */
+/* the instruction sets, best first; every processor has the last one */
 typedef enum dt_isa { DT_AVX512, DT_AVX2, DT_BASE_ISA, DT_ISAS } dt_isa;
 
 const char *dt_isa_name(dt_isa isa);
 bool dt_isa_is_here(dt_isa isa);
-/* The instruction set that the environment variable names; NULL: unset. */
+/* Returns the instruction set that DTRAIN_INSTRUCTIONS names; NULL: the variable is not set. */
 const char *dt_isa_wanted(void);
-/* The set of that name if this machine has it, else DT_ISAS. NULL: the best set of this machine. */
+/* Returns the instruction set of that name if this machine has it, else DT_ISAS. name NULL: returns
+ * the best set of this machine. */
 dt_isa dt_isa_find(const char *name);
 
 #endif

@@ -18,7 +18,7 @@ static void put_quoted(const dt_json *j, const char *text) {
     for (size_t n = strlen(text), length; n; text += length, n -= length) {
         uint32_t code;
         length = dt_utf8_next(text, n, &code);
-        if (length == 0) { /* not UTF-8, which JSON requires */
+        if (length == 0) { /* The byte is not UTF-8, which JSON requires. */
             dt_str_puts(out, "\\ufffd");
             length = 1;
         } else if (code == '"' || code == '\\') {
@@ -81,7 +81,9 @@ static void put_fewest(dt_str *out, double x) {
     }
 }
 
-/* Some readers take -0 for the integer 0 and lose its sign, so a zero is written as a decimal. */
+/* Returns the text of a number that is not written by its digits: null if it is not finite, and a
+ * decimal for -0, because some readers take -0 for the integer 0 and lose its sign. Returns NULL
+ * for all other numbers. */
 static const char *other_than_digits(double value) {
     if (!isfinite(value)) return "null";
     return value == 0 && signbit(value) ? "-0.0" : NULL;
@@ -133,7 +135,7 @@ void dt_json_doubles(dt_json *j, const char *key, const double *v, int n) {
     dt_json_close(j, ']');
 }
 
-/* Writes the members of a struct as described by a table. */
+/* Whether a member has a value other than 0 or NULL. */
 
 static bool is_set(const dt_json_member *m, const void *at) {
     switch (m->kind) {

@@ -15,26 +15,26 @@
 typedef struct dt_json {
     dt_str *out;
     bool comma; /* whether a comma must be written before the next value */
-    /* the text must be readable as YAML, too, which does not combine surrogate pairs of \u
+    /* whether the text must be readable as YAML, too, which does not combine surrogate pairs of \u
      * escapes */
     bool yaml;
-    bool compact; /* no blanks; as few digits as possible: 1e+05 for 100000 */
+    bool compact; /* whether to write no blanks, and as few digits as possible: 1e+05 for 100000 */
 } dt_json;
 
-/* '{' or '['; key NULL inside a list and at the top */
+/* Writes an opening bracket, '{' or '['. key is NULL inside a list and for the outermost value. */
 void dt_json_open(dt_json *j, const char *key, char bracket);
 /* Writes the closing bracket, '}' or ']'. */
 void dt_json_close(dt_json *j, char bracket);
-/* If value is NULL, writes null. */
+/* Writes a string, or null if value is NULL. */
 void dt_json_string(dt_json *j, const char *key, const char *value);
 void dt_json_int(dt_json *j, const char *key, int64_t value);
 void dt_json_unsigned(dt_json *j, const char *key, uint64_t value);
-/* the shortest that comes back bit for bit; not finite: null */
+/* Writes the shortest number that reads back bit for bit; null if value is not finite. */
 void dt_json_double(dt_json *j, const char *key, double value);
 void dt_json_float(dt_json *j, const char *key, float value);
 void dt_json_bool(dt_json *j, const char *key, bool value);
 void dt_json_null(dt_json *j, const char *key);
-/* write lists of n values */
+/* Write lists of n values. */
 void dt_json_strings(dt_json *j, const char *key, const char *const *v, int n);
 void dt_json_ints(dt_json *j, const char *key, const int64_t *v, int n);
 void dt_json_doubles(dt_json *j, const char *key, const double *v, int n);
@@ -68,16 +68,18 @@ typedef struct dt_json_member {
     const char *key; /* NULL: `put` writes several members; both NULL: the end of the table */
     dt_json_kind kind;
     size_t offset;
-    bool if_set;       /* the member is left out if it is 0 or NULL */
-    bool quoted;       /* UINT64: as text, since JSON readers may keep only 53 bits of a number */
-    size_t count;      /* for a list: offset of the int that has its length */
-    int most;          /* for a list: the most items that are read */
+    bool if_set; /* whether the member is left out if its value is 0 or NULL */
+    /* for UINT64: whether to write a text, since JSON readers may keep only 53 bits of a number */
+    bool quoted;
+    size_t count;      /* for a list: the offset of the int with the list's length */
+    int most;          /* for a list: the most items that are read back */
     double ticks, per; /* a double x is written as round(x * ticks) / per; ticks 0: unchanged */
     void (*put)(dt_json *j, const void *of);
 } dt_json_member;
 
-/* DT_JSON(type, member, OPTIONS...): a member under its own name; DT_JSON_AS(key, type, member,
- * OPTIONS...): as KEY. The kind follows from the member's type. */
+/* A row for a member. DT_JSON(type, member, OPTIONS...): under the member's own name;
+ * DT_JSON_AS(key, type, member, OPTIONS...): under another key. The kind of the row follows from
+ * the member's type. */
 #define DT_JSON(type, ...) DT_JSON_NAMED(type, __VA_ARGS__, )
 #define DT_JSON_AS(key_, type, ...) DT_JSON_MEMBER(key_, type, __VA_ARGS__, )
 #define DT_JSON_NAMED(type, member, ...) DT_JSON_MEMBER(#member, type, member, __VA_ARGS__)

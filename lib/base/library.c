@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See library.h. The loader reports its errors as text only. */
-#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#define _GNU_SOURCE /* declares MAP_ANONYMOUS */
 #include "base/library.h"
 
 #include <dlfcn.h>
@@ -9,15 +9,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define ROOM ((size_t)256 << 20) /* larger than any library that dtrain opens */
+#define ROOM ((size_t)256 << 20) /* more bytes than any library that dtrain opens has */
 
 static bool has_room(void) {
     void *at = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return at != MAP_FAILED && munmap(at, ROOM) == 0;
 }
 
-/* Whether the loader failed for lack of memory. why: its message; NULL: memory was lacking for that
- * too. "cannot map segment" can also mean a file system mounted noexec, so memory is probed. */
+/* Whether the loader failed for lack of memory. why: the loader's message; NULL: memory was lacking
+ * for that, too. "cannot map segment" can also mean that the file system is mounted noexec, so this
+ * tries to get memory. */
 static bool is_memory(const char *why) {
     return !why || strstr(why, "emory") || (strstr(why, "map segment") && !has_room());
 }
@@ -37,7 +38,8 @@ const char *dt_library_bind(void *library, const dt_library_function *f, int n, 
     for (int i = 0; i < n; i++) {
         void *found = dlsym(library, f[i].name);
         if (!found) return f[i].name;
-        /* ISO C has no conversion from object to function pointers; POSIX has, by representation */
+        /* ISO C has no conversion from object pointers to function pointers. POSIX has it: both
+         * have the same representation. */
         memcpy((char *)out + f[i].offset, &found, sizeof found);
     }
     return NULL;

@@ -7,12 +7,10 @@
 
 #include "base/status.h"
 
-/*
- * *out: the first library of these names (the last is NULL), or NULL where none is installed; flags
- * are dlopen's. Error NO_MEMORY if an installed library cannot be loaded for lack of memory: going
- * on without it could change the bits of results. *why (may be NULL): the loader's message about
- * the last name, lent until the next call.
- */
+/* Sets *out to the first library of these names (the last name is NULL), or to NULL if none is
+ * installed. flags: those of dlopen. Fails with NO_MEMORY if an installed library cannot be loaded
+ * for lack of memory: going on without it could change the bits of results. *why (may be NULL): the
+ * loader's message about the last name, lent until the next call. */
 dt_status *dt_library_open(void **out, const char *const *names, int flags,
                            const char **why) DT_MUST_USE;
 
@@ -22,7 +20,7 @@ typedef struct dt_library_function {
     size_t offset;
 } dt_library_function;
 /* Sets n function pointers of the struct at `out`. Returns the name of the first function that the
- * library lacks; NULL: it has them all. */
+ * library lacks; NULL: the library has all of them. */
 const char *dt_library_bind(void *library, const dt_library_function *f, int n, void *out);
 
 #endif

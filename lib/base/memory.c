@@ -20,7 +20,7 @@
 #include "base/size.h"
 
 enum { LARGEST = 1 << 20 };
-/* version 1 of control groups writes a number of about 2^63 for "no limit" */
+/* The value for "no limit". Version 1 of control groups writes a number of about 2^63 for that. */
 static const int64_t none = INT64_C(1) << 60;
 
 int64_t dt_memory_resident(void) {
@@ -33,17 +33,18 @@ int64_t dt_memory_resident(void) {
 
 /* ---- files ---- */
 
-/* Reads a file; "" if there is none. */
+/* Reads a file; *out becomes "" if the file does not exist. */
 static void read_text(const char *path, dt_str *out) {
     char piece[4096];
-    FILE *f = fopen(path, "re"); /* the length is unknown: files of the kernel report size 0 */
+    /* The length is not known before reading: files of the kernel report size 0. */
+    FILE *f = fopen(path, "re");
     dt_str_clear(out);
     for (size_t n; f && out->size < LARGEST && (n = fread(piece, 1, sizeof piece, f)) > 0;)
         dt_str_add(out, piece, n);
     if (f) fclose(f);
 }
 
-/* Reads a limit in bytes; `none` for "max" or a missing file. */
+/* Reads a limit in bytes from a file; `none` if it says "max" or does not exist. */
 static int64_t read_bytes(const char *folder, const char *name) {
     dt_local_str text = {0}, path = {0};
     dt_str_printf(&path, "%s/%s", folder, name);
@@ -54,7 +55,7 @@ static int64_t read_bytes(const char *folder, const char *name) {
     return is ? bytes : none;
 }
 
-/* Reads the size of swap from a line such as "SwapTotal: 2097148 kB". */
+/* Returns the size of the machine's swap, from a line such as "SwapTotal: 2097148 kB". */
 static int64_t swap_of(const char *root) {
     dt_local_str text = {0}, path = {0};
     dt_str_printf(&path, "%s/proc/meminfo", root);
@@ -67,15 +68,16 @@ static int64_t swap_of(const char *root) {
 /* ---- control groups ---- */
 
 typedef struct hierarchy {
-    bool unified; /* control groups of version 2, which have one hierarchy */
-    /* the names of the files; `swap` limits swap, in version 1 memory and swap together */
+    bool unified; /* whether these are control groups of version 2, which have one hierarchy */
+    /* The names of the files with limits. `swap` limits swap; in version 1 memory and swap
+     * together. */
     const char *memory, *swap;
 } hierarchy;
 static const hierarchy hierarchies[] = {
     {true, "memory.max", "memory.swap.max"},
     {false, "memory.limit_in_bytes", "memory.memsw.limit_in_bytes"}};
 
-/* Reads the limits of one group: memory and swap. */
+/* Lowers the limit *l to those of one control group, for memory and for swap. */
 static void take_group(const hierarchy *h, const char *folder, size_t skip, int64_t swap,
                        dt_memory_limit *l) {
     const int64_t memory = read_bytes(folder, h->memory), also = read_bytes(folder, h->swap);
@@ -94,7 +96,8 @@ static bool lists(const char *list, const char *word) {
     return false;
 }
 
-/* The process' group in a hierarchy, as the kernel names it; "" if there is none. */
+/* Sets `out` to the group of this process in a hierarchy, as the kernel names it; "" if it has
+ * none. */
 static void find_group(const hierarchy *h, char *groups, char *out, size_t size) {
     char *rest = NULL;
     *out = '\0';
@@ -125,8 +128,8 @@ static bool find_mount(const hierarchy *h, char *mounts, char *root, char *point
     return false;
 }
 
-/* The part of a group's name below the mount. If the group is outside of the mount, as when a
- * container sees the name of its group on the host: the mount itself. */
+/* Returns the part of a group's name below the mount. If the group is outside of the mount, as when
+ * a container sees the name of its group on the host, returns the mount itself. */
 static const char *below(const char *group, const char *root) {
     const size_t n = strcmp(root, "/") == 0 ? 0 : strlen(root);
     const bool inside = strncmp(group, root, n) == 0 && (group[n] == '/' || group[n] == '\0') &&

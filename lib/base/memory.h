@@ -13,25 +13,27 @@
 #include "base/status.h"
 #include "base/str.h"
 
-/* Resident bytes of this process, libraries included; 0: unknown. */
+/* Returns the number of resident bytes of this process, libraries included; 0: unknown. */
 int64_t dt_memory_resident(void);
 
 typedef struct dt_memory_limit {
     int64_t bytes;
-    /* the file that contains the limit; "": the machine's memory and swap */
+    /* the file that has the limit; "": the limit is the machine's memory and swap */
     char path[256];
 } dt_memory_limit;
-/* The smallest limit that applies to this process. False: none is known. */
+/* Finds the smallest limit that applies to this process. Returns false if no limit is known. */
 bool dt_memory_limit_find(dt_memory_limit *l);
-/* The limit of control groups alone, read from the files below `root` ("": this machine's). */
+/* Finds the limit of control groups alone, from the files below `root` ("": those of this
+ * machine). */
 bool dt_memory_limit_of_group(const char *root, dt_memory_limit *l);
 /* Whether the process would stay within the limit, *l, if it used `bytes` more. Counts resident
- * memory only, not memory that was requested and never used. True where no limit is known. */
+ * memory, not memory that was requested and never used. True if no limit is known. */
 bool dt_memory_has_room(int64_t bytes, dt_memory_limit *l);
-/* NULL, or DOES_NOT_FIT: "the weights need 8.0 GiB, and of 4.0 GiB (/sys/fs/cgroup/memory.max) 3.9
- * GiB are left". */
+/* Checks that there is memory for `bytes` more bytes. Otherwise fails with DOES_NOT_FIT: "the
+ * weights need 8.0 GiB, and of 4.0 GiB (/sys/fs/cgroup/memory.max) 3.9 GiB are left". who: "the
+ * weights". */
 dt_status *dt_memory_check_room(int64_t bytes, const char *who) DT_MUST_USE;
-/* prints "8.0 GiB (/sys/fs/cgroup/memory.max)", "24.0 GiB of this machine" */
+/* Prints a limit: "8.0 GiB (/sys/fs/cgroup/memory.max)", "24.0 GiB of this machine". */
 void dt_memory_limit_print(const dt_memory_limit *l, dt_str *out);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/size.h"
 #include "base/str.h"
 
-enum { LONGEST = 63 }; /* longer names get no suggestion */
+enum { LONGEST = 63 }; /* names with more bytes than this get no suggestion */
 
 static bool same(char a, char b) { return tolower((unsigned char)a) == tolower((unsigned char)b); }
 
@@ -23,8 +23,8 @@ static bool begins_alike(const char *a, const char *b) {
     return same(a[0], b[0]) || (a[1] && same(a[1], b[0])) || (b[0] && same(a[0], b[1]));
 }
 
-/* Three rows of the table are kept: the current one, the one above, and the one above that for
- * swaps. */
+/* Returns the distance of two names. Keeps three rows of the table: the current one, the one above,
+ * and the one above that for swaps. */
 static int distance(const char *a, int m, const char *b, int n) {
     int rows[3][LONGEST + 1];
     int *above2 = rows[0], *above = rows[1], *row = rows[2];
@@ -45,7 +45,8 @@ static int distance(const char *a, int m, const char *b, int n) {
     return above[n];
 }
 
-/* Underscores do not count: F1Score and f1_score are forms of one name. */
+/* Whether a name begins with `with`. Underscores do not count: F1Score and f1_score are forms of
+ * one name. */
 static bool begins(const char *name, const char *with) {
     for (; *with; name++, with++) {
         name += *name == '_';
@@ -55,8 +56,9 @@ static bool begins(const char *name, const char *with) {
     return true;
 }
 
-/* The shortest name that begins with `start`, if all other names that begin so are forms of it. So
- * `conv` is not completed to conv_0 when there is conv_1, too. A single letter is not completed. */
+/* Returns the shortest name that begins with `start`, if all other names that begin so are forms of
+ * the same name; else NULL. So `conv` is not completed to conv_0 if there is conv_1, too. A single
+ * letter is not completed. */
 static const char *find_longer(const char *start, size_t length, const char *const *names, int n) {
     const char *found = NULL;
     for (int i = 0; i < n && length > 1; i++)
@@ -79,7 +81,7 @@ static const char *find_last_word(const char *name, const char *const *names, in
 DT_API const char *dt_nearest(const char *name, const char *const *names, int n) {
     size_t length = name && names ? strlen(name) : 0;
     if (length == 0 || length > LONGEST) return NULL;
-    /* one more than the largest distance that counts as similar */
+    /* This is one more than the largest distance that counts as similar. */
     int best = (int)(length + 1) / 3 + 1;
     const char *nearest = NULL;
     for (int i = 0; i < n; i++) {

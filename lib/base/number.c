@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers as text and back, independent of the locale of the calling program. */
-#define _GNU_SOURCE /* strtod_l */
+#define _GNU_SOURCE /* declares strtod_l */
 #include <errno.h>
 #include <float.h>
 #include <locale.h>
@@ -39,7 +39,8 @@ static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
 
 /* ---- digits by double arithmetic ---- */
 
-/* Rounding may make the exponent one too large for numbers near a power of ten. */
+/* Returns the decimal exponent of a. For numbers near a power of ten, rounding may make it one too
+ * large. */
 static int exponent_of(double a) {
     int e = 0;
     while (a >= power[e + 1]) e++;
@@ -47,7 +48,8 @@ static int exponent_of(double a) {
     return e;
 }
 
-/* False: double arithmetic is not precise enough to decide. */
+/* Rounds a to d->digits digits. Returns false if double arithmetic is not precise enough to
+ * decide. */
 static bool round_to(double a, decimal *d) {
     double product = a * power[d->shift], whole = floor(product);
     if (product - whole == 0.5) return false;
@@ -102,8 +104,9 @@ static void add_decimal(dt_str *s, const decimal *d) {
     } else add_digits(s, d, d->exponent + 1);
 }
 
-/* For numbers that are not integers; those have a separate case. Digits of numbers below 10^-13
- * would need powers above 10^22, which are not exact. */
+/* Appends x by double arithmetic, if that can decide its digits. For numbers that are not integers,
+ * which have a separate case. Digits of numbers below 10^-13 would need powers above 10^22, which
+ * are not exact. */
 static bool add_by_arithmetic(dt_str *s, float x) {
     decimal d;
     float a = fabsf(x);
@@ -116,15 +119,15 @@ static bool add_by_arithmetic(dt_str *s, float x) {
 
 /* ---- digits by trial ---- */
 
-/* Not-a-number and infinities have a printf form that depends on the library ("-nan"); ours has
- * one. */
+/* Appends "nan", "inf" or "-inf" if x is one of these. printf's forms depend on the library
+ * ("-nan"). */
 static bool add_special(dt_str *s, double x) {
     if (isfinite(x)) return false;
     dt_str_puts(s, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
     return true;
 }
 
-/* Appends x with `digits` digits. Returns the number that the text reads back as, infinity if that
+/* Appends x with `digits` digits. Returns the number as which the text reads back; infinity if that
  * overflows a double. */
 static double try_digits(dt_str *s, size_t from, int digits, double x) {
     double back = (double)INFINITY;
@@ -134,9 +137,10 @@ static double try_digits(dt_str *s, size_t from, int digits, double x) {
     return back;
 }
 
-/* Every decimal of DBL_DIG digits survives conversion to a double and back. So if a decimal of at
- * most DBL_DIG digits reads back as x, it is what %.15g prints, which drops trailing zeros.
- * Denormals have fewer digits, so for them the search starts at one digit. */
+/* Appends the shortest decimal of x. Every decimal of DBL_DIG digits survives conversion to a
+ * double and back. So if a decimal of at most DBL_DIG digits reads back as x, %.15g prints it,
+ * which drops trailing zeros. Denormals have fewer digits, so for them the search starts at one
+ * digit. */
 void dt_str_double(dt_str *s, double x) {
     if (add_special(s, x)) return;
     size_t from = s->size;
@@ -146,7 +150,7 @@ void dt_str_double(dt_str *s, double x) {
 
 void dt_str_float(dt_str *s, float x) {
     if (add_special(s, (double)x)) return;
-    /* %.6g would write a million as 1e+06. */
+    /* Whole numbers are printed as integers here, because %.6g would write a million as 1e+06. */
     if (fabsf(x) < 0x1p24f && x == truncf(x)) {
         dt_str_printf(s, "%.0f", (double)x);
         return;
@@ -181,7 +185,8 @@ bool dt_parse_bytes(const char *text, int64_t *bytes) {
     return false;
 }
 
-/* strtod in the C locale, which glibc has as a constant: neither allocates nor fails there. */
+/* Reads a number by strtod in the C locale, which glibc has as a constant: it allocates nothing and
+ * cannot fail. */
 static double read_double(const char *text, char **end) {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     double x = c ? strtod_l(text, end, c) : strtod(text, end);
@@ -223,7 +228,8 @@ static const char *skip_digits(const char *p, bool *any) {
     return p;
 }
 
-/* [+-] digits [. digits] [e [+-] digits], with a digit before or after the point. */
+/* Whether a text is [+-] digits [. digits] [e [+-] digits], with a digit before or after the
+ * point. */
 static bool is_decimal(const char *p) {
     bool mantissa = false, exponent = false;
     if (*p == '+' || *p == '-') p++;
@@ -239,7 +245,8 @@ static bool is_decimal(const char *p) {
     return *p == '\0';
 }
 
-/* Appends digits to m; returns their number. */
+/* Appends the digits at *p to the number m, and moves *p behind them. Returns how many digits there
+ * were. */
 static int take_digits(const char **p, uint64_t *m) {
     const char *from = *p;
     for (; **p >= '0' && **p <= '9'; ++*p) *m = *m * 10 + (uint64_t)(**p - '0');
@@ -253,7 +260,7 @@ static int take_digits(const char **p, uint64_t *m) {
  * or not a number.
  */
 static bool read_short(const char *p, double *out) {
-    /* as many decimal digits always fit in a uint64_t */
+    /* A number of so many decimal digits always fits in a uint64_t. */
     enum { LARGEST = sizeof power / sizeof *power - 1, MOST_DIGITS = 19 };
     const bool negative = *p == '-';
     uint64_t m = 0, e = 0;

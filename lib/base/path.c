@@ -12,7 +12,8 @@
 
 /* ---- names that are not paths of this machine ---- */
 
-/* "s3://bucket", "dbfs:/run", "host:/home/me", "C:\\run": letters, a colon, a slash. */
+/* Whether a path begins with a scheme or a drive: letters, a colon, a slash, as in "s3://bucket",
+ * "dbfs:/run", "host:/home/me", "C:\\run". */
 static bool has_scheme(const char *path) {
     static const char rest[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-";
     const size_t n = isalpha((unsigned char)*path) ? strspn(path, rest) : 0;
@@ -25,8 +26,8 @@ static bool has_host(const char *path) {
     return path[n] == ':' && memchr(path, '@', n);
 }
 
-/* The first part that a shell would have replaced: $(date), `date`; at the beginning of a name
- * $NAME, ${NAME}, %NAME%. *n: its length. NULL: none. */
+/* Returns the first part of a path that a shell would have replaced, of *n bytes: $(date), `date`;
+ * at the beginning of a name $NAME, ${NAME}, %NAME%. Returns NULL if the path has no such part. */
 static const char *unexpanded(const char *path, size_t *n) {
     for (const char *p = path; *p; p++) {
         const char *end = p + 1;
@@ -65,8 +66,8 @@ DT_API dt_status *dt_path_check(const char *path) {
 
 static dt_status *expand_home(const char *written, char **path) {
     const char *home = dt_environment("HOME");
-    /* the home directory of another user is not expanded, since only that user knows which files
-     * are meant */
+    /* The home directory of another user is not expanded, since only that user knows which files
+     * are meant. */
     if (written[1] && written[1] != '/')
         return dt_suggest(dt_fail(DT_E_NOT_LOCAL, NULL,
                                   "%s: only ~/ is replaced, by your home directory", written),

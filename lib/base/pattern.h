@@ -18,11 +18,11 @@ typedef struct dt_pattern dt_pattern;
 /* Compiles an expression. Error RANGE, without a source location, if it is not valid or exceeds a
  * limit. The caller frees *out with dt_pattern_destroy. */
 dt_status *dt_pattern_create(dt_pattern **out, const char *expression) DT_MUST_USE;
-void dt_pattern_destroy(dt_pattern *p); /* p may be NULL */
+void dt_pattern_destroy(dt_pattern *p); /* destroys an expression; p may be NULL */
 /* Whether a part of the text matches. */
 bool dt_pattern_finds(const dt_pattern *p, const char *text);
-/* The text with its first match replaced, where \0 is the match and \1 to \9 are its groups; the
- * text itself where nothing matches. */
+/* Returns the text with its first match replaced. In `by`, \0 is the match and \1 to \9 are its
+ * groups. Returns the text itself if nothing matches. */
 const char *dt_pattern_replace(const dt_pattern *p, dt_arena *arena, const char *text,
                                const char *by);
 

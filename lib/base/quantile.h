@@ -37,22 +37,21 @@ static const double quantile_d[8] = {1,
                                      5.47593808499534494600e-4,
                                      1.05075007164441684324e-9};
 
-/* A whole number below 2^52 as a double. */
+/* Converts a whole number below 2^52 to double. */
 static inline double real_of(uint64_t x) {
     double d;
-    x |= UINT64_C(0x4330000000000000); /* x has become the bits of the double 2^52 + x */
+    x |= UINT64_C(0x4330000000000000); /* x becomes the bits of the double 2^52 + x. */
     memcpy(&d, &x, sizeof d);
     return d - 0x1p52;
 }
 
-/* The probability (k + 1/2) / 2^52, where k is the upper 52 bits of the word: exact in a double,
- * and never 0 or 1. */
+/* Returns the probability (k + 1/2) / 2^52, where k is the upper 52 bits of the word. It is exact
+ * in a double, and never 0 or 1. */
 static inline double probability_of(uint64_t word) { return (real_of(word >> 12) + 0.5) * 0x1p-52; }
 
-/*
- * The natural logarithm to about 1e-16 of a normal x > 0, in operations that every processor rounds
- * alike: x = m 2^e with m in [sqrt(1/2), sqrt(2)), and log m = 2 atanh((m - 1) / (m + 1)).
- */
+/* Returns the natural logarithm, to about 1e-16, of a normal x > 0 by operations that every
+ * processor rounds alike: x = m 2^e with m in [sqrt(1/2), sqrt(2)), and log m = 2 atanh((m - 1) /
+ * (m + 1)). */
 static inline double portable_log(double x) {
     uint64_t bits, fraction;
     memcpy(&bits, &x, sizeof bits);

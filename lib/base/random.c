@@ -52,7 +52,8 @@ double dt_random_uniform(dt_random *r) { return (double)(random_u64(r) >> 11) * 
 
 uint64_t dt_random_below(dt_random *r, uint64_t n) {
     assert(n > 0);
-    /* 2^64 mod n words are rejected, since they would make small values likelier. */
+    /* So many of the 2^64 words are rejected (2^64 mod n), since they would make small values
+     * likelier. */
     uint64_t rest = (0 - n) % n;
     uint64_t x;
     do x = random_u64(r);
@@ -93,8 +94,8 @@ static double normal_quantile(double p) {
 
 double dt_random_normal(dt_random *r) { return normal_quantile(probability_of(random_u64(r))); }
 
-/* Narrower halves would permute small data sets badly; walking through at least 2^8 values costs
- * little. */
+/* The fewest bits of a half of a permuted number. Narrower halves would permute small data sets
+ * badly, and walking through at least 2^8 values costs little. */
 enum { LEAST_HALF_BITS = 4, ROUNDS = 6 };
 
 dt_permutation dt_permutation_make(uint64_t seed, const char *purpose, uint64_t epoch, uint64_t n) {
@@ -103,15 +104,16 @@ dt_permutation dt_permutation_make(uint64_t seed, const char *purpose, uint64_t 
     return (dt_permutation){.key = make_key(seed, purpose, epoch), .n = n, .half_bits = half_bits};
 }
 
-/* The round function: splitmix64's finisher, whose upper bits depend on all of x. */
+/* Mixes the bits of x by splitmix64's finisher, so that the upper bits of the result depend on all
+ * of x. */
 static uint64_t mix(uint64_t x) {
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
     return x ^ x >> 31;
 }
 
-/* Each round can be inverted, whatever mix returns, so this is a bijection on 2 * half_bits
- * bits. */
+/* Applies the rounds of a Feistel network to x. Each round can be inverted, whatever mix returns,
+ * so the result is a bijection on numbers of 2 * half_bits bits. */
 static uint64_t feistel(const dt_permutation *p, uint64_t x) {
     uint64_t mask = (UINT64_C(1) << p->half_bits) - 1;
     uint64_t left = x >> p->half_bits, right = x & mask;
@@ -148,21 +150,21 @@ const dt_random_loops *dt_random_loops_of(dt_isa isa) {
     return loops[isa];
 }
 
-/* The loops of the instruction set that the environment selects. An unknown name is reported where
- * kernels are chosen. */
+/* Returns the loops of the instruction set that the environment selects. An unknown name is
+ * reported elsewhere, where kernels are chosen. */
 static const dt_random_loops *choose(void) {
     dt_isa isa = dt_isa_find(dt_isa_wanted());
     return dt_random_loops_of(isa == DT_ISAS ? DT_BASE_ISA : isa);
 }
 
-/* Words whose p is below about 2^-36, or above 1 less that, lie beyond the range (p < exp(-25)) of
- * the first rational function of a tail. A few words too many are harmless. */
+/* Whether the normal number of a word needs the far tail (p < exp(-25)), which the loops do not
+ * compute: p is below about 2^-36, or above 1 less that. A few words too many do no harm. */
 bool dt_random_is_far(uint64_t word) {
     const uint64_t edge = UINT64_C(1) << 30;
     return word + edge < 2 * edge;
 }
 
-enum { SOME = 1024 }; /* as many words as fit in the first-level cache */
+enum { SOME = 1024 }; /* the number of words that fit into the first-level cache */
 
 void dt_random_uniforms(const dt_random *r, uint64_t first, int64_t n, double *out) {
     const dt_random_loops *loops = choose();

@@ -15,8 +15,8 @@
 typedef struct dt_random {
     uint64_t key;
     uint64_t counter[2];
-    uint32_t word[4]; /* the block that was generated last */
-    int used;         /* number of words of the block that were used */
+    uint32_t word[4]; /* the block of words that was generated last */
+    int used;         /* number of words of that block that were used */
 } dt_random;
 
 /* Computes the block of words for (key, c0, c1). */
@@ -26,13 +26,15 @@ void dt_philox(uint64_t key, uint64_t c0, uint64_t c1, uint32_t out[4]);
  * blocks. */
 dt_random dt_random_stream(uint64_t seed, const char *purpose, uint64_t stream);
 uint32_t dt_random_u32(dt_random *r);
-double dt_random_uniform(dt_random *r); /* a number in [0, 1) with 53 random bits */
-/* normal: mean 0, deviation 1; computed by inversion from two words, without libm */
+double dt_random_uniform(dt_random *r); /* returns a number in [0, 1) with 53 random bits */
+/* Returns a normal number with mean 0 and deviation 1, by inversion from two words, without
+ * libm. */
 double dt_random_normal(dt_random *r);
-uint64_t dt_random_below(dt_random *r, uint64_t n); /* an integer in [0, n) without bias; n > 0 */
+/* returns an integer in [0, n) without bias; n > 0 */
+uint64_t dt_random_below(dt_random *r, uint64_t n);
 
-/* Element i of a keyed permutation of 0..n-1: a bijection for every n, computed without a table (a
- * Feistel network with cycle walking, keyed by (seed, purpose, epoch)). */
+/* A permutation of 0..n-1 that depends on a key made of (seed, purpose, epoch). Element i is
+ * computed without a table, for every n: a Feistel network with cycle walking. */
 typedef struct dt_permutation {
     uint64_t key, n;
     int half_bits;
@@ -49,10 +51,11 @@ void dt_random_normals(const dt_random *r, uint64_t first, int64_t n, double *ou
 /* ---- the loops, once per instruction set (simd/draw.c) ---- */
 
 typedef struct dt_random_loops {
-    /* the first two words of the blocks of (key; 0, first + i) */
+    /* Computes the first two words of the blocks (key; 0, first + i), i < n. */
     void (*words)(uint64_t key, uint64_t first, int64_t n, uint64_t *out);
     void (*uniform)(const uint64_t *word, int64_t n, double *out);
-    /* a normal number for each word, which is wrong where dt_random_is_far holds */
+    /* Computes a normal number for each word, which is wrong for words for which dt_random_is_far
+     * holds. */
     void (*normal)(const uint64_t *word, int64_t n, double *out);
 } dt_random_loops;
 const dt_random_loops *dt_random_loops_of(dt_isa isa);

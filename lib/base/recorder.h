@@ -24,16 +24,17 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-enum { DT_SPAN_NUMBERS = 5 }; /* so that a span fills a cache line */
+enum { DT_SPAN_NUMBERS = 5 }; /* the most numbers of a span, so that a span fills a cache line */
 
 typedef struct dt_recorder dt_recorder;
 
 /* Describes a kind of span. */
 typedef struct dt_mark {
-    const char *name;  /* name of the spans, such as "dot_general", "wait for data" */
-    const char *kind;  /* what the spans are: "op", "wait", "data", "run", ... */
-    const char *facts; /* members of a JSON object, "\"layer\": \"dense\""; NULL: none */
-    /* names of a span's numbers; NULL: not used */
+    const char *name; /* name of the spans, such as "dot_general", "wait for data" */
+    const char *kind; /* what the spans of this kind are about: "op", "wait", "data", "run", ... */
+    /* facts about all spans, as members of a JSON object: "\"layer\": \"dense\""; NULL: none */
+    const char *facts;
+    /* the names of a span's numbers; NULL: the number is not used */
     const char *number[DT_SPAN_NUMBERS];
 } dt_mark;
 
@@ -42,7 +43,8 @@ typedef struct dt_numbers {
 } dt_numbers;
 
 typedef struct dt_span {
-    int64_t begin_ns, end_ns; /* times of the monotonic clock in ns */
+    /* the beginning and the end of the span, by the monotonic clock in ns */
+    int64_t begin_ns, end_ns;
     dt_numbers number;
     int mark;
 } dt_span;
@@ -50,15 +52,17 @@ typedef struct dt_span {
 typedef struct dt_track {
     const char *name;
     const dt_recorder *recorder;
-    int capacity;             /* a power of two */
-    dt_span *span;            /* (capacity): span number i is at i modulo capacity */
-    _Atomic uint64_t written; /* number of spans written so far, including overwritten ones */
+    int capacity;  /* number of spans that the ring has room for, a power of two */
+    dt_span *span; /* [capacity] the spans; span number i is at i modulo capacity */
+    /* number of spans that were written, including those that were overwritten */
+    _Atomic uint64_t written;
 } dt_track;
 
 /* A number of the program, such as bytes in use, at one moment. */
 typedef struct dt_sample {
     int64_t ns;
-    const char *name, *unit; /* string literals, or otherwise valid until the program ends */
+    /* texts that are valid until the program ends, such as string literals */
+    const char *name, *unit;
     double value;
 } dt_sample;
 
@@ -72,20 +76,21 @@ struct dt_recorder {
     dt_sample *sample;
 };
 
-dt_recorder *dt_recorder_create(void); /* the recorder is switched off at first */
+dt_recorder *dt_recorder_create(void); /* creates a recorder that is switched off */
 void dt_recorder_destroy(
-    dt_recorder *r); /* Accepts NULL. No thread may record during or after the call. */
+    /* Destroys a recorder; r may be NULL. No thread may record during or after the call. */
+    dt_recorder *r);
 void dt_recorder_switch(dt_recorder *r, bool on);
-/* Copies *m and returns the number of the mark. Does nothing if r is NULL. */
+/* Adds a copy of the mark *m, and returns its number. Does nothing if r is NULL. */
 int dt_recorder_mark(dt_recorder *r, const dt_mark *m);
-/* Finds or makes the track of that name, with room for at least `room` spans. r NULL: returns
- * NULL. A track may be used by one thread at a time. */
+/* Returns the track of that name, which is made with room for at least `room` spans if it does not
+ * exist. r NULL: returns NULL. Only one thread at a time may use a track. */
 dt_track *dt_recorder_track(dt_recorder *r, const char *name, int room);
-/* Records a sample; does nothing while recording is switched off. */
+/* Records a sample. Does nothing while recording is switched off. */
 void dt_recorder_sample(dt_recorder *r, const char *name, const char *unit, double value);
 
-/* The spans of a track have the numbers *first .. return value - 1. The oldest span of a full ring
- * is left out, since its slot may be overwritten at any moment. */
+/* Sets *first to the number of the track's oldest span, and returns the number after its newest
+ * one. The oldest span of a full ring is left out, since it may be overwritten at any moment. */
 uint64_t dt_track_spans(const dt_track *t, uint64_t *first);
 static inline const dt_span *dt_track_span(const dt_track *t, uint64_t i) {
     return &t->span[i & (uint64_t)(t->capacity - 1)];
@@ -95,13 +100,13 @@ static inline bool dt_is_recording(const dt_track *t) {
     return t && atomic_load_explicit(&t->recorder->on, memory_order_relaxed);
 }
 
-/* The current time, or 0 if recording is off. */
+/* Returns the current time, or 0 if recording is switched off. */
 static inline int64_t dt_span_begin(const dt_track *t) {
     return dt_is_recording(t) ? dt_now_ns() : 0;
 }
 
-/* Ends the span that dt_span_begin began at `since`; 0: recording was off. Returns the end, where
- * the next span may begin. */
+/* Ends the span that dt_span_begin began at `since`; since 0: does nothing, because recording was
+ * off. Returns the end of the span, where the next one may begin. */
 int64_t dt_span_until(dt_track *t, const dt_span *s);
 static inline int64_t dt_span_end(dt_track *t, int mark, int64_t since, dt_numbers number) {
     return since ? dt_span_until(t, &(dt_span){.begin_ns = since,

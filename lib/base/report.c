@@ -63,7 +63,7 @@ DT_API int dt_report(dt_status *s) {
     return code;
 }
 
-/* The sections of docs/errors.md, made by scripts/error-texts. */
+/* Returns a section of docs/errors.md, which scripts/error-texts has made into C. */
 DT_API const char *dt_explain(int number) {
     switch (number) {
 #define DT_ERROR_TEXT(number, text)                                                                \

@@ -5,7 +5,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* several times an arena's largest block: enough to return from a call and to report the error */
+/* The reserve has several times the size of an arena's largest block, which is enough to return
+ * from a call and to report the error. */
 enum { BYTES = 4 << 20 };
 
 static _Atomic(void *) reserve;
@@ -16,7 +17,7 @@ dt_status *dt_reserve_check(void) {
     void *block = malloc(BYTES);
     if (!block) return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory");
     if (!atomic_compare_exchange_strong(&reserve, &none, block))
-        free(block); /* another thread set the reserve first */
+        free(block); /* Another thread has set the reserve first. */
     return NULL;
 }
 

@@ -13,10 +13,10 @@
 
 #include "base/status.h"
 
-/* NULL, or NO_MEMORY: the reserve is in use and cannot be refilled. Costs one load while there is a
- * reserve. For any thread. */
+/* Sets the reserve aside, if it was used. Fails with NO_MEMORY if that is not possible. Costs one
+ * load while there is a reserve. Any thread may call it. */
 dt_status *dt_reserve_check(void) DT_MUST_USE;
-/* Frees the reserve. False: it was freed already. Any thread may call it. */
+/* Frees the reserve. Returns false if it was freed already. Any thread may call it. */
 bool dt_reserve_spend(void);
 
 #endif

@@ -44,8 +44,8 @@ uint64_t dt_siphash(const dt_siphash_key *key, const void *bytes, size_t n) {
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* The kernel gives each process 16 random bytes. Where they are missing, all processes share one
- * key. */
+/* Returns the key of this process, made of 16 random bytes that the kernel gives each process. On a
+ * kernel without them, all processes share one key. */
 dt_siphash_key dt_siphash_process_key(void) {
     dt_siphash_key key = {{0}};
     const void *bytes = (const void *)getauxval(AT_RANDOM);

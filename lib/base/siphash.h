@@ -11,8 +11,8 @@ typedef struct dt_siphash_key {
     uint64_t word[2];
 } dt_siphash_key;
 
-/* The key is the same during a process and differs between processes. No visible result may
- * depend on it, such as the order of a table's slots. */
+/* Returns a key that is the same during a process and differs between processes. No visible result
+ * may depend on it, such as the order of a table's slots. */
 dt_siphash_key dt_siphash_process_key(void);
 uint64_t dt_siphash(const dt_siphash_key *key, const void *bytes, size_t n);
 

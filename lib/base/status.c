@@ -4,7 +4,7 @@
  *
  * Text is made safe for a terminal when it is added to a status, so the printer only copies it.
  */
-#define _GNU_SOURCE /* memrchr */
+#define _GNU_SOURCE /* declares memrchr */
 #include "base/status.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "base/str.h"
 
 enum {
-    LONGEST_TEXT = 4096, /* bytes */
+    LONGEST_TEXT = 4096, /* the most bytes of a text */
 };
 
 static const dt_error_row rows[] = {
@@ -64,9 +64,9 @@ static char *printable(const char *format, va_list args) {
  */
 
 enum {
-    WINDOW = 100,       /* number of characters of a source line that are shown ... */
-    WINDOW_BEFORE = 60, /* ... of which at most so many precede the column of the error */
-    /* As many bytes always contain a window, so the rest of the line is not read. */
+    WINDOW = 100,       /* number of characters of a source line that an excerpt shows ... */
+    WINDOW_BEFORE = 60, /* ... and the most of them that precede the column of the error */
+    /* So many bytes always contain a window of characters, so the rest of a line is not read. */
     NEAR = 4 * WINDOW,
 };
 
@@ -75,10 +75,10 @@ typedef struct span {
     size_t size;
 } span;
 
-/* The start of the line of a location, or, in a long line, a position shortly before the location.
- * NULL: the source has no text. Uses the location's byte offset: a text may have a million lines,
- * or a line of a million bytes, and ten thousand faults, and reading all of it for each fault would
- * be slow. */
+/* Returns the start of a location's line or, in a long line, a position shortly before the
+ * location. Returns NULL if the source has no text. Uses the location's byte offset: a text may
+ * have a million lines, or a line of a million bytes, and ten thousand faults, and reading all of
+ * it for each fault would be slow. */
 static const char *find_start(const dt_location *at) {
     const char *p = at->source->text, *end = p ? p + at->source->size : NULL;
     if (p && at->offset && at->offset <= at->source->size) {
@@ -93,8 +93,8 @@ static const char *find_start(const dt_location *at) {
     return p;
 }
 
-/* The line of a source location without its line end; of a long line, the part around the location.
- * text is NULL if the source has no text. */
+/* Returns the line of a source location without its line end; of a long line, the part around the
+ * location. The text of the result is NULL if the source has no text. */
 static span find_line(const dt_location *at) {
     const char *p = find_start(at), *end = p ? at->source->text + at->source->size : NULL;
     if (!p) return (span){0};
@@ -125,8 +125,8 @@ static void add_column(dt_status *s, dt_str *excerpt, dt_str *below, span c, cha
     s->carets += fill == '^';
 }
 
-/* The byte offset in the line of column `first`. It is counted back from the location if the
- * location's byte offset is known, else forward from the beginning of the line. */
+/* Returns the byte offset in the line of column `first`. It is counted back from the location if
+ * the location's byte offset is known, else forward from the beginning of the line. */
 static size_t window_start(span line, const dt_location *at, int first) {
     size_t i = at->offset ? at->offset - (size_t)(line.text - at->source->text) : 0;
     if (i > 0 && i <= line.size) {
@@ -160,7 +160,7 @@ static void set_excerpt(dt_status *s, span line, const dt_location *at) {
         char fill = col < at->col ? ' ' : col - at->col < width ? '^' : '\0';
         add_column(s, &excerpt, &below, (span){line.text + i, n}, fill);
     }
-    if (s->carets == 0 && at->col > 0) { /* the location is the end of the line */
+    if (s->carets == 0 && at->col > 0) { /* The location is the end of the line. */
         dt_str_putc(&below, '^');
         s->carets = 1;
     }
@@ -206,7 +206,8 @@ DT_API dt_status *dt_status_create(int number, const char *format, ...) {
     return s;
 }
 
-/* When a file is to be created (CANT_CREATE), a missing parent directory is not a missing input. */
+/* Returns the error for a number of errno. When a file is to be created (CANT_CREATE), a missing
+ * parent directory is not a missing input. */
 static dt_error error_of_errno(int number, dt_error otherwise) {
     switch (number) {
     case ENOENT:
@@ -227,8 +228,8 @@ static dt_error error_of_errno(int number, dt_error otherwise) {
     }
 }
 
-/* The system's text in the C locale, with a lower-case first letter, as in all messages of
- * dtrain. */
+/* Appends the system's text for errno in the C locale, with a lower-case first letter, as in all
+ * messages of dtrain. */
 static void add_system_text(dt_str *s, int number) {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const char *text = c ? strerror_l(number, c) : "system error";
@@ -327,7 +328,7 @@ static bool is_same_text(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Whether two errors are equal, as when two steps read the same input. */
+/* Whether two errors are equal, as when two steps of a job read the same input. */
 static bool is_same(const dt_status *a, const dt_status *b) {
     return a->row == b->row && a->line == b->line && a->col == b->col && a->notes_count == 0 &&
            b->notes_count == 0 && is_same_text(a->text, b->text) &&

@@ -34,26 +34,26 @@
 /* A text that source locations refer to: the file's name as the user wrote it, and its bytes. The
  * source must outlive the locations. */
 typedef struct dt_source {
-    const char *name; /* such as "job.yaml", "override 1", "<stdin>" */
+    const char *name; /* what messages call the text, such as "job.yaml", "override 1", "<stdin>" */
     const char *text;
     size_t size;
 } dt_source;
 
-/* A source location. Lines and columns count from 1, columns in characters; line 0: no line is
- * known. */
+/* A source location. Lines and columns count from 1, columns in characters. line 0: the line is
+ * unknown. */
 typedef struct dt_location {
-    const dt_source *source; /* NULL: no file is known either */
+    const dt_source *source; /* the text; NULL: the file is not known either */
     int line, col;
-    int width; /* characters to underline, 0 for one caret */
-    /* the offset of the location in bytes, which saves searching for it; 0: unknown */
+    int width; /* number of characters to underline; 0: one caret */
+    /* The location's offset in its text in bytes, which saves searching for it; 0: unknown. */
     size_t offset;
 } dt_location;
 
 /* One row of base/errors.h. */
 typedef struct dt_error_row {
-    int number;       /* 17 for DT017, for example */
-    int exit_code;    /* docs/exit-codes.md's table; also the dt_status_code */
-    const char *kind; /* such as "ValueError", "RuntimeError", ... */
+    int number;       /* the number of the error: 17 for DT017 */
+    int exit_code;    /* the exit code (docs/exit-codes.md), which dt_status_code returns */
+    const char *kind; /* the kind of error, such as "ValueError" or "RuntimeError" */
 } dt_error_row;
 
 typedef enum dt_error {
@@ -62,12 +62,12 @@ typedef enum dt_error {
 #undef DT_ERROR
 } dt_error;
 
-/* The row of an error number, or NULL. */
+/* Returns the row of an error number, or NULL. */
 const dt_error_row *dt_error_find(int number);
 
-/* A new status. `at` may be NULL; its line of text is copied, so the source need not outlive the
- * status. Never returns NULL. Texts are cut at 4 KiB and control characters in them are written as
- * \xNN, so that no input can reach the terminal raw. */
+/* Creates a status. `at` may be NULL; its line of text is copied, so the source need not outlive
+ * the status. Never returns NULL. Texts are cut at 4 KiB, and control characters in them are
+ * written as \xNN, so that no input reaches the terminal unchanged. */
 dt_status *dt_fail(dt_error id, const dt_location *at, const char *format, ...) DT_MUST_USE
     DT_PRINTF(3, 4);
 /* Creates the status of a failed system call: "PATH: text of errno". errno selects the row (ENOENT:
@@ -75,36 +75,37 @@ dt_status *dt_fail(dt_error id, const dt_location *at, const char *format, ...) 
  * the row for all other numbers. */
 dt_status *dt_fail_errno(dt_error otherwise, const char *path) DT_MUST_USE;
 
-/* Returns the error MISUSE when a public call was given NULL: "dt_strategy_run got no function";
- * else NULL. */
+/* Checks that a public call was not given NULL. Otherwise fails with MISUSE: "dt_strategy_run got
+ * no function". */
 dt_status *dt_want(const void *given, const char *call, const char *what) DT_MUST_USE;
-/* Like dt_want, for a list of n texts, none of which may be NULL. An empty list may be NULL. */
+/* Checks, like dt_want, a list of n texts, none of which may be NULL. An empty list may be NULL. */
 dt_status *dt_want_texts(const char *const *given, int n, const char *call,
                          const char *what) DT_MUST_USE;
-/* Returns the error MISUSE for a handle that has been released, of a list or a struct of options:
- * "dt_plan_text got a job that has been released". NULL is not an error. */
+/* Checks that a handle in a list or in a struct of options has not been released. Otherwise fails
+ * with MISUSE: "dt_plan_text got a job that has been released". NULL is not an error. */
 dt_status *dt_want_live(const void *handle, const char *call, const char *what) DT_MUST_USE;
 
 /* Adds a line of context below the error; returns s. */
 dt_status *dt_note(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
-/* Sets the text on the caret line ("did you mean 'layers'?"); returns s. */
+/* Sets the text that follows the carets ("did you mean 'layers'?"); returns s. */
 dt_status *dt_suggest(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
-/* Sets the source location of a status that has none; returns s. */
+/* Sets the source location of a status that has no location; returns s. */
 dt_status *dt_at(dt_status *s, const dt_location *at) DT_MUST_USE;
-/* Removes locations in the source of that name, which the user has never seen; returns s. */
+/* Removes locations in the source of that name, a text that the user has never seen; returns s. */
 dt_status *dt_without_place(dt_status *s, const char *source) DT_MUST_USE;
 
-/* Appends `more` (may be NULL) behind *list. Beyond DT_MAX_ERRORS statuses only the count grows. */
+/* Appends the status `more` (may be NULL) to the list *list. Beyond DT_MAX_ERRORS statuses only the
+ * count grows. */
 #define DT_MAX_ERRORS 20
 void dt_status_append(dt_status **list, dt_status *more);
-/* The number of errors that were appended and dropped. */
+/* Returns the number of errors that were appended and dropped. */
 int dt_status_dropped(const dt_status *s);
 
 /* Stores an error until the next public call of this thread that can fail returns it. Only the
  * first of several is stored; others are freed. Accepts NULL. */
 void dt_status_keep(dt_status *s);
-/* Returns the stored error, which the caller owns then, or NO_MEMORY (base/reserve.h), or NULL.
- * Public calls begin with DT_REQUIRE, or, if no argument is required, with
+/* Returns the stored error, which the caller then owns, or NO_MEMORY (base/reserve.h), or NULL.
+ * Public calls begin with DT_REQUIRE or, if no argument is required, with
  * DT_TRY(dt_status_kept()). */
 dt_status *dt_status_kept(void) DT_MUST_USE;
 

@@ -6,19 +6,20 @@
 #include "base/status.h"
 
 struct dt_status {
-    int refs; /* 1, or 0 after the status was freed */
+    int refs; /* 1; 0 after the status was freed */
     const dt_error_row *row;
     char *text;
-    char *file;    /* NULL: the status has no source location */
-    int line, col; /* 0: none */
-    char *excerpt; /* the line of source, fit to print; NULL: none */
-    char *below;   /* blanks and carets for the line below the excerpt */
-    int carets;    /* 0: the column is unknown */
+    char *file;    /* path of the source location; NULL: the status has no location */
+    int line, col; /* line and column of the location; 0: unknown */
+    char *excerpt; /* the source line of the location, fit to print; NULL: unknown */
+    char *below;   /* the blanks and carets to print below the excerpt */
+    int carets;    /* number of carets; 0: the column is unknown */
     char *suggestion;
     char **notes;
     int notes_count, notes_cap;
     dt_status *next;
-    int dropped; /* only in the first status of a list: how many were appended and dropped */
+    /* in the first status of a list: how many statuses were appended and then dropped */
+    int dropped;
 };
 
 #endif

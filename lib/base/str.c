@@ -61,9 +61,9 @@ void dt_str_puts(dt_str *s, const char *text) { dt_str_add(s, text, strlen(text)
 
 void dt_str_putc(dt_str *s, char c) { dt_str_add(s, &c, 1); }
 
-/* Formats in the C locale, since a program that uses the library may have called setlocale and
- * would get numbers with commas. In glibc the C locale is one constant object, so using it costs
- * nothing. */
+/* Appends formatted text, in the C locale: a program that uses the library may have called
+ * setlocale, and would get numbers with commas. In glibc the C locale is one constant object, so
+ * using it costs nothing. */
 void dt_str_vprintf(dt_str *s, const char *format, va_list args) {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     locale_t before = c ? uselocale(c) : (locale_t)0;
@@ -97,7 +97,8 @@ void dt_str_pad(dt_str *s, size_t from, int width) {
 
 size_t dt_utf8_next(const char *text, size_t n, uint32_t *code) {
     const unsigned char *p = (const unsigned char *)text;
-    /* The smallest code of each length: a longer form of a smaller code is not valid. */
+    /* The smallest code point of each length in bytes: a longer form of a smaller code point is not
+     * valid. */
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     if (n == 0) return 0;
     if (p[0] < 0x80) return *code = p[0], 1;
@@ -117,7 +118,7 @@ size_t dt_utf8_next(const char *text, size_t n, uint32_t *code) {
 }
 
 void dt_str_utf8(dt_str *s, uint32_t code) {
-    /* The first byte of a character's code, by the number of bytes that follow. */
+    /* The upper bits of the first byte of a character, by the number of bytes that follow. */
     static const uint8_t heads[] = {0, 0xc0, 0xe0, 0xf0};
     int more = (code >= 0x80) + (code >= 0x800) + (code >= 0x10000);
     dt_str_putc(s, (char)(heads[more] | code >> (6 * more)));

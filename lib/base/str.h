@@ -10,16 +10,16 @@
 #include "base/status.h"
 
 typedef struct dt_str {
-    char *data; /* use dt_str_text instead, since this is NULL while the string is empty */
+    char *data; /* the bytes; NULL while the string is empty, so use dt_str_text instead */
     size_t size, cap;
 } dt_str;
 
-/* A short text in a message: dt_text_of(...).s lives until the end of the full expression. */
+/* A short text for a message: dt_text_of(...).s lives until the end of the full expression. */
 typedef struct dt_text {
     char s[224];
 } dt_text;
 
-/* A range of bytes that belong to someone else. */
+/* A range of bytes in memory that has another owner. */
 typedef struct dt_bytes {
     const void *data;
     size_t n;
@@ -34,22 +34,23 @@ bool dt_ends_with(const char *text, const char *end);
 void dt_str_release(dt_str *s);
 /* A string that is released at the end of its block: `dt_local_str text = {0};`. */
 #define dt_local_str __attribute__((cleanup(dt_str_release))) dt_str
-void dt_str_clear(dt_str *s);             /* empties s without freeing its memory */
-const char *dt_str_text(const dt_str *s); /* lent; "" when empty */
-char *dt_str_take(dt_str *s);             /* the caller frees it; s is empty after */
-dt_text dt_text_take(dt_str *s);          /* the first bytes of s that fit; s is released */
+void dt_str_clear(dt_str *s);             /* empties s, but keeps its memory */
+const char *dt_str_text(const dt_str *s); /* returns the text, lent; "" if s is empty */
+char *dt_str_take(dt_str *s); /* returns the text, which the caller frees, and empties s */
+/* returns the first bytes of s that fit into a dt_text, and releases s */
+dt_text dt_text_take(dt_str *s);
 void dt_str_reserve(dt_str *s, size_t n); /* makes room for n more bytes and the final NUL */
 void dt_str_add(dt_str *s, const void *bytes, size_t n);
 void dt_str_puts(dt_str *s, const char *text);
 void dt_str_putc(dt_str *s, char c);
 void dt_str_printf(dt_str *s, const char *format, ...) DT_PRINTF(2, 3);
-/* always uses the C locale */
+/* Appends formatted text, always in the C locale. */
 void dt_str_vprintf(dt_str *s, const char *format, va_list args) DT_PRINTF(2, 0);
-/* appends blanks until the part of s from byte `from` on has `width` characters (UTF-8) */
+/* Appends blanks until the part of s from byte `from` on has `width` characters. */
 void dt_str_pad(dt_str *s, size_t from, int width);
 
-/* The shortest decimal that reads back as x; "nan", "inf", "-inf". float32: reads back as the same
- * float. */
+/* Appends the shortest decimal that reads back as x, or "nan", "inf", "-inf". dt_str_float: reads
+ * back as the same float. */
 void dt_str_double(dt_str *s, double x);
 void dt_str_float(dt_str *s, float x);
 /* Appends a number with commas: 60000 as "60,000". */
@@ -66,12 +67,12 @@ void dt_str_utf8(dt_str *s, uint32_t code);
 /* Decodes the UTF-8 character at the beginning of n bytes. Returns its length in bytes; 0: the
  * bytes do not begin with a valid character. */
 size_t dt_utf8_next(const char *text, size_t n, uint32_t *code);
-/* Characters in n bytes; a byte that is not UTF-8 counts as one. */
+/* Returns the number of characters in n bytes. A byte that is not UTF-8 counts as one character. */
 size_t dt_utf8_count(const char *text, size_t n);
 
-/* Whole-string number readers that know no locale, decimal digits only: no blanks, no hexadecimal,
- * no "nan" or "inf". False: not a number (errno = EINVAL) or too large (errno = ERANGE). What is
- * too small becomes 0 or a denormal. */
+/* Read a whole text as a number, in any locale: decimal digits only, no blanks, no hexadecimal, no
+ * "nan" or "inf". Return false if the text is not a number (errno = EINVAL) or too large (errno =
+ * ERANGE). A number that is too small becomes 0 or a denormal. */
 bool dt_parse_double(const char *text, double *out);
 bool dt_parse_int64(const char *text, int64_t *out);
 

@@ -86,8 +86,8 @@ static bool has(const char *first, size_t n, size_t at, const char *bytes, size_
 }
 #define HAS(at, bytes) has(first, n, at, bytes, sizeof(bytes) - 1)
 
-/* Office documents and arrays are ZIP archives, too. The name of the first member, at byte 30,
- * distinguishes them. */
+/* Recognizes a ZIP archive by the name of its first member, at byte 30: Office documents and arrays
+ * are ZIP archives, too. */
 static const dt_file_sort *zip_sort(const char *first, size_t n) {
     static const dt_file_sort zip = SORT("a ZIP archive (as .xlsx, .npz and .keras files are)",
                                          "unpack it, or save a table as CSV"),
@@ -184,7 +184,7 @@ static const char *wide_encoding(const unsigned char *b, size_t n) {
     return little ? "UTF-16LE" : big ? "UTF-16BE" : NULL;
 }
 
-/* True if all bytes are valid UTF-8 text; the last character may be incomplete. */
+/* Whether all bytes are valid UTF-8 text. The last character may be incomplete. */
 static bool is_plain(const unsigned char *b, size_t n) {
     size_t valid = dt_text_valid((const char *)b, n);
     for (size_t i = 0; i < valid; i++)
@@ -218,7 +218,7 @@ size_t dt_text_valid(const char *text, size_t n) {
     for (size_t at = 0, step; at < n; at += step) {
         step = 8;
         if (n - at >= 8 && (memcpy(&eight, text + at, 8), ((eight | (eight - ones)) & highs) == 0))
-            continue; /* skips eight bytes of which none is 0 or above 0x7f */
+            continue; /* This skips eight bytes of which none is 0 or above 0x7f. */
         step = dt_utf8_next(text + at, n - at, &code);
         if (step == 0 || code == 0) return at;
     }

@@ -23,41 +23,43 @@
 
 /* The format of a file, recognized by its first bytes. */
 typedef struct dt_file_sort {
-    const char *what;   /* the format with its article: "a Parquet file" */
-    const char *remedy; /* "convert it to CSV or NPY, ..."; NULL: nothing special */
+    const char *what; /* the format with its article: "a Parquet file" */
+    /* how to convert the file: "convert it to CSV or NPY, ..."; NULL: the table has no advice */
+    const char *remedy;
     enum {
-        /* Considered only if the bytes are not text, since a table may begin with a column named
-         * ORC. */
+        /* A format that is considered only if the bytes are not text, since a table may begin with
+         * a column named ORC. */
         DT_SORT_BINARY,
         DT_SORT_SURE,
-        DT_SORT_MARKUP, /* markup, such as XML */
+        DT_SORT_MARKUP, /* a format of markup, such as XML */
     } as;
 } dt_file_sort;
-/* NULL: unknown. 16 bytes are enough for most formats, 512 for all. */
+/* Returns the format of a file that begins with these n bytes; NULL: it is unknown. 16 bytes are
+ * enough for most formats, 512 for all. */
 const dt_file_sort *dt_file_sort_of(const void *first, size_t n);
 
 /* ---- text ---- */
 
 typedef struct dt_text_file {
-    const char *path;   /* path for messages; lent */
-    const char *wanted; /* for messages, what the file should be: "a CSV file" */
-    dt_error fault;     /* the error to report */
-    bool any_text;      /* accept markup, such as XML, as text */
+    const char *path;   /* the file's path for messages; lent */
+    const char *wanted; /* what the file should be, for messages: "a CSV file" */
+    dt_error fault;     /* the number of the error to report */
+    bool any_text;      /* whether to accept markup, such as XML, as text */
 } dt_text_file;
 
-/* Checks the first n bytes of a file: NULL if they may be text, else the error "x.csv: is a Parquet
- * file, not a CSV file". *skip: bytes of a byte order mark. */
+/* Checks the first n bytes of a file. Returns NULL if they may be text, else the error "x.csv: is a
+ * Parquet file, not a CSV file". Sets *skip to the number of bytes of a byte order mark. */
 dt_status *dt_text_look(const dt_text_file *f, const void *first, size_t n,
                         size_t *skip) DT_MUST_USE;
-/* The number of bytes at the front that are UTF-8 without NUL: n, or the position of the first
+/* Returns how many bytes at the front are UTF-8 without NUL: n, or the position of the first
  * invalid byte. */
 size_t dt_text_valid(const char *text, size_t n);
-/* NULL when all bytes are valid, else "x.csv:2:5: byte 0xe9 is not UTF-8". Lines count from `line`,
- * columns from 1, in characters. */
+/* Checks that all bytes are UTF-8. Otherwise fails: "x.csv:2:5: byte 0xe9 is not UTF-8". Lines
+ * count from `line`, columns from 1, in characters. */
 dt_status *dt_text_check(const dt_text_file *f, const char *text, size_t n,
                          int64_t line) DT_MUST_USE;
-/* A whole file as checked text, without its byte order mark, in *out (which is cleared first). More
- * than `limit` bytes: TOO_LARGE. */
+/* Reads a whole file as checked text, without its byte order mark, into *out, which is cleared
+ * first. Fails with TOO_LARGE if the file has more than `limit` bytes. */
 dt_status *dt_text_read(const dt_text_file *f, size_t limit, dt_str *out) DT_MUST_USE;
 
 #endif

@@ -13,7 +13,7 @@
  * process while other threads of this process work, such as those that prepare batches.
  * docs/performance.md ("Two threads beside one") has measurements.
  */
-#define _GNU_SOURCE /* the affinity mask */
+#define _GNU_SOURCE /* declares the affinity mask */
 #include "base/thread.h"
 
 #include <errno.h>
@@ -31,7 +31,9 @@
 #include "base/arena.h"
 #include "base/clock.h"
 
-enum { MORE = DT_MOST_PATIENCE / 20, SHORT = 100000, LONG = 200000 }; /* in ns */
+/* in ns: the step by which patience grows; sleeps shorter than SHORT and waits longer than LONG
+ * change it */
+enum { MORE = DT_MOST_PATIENCE / 20, SHORT = 100000, LONG = 200000 };
 
 int64_t dt_patience_after(int64_t patience, dt_wait w) {
     if (w.ns > LONG) return w.excused ? patience : patience / 2;
@@ -40,11 +42,12 @@ int64_t dt_patience_after(int64_t patience, dt_wait w) {
     return patience;
 }
 
-/* SPINS_A_LOOK: spins between two readings of the clock */
+/* LINE: bytes of a cache line; SPINS: shortest spin; SPINS_A_LOOK: spins between two looks at the
+ * clock */
 enum { LINE = 64, SPINS = 200, SPINS_A_LOOK = 16 };
 
 typedef struct gate {
-    alignas(LINE) _Atomic uint32_t count; /* how often the gate was opened */
+    alignas(LINE) _Atomic uint32_t count; /* number of times that the gate was opened */
     _Atomic uint32_t sleepers;
 } gate;
 
@@ -56,17 +59,20 @@ typedef struct lane {
 
 struct dt_pool {
     gate start, done, join;
-    alignas(LINE) _Atomic int64_t patience; /* how long waiters spin after SPINS, in ns */
-    alignas(LINE) _Atomic uint32_t working; /* lanes other than 0 that have not finished */
+    /* the time in ns that waiters spin after SPINS before they sleep */
+    alignas(LINE) _Atomic int64_t patience;
+    /* number of lanes other than 0 that have not finished */
+    alignas(LINE) _Atomic uint32_t working;
     alignas(LINE) _Atomic uint32_t arrived; /* number of lanes that have arrived at the join */
-    /* Written by lane 0 before `start` opens, read by the others after. */
+    /* The function to run and its argument: lane 0 writes them before `start` opens, other lanes
+     * read them after that. */
     alignas(LINE) void (*body)(int lane, void *user);
     void *user;
-    /* Number of threads that work beside the pool; NULL: they are not counted. */
+    /* The number of threads that work beside the pool; NULL: they are not counted. */
     const _Atomic uint32_t *beside;
     bool stop;
     int n;
-    lane *lanes; /* (n lanes); lane 0 is the caller's thread, so it has no thread here */
+    lane *lanes; /* [n] the lanes; lane 0 is the caller's thread, so it has no thread here */
 };
 
 void dt_futex_wait(_Atomic uint32_t *word, uint32_t expected) {
@@ -137,7 +143,8 @@ static void *lane_main(void *argument) {
     }
 }
 
-/* Signals are blocked before the thread starts, since a thread inherits the signal mask. */
+/* Starts a thread that blocks all signals. They are blocked before it starts, since a thread
+ * inherits the signal mask. */
 int dt_thread_start(pthread_t *out, void *(*body)(void *), void *user) {
     sigset_t all, before;
     sigfillset(&all);
@@ -197,8 +204,8 @@ void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user) {
 
 void dt_pool_join(dt_pool *p) {
     if (p->n == 1) return;
-    /* The count is read before this lane arrives. Afterwards the last lane may open the gate at any
-     * moment. */
+    /* The count is read before this lane arrives, because afterwards the last lane may open the
+     * gate at any moment. */
     uint32_t seen = atomic_load_explicit(&p->join.count, memory_order_relaxed);
     if (atomic_fetch_add(&p->arrived, 1) + 1 < (uint32_t)p->n) {
         gate_wait(p, &p->join, seen);
@@ -208,8 +215,8 @@ void dt_pool_join(dt_pool *p) {
     gate_open(&p->join);
 }
 
-/* On machines with more than 1,024 cores the affinity mask is longer than cpu_set_t, and the kernel
- * requires a buffer of its length. */
+/* Returns the number of cores that this process may use. On machines with more than 1,024 cores the
+ * affinity mask is longer than cpu_set_t, and the kernel requires memory of its length. */
 int dt_cores(void) {
     for (int room = CPU_SETSIZE; room <= 1 << 20; room *= 2) {
         size_t size = CPU_ALLOC_SIZE((size_t)room);

@@ -24,14 +24,14 @@ int dt_thread_start(pthread_t *out, void *(*body)(void *), void *user);
 
 typedef struct dt_pool dt_pool;
 
-/* Creates a pool of n >= 1 lanes, of which lane 0 is the caller's thread. MEMORY if the system
- * refuses a thread. */
+/* Creates a pool of n >= 1 lanes, of which lane 0 is the caller's thread. Fails with MEMORY if the
+ * system refuses a thread. */
 dt_status *dt_pool_create(dt_pool **out, int n) DT_MUST_USE;
 void dt_pool_destroy(dt_pool *p);
 int dt_pool_lanes(const dt_pool *p);
 /* Sets a counter of the threads of this process that work beside the pool. While *threads is above
- * 0, a long wait is not taken as a sign that another process uses the cores. NULL: there is no such
- * counter. *threads is lent until the next call of this function. Call it only between runs. */
+ * 0, a long wait is not taken as a sign that another process uses the cores. NULL: no threads are
+ * counted. *threads is lent until the next call of this function. Call it only between runs. */
 void dt_pool_beside(dt_pool *p, const _Atomic uint32_t *threads);
 /* Calls body(lane, user) on every lane. Returns when all lanes have finished. */
 void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user);
@@ -43,7 +43,7 @@ void dt_pool_join(dt_pool *p);
 void dt_futex_wait(_Atomic uint32_t *word, uint32_t expected);
 void dt_futex_wake(_Atomic uint32_t *word);
 
-/* Cores this process may use (the affinity mask), at least 1. */
+/* Returns the number of cores that this process may use (the affinity mask), at least 1. */
 int dt_cores(void);
 
 /*
@@ -56,19 +56,19 @@ int dt_cores(void);
  * it falls to 0 beside a process that often takes the core, and recovers after a few short sleeps
  * from one that took it once.
  */
-enum { DT_MOST_PATIENCE = 50000 }; /* in ns; a new pool has patience 0 */
+enum { DT_MOST_PATIENCE = 50000 }; /* the most nanoseconds of patience; a new pool has patience 0 */
 
-/* One wait, after it has ended. */
+/* How one wait of a lane has ended. */
 typedef struct dt_wait {
-    int64_t ns; /* duration of the wait in ns */
-    bool slept; /* the waiter slept because its patience was over */
-    /* the wait does not show that another process had the core: there was no work, or threads of
-     * this process used the core */
+    int64_t ns; /* the duration of the wait in ns */
+    bool slept; /* whether the waiter slept because its patience was over */
+    /* Whether the wait does not show that another process had the core: there was no work, or
+     * threads of this process used the core. */
     bool excused;
 } dt_wait;
 
-/* The patience after a wait: `patience` is the value before it; both are 0 .. DT_MOST_PATIENCE
- * ns. */
+/* Returns the patience after a wait. patience: its value before; both are from 0 to
+ * DT_MOST_PATIENCE ns. */
 int64_t dt_patience_after(int64_t patience, dt_wait w);
 
 #endif

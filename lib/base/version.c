@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The version, which the Makefile reads, too; and the sizes that command lines accept. */
+/* Public functions that return the version, which the Makefile reads, too, and read sizes as
+ * command lines accept them. */
 #include "dtrain.h"
 
 #include "base/size.h"

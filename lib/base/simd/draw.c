@@ -11,7 +11,8 @@
 #include "base/simd/loops.h"
 #include "base/simd/philox.h"
 
-/* two blocks, so that the processor can work on one while the other's products are pending */
+/* two blocks at a time, so that the processor can work on one while the other's products are
+ * pending */
 enum { AT_ONCE = 2 * LANES };
 
 static void draw_some(uint64_t key, lanes stream, uint64_t *out) {
@@ -31,8 +32,8 @@ static void words(uint64_t key, uint64_t first, int64_t n, uint64_t *out) {
     }
 }
 
-/* Converts each word in two halves, since few processors convert integers of 53 bits. Nothing is
- * rounded. */
+/* Converts words to numbers in [0, 1). Each word is converted in two halves, since few processors
+ * convert integers of 53 bits. Nothing is rounded. */
 static void uniform(const uint64_t *word, int64_t n, double *out) {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++)

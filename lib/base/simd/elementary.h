@@ -33,7 +33,8 @@ ELEMENTARY uint64_t bits_of_double(double x) {
     return bits;
 }
 
-/* Added to |x| < 2^51 it leaves the nearest integer, ties to even, in the last bits. */
+/* Added to |x| < 2^51, this number leaves the integer nearest to x, ties to even, in the last
+ * bits. */
 #define ROUNDER 0x1.8p52
 
 /* ---- exp ---- */
@@ -42,7 +43,7 @@ ELEMENTARY uint64_t bits_of_double(double x) {
 #define LN2_HIGH 0x1.62e42fee00000p-1
 #define LN2_LOW 0x1.a39ef35793c76p-33
 
-/* exp(x) - 1 for |x| < 0.36 */
+/* Returns exp(x) - 1 for |x| < 0.36. */
 ELEMENTARY double short_expm1(double x) {
     double sum = 0;
 #pragma GCC unroll 14
@@ -50,29 +51,29 @@ ELEMENTARY double short_expm1(double x) {
     return x + x * x * (0.5 * (1 + sum));
 }
 
-/* p times 2 to the power of the integer in the last bits of `shifted`, below 2^11 in size. In two
- * steps: 2^1024 is not a double, and only the second step rounds. */
+/* Returns p times 2 to the power of the integer in the last bits of `shifted`, whose size is below
+ * 2^11. It multiplies in two steps: 2^1024 is not a double, and only the second step rounds. */
 ELEMENTARY double times_power_of_2(double p, double shifted) {
     const uint64_t k = bits_of_double(shifted) - bits_of_double(ROUNDER) + 2048, half = k >> 1;
     return p * double_of_bits((half - 1) << 52) * double_of_bits((k - half - 1) << 52);
 }
 
-/* If exp(x) overflows, underflows or is NaN, returns that value, else y. */
+/* Returns exp(x) if that overflows, underflows or is NaN, else y. */
 ELEMENTARY double exp_or(double x, double y) {
     y = x < -746 ? 0 : y;
     y = x < 710 ? y : INFINITY;
     return x != x ? x : y;
 }
 
-/* exp(x.high + x.low) = 2^k exp(r), |r| <= log(2) / 2 */
+/* Returns exp(x.high + x.low) = 2^k exp(r), |r| <= log(2) / 2. */
 ELEMENTARY double exp_of(pair x) {
     const double shifted = x.high * 1.4426950408889634 + ROUNDER, k = shifted - ROUNDER;
     const double r = (x.high - k * LN2_HIGH) - (k * LN2_LOW - x.low);
     return exp_or(x.high, times_power_of_2(1 + short_expm1(r), shifted));
 }
 
-/* One series serves both cases. Its argument is x if x is small, else what range reduction leaves
- * of x. */
+/* Returns exp(x) - 1. One series serves both cases: its argument is x if x is small, else what
+ * range reduction leaves of x. */
 ELEMENTARY double expm1_of(double x) {
     const bool is_small = fabs(x) < 0.35;
     const double shifted = x * 1.4426950408889634 + ROUNDER, k = shifted - ROUNDER;
@@ -83,7 +84,8 @@ ELEMENTARY double expm1_of(double x) {
 
 /* ---- log ---- */
 
-/* The product without an error: factors are cut into halves of 26 bits (Veltkamp, Dekker). */
+/* Returns a * b without an error, as a sum of two doubles: factors are cut into halves of 26 bits
+ * (Veltkamp, Dekker). */
 ELEMENTARY pair exact_product(double a, double b) {
     const double split = 0x1p27 + 1, p = a * b;
     const double a1 = split * a - (split * a - a), a2 = a - a1, b1 = split * b - (split * b - b),
@@ -91,13 +93,13 @@ ELEMENTARY pair exact_product(double a, double b) {
     return (pair){p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2};
 }
 
-/* converts x < 2^52 to double */
+/* Converts x < 2^52 to double. */
 ELEMENTARY double double_of_uint(uint64_t x) {
     return double_of_bits(x | UINT64_C(0x4330000000000000)) - 0x1p52;
 }
 
-/* x = 2^k m, sqrt(1/2) <= m < sqrt(2): log(m) = 2 atanh(s), s = (m - 1) / (m + 1), where m - 1 is
- * exact. x is positive and finite. */
+/* Returns log(x) for a positive, finite x = 2^k m, sqrt(1/2) <= m < sqrt(2): log(m) = 2 atanh(s), s
+ * = (m - 1) / (m + 1), where m - 1 is exact. */
 ELEMENTARY pair log_of(double x) {
     const bool is_denormal = x < 0x1p-1022;
     const uint64_t bits = bits_of_double(is_denormal ? x * 0x1p54 : x);
@@ -115,14 +117,14 @@ ELEMENTARY pair log_of(double x) {
     return (pair){y, rest + (2 * s_low + 2 * s * sum + k * LN2_LOW)};
 }
 
-/* log(x) for x that is not positive and finite; else y. */
+/* Returns log(x) if x is not positive and finite, else y. */
 ELEMENTARY double log_or(double x, double y) {
     y = x == INFINITY ? x : y;
     y = x == 0 ? -INFINITY : y;
     return x >= 0 ? y : NAN;
 }
 
-/* log(1 + x) = log(u) + the rounding error of u = 1 + x, relative to u. */
+/* Returns log(1 + x) = log(u) + the rounding error of u = 1 + x, relative to u. */
 ELEMENTARY double log1p_of(double x) {
     const double u = 1 + x;
     const pair y = log_of(u);
@@ -132,7 +134,8 @@ ELEMENTARY double log1p_of(double x) {
 
 /* ---- pow ---- */
 
-/* a to the power of y, as C's pow defines it, for a >= 0 or NaN, and |y| <= 2^900 or not finite. */
+/* Returns a to the power of y, as C's pow defines it, for a >= 0 or NaN, and |y| <= 2^900 or not
+ * finite. */
 ELEMENTARY double power_of_size(double a, double y) {
     const pair l = log_of(a);
     const double high = a == 0 ? -INFINITY : a < INFINITY ? l.high : a;
@@ -143,13 +146,13 @@ ELEMENTARY double power_of_size(double a, double y) {
     return y == 0 ? 1 : a == 1 ? of_one : power;
 }
 
-/* `yes` where x is an integer, else `no`; for |x| < 2^51. */
+/* Returns `yes` if x is an integer, else `no`; |x| < 2^51. */
 ELEMENTARY double if_whole(double x, double yes, double no) {
     return (x + ROUNDER) - ROUNDER == x ? yes : no;
 }
 
-/* pow(x, y) for doubles that hold floats, so that y is even from 2^24 on. Compilers vectorize
- * choices between numbers, but not combined conditions. */
+/* Returns pow(x, y) for doubles that hold floats, so that y is even from 2^24 on. Compilers
+ * vectorize choices between numbers, but not combined conditions. */
 ELEMENTARY double power_of(double x, double y) {
     const double kept = fabs(y) < 0x1p24 ? y : 0, of_odd = if_whole(0.5 * kept, 1, -1),
                  of_finite = if_whole(kept, of_odd, NAN), of_others = if_whole(kept, of_odd, 1);
@@ -162,7 +165,8 @@ ELEMENTARY double power_of(double x, double y) {
 
 /* ---- sine and cosine ---- */
 
-/* |r| <= pi / 4: the sum of (-1)^k r^2k / (2k + from)!, times from!, k from 1 on. */
+/* Returns the sum of (-1)^k r^2k / (2k + from)!, times from!, k from 1 on, for |r| <= pi / 4: the
+ * series of sine and cosine without their first term. */
 ELEMENTARY double alternating(double r, int from) {
     double sum = 0;
 #pragma GCC unroll 9
@@ -170,8 +174,8 @@ ELEMENTARY double alternating(double r, int from) {
     return sum;
 }
 
-/* sin(x + turned pi/2), |x| < 2^20: r = x - k pi/2, k the nearest integer; three parts of pi/2 have
- * 33 bits each. */
+/* Returns sin(x + turned pi/2) for |x| < 2^20. r = x - k pi/2, where k is the nearest integer, uses
+ * pi/2 in three parts of 33 bits each. */
 ELEMENTARY double sine_of(double x, int turned) {
     const double shifted = x * 0.63661977236758134 + ROUNDER, k = shifted - ROUNDER,
                  first = x - k * 0x1.921fb54400000p+0, second = first - k * 0x1.0b4611a600000p-34,

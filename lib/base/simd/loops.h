@@ -4,8 +4,8 @@
 #ifndef DT_BASE_SIMD_LOOPS_H
 #define DT_BASE_SIMD_LOOPS_H
 
-/* The result may be one of the operands. Iterations are independent even then, since element i of
- * the result depends on element i of the operands only. */
+/* Tells compilers that iterations are independent. The result may be one of the operands: element i
+ * of the result depends on element i of the operands only. */
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

@@ -34,14 +34,14 @@ typedef uint64_t lanes __attribute__((vector_size(16)));
 #endif
 enum { LANES = sizeof(lanes) / sizeof(uint64_t) };
 
-/* The counters first, first + 1, ..., one in each lane. */
+/* Returns the counters first, first + 1, ..., one in each lane. */
 static inline lanes lanes_from(uint64_t first) {
     lanes x = {0};
     for (int i = 0; i < LANES; i++) x[i] = first + (uint64_t)i;
     return x;
 }
 
-/* In each lane, words 0 (low half) and 1 (high half) of the block of (key; c0, c1). */
+/* Returns in each lane the words 0 (low half) and 1 (high half) of the block of (key; c0, c1). */
 static inline lanes philox_lanes(uint64_t key, lanes c0, lanes c1) {
     const lanes m0 = (lanes){0} + 0xD2511F53u, m1 = (lanes){0} + 0xCD9E8D57u;
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
