@@ -31,13 +31,14 @@ typedef enum dt_collective {
     DT_COLLECTIVE_BROADCAST, /* rank 0 sends its chunk to all */
 } dt_collective;
 enum { DT_COLLECTIVES = DT_COLLECTIVE_BROADCAST + 1 };
-const char *dt_collective_name(dt_collective c); /* text such as "all_reduce" */
+/* returns the collective's name, such as "all_reduce" */
+const char *dt_collective_name(dt_collective c);
 
-/* Chunks first .. first + chunks - 1 of rank `from` replace those of rank `to`. A rank sends the
- * chunks that it had before the round. */
+/* In a round, chunks first .. first + chunks - 1 of rank `from` replace those of rank `to`. A rank
+ * sends the chunks that it had before the round. */
 typedef struct dt_move {
     int round;
-    int from, to; /* numbers of ranks */
+    int from, to; /* the ranks that send and receive, by number */
     int first, chunks;
 } dt_move;
 
@@ -57,7 +58,8 @@ typedef struct dt_algorithm {
     void (*gather)(int ranks, dt_moves *out);
 } dt_algorithm;
 
-const dt_algorithm *dt_algorithm_find(const char *name); /* NULL: no algorithm has that name */
+/* Returns the algorithm of that name; NULL: no algorithm has it. */
+const dt_algorithm *dt_algorithm_find(const char *name);
 
 /* ---- cost ---- */
 
@@ -65,23 +67,23 @@ const dt_algorithm *dt_algorithm_find(const char *name); /* NULL: no algorithm h
  * linked. */
 typedef struct dt_wires {
     const dt_topology *topology;
-    const int *place; /* [ranks][4]: coordinates of each rank */
+    const int *place; /* [ranks][4] the coordinates of each rank */
     double link_Bps;  /* bytes per second of a link in one direction */
     double hop_s;     /* latency of a link in seconds */
     double chip_Bps;  /* bytes per second between cores of a chip; 0: such messages cost nothing */
-    /* number of groups that run the same collective at the same time; their coordinates follow one
-     * another in `place`; 0 means 1 */
+    /* Number of groups that run the same collective at the same time, whose coordinates follow one
+     * another in `place`; 0 means 1. */
     int groups;
 } dt_wires;
-/* The wires of a slice's chips, with nominal rates. Cores of a chip exchange data over the link
- * between them. If there is none, they exchange it through HBM, with one write and one read. */
+/* Returns the wires of a slice's chips, with nominal rates. Cores of a chip exchange data over the
+ * link between them or, without one, through HBM, with one write and one read. */
 dt_wires dt_wires_of(const dt_topology *t, const int *place);
 
 typedef struct dt_wire_price {
     double seconds;
-    double latency_s;    /* latency of the first byte: the cost of an empty message */
-    double busiest_link; /* number of bytes in one direction over the link that carries the most */
-    /* the same, separately for links along x, y and z; [1]: towards larger coordinates */
+    double latency_s;    /* seconds until the first byte arrives: the cost of an empty message */
+    double busiest_link; /* number of bytes that the busiest link carries in one direction */
+    /* The same number for links along x, y and z; [1]: in the direction of larger coordinates. */
     double way[3][2];
 } dt_wire_price;
 

@@ -40,7 +40,7 @@ static int host_of(const dt_collective_request *x, int group, int rank) {
     return x->place[4 * (group * x->ranks + rank) + 1];
 }
 
-/* The number of ranks of a group on a host. */
+/* Returns the number of ranks of a group on a host. */
 static int count_on(const dt_collective_request *x, int group, int host) {
     int n = 0;
     for (int k = 0; k < x->ranks; k++) n += host_of(x, group, k) == host;
@@ -64,7 +64,7 @@ static tiers find_tiers(const dt_collective_request *x) {
 
 static double part(int n) { return (n - 1.0) / n; }
 
-/* The number of rounds, in one direction, of a sum over all hosts. */
+/* Returns the number of rounds, in one direction, of a sum over all hosts. */
 static double rounds_of(int hosts) { return ceil(log2(hosts)); }
 
 /* Computes the cost of an exchange between devices and hosts that are joined by switches. ideal_s
@@ -105,7 +105,8 @@ static const double one_way_s = 12.5e-6;
 static const struct {
     int steps;
     double times;
-    bool all; /* the part refers to the whole buffer; false: to the other chips' shares of it */
+    /* whether the part is that of the whole buffer; false: of the shares of the other slices */
+    bool all;
 } dcn_shapes[DT_COLLECTIVES] = {
     [DT_ALL_GATHER] = {1, 1, false},        [DT_REDUCE_SCATTER] = {1, 1, false},
     [DT_ALL_REDUCE] = {2, 2, false},        [DT_ALL_TO_ALL] = {1, 1, false},
@@ -126,12 +127,12 @@ bool dt_dcn_price(const dt_chip *chip, int slices, dt_collective c, double bytes
 
 /* ---- slices ---- */
 
-/* An exchange, for which the costs of several algorithms are compared. */
+/* The costs of several algorithms are compared for this exchange. */
 typedef struct question {
     const dt_collective_request *x;
-    dt_wires wires;      /* links at their nominal rates, without the time to start */
-    const dt_grid *grid; /* grid of the groups; NULL: they do not form a grid */
-    /* The torus schedule whose cost is computed; NULL: it is another algorithm. */
+    dt_wires wires;      /* the links with nominal rates, without the time to start a collective */
+    const dt_grid *grid; /* the grid that the groups form; NULL: they form no grid */
+    /* The torus schedule whose cost is computed; NULL: another algorithm is considered. */
     const dt_torus *torus;
     dt_exchange_price *best;
 } question;
@@ -157,7 +158,8 @@ static dt_wire_price price_direct(const question *q, const dt_wires *w) {
     return dt_direct_cost(q->x, w);
 }
 
-/* In a twisted slice all links are parts of rings, those of short axes of several laps. */
+/* Whether the group is a whole twisted slice. All its links are then parts of rings; the rings of
+ * short axes go round several times. */
 static bool is_twisted_whole(const question *q) {
     return q->grid && q->x->topology->slice->twisted && dt_grid_is_whole(q->grid);
 }
@@ -188,7 +190,7 @@ static double efficiency(const question *q, const dt_chip *chip) {
     return (links > 0 ? links : 1) * (sum > 0 ? sum : 1);
 }
 
-/* Chooses this algorithm if it is the fastest so far. */
+/* Chooses this algorithm if it is the fastest one so far. name: the algorithm in reports. */
 static void weigh(const question *q, const char *name, pricing *price) {
     const dt_chip *chip = q->x->topology->slice->chip;
     const double ideal = price(q, &q->wires).seconds;
@@ -198,7 +200,7 @@ static void weigh(const question *q, const char *name, pricing *price) {
     dt_exchange_price *b = q->best;
     const bool first = !b->schedule[0];
     if (first || ideal < b->ideal_s) b->ideal_s = ideal;
-    /* of equally fast algorithms the first is chosen, as compilers do */
+    /* Of equally fast algorithms the first one is chosen, as compilers do. */
     if (!first && p.seconds + chip->collective_s >= b->seconds * (1 - 1e-6)) return;
     b->seconds = p.seconds + chip->collective_s;
     b->latency_s = p.latency_s + chip->collective_s;

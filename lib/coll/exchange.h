@@ -22,24 +22,23 @@
 typedef struct dt_collective_request {
     const dt_topology *topology; /* topology of the slice */
     dt_collective collective;
-    int groups, ranks; /* number of groups, and of ranks in each */
-    const int *place;  /* [groups][ranks][4]: coordinates of each rank */
-    /* size of the whole buffer of a group: of the gathered or reduced array; for all_to_all, of all
-     * that the group holds; for collective_permute and collective_broadcast, of what one rank
-     * sends */
+    int groups, ranks; /* groups: number of groups; ranks: number of ranks in each */
+    const int *place;  /* [groups][ranks][4] the coordinates of each rank */
+    /* The size of the whole buffer of a group: of the gathered or reduced array; for all_to_all of
+     * all that the group holds; for collective_permute and collective_broadcast of what one rank
+     * sends. */
     double bytes;
 } dt_collective_request;
 
 typedef struct dt_exchange_price {
     double seconds;
     double ideal_s, textbook_s;
-    double latency_s; /* the part of `seconds` that an empty message costs */
-    /* Number of bytes of all groups, in one direction, over the link that carries the most. */
+    double latency_s; /* the seconds that an empty message costs, which are part of `seconds` */
+    /* The number of bytes of all groups, in one direction, over the link that carries the most. */
     double busiest_link;
-    /* the same, separately for links along x, y and z; [1]: towards larger coordinates */
+    /* The same number for links along x, y and z; [1]: in the direction of larger coordinates. */
     double way[3][2];
-    /* name of the algorithm that was chosen: "torus 6 colours 3 phases", "line"; "": nothing is
-     * sent */
+    /* The algorithm that was chosen: "torus 6 colours 3 phases", "line"; "": nothing is sent. */
     char schedule[48];
 } dt_exchange_price;
 

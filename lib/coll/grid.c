@@ -6,7 +6,8 @@
 
 #include "base/arena.h"
 
-/* Reads the positions of a group's ranks along one axis. False: they are not at equal distances. */
+/* Reads the positions of a group's ranks along one axis. Returns false if they are not at equal
+ * distances. */
 static bool read_axis(const int *place, int ranks, int axis, dt_grid_axis *out, int *base) {
     bool seen[DT_GRID_SIDE] = {false};
     int last = -1;
@@ -61,8 +62,8 @@ static bool all_apart(const dt_topology *t, const int *place, int n) {
     return apart;
 }
 
-/* Whether going round the axis once ends at another position, so that groups along it are not
- * rings. */
+/* Whether going round the axis once ends at another position than where it began, so that groups
+ * along the axis are not rings. */
 static bool is_twisted(const dt_topology *t, int axis) {
     return dt_topology_twist(t, axis, 0) || dt_topology_twist(t, axis, 1) ||
            dt_topology_twist(t, axis, 2);

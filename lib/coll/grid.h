@@ -18,17 +18,18 @@
 
 #include "topo/topo.h"
 
-/* the longest axis of a slice is 256 */
+/* DT_GRID_SIDE: the longest axis of a slice */
 enum { DT_GRID_SIDE = 256, DT_GRID_AXES = 4, DT_CORE_AXIS = 3 };
 
 typedef struct dt_grid_axis {
     int size;  /* size of the topology's mesh along the axis */
-    bool wrap; /* a link joins the two ends of the mesh */
-    int ranks; /* number of ranks of a group along the axis; 1: the groups do not extend along it */
+    bool wrap; /* whether a link joins the two ends of the mesh along the axis */
+    int ranks; /* number of ranks of a group along the axis; 1: groups do not extend along it */
     int stride;
-    bool ring; /* the last rank of a group is as close to the first one as any two neighbours */
+    /* Whether the last rank of a group is as close to the first one as any two neighbours. */
+    bool ring;
     int bases;
-    bool based[DT_GRID_SIDE]; /* coordinates at which groups begin */
+    bool based[DT_GRID_SIDE]; /* for each coordinate along the axis: whether a group begins there */
 } dt_grid_axis;
 
 typedef struct dt_grid {
@@ -37,10 +38,11 @@ typedef struct dt_grid {
     int cores; /* number of cores of a chip that take part in all groups together */
 } dt_grid;
 
-/* Finds the grid of the groups. place: [groups][ranks][4]. False: they do not form a grid. */
+/* Finds the grid of the groups. place: [groups][ranks][4]. Returns false if they do not form a
+ * grid. */
 bool dt_grid_find(const dt_topology *t, int groups, int ranks, const int *place, dt_grid *out);
-/* Lists in axes[3] the axes, other than that of the cores, along which a group has more than one
- * rank, the longest first. Returns their number. */
+/* Lists in axes[3] the axes along which a group has more than one rank, the longest first, without
+ * the axis of the cores. Returns their number. */
 int dt_grid_axes(const dt_grid *g, int axes[3]);
 
 #endif

@@ -30,18 +30,19 @@ static void note_links(dt_wire_price *p, const dt_loads *l, double bytes) {
         for (int up = 0; up < 2; up++) p->way[axis][up] = bytes * dt_loads_way(l, axis, up);
 }
 
-/* The time in seconds of all rounds of an all-gather, given the loads of one step. */
+/* Returns the seconds of all rounds of an all-gather, given the loads of one step of the ring. */
 static double gather_seconds(const dt_collective_request *x, bool both, const dt_loads *l,
                              const dt_wires *w) {
     const double link = dt_loads_link(l), chip = dt_loads_chip(l), chunk = x->bytes / x->ranks;
     if (!both) return (x->ranks - 1) * dt_wires_round(w, l->hops, link * chunk, chip * chunk);
-    /* with an even number of ranks, the last round brings half of a chunk from each side */
+    /* With an even number of ranks, the last round brings half of a chunk from each side. */
     const int near = (x->ranks - 1) / 2, far = x->ranks / 2;
     return near * dt_wires_round(w, l->hops, link * chunk, chip * chunk) +
            (far - near) * dt_wires_round(w, l->hops, link * chunk / 2, chip * chunk / 2);
 }
 
-/* Adds the cost of one half of a ring collective; a reduce-scatter goes in the other direction. */
+/* Adds the cost of one half of a ring collective to *p. A reduce-scatter goes in the other
+ * direction than an all-gather. */
 static void add_half(dt_wire_price *p, dt_loads *total, const dt_collective_request *x, bool both,
                      bool back, const dt_wires *w) {
     dt_loads l = dt_loads_create(x->topology);
@@ -97,8 +98,8 @@ dt_wire_price dt_doubling_cost(const dt_collective_request *x, const dt_wires *w
 
 /* ---- direct messages ---- */
 
-/* limit of the pairs of ranks that are routed; if there are more, an evenly chosen subset
- * represents them */
+/* The most pairs of ranks that are routed. If there are more pairs, an evenly chosen subset
+ * represents all of them. */
 enum { PAIRS = 1 << 18 };
 
 static void add_all_pairs(dt_loads *l, const dt_collective_request *x) {
@@ -155,8 +156,8 @@ static dt_branch branch_in_grid(const dt_grid *grid, const int *root, const int 
     return b;
 }
 
-/* The last step to a rank in the broadcast's tree. Without a grid, half of the ranks are on each
- * side of rank 0. */
+/* Returns the last step to a rank in the broadcast's tree. Without a grid, half of the ranks are on
+ * each side of rank 0. */
 dt_branch dt_branch_to(const dt_collective_request *x, const dt_grid *grid, int group, int rank) {
     const bool behind = 2 * rank > x->ranks;
     if (grid)

@@ -47,8 +47,8 @@ static void step_along(dt_loads *l, const int from[3], int axis, int steps, bool
     }
 }
 
-/* Moves the position `at` along one axis to coordinate `to`, and counts the links. Returns their
- * number. */
+/* Moves the position `at` along one axis to coordinate `to`, and adds the bytes to the links on the
+ * way. Returns the number of these links. */
 static int go(dt_loads *l, int at[3], int axis, int to, double bytes) {
     const dt_topology *t = l->topology;
     const int size = t->mesh[axis], ahead = (to - at[axis] + size) % size, behind = size - ahead;
@@ -60,7 +60,7 @@ static int go(dt_loads *l, int at[3], int axis, int to, double bytes) {
     return up ? ahead : behind;
 }
 
-/* Routes a message in a twisted slice. */
+/* Routes a message in a twisted slice, and adds its bytes to the links on the way. */
 static void add_route(dt_loads *l, const int *from, const int *to, double bytes) {
     const dt_topology *t = l->topology;
     dt_link route[3 * 256];

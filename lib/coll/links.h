@@ -15,8 +15,8 @@
 
 typedef struct dt_loads {
     const dt_topology *topology;
-    double *link; /* [chip][axis][up]: bytes on each link */
-    double *chip; /* [chip]: bytes between the cores of each chip */
+    double *link; /* [chip][axis][up] the number of bytes on each link */
+    double *chip; /* [chip] the number of bytes between the cores of each chip */
     int links, chips;
     int hops; /* number of links on the longest route of a message */
 } dt_loads;
@@ -25,13 +25,13 @@ dt_loads dt_loads_create(const dt_topology *t);
 void dt_loads_release(dt_loads *l);
 /* Adds a message between two coordinates of the topology. */
 void dt_loads_add(dt_loads *l, const int *from, const int *to, double bytes);
-/* The largest number of bytes on a link, and on a chip. */
+/* Return the largest number of bytes on a link, and between the cores of a chip. */
 double dt_loads_link(const dt_loads *l);
 double dt_loads_chip(const dt_loads *l);
-/* Bytes on the busiest link along an axis, in one direction. */
+/* Returns the number of bytes on the busiest link along an axis, in one direction. */
 double dt_loads_way(const dt_loads *l, int axis, bool up);
 
-/* The time in seconds of a round of messages: the latency of the longest route, or the time of the
+/* Returns the seconds of a round of messages: the latency of the longest route, or the time of the
  * busiest link or chip, whichever is longer. */
 double dt_wires_round(const dt_wires *w, int hops, double link, double chip);
 

@@ -30,8 +30,9 @@ static void name_it(dt_torus *s, const char *what, int axes) {
     else snprintf(s->name, sizeof s->name, "%s", what);
 }
 
-/* Uses each of n rings in both directions: the buffer has 2 n parts (colours), each of which starts
- * with another axis and direction. False: some axis is not a ring. */
+/* Makes a schedule of n rings, each used in both directions: the buffer has 2 n parts (colours),
+ * each of which starts with another axis and direction. Returns false if some axis is not a
+ * ring. */
 static bool one_way(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     for (int i = 0; i < n; i++)
@@ -46,7 +47,8 @@ static bool one_way(const dt_grid *g, dt_torus *s) {
     return n > 0;
 }
 
-/* Uses two-way rings and lines: n colours on n axes. False: it is not possible. */
+/* Makes a schedule of two-way rings and lines: n colours on n axes. Returns false if that is
+ * impossible. */
 static bool pincer(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     bool rings = false;
@@ -64,7 +66,8 @@ static bool pincer(const dt_grid *g, dt_torus *s) {
     return n > 0;
 }
 
-/* Uses partners at doubling distances, axis after axis. False: it is not possible. */
+/* Makes a schedule of partners at doubling distances, axis after axis. Returns false if that is
+ * impossible. */
 static bool halving(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     dt_color *c = add_color(s);
@@ -76,7 +79,7 @@ static bool halving(const dt_grid *g, dt_torus *s) {
     return n > 0;
 }
 
-/* Uses the links within a chip, for groups within one chip. False: the groups are larger. */
+/* Makes a schedule of the links within a chip. Returns false if the groups have several chips. */
 static bool in_chip(const dt_grid *g, dt_torus *s) {
     int axes[3];
     if (dt_grid_axes(g, axes) > 0) return false;
@@ -88,7 +91,7 @@ static bool in_chip(const dt_grid *g, dt_torus *s) {
 int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_WAYS]) {
     static bool (*const makers[])(const dt_grid *, dt_torus *) = {one_way, pincer, in_chip,
                                                                   halving};
-    /* in a twisted slice, distant partners use other links than those along the axis */
+    /* In a twisted slice, distant partners use other links than those along the axis. */
     const bool twisted = t->slice && t->slice->twisted;
     int n = dt_torus_twisted(t, g, &out[0]);
     for (size_t i = 0; i < sizeof makers / sizeof *makers - twisted; i++) {
@@ -110,9 +113,9 @@ int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_
 /* The chunks on the links of a row in each round of an algorithm's all-gather. */
 typedef struct profile {
     int rounds, size;
-    int *hops; /* rounds elements */
-    /* [rounds][2][size]: chunks in both directions, [0] down; a link belongs to its lower end. For
-     * cores: the load of the chip, at 0 */
+    int *hops; /* [rounds] number of links on the longest way of a message */
+    /* [rounds][2][size] chunks on each link in both directions, [0] down; a link belongs to its
+     * lower end. Of the axis of cores: the load of the chip, at index 0. */
     double *link;
 } profile;
 
@@ -204,10 +207,10 @@ static double most_of(const dt_grid *g, const rows *r) {
     return m;
 }
 
-/* The time of one round of a colour by itself. `chunk`: bytes of all participating cores of a chip
- * together. */
+/* Returns the seconds of one round of a colour by itself. chunk: bytes of all participating cores
+ * of a chip together. */
 static double price_round(bill *b, const profile *p, int axis, int round, double chunk) {
-    /* only the first lap of a ring with several laps is counted, since all are alike */
+    /* Only the first lap of a ring with several laps is counted, since all laps are alike. */
     const int size = b->s->view[0].axis[axis].size;
     double busiest = 0;
     for (int up = 0; up < 2; up++)
@@ -220,7 +223,8 @@ static double price_round(bill *b, const profile *p, int axis, int round, double
                                 : dt_wires_round(b->wires, p->hops[round], busiest, 0);
 }
 
-/* The size in bytes of a chunk in a phase of a colour, whose part of the buffer is `bytes`. */
+/* Returns the size in bytes of a chunk in a phase of a colour, whose part of the buffer is
+ * `bytes`. */
 static double chunk_bytes(const dt_torus *s, const dt_color *c, int phase, double bytes) {
     for (int i = 0; i <= phase; i++) bytes /= s->view[c->view].axis[c->phase[i].axis].ranks;
     return bytes / c->phase[phase].algorithm->chunks;
@@ -294,9 +298,9 @@ static void gather_all_pairs(int ranks, dt_moves *out) {
             if (from != to) dt_moves_add(out, (dt_move){.from = from, .to = to, .chunks = 1});
 }
 
-/* Routes each message along each axis once. All rows are alike, so the load of an axis is that of
- * one row: the messages for all pairs of places in the row, multiplied by the number of pairs of
- * rows. */
+/* Returns the cost of an all-to-all that routes each message along each axis once. All rows are
+ * alike, so the load of an axis is that of one row: the messages for all pairs of places in the
+ * row, multiplied by the number of pairs of rows. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires) {
     static const dt_algorithm all_pairs = {.chunks = 1, .gather = gather_all_pairs};
     const dt_torus s = {.view = {*g}, .twisted = {-1}, .views = 1, .colors = 1};

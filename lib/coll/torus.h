@@ -29,22 +29,23 @@
 enum { DT_TORUS_VIEWS = 3 };
 
 typedef struct dt_phase {
-    const dt_algorithm *algorithm; /* the algorithm along the axis */
+    const dt_algorithm *algorithm; /* the algorithm that is used along the axis */
     int axis;
-    bool down; /* direction: from the last rank of the axis to the first one */
+    bool down; /* The direction. true: from the last rank of the axis to the first one. */
 } dt_phase;
 
 typedef struct dt_color {
-    int view;   /* index of the view of the grid that the colour uses */
-    int phases; /* number of phases, in the order of a reduce-scatter */
+    int view;   /* index of the view of the grid that the colour uses, in dt_torus.view */
+    int phases; /* number of phases, which are listed in the order of a reduce-scatter */
     dt_phase phase[DT_GRID_AXES];
 } dt_color;
 
 typedef struct dt_torus {
-    char name[48]; /* name in reports, such as "torus 6 colours 3 phases" */
-    /* [0]: the grid itself; others: the grid with one twisted axis as a ring (see coll/twist.c) */
+    char name[48]; /* the schedule's name in reports, such as "torus 6 colours 3 phases" */
+    /* [0] is the grid itself. Each other view is the grid with one twisted axis as a ring
+     * (coll/twist.c). */
     dt_grid view[DT_TORUS_VIEWS];
-    int twisted[DT_TORUS_VIEWS]; /* the twisted axis of each view; -1: none */
+    int twisted[DT_TORUS_VIEWS]; /* for each view, the axis that is twisted; -1: none */
     int views;
     int colors;
     dt_color color[DT_COLORS];
@@ -55,19 +56,20 @@ typedef struct dt_torus {
 enum { DT_TORUS_WAYS = 4 };
 int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_WAYS]);
 
-/* The cost of all_gather, reduce_scatter or all_reduce of a buffer of `bytes`, by all groups of the
- * grid at the same time. */
+/* Returns the cost of an all_gather, reduce_scatter or all_reduce of a buffer of `bytes`, by all
+ * groups of the grid at the same time. */
 dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes,
                             const dt_wires *wires);
-/* Finds the colours for all chips of a twisted slice. False: the slice is not twisted, or the group
- * does not have all of its chips. */
+/* Finds the colours for all chips of a twisted slice. Returns false if the slice is not twisted, or
+ * the group does not have all of its chips. */
 bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out);
-/* The cost of all_to_all by all groups at the same time; every message takes the shortest route. */
+/* Returns the cost of an all_to_all by all groups at the same time, in which every message takes
+ * the shortest route. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires);
-/* The cost of all_to_all between all chips of a twisted slice. */
+/* Returns the cost of an all_to_all between all chips of a twisted slice. */
 dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g, double bytes,
                                          const dt_wires *wires);
-/* Whether there is one group, which has all chips of a slice. */
+/* Whether the grid has one group, which has all chips of a slice. */
 bool dt_grid_is_whole(const dt_grid *g);
 
 #endif

@@ -81,8 +81,8 @@ bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out) {
 
 /* ---- all to all ---- */
 
-/* The average numbers of hops along each axis in each direction of a message from chip 0 to another
- * chip, if the message is split evenly over all shortest routes. */
+/* How a message from chip 0 to one other chip travels if it is split evenly over all shortest
+ * routes: the average number of hops along each axis in each direction. */
 typedef struct share {
     double way[3][2];
 } share;
@@ -94,19 +94,19 @@ static void add_last_steps(const dt_topology *t, share *all, int chip) {
         const int from = dt_topology_neighbour(t, chip, way / 2, way % 2 == 0);
         if (from < 0 || t->distance[from] != t->distance[chip] - 1) continue;
         for (int i = 0; i < 6; i++) s->way[i / 2][i % 2] += all[from].way[i / 2][i % 2];
-        /* Adds the last hop, from `from` to `chip`; way % 2 is 1 for upwards. */
+        /* The last hop goes from `from` to `chip`; way % 2 is 1 for upwards. */
         s->way[way / 2][way % 2]++;
         n++;
     }
     for (int i = 0; n > 0 && i < 6; i++) s->way[i / 2][i % 2] /= n;
 }
 
-/* The cost of all_to_all. All chips are equivalent, so the traffic along an axis is spread evenly
- * over its links. */
+/* Returns the cost of an all_to_all. All chips are equivalent, so the traffic along an axis is
+ * spread evenly over its links. */
 dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g, double bytes,
                                          const dt_wires *wires) {
     const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], far = dt_topology_diameter(t);
-    /* Bytes between two chips. */
+    /* number of bytes between two chips */
     const double each = bytes / g->ranks / g->ranks * g->cores * g->cores;
     DT_LOCAL share *all = dt_alloc((size_t)chips * sizeof *all);
     dt_wire_price p = {.latency_s = far * wires->hop_s};

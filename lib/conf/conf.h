@@ -32,17 +32,18 @@ typedef struct dt_entry {
     dt_tree *value;
 } dt_entry;
 
-/* A node of a tree. It is in the arena that it was read into. Strings are NUL-terminated UTF-8. */
+/* A node of a tree. It belongs to the arena that it was read into. Strings are NUL-terminated
+ * UTF-8. */
 struct dt_tree {
     dt_tree_kind kind;
-    dt_location at;   /* source location of the value; width is the scalar's length */
+    dt_location at;   /* source location of the value; its width is that of the scalar */
     bool quoted;      /* whether a scalar is quoted or a block, so that it is always a string */
-    const char *text; /* of a scalar: its text, with escapes resolved */
-    /* of a scalar: what is printed instead of `text`; NULL: `text` is printed */
+    const char *text; /* text of a scalar, with escapes resolved */
+    /* For a scalar: the text that is printed instead of `text`; NULL: `text` is printed. */
     const char *recorded;
     int n;           /* number of items of a list or entries of a map */
-    dt_tree **item;  /* of a list: its items */
-    dt_entry *entry; /* of a map: its entries, in the order of the file */
+    dt_tree **item;  /* [n] the items of a list */
+    dt_entry *entry; /* [n] the entries of a map, in the order of the file */
 };
 
 /* Parses `source`, which must outlive the tree, like the arena. The root may be of any kind, but
@@ -55,27 +56,27 @@ struct dt_tree {
  *         dt_status_append(&faults, dt_fields_read(arena, fields, tree, NULL, NULL, &job));
  *     return faults; */
 dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
-/* dt_tree_parse for a part of a job that a program passes as text. Error MISUSE: the text is
- * NULL. */
+/* Parses a part of a job that a program passes as text, like dt_tree_parse. Fails with MISUSE if
+ * the text is NULL. */
 dt_status *dt_fragment_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
-/* Reads a file ("-": standard input) and parses it. The root must be a mapping. The dt_source is in
- * the arena. Error NO_INPUT: the file does not exist. */
+/* Reads a file ("-": standard input) and parses it. The root must be a mapping. *source is in the
+ * arena. Fails with NO_INPUT if the file does not exist. */
 dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **source,
                         dt_tree **out) DT_MUST_USE;
-/* The value of a key, or NULL (also if t is NULL or not a map). */
+/* Returns the value of a key. Returns NULL if the key is missing, or if t is NULL or not a map. */
 dt_tree *dt_tree_get(const dt_tree *t, const char *key);
 /* Returns t, or NULL if t is null: a key without a value is treated like a missing key. */
 static inline const dt_tree *dt_given(const dt_tree *t) {
     return t && t->kind != DT_TREE_NULL ? t : NULL;
 }
-/* The location of a key in a mapping; if the key is missing, that of the mapping. */
+/* Returns the location of a key in a mapping or, if the key is missing, that of the mapping. */
 const dt_location *dt_tree_key_at(const dt_tree *map, const char *key);
-/* The location of a key's value; if the key is missing, that of the mapping. */
+/* Returns the location of a key's value or, if the key is missing, that of the mapping. */
 const dt_location *dt_tree_value_at(const dt_tree *map, const char *key);
-/* A copy of t that shares only the strings with it. */
+/* Copies t and its nodes. The copy shares only the strings with t. */
 dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t);
-/* A copy of a mapping without the keys whose value is null; the mapping itself if there are
- * none. */
+/* Copies a mapping without the keys whose value is null. Returns the mapping itself if it has no
+ * such keys. */
 const dt_tree *dt_tree_without_nulls(dt_arena *arena, const dt_tree *t);
 /* Sets `a.b.c` to the value parsed from `value` (YAML flow syntax); missing maps on the path are
  * created. List items are addressed by index ("model.layers.1.Dense.units=64"). A bare name becomes
@@ -92,53 +93,49 @@ bool dt_tree_same(const dt_tree *a, const dt_tree *b);
 
 /* ---- field tables ---- */
 
-/*
- * A table describes a struct; reading fills the struct and reports every unknown key, wrong type
- * and value out of range. Integers are [+-]?[0-9]+ without leading zeros, or an exact number such
- * as 1e3. Reals are finite. Booleans are true and false only. Any scalar can be read as a string; a
- * quoted scalar only as a string. null (`null`, `~`, or no value) means the default.
- *
- *     struct dense { int64_t units; int activation; };
- *     static const dt_field fields[] = {
- *         DT_INT(struct dense, units, .min = 1, .required = true, .help = "number of outputs"),
- *         DT_ENUM(struct dense, activation, dt_activations, .help = "activation function"),
- *         DT_END
- *     };
- */
+/* A table of fields describes a struct. Reading fills the struct and reports every unknown key,
+ * wrong type and value out of range. Integers are [+-]?[0-9]+ without leading zeros, or an exact
+ * number such as 1e3. Reals are finite. Booleans are true and false only. Any scalar can be read as
+ * a string; a quoted scalar only as a string. null (`null`, `~`, or no value) means the default. */
 typedef enum dt_field_kind {
     DT_FIELD_END,
-    DT_FIELD_INT,     /* member: int64_t */
-    DT_FIELD_REAL,    /* member: double */
-    DT_FIELD_BOOL,    /* member: bool */
-    DT_FIELD_TEXT,    /* member: const char * */
-    DT_FIELD_ENUM,    /* member: int, the index of the choice */
-    DT_FIELD_INTS,    /* member: dt_ints */
-    DT_FIELD_REALS,   /* member: dt_reals */
-    DT_FIELD_TEXTS,   /* member: dt_texts */
-    DT_FIELD_TREE,    /* member: const dt_tree *, which code reads: see `forms` */
-    DT_FIELD_TABLE,   /* member: a struct, which has its own table */
-    DT_FIELD_SECONDS, /* member: double; a time written as text, such as 30s, 10m or 2h */
-    DT_FIELD_ONE_OF,  /* one of `forms`, each of which reads into its own member */
-    DT_FIELD_INSTEAD, /* no member: a key that users try, and what to write instead of it */
-    /* the following kinds occur only in `forms`: */
-    DT_FIELD_WORDS, /* one of `choices`; other forms keep their defaults */
-    DT_FIELD_LIST,  /* member: dt_items; a list of items, each of which has one of `forms` */
-    DT_FIELD_MAP,   /* member: dt_items; a mapping with any keys, whose values are such items */
-    /* member: dt_named; a kind that a job file names: its name, or a mapping of the name to its
-     * arguments */
+    DT_FIELD_INT,   /* the member is an int64_t */
+    DT_FIELD_REAL,  /* the member is a double */
+    DT_FIELD_BOOL,  /* the member is a bool */
+    DT_FIELD_TEXT,  /* the member is a const char * */
+    DT_FIELD_ENUM,  /* the member is an int, the index of the choice */
+    DT_FIELD_INTS,  /* the member is a dt_ints */
+    DT_FIELD_REALS, /* the member is a dt_reals */
+    DT_FIELD_TEXTS, /* the member is a dt_texts */
+    DT_FIELD_TREE,  /* the member is a const dt_tree *, which code reads: see `forms` */
+    DT_FIELD_TABLE, /* the member is a struct, which has its own table */
+    /* the member is a double in seconds; a job writes a time such as 30s, 10m or 2h */
+    DT_FIELD_SECONDS,
+    DT_FIELD_ONE_OF, /* the value has one of `forms`, each of which reads into its own member */
+    /* the field has no member: it is a key that users try, and `instead` says what to write */
+    DT_FIELD_INSTEAD,
+    /* The following kinds occur only in `forms`. */
+    /* the value is one of `choices`; members of the other forms keep their defaults */
+    DT_FIELD_WORDS,
+    /* the member is a dt_items; the value is a list of items, each of which has one of `forms` */
+    DT_FIELD_LIST,
+    /* the member is a dt_items; the value is a mapping with any keys, whose values are such items */
+    DT_FIELD_MAP,
+    /* the member is a dt_named: a kind that a job names by its name, or by a mapping of the name to
+     * its arguments */
     DT_FIELD_NAMED
 } dt_field_kind;
 
 typedef struct dt_ints {
     int n;
     int64_t *v;
-    bool lone; /* the value was a single number instead of a list */
+    bool lone; /* whether a job wrote a single number instead of a list */
 } dt_ints;
 /* A list of numbers. It may be written as a single number. */
 typedef struct dt_reals {
     int n;
     double *v;
-    bool alone; /* the value was a single number instead of a list */
+    bool alone; /* whether a job wrote a single number instead of a list */
     dt_location at;
 } dt_reals;
 /* Texts; those that have faults are left out. */
@@ -161,36 +158,41 @@ typedef struct dt_field {
     size_t offset;
     const char *help;
     bool required;
-    bool above_min, below_max; /* the limits themselves are not allowed */
-    /* limits of the values of INT and REAL and of elements of INTS and REALS; for TEXT and elements
+    bool above_min, below_max; /* whether the limits themselves are refused as values */
+    /* Limits of the values of INT and REAL and of elements of INTS and REALS; for TEXT and elements
      * of TEXTS, of the number of characters. If both are 0, there is no limit. If only max is
      * given, min is 0. With .max = INFINITY (or above_min) there is only a minimum, which may be
-     * 0 */
+     * 0. */
     double min, max;
-    /* for INTS: a single number is accepted instead of a list; for a TEXT among forms: the member
-     * is a dt_texts, which becomes a list of that one */
+    /* For INTS: whether a single number is accepted instead of a list. For a TEXT among forms: the
+     * member is a dt_texts, which becomes a list of that one text. */
     bool lone;
-    bool some; /* for REALS, and INTS that are axes: an empty list is refused */
-    /* the default, as it is written in a job file; NULL: zero, NULL, an empty list or the first
-     * choice */
+    bool some; /* for REALS, and INTS that are axes: whether an empty list is refused */
+    /* The default as a job file would write it. NULL: zero, NULL, an empty list or the first
+     * choice. */
     const char *preset;
-    const char *const *choices; /* for ENUM: the names, NULL-terminated; the value is the index */
-    /* for ENUM: the noun in messages such as "unknown strategy 'x'"; NULL: the name of the field */
+    /* for ENUM: the names, of which a NULL ends the list; the member becomes the index of the
+     * name */
+    const char *const *choices;
+    /* For ENUM: the noun in messages such as "unknown strategy 'x'"; NULL: the name of the
+     * field. */
     const char *noun;
-    /* for TABLE: the fields of the struct. If the key is left out, its required fields are not
-     * reported as missing. noun: its name in messages; NULL: the name of the field */
+    /* For TABLE: the fields of the struct. If the key is left out, its required fields are not
+     * reported as missing. `noun` is the table's name in messages; NULL: the name of the field. */
     const struct dt_field *table;
-    dt_tree_kind as; /* for TREE and ONE_OF: the required kind of value; DT_TREE_NULL: any kind */
-    /* For a MAP: the key to which a single text probably belongs, such as "type" */
+    /* for TREE and ONE_OF: the kind that the value must have; DT_TREE_NULL: any kind */
+    dt_tree_kind as;
+    /* For a MAP: the key to which a single text probably belongs, such as "type". */
     const char *means;
-    /* the key is refused with this explanation, such as "write 'units'"; if the field has a preset,
-     * that value is accepted */
+    /* The key is refused with this explanation, such as "write 'units'". If the field has a preset,
+     * that value is accepted. */
     const char *instead;
-    int set; /* 1 + offset of a `bool` that is set if the key is given; 0: none */
+    /* 1 + offset of a `bool` that is set to whether the key is given; 0: there is no such member */
+    int set;
     /* 1 + offset of a `dt_location` that becomes the location of the value or, if the key is not
-     * given, of the mapping; 0: none */
+     * given, of the mapping; 0: there is no such member. */
     int at;
-    bool narrow; /* for INT: the member is an `int` */
+    bool narrow; /* for INT: whether the member is an `int` */
     /*
      * A table of fields without names, one for each form that a value may have.
      *   ONE_OF     a value that is a word of a form is read by that form, others by the first form
@@ -203,23 +205,23 @@ typedef struct dt_field {
      *   TABLE      the forms of keys that the table lacks
      */
     const struct dt_field *forms;
-    /* Of a form: it handles, and refuses, values that fit no form; by default the first form
-     * does. */
+    /* Of a form: whether it handles, and refuses, values that fit no form. If no form is marked so,
+     * the first one does that. */
     bool otherwise;
-    size_t size;
-    /* For NAMED: reads the kind and its arguments */
+    size_t size; /* for LIST and MAP: bytes of an item's struct */
+    /* For NAMED: reads the kind and its arguments. */
     dt_status *(*read)(dt_arena *arena, const dt_tree *t, struct dt_named *out);
-    /* for ONE_OF: names the expected values in the message if a value fits no form; NULL: the
-     * message of a form is used */
+    /* For ONE_OF: the expected values, named in the message if a value fits no form. NULL: the
+     * message of a form is used. */
     const char *expected;
-    /* for a MAP among forms: its keys are names that users choose; an entry that is null is
-     * ignored */
+    /* For a MAP among forms: whether its keys are names that users choose. An entry that is null is
+     * then ignored. */
     bool by_name;
-    /* For a TEXT among forms: a regular expression of JSON Schema that it must match. */
+    /* For a TEXT among forms: a regular expression of JSON Schema that the text must match. */
     const char *pattern;
 } dt_field;
 
-/* DT_KEY: a field for a key whose name differs from that of its member. */
+/* DT_KEY: a field whose key differs from the name of its member. */
 #define DT_KEY(kind_, key_, type_, member_, ...)                                                   \
     {                                                                                              \
         .kind = DT_FIELD_##kind_, .name = (key_), .offset = offsetof(type_, member_),              \
@@ -241,24 +243,25 @@ typedef struct dt_field {
 /* DT_TABLE(type, member, table, ...): the third argument is the table. */
 #define DT_TABLE(type, member, ...) DT_FIELD(TABLE, type, member, .table = __VA_ARGS__)
 #define DT_SECONDS(type, member) DT_FIELD(SECONDS, type, member, .pattern = "^[0-9.eE+-]+[smh]$")
-/* DT_ONE_OF(shuffle, DT_FORMS(DT_FLAG(...), DT_TABLE(...)), .help = "...") */
+/* A key with several forms: DT_ONE_OF(shuffle, DT_FORMS(DT_FLAG(...), DT_TABLE(...)), .help =
+ * "..."). */
 #define DT_ONE_OF(key_, ...)                                                                       \
     { .kind = DT_FIELD_ONE_OF, .name = #key_, .forms = __VA_ARGS__ }
 #define DT_AT(type, member) .at = 1 + offsetof(type, member)
 #define DT_SET(type, member) .set = 1 + offsetof(type, member)
 #define DT_INSTEAD(key_, instead_)                                                                 \
     { .kind = DT_FIELD_INSTEAD, .name = (key_), .instead = (instead_) }
-/* A key for which only the default is accepted: `stateful: false`. */
+/* A key for which only the default is accepted, such as `stateful: false`. */
 #define DT_ONLY(key_, value_)                                                                      \
     {                                                                                              \
         .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = (value_),                              \
         .instead = "only " value_ ", the default, is implemented"                                  \
     }
-/* An argument of Keras that dtrain does not support yet. It is in the table so that the message is
- * more helpful than "unknown key". null is accepted. */
+/* A key of Keras that dtrain does not support yet. It is in the table so that the message is more
+ * helpful than "unknown key". null is accepted. */
 #define DT_NOT_YET(key_)                                                                           \
     { .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = "null", .instead = "not implemented yet" }
-/* DT_NOT_YET for a key for which only the default is accepted. */
+/* A key of Keras that dtrain does not support yet, for which only the default is accepted. */
 #define DT_NOT_YET_BUT(key_, value_)                                                               \
     {                                                                                              \
         .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = (value_),                              \
@@ -266,8 +269,8 @@ typedef struct dt_field {
     }
 #define DT_END                                                                                     \
     { .kind = DT_FIELD_END }
-/* Forms: DT_FORM(DT_FIELD_INT, .min = 1), DT_WORDS(choices), DT_FORM(DT_FIELD_TABLE, .table =
- * fields), DT_NAMED("layer"), by its sort. */
+/* Forms of a value: DT_FORM(DT_FIELD_INT, .min = 1), DT_WORDS(choices), DT_FORM(DT_FIELD_TABLE,
+ * .table = fields), DT_NAMED("layer"), which names the sort of kind. */
 #define DT_FORM(...)                                                                               \
     { .name = "", .kind = __VA_ARGS__ }
 #define DT_WORDS(...)                                                                              \
@@ -282,17 +285,17 @@ typedef struct dt_field {
     DT_FORM(DT_FIELD_MAP, .size = sizeof(type), .forms = DT_FORMS(__VA_ARGS__))
 #define DT_LIST_OF(...) DT_FORM(DT_FIELD_LIST, .forms = DT_FORMS(__VA_ARGS__))
 #define DT_MAP_OF(...) DT_FORM(DT_FIELD_MAP, .forms = DT_FORMS(__VA_ARGS__))
-/* A mapping whose keys are names that users choose. */
+/* The form of a mapping whose keys are names that users choose. */
 #define DT_MAP_BY_NAME(...) DT_FORM(DT_FIELD_MAP, .by_name = true, .forms = DT_FORMS(__VA_ARGS__))
 #define DT_ANY DT_FORM(DT_FIELD_TREE)
-#define DT_NOTHING                                                                                 \
-    DT_FORM(DT_FIELD_TREE, .forms = dt_no_forms) /* accepts no value, so the key must be left out */
+/* The form that accepts no value, so that the key must be left out. */
+#define DT_NOTHING DT_FORM(DT_FIELD_TREE, .forms = dt_no_forms)
 extern const dt_field dt_no_forms[];
 /* clang-format off */
 #define DT_FORMS(...) ((const dt_field[]){__VA_ARGS__, DT_END})
 /* clang-format on */
 
-/* The field of a table whose struct is a member at offset `base` of another struct. */
+/* Returns the field of a table whose struct is a member, at offset `base`, of another struct. */
 dt_field dt_field_moved(const dt_field *f, size_t base);
 
 /* Fills `out` with defaults and then from a map. If t is NULL or null, there are only defaults, and
@@ -304,42 +307,46 @@ dt_field dt_field_moved(const dt_field *f, size_t base);
 dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t,
                           const dt_location *at, const char *what, void *out) DT_MUST_USE;
 
-/* Reads single values that tables cannot describe. `what` is the key's name in messages. */
+/* Read single values that tables cannot describe. what: the key's name in messages. */
 dt_status *dt_tree_int(const dt_tree *t, const char *what, double min, double max,
                        int64_t *out) DT_MUST_USE;
 dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out) DT_MUST_USE;
 dt_status *dt_tree_bool(const dt_tree *t, const char *what, bool *out) DT_MUST_USE;
 dt_status *dt_tree_text(const dt_tree *t, const char *what, const char **out) DT_MUST_USE;
-/* Returns "fit: expected a mapping, got a list" if the kind differs. `what` may be NULL. */
+/* Checks the kind of t. Otherwise fails: "fit: expected a mapping, got a list". `what` may be
+ * NULL. */
 dt_status *dt_tree_expect(const dt_tree *t, dt_tree_kind kind, const char *what) DT_MUST_USE;
-const char *dt_tree_kind_name(dt_tree_kind kind); /* text such as "a mapping" */
+/* returns the kind in words, such as "a mapping" */
+const char *dt_tree_kind_name(dt_tree_kind kind);
 
 /* ---- kinds: things that a job file can name ---- */
 
 /* The head of every row that a job file can name: layers, optimizers, losses, formats, strategies,
  * back ends. */
 typedef struct dt_kind {
-    const char *name;           /* "Dense": Keras' class name or the job file's word */
-    const char *about;          /* one line for help and the reference pages */
-    const dt_field *fields;     /* fields of its arguments; NULL: none */
-    size_t size;                /* number of bytes of the struct that the fields fill */
-    const char *const *aliases; /* Keras' lower-case identifiers, NULL-terminated; may be NULL */
+    /* the kind's name: Keras' class name, such as "Dense", or the job file's word */
+    const char *name;
+    const char *about;      /* one line for help and the reference pages */
+    const dt_field *fields; /* the fields of the kind's arguments; NULL: it has no arguments */
+    size_t size;            /* number of bytes of the struct that the fields fill */
+    /* Keras' lower-case identifiers of the kind, of which a NULL ends the list; may be NULL */
+    const char *const *aliases;
 } dt_kind;
 
-/* A kind as it is written: a bare name (`Flatten`, `adam`) or a mapping with one key (`{Adam:
- * {learning_rate: 0.001}}`). */
+/* A kind as a job file writes it: a bare name (`Flatten`, `adam`) or a mapping with one key
+ * (`{Adam: {learning_rate: 0.001}}`). */
 typedef struct dt_named {
     const dt_kind *kind; /* the kind, lent */
-    int row;             /* index of the kind in the table */
-    bool alias;          /* it was written with a lower-case identifier */
+    int row;             /* index of the kind in its table */
+    bool alias;          /* whether the job used a lower-case identifier */
     const char *written; /* the name as the user wrote it */
-    void *args;          /* the struct of its arguments, filled, in the arena */
+    void *args;          /* the struct of the kind's arguments, filled, in the arena */
     dt_location at;      /* source location of the name */
-    const dt_tree *tree; /* tree of the arguments; NULL: none were given */
+    const dt_tree *tree; /* the tree of the arguments; NULL: the job gives no arguments */
 } dt_named;
 
-/* Reads a kind. `noun` is what it is called in messages ("layer"). The error for an unknown name
- * suggests or lists the known ones. rows[n] point to structs that begin with a dt_kind. */
+/* Reads a kind. noun: what messages call it ("layer"). The error for an unknown name suggests or
+ * lists the known ones. rows[n] point to structs that begin with a dt_kind. */
 dt_status *dt_named_read(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun,
                          const dt_tree *t, dt_named *out) DT_MUST_USE;
 

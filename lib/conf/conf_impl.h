@@ -9,10 +9,10 @@
 
 enum {
     DT_JOB_BYTES = 1 << 20,
-    /* Limit of the bytes of all keys and scalars, counting copies made by aliases. */
+    /* the most bytes of all keys and scalars together, counting copies made by aliases */
     DT_JOB_TEXT = 4 << 20,
     DT_JOB_DEPTH = 64,
-    DT_JOB_NODES = 10000, /* limit of nodes; a key belongs to its entry and is not counted */
+    DT_JOB_NODES = 10000, /* the most nodes; a key belongs to its entry and is not counted */
 };
 
 /* ---- source locations ---- */
@@ -23,20 +23,20 @@ typedef struct dt_yaml {
     const dt_source *source;
     size_t from;
     int before; /* number of characters before `from` in its line */
-    /* the last mark that was converted, and its byte offset. Marks only increase, so each byte is
-     * passed once */
+    /* The last mark that was converted, and its byte offset. Marks only increase, so each byte is
+     * passed once. */
     size_t index, offset;
 } dt_yaml;
 
 dt_yaml dt_yaml_open(const dt_source *source, size_t from);
-/* The byte offset of a mark. */
+/* Returns the byte offset of a mark. */
 size_t dt_yaml_offset(dt_yaml *y, yaml_mark_t mark);
-/* The location from start to end; it has no width if they are on different lines. */
+/* Returns the location from start to end. It has no width if the two are on different lines. */
 dt_location dt_yaml_place(dt_yaml *y, yaml_mark_t start, yaml_mark_t end);
-/* The location of a byte at or after `from`. Reads all the text before it. */
+/* Returns the location of a byte at or after `from`. Reads all the text before it. */
 dt_location dt_yaml_place_at(const dt_yaml *y, size_t offset);
-/* If a value has an anchor or a tag, libyaml's mark is that of the anchor or tag. Moves it to the
- * value if that is on the same line. */
+/* Moves a location to its value. If the value has an anchor or a tag, libyaml's mark is that of the
+ * anchor or tag; the location moves only if the value is on the same line. */
 void dt_yaml_skip_properties(dt_location *at);
 
 /* ---- reading ---- */
@@ -44,18 +44,18 @@ void dt_yaml_skip_properties(dt_location *at);
 /* Refuses a source that is too large. Uses only its size, so that its text need not be read
  * before. */
 dt_status *dt_yaml_check_size(const dt_source *source) DT_MUST_USE;
-/* Refuses texts that libyaml cannot handle: see syntax.c. */
+/* Refuses a text that libyaml cannot handle (syntax.c). */
 dt_status *dt_yaml_check(const dt_yaml *y) DT_MUST_USE;
-/* dt_tree_parse for text[from, size). */
+/* Parses text[from, size) like dt_tree_parse. */
 dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml y, dt_tree **out) DT_MUST_USE;
 
 /* What precedes a syntax error and is often its cause: the last scalar, and the open bracket. */
 typedef struct dt_yaml_before {
     bool quoted; /* whether the last scalar is quoted */
     yaml_mark_t start, end;
-    const dt_location *bracket; /* the innermost open bracket; NULL: none */
+    const dt_location *bracket; /* the innermost bracket that is open; NULL: no bracket is open */
 } dt_yaml_before;
-/* The error for a syntax error, which explains where and why libyaml stopped. */
+/* Returns the error for a syntax error, which explains where and why libyaml stopped. */
 dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml,
                           const dt_yaml_before *before) DT_MUST_USE;
 
@@ -66,10 +66,10 @@ dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml,
 typedef struct dt_quoted {
     char text[512];
 } dt_quoted;
-dt_quoted dt_quote_text(const char *text); /* the text in quotes: 'ten' */
-dt_quoted dt_quote(const dt_tree *t);      /* the value as text: 'ten', 1.5, null, a list */
+dt_quoted dt_quote_text(const char *text); /* returns a text in quotes: 'ten' */
+dt_quoted dt_quote(const dt_tree *t);      /* returns the value as text: 'ten', 1.5, null, a list */
 
-/* What the text of an unquoted scalar looks like. */
+/* The type that an unquoted scalar seems to have, judging by its text. */
 typedef enum dt_look {
     DT_LOOKS_TEXT,
     DT_LOOKS_INT,
@@ -91,18 +91,20 @@ dt_status *dt_tree_text_in(const dt_tree *t, const char *what, const dt_limits *
                            const char **out) DT_MUST_USE;
 dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected) DT_MUST_USE;
 
-/* Suggests YAML's null if `text` is Python's None. */
+/* Adds to the error the advice to write YAML's null, if `text` is Python's None. */
 dt_status *dt_suggest_null(dt_status *s, const char *text) DT_MUST_USE;
-/* A hint for a name that another program uses; NULL: the name is unknown. */
+/* Returns a hint for a name that another program uses; NULL: the name is unknown. noun: what the
+ * name is, such as "layer". */
 const char *dt_foreign_name(const char *noun, const char *name);
-/* A hint for a key that another program uses in a section or a kind. `what` is NULL for the top
- * level of a job. */
+/* Returns a hint for a key that another program uses in a section or a kind; NULL: the key is
+ * unknown. what: the section or kind; NULL: the top level of a job. */
 const char *dt_foreign_key(const char *what, const char *key);
-/* Suggests how to write a mapping or a list, after a single value was given in its place. */
+/* Adds to the error how to write a mapping or a list, after a single value was given in its
+ * place. */
 dt_status *dt_suggest_lone(dt_status *s, const char *what, const char *value);
-/* The part of a name after the last dot: `Adam` of torch.optim.Adam. */
+/* Returns the part of a name after the last dot: `Adam` of torch.optim.Adam. */
 const char *dt_name_last(const char *name);
-/* Suggests "did you mean 'NEAREST'?" or, if `nearest` is NULL, "LABEL: all, of, them". */
+/* Adds to the error "did you mean 'NEAREST'?" or, if `nearest` is NULL, "LABEL: all, of, them". */
 dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n,
                             const char *label) DT_MUST_USE;
 

@@ -20,7 +20,7 @@ static void *member(const dt_field *f, void *out) { return (char *)out + f->offs
 
 /* ---- single values ---- */
 
-/* The index of the choice with that name; the number of choices if there is none. */
+/* Returns the index of the choice with that name, or the number of choices if no choice has it. */
 static int find_choice(const dt_field *f, const char *text) {
     int n = 0;
     while (f->choices[n] && strcmp(f->choices[n], text) != 0) n++;
@@ -40,7 +40,7 @@ static dt_status *read_choice(const dt_field *f, const dt_tree *t, int *out) {
     return dt_suggest_names(s, dt_nearest(t->text, f->choices, n), f->choices, n, "known");
 }
 
-/* The name of an element in messages: "shape[1]". */
+/* Returns the name of an element in messages: "shape[1]". */
 static const char *element_name(const dt_field *f, int i, char *buffer, size_t size) {
     snprintf(buffer, size, "%s[%d]", f->name, i);
     return buffer;
@@ -127,8 +127,8 @@ static bool is_by_name(const dt_field *f) {
     return is;
 }
 
-/* Suggests how to write a setting that other programs write as a single text: `strategy: mirrored`,
- * `strategy=ddp`. */
+/* Adds to an error how to write a setting that other programs write as a single text: `strategy:
+ * mirrored`, `strategy=ddp`. */
 static dt_status *suggest_lone(dt_status *s, const dt_field *f, const char *text) {
     if (dt_status_suggestion(s)) return s;
     const char *foreign = dt_foreign_name(f->name, text), *value = foreign ? "NAME" : text;
@@ -171,7 +171,7 @@ static dt_status *read_items(dt_arena *arena, const dt_field *f, const dt_tree *
 
 /* ---- one of several forms ---- */
 
-/* Converts a time such as "10m" to seconds; 0: the text is not a time. */
+/* Converts a time such as "10m" to seconds. Returns 0 if the text is not a time. */
 static double seconds_of(const char *text) {
     static const struct {
         char unit;
@@ -219,8 +219,8 @@ static bool suits(const dt_field *f, const dt_tree *t) {
     }
 }
 
-/* The form that reads t or reports its error. NULL: no form fits, and the message is the field's
- * `expected`. */
+/* Returns the form that reads t or reports its error. Returns NULL if no form fits and the message
+ * is the field's `expected`. */
 static const dt_field *form_for(const dt_field *of, const dt_tree *t) {
     const dt_field *other = NULL, *likely = NULL, *otherwise = NULL;
     for (const dt_field *f = of->forms; f->kind != DT_FIELD_END; f++) {
@@ -237,7 +237,7 @@ static dt_status *read_one_of(dt_arena *arena, const dt_field *f, const dt_tree 
     if (f->as != DT_TREE_NULL) DT_TRY(dt_tree_expect(t, f->as, f->name));
     const dt_field *form = form_for(f, t);
     if (!form) return dt_wrong_type(t, f->name, f->expected);
-    DT_TRY(clear_forms(arena, f, out)); /* the preset may have another form than the value */
+    DT_TRY(clear_forms(arena, f, out)); /* The preset may have another form than the value. */
     dt_field one = dt_field_moved(form, f->offset);
     one.name = f->name;
     if (one.set) *(bool *)((char *)out + one.set - 1) = true;
@@ -274,7 +274,7 @@ static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *
     }
 }
 
-/* The kind of value that an error about null names as expected, for a required field. */
+/* Returns the kind of value that an error about null names as expected, for a required field. */
 static const char *expected(const dt_field *f) {
     static const char *const texts[] = {
         [DT_FIELD_INT] = "an integer",
@@ -326,8 +326,8 @@ static dt_status *preset_tree(dt_arena *arena, const dt_field *f, const dt_tree 
     return fault;
 }
 
-/* The error for a preset that its own field refuses. It is a mistake in the table, unless memory
- * was exhausted. */
+/* Returns the error for a preset that its own field refuses. That is a mistake in the table, unless
+ * memory was exhausted. */
 static dt_status *wrong_table(const dt_field *f, dt_status *fault) {
     if (dt_status_number(fault) == DT_E_NO_MEMORY) return fault;
     dt_status *s =
@@ -336,7 +336,8 @@ static dt_status *wrong_table(const dt_field *f, dt_status *fault) {
     return s;
 }
 
-/* The struct whose defaults are set, and the location for values that the job leaves out. */
+/* Where the defaults of a table are written, and the location for values that the job leaves
+ * out. */
 typedef struct defaults {
     dt_arena *arena;
     dt_location at;
@@ -383,13 +384,14 @@ dt_field dt_field_moved(const dt_field *f, size_t base) {
 
 /* ---- keys ---- */
 
-/* A mapping that is being read. */
+/* The reading of one mapping. */
 typedef struct reading {
     dt_arena *arena;
     const dt_field *fields;
     const char *what;
     void *out;
-    /* an unknown key is similar to this missing key, which is then not reported as missing, too */
+    /* for each field: whether an unknown key is similar to it, so that it is not reported as
+     * missing, too */
     bool meant[MAX_FIELDS];
     int unknown; /* number of unknown keys so far */
 } reading;
@@ -400,18 +402,19 @@ static const dt_field *find(const dt_field *fields, const char *key) {
     return NULL;
 }
 
-/* The number of bytes of a text that messages show: at most 80, ending between characters. */
+/* Returns the number of bytes of a text that messages show: at most 80, ending between
+ * characters. */
 static int shown(const char *text) {
     size_t n = strnlen(text, 80);
     while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) n--;
     return (int)n;
 }
 
-/* The arguments for "%s%.*s", which print " in model", or nothing at the top level. */
+/* The arguments for "%s%.*s", which print " in model", or nothing for the top level of a job. */
 #define IN(what) (what) ? " in " : "", (what) ? shown(what) : 0, (what) ? (what) : ""
 
-/* The error for a key of Keras that dtrain does not support and that has another value than its
- * default. */
+/* Returns the error for a key of Keras that dtrain does not support and that has another value than
+ * its default. */
 static dt_status *not_implemented(const reading *r, const dt_entry *e, const dt_field *f) {
     dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "key %s%s%.*s is not implemented yet",
                            dt_quote_text(e->key).text, IN(r->what));
@@ -424,13 +427,13 @@ static dt_status *unknown_key(reading *r, const dt_entry *e) {
     int n = 0;
     dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "unknown key %s%s%.*s",
                            dt_quote_text(e->key).text, IN(r->what));
-    /* If there are many unknown keys, similar keys are not searched. */
+    /* If there are many unknown keys, no similar keys are searched for. */
     if (++r->unknown > DT_MAX_ERRORS) return s;
     /* The key is the first part of a Python tuple, which YAML has divided at its comma. */
     if (*e->key && e->key[strlen(e->key) - 1] == ')')
         return dt_suggest(s, "lists are written in brackets: [4, 4], not (4, 4)");
     if (*e->key && strspn(e->key, "0123456789") == strlen(e->key) &&
-        e->value->kind == DT_TREE_NULL) /* the key is the second part of "1,000" */
+        e->value->kind == DT_TREE_NULL) /* The key is the second part of "1,000". */
         return dt_suggest(s, "numbers have no commas: write 1000 for 1,000, and 0.1 for 0,1");
     for (const dt_field *f = r->fields; f->kind != DT_FIELD_END; f++) {
         if (f->instead && strcmp(f->name, e->key) == 0) return dt_suggest(s, "%s", f->instead);
@@ -477,8 +480,8 @@ static dt_status *find_missing(const reading *r, const dt_tree *t, const dt_loca
     return faults;
 }
 
-/* Reports a single value in place of a mapping, as in `Dropout: 0.1`. It is probably the value of
- * the required key, which the message names. */
+/* Returns the error about a single value in place of a mapping, as in `Dropout: 0.1`. The value is
+ * probably that of the required key, which the message names. */
 static dt_status *expect_map(const dt_field *fields, const dt_tree *t, const char *what) {
     const dt_field *f = fields;
     dt_status *s = dt_tree_expect(t, DT_TREE_MAP, what);

@@ -195,7 +195,8 @@ static const struct {
 #define ELEMENT "write element: {NAME: {column: ...}}"
 #define STEPS "write map: {ELEMENT: [STEP, ...]}"
 
-/* Keys of other programs. what NULL: the key is known in any mapping that does not have it. */
+/* Keys of other programs, and what to write instead. what NULL: the key is recognized in any
+ * mapping that does not have it. */
 static const struct {
     const char *what, *key, *hint;
 } keys[] = {
@@ -315,7 +316,7 @@ const char *dt_foreign_name(const char *noun, const char *name) {
     return NULL;
 }
 
-/* Hints for mappings and lists, if a single value was given in their place. */
+/* What to write instead of a single value in place of a mapping or a list. */
 static const struct {
     const char *what, *hint;
 } lone[] = {

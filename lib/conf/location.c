@@ -6,7 +6,7 @@
 
 static bool begins_char(char c) { return ((unsigned char)c & 0xc0) != 0x80; }
 
-/* The byte offset of the character after the one at `i`. */
+/* Returns the byte offset of the character after the one at `i`. */
 static size_t next_char(const dt_source *s, size_t i) {
     do i++;
     while (i < s->size && !begins_char(s->text[i]));

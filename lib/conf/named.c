@@ -22,15 +22,16 @@ dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const
 
 /* ---- the name ---- */
 
-/* The location of a name too many: the last name that came from another source (an override);
- * otherwise the whole mapping. */
+/* Returns the location of a name too many: the last name that came from another source (an
+ * override), or else that of the whole mapping. */
 static const dt_location *too_many_at(const dt_tree *t) {
     for (int i = t->n - 1; i >= 0; i--)
         if (t->entry[i].key_at.source != t->at.source) return &t->entry[i].key_at;
     return &t->at;
 }
 
-/* The name in `{type: Adam, learning_rate: 0.1}`, as other programs write it; NULL: none. */
+/* Returns the name in `{type: Adam, learning_rate: 0.1}`, as other programs write kinds; NULL:
+ * none. */
 static const char *find_kind(const dt_tree *t) {
     static const char *const keys[] = {"type",       "name",     "class",  "class_name",
                                        "class_path", "_target_", "target", "kind"};
@@ -41,7 +42,7 @@ static const char *find_kind(const dt_tree *t) {
     return NULL;
 }
 
-/* `{Adam: {...}, learning_rate: 0.1}`, which is the result of an override: the error says that the
+/* Returns the error for `{Adam: {...}, learning_rate: 0.1}`, which an override may have made: the
  * second key belongs in Adam. */
 static dt_status *too_many(const char *noun, const dt_tree *t) {
     dt_status *s =
@@ -114,8 +115,8 @@ static void add_aliases(names *all, const dt_kind *const *rows, int n) {
         for (const char *const *a = rows[i]->aliases; a && *a; a++) add_name(all, *a);
 }
 
-/* The error for an unknown name. It suggests `adam` for `adm` and `Adam` for `Adm`: of equally near
- * names, the first. Without a near name, it lists only the classes. */
+/* Returns the error for an unknown name. It suggests `adam` for `adm` and `Adam` for `Adm`: of
+ * equally near names, the first. Without a near name, it lists only the names of classes. */
 static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *noun,
                                const dt_named *named) {
     dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &named->at, "unknown %s %s", noun,

@@ -65,7 +65,8 @@ static void print_scalar(const dt_tree *t, const char *key, dt_json *j) {
     if (t->recorded) dt_json_string(j, key, t->recorded);
     else if (look == DT_LOOKS_INT && dt_parse_int64(t->text, &n)) dt_json_int(j, key, n);
     else if (look == DT_LOOKS_REAL && dt_parse_double(t->text, &x))
-        dt_json_double(j, key, x + 0.0); /* turns -0.0 into 0, like -0 */
+        /* Adding 0 turns -0.0 into 0, so that it is printed like -0. */
+        dt_json_double(j, key, x + 0.0);
     else if (!t->quoted && (strcmp(t->text, "true") == 0 || strcmp(t->text, "false") == 0))
         dt_json_bool(j, key, *t->text == 't');
     else dt_json_string(j, key, t->text);

@@ -17,7 +17,8 @@ static dt_status *load_open(dt_arena *arena, int fd, const char *path, int64_t s
     return NULL;
 }
 
-/* Finds the file that was probably meant: job.yaml for job.yml or job; "" if there is none. */
+/* Finds the file that the user probably meant: job.yaml for job.yml or job. *other becomes "" if
+ * there is no such file. */
 static void find_other(const char *path, dt_str *other) {
     static const char *const ends[] = {".yaml", ".yml"};
     size_t stem = strlen(path);
@@ -105,7 +106,8 @@ dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **sou
 typedef struct override {
     dt_arena *arena;
     const dt_source *source;
-    size_t from, to; /* position of the current segment of the path, in bytes */
+    /* first byte of the current segment of the path, and the byte after its last one */
+    size_t from, to;
     int depth;
 } override;
 
@@ -124,7 +126,7 @@ static const char *segment(const override *o) {
     return dt_arena_printf(o->arena, "%.*s", (int)(o->to - o->from), o->source->text + o->from);
 }
 
-/* The path up to the current segment, which is the subject of messages about it. */
+/* Returns the path up to the current segment, which messages about the segment name. */
 static dt_quoted parent(const override *o) {
     if (o->from == 0) return (dt_quoted){"the job"};
     return dt_quote_text(dt_arena_printf(o->arena, "%.*s", (int)o->from - 1, o->source->text));
@@ -158,8 +160,8 @@ static void become_map(const override *o, dt_tree *t) {
     *t = (dt_tree){.kind = DT_TREE_MAP, .at = t->kind == DT_TREE_NULL ? segment_place(o) : t->at};
 }
 
-/* Moves from a node to its child. A null becomes a mapping; so does the bare name of a kind if the
- * path continues with its arguments: `optimizer: Adam` and
+/* Moves from a node to its child. A node that is null becomes a mapping. So does the bare name of a
+ * kind if the path continues with its arguments: `optimizer: Adam` and
  * compile.optimizer.Adam.learning_rate=0.01. */
 static dt_status *step(const override *o, dt_tree *t, dt_tree **child) {
     const char *key = segment(o);

@@ -15,7 +15,7 @@
 
 /* ---- values in messages ---- */
 
-enum { SHOWN = 80 /* number of characters */ };
+enum { SHOWN = 80 /* the most characters of a value that messages show */ };
 
 dt_quoted dt_quote_text(const char *text) {
     dt_quoted quoted;
@@ -46,7 +46,7 @@ dt_quoted dt_quote(const dt_tree *t) {
 dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected) {
     dt_status *s = dt_fail(DT_E_WRONG_TYPE, t ? &t->at : NULL, "%s%sexpected %s, got %s",
                            what ? what : "", what ? ": " : "", expected, dt_quote(t).text);
-    const bool item = what && strchr(what, '['); /* an item of a list cannot be left out */
+    const bool item = what && strchr(what, '['); /* An item of a list cannot be left out. */
     return t && t->kind == DT_TREE_SCALAR && !item ? dt_suggest_null(s, t->text) : s;
 }
 
@@ -141,7 +141,7 @@ static void add_limit(dt_str *s, double x) {
     else dt_str_double(s, x);
 }
 
-/* Appends the limits in words: "at least 1", "in [0, 1)". */
+/* Appends the limits of a number in words: "at least 1", "in [0, 1)". */
 static void add_limits(dt_str *s, const dt_limits *l) {
     bool both = has_min(l) && has_max(l);
     if (both) dt_str_puts(s, l->above_min ? "in (" : "in [");
@@ -153,7 +153,7 @@ static void add_limits(dt_str *s, const dt_limits *l) {
     if (both) dt_str_putc(s, l->below_max ? ')' : ']');
 }
 
-/* The error "units must be at least 1, got 0". */
+/* Returns the error "units must be at least 1, got 0". */
 static dt_status *out_of_limits(const dt_tree *t, const char *what, const dt_limits *l) {
     dt_local_str text = {0};
     add_limits(&text, l);
@@ -167,7 +167,7 @@ static dt_status *out_of_range(const dt_tree *t, const char *what) {
 
 /* ---- numbers ---- */
 
-/* The error "epochs: '010' is ambiguous; write 10 or 8". */
+/* Returns the error "epochs: '010' is ambiguous; write 10 or 8". */
 static dt_status *ambiguous(const dt_tree *t, const char *what) {
     const char *sign = *t->text == '-' ? "-" : "", *digits = after_sign(t->text);
     digits += strspn(digits, "0");
@@ -205,8 +205,8 @@ static dt_status *suggest_digits(dt_status *s, const char *text) {
                : s;
 }
 
-/* The error for a value that is not a number. If it is a quoted number, it suggests writing it
- * without quotes. */
+/* Returns the error for a value that is not a number. For a quoted number, it suggests to remove
+ * the quotes. */
 static dt_status *not_a_number(const dt_tree *t, const char *what, const char *expected) {
     double x;
     dt_status *s = dt_wrong_type(t, what, expected);
@@ -277,7 +277,8 @@ dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out) {
 
 /* ---- booleans and texts ---- */
 
-/* The value that a YAML 1.1 reader would have read from `word`; NULL: none. */
+/* Returns the value that a YAML 1.1 reader would have read from `word`; NULL: it would have read a
+ * text. */
 static const char *meant(const char *word) {
     static const char *const words[][2] = {{"yes", "true"},  {"no", "false"},  {"on", "true"},
                                            {"off", "false"}, {"true", "true"}, {"false", "false"},

@@ -24,8 +24,9 @@
 dt_status *dt_yaml_check_size(const dt_source *s) {
     if (s->size <= DT_JOB_BYTES) return NULL;
     dt_local_str size = {0};
-    if (s->size < 2 * DT_JOB_BYTES) /* an endless standard input was read only up to this size */
-        dt_str_puts(&size, "more than 1 MiB");
+    /* Standard input, which may be endless, was read only a little beyond the limit, so its size is
+     * not known. */
+    if (s->size < 2 * DT_JOB_BYTES) dt_str_puts(&size, "more than 1 MiB");
     else dt_str_bytes(&size, (double)s->size);
     return dt_fail(DT_E_JOB_LIMIT, &(dt_location){.source = s, .line = 1, .col = 1},
                    "%s; a job may not exceed 1 MiB", dt_str_text(&size));
@@ -65,7 +66,7 @@ static dt_status *check_bytes(const dt_yaml *y) {
     return NULL;
 }
 
-/* Refuses directives. They can only be among blank lines and comments before the document. */
+/* Refuses directives. They can only be among the blank lines and comments before the document. */
 static dt_status *check_directives(const dt_yaml *y) {
     const char *end = y->source->text + y->source->size;
     for (const char *line = y->source->text + y->from; line && line < end;) {
@@ -90,14 +91,14 @@ dt_status *dt_yaml_check(const dt_yaml *y) {
     return check_directives(y);
 }
 
-/* The state of the reader when libyaml reports an error. */
+/* What is known when libyaml reports an error. */
 typedef struct failure {
     dt_yaml *y;
     const yaml_parser_t *yaml;
     const dt_yaml_before *before;
-    dt_location at;                /* source location of the problem */
+    dt_location at;                /* the source location of the problem */
     char c;                        /* the character at that location, '\0' at the end */
-    const char *problem, *context; /* libyaml's words; "": none */
+    const char *problem, *context; /* libyaml's words about it; "": none */
 } failure;
 
 static bool is(const failure *f, const char *problem) { return strcmp(f->problem, problem) == 0; }
@@ -118,7 +119,7 @@ static bool opens_string(const char *text, size_t from, size_t i) {
     return (text[i] == '"' || text[i] == '\'') && (i == from || strchr(" \t\n[{,:", text[i - 1]));
 }
 
-/* The position of the last byte of the string that begins at i. */
+/* Returns the position of the last byte of the string that begins at byte i. */
 static size_t skip_string(const dt_source *s, size_t i) {
     char quote = s->text[i];
     for (i++; i < s->size && s->text[i] != quote; i++)
@@ -179,8 +180,8 @@ static dt_status *unclosed_quote(const failure *f, yaml_mark_t start) {
                    at.line);
 }
 
-/* Whether a quote was not closed, so that the string extends to the next quote, many lines below,
- * where the text after it is a syntax error. */
+/* Whether a quote was not closed, so that its string extends to the next quote, many lines below,
+ * after which the text is a syntax error. */
 static bool swallowed_lines(const failure *f) {
     const dt_yaml_before *s = f->before;
     return s->quoted && s->start.line < s->end.line && s->end.line == f->yaml->problem_mark.line;
@@ -198,7 +199,7 @@ static bool begins_line(const failure *f) {
 }
 
 static dt_status *expected_value(const failure *f) {
-    /* Strchr also finds '\0', which stands for the end of the text. */
+    /* strchr also finds '\0', which stands for the end of the text. */
     if (f->before->bracket && strchr("]}", f->c)) return in_brackets(f);
     if (f->c == ']' || f->c == '}')
         return dt_fail(DT_E_YAML_SYNTAX, &f->at, "'%c' closes nothing", f->c);

@@ -29,50 +29,51 @@
 typedef struct anchor {
     const char *name;
     dt_tree *node;
-    /* Size of the subtree of the node: number of nodes including the node itself, and height. */
+    /* Size of the subtree below and including the node: its number of nodes, and its height. */
     int nodes, height;
-    size_t bytes; /* number of bytes of the texts in the subtree */
-    bool open;    /* the end of the node has not been read yet */
+    size_t bytes; /* number of bytes of all texts in the subtree */
+    bool open;    /* whether the end of the node has not been read yet */
 } anchor;
 
 typedef struct level {
     dt_tree *node;
-    int anchor; /* index of the anchor; -1: none */
+    int anchor; /* index of the level's anchor; -1: it has no anchor */
     int nodes_before;
     size_t bytes_before;
-    int height;  /* height of the highest node in the collection */
-    bool keyed;  /* for a map: a key has been read, but not its value */
-    bool kept;   /* this key is valid */
-    bool merges; /* this key is `<<` */
-    /* For a map: the value of `<<`, which is a map or a list of maps; NULL: none. */
+    int height;  /* height of the highest node of the list or map so far */
+    bool keyed;  /* for a map: whether a key has been read, but not its value */
+    bool kept;   /* whether this key is valid, so that its entry is kept */
+    bool merges; /* whether this key is `<<` */
+    /* For a map: the value of `<<`, which is a map or a list of maps; NULL: the map has no `<<`. */
     dt_tree *merged;
     /* Entries of a list have no key; the memory is reused by the next level at this depth. */
     dt_entry *entry;
     int n, cap;
-    dt_hash_index keys; /* for a map: index of its entries */
+    dt_hash_index keys; /* for a map: an index of its entries by key */
 } level;
 
 typedef struct reader {
     dt_arena *arena;
     dt_yaml text;
     yaml_parser_t yaml;
-    dt_yaml_before before; /* `bracket` is set only when a syntax error is reported */
+    /* what precedes an error; its `bracket` is set only when a syntax error is reported */
+    dt_yaml_before before;
     level level[DT_JOB_DEPTH];
     int depth, nodes;
-    size_t bytes; /* number of bytes of texts, including copies */
+    size_t bytes; /* number of bytes of texts so far, including copies */
     anchor *anchor;
     int anchors, anchors_cap;
     dt_hash_index anchor_names;
     dt_tree *root;
     dt_status *faults; /* errors collected so far */
-    bool incomplete;   /* an error left something out of the tree */
+    bool incomplete;   /* whether an error has left something out of the tree */
     bool ended;
 } reader;
 
 /* ---- limits ---- */
 
-/* Drops all other errors, so that only the limit is reported, since the others may result from the
- * same attack. */
+/* Frees the errors so far and returns s, so that only the exceeded limit is reported: the other
+ * errors may result from the same attack. */
 static dt_status *too_much(reader *r, dt_status *s) {
     dt_status_free(r->faults);
     r->faults = NULL;
@@ -160,7 +161,7 @@ static dt_entry *add_entry(level *l) {
 }
 
 static void refuse_key(reader *r, dt_status *fault) {
-    /* Of duplicate keys the first one is kept, so the tree is complete. */
+    /* Of duplicate keys the first one is kept, so the tree stays complete. */
     r->incomplete |= dt_status_number(fault) != DT_E_DUPLICATE_KEY;
     dt_status_append(&r->faults, fault);
     top(r)->keyed = true;
@@ -211,7 +212,7 @@ static void leave_out(reader *r) {
     else put(r, dt_arena_new(r->arena, dt_tree), 0);
 }
 
-/* The entry with that key; NULL: there is none. */
+/* Returns the entry with that key; NULL: there is no such entry. */
 static const dt_entry *find_entry(const dt_hash_index *keys, const dt_entry *entry,
                                   const char *key) {
     int i = dt_hash_index_first(keys, dt_name_hash(key));
@@ -273,7 +274,7 @@ static int set_anchor(reader *r, const yaml_event_t *e, dt_tree *node) {
     return r->anchors++;
 }
 
-/* Finds an anchor. If there are several with the name, it is the latest one. */
+/* Finds the anchor of that name; if several have it, the latest one. */
 static const anchor *find_anchor(const reader *r, const char *name) {
     const dt_hash_index *names = &r->anchor_names;
     int i = dt_hash_index_first(names, dt_name_hash(name));
@@ -365,7 +366,7 @@ static void move_entries(reader *r, level *l) {
     dt_tree *node = l->node;
     const dt_tree *merged = l->merged;
     const bool list = merged && merged->kind == DT_TREE_LIST;
-    dt_hash_index keys = {0}; /* index of the entries that were merged */
+    dt_hash_index keys = {0}; /* an index, by key, of the entries that were merged */
     int most = l->n + (merged && !list ? merged->n : 0);
     for (int i = 0; list && i < merged->n; i++) most += merged->item[i]->n;
     node->entry = dt_arena_array(r->arena, dt_entry, most);

@@ -29,18 +29,23 @@
 /* Nodes that must precede a node besides its inputs: a list for each node, chained through
  * `list`. */
 typedef struct wait {
-    int node, next; /* an entry: a node, and the index in `list` of the next entry; -1: the last */
+    /* node: a node that must precede; next: index in `list` of the next entry; -1: this is the last
+     * entry */
+    int node, next;
 } wait;
 typedef struct wait_lists {
-    int *first; /* [nodes] index in `list` of the first entry; -1: none */
+    /* [nodes] index in `list` of the first entry of a node; -1: the node has no entries */
+    int *first;
     wait *list;
 } wait_lists;
 
 typedef struct walk {
     const dt_trace *trace;
-    wait_lists *waits; /* the walk consumes these lists; NULL: nodes wait for their inputs only */
-    int *next;         /* [nodes] the input to visit next; -1: the node was not visited yet */
-    int *stack;        /* nodes on the path from the root to the current node */
+    /* The lists of nodes that must precede others, which the walk consumes. NULL: nodes follow
+     * their inputs only. */
+    wait_lists *waits;
+    int *next;  /* [nodes] index of the input to visit next; -1: the node was not visited yet */
+    int *stack; /* the nodes on the path from the root to the current node */
     int *order;
     int depth, n;
 } walk;
@@ -53,7 +58,7 @@ static int *minus_ones(int n) {
     return list;
 }
 
-/* Takes the next node that must come before `node`; -1: no more. */
+/* Takes the next node that must come before `node`; -1: there are no more. */
 static int next_input(walk *w, int node) {
     const dt_node *n = w->trace->node[node];
     if (w->next[node] < n->n_in) return n->in[w->next[node]++];
@@ -97,8 +102,8 @@ int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order) 
 
 /* ---- updates wait for readers ---- */
 
-/* by[i]: the update that overwrites the variable whose old value is node i; -1: none. The caller
- * frees the array. */
+/* Returns an array by[]: by[i] is the update that overwrites the variable whose old value is node
+ * i; -1: none. The caller frees the array. */
 static int *list_overwriting(const dt_trace *t) {
     int *by = minus_ones(t->n_nodes);
     for (int i = 0; i < t->n_states; i++)
@@ -106,7 +111,7 @@ static int *list_overwriting(const dt_trace *t) {
     return by;
 }
 
-/* For each update, the readers of the value that it overwrites, in the given order. */
+/* Lists for each update the nodes that read the value which it overwrites, in the given order. */
 static wait_lists find_waits(const dt_trace *t, const int *order, int n) {
     int *by = list_overwriting(t), count = 0;
     wait_lists w = {minus_ones(t->n_nodes),
@@ -124,8 +129,8 @@ static wait_lists find_waits(const dt_trace *t, const int *order, int n) {
     return w;
 }
 
-/* Whether every input precedes its readers. This is not so if a reader of an old value needs the
- * new one, too. */
+/* Whether every input precedes its readers. It does not if a reader of an old value needs the new
+ * one, too. */
 static bool is_ordered(const dt_trace *t, const int *order, int n) {
     bool *done = dt_alloc((size_t)t->n_nodes), good = true;
     for (int i = 0; i < n; i++) {
@@ -137,7 +142,7 @@ static bool is_ordered(const dt_trace *t, const int *order, int n) {
     return good;
 }
 
-/* As dt_trace_order, but updates come after the readers of the old values where that is
+/* Orders nodes like dt_trace_order, with updates after the readers of the old values where that is
  * possible. */
 static int trace_order_updates(const dt_trace *t, const int *root, int n_roots, int *order) {
     int *plain = ints(t->n_nodes), n = dt_trace_order(t, root, n_roots, plain);
@@ -230,7 +235,7 @@ static dt_graph *freeze(dt_trace *t) {
         .became = became,
     };
     t->arena = NULL;
-    t->n_states = 0; /* the graph owns the variables now */
+    t->n_states = 0; /* The graph owns the variables now. */
     return g;
 }
 

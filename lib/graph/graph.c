@@ -8,7 +8,7 @@
 void dt_graph_destroy(dt_graph *g) {
     if (!g) return;
     for (int i = 0; i < g->n_states; i++) dt_variable_unref(g->state[i].variable);
-    dt_arena_destroy(g->arena); /* the graph itself is allocated in its arena */
+    dt_arena_destroy(g->arena); /* The graph itself is allocated in its arena. */
 }
 
 static int find(const dt_named_node *list, int n, const char *name) {
@@ -117,7 +117,8 @@ dt_status *dt_refusal_status(const dt_refusal *r) {
 
 enum { WIDEST = 56 };
 
-/* The names that argument and variable nodes are printed with, by node; NULL for others. */
+/* Returns for each node the name that it is printed with, if it is an argument or a variable; else
+ * NULL. */
 static const char **name_nodes(const dt_graph *g, dt_arena *arena) {
     const char **name = dt_arena_array(arena, const char *, g->n_nodes);
     for (int i = 0; i < g->n_args; i++) name[g->arg[i].node] = g->arg[i].name;
@@ -131,7 +132,7 @@ static int digits(int n) {
     return count;
 }
 
-/* The left half of a node's line: `%3 = dot_general(%0, %2) contracting [1]x[0]`. */
+/* Prints the left half of a node's line: `%3 = dot_general(%0, %2) contracting [1]x[0]`. */
 static void print_head(const dt_graph *g, int i, const char *name, dt_str *out) {
     const dt_node *n = &g->node[i];
     dt_str_printf(out, "%*s%%%d = %s", digits(g->n_nodes - 1) - digits(i), "", i, n->op->name);
@@ -142,7 +143,7 @@ static void print_head(const dt_graph *g, int i, const char *name, dt_str *out) 
     else if (n->op->attr.print) n->op->attr.print(n->attr, out);
 }
 
-/* The column of the types, right of the longest head that is not too long. */
+/* Returns the column of the types, which is right of the longest head that is not too long. */
 static int type_column(const dt_graph *g, const char *const *name) {
     int column = 0;
     dt_local_str head = {0};

@@ -31,34 +31,36 @@
 typedef struct dt_type {
     dt_dtype dtype;
     int rank;
-    int64_t dim[DT_MAX_RANK]; /* the sizes; unused ones are 0, so that types compare with memcmp */
+    /* the sizes; entries beyond the rank are 0, so that types can be compared by memcmp */
+    int64_t dim[DT_MAX_RANK];
 } dt_type;
 
 dt_type dt_type_of(dt_dtype dtype, int rank, const int64_t *dim);
 dt_type dt_scalar_type(dt_dtype dtype);
 bool dt_type_equal(const dt_type *a, const dt_type *b);
-bool dt_type_same_shape(const dt_type *a, const dt_type *b); /* compares sizes only, not dtypes */
+/* whether two types have the same sizes; their dtypes may differ */
+bool dt_type_same_shape(const dt_type *a, const dt_type *b);
 bool dt_type_has_batch(const dt_type *t);
-/* The type with B replaced by `batch`. */
+/* Returns the type with B replaced by `batch`. */
 dt_type dt_type_at(const dt_type *t, int64_t batch);
-/* The number of elements of a concrete type, or of a symbolic one with B = 1. INT64_MAX if the
- * number of elements or of bytes exceeds that. */
+/* Returns the number of elements of a concrete type, or of a symbolic one with B = 1. Returns
+ * INT64_MAX if the number of elements or of bytes exceeds that. */
 int64_t dt_type_elements(const dt_type *t);
 int64_t dt_type_bytes(const dt_type *t);
 size_t dt_dtype_size(dt_dtype d);
-const char *dt_dtype_name(dt_dtype d);  /* as in job files and messages: "float32" */
-const char *dt_dtype_short(dt_dtype d); /* as in graph text and StableHLO: "f32" */
+const char *dt_dtype_name(dt_dtype d);  /* returns the name in job files and messages: "float32" */
+const char *dt_dtype_short(dt_dtype d); /* returns the name in graph text and StableHLO: "f32" */
 bool dt_dtype_parse(const char *name, dt_dtype *out);
 bool dt_dtype_is_float(dt_dtype d);
 /* Whether d is float16 or bfloat16. An op on these computes in float32 and rounds its result
  * (pass/upcast.c, op/interpret.c). */
 bool dt_dtype_is_narrow(dt_dtype d);
-bool dt_dtype_is_known(int64_t d); /* whether an integer from outside is a dt_dtype */
-/* prints "f32[B,784]" */
+bool dt_dtype_is_known(int64_t d); /* whether an integer from outside is a value of dt_dtype */
+/* prints a type as in graph text: "f32[B,784]" */
 void dt_type_print(const dt_type *t, dt_str *out);
-/* "(B, 784)", "()": shapes in messages */
+/* Prints a shape as in messages: "(B, 784)", "()". */
 void dt_shape_print(const dt_type *t, dt_str *out);
-/* Types and shapes as text, for messages. */
+/* Return types and shapes as text for messages. */
 dt_text dt_text_of(const dt_type *t);
 dt_text dt_text_of_shape(const dt_type *t);
 
@@ -74,58 +76,64 @@ dt_text dt_text_of_shape(const dt_type *t);
  */
 struct dt_variable { /* declared in dtrain.h */
     int refs;
-    char *path;   /* name of the variable in files: "dense/kernel" */
-    dt_type type; /* concrete, without a batch dimension */
+    char *path;   /* the variable's name in files: "dense/kernel" */
+    dt_type type; /* the type of the value, which is concrete: it has no batch dimension */
     bool trainable;
-    bool slot; /* a value that an optimizer keeps for a weight; weights_sha256 leaves it out */
-    /* of a slot: the weight that it belongs to, lent, for comparison only; NULL: none */
+    /* whether an optimizer keeps this value for a weight; weights_sha256 leaves such values out */
+    bool slot;
+    /* Of a slot: the weight that it belongs to; lent, for comparison only. NULL: it belongs to
+     * none. */
     const dt_variable *of;
-    /* of a slot: the host of every worker reads and changes it (running means), so it is not
-     * divided among workers */
+    /* Of a slot: whether the host of every worker reads and changes it (running means), so that it
+     * is not divided among workers. */
     bool on_all;
-    /* of a slot: 1 + the dimension of `of` over which it is a mean, and which it lacks; 0: it has
-     * the size of `of` */
+    /* Of a slot: 1 + the dimension of `of` over which it is a mean, and which it lacks; 0: it has
+     * the shape of `of`. */
     int lacks;
-    /* the value: elements of `type`, row-major, aligned to 64 bytes. Rooms above exec use
-     * dt_host_data and dt_host_edit */
+    /* The value: the elements of `type`, row-major, aligned to 64 bytes. Rooms above exec use
+     * dt_host_data and dt_host_edit. */
     void *host_data;
-    /* the device whose copy is newer than host_data; NULL: host_data is current */
+    /* The device whose copy of the value is newer than host_data; NULL: host_data is current. */
     const struct dt_variable_holder *newer;
-    /* the device that has a copy of the value; it is notified when the variable is destroyed;
-     * NULL: none */
+    /* The device that has a copy of the value, which is notified when the variable is destroyed;
+     * NULL: no device has one. */
     const struct dt_variable_holder *held;
-    /* counts changes by the host, so that devices notice that their copies are old */
+    /* Number of changes by the host, so that devices notice that their copies are old. */
     unsigned written;
-    dt_variable *stack; /* the copies of all replicas; NULL: all replicas share one value */
-    /* the variable of which this one is the rows from first_row on, in the same memory; counted;
-     * NULL: this variable owns its memory */
+    /* the variable with the copies of all replicas; NULL: all replicas share one value */
+    dt_variable *stack;
+    /* The variable of which this one is the rows from first_row on, in the same memory; a counted
+     * reference. NULL: this variable owns its memory. */
     dt_variable *whole;
     int64_t first_row;
-    /* replicas may assign different values, and then the variable gets a stack; false: that is an
-     * error */
+    /* Whether replicas may assign different values, so that the variable gets a stack. If false,
+     * that is an error. */
     bool may_diverge;
-    /* how the variable is divided over the logical devices of a replica (op/op.h), owned; NULL:
-     * not annotated */
+    /* How the variable is divided over the logical devices of a replica (op/op.h); owned. NULL: it
+     * is not annotated. */
     struct dt_sharding_attr *sharding;
-    /* applied by the optimizer after each update (model/constraint.c), owned; NULL: none */
+    /* A constraint that the optimizer applies after each update (model/constraint.c); owned; NULL:
+     * none. */
     struct dt_weight_constraint *constraint;
-    /* counts changes that compiled steps depend on: a new stack, another sharding */
+    /* Number of changes that compiled steps depend on, such as a new stack or another sharding. */
     unsigned revision;
-    /* The strategy in whose scope the variable was created; NULL: none. */
+    /* The strategy in whose scope the variable was created; NULL: it was created outside of any
+     * scope. */
     struct dt_strategy *strategy;
-    /* Values of dt_synchronization and dt_aggregation in dtrain.h. */
+    /* A dt_synchronization and a dt_aggregation of dtrain.h. */
     int synchronization, aggregation;
-    /* releases what the creator attached to the variable; NULL: nothing is attached */
+    /* Releases what the creator attached to the variable; NULL: nothing is attached. */
     void (*forget)(dt_variable *v);
 };
 
-/* A variable without memory: steps can be traced with it, but not run. */
+/* Creates a variable without memory: steps can be traced with it, but not run. */
 dt_variable *dt_variable_declare(const char *path, const dt_type *type, bool trainable);
-/* A variable of zeros. Error NO_MEMORY, with its path, when memory is exhausted. */
+/* Creates a variable of zeros. Fails with NO_MEMORY, which names the path, if memory is
+ * exhausted. */
 dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type *type,
                              bool trainable) DT_MUST_USE;
-/* Rows [first, first + rows) of a variable, as a variable that shares its memory, so it need not be
- * aligned. Its path is "dense/kernel[0:4]". */
+/* Creates a variable that is the rows [first, first + rows) of another one and shares its memory,
+ * so its data need not be aligned. Its path is "dense/kernel[0:4]". */
 dt_variable *dt_variable_rows(dt_variable *whole, int64_t first, int64_t rows);
 /* Returns the variable of which v is rows, or else v. */
 static inline dt_variable *dt_variable_whole(dt_variable *v) { return v->whole ? v->whole : v; }
@@ -141,33 +149,36 @@ bool dt_is_seed_counter(const char *path);
 
 /* A device that holds a copy of a variable. A variable has at most one holder. */
 typedef struct dt_variable_holder {
-    /* copies the value to v->host_data, or to host_data of v's stack if it has one */
+    /* Copies the value to v->host_data, or to the host_data of v's stack if v has one. */
     dt_status *(*fetch)(void *state, dt_variable *v);
     void *state;
-    /* called when the variable is destroyed or gets another holder; NULL: nothing to do */
+    /* Called when the variable is destroyed or gets another holder; NULL: there is nothing to
+     * do. */
     void (*forget)(void *state);
 } dt_variable_holder;
 
 /* Makes a device the holder of v. The copy of a previous holder is fetched first, and that holder
- * is notified. NULL: no holder. */
+ * is notified. by NULL: v has no holder afterwards. */
 dt_status *dt_variable_hold(dt_variable *v, const dt_variable_holder *by) DT_MUST_USE;
 /* Whether the variable was declared without memory. */
 bool dt_variable_is_outline(const dt_variable *v);
-/* Updates the host's copy from the holder; fails only if the device does. */
+/* Updates the host's copy of a variable from its holder. Fails only if the device does. */
 dt_status *dt_variable_fetch(const dt_variable *v) DT_MUST_USE;
 dt_status *dt_variables_fetch(dt_variable *const *v, int n) DT_MUST_USE;
-/* The host's copy of a variable that has been fetched since the last step: type's elements, for
- * each replica where it has a stack. NULL: an outline. */
+/* Returns the host's copy of a variable that has been fetched since the last step: its elements; if
+ * it has a stack, those of each replica. Returns NULL for an outline. */
 const void *dt_host_data(const dt_variable *v);
-/* dt_variable_fetch, then dt_host_edit: for a change of a part of the value. */
+/* Prepares a change of a part of the value: fetches the variable, then marks the host's copy as the
+ * newest (dt_host_edit). */
 dt_status *dt_variable_edit(dt_variable *v) DT_MUST_USE;
-/* Changes whenever the host may have changed the value. */
+/* Returns a number that changes whenever the host may have changed the value. */
 unsigned dt_variable_written(const dt_variable *v);
-/* The host's copy, which the caller may change. Afterwards it counts as the newest. Call
+/* Returns the host's copy, which the caller may change. Afterwards it counts as the newest. Call
  * dt_variable_fetch first, unless all of the value is overwritten. */
 void *dt_host_edit(dt_variable *v);
 
-struct dt_variables { /* declared in dtrain.h; owns only lists of dt_variables_create */
+/* declared in dtrain.h; only lists of dt_variables_create own their variables */
+struct dt_variables {
     int n;
     dt_variable **v;
 };
@@ -181,9 +192,11 @@ typedef struct dt_node {
     dt_type type;
     int n_in;
     int in[DT_MAX_IN];
-    /* op->attr.size bytes, zeroed padding: attributes compare with memcmp; NULL when size 0 */
+    /* The attributes: op->attr.size bytes with zeroed padding, so that they can be compared by
+     * memcmp. NULL if the size is 0. */
     const void *attr;
-    /* path of the layer that emitted the node ("dense", "optimizer/dense/kernel"); "": none */
+    /* The path of the layer that emitted the node ("dense", "optimizer/dense/kernel"); "": no layer
+     * did. */
     const char *path;
 } dt_node;
 
@@ -193,9 +206,9 @@ typedef struct dt_named_node {
 } dt_named_node;
 
 typedef struct dt_state {
-    dt_variable *variable; /* the graph keeps it alive */
-    int node;              /* node of the variable's value at the start of the step */
-    int update;            /* node of its value after the step; -1: unchanged */
+    dt_variable *variable; /* the variable, which the graph keeps alive */
+    int node;              /* the node that is the variable's value at the start of the step */
+    int update; /* the node that is its value after the step; -1: the step does not change it */
 } dt_state;
 
 typedef struct dt_graph {
@@ -203,15 +216,15 @@ typedef struct dt_graph {
     const char *name;
     int n_nodes, n_args, n_states, n_results;
     const dt_node *node;
-    const dt_named_node *arg; /* arguments in the order of declaration */
+    const dt_named_node *arg; /* [n_args] the arguments, in the order of declaration */
     const dt_state *state;
     const dt_named_node *result;
-    /* a size -k in a type is k * B / batch_parts; 1, except in programs that divide the batch over
-     * devices (op/mesh.h) */
+    /* A size -k in a type is k * B / batch_parts. It is 1, except in programs that divide the batch
+     * over devices (op/mesh.h). */
     int batch_parts;
-    int n_values; /* number of values of the trace from which the graph was made */
+    int n_values; /* number of values of the trace that the graph was made from */
     /* became[i]: the node of this graph that was value i of the trace; -1: the value was not
-     * needed */
+     * needed. */
     const int *became;
 } dt_graph;
 
@@ -222,14 +235,14 @@ void dt_graph_print(const dt_graph *g, dt_str *out);
 /* Prints like dt_graph_print; `note(g, node, out, user)` appends to each line. note may be NULL. */
 void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int, dt_str *, void *),
                           void *user, dt_str *out);
-/* Checks order, arity, and that updates have their variable's type. INTERNAL naming the first bad
- * node. Does not infer the types of nodes again. */
+/* Checks the order of nodes, their number of inputs, and that updates have their variable's type.
+ * Fails with INTERNAL, which names the first bad node. Does not infer the types of nodes again. */
 dt_status *dt_graph_verify(const dt_graph *g) DT_MUST_USE;
-/* The index of the argument, or result, of that name; -1: there is none. */
+/* Return the index of the argument, or the result, of that name; -1: there is none. */
 int dt_graph_find_argument(const dt_graph *g, const char *name);
 int dt_graph_find_result(const dt_graph *g, const char *name);
-/* The number of uses of each node i, as an input, a result or an update, in an array of n_nodes in
- * `arena`. */
+/* Returns an array of n_nodes in `arena` with the number of uses of each node, as an input, a
+ * result or an update. */
 int *dt_graph_uses(const dt_graph *g, dt_arena *arena);
 
 /* ---- op rows ---- */
@@ -255,28 +268,31 @@ typedef struct dt_refusal {
     int64_t number, rows;
     char layer[128];
     int rank;
-    int64_t at[DT_MAX_RANK]; /* index of the element that is out of range */
+    int64_t at[DT_MAX_RANK]; /* the index of the element that is out of range */
 } dt_refusal;
-/* The error, or NULL if nothing was refused. */
+/* Returns the error about what an op has refused; NULL: nothing was refused. */
 dt_status *dt_refusal_status(const dt_refusal *r) DT_MUST_USE;
 
 /* Properties of the run that an op may read besides its inputs. */
 typedef struct dt_env {
     int64_t batch; /* B, the number of rows of the batch */
-    int64_t first; /* number of the batch's first example in the global batch */
+    int64_t first; /* the number of the batch's first example in the global batch */
     int replica, replicas;
-    /* [segments + 1]: first row of each replica in the folded batch; NULL when not folded */
+    /* [segments + 1] the first row of each replica in the folded batch; NULL: the graph is not
+     * folded. */
     const int32_t *offsets;
     int segments;
-    /* [n_shards + 1]: first row of each reproducibility shard; NULL: none */
+    /* [n_shards + 1] the first row of each shard, for `reproducible`; NULL: the batch has no
+     * shards. */
     const int32_t *shards;
     int n_shards;
-    dt_refusal *refusal; /* where ops report numbers that are out of range; NULL: not reported */
-    /* number of threads of this process that work beside the step at the moment, such as those
-     * that prepare batches; NULL: none */
+    /* where ops report numbers that are out of range; NULL: they do not report them */
+    dt_refusal *refusal;
+    /* The number of threads of this process that work beside the step at the moment, such as those
+     * that prepare batches; NULL: unknown. */
     const _Atomic uint32_t *beside;
-    /* this worker's membership in the group that shares the batch (net/fabric.h); NULL: all rows
-     * are here */
+    /* This worker's membership in the group of workers that share the batch (net/fabric.h); NULL:
+     * all rows are in this process. */
     struct dt_member *member;
 } dt_env;
 
@@ -286,7 +302,7 @@ typedef struct dt_call {
     const dt_env *env;
     const dt_view *in;
     dt_view out;
-    int64_t first_row; /* where `out` is a range of rows: its first row in the whole result */
+    int64_t first_row; /* if `out` is a range of rows of the result: the number of its first row */
 } dt_call;
 
 typedef struct dt_infer {
@@ -294,14 +310,15 @@ typedef struct dt_infer {
     const dt_type *in;
     int n_in;
     const void *attr;
-    dt_type out; /* the type of the result, which the rule sets */
+    dt_type out; /* the type of the result, which the op's shape rule sets */
 } dt_infer;
-/* A MODEL_SHAPE error that begins with the op's name: dt_bad_shape(q, "cannot join ...") reports
- * "dot_general cannot join ...". */
+/* Returns a MODEL_SHAPE error that begins with the op's name: dt_bad_shape(q, "cannot join ...")
+ * reports "dot_general cannot join ...". */
 dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 
-/* A gradient rule reads in, out and dout, and sets din[i] where wants[i]. A din[i] without a
- * trace means that the output does not depend on input i. */
+/* The arguments of an op's gradient rule. The rule reads in, out and dout, and sets din[i] for each
+ * i for which wants[i] is true. A din[i] without a trace means that the output does not depend on
+ * input i. */
 typedef struct dt_grad {
     dt_trace *trace;
     const dt_node *node;
@@ -322,26 +339,28 @@ typedef struct dt_grad {
 typedef struct dt_rule {
     int8_t in[DT_MAX_IN][DT_MAX_RANK];
     int8_t out[DT_MAX_RANK];
-    uint8_t shared_in[DT_MAX_IN], shared_out; /* bit d: dimension d is SHARED */
+    /* bit d: dimension d of the input, or of the output, is SHARED */
+    uint8_t shared_in[DT_MAX_IN], shared_out;
 } dt_rule;
 
 #define DT_MAX_PRODUCTS 2
 
 /* Work of matrix units: `count` products of (m, k) and (k, n) matrices. */
 typedef struct dt_matrix_work {
-    double count; /* number of products; 0: none */
+    double count; /* number of products; 0: the op has no such products */
     int64_t m, k, n;
-    dt_dtype dtype; /* dtype of the products' operands */
+    dt_dtype dtype; /* the dtype of the operands of the products */
     double
-        faster; /* speed relative to bfloat16, where the operands are quantized; 0: they are not */
+        faster; /* the speed relative to bfloat16 if the operands are quantized; 0: they are not */
 } dt_matrix_work;
 
 typedef struct dt_cost {
-    double flops;  /* operations of matrix units; a multiplication with its addition counts as 2 */
-    double vector; /* operations on elements outside of matrix units */
-    double bytes;  /* bytes read and written */
-    /* the flops by shape: in attention, one entry for the scores and one for the weighted sums;
-     * padding of convolutions is included */
+    /* number of operations of matrix units; a multiplication with its addition counts as 2 */
+    double flops;
+    double vector; /* number of operations on elements outside of matrix units */
+    double bytes;  /* number of bytes read and written */
+    /* The flops by shape. Attention has one entry for the scores and one for the weighted sums.
+     * Padding of convolutions is included. */
     dt_matrix_work product[DT_MAX_PRODUCTS];
 } dt_cost;
 
@@ -349,10 +368,10 @@ typedef struct dt_cost {
  * values carry a leading dimension. */
 typedef struct dt_fold_call {
     dt_trace *trace;
-    const dt_node *node; /* the node in the unfolded graph */
-    const dt_value *in;  /* inputs of the node in the folded graph */
-    int segments;        /* S, the number of segments and size of the leading dimension */
-    int cut;             /* the kind of segments: a dt_cut of op.h */
+    const dt_node *node; /* the node that is folded, in the unfolded graph */
+    const dt_value *in;  /* the inputs of the node in the folded graph */
+    int segments;        /* number of segments (S), which is the size of the leading dimension */
+    int cut;             /* how rows are cut into segments: a dt_cut of op.h */
 } dt_fold_call;
 
 struct dt_hlo_call;
@@ -365,10 +384,10 @@ struct dt_hlo_value;
  * attributes, too.
  */
 typedef enum dt_role {
-    DT_ROLE_OTHER,      /* any other op; code uses its rule, cost and eval */
+    DT_ROLE_OTHER,      /* any other op, whose rule, cost and eval say what it does */
     DT_ROLE_ARGUMENT,   /* a value that is fed to the step (dt_index_attr) */
-    DT_ROLE_STATE,      /* a variable at the start of the step (dt_index_attr) */
-    DT_ROLE_CONSTANT,   /* all elements are the same number (dt_constant_attr) */
+    DT_ROLE_STATE,      /* the value of a variable at the start of the step (dt_index_attr) */
+    DT_ROLE_CONSTANT,   /* an array whose elements are all the same number (dt_constant_attr) */
     DT_ROLE_COUNTER,    /* numbers that depend only on their positions; the op has no input */
     DT_ROLE_SIZE,       /* a size of the op's input, whose elements are not read (dt_axis_attr) */
     DT_ROLE_NOTE,       /* the op's input, unchanged, with its layout noted (dt_sharding_attr) */
@@ -386,18 +405,23 @@ typedef enum dt_role {
 
 /* Properties of an op that passes and back ends ask for, besides its role. */
 typedef struct dt_op_traits {
-    /* results are elements of inputs or their negatives, so 16-bit floats need no rounding */
+    /* Whether results are elements of inputs or their negatives, so that 16-bit floats need no
+     * rounding. */
     bool exact;
-    /* compilers of whole programs emit nothing for it: its readers read its input directly */
+    /* Whether compilers of whole programs emit nothing for the op: its readers read its input
+     * directly. */
     bool read_through;
-    bool varying; /* differs between replicas even with equal inputs (replica_id, batch sizes) */
-    /* linear in both inputs together, such as add and subtract: f(a + a', b + b') = f(a, b) + f(a',
-     * b') */
+    /* whether the result differs between replicas even with equal inputs (replica_id, batch
+     * sizes) */
+    bool varying;
+    /* Whether the op is linear in both inputs together, such as add and subtract: f(a + a', b + b')
+     * = f(a, b) + f(a', b'). */
     bool additive;
-    /* an op over replicas: eval gets the inputs of all replicas, in order, as in[0 ..
-     * replicas-1] */
+    /* Whether the op is over replicas. Its eval then gets the inputs of all replicas, in order, as
+     * in[0 .. replicas-1]. */
     bool collective;
-    /* Defined and smooth for positive inputs; tests of all ops then draw positive inputs. */
+    /* Whether the op is defined and smooth only for positive inputs, which tests of all ops then
+     * draw. */
     bool positive;
 } dt_op_traits;
 
@@ -405,64 +429,67 @@ typedef struct dt_op_traits {
  * such member. */
 typedef struct dt_op_attr {
     size_t size;
-    /* writes the attributes without blanks around them; NULL: there is nothing to print */
+    /* Writes the attributes without blanks around them; NULL: there is nothing to print. */
     void (*print)(const void *attr, dt_str *out);
     size_t type; /* offset of the member that is the type of the result, a dt_type */
-    /* offset of an int64 that asks for intermediate results rounded to bfloat16, as matrix units
-     * round them */
+    /* Offset of an int64 that asks for intermediate results rounded to bfloat16, as matrix units
+     * round them. */
     size_t rounds;
-    /* offset of a uint64 that distinguishes nodes that are otherwise equal, such as streams of
-     * random numbers */
+    /* Offset of a uint64 that distinguishes nodes which are otherwise equal, such as streams of
+     * random numbers. */
     size_t number;
 } dt_op_attr;
 
 /* How other rooms write the op. Each member may be NULL. */
 typedef struct dt_op_forms {
-    /* the variant of the op's loop in op/ops.h, from 0; -1: no loop computes this. NULL: 0 */
+    /* Returns which loop of op/ops.h computes the op, from 0; -1: no loop does. NULL: loop 0. */
     int (*loop)(const void *attr);
-    /* ONNX' operator with the same inputs and meaning; NULL: onnx/forms.c has a form, or the op
-     * cannot be exported */
+    /* ONNX' operator with the same inputs and meaning. NULL: onnx/forms.c has a form, or the op
+     * cannot be exported. */
     const char *onnx;
-    /* writes StableHLO (op/stablehlo.h); NULL: the op has no StableHLO form */
+    /* Writes the op as StableHLO (op/stablehlo.h); NULL: the op has no StableHLO form. */
     struct dt_hlo_value (*stablehlo)(const struct dt_hlo_call *c);
-    /* expresses the op in other ops, on one device (op/partition.h), for formats that lack it;
-     * NULL: not possible */
+    /* Expresses the op in other ops, on one device (op/partition.h), for formats that lack the op;
+     * NULL: that is not possible. */
     dt_value (*decompose)(struct dt_partition_call *c);
 } dt_op_forms;
 
 struct dt_op {
-    const char *name; /* StableHLO's name, or ours for composites */
+    const char *name; /* StableHLO's name of the op, or ours for composites */
     int n_in;
     dt_role role;
     dt_op_traits traits;
     dt_op_attr attr;
     dt_op_forms forms;
-    /* bit i: linear in input i while the others are fixed (multiply 3, divide 1, reshape 1) */
+    /* bit i: the op is linear in input i while the others are fixed (multiply 3, divide 1, reshape
+     * 1) */
     unsigned linear;
-    /* for an op of one input that is linear with some attributes only: whether it is; NULL: see
-     * `linear` */
+    /* For an op of one input that is linear with some attributes only: whether it is. NULL:
+     * `linear` says it. */
     bool (*linear_when)(const void *attr, const dt_type *in);
     unsigned multiplied; /* bit i: matrix units multiply input i by another input */
-    /* for an op without `cost`: operations of the vector unit for an element of the result, as the
+    /* For an op without `cost`: operations of the vector unit for an element of the result, as the
      * number of additions that take as long; 0 means 1. For functions such as exp this is the time
      * that libtpu 0.0.42.1 adds to a fusion on v5e for one more call (for log1p, expm1 and power
-     * the operations were counted) */
+     * the operations were counted). */
     double operations;
     dt_status *(*infer)(dt_infer *q);
-    void (*grad)(dt_grad *g); /* emits the gradient; NULL: no gradient flows through the op */
+    void (*grad)(dt_grad *g); /* Emits the gradient; NULL: no gradient flows through the op. */
     void (*rule)(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
-    /* reads types only; NULL: `operations` for each element of the output, and the bytes of all
-     * inputs and outputs (dt_cost_of) */
+    /* Computes the cost; reads types only. NULL: `operations` for each element of the output, and
+     * the bytes of all inputs and outputs (dt_cost_of). */
     void (*cost)(const dt_call *c, dt_cost *cost);
-    void (*eval)(const dt_call *c); /* computes the op in plain C, which is its definition */
-    /* the op over inputs that have one more, leading dimension; NULL: not possible, or the op is
-     * element-wise */
+    /* computes the op in plain C, which is the definition of the op */
+    void (*eval)(const dt_call *c);
+    /* Emits the op over inputs that have one more, leading dimension. NULL: that is not possible,
+     * or the op is element-wise. */
     dt_value (*stack)(const dt_fold_call *c);
-    /* the op over stacked rows, with one result per segment; NULL: none */
+    /* Emits the op over stacked rows, with one result per segment; NULL: the op has no such
+     * form. */
     dt_value (*segment)(const dt_fold_call *c);
-    /* further ways to divide the op over devices (op/partition.h); NULL: only those of `rule` */
+    /* Further ways to divide the op over devices (op/partition.h). NULL: only those of `rule`. */
     const struct dt_partition_row *over_devices;
-    /* a collective's form over devices (op/across.h); NULL: the op is not a collective */
+    /* The form of a collective over devices (op/across.h); NULL: the op is not a collective. */
     const struct dt_across_row *across;
 };
 
@@ -475,10 +502,10 @@ void dt_rule_whole(dt_rule *rule);
 
 /* ---- tracing ---- */
 
-/* A trace is a graph under construction; it keeps its first error. All emitting calls on a failed
- * trace do nothing. */
+/* A trace is a graph under construction, which keeps its first error. After an error, all emitting
+ * calls on the trace do nothing. */
 dt_trace *dt_trace_create(const char *name);
-void dt_trace_destroy(dt_trace *t); /* accepts NULL */
+void dt_trace_destroy(dt_trace *t); /* destroys a trace; t may be NULL */
 /*
  * Ends and destroys the trace t. Returns its error, or the verified graph in *out. Nodes are
  * numbered anew (out->became): arguments, variables, then what results and updates need; the rest
@@ -489,10 +516,11 @@ void dt_trace_destroy(dt_trace *t); /* accepts NULL */
  */
 dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;
 bool dt_trace_lives(const dt_trace *t); /* whether t is a trace of this thread that has not ended */
-/* Like dt_trace_lives. If the answer is no and t is not NULL, the next public call of this thread
- * fails. */
+/* Like dt_trace_lives. If the result is false and t is not NULL, the next public call of this
+ * thread fails. */
 bool dt_trace_is_live(const dt_trace *t);
-dt_status *dt_trace_error(const dt_trace *t); /* lent; NULL: no error so far */
+/* returns the first error, lent; NULL: no error so far */
+dt_status *dt_trace_error(const dt_trace *t);
 /* Whether v may be used in t. If not, because v is empty or of another trace, t fails; the error
  * names `user`, the call that was given v. */
 bool dt_trace_owns(dt_trace *t, dt_value v, const char *user);
@@ -504,9 +532,10 @@ dt_arena *dt_trace_arena(dt_trace *t);
 /* Emits a node. n_in inputs of the same trace; attr (op->attr.size bytes) is copied. A node with
  * the same op, inputs and attributes is reused. */
 dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, const void *attr);
-/* The type of a value; a float32 scalar for the value of a failed call. */
+/* Returns the type of a value. Returns a float32 scalar for the value of a failed call. */
 dt_type dt_type_of_value(dt_value v);
-/* The node of v, lent until the trace ends; NULL for the result of a failed call. */
+/* Returns the node of v, lent until the trace ends. Returns NULL for the result of a failed
+ * call. */
 const dt_node *dt_node_of(dt_value v);
 /* Sets the layer path of nodes that are emitted from now on, copied; returns the previous one,
  * which the caller sets again. */
@@ -515,9 +544,9 @@ const char *dt_trace_path(dt_trace *t, const char *path);
 /* Declares the argument `name` if it does not exist yet (the driver does so before the step
  * function runs), and returns it. */
 dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type);
-/* The value of a variable at the start of the step, or after dt_assign. */
+/* Returns the value of a variable at the start of the step, or the one of the latest dt_assign. */
 dt_value dt_read(dt_trace *t, dt_variable *v);
-/* The value at the start of the step, ignoring assignments. */
+/* Returns the value of a variable at the start of the step, whatever was assigned to it. */
 dt_value dt_read_first(dt_trace *t, dt_variable *v);
 /* Sets the value of v for later reads in t, and after the step. Its type must be that of v. */
 void dt_assign(dt_trace *t, dt_variable *v, dt_value value);
@@ -529,7 +558,7 @@ int dt_trace_replicas(const dt_trace *t);
 /* Sets the number of logical devices of a replica, 1 by default. Annotations of variables for
  * that number become nodes where variables are read. */
 void dt_trace_set_logical(dt_trace *t, int logical);
-/* Fixes the number of rows of all replicas together; -1, the default: any. */
+/* Sets the number of rows of all replicas together. -1, the default: any number. */
 void dt_trace_set_rows(dt_trace *t, int64_t rows);
 /*
  * Replicas whose arguments have different shapes are traced one by one. all_gather in one of them
@@ -537,14 +566,16 @@ void dt_trace_set_rows(dt_trace *t, int64_t rows);
  * size changes.
  */
 typedef struct dt_each {
-    int replica;     /* the replica that is being traced */
+    int replica;     /* number of the replica that is being traced */
     int collectives; /* number of collectives that this replica has had so far */
     int gathers;     /* number of gathers that this replica has had so far */
-    int n, cap;      /* n: the largest number of gathers in a trace; cap: capacity of `size` */
-    int64_t *size;   /* [n][replicas]: size along the axis of each gather; -1: not known yet */
-    bool learnt;     /* whether a size has changed */
+    /* n: the largest number of gathers of a replica; cap: how many `size` has room for */
+    int n, cap;
+    int64_t *size; /* [n][replicas] the size along the axis of each gather; -1: not known yet */
+    bool learnt;   /* whether a size has changed during the latest tracing */
 } dt_each;
-void dt_trace_set_each(dt_trace *t, dt_each *each); /* *each is lent until it is replaced */
+/* sets the sizes that a trace of one replica uses; *each is lent until it is replaced */
+void dt_trace_set_each(dt_trace *t, dt_each *each);
 /* Sets whether the function that is traced runs in cross-replica context; returns the previous
  * value. */
 bool dt_trace_set_merging(dt_trace *t, bool merging);
@@ -556,7 +587,7 @@ bool dt_trace_set_merging(dt_trace *t, bool merging);
  */
 typedef struct dt_deferral {
     void (*write)(void *user, dt_variable *v, int how,
-                  dt_value value); /* called for each change; `how` is a dt_write */
+                  dt_value value); /* called for each change of a variable; `how` is a dt_write */
     void (*update)(void *user, struct dt_optimizer *o, const struct dt_variables *v,
                    const dt_value *gradient);
     void *user;
@@ -570,19 +601,20 @@ const dt_deferral *dt_trace_deferral(const dt_trace *t);
 /* Fills order[] (room for dt_trace_count) with the nodes that the roots need, inputs before users,
  * depth first from left to right; returns their count. The order depends on the structure alone. */
 int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order);
-int dt_trace_count(const dt_trace *t); /* number of nodes so far */
+int dt_trace_count(const dt_trace *t); /* returns the number of nodes so far */
 const dt_node *dt_trace_node(const dt_trace *t, int i);
-/* Sets the batch_parts of the graph. */
+/* Sets the batch_parts that the graph will have. */
 void dt_trace_set_batch_parts(dt_trace *t, int parts);
-/* Puts node i first where the order is free: after arguments, variables and the nodes it needs
- * only. If several are put first, they keep the order of the calls. A node that nothing needs is
- * dropped all the same. */
+/* Puts node i first where the order is free: only after arguments, variables and the nodes that it
+ * needs. If several nodes are put first, they keep the order of the calls. A node that nothing
+ * needs is still dropped. */
 void dt_trace_put_first(dt_trace *t, int i);
 /* Copies node i of g, with its attributes and path, but with new inputs. */
 dt_value dt_emit_like(dt_trace *t, const dt_graph *g, int i, const dt_value *in);
-/* Declares g's arguments and states in t: map[node] is set for them. Batch sizes are kept. */
+/* Declares the arguments and states of g in t, and sets map[node] for them. Batch sizes are
+ * kept. */
 void dt_trace_import(dt_trace *t, const dt_graph *g, dt_value *map);
-/* Declares the results and updates of g in t, with the nodes of `map`. */
+/* Declares the results and updates of g in t, as the values that `map` has for their nodes. */
 void dt_trace_export(dt_trace *t, const dt_graph *g, const dt_value *map);
 
 #endif

@@ -12,22 +12,25 @@
 
 struct dt_tensor {
     _Atomic int refs;
-    dt_type type;    /* concrete type, without B */
-    char *data;      /* aligned to 64 bytes, except in a part of another tensor */
-    dt_tensor *base; /* the tensor that this is a part of, counted; NULL: it owns the memory */
-    char *device;    /* full name of the device; NULL: the host's CPU:0 */
+    dt_type type; /* the type, which is concrete: it has no batch dimension B */
+    char *data;   /* the elements, aligned to 64 bytes unless the tensor is a part of another one */
+    /* The tensor that this one is a part of; a counted reference. NULL: this tensor owns its
+     * memory. */
+    dt_tensor *base;
+    char *device; /* the full name of the device that has the tensor; NULL: the host's CPU:0 */
 };
 
-/* Makes a tensor with its own memory, which is not initialized. Error NO_MEMORY. */
+/* Makes a tensor with its own memory, which is not initialized. Fails with NO_MEMORY. */
 dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) DT_MUST_USE;
-/* Makes a tensor of type *type, on the host, from the elements of t that begin at one element. It
- * keeps t alive. */
+/* Makes a tensor of type *type, on the host, that consists of elements of t from number `element`
+ * on. It keeps t alive. */
 dt_tensor *dt_tensor_part(dt_tensor *t, const dt_type *type, int64_t element);
 dt_tensor *dt_tensor_ref(dt_tensor *t);
 /* Records the full name of the device that holds the tensor; NULL: the host's CPU:0. The name is
  * copied. */
 void dt_tensor_set_device(dt_tensor *t, const char *device);
-/* Checks a type from outside. Error TENSOR if its sizes are negative, too many, or overflow. */
+/* Checks a type from outside. Fails with TENSOR if its sizes are negative, too many, or
+ * overflow. */
 dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape) DT_MUST_USE;
 
 #endif

@@ -17,7 +17,7 @@
 #include <string.h>
 
 typedef struct dt_trace_slot {
-    int node; /* number of the node in this slot; -1: the slot is free */
+    int node; /* number of the node that this slot refers to; -1: the slot is free */
     uint32_t hash;
 } dt_trace_slot;
 
@@ -224,7 +224,8 @@ static bool same_node(const dt_node *a, const dt_node *b) {
            (a->op->attr.size == 0 || memcmp(a->attr, b->attr, a->op->attr.size) == 0);
 }
 
-/* The slot of `n`, or the free slot where it belongs; the table is never full. */
+/* Returns the slot of a node equal to `n`, or the free slot where `n` belongs. The table is never
+ * full. */
 static dt_trace_slot *find_slot(dt_trace *t, const dt_node *n, uint32_t hash) {
     uint32_t mask = (uint32_t)t->n_slots - 1;
     for (uint32_t i = hash & mask;; i = (i + 1) & mask)
@@ -239,7 +240,7 @@ static void put_slot(dt_trace *t, const dt_trace_slot *s) {
     t->slot[at] = *s;
 }
 
-/* Makes room for one more node: at least every second slot stays free. */
+/* Makes room for one more node in the table, of which at least every second slot stays free. */
 static void grow_slots(dt_trace *t) {
     if (t->n_nodes + 1 <= t->n_slots / 2) return;
     int had = t->n_slots;

@@ -14,39 +14,41 @@
 
 typedef struct dt_trace_state {
     dt_variable *variable;
-    int node; /* the node of the variable's value at the start of the step */
-    int now;  /* the node of the variable's value after the assignments so far */
+    int node; /* the node that is the variable's value at the start of the step */
+    int now;  /* the node that is the variable's value after the assignments so far */
 } dt_trace_state;
 
 struct dt_trace {
     dt_trace *below;     /* the previous trace of this thread that has not ended */
-    unsigned generation; /* unique among the traces of a thread */
-    dt_arena *arena;     /* the graph takes the arena over when the trace ends */
+    unsigned generation; /* a number that no other trace of this thread has */
+    dt_arena *arena; /* the arena of the nodes, which the graph takes over when the trace ends */
     const char *name;
     const char *path;
     dt_status *error; /* the first error */
     int replicas, logical, batch_parts;
-    /* rows of all replicas together; -1: they differ from run to run */
+    /* Number of rows of all replicas together; -1: it differs from run to run. */
     int64_t rows;
-    dt_each *each; /* sizes of other replicas; NULL: one trace serves all replicas */
+    /* the sizes of other replicas, if each is traced by itself; NULL: one trace serves all
+     * replicas */
+    dt_each *each;
     const dt_deferral *deferral;
-    bool merging; /* the trace is in a function called by dt_merge_call */
+    bool merging; /* whether the trace is in a function called by dt_merge_call */
     int n_nodes, cap_nodes, n_args, cap_args, n_states, cap_states, n_results, cap_results;
     const dt_node **node;
     dt_named_node *arg;
     dt_trace_state *state;
     dt_named_node *result;
-    int *early; /* [n_early] nodes to be ordered before results */
+    int *early; /* [n_early] nodes that are ordered before results where possible */
     int n_early, cap_early;
     /* Indexes of the lists above: arguments and results by name, states by variable. */
     dt_hash_index args_at, states_at, results_at;
-    struct dt_trace_slot *slot; /* [n_slots] hash table that finds equal nodes */
+    struct dt_trace_slot *slot; /* [n_slots] a hash table that finds equal nodes */
     int n_slots;
 };
 
-/* The value of node i of t. */
+/* Returns the value of node i of t. */
 dt_value dt_value_of(dt_trace *t, int i);
-/* The entry of that name in a list with the index `at`, or NULL. */
+/* Returns the entry of that name in a list with the index `at`, or NULL. */
 const dt_named_node *dt_named_find(const dt_named_node *list, const dt_hash_index *at,
                                    const char *name);
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 typedef struct dtype_row {
-    const char *name;    /* as in job files and messages */
-    const char *in_text; /* as in graph text */
+    const char *name;    /* the name in job files and messages */
+    const char *in_text; /* the name in graph text */
     size_t size;
 } dtype_row;
 
@@ -71,7 +71,7 @@ bool dt_type_has_batch(const dt_type *t) {
     return false;
 }
 
-/* The product of two counts; INT64_MAX where that would overflow. */
+/* Returns the product of two counts; INT64_MAX if that would overflow. */
 static int64_t times(int64_t a, int64_t b) {
     int64_t product;
     return dt_mul_fits(a, b, &product) ? product : INT64_MAX;

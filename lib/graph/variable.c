@@ -44,7 +44,7 @@ dt_variable *dt_variable_rows(dt_variable *whole, int64_t first, int64_t rows) {
     return v;
 }
 
-/* shape (R, ...) */
+/* Returns the type of a stack, (R, ...), where R is the number of replicas. */
 static dt_type stacked_type(const dt_type *own, int replicas) {
     dt_type t = *own;
 
@@ -77,8 +77,8 @@ dt_status *dt_variable_diverge(dt_variable *v, int replicas) {
 
 bool dt_variable_is_outline(const dt_variable *v) { return !v->host_data; }
 
-/* The variable whose value devices hold instead of that of v: its stack, or the variable of which v
- * is rows. Otherwise v itself. */
+/* Returns the variable whose value devices hold instead of that of v: its stack, or the variable of
+ * which v is rows. Otherwise returns v itself. */
 static dt_variable *stored(const dt_variable *v) {
     return (dt_variable *)(v->stack ? v->stack : v->whole ? v->whole : v);
 }

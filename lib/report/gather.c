@@ -10,8 +10,8 @@
 
 enum { EARLY = 20, LATE = 80, MOST_REMARKS = 20, BINS = 120 };
 
-/* Returns the index after i. A long list shows only its first and last items, so the index may
- * jump. */
+/* Returns the index of the item to show after item i. Of a long list only the first and last items
+ * are shown, so the index may jump. */
 static int next_of(int i, int n) { return i + 1 == EARLY && n > EARLY + LATE ? n - LATE : i + 1; }
 
 /* Writes a tree. Recursion is bounded, because the parser has limited the depth. */
@@ -271,8 +271,8 @@ static void put_curve(dt_json *j, const dt_series *s) {
     dt_json_close(j, '}');
 }
 
-/* A curve whose points are factor * sum of `above` / sum of `below`, each over several adjacent
- * points, since single short steps scatter too much. */
+/* A curve computed from sums: its points are factor * sum of `above` / sum of `below`, each over
+ * several adjacent points, since single short steps scatter too much. */
 static const struct {
     const char *name, *above, *below;
     double factor;
@@ -328,7 +328,7 @@ static dt_status *place(const json_t *start, const dt_topology *t, dt_assignment
         *out = dt_assignment_each_core(t);
         return NULL;
     }
-    /* records may lack the stride, which is then 1 */
+    /* Records may lack the stride, which is then 1. */
     for (int i = 0; i < 4; i++) stride[i] = stride[i] > 0 ? stride[i] : 1;
     return dt_device_assignment_build(
         out, t,

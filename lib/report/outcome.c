@@ -40,8 +40,8 @@ static void put_steps(const char *before, int64_t n, dt_str *out) {
     dt_str_grouped(out, n);
 }
 
-/* Explains a run that is still going on. Its record is incomplete: lines are written every second
- * or two, and each stands for several steps. */
+/* Writes a sentence about a run that has not ended. Its record is incomplete: lines are written
+ * every second or two, and each stands for several steps. */
 static void explain_running(const dt_report_run *r, const dt_attempt *a, dt_str *out) {
     int64_t steps = r->start ? dt_report_int(r->start, "steps") : 0;
     dt_str_puts(out, "still training");
@@ -79,7 +79,7 @@ const char *dt_report_base(const char *metric) {
 }
 
 /* Whether a metric should be small, judging by its name. Used if the run's record does not say
- * it. */
+ * which direction is better. */
 static bool is_cost(const char *name) {
     static const char *const words[] = {"loss",       "error",      "crossentropy", "perplexity",
                                         "Perplexity", "divergence", "hinge",        "poisson",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a run's directory. */
-#define _GNU_SOURCE /* for F_OFD_GETLK */
+#define _GNU_SOURCE /* declares F_OFD_GETLK */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -27,15 +27,15 @@ void dt_report_remark(dt_report_run *r, const char *format, ...) {
 
 typedef bool take_line(dt_report_run *r, json_t *line);
 
-/* A file that is read in blocks. */
+/* A file that is read in blocks, line by line. */
 typedef struct reading {
     dt_report_run *r;
     const char *name;
     take_line *take;
     dt_str line;
-    bool skips; /* the rest of the current line is skipped, because the line is too long */
+    bool skips; /* whether the rest of the current line is skipped, because the line is too long */
     int64_t bad;
-    dt_history_lines checks; /* checks lines of a history */
+    dt_history_lines checks; /* checks the checksums of a history's lines */
 } reading;
 
 static void end_line(reading *f) {
@@ -43,7 +43,7 @@ static void end_line(reading *f) {
                             f->line.size, DT_E_CHECKPOINT};
     json_t *line = NULL;
     if (f->line.size > 0 && !f->skips)
-        /* the error is dropped, and the line is counted for a remark */
+        /* The error is freed, and the line is counted for a remark. */
         dt_status_free(dt_json_parse(&t, &line));
     dt_history_take(&f->checks, dt_str_text(&f->line), f->line.size, line != NULL);
     f->bad += f->skips || (f->line.size > 0 && !(line && f->take(f->r, line)));
@@ -83,7 +83,7 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
         s = dt_file_pread(fd, path, piece, n, at);
         if (!s) read_piece(&f, piece, piece + n);
     }
-    if (!s) report_checks(&f); /* an incomplete last line is ignored */
+    if (!s) report_checks(&f); /* An incomplete last line is ignored. */
     if (!s && size > LARGEST) {
         dt_report_remark(r, "%s has %lld bytes; only the first %lld were read", name,
                          (long long)size, (long long)LARGEST);
@@ -171,7 +171,7 @@ static bool is_locked(const char *directory) {
     return held;
 }
 
-/* Takes the time of the record's last line, which is shown if the run is still going on. */
+/* Sets as_of_s to the time of the record's last line, which is shown if the run has not ended. */
 static void take_time(dt_report_run *r) {
     struct stat st;
     DT_LOCAL char *path = dt_path_join(r->path, DT_RECORD_FILE);
@@ -199,8 +199,8 @@ static void take_job(dt_report_run *r) {
     if (!r->weights_sha256 && c) r->weights_sha256 = c->state.weights_sha256;
 }
 
-/* Takes the name to show for the run's directory. A report that is written below that directory
- * must not contain values of environment variables. */
+/* Sets `shown`, the text to show for the run's directory. A report that is written below that
+ * directory must not contain values of environment variables. */
 static void take_shown(dt_report_run *r) {
     const json_t *output = r->job ? json_object_get(r->job, "output") : NULL;
     const char *dir = json_is_object(output) ? dt_report_text(output, "dir") : NULL;
@@ -244,8 +244,7 @@ static dt_status *parse_evaluation(dt_report_run *r, int part, const char *name,
     return s;
 }
 
-/* Reads the evaluations that the run's directory contains. One that belongs to an older training is
- * left out. */
+/* Reads the evaluations in the run's directory. An evaluation of an older training is left out. */
 static void read_evaluations(dt_report_run *r) {
     for (int i = 0; i < DT_REPORT_PARTS; i++) {
         const char *name = dt_arena_printf(r->arena, "evaluation.%s.json", dt_report_parts[i]);

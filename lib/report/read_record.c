@@ -44,8 +44,8 @@ static void store_line(dt_message_line *to, const dt_message_line *from, int64_t
     to->order = order;
 }
 
-/* Returns where message number i of a kind is stored. The first messages are kept; the last ones
- * share a ring after them. */
+/* Returns where message number i of a kind is stored. The first messages stay; the last ones share
+ * a ring behind them. */
 static int64_t ring_index(int64_t i) {
     return i < KEPT ? i : DT_MESSAGE_ENDS + (i - DT_MESSAGE_ENDS) % DT_MESSAGE_ENDS;
 }
@@ -118,7 +118,7 @@ static void add_workers(dt_report_workers *to, const dt_report_workers *more) {
     for (int i = 0; i < DT_STALENESS_BINS; i++) to->staleness[i] += more->staleness[i];
 }
 
-/* When a new attempt begins, adds the workers' counts of the attempt before to the sums. */
+/* When a new attempt begins, adds the workers' counts of the previous attempt to the sums. */
 static void keep_workers(dt_report_run *r) {
     add_workers(&r->workers_before, &r->workers);
     r->workers = (dt_report_workers){.n = r->workers.n};
@@ -248,7 +248,7 @@ static void message(dt_report_run *r, const dt_event_line *l, json_t *line) {
     if (m.text) messages_add(&r->messages, &m);
 }
 
-/* The largest count that is accepted, so that sums over all attempts cannot overflow. */
+/* The largest count that is read, so that sums over all attempts cannot overflow. */
 #define MOST_UPDATES (INT64_C(1) << 40)
 static int64_t limited(int64_t n) { return n < MOST_UPDATES ? n : MOST_UPDATES; }
 
@@ -265,7 +265,7 @@ static void workers(dt_report_run *r, const dt_event_line *l, json_t *line) {
 }
 
 static void nothing(dt_report_run *r, const dt_event_line *l, json_t *line) {
-    /* nothing is read from these lines, because checkpoints are read from their directory */
+    /* Nothing is read from these lines, because checkpoints are read from their directory. */
     (void)r, (void)l, (void)line;
 }
 
@@ -309,7 +309,7 @@ bool dt_report_history_line(dt_report_run *r, json_t *line) {
         return false;
     const double steps = (double)dt_report_int(r->start, "steps_per_epoch"),
                  step = (double)dt_report_int(line, "step");
-    /* a validation by steps belongs to the epoch that it is in */
+    /* A validation by steps belongs to the epoch in which it took place. */
     const double x = steps > 0 ? step / steps : (double)dt_report_int(line, "epoch");
     json_object_foreach(line, key, value) if (dt_history_is_metric(key))
         dt_series_add(dt_series_of(&r->by_epoch, key), x, number_of(value));

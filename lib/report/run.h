@@ -28,30 +28,31 @@
 enum { DT_MESSAGE_KINDS = 4, DT_MESSAGE_ENDS = 50 };
 
 typedef struct dt_message_line {
-    const char *who, *text; /* `who` is the callback that reported the message; NULL: the run did */
+    /* who: the callback that reported the message; NULL: the run did; text: the message */
+    const char *who, *text;
     int kind;
-    int64_t step, epoch; /* 0: the step or epoch is unknown */
-    int64_t order;       /* number of this message among those of all kinds */
+    int64_t step, epoch; /* the step and the epoch of the message; 0: unknown */
+    int64_t order;       /* number of this message among the messages of all kinds */
     int64_t left_out;    /* number of characters at the end of the text that were left out */
 } dt_message_line;
 
 typedef struct dt_messages {
-    int64_t n; /* number of messages of all kinds */
+    int64_t n; /* number of messages of all kinds, including those that are not kept */
     int64_t of[DT_MESSAGE_KINDS];
-    /* [2 * DT_MESSAGE_ENDS] messages of each kind; NULL: there are none */
+    /* [2 * DT_MESSAGE_ENDS] for each kind: the messages that are kept; NULL: none. */
     dt_message_line *line[DT_MESSAGE_KINDS];
 } dt_messages;
 /* Writes the kept messages to all[DT_MESSAGE_KINDS * 2 * DT_MESSAGE_ENDS], in their order.
  * Returns their number. */
 int dt_messages_list(const dt_messages *s, const dt_message_line **all);
-/* Returns the word for a kind: "warning", "callback", "fault", "text". The next function returns
- * how many messages of a kind were left out. */
+/* dt_message_kind returns the word for a kind: "warning", "callback", "fault", "text".
+ * dt_messages_left_out returns how many messages of a kind are not kept. */
 const char *dt_message_kind(int kind);
 int64_t dt_messages_left_out(const dt_messages *s, int kind);
 void dt_messages_clear(dt_messages *s);
 
 typedef struct dt_point {
-    double x, y; /* if y is not finite, the curve has a gap with a mark there */
+    double x, y; /* a point of a curve; if y is not finite, the curve has a gap with a mark there */
 } dt_point;
 
 /* The values of one name, in the order of increasing x. dt_thin reduces a long series to the points
@@ -60,27 +61,27 @@ typedef struct dt_series {
     const char *name;
     int n, cap;
     dt_point *p;
-    /* number of means of intervals, which smoothed curves are drawn from; set by dt_thin */
+    /* number of means of intervals, from which smoothed curves are drawn; dt_thin sets it */
     int n_mean;
     dt_point *mean;
-    int of; /* number of points before dt_thin; 0: no points were removed */
+    int of; /* number of points before dt_thin; 0: dt_thin has removed no points */
 } dt_series;
 
 typedef struct dt_series_list {
     int n, cap;
     dt_series *v;
-    bool passed_over; /* some series were left out, because there were too many names */
+    bool passed_over; /* whether some series were left out, because there were too many names */
 } dt_series_list;
 /* Returns the series of that name; NULL: there is none. */
 const dt_series *dt_series_find(const dt_series_list *l, const char *name);
-/* Finds or adds the series of that name. Valid until the next call that adds one. NULL: there
- * are too many. */
+/* Returns the series of that name, which is added if it does not exist. Valid until the next call
+ * that adds one. Returns NULL if there are too many. */
 dt_series *dt_series_of(dt_series_list *l, const char *name);
 /* Adds a point, and removes points at the same or a larger x. s may be NULL. */
 void dt_series_add(dt_series *s, double x, double y);
 /* Removes all points whose x is larger than the given one. */
 void dt_series_cut(dt_series_list *l, double x);
-/* Returns the sum of a series' finite values; 0 if there is no such series. */
+/* Returns the sum of a series' finite values. Returns 0 if there is no such series. */
 double dt_series_sum(const dt_series_list *l, const char *name);
 void dt_series_release(dt_series_list *l);
 
@@ -90,13 +91,13 @@ void dt_series_release(dt_series_list *l);
 void dt_thin(dt_series *const *curve, int n, int most);
 void dt_thin_band(dt_series *least, dt_series *greatest, int most);
 
-/* One attempt: from a start of the run to its end. */
+/* One attempt to train: from a start of the run to its end. */
 typedef struct dt_attempt {
-    /* times such as "2026-11-22T11:03:10Z"; ended is NULL if the attempt was killed or is still
-     * going on */
+    /* Times such as "2026-11-22T11:03:10Z". ended is NULL if the attempt was killed or has not
+     * ended. */
     const char *began, *ended;
     int64_t from, to; /* numbers of the steps at which the attempt began and ended */
-    double seconds;   /* seconds from its start to its last line */
+    double seconds;   /* seconds from the attempt's start to its last line */
     int exit;
     const char *error;
     bool resumed, finished, stopped_early;
@@ -105,10 +106,10 @@ typedef struct dt_attempt {
 enum { DT_REPORT_PARTS = 3 }; /* train, validation and test */
 extern const char *const dt_report_parts[DT_REPORT_PARTS];
 
-/* The workers of a parameter server, summed over attempts. */
+/* The counts of a parameter server's workers, summed over attempts. */
 typedef struct dt_report_workers {
     int64_t n, lost, again, dropped; /* n: number of workers at the end */
-    /* number of updates by their staleness; the last entry counts all larger values */
+    /* [i] number of updates with staleness i; the last entry counts all larger values */
     int64_t staleness[DT_STALENESS_BINS];
 } dt_report_workers;
 
@@ -117,31 +118,33 @@ typedef struct dt_report_run {
     const char *path, *label; /* label: a name that no other run of the report has */
     /* text to show in place of the path: output.dir as written in the job, with ${VARIABLE} */
     const char *shown;
-    dt_series_list by_epoch; /* metrics of the history; x counts epochs */
-    /* values of the steps up to each x: loss, loss_min, loss_max, learning_rate, virtual_ms,
+    dt_series_list by_epoch; /* the metrics of the history, where x is the epoch */
+    /* Values of the steps up to each x: loss, loss_min, loss_max, learning_rate, virtual_ms,
      * val_... */
     dt_series_list by_step;
-    dt_series_list work; /* sums over the same steps: n, examples, seconds, waited_s */
-    /* values of each epoch: epoch, wall_s, examples, waited_s; x counts steps */
+    dt_series_list work; /* sums over the same steps: their number n, examples, seconds, waited_s */
+    /* Values of each epoch, where x is the step: epoch, wall_s, examples, waited_s. */
     dt_series_list of_epochs;
     dt_listing checkpoints;
-    json_t *start; /* the record's last line about a start; NULL: it has none */
-    /* the record's last line about the files of each part; NULL: it has none */
+    json_t *start; /* the last line of the record about a start; NULL: the record has none */
+    /* for each part, the last line of the record about its files; NULL: the record has none */
     json_t *data[DT_REPORT_PARTS];
-    /* contents of evaluation.PART.json; NULL: no evaluation of this training */
+    /* For each part, the contents of evaluation.PART.json; NULL: there is no evaluation of this
+     * training. */
     json_t *evaluation[DT_REPORT_PARTS];
     /* whether an earlier attempt read other files for the part */
     bool other_data[DT_REPORT_PARTS];
-    json_t *job; /* the job with all values resolved; NULL: unknown */
-    /* hashes of the weights and of the job; NULL: unknown */
+    json_t *job; /* the job with all values resolved; NULL: it is unknown */
+    /* The hashes of the weights and of the job; NULL: unknown. */
     const char *weights_sha256, *job_sha256;
     int64_t generation;
     bool has_workers;
-    /* workers_before: sums over all attempts except the last one */
+    /* workers: counts of the last attempt; workers_before: sums over all earlier attempts */
     dt_report_workers workers, workers_before;
-    double peak_rss; /* most memory that the process used, in bytes; 0: unknown */
-    bool running;    /* a process holds the lock of the directory, so the run is still going on */
-    int64_t as_of_s; /* time of the record's last line; 0: unknown */
+    double peak_rss; /* the most memory that the process has used, in bytes; 0: unknown */
+    /* whether a process holds the lock of the directory, so that the run has not ended */
+    bool running;
+    int64_t as_of_s; /* the time of the record's last line, in seconds since 1970; 0: unknown */
     int n_attempts, cap_attempts;
     dt_attempt *attempt;
     dt_messages messages;
@@ -157,14 +160,15 @@ dt_status *dt_report_run_read(dt_report_run *r, const char *path) DT_MUST_USE;
 /* Whether a checkpoint is readable and belongs to the recorded training, not to an older one in
  * the same directory. */
 bool dt_report_is_own(const dt_report_run *r, const dt_listed *c);
-void dt_report_run_release(dt_report_run *r); /* r may be all zeros */
+void dt_report_run_release(dt_report_run *r); /* frees what a run owns; r may be all zeros */
 void dt_report_remark(dt_report_run *r, const char *format, ...) DT_PRINTF(2, 3);
 
-/* read_record.c: these take one line each. They return false if it is not a line of such a file. */
+/* read_record.c: these functions take one line each. They return false if it is not a line of such
+ * a file. */
 bool dt_report_record_line(dt_report_run *r, json_t *line);
 bool dt_report_history_line(dt_report_run *r, json_t *line);
 
-/* Return a member of a line; NULL or 0 if it is missing or has another type. */
+/* Return a member of a line. Return NULL or 0 if the member is missing or has another type. */
 const char *dt_report_text(const json_t *object, const char *key);
 int64_t dt_report_int(const json_t *object, const char *key);
 
@@ -172,20 +176,21 @@ int64_t dt_report_int(const json_t *object, const char *key);
  * "failed", "running", "interrupted", "not recorded"); dt_report_explain prints a sentence about
  * it. */
 typedef struct dt_run_outcome {
-    /* `word` is the badge's text; `tone` is "good", "fair", "bad" or "plain" */
+    /* word: the text of the badge; tone: "good", "fair", "bad" or "plain" */
     const char *word, *tone;
 } dt_run_outcome;
 dt_run_outcome dt_report_outcome(const dt_report_run *r);
 void dt_report_explain(const dt_report_run *r, dt_str *out);
 
-/* A metric's last value, and its best one if the record tells which direction is better. */
+/* The last value of a metric, and its best one if the record says which direction is better. */
 typedef struct dt_figure {
     int way; /* 1: larger values are better, -1: smaller values are, 0: unknown */
     double last, best;
     bool has_best;
     int64_t epoch; /* epoch of the best value */
-    bool has_kept; /* the run ended with the weights of an earlier epoch, see `kept` */
-    double kept;   /* value of the metric in the epoch whose weights were kept */
+    /* whether the run ended with the weights of an earlier epoch, whose value is `kept` */
+    bool has_kept;
+    double kept; /* the metric's value in the epoch whose weights were kept */
     int64_t kept_epoch;
 } dt_figure;
 dt_figure dt_report_figure(const dt_report_run *r, const dt_series *s);

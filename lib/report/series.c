@@ -17,7 +17,7 @@
 
 enum { FEWEST = 20 };
 
-typedef struct places { /* The values of x whose points are kept. */
+typedef struct places { /* The values of x at which points are kept. */
     int n, cap;
     double *x;
 } places;

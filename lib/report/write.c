@@ -11,8 +11,8 @@
 
 /* ---- the page ---- */
 
-/* Style and script of the page, which the build turns into C texts. The parts of the script are
- * concatenated in this order; each uses only those before it. */
+/* The style and the script of the page, which the build turns into C texts. The parts of the script
+ * are concatenated in this order; each uses only those before it. */
 static const char *const style[] = {
 #include "report/page.css.inc"
 };
@@ -136,8 +136,8 @@ static void put_page(const dt_run_report_request *q, const dt_report_run *run, d
 
 enum { PAGE_POINTS = 20000, CURVE_POINTS = 1000 };
 
-/* Returns the length of the beginning that the paths of all runs share: whole directories, so that
- * something is left of each path. */
+/* Returns the length of the directories that the paths of all runs begin with, so that something is
+ * left of each path without them. */
 static size_t shared(const dt_report_run *all, int n) {
     size_t end = 0;
     for (size_t i = 0; all[0].path[i]; i++) {
