@@ -36,7 +36,7 @@ static dt_assignment *assignment_new(const dt_topology *t, int replicas, int log
 }
 
 dt_assignment *dt_assignment_ref(const dt_assignment *a) {
-    /* a constant assignment is counted, too */
+    /* The cast drops const, because the references of a constant assignment are counted, too. */
     dt_assignment *counted = (dt_assignment *)a;
     counted->refs++;
     return counted;
@@ -134,9 +134,10 @@ dt_assignment *dt_assignment_each_core(const dt_topology *t) {
 typedef struct plan {
     const dt_topology *topology;
     int shape[4], stride[4];
-    int footprint[4]; /* size of a block in the mesh along each axis: shape * stride */
-    int count[4];     /* number of replicas that fit along each axis */
-    int64_t most;     /* number of replicas that fit: the product of `count` */
+    /* the size of a replica's block in the mesh along each axis: shape * stride */
+    int footprint[4];
+    int count[4]; /* the number of replicas that fit along each axis of the mesh */
+    int64_t most; /* the number of replicas that fit into the mesh: the product of `count` */
     int replicas, logical;
 } plan;
 
@@ -158,7 +159,7 @@ static dt_status *check_positive(const char *name, const int64_t v[4]) {
     return NULL;
 }
 
-/* The number of replicas that fit into the mesh with blocks of that size. */
+/* Returns the number of replicas that fit into the mesh with blocks of that size. */
 static int64_t room_for(const int mesh[4], const int64_t block[4], const int64_t stride[4]) {
     int64_t room = 1, footprint;
     for (int k = 0; k < 4; k++)
@@ -168,8 +169,8 @@ static int64_t room_for(const int mesh[4], const int64_t block[4], const int64_t
     return room;
 }
 
-/* Finds another block with the same number of cores that fits often enough. Blocks of whole chips
- * are preferred. */
+/* Finds another block with the same number of cores that fits often enough; blocks of whole chips
+ * are preferred. Returns false if no block does. */
 static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4], int64_t replicas,
                        int64_t block[4]) {
     for (block[3] = mesh[3]; block[3] >= 1; block[3]--)
@@ -182,8 +183,9 @@ static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4]
     return false;
 }
 
-/* "use tpu: sim:v4-16 with cores_per_chip: 2, mesh [2,2,2,2]": suggests the smallest slice of these
- * chips (NULL: of any chips) that has room for `blocks` blocks. Writes nothing if there is none. */
+/* Appends advice such as "use tpu: sim:v4-16 with cores_per_chip: 2, mesh [2,2,2,2]": the smallest
+ * slice of these chips (NULL: of any chips) that has room for `blocks` blocks. Appends nothing if
+ * no slice has. */
 static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footprint[4],
                         int64_t blocks) {
     dt_slice s;
@@ -195,8 +197,8 @@ static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footpri
     dt_list_print_4(text, (int[4]){s.chips[0], s.chips[1], s.chips[2], devices});
 }
 
-/* Adds alternatives with room for all replicas: another block with the same number of cores, or
- * another slice. Memory is not considered. */
+/* Adds to the error alternatives with room for all replicas: another block with the same number of
+ * cores, or another slice. Whether they have enough memory is not considered. */
 static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t shape[4],
                              const int64_t stride[4], int64_t replicas) {
     int64_t cores = 1, steps = 1, block[4], footprint[4];
@@ -204,7 +206,7 @@ static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t s
         if (!dt_mul_fits(cores, shape[k], &cores) || !dt_mul_fits(steps, stride[k], &steps) ||
             !dt_mul_fits(shape[k], stride[k], &footprint[k]))
             return s;
-    /* with strides, blocks of several replicas interleave */
+    /* With strides, the blocks of several replicas interleave. */
     const int64_t blocks = replicas > steps ? (replicas + steps - 1) / steps : 1;
     dt_local_str text = {0}, slice = {0};
     if (find_block(t->mesh, cores, stride, replicas > 1 ? replicas : 1, block)) {
@@ -219,7 +221,7 @@ static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t s
     return s;
 }
 
-/* prints ", a footprint of [4,1,1,1]," */
+/* With strides, appends ", a footprint of [4,1,1,1],". */
 static void print_stride(dt_str *text, const int64_t shape[4], const int64_t stride[4]) {
     int64_t footprint[4];
     bool known = true;
@@ -233,8 +235,8 @@ static void print_stride(dt_str *text, const int64_t shape[4], const int64_t str
     }
 }
 
-/* The error "computation_shape [1,2,2,2] does not fit v3-8, mesh [2,2,1,2]", which with strides
- * also names their product. */
+/* Returns the error "computation_shape [1,2,2,2] does not fit v3-8, mesh [2,2,1,2]". With strides,
+ * it also names the product of shape and stride. */
 static dt_status *does_not_fit(const dt_topology *t, const int64_t shape[4],
                                const int64_t stride[4], int64_t replicas, int axis) {
     static const char *const names[] = {"x", "y", "z", "core"};
@@ -307,8 +309,8 @@ static int *core_of(dt_assignment *a, int replica, int logical) {
     return a->core[(size_t)replica * (size_t)a->logical + (size_t)logical];
 }
 
-/* The smallest s with s^power >= n. This is ceil(n^(1/power)), which could be one too large because
- * of rounding if it were computed with floats. */
+/* Returns the smallest s with s^power >= n. This is ceil(n^(1/power)), which rounding could make
+ * one too large if it were computed with floats. */
 static int64_t root_above(int64_t n, int power) {
     for (int64_t s = 1;; s++) {
         int64_t product = 1;
@@ -317,8 +319,8 @@ static int64_t root_above(int64_t n, int power) {
     }
 }
 
-/* Chooses the grid of replicas, which is close to a cube: the axis with the least room is filled
- * first; of equal axes, core comes before x, y and z. */
+/* Chooses the grid of replicas, as close to a cube as possible: the axis with the least room is
+ * filled first; of equal axes, core comes before x, y and z. */
 static void replica_grid(const plan *p, int grid[4]) {
     static const int visit[4] = {3, 0, 1, 2};
     bool done[4] = {false};
@@ -341,7 +343,8 @@ static bool rings_fit(const plan *p) {
     return p->shape[3] == p->topology->mesh[3] && p->replicas == p->most;
 }
 
-/* Places blocks along a ring, and in each block chips along a ring with their cores. */
+/* Places the blocks of replicas along a ring, and in each block chips along a ring with their
+ * cores. */
 static void place_on_rings(const plan *p, const int grid[4], dt_assignment *a) {
     const int chips = p->shape[0] * p->shape[1] * p->shape[2], cores = p->shape[3];
     int(*inner)[3] = dt_alloc((size_t)chips * sizeof *inner),
@@ -381,8 +384,8 @@ static void place_on_mesh(const plan *p, const int grid[4], dt_assignment *a) {
     }
 }
 
-/* Places replicas if devices are missing. Blocks cannot be used then, so each replica is a run of
- * consecutive devices. */
+/* Places replicas on a topology that lacks devices. Blocks cannot be used then, so each replica is
+ * a run of consecutive devices. */
 static dt_status *place_in_task_order(const plan *p, dt_assignment *a) {
     const dt_topology *t = p->topology;
     for (int k = 0; k < 4; k++)

@@ -39,7 +39,7 @@
 typedef struct path {
     int (*out)[3];
     int n;
-    int fast, slow; /* the two axes of the flat ring */
+    int fast, slow; /* the two axes in which the flat ring lies */
 } path;
 
 static void visit(path *p, int fast, int slow) {
@@ -114,11 +114,11 @@ static int64_t length_of(const dt_assignment *a, const dt_topology *t, const int
     return hops;
 }
 
-/* Orders replicas as a ring through all chips reaches their first cores. */
+/* Orders replicas by when a ring through all chips reaches their first cores. */
 static void order_by_ring(const dt_assignment *a, const dt_topology *t, int *order) {
     const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], cores = t->mesh[3];
     int(*ring)[3] = dt_alloc((size_t)chips * sizeof *ring);
-    /* [core id]: 1 + number of its replica; 0: none */
+    /* [core id] 1 + number of the replica that the core belongs to; 0: to none */
     DT_LOCAL int *owner = dt_alloc((size_t)chips * (size_t)cores * sizeof *owner);
     dt_ring(t->mesh, ring);
     for (int r = 0; r < a->replicas; r++)
@@ -144,9 +144,9 @@ void dt_assignment_ring(const dt_assignment *a, const dt_topology *t, int *order
 
 static const int by_axis[4] = {2, 1, 0, 3}; /* the axes in the order z, y, x, core */
 
-/* The number of different coordinates that the replicas' first cores have along an axis. at[i],
- * which must be 0 on entry, becomes 1 + the index of coordinate i among them, or stays 0 if no core
- * has that coordinate. */
+/* Returns the number of different coordinates that the replicas' first cores have along an axis.
+ * at[i], which must be 0 on entry, becomes 1 + the index of coordinate i among them, or stays 0 if
+ * no core has that coordinate. */
 static int places_along(const dt_assignment *a, int axis, int *at) {
     int n = 0;
     for (int r = 0; r < a->replicas; r++) at[dt_assignment_at(a, r, 0)[axis]] = 1;

@@ -31,7 +31,7 @@ DT_CHIP(v2, .kind = "TPU v2",     /* source: libtpu */
         .clock_hz = 700e6,        /* source: Hot Chips */
         .mxus = 1, .mxu_size = 128,     /* source: jax, Cloud TPU docs */
         .core_hbm = INT64_C(16) << 29,  /* Cloud TPU docs: 16 GiB per chip */
-        .core_hbm_usable = 8034172928,  /* libtpu: memory limit of a device */
+        .core_hbm_usable = 8034172928,  /* libtpu: the limit that a device reports */
         .core_hbm_Bps = 700e9 / 2,      /* Hot Chips: 700 GB/s per chip; jax: 716 */
         .core_vmem = INT64_C(16) << 20, /* source: jax */
         /* source: libtpu's estimates */
@@ -40,7 +40,7 @@ DT_CHIP(v2, .kind = "TPU v2",     /* source: libtpu */
                    .share = 0.98,
                    .result = 14.2,
                    .hbm_share = 0.98,
-                   /* Scaling book: the profile of a 2048-class product: 100 % */
+                   /* Scaling book: in its profile, a product of the size 2048 reaches 100 % */
                    .measured_share = 1.0,
                    .alus = 2},
         .links = 4,
@@ -49,20 +49,21 @@ DT_CHIP(v2, .kind = "TPU v2",     /* source: libtpu */
         /* calibrated on the Scaling book's profile: a reduce-scatter, 1.1 ms by its formula, took
      * 1.13 ms */
         .ring_efficiency = 0.96, .line_efficiency = 0.96,
-        .collective_s = 5e-6, /* calibrated on v5e */
+        .collective_s = 5e-6, /* as for v5e, on which it is calibrated */
         .usd_hour = 4.50 / 4,
-        .price_source = "DAWNBench (2018), region unknown", /* DAWNBench: 4.50 for a v2-8 */
-        .dims = 2, .wrap = 16,                              /* libtpu: 8x16 wraps y, 16x16 both */
-        .shapes = "1x1 2x2 4x4 8x8 8x16 16x16",             /* source: libtpu */
-        .host = {2, 2, 1})                                  /* libtpu: 4 chips */
-DT_CHIP(v3, .kind = "TPU v3",                               /* source: libtpu */
-        .cores = 2, .devices = 2,                           /* source: jax, libtpu */
-        .counts_cores = true,                               /* Cloud TPU docs: v3-8 has 8 cores */
+        /* DAWNBench: 4.50 dollars an hour for a v2-8 */
+        .price_source = "DAWNBench (2018), region unknown", .dims = 2,
+        .wrap = 16, /* libtpu: 8x16 wraps around in y, 16x16 in x and y */
+        .shapes = "1x1 2x2 4x4 8x8 8x16 16x16", /* source: libtpu */
+        .host = {2, 2, 1})                      /* libtpu: a host has 4 chips */
+DT_CHIP(v3, .kind = "TPU v3",                   /* source: libtpu */
+        .cores = 2, .devices = 2,               /* source: jax, libtpu */
+        .counts_cores = true,                   /* Cloud TPU docs: v3-8 has 8 cores */
         /* Cloud TPU docs: 123 TFLOP/s per chip = clock arithmetic; Scaling book and jax: 140 */
         .core_flops = 123e12 / 2, .clock_hz = 940e6, /* source: Hot Chips */
         .mxus = 2, .mxu_size = 128,                  /* source: jax, Cloud TPU docs */
         .core_hbm = INT64_C(32) << 29,               /* Cloud TPU docs: 32 GiB per chip */
-        .core_hbm_usable = 16624107520,              /* libtpu: memory limit of a device */
+        .core_hbm_usable = 16624107520,              /* libtpu: the limit that a device reports */
         .core_hbm_Bps = 900e9 / 2,      /* Cloud TPU docs: 900 GB/s per chip; jax: 825 */
         .core_vmem = INT64_C(16) << 20, /* source: jax */
         /* source: libtpu's estimates */
@@ -79,51 +80,54 @@ DT_CHIP(v3, .kind = "TPU v3",                               /* source: libtpu */
         /* DSSA paper: 656 Gbit/s; Cloud TPU docs: pod all-reduce 340 TB/s over 1024 chips of 4
      * links: 83 */
         .links = 4, .link_Bps = 82e9, .hop_s = 1e-6,      /* source: Scaling book */
-        .ring_efficiency = 0.96, .line_efficiency = 0.96, /* as for v2 */
-        .collective_s = 5e-6,                             /* calibrated on v5e */
+        .ring_efficiency = 0.96, .line_efficiency = 0.96, /* assumed to be that of v2 */
+        .collective_s = 5e-6, /* as for v5e, on which it is calibrated */
         .usd_hour = 8.00 / 4,
-        .price_source = "on demand in us-east1, August 2024", /* SkyPilot: 2,048 for 1,024 chips */
-        .dims = 2, .wrap = 32, /* libtpu: 16x16 does not wrap, 16x32 wraps y, 32x32 both */
+        /* SkyPilot: 2,048 dollars an hour for 1,024 chips */
+        .price_source = "on demand in us-east1, August 2024",
+        /* libtpu: 16x16 does not wrap around, 16x32 does in y, 32x32 in x and y */
+        .dims = 2, .wrap = 32,
         .shapes = "1x1 2x2 4x2 4x4 4x8 8x8 8x16 16x16 16x32 32x32", /* source: libtpu */
-        .host = {2, 2, 1}) /* Cloud TPU docs: a v3-8 machine has 4 chips */
-DT_CHIP(
-    v4, .kind = "TPU v4", /* source: libtpu */
-    /* Cloud TPU docs, libtpu: megacore, Cloud TPU's default; 2 where a program asks for them */
-    .cores = 2, .devices = 1, .counts_cores = true, /* Cloud TPU docs: v4-8 has 4 chips */
-    .core_flops = 275e12 / 2,                       /* Cloud TPU docs: 275 TFLOP/s per chip */
-    .core_int8_ops = 275e12 / 2,        /* Cloud TPU docs: "275 teraflops (bf16 or int8)" */
-    .clock_hz = 1050e6,                 /* 275e12 / (8 * 2 * 128 * 128) */
-    .mxus = 4, .mxu_size = 128,         /* source: jax, Cloud TPU docs */
-    .core_hbm = INT64_C(32) << 29,      /* Cloud TPU docs: 32 GiB per chip */
-    .core_hbm_usable = 32745848832 / 2, /* libtpu: memory limit of a device, both cores */
-    .core_hbm_Bps = 1200e9 / 2,         /* Cloud TPU docs: 1,200 GB/s per chip; jax: 1,230 */
-    .core_vmem = INT64_C(16) << 20,     /* source: jax */
-    .cmem = INT64_C(128) << 20,         /* jax: shared by both cores */
-    /* source: libtpu's estimates */
-    .kernel = {.launch = 1600,
-               .tile = 73,
-               .share = 0.875,
-               .result = 14.0,
-               .hbm_share = 0.73,
-               .int8_rows = 105,
-               /* calibrated on MaxText's steps of a 22B decoder */
-               .measured_share = 0.73,
-               .resident = INT64_C(128) << 20,
-               .alus = 2,
-               .calibrated = "decoders"},
-    /* source: Scaling book; Cloud TPU docs: pod all-reduce 1.1 PB/s over 4096 chips of 6 links:
+        .host = {2, 2, 1})    /* Cloud TPU docs: a v3-8 machine has 4 chips */
+DT_CHIP(v4, .kind = "TPU v4", /* source: libtpu */
+        /* Cloud TPU docs, libtpu: megacore, Cloud TPU's default; 2 where a program asks for them */
+        .cores = 2, .devices = 1, .counts_cores = true, /* Cloud TPU docs: v4-8 has 4 chips */
+        .core_flops = 275e12 / 2,                       /* Cloud TPU docs: 275 TFLOP/s per chip */
+        .core_int8_ops = 275e12 / 2,   /* Cloud TPU docs: "275 teraflops (bf16 or int8)" */
+        .clock_hz = 1050e6,            /* 275e12 / (8 * 2 * 128 * 128) */
+        .mxus = 4, .mxu_size = 128,    /* source: jax, Cloud TPU docs */
+        .core_hbm = INT64_C(32) << 29, /* Cloud TPU docs: 32 GiB per chip */
+        .core_hbm_usable = 32745848832 /
+                           2,           /* libtpu: the limit that a device (both cores) reports */
+        .core_hbm_Bps = 1200e9 / 2,     /* Cloud TPU docs: 1,200 GB/s per chip; jax: 1,230 */
+        .core_vmem = INT64_C(16) << 20, /* source: jax */
+        .cmem = INT64_C(128) << 20,     /* jax: both cores share it */
+        /* source: libtpu's estimates */
+        .kernel = {.launch = 1600,
+                   .tile = 73,
+                   .share = 0.875,
+                   .result = 14.0,
+                   .hbm_share = 0.73,
+                   .int8_rows = 105,
+                   /* calibrated on MaxText's steps of a 22B decoder */
+                   .measured_share = 0.73,
+                   .resident = INT64_C(128) << 20,
+                   .alus = 2,
+                   .calibrated = "decoders"},
+        /* source: Scaling book; Cloud TPU docs: pod all-reduce 1.1 PB/s over 4096 chips of 6 links:
      * 44.8 */
-    .links = 6, .link_Bps = 45e9, .hop_s = 1e-6,      /* source: Scaling book */
-    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as for v5e */
-    .collective_s = 5e-6,                             /* calibrated on v5e */
-    .pcie_Bps = 16e9,                                 /* source: Scaling book */
-    .dcn_Bps = 6.25e9,                                /* source: Scaling book */
-    .usd_hour = 3.22,
-    .price_source = "on demand, us-central2 (SkyPilot 006059e0)", /* source: SkyPilot */
-    .dims = 3, .wrap = 4, /* libtpu: cubes of 4x4x4 behind optical switches */
-    .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* libtpu: below a cube; none of them wraps */
-    .cubes = 64, .any_order = true,                  /* source: libtpu */
-    .host = {2, 2, 1})                               /* libtpu: 4 chips */
+        .links = 6, .link_Bps = 45e9, .hop_s = 1e-6,      /* source: Scaling book */
+        .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be that of v5e */
+        .collective_s = 5e-6, /* as for v5e, on which it is calibrated */
+        .pcie_Bps = 16e9,     /* source: Scaling book */
+        .dcn_Bps = 6.25e9,    /* source: Scaling book */
+        .usd_hour = 3.22,
+        .price_source = "on demand, us-central2 (SkyPilot 006059e0)", /* source: SkyPilot */
+        .dims = 3, .wrap = 4, /* libtpu: cubes of 4x4x4 behind optical switches */
+        /* libtpu: the slices below a cube, which do not wrap around */
+        .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", .cubes = 64,
+        .any_order = true, /* source: libtpu */
+        .host = {2, 2, 1}) /* libtpu: a host has 4 chips */
 DT_CHIP(
     v5e, .kind = "TPU v5 lite",       /* source: libtpu */
     .type = "v5litepod",              /* Cloud TPU docs: v5litepod-16 */
@@ -134,7 +138,7 @@ DT_CHIP(
     .clock_hz = 1500e6,         /* source: Scaling book; 197e12 / (4 * 2 * 128 * 128) = 1.503e9 */
     .mxus = 4, .mxu_size = 128, /* source: jax, Cloud TPU docs */
     .core_hbm = INT64_C(16) << 30,   /* Cloud TPU docs: 16 GiB */
-    .core_hbm_usable = 16909334528,  /* libtpu: memory limit of a device */
+    .core_hbm_usable = 16909334528,  /* libtpu: the limit that a device reports */
     .core_hbm_Bps = 819e9,           /* Cloud TPU docs, of which later versions say 800; jax: 820 */
     .core_vmem = INT64_C(128) << 20, /* source: jax */
     /* source: libtpu's estimates */
@@ -164,8 +168,8 @@ DT_CHIP(
     .usd_hour = 1.20,
     .price_source =
         "on demand, us-central1 (SkyPilot 006059e0)", /* source: SkyPilot, Scaling book */
-    .dims = 2, .wrap = 16,                            /* libtpu: 8x16 wraps y, 16x16 both */
-    .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16",   /* source: libtpu, Cloud TPU docs */
+    .dims = 2, .wrap = 16, /* libtpu: 8x16 wraps around in y, 16x16 in x and y */
+    .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16", /* source: libtpu, Cloud TPU docs */
     /* Cloud TPU docs: machines of 4 chips; up to 8 chips are one machine */
     .host = {2, 2, 1}, .lone_host = {2, 4, 1})
 DT_CHIP(
@@ -178,7 +182,8 @@ DT_CHIP(
     .clock_hz = 1750e6,            /* source: Scaling book; 459e12 / (8 * 2 * 128 * 128) */
     .mxus = 4, .mxu_size = 128,    /* source: jax, Cloud TPU docs */
     .core_hbm = INT64_C(95) << 29, /* Cloud TPU docs: 95 GiB per chip */
-    /* libtpu: memory limit of a device, both cores: above the 95 GiB of the docs */
+    /* libtpu: the limit that a device (both cores) reports, which is above the 95 GiB of the
+     * docs */
     .core_hbm_usable = 102803437568 / 2,
     .core_hbm_Bps = 2765e9 / 2,     /* Cloud TPU docs: 2,765 GB/s per chip; jax: 2,460 */
     .core_vmem = INT64_C(64) << 20, /* source: jax */
@@ -198,30 +203,31 @@ DT_CHIP(
     .link_Bps =
         90e9, /* source: Scaling book; Cloud TPU docs: 1,200 GB/s per chip both ways: 100 nominal */
     .hop_s = 1e-6,                                    /* source: Scaling book */
-    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as for v5e */
-    .collective_s = 5e-6,                             /* calibrated on v5e */
+    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be that of v5e */
+    .collective_s = 5e-6,                             /* as for v5e, on which it is calibrated */
     .pcie_Bps = 16e9,                                 /* source: Scaling book */
     .dcn_Bps = 6.25e9,                                /* Cloud TPU docs: 50 Gbit/s per chip */
     .usd_hour = 4.20,
     .price_source =
         "on demand, us-central1 (SkyPilot 006059e0)", /* source: SkyPilot, Scaling book */
     .dims = 3, .wrap = 4, /* libtpu: cubes of 4x4x4 behind optical switches */
-    .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* libtpu: below a cube; none of them wraps */
-    .cubes = 140,                                    /* libtpu: 16x20x28 */
-    .job_cubes = 96,                                 /* Cloud TPU docs: 16x16x24 */
-    .twists = true,    /* TPU recipes: Mixtral on v5p: 4x4x8_untwisted */
-    .host = {2, 2, 1}) /* libtpu: 4 chips */
+    /* libtpu: the slices below a cube, which do not wrap around */
+    .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4",
+    .cubes = 140,      /* libtpu: the largest slice is 16x20x28 */
+    .job_cubes = 96,   /* Cloud TPU docs: the largest job has 16x16x24 chips */
+    .twists = true,    /* TPU recipes: Mixtral on v5p asks for 4x4x8_untwisted */
+    .host = {2, 2, 1}) /* libtpu: a host has 4 chips */
 DT_CHIP(
     v6e, .kind = "TPU v6 lite",       /* source: libtpu */
     .aliases = {"v6lite", "v6 lite"}, /* source: libtpu */
     .cores = 1, .devices = 1,         /* source: jax, libtpu */
     .core_flops = 918e12,             /* source: Cloud TPU docs */
     .core_int8_ops = 1836e12,         /* source: Cloud TPU docs */
-    /* unknown; at this one the peak is 524288 FLOP a cycle, twice what 2 MXUs of 256 x 256 do
-     * Cloud TPU docs */
+    /* The clock is not published. At this one the peak is 524288 FLOP per cycle, twice what 2 MXUs
+     * of 256 x 256 compute. */
     .clock_hz = 1750e6, .mxus = 2, .mxu_size = 256, /* source: jax, Cloud TPU docs */
     .core_hbm = INT64_C(32) << 30,                  /* Cloud TPU docs: 32 GiB */
-    .core_hbm_usable = 33550235648,                 /* libtpu: memory limit of a device */
+    .core_hbm_usable = 33550235648,                 /* libtpu: the limit that a device reports */
     .core_hbm_Bps = 1638e9,                         /* source: Cloud TPU docs */
     .core_vmem = INT64_C(128) << 20,                /* source: jax */
     /* source: libtpu's estimates */
@@ -231,7 +237,7 @@ DT_CHIP(
                .result = 7.6,
                .hbm_share = 0.845,
                .int8_rate = 1.5,
-               /* TPU recipes: 8192^3: 90 % */
+               /* TPU recipes: a product of 8192^3 reaches 90 % */
                .measured_share = 0.9,
                .resident = INT64_C(96) << 20,
                .alus = 2.7},
@@ -239,13 +245,13 @@ DT_CHIP(
     .link_Bps =
         90e9, /* source: Scaling book; Cloud TPU docs: 800 GB/s per chip both ways: 100 nominal */
     .hop_s = 1e-6,                                    /* source: Scaling book */
-    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as for v5e */
+    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be that of v5e */
     /* calibrated on the psum of 606 MB over 16x16 of TPU recipes, by microbenchmarks 5.12 ms */
-    .sum_efficiency = 0.69, .collective_s = 5e-6, /* calibrated on v5e */
+    .sum_efficiency = 0.69, .collective_s = 5e-6, /* as for v5e, on which it is calibrated */
     .pcie_Bps = 32e9,                             /* source: Scaling book */
     .dcn_Bps = 12.5e9, /* Cloud TPU docs: a host of 8 chips has 4 x 200 Gbit/s */
     .usd_hour = 2.70, .price_source = "on demand in us-east5, January 2025", /* source: SkyPilot */
-    .dims = 2, .wrap = 16,                          /* libtpu: 8x16 wraps y, 16x16 both */
+    .dims = 2, .wrap = 16, /* libtpu: 8x16 wraps around in y, 16x16 in x and y */
     .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16", /* source: libtpu, Cloud TPU docs */
     /* Cloud TPU docs: machines of 4 chips; up to 8 chips are one machine */
     .host = {2, 2, 1}, .lone_host = {2, 4, 1})
@@ -255,11 +261,11 @@ DT_CHIP(
     .cores = 2, .devices = 2,                     /* jax, libtpu: two chiplets, each a device */
     .counts_cores = true,                         /* Cloud TPU docs: tpu7x-8 has 4 chips */
     .core_flops = 2307e12 / 2,                    /* Cloud TPU docs: 2,307 TFLOP/s per chip */
-    /* unknown; at this one the peak is 524288 FLOP a cycle, twice what 2 MXUs of 256 x 256 do
-     * Cloud TPU docs */
+    /* The clock is not published. At this one the peak is 524288 FLOP per cycle, twice what 2 MXUs
+     * of 256 x 256 compute. */
     .clock_hz = 2200e6, .mxus = 2, .mxu_size = 256, /* source: jax, Cloud TPU docs */
     .core_hbm = INT64_C(192) << 29,                 /* Cloud TPU docs: 192 GiB per chip */
-    .core_hbm_usable = 101732839424,                /* libtpu: memory limit of a device */
+    .core_hbm_usable = 101732839424,                /* libtpu: the limit that a device reports */
     .core_hbm_Bps = 7380e9 / 2,                     /* Cloud TPU docs: 7,380 GB/s per chip */
     .core_vmem = INT64_C(64) << 20,                 /* source: jax */
     /* source: libtpu's estimates */
@@ -271,18 +277,20 @@ DT_CHIP(
                .fp8_rate = 2, /* Cloud TPU docs: 4,614 TFLOP/s */
                .int8_rows = 200,
                .vectors = true,
-               /* TPU recipes: 16384^3: 82.4 %, 32768^3: 82.9 % */
+               /* TPU recipes: products of 16384^3 reach 82.4 %, of 32768^3 82.9 % */
                .measured_share = 0.83,
                .resident = INT64_C(48) << 20,
                .alus = 2.6},
     .links = 6, .link_Bps = 100e9, /* Cloud TPU docs: 1,200 GB/s per chip both ways, nominal */
-    .hop_s = 1e-6,                 /* Scaling book: of v5p; of tpu7x unknown */
+    .hop_s = 1e-6,                 /* Scaling book: that of v5p; that of tpu7x is unknown */
     /* as for v5e, of 90 % of the nominal rate, as Scaling book counts all other generations */
-    .ring_efficiency = 0.86, .line_efficiency = 0.75, .collective_s = 5e-6, /* calibrated on v5e */
+    /* as for v5e, on which it is calibrated */
+    .ring_efficiency = 0.86, .line_efficiency = 0.75, .collective_s = 5e-6,
     /* Cloud TPU docs: between the chiplets, six times a link; from memory */
     .core_link_Bps = 6 * 2 * 100e9, .dcn_Bps = 12.5e9, /* Cloud TPU docs: 100 Gbit/s per chip */
     .dims = 3, .wrap = 4, /* libtpu: cubes of 4x4x4 behind optical switches */
-    .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* libtpu: below a cube; none of them wraps */
-    .cubes = 144, .long_twists = true,               /* libtpu: 9,216 chips */
-    .host = {2, 2, 1})                               /* Cloud TPU docs: 4 chips */
+    /* libtpu: the slices below a cube, which do not wrap around */
+    .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", .cubes = 144,
+    .long_twists = true, /* libtpu: the largest slice has 9,216 chips */
+    .host = {2, 2, 1})   /* Cloud TPU docs: a host has 4 chips */
 #undef DT_CHIP

@@ -14,8 +14,9 @@
 
 #include "topo/draw.h"
 
-/* Vector operations run at half the rate of products, which do a multiplication and an addition at
- * the same time. One lane of dt_core_roofline handles 1,024 numbers. */
+/* LANES: vector operations run at half the rate of products, which do a multiplication and an
+ * addition at the same time; one lane of dt_core_roofline handles 1,024 numbers. SHOWN: the most
+ * hosts, and devices of a host, of which a picture shows all. */
 enum { LANES = 1024, SHOWN = 16 };
 
 dt_topology *dt_topology_of_cluster(const dt_cluster_facts *f) {
@@ -68,7 +69,7 @@ void dt_cluster_traffic(const dt_topology *t, dt_str *out) {
                       c->link_Bps / 1e9, c->hop_s * 1e6);
 }
 
-/* Prints a host. If there are many devices, prints only the first two and the last one. */
+/* Prints a host with its devices. If it has many, prints only the first two and the last one. */
 static void put_host(const dt_topology *t, bool replicas, int host, dt_str *out) {
     dt_str_printf(out, "host %-4d [", host);
     for (int d = 0; d < t->devices; d++) {

@@ -17,7 +17,7 @@ enum { TYPES = sizeof types / sizeof *types };
 
 /* A device name that is being read. Each part may occur only once. */
 typedef struct reader {
-    const char *text; /* the whole name, for messages */
+    const char *text; /* the whole name, for error messages */
     const dt_location *at;
     dt_device_name *out;
     bool job, replica, task, device;
@@ -55,7 +55,7 @@ static dt_status *read_device(reader *r, const char *part) {
     return read_number(r, colon + 1, &r->out->index);
 }
 
-/* The rule that a text breaks as a job name; NULL: it is a valid name. */
+/* Returns the rule that a text breaks as a job name; NULL: the text is a valid name. */
 static const char *job_fault(const char *job) {
     size_t length = strlen(job);
     if (length == 0 || length >= DT_JOB_NAME) return "the job's name must have 1 to 31 characters";
@@ -161,7 +161,8 @@ static dt_status *check_kind(const char *name, const dt_location *at, const dt_d
 
 static dt_status *parse(const char *const *names, int n, const dt_location *at, bool accelerated,
                         dt_device_name *out) {
-    uint64_t listed[DT_MAX_CPU_DEVICES / 64] = {0}; /* one bit for each index that was listed */
+    /* one bit for each index of a device that was listed */
+    uint64_t listed[DT_MAX_CPU_DEVICES / 64] = {0};
     for (int i = 0; i < n; i++) {
         DT_TRY(dt_device_name_parse(names[i], at, &out[i]));
         DT_TRY(accelerated ? check_kind(names[i], at, &out[i], &out[0])

@@ -32,29 +32,31 @@
  * blanks. */
 typedef struct canvas {
     int lines, columns;
-    uint32_t *at; /* [lines][columns]: code points; 0: blank */
+    uint32_t *at; /* [lines][columns] the code points of the characters; 0: blank */
 } canvas;
 
 /* The part of an axis that is shown: its first chips and, if the axis is folded, its last chip. */
 typedef struct shown_axis {
-    int n;       /* number of chips that are shown */
-    bool folded; /* chips between the last two shown chips are left out */
+    int n;       /* number of chips of the axis that are shown */
+    bool folded; /* whether chips between the last two shown ones are left out */
     int size;    /* number of chips of the whole axis */
 } shown_axis;
 
-/* The part of a topology that is drawn, and its position on the sheet. */
+/* A picture in progress: which part of a topology it shows, and where each part of it is on the
+ * sheet. */
 typedef struct sketch {
     const dt_topology_picture *p;
     const dt_topology *t;
-    char (*label)[24]; /* [core id]: text of the core; "": no replica uses it */
-    int used;          /* number of cores with a replica */
+    char (*label)[24]; /* [core id] the text of each core; "": no replica uses the core */
+    int used;          /* number of cores that have a replica */
     int label_width;
-    bool roomy; /* drawn with space, "[ 0 | 1 ] -- [ 2 | 3 ]"; false: tightly, "0|1-2|3" */
+    /* whether chips have space between them, "[ 0 | 1 ] -- [ 2 | 3 ]"; false: none, "0|1-2|3" */
+    bool roomy;
     shown_axis cut[3];
-    int cell, gap;  /* widths in characters: of a chip, and of the link next to it */
-    int margin;     /* number of columns before the planes, for labels such as "y=0" */
-    int per_band;   /* number of planes side by side */
-    int page, text; /* number of columns for planes, and for text */
+    int cell, gap;  /* cell: width of a chip in characters; gap: width of the link next to it */
+    int margin;     /* number of columns to the left of the planes, for labels such as "y=0" */
+    int per_band;   /* number of planes that are drawn side by side */
+    int page, text; /* page: number of columns for planes; text: for lines of text */
     canvas canvas;
 } sketch;
 
@@ -88,7 +90,7 @@ static void canvas_fill(canvas *c, int line, int column, int n, const char *one)
     for (int i = 0; i < n; i++) canvas_put(c, line, column + i, one);
 }
 
-/* The number of columns up to the last character of a line. */
+/* Returns the number of columns up to the last character of a line. */
 static int canvas_used(const canvas *c, int line) {
     int n = c->columns;
     while (n > 0 && !c->at[line * c->columns + n - 1]) n--;
@@ -123,7 +125,7 @@ enum {
     NO_LIMIT = 1 << 20
 };
 
-/* the coordinate of the i-th chip that is shown */
+/* Returns the coordinate of the i-th chip that is shown. */
 static int shown_at(const shown_axis *c, int i) {
     return c->folded && i == c->n - 1 ? c->size - 1 : i;
 }
@@ -139,13 +141,14 @@ static void cut(sketch *k, int limit) {
 static void set_style(sketch *k, bool roomy, int least_gap) {
     const int cores = k->t->mesh[3];
     k->roomy = roomy;
-    /* the width of "[ a | b ]", or of "a|b" */
+    /* The width of a chip is that of "[ a | b ]", or of "a|b". */
     k->cell = roomy ? cores * (k->label_width + 3) + 1 : cores * (k->label_width + 1) - 1;
     k->gap = roomy ? ROOMY_GAP : dt_max(TIGHT_COLUMN - k->cell, least_gap);
     k->margin = roomy ? ROOMY_MARGIN : TIGHT_MARGIN;
 }
 
-/* The column of the i-th chip of a row, and of the i-th plane of a band. */
+/* Returns the column of the i-th chip of a row, counted from the beginning of its plane.
+ * sketch_plane_column returns the column where the i-th plane of a band begins. */
 static int sketch_column(const sketch *k, int i) {
     const shown_axis *x = &k->cut[0];
     int fold = x->folded && i == x->n - 1 ? dt_max(FOLD - k->gap, 0) : 0;
@@ -170,13 +173,13 @@ static int sketch_plane_lines(const sketch *k) {
 
 static int sketch_bands(const sketch *k) { return (k->cut[2].n + k->per_band - 1) / k->per_band; }
 
-/* Puts as many planes side by side as fit on the page. False: not even one plane fits, or all bands
- * together have too many lines. */
+/* Puts as many planes side by side as fit on the page. Returns false if not even one plane fits, or
+ * all bands of planes together have too many lines. */
 static bool fits(sketch *k) {
     int width = sketch_plane_width(k),
         room = k->page - k->margin - (k->cut[2].folded ? FOLD - 1 : 0);
     k->per_band = dt_max((room + between(k)) / (width + between(k)), 1);
-    /* makes the bands equally long */
+    /* This makes the bands equally long. */
     k->per_band = (k->cut[2].n + sketch_bands(k) - 1) / sketch_bands(k);
     return width <= room && sketch_bands(k) * (sketch_plane_lines(k) + 1) <= MOST_LINES;
 }
@@ -203,11 +206,11 @@ static void sketch_fit(sketch *k) {
 
 enum { PAGE = 80, LEGEND = 100, UNBROKEN = 1 << 20, BESIDE = 6 };
 
-/* The characters for the parts of a drawing. */
+/* The characters with which the parts of a picture are drawn. */
 typedef struct pen {
-    const char *across, *down;             /* links between chips */
-    const char *host_across, *host_down;   /* links inside a host, if the slice has several hosts */
-    const char *round_across, *round_down; /* links that close a ring */
+    const char *across, *down;             /* links between chips, to the right and down */
+    const char *host_across, *host_down;   /* links inside a host, in a slice of several hosts */
+    const char *round_across, *round_down; /* wraparound links, which close a ring */
     const char *fold, *fold_down;
 } pen;
 
@@ -251,16 +254,17 @@ static void label_cores(sketch *k) {
 
 /* ---- one plane ---- */
 
-/* The position of a plane on the sheet. */
+/* Where a plane is drawn on the sheet. */
 typedef struct frame {
-    int z, line, column; /* z: the plane; line, column: position of its first row of chips */
+    /* z: of the plane; line, column: where its first row of chips is on the sheet */
+    int z, line, column;
 } frame;
 
 static int column_of(const sketch *k, const frame *f, int i) {
     return f->column + sketch_column(k, i);
 }
 
-/* The coordinates of the chip in the i-th shown column and j-th shown row. */
+/* Sets `at` to the coordinates of the chip in the i-th shown column and j-th shown row. */
 static void chip_at(const sketch *k, const frame *f, int i, int j, dt_coords at) {
     memcpy(at, (dt_coords){shown_at(&k->cut[0], i), shown_at(&k->cut[1], j), f->z, 0},
            sizeof(dt_coords));
@@ -386,7 +390,7 @@ static void draw_planes(sketch *k) {
     for (int band = 0; band < bands; band++) draw_margin(k, band * lines);
 }
 
-/* The column of a legend to the right of the planes; 0: it does not fit. */
+/* Returns the column of a legend to the right of the planes; 0: the legend does not fit there. */
 static int legend_column(const sketch *k, const dt_str *legend, int n) {
     int widest = 0, column = 0;
     for (int i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a slice's picture: its text (header, legend, lines below), and which part of the
- * slice is shown. */
+/* The parts of a slice's picture that text and SVG share: its header, its legend, the lines below
+ * it. */
 #ifndef DT_TOPO_DRAW_H
 #define DT_TOPO_DRAW_H
 
@@ -8,7 +8,7 @@
 
 enum { DT_MOST_LEGEND = 12 };
 
-/* Writes the lines above the planes, at most that many columns wide. */
+/* Writes the lines above the planes, in lines of at most `columns` characters. */
 void dt_draw_header(const dt_topology_picture *p, int columns, dt_str *out);
 /* Appends text with lines broken between words. Continuation lines are indented by `indent`
  * columns. */
@@ -17,12 +17,12 @@ void dt_draw_prose(dt_str *out, const char *text, int columns, int indent);
  * DT_MOST_LEGEND. `used`: number of cores with a replica. `roomy`: the slice is drawn with space,
  * "[ 0 | 1 ] -- [ 2 | 3 ]"; false: tightly, "0|1-2|3". */
 int dt_draw_legend(const dt_topology_picture *p, int used, bool roomy, dt_str line[DT_MOST_LEGEND]);
-/* Describes below the drawing the positions of a replica's logical devices, and the links that
+/* Writes the lines below the picture: where a replica's logical devices are, and which links
  * gradients use. */
 void dt_draw_traffic(const dt_topology_picture *p, dt_str *out);
 
-/* Parts of a cluster's picture (cluster.c): its first line; the traffic of its links; a line for
- * each host with its devices. */
+/* The parts of a cluster's picture (cluster.c): its first line; the traffic of its links; a line
+ * for each host with its devices. */
 void dt_cluster_header(const dt_topology *t, dt_str *out);
 void dt_cluster_traffic(const dt_topology *t, dt_str *out);
 void dt_cluster_draw(const dt_topology_picture *p, int columns, dt_str *out);

@@ -103,8 +103,8 @@ static void print_wraps(const dt_topology_picture *p, dt_str *line) {
     }
 }
 
-/* Explains a twist: "twisted: a full turn around x or y ends 4 chips further along z; no two chips
- * are more than 6 links apart (8 without the twist)". */
+/* Writes what a twist does: "twisted: a full turn around x or y ends 4 chips further along z; no
+ * two chips are more than 6 links apart (8 without the twist)". */
 static void print_twist(const dt_topology_picture *p, dt_str *line) {
     dt_local_str shorts = {0};
     bool along[3] = {false};
@@ -133,8 +133,8 @@ static bool is_same(const dt_slice *a, const dt_slice *b) {
     return memcmp(a->chips, b->chips, sizeof a->chips) == 0 && a->twisted == b->twisted;
 }
 
-/* Lists other wirings, and other shapes with the same number of chips, beginning with those closest
- * to a cube. */
+/* Lists other wirings of the slice's shape, and other shapes with the same number of chips, those
+ * closest to a cube first. */
 static void print_others(const dt_topology_picture *p, dt_str *line) {
     int n, others = 0, chips = dt_slice_chips(p->topology->slice);
     DT_LOCAL dt_slice *all = dt_slices_of(p->topology->slice->chip, &n);
@@ -193,7 +193,8 @@ void dt_draw_prose(dt_str *out, const char *text, int columns, int indent) {
 /* The text below a drawing: the distances between the logical devices of a replica, and the ring
  * that gradients use. */
 
-enum { LONGEST_RING = 16 }; /* rings with more replicas are not listed one by one */
+/* Rings with more replicas than this are not listed replica by replica. */
+enum { LONGEST_RING = 16 };
 
 /* ---- links; the link upwards from a chip along an axis has the index 3 * chip + axis ---- */
 

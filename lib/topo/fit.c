@@ -17,11 +17,11 @@ enum { HANDFUL = 5, MOST_MISFITS = 8, INDENT = 16, UNBROKEN = 1 << 20 };
 
 static const char *const axis_name[] = {"x", "y", "z", "core"};
 
-/* A block of devices, and how often it fits on the slice. */
+/* A block of logical devices, and how often it fits on the slice. */
 typedef struct block {
     int64_t side[4];
-    int64_t replicas; /* number of replicas; 0: the block does not fit */
-    int axis;         /* if it does not fit: the first axis that is too short */
+    int64_t replicas; /* number of such blocks that fit; 0: the block does not fit */
+    int axis;         /* if the block does not fit: the first axis that is too short */
 } block;
 
 typedef struct blocks {
@@ -37,7 +37,7 @@ static void count_replicas(const int mesh[4], block *b) {
     }
 }
 
-/* All blocks with `devices` devices, beginning with those of whole chips. */
+/* Returns all blocks with `devices` devices, beginning with those of whole chips. */
 static blocks blocks_of(int64_t devices, const int mesh[4]) {
     blocks all = {0};
     for (int64_t core = devices; core >= 1; core--)
@@ -91,7 +91,8 @@ static void print_misfits(const blocks *all, const int mesh[4], int axis, int co
 static void print_slice(const dt_topology *t, const int64_t want[4], int columns, dt_str *out) {
     const int64_t devices = want[0] * want[1] * want[2] * want[3];
     blocks all = blocks_of(devices, t->mesh);
-    /* prints "[1,2,2,2] does not fit v3-8, mesh [2,2,1,2]: z is 2, the slice has 1" */
+    /* Appends, if the block does not fit, "[1,2,2,2] does not fit v3-8, mesh [2,2,1,2]: z is 2, the
+     * slice has 1". */
     block b = {.side = {want[0], want[1], want[2], want[3]}};
     count_replicas(t->mesh, &b);
     dt_list_print(out, want, 4);
@@ -112,8 +113,8 @@ static void print_slice(const dt_topology *t, const int64_t want[4], int columns
 
 /* ---- slices ---- */
 
-/* A slice with enough room, and the number of devices that each of its chips must show so that
- * there is enough. */
+/* A slice that has room for a block, and the number of devices that each of its chips must show for
+ * that. */
 typedef struct room {
     dt_slice slice;
     int devices;
@@ -128,8 +129,8 @@ static bool has_room(const dt_slice *s, const int64_t want[4], room *out) {
     return false;
 }
 
-/* Finds the smallest slices of a generation with room. Unusual shapes are used only if no usual one
- * has room. Returns their number. */
+/* Finds the smallest slices of a generation with room for a block. Unusual shapes are used only if
+ * no usual one has room. Returns their number. */
 static int find_rooms(const dt_chip *c, const int64_t want[4], room found[HANDFUL]) {
     int all, n = 0;
     DT_LOCAL dt_slice *slice = dt_slices_of(c, &all);

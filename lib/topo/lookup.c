@@ -110,7 +110,7 @@ static dt_status *no_assignment(void) {
                    "no device assignment was given; make one with dt_device_assignment_build");
 }
 
-/* Finds the coordinates of a logical device. An error if it does not exist. */
+/* Sets *at to the coordinates of a logical device. Fails if the device does not exist. */
 static dt_status *find(const dt_device_assignment *a, int replica, int logical, const int **at) {
     DT_TRY(dt_status_kept());
     if (!a) return no_assignment();

@@ -14,7 +14,8 @@
 
 static const char fallback[] = "v3-8";
 
-/* A request for a slice: the error for unknown names, and the location of the name. */
+/* How a slice was asked for: the number of the error for unknown names, and the location of the
+ * name. */
 typedef struct lookup {
     dt_error unknown;
     const dt_location *at;
@@ -186,7 +187,7 @@ static dt_status *check_slice(const dt_resolver *r) {
 
 DT_API dt_status *dt_tpu_connect(dt_resolver *r) {
     DT_LIVE(r);
-    return check_slice(r); /* a simulated slice has nothing to connect to */
+    return check_slice(r); /* A simulated slice has nothing to connect to. */
 }
 
 DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology) {
@@ -198,7 +199,7 @@ DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology
 
 DT_API dt_status *dt_tpu_shutdown(dt_resolver *r) {
     DT_LIVE(r);
-    return check_slice(r); /* nothing is released, since handles hold references */
+    return check_slice(r); /* Nothing is released, since handles hold references. */
 }
 
 /* ---- queries ---- */

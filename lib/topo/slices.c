@@ -49,8 +49,8 @@ void dt_slice_host(const dt_slice *s, int host[3]) {
 
 /* ---- the rules ---- */
 
-/* Reads one shape of a list like "1x1 2x2 4x4"; returns the rest of the list, or NULL at its
- * end. */
+/* Reads one shape of a list such as "1x1 2x2 4x4" into `side`. Returns the rest of the list, or
+ * NULL at its end. */
 static const char *read_shape(const char *list, int side[3]) {
     side[0] = side[1] = side[2] = 1;
     if (!*list) return NULL;
@@ -74,7 +74,7 @@ static bool is_listed(const dt_chip *c, const int side[3]) {
     return false;
 }
 
-/* Whether the shape is a box of whole cubes. */
+/* Whether the shape is a box of whole cubes that the generation's pods can join. */
 static bool is_box(const dt_chip *c, const int side[3]) {
     int64_t cubes = 1;
     for (int axis = 0; axis < 3; axis++) {
@@ -149,7 +149,7 @@ static void put_boxes(shelf *all, const dt_chip *c) {
             }
 }
 
-/* Lists all slices of the generation with `chips` chips; 0: with any number. */
+/* Lists all slices of a generation with `chips` chips; chips 0: with any number. */
 static shelf list(const dt_chip *c, int chips) {
     shelf all = {0};
     dt_slice s = {.chip = c};
@@ -193,8 +193,8 @@ dt_slice *dt_slices_of(const dt_chip *c, int *n) {
     return all.slice;
 }
 
-/* The slice of a generation that Cloud TPU offers with this number of chips, or of this shape.
- * False: there is none, *out is not changed. */
+/* Finds the slice of a generation that Cloud TPU offers with this number of chips. Returns false,
+ * and does not change *out, if there is none. */
 static bool slice_of_chips(const dt_chip *c, int chips, dt_slice *out) {
     shelf all = list(c, chips);
     bool found = all.n > 0;
@@ -230,8 +230,8 @@ int64_t dt_slice_room(const dt_slice *s, int devices, const int64_t block[4]) {
            (devices / block[3]);
 }
 
-/* The first slice of a list with enough room. Chips show more devices than usual only if a block
- * needs more, since each device has less memory then. */
+/* Returns the first slice of a list with enough room. Its chips show more devices than usual only
+ * if a block needs more, since each device then has less memory. */
 static const dt_slice *first_with_room(const dt_slice *all, int n, const int64_t block[4],
                                        int64_t blocks, int *devices) {
     for (int i = 0; i < n; i++)
@@ -260,9 +260,9 @@ bool dt_slice_with_room(const dt_chip *c, const int64_t block[4], int64_t blocks
     return any;
 }
 
-/* A name, and the parts of it that could be read. */
+/* The name of a slice, and the parts of it that could be read. */
 typedef struct wanted {
-    const char *name; /* the name as it was written */
+    const char *name; /* the name as the user wrote it */
     dt_error row;
     const dt_location *at;
     const dt_chip *chip;
@@ -275,7 +275,8 @@ typedef struct wanted {
 
 static int by_length(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* The difference between the shape of a slice and the requested shape, for any order of sides. */
+/* Returns how much the shape of a slice differs from the requested shape, for any order of
+ * sides. */
 static int64_t unlike(const wanted *w, const dt_slice *s) {
     int have[3] = {s->chips[0], s->chips[1], s->chips[2]},
         want[3] = {(int)w->side[0], (int)w->side[1], (int)w->side[2]};
@@ -286,8 +287,8 @@ static int64_t unlike(const wanted *w, const dt_slice *s) {
     return w->grid ? sum : 0;
 }
 
-/* Whether s is nearer to the request than `best` (NULL: none so far). Compares only slices that are
- * smaller, or only slices that are larger, than the request. */
+/* Whether s is nearer to the request than `best` (NULL: no slice has been found). Compares only
+ * slices that are smaller, or only slices that are larger, than the request. */
 static bool is_nearer(const wanted *w, const dt_slice *s, const dt_slice *best) {
     if (!best || dt_slice_chips(s) == dt_slice_chips(best))
         return !best || unlike(w, s) < unlike(w, best);
@@ -307,7 +308,7 @@ static void print_slice(const wanted *w, const dt_slice *s, dt_str *text) {
                       s->chips[1], s->chips[2]);
 }
 
-/* prints "the nearest are v3-8 and v3-16" */
+/* Appends "the nearest are v3-8 and v3-16". */
 static void print_nearest(const wanted *w, dt_str *text) {
     int n;
     DT_LOCAL dt_slice *all = dt_slices_of(w->chip, &n);
@@ -345,7 +346,7 @@ static dt_status *not_a_grid(const wanted *w) {
     return dt_fail(w->row, w->at, "'%.80s' is not of the form AxB or AxBxC", w->name);
 }
 
-/* Reads one side, a number of at least 1. */
+/* Reads one side of a shape, a number of at least 1. */
 static dt_status *read_side(const wanted *w, const char *digits, int64_t *out) {
     if (!dt_parse_int64(digits, out)) {
         if (errno == ERANGE)
@@ -358,7 +359,7 @@ static dt_status *read_side(const wanted *w, const char *digits, int64_t *out) {
     return NULL;
 }
 
-/* Reads "2x2" or "4x4x8" into w->side; a missing third side is 1. */
+/* Reads "2x2" or "4x4x8" into w->side. A third side that is missing is 1. */
 static dt_status *read_grid(wanted *w, const char *text, size_t length) {
     char side[64];
     w->side[2] = 1;
@@ -380,7 +381,7 @@ static dt_status *read_grid(wanted *w, const char *text, size_t length) {
     return NULL;
 }
 
-/* Removes "_twisted" or "_untwisted" from a grid; returns the remaining length. */
+/* Removes "_twisted" or "_untwisted" from a grid. Returns the length of the rest. */
 static size_t read_twist(wanted *w, const char *grid) {
     size_t length = strcspn(grid, "_");
     w->twisted = strcasecmp(grid + length, "_twisted") == 0;
@@ -389,7 +390,7 @@ static size_t read_twist(wanted *w, const char *grid) {
 
 static dt_status *find_grid(wanted *w, const char *grid, dt_slice *out) {
     DT_TRY(read_grid(w, grid, read_twist(w, grid)));
-    /* Limits sides to a value that is larger than any slice's. */
+    /* Sides are limited to a value that is larger than any slice's. */
     for (int axis = 0; axis < 3; axis++)
         w->side[axis] = w->side[axis] < 1 << 20 ? w->side[axis] : 1 << 20;
     const int side[3] = {(int)w->side[0], (int)w->side[1], (int)w->side[2]};
@@ -406,8 +407,8 @@ static const dt_chip *chip_of(const char *name, size_t length) {
     return dt_chip_find(generation);
 }
 
-/* The number of chips in a name with a suffix ("512_twisted"). Slices of that size are
- * suggested, twisted ones if the suffix says so. */
+/* Returns the number of chips in a name with a suffix, such as "512_twisted". Slices of that size
+ * are suggested, twisted ones if the suffix says so. */
 static int64_t meant(wanted *w, const char *digits) {
     errno = 0;
     const long long n = strtoll(digits, NULL, 10);
@@ -428,7 +429,8 @@ dt_status *dt_slice_find(const char *name, dt_error unknown_row, const dt_locati
                          dt_slice *out) {
     wanted w = {.name = name, .row = unknown_row, .at = at};
     if (strncasecmp(name, "sim:", 4) == 0) name += 4;
-    size_t length = strcspn(name, "-:"); /* accepts v5p:4x4x4, and v5p-4x4x4 as xpk writes it */
+    /* v5p:4x4x4 is accepted, and v5p-4x4x4, as xpk writes it. */
+    size_t length = strcspn(name, "-:");
     w.chip = chip_of(name, length);
     const char *x = strpbrk(name + length, "xX");
     const bool has_shape = name[length] == ':' || (x && isdigit((unsigned char)x[1]));

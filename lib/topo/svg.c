@@ -26,21 +26,21 @@ enum {
     INSET = 4,
     LEGEND_LINE = 20,
     MOST_CHIPS = 1024,
-    SHOWN = 8 /* number of chips that are drawn along each axis of a larger slice */
+    SHOWN = 8 /* the number of chips that are drawn along each axis of a larger slice */
 };
 
-/* Positions, in units of the picture. */
+/* The sizes of the picture's parts, in SVG's units. */
 typedef struct sheet {
     const dt_topology_picture *p;
     const dt_topology *t;
     dt_str *out;
     char (*label)[24];
-    int *owner;        /* [core id]: 1 + number of its replica; 0: no replica uses it */
-    int core, chip;    /* widths of a core and of a chip in the picture */
-    int across, down;  /* distances between chips */
-    int width, height; /* size of a panel */
+    int *owner;     /* [core id] 1 + number of the replica that uses the core; 0: no replica does */
+    int core, chip; /* width of a core, and of a chip, in the picture */
+    int across, down;  /* distance of chips from their right neighbours, and from those below */
+    int width, height; /* width and height of a panel */
     int panels;        /* number of panels side by side */
-    /* Numbers of chips that are drawn along x, y and z, beginning with the first ones. */
+    /* Numbers of chips that are drawn along x, y and z, from the first ones on. */
     int shown[3];
 } sheet;
 
@@ -59,7 +59,7 @@ static void crop(sheet *s) {
         s->shown[axis] = large && mesh[axis] > SHOWN ? SHOWN : mesh[axis];
 }
 
-/* Chooses the number of panels side by side so that the picture is a little wider than high. */
+/* Returns the number of panels side by side that makes the picture a little wider than high. */
 static int count_panels(const sheet *s) {
     int best = 1;
     double least = 1e9;
@@ -217,7 +217,7 @@ static void put_round_x(sheet *s, int y, int z) {
         right, middle, top + 5, left - 5, middle - 5);
 }
 
-/* Draws the wrap-around link of a column, in the gap to the right of it. */
+/* Draws the wraparound link of a column, in the gap to the right of the column. */
 static void put_round_y(sheet *s, int x, int z) {
     int a[2], b[2];
     chip_at(s, x, 0, z, a);
@@ -235,7 +235,7 @@ static void put_round_y(sheet *s, int x, int z) {
         middle, bottom, side - 5, top - 5, middle + 5);
 }
 
-/* Prints the label of a twisted link: "round x: y + 4, z + 4". */
+/* Prints the label of a twisted link, which says where the link leads: "round x: y + 4, z + 4". */
 static void put_twist(sheet *s, int axis, int x, int y) {
     static const char *const name[] = {"x", "y", "z"};
     dt_str_printf(s->out, "<text class=\"twist\" x=\"%d\" y=\"%d\">round %s:", x, y, name[axis]);
@@ -266,7 +266,8 @@ static void put_panel(sheet *s, int z) {
 
 /* ---- the page ---- */
 
-/* Writes lines of words below the panels. Returns the next line. */
+/* Writes lines of text below the panels, from number `line` on. Returns the number of the next
+ * line. */
 static int put_words(sheet *s, const char *text, int line) {
     for (; *text; line++) {
         size_t n = strcspn(text, "\n");

@@ -5,17 +5,18 @@
 
 #include "topo/topo.h"
 
-/* The number of blocks of a size that fit side by side into the mesh of a slice whose chips show
- * `devices` devices. */
+/* Returns the number of blocks of a size that fit side by side into the mesh of a slice whose chips
+ * show `devices` devices. */
 int64_t dt_slice_room(const dt_slice *s, int devices, const int64_t block[4]);
-/* The smallest slice of a generation with room for `blocks` blocks of this size, and the number of
- * devices that each chip must show. c NULL: slices of all generations are considered; of equally
- * large ones, the oldest generation is chosen. False: there is none. */
+/* Finds the smallest slice of a generation with room for `blocks` blocks of this size, and the
+ * number of devices that each chip must show. c NULL: slices of all generations are considered; of
+ * equally large ones, the oldest generation is chosen. Returns false if no slice has room. */
 bool dt_slice_with_room(const dt_chip *c, const int64_t block[4], int64_t blocks, dt_slice *out,
                         int *devices);
-/* The number of chips of one host of the slice along each axis. */
+/* Sets host[] to the number of chips of one host of the slice along each axis. */
 void dt_slice_host(const dt_slice *s, int host[3]);
-/* The number of links from chip 0 to each chip of a twisted slice. The caller frees the array. */
+/* Returns for each chip of a twisted slice the number of links from chip 0. The caller frees the
+ * array. */
 int *dt_topology_distances(const dt_topology *t);
 /* Writes all points of a block of size[0] * size[1] * size[2], each once, to `out`, in the order in
  * which a ring visits them. */

@@ -30,7 +30,8 @@ static dt_status *bad_mesh(const dt_topology_options *o, const char *what) {
                    dt_text_of_list(o->mesh_shape, dt_min(o->mesh_rank, 8)).s);
 }
 
-/* The number of positions in a mesh with these sizes, each at least 1; 0: there are too many. */
+/* Returns the number of positions in a mesh with these sizes, each at least 1. Returns 0 if there
+ * are too many. */
 static int topology_places(const int64_t mesh[4]) {
     int64_t product = 1;
     for (int i = 0; i < 4; i++)
@@ -92,8 +93,8 @@ static dt_topology *allocate(const int mesh[4], int tasks, int devices) {
     return t;
 }
 
-/* Notes which device is at each position. If several devices have the same coordinates, the last
- * one is used, as in TensorFlow. */
+/* Fills t->place: which device is at each position. If several devices have the same coordinates,
+ * the last one is used, as in TensorFlow. */
 static void index_places(dt_topology *t) {
     int n = places(t->mesh);
     for (int i = 0; i < n; i++) t->place[i] = -1;
@@ -105,7 +106,8 @@ static void index_places(dt_topology *t) {
         if (t->place[i] < 0) t->missing_place[k++] = i;
 }
 
-/* Checks that the lists are given. A NULL is reported as a wrong value of its option. */
+/* Checks that the lists are given. A list that is NULL is reported as a wrong value of its
+ * option. */
 static dt_status *check_given(const dt_topology_options *o) {
     if (!o || (!o->mesh_shape && o->mesh_rank != 0) || o->mesh_rank < 0)
         return dt_fail(DT_E_TOPOLOGY, NULL, "mesh_shape must be 4 positive numbers, got none");
@@ -155,8 +157,8 @@ dt_topology *dt_topology_of_cores(const dt_slice *s, int cores) {
     const int mesh[4] = {s->chips[0], s->chips[1], s->chips[2], cores};
     int host[3], hosts[3];
     dt_slice_host(s, host);
-    for (int axis = 0; axis < 3; axis++) /* Exact, since all slices consist of whole hosts. */
-        hosts[axis] = s->chips[axis] / host[axis];
+    /* The division is exact, since all slices consist of whole hosts. */
+    for (int axis = 0; axis < 3; axis++) hosts[axis] = s->chips[axis] / host[axis];
     int devices = host[0] * host[1] * host[2] * cores;
     dt_topology *t = allocate(mesh, hosts[0] * hosts[1] * hosts[2], devices);
     t->own = *s;
@@ -173,7 +175,7 @@ dt_topology *dt_topology_of_cores(const dt_slice *s, int cores) {
 }
 
 dt_topology *dt_topology_ref(const dt_topology *t) {
-    /* a constant topology is counted, too */
+    /* The cast drops const, because the references of a constant topology are counted, too. */
     dt_topology *counted = (dt_topology *)t;
     counted->refs++;
     return counted;
@@ -217,7 +219,7 @@ const char *dt_topology_name(const dt_topology *t) {
     return t->slice ? t->slice->name : "this topology";
 }
 
-/* Prints lists of sizes the way a job file writes them. */
+/* Prints a list of sizes as a job file writes it: "[2,2,1,2]". */
 
 void dt_list_print(dt_str *out, const int64_t *v, int n) {
     dt_str_putc(out, '[');

@@ -33,7 +33,7 @@ typedef struct message {
     int64_t tasks, devices;
 } message;
 
-/* The value of an int32 field: the low 32 bits of the encoded number. */
+/* Returns the value of an int32 field: the low 32 bits of the encoded number. */
 static int64_t int32_of(uint64_t x) {
     const uint32_t low = (uint32_t)x;
     return low <= INT32_MAX ? (int64_t)low : (int64_t)low - (INT64_C(1) << 32);
@@ -100,7 +100,8 @@ static dt_status *check_count(const message *m) {
     if (m->devices < 0)
         return dt_fail(DT_E_TOPOLOGY, NULL, "num_tpu_devices_per_task must be at least 0, got %lld",
                        (long long)m->devices);
-    int64_t devices = m->tasks * m->devices; /* cannot overflow, since both numbers are int32 */
+    /* The product cannot overflow, since both numbers are int32. */
+    int64_t devices = m->tasks * m->devices;
     if (m->coordinates.n % 4 == 0 && m->coordinates.n / 4 == devices) return NULL;
     dt_list_print(&mesh, m->mesh.v, 4);
     return dt_fail(
@@ -129,7 +130,7 @@ DT_API dt_status *dt_topology_parse(dt_topology **out, const void *serialized, s
     if (!serialized && size > 0)
         return dt_fail(DT_E_TOPOLOGY_BYTES, NULL,
                        "not a TopologyProto: got NULL with a size of %zu bytes", size);
-    if (size > PTRDIFF_MAX) /* as size_t, such a size is a negative number */
+    if (size > PTRDIFF_MAX) /* A size that is negative as a ptrdiff_t is refused. */
         return dt_fail(DT_E_TOPOLOGY_BYTES, NULL, "not a TopologyProto: no object has %zu bytes",
                        size);
     dt_status *s = read_message(serialized, size, &m);

@@ -62,7 +62,7 @@ static void go_round(const dt_topology *t, int axis, bool up, int at[3]) {
 int dt_topology_neighbour(const dt_topology *t, int chip, int axis, bool up) {
     int at[3];
     if (t->slice && t->slice->chip->is_host)
-        return -1; /* hosts of a cluster are linked to a switch, not to each other */
+        return -1; /* Hosts of a cluster are linked to a switch, not to each other. */
     coordinates_of(t, chip, at);
     bool end = at[axis] == (up ? t->mesh[axis] - 1 : 0);
     if (end && !dt_topology_wraps(t, axis)) return -1;
@@ -97,7 +97,8 @@ int *dt_topology_distances(const dt_topology *t) {
     return distance;
 }
 
-/* The position of chip b relative to chip a. */
+/* Returns the number of the chip that is at the same position relative to chip 0 as chip b is to
+ * chip a. */
 static int seen_from(const dt_topology *t, const int a[3], const int b[3]) {
     int d[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
     for (int axis = 0; axis < 3; axis++)
@@ -105,7 +106,7 @@ static int seen_from(const dt_topology *t, const int a[3], const int b[3]) {
             d[axis] += t->mesh[axis];
             for (int along = 0; along < 3; along++) d[along] -= dt_topology_twist(t, axis, along);
         }
-    for (int axis = 0; axis < 3; axis++) /* only short axes have a twist */
+    for (int axis = 0; axis < 3; axis++) /* Only short axes have a twist. */
         d[axis] = (d[axis] % t->mesh[axis] + t->mesh[axis]) % t->mesh[axis];
     return index_of(t, d);
 }
@@ -122,8 +123,8 @@ int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b)
     return hops;
 }
 
-/* The next link on a shortest route: along the first axis that has one, upwards if both directions
- * are equally short. */
+/* Returns the next link on a shortest route: along the first axis that has one, upwards if both
+ * directions are equally short. */
 static dt_link next_link(const dt_topology *t, const dt_coords at, const dt_coords to) {
     const int here = index_of(t, at), far = dt_topology_hops(t, at, to);
     for (int way = 0; way < 6; way++) {
