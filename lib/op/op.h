@@ -121,8 +121,9 @@ typedef struct dt_reverse_attr {
 typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_TILES } dt_cut;
 /*
  * The segment ops appear in folded graphs, where the rows of all replicas are stacked and B counts
- * them all. Each applies an op to the rows of a segment. A cut has S = count segments; env->offsets (replicas) or env->shards holds the S + 1
- * borders in examples (piece s of B begins at B s / S); a dimension k * B is cut at k times them.
+ * them all. Each applies another op to the rows of each segment. A cut has S = count segments;
+ * env->offsets (replicas) or env->shards holds the S + 1 borders in examples (piece s of B begins
+ * at B s / S); a dimension k * B is cut at k times them.
  *   segment_reduce(x)           (B, ...) -> (S, ...): a reduce per segment over `dims`, which
  *                               contain dimension 0; an empty sum is 0
  *   segment_deviations(x)       (B, ...) -> (S, ...): a sum per segment of the squares of

@@ -8,7 +8,7 @@
  *
  *   reduce,
  *   deviations  dot_general  convolution
- *   (C3)        (C5)         (C6)         The cut is one of the three, and has at least one segment.
+ *   (C3)        (C5)         (C6)         The cut is one of the three. It has a segment or more.
  *   (C4)        (C6)         (C7)         Dimension 0 of the inputs is the batch, and summed over.
  *               (C4)         (C5)         The result has at most 8 dimensions.
  *
