@@ -13,31 +13,37 @@ enum { DT_TAKEN_BACK = DT_TAKE, DT_TO_VALUE, DT_TO_QUERY, DT_TO_KEY, DT_ATTENTIO
 /* A block of queries, and the range of keys [first, last) that they attend to. */
 typedef struct dt_query_block {
     int64_t query, rows, first, last;
-    dt_product *product; /* [lanes][DT_ATTENTION_PRODUCTS] the matrix products of the block */
+    /* [lanes][DT_ATTENTION_PRODUCTS] matrix products for this block of queries; a lane, one of the
+     * engine's threads, has its own plans */
+    dt_product *product;
 } dt_query_block;
 
 typedef struct dt_attended {
     dt_attention_attr attr;
     int64_t queries, keys, heads, key_heads, key_size, value_size;
     int64_t each;    /* number of examples in one row of dimension 0 */
-    int in_position; /* index of the input with positions */
+    int in_position; /* index of the node's input that holds the positions of queries */
     int lanes, n_blocks;
     dt_query_block *block;
     bool narrow; /* query, key, value and dy are stored and multiplied as bfloat16 */
     bool staged; /* operands are stored in 16 bits, and converted to float32 before products */
-    size_t for_products; /* offset in scratch of the working memory of products */
-    int64_t bytes;       /* number of bytes of an element when it is an operand of a product */
-    /* with `narrow`: whether each gradient is stored as bfloat16; in the forward pass [0] is for
-     * y */
+    /* offset in the scratch memory at which the working memory of matrix products begins, in
+     * bytes */
+    size_t for_products;
+    int64_t bytes; /* number of bytes of an element when it is an operand of a product */
+    /* if `narrow`: whether the gradient of query, key and value is stored as bfloat16; in the
+     * forward pass element 0 is about the result y */
     bool narrow_to[3];
-    /* nodes of the gradients that this step computes; DT_OF_NONE: the gradient is not needed */
+    /* nodes whose values are the gradients of query, key and value; DT_OF_NONE: this step does not
+     * compute that gradient */
     int gradient[3];
-    /* this step computes nothing, because the step of another gradient computes all three */
+    /* true: this step does nothing, because the step of another gradient computes all three
+     * gradients at once */
     bool is_done_elsewhere;
 } dt_attended;
 
-/* Distances between rows of queries, keys, values and results. A row has all heads, one after
- * the other. */
+/* Distances in memory, in elements, between rows of queries, keys, values and results. A row has
+ * all heads, one after the other. */
 typedef struct dt_head_strides {
     int64_t query, key, value, y;
 } dt_head_strides;
@@ -51,7 +57,7 @@ void dt_attention_narrow(dt_exec *x, int node);
 void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, int64_t *last);
 /* Reads the shapes of a node. Does not plan blocks and products. */
 dt_attended *dt_attention_read(dt_exec *x, const dt_step *step);
-/* Plans blocks, products and scratch memory. `a` becomes the step's state. */
+/* Plans blocks of queries, matrix products and scratch memory. `a` becomes step->state. */
 dt_status *dt_attention_plan(dt_exec *x, dt_step *step, dt_attended *a, bool backward) DT_MUST_USE;
 void dt_attention_release(void *state);
 

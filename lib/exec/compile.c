@@ -14,15 +14,20 @@
 typedef struct assembler {
     dt_exec *x;
     dt_arena *scratch;
-    int *in_set; /* [nodes] 1 + the set that the node waits in; 0: none */
+    /* [nodes] 1 + the number of the set in which the node waits to become part of a fused step; 0:
+     * it waits in no set */
+    int *in_set;
     /* [nodes] the bits of the open and closed sets that read the node (bit_of) */
     uint64_t *readers;
-    int *node, *first; /* nodes of each group, in order; those of group i begin at first[i] */
+    /* `node` lists the nodes of each group, in order; those of group i begin at node[first[i]] */
+    int *node, *first;
     int n_sets, cap_sets;
-    /* [sets] nodes of one shape, to which more may be added; an empty list: the set is closed */
+    /* sets of nodes that have one shape and will become a fused step; more nodes may be added. An
+     * empty list: that set is closed */
     dt_fused_list *open;
     int n_lists, cap_lists;
-    dt_fused_list *list; /* [n_lists] the closed sets, by the number in fused_in */
+    /* [n_lists] the closed sets; x->fused_in[node] is an index into this array */
+    dt_fused_list *list;
 } assembler;
 
 /* ---- kernels ---- */
@@ -112,8 +117,8 @@ static void close_inputs(assembler *a, dt_group *group, int node, int keep) {
     }
 }
 
-/* Returns the bit of a set. Several sets may share a bit, so if two bits are equal the sets must
- * still be compared. */
+/* Returns the bit that stands for a set. Sets whose numbers differ by 64 share a bit, so equal bits
+ * only mean that the sets must be compared. */
 static uint64_t bit_of(int set) { return UINT64_C(1) << (set & 63); }
 
 static bool set_reads(const assembler *a, const dt_fused_list *s, int node) {
@@ -125,7 +130,8 @@ static bool set_reads(const assembler *a, const dt_fused_list *s, int node) {
     return false;
 }
 
-/* Closes the sets that still read the old value of a variable, before it is overwritten. */
+/* Closes the sets that read a variable's old value, so that their steps run before the variable is
+ * overwritten. */
 static void close_readers(assembler *a, dt_group *group, int node, int keep) {
     int variable = a->x->overwrites[node];
 
@@ -194,7 +200,7 @@ static void assemble_group(assembler *a, int which, const int *node, int n) {
     close_all(a, &a->x->group[which]);
 }
 
-/* Lists the nodes of each group, in one pass over all nodes. */
+/* Fills `node` and `first`, the nodes of each group, in one pass over the graph. */
 static void prepare_lists(assembler *a) {
     const dt_exec *x = a->x;
     const int n = x->g->n_nodes + 1;
@@ -247,8 +253,8 @@ static void drop_steps(const assembler *a, dt_group *group) {
     if (kept == 0) group->segment = -1;
 }
 
-/* Marks the constants that need memory. A constant does only if a kernel reads it, because strip
- * programs contain its number. */
+/* Marks the constants that need memory: those that a kernel reads. Strip programs contain the
+ * numbers of constants themselves. */
 static void mark_constants(dt_exec *x) {
     const dt_graph *g = x->g;
     bool *kernel_reads = dt_alloc((size_t)g->n_nodes + 1);
@@ -293,7 +299,8 @@ static dt_status *prepare_steps(assembler *a) {
     return s;
 }
 
-/* Adds a last segment that copies updates whose variable is read until the end of the step. */
+/* Adds a last segment with steps that copy new values into variables whose old value is read until
+ * the end of the step. */
 static void add_copies(dt_exec *x) {
     dt_group *group = &x->group[x->n_groups];
 

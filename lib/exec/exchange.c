@@ -28,15 +28,17 @@ enum { TRACK_ROOM = 1 << 12 };
 
 struct dt_exchanges {
     int n;
-    dt_exchange *exchange; /* [n] the exchanges in their order */
-    int *of;               /* [nodes] number of the node's exchange, -1: none */
+    dt_exchange *exchange; /* [n] the exchanges, in the order in which all workers make them */
+    /* [nodes] number of the exchange that transfers the node's value; -1: it is not exchanged */
+    int *of;
     bool beside,
-        runs; /* beside: a thread should run the exchanges; runs: that thread was started */
+        /* beside: a separate thread should run the exchanges; runs: that thread has been started */
+        runs;
     bool ends;
     pthread_t thread;
-    _Atomic uint32_t begun; /* number of runs that have begun */
-    _Atomic uint32_t fed;   /* number of exchanges whose inputs are complete */
-    _Atomic uint32_t done;  /* number of exchanges of this run that are done */
+    _Atomic uint32_t begun; /* number of runs of the executable that have begun */
+    _Atomic uint32_t fed;   /* number of exchanges of this run whose inputs have been computed */
+    _Atomic uint32_t done;  /* number of exchanges that are done in this run */
     dt_track *track;
     int wait_mark;
 };
@@ -66,8 +68,8 @@ static int lower_first(const void *a, const void *b) {
     return ((const traveller *)a)->node - ((const traveller *)b)->node;
 }
 
-/* Lists node `first` and the nodes that can be exchanged together with it, in order. Returns their
- * number. */
+/* Lists node `first` and the later nodes whose values can travel in the same exchange, in order.
+ * Returns their number. */
 static int find_fellows(const dt_exec *x, int first, const int *far, traveller *out) {
     int n = 0;
     for (int i = first; i < x->g->n_nodes; i++)
@@ -223,9 +225,11 @@ static void *carry_all(void *user) {
         for (int i = 0, done = 0; done < all->n; i++) {
             wait_for_parts(all, &all->exchange[i]);
             carry(x, &all->exchange[i]);
-            /* after a failure all exchanges count as done, so that no lane waits for one */
+            /* after a failure all exchanges are marked as done, so that no lane waits for one that
+             * will not come */
             done = x->failure ? all->n : i + 1;
-            /* after the last exchange the run may end and x may be reused */
+            /* announcing the last exchange allows the run to end, and the next run to change x, so
+             * x is not read after this line */
             announce(&all->done, (uint32_t)done);
         }
     }

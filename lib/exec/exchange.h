@@ -12,16 +12,18 @@ enum { DT_BUCKET_BYTES = 4 << 20 };
 
 typedef struct dt_exchanges dt_exchanges;
 
-/* Nodes whose values are exchanged together. */
+/* One exchange between workers: the nodes whose values are sent together. */
 typedef struct dt_exchange {
-    const dt_kernel *kernel; /* the kernel that all its nodes have */
+    const dt_kernel *kernel; /* the kernel that computes all nodes of the exchange */
     int n, *node;
-    /* [n] entries of kernel->item_bytes: the list that `carry` passes to the room net */
+    /* [n] entries of kernel->item_bytes bytes each: the list that kernel->carry passes to the room
+     * net */
     void *item;
-    int from;            /* the segment in which the last of its inputs is computed */
-    int parts;           /* number of tasks that compute its inputs */
-    _Atomic int missing; /* number of these tasks that have not ended in the current run */
-    int mark;            /* number of its span in recordings */
+    int from;  /* number of the first segment in which all inputs of the exchange are computed */
+    int parts; /* number of tasks that compute inputs of this exchange */
+    /* number of the tasks counted in `parts` that have not ended in the current run */
+    _Atomic int missing;
+    int mark; /* number of the span that records this exchange */
 } dt_exchange;
 
 /* Lists the exchanges of an executable, and the tasks that compute their inputs. x->exchanges
@@ -29,13 +31,13 @@ typedef struct dt_exchange {
 void dt_exchanges_list(dt_exec *x);
 /* Whether a separate thread runs exchanges while lanes compute. */
 bool dt_exchanges_go_beside(const dt_exec *x);
-/* Called when the memory and the lifetimes of values are known: extends the lifetimes of sums
- * that are exchanged, which are written earlier. */
+/* Called when the memory and the lifetimes of values are known. Sums that are exchanged are written
+ * earlier than planned, so their lifetimes are extended. */
 void dt_exchanges_keep_memory(dt_exec *x);
 /* Returns the priority of a group's tasks in their segment. Tasks that compute inputs of exchanges
  * come first, in the order of the exchanges. */
 int dt_exchanges_turn(const dt_exec *x, const dt_group *group);
-/* Registers the spans of exchanges in a recording. */
+/* Registers a span for each exchange with the engine's recorder. */
 void dt_exchanges_mark(dt_exec *x);
 void dt_exchanges_close(dt_exec *x);
 

@@ -49,8 +49,8 @@ void dt_engine_record(dt_engine *e, dt_recorder *r);
 typedef struct dt_exec dt_exec;
 /* Whether pieces of a node can be computed separately (dt_partition_options.can_split). */
 bool dt_exec_can_split(const dt_graph *g, int node, dt_division by);
-/* Compiles a program for p->batch rows. e and p must outlive *out. No arrays are allocated before
- * the first run. */
+/* Compiles a program for p->batch rows. e and p must outlive *out. Arrays are allocated in the
+ * first run, not here. */
 dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) DT_MUST_USE;
 void dt_exec_destroy(dt_exec *x); /* x may be NULL */
 /* Returns the exact number of bytes of the arena, of the lanes' scratch memory and of packed

@@ -17,21 +17,24 @@ struct dt_engine {
     dt_pool *pool;
     const dt_simd *simd;
     dt_kernels kernels; /* kernels chosen for this processor; not AUTO */
-    /* the library for products, and our own loops, which with LIBRARIES compute what `gemm`
-     * refuses */
+    /* `gemm` is the library that computes matrix products. `own` is dtrain's implementation, which
+     * computes what the library refuses */
     dt_gemm_library gemm, own;
     /* the processor multiplies bfloat16, and our own loops compute products with these instructions
      * (dot_bf16.c) */
     bool packs_bf16;
     dt_packed *packed; /* variables that are packed for products */
     char *description;
-    int64_t bucket_bytes;  /* bytes of a bucket in exchanges between workers */
-    int64_t held;          /* bytes that libraries hold for products (dt_engine_held) */
-    dt_recorder *recorder; /* where tasks are recorded; NULL: nowhere */
-    dt_track **track;      /* [lanes] a track for each lane, if there is a recorder */
-    /* number of calls that set a recorder; after each, executables register their spans again */
+    int64_t bucket_bytes; /* bytes of values that workers exchange at a time */
+    /* bytes of memory that libraries keep allocated for matrix products (dt_engine_held) */
+    int64_t held;
+    /* the recorder that tasks are recorded with; NULL: nothing is recorded */
+    dt_recorder *recorder;
+    dt_track **track; /* [lanes] the recorder's track for each lane; NULL without a recorder */
+    /* counts how often a recorder was set. When the count changes, executables register their spans
+     * again */
     int recordings;
-    /* numbers of the spans for waiting for other lanes, and for waking them */
+    /* numbers of the spans that record waiting for other lanes, and waking them */
     int wait_mark, wake_mark;
 };
 
@@ -41,8 +44,8 @@ static inline bool dt_engine_multiplies_bf16(const dt_engine *e) {
     return e->gemm.bf16 || e->packs_bf16;
 }
 
-/* A product (exec/product.c) with its implementation: a plan of a library, or tiles. If all members
- * are NULL, there is no product. */
+/* The plan of a matrix product (exec/product.c), by one of several implementations: a library's
+ * plan, or tiles. If all members are NULL, the product is empty. */
 typedef struct dt_product {
     const dt_gemm_library *library;
     void *plan;
@@ -62,21 +65,25 @@ typedef enum dt_home {
     DT_HOME_ARG,
     DT_HOME_VARIABLE,
     DT_HOME_ARENA,
-    /* one piece of the value is in memory of the task that writes and reads it (task_memory.c) */
+    /* one piece of the value at a time is in the memory of the task that computes and reads it
+     * (task_memory.c) */
     DT_HOME_TASK
 } dt_home;
 
 typedef struct dt_value_slot {
     dt_home home;
-    int index;   /* with ARG and VARIABLE: number of the argument or variable */
-    int owner;   /* the node that owns the memory: this node, or for a reshape its input */
+    int index; /* for DT_HOME_ARG and DT_HOME_VARIABLE: number of the argument or of the variable */
+    /* number of the node that owns the memory: the node itself or, for a reshape, its input */
+    int owner;
     bool stored; /* the value is read outside its fused step, so it needs memory */
-    /* with VARIABLE: the old value is copied into the arena first, for a result or for another
-     * variable's update */
+    /* for DT_HOME_VARIABLE: the old value is copied into the arena first, because a result or the
+     * update of another variable needs it */
     bool kept;
-    /* first and last segment that use the memory; with TASK: first and last step of its group */
+    /* numbers of the first and the last segment that use the memory; for DT_HOME_TASK: of the first
+     * and the last step of the node's group */
     int first, last;
-    /* with ARENA: offset in the arena; with TASK: bytes of the largest piece */
+    /* for DT_HOME_ARENA, the offset in the arena; bytes of the value or, for DT_HOME_TASK, of its
+     * largest piece */
     int64_t offset, bytes;
 } dt_value_slot;
 
@@ -87,7 +94,7 @@ typedef struct dt_kernel_call {
     const dt_exec *x;
     const dt_step *step;
     int unit, lane;
-    int64_t lo, hi; /* the rows of the result to compute */
+    int64_t lo, hi; /* first row of the result to compute, and the row behind the last one */
     char *scratch;  /* step->scratch bytes, separate for each lane */
     /* step->kept bytes, separate for each lane and step, preserved between runs; 0 before the
      * first run */
@@ -95,18 +102,19 @@ typedef struct dt_kernel_call {
 } dt_kernel_call;
 
 struct dt_exchange;
-/* A kernel: a row in exec/kernels.h. */
+/* A kernel: code that computes nodes of one op. Each is a row in exec/kernels.h. */
 typedef struct dt_kernel {
     const char *name;
-    /* the op that the kernel computes; NULL: any op; such kernels are not in the table, but chosen
-     * by the compiler (fused, eval, copy) */
+    /* the op that the kernel computes. NULL: any op; the compiler chooses such kernels (fused,
+     * eval, copy) itself, so they are not in exec/kernels.h */
     const dt_op *op;
-    /* how the result may be divided into pieces: bits of dt_division; true: by rows */
+    /* the ways in which the result may be divided into pieces, as bits of dt_division; true: by
+     * rows */
     unsigned splits;
     /* returns whether the kernel can compute the node; NULL: it can compute every node of the op */
     bool (*fits)(const dt_graph *g, int node);
-    /* calls dt_store_wide for values that must not be stored in 16 bits; NULL: none of the result
-     * and the inputs may be */
+    /* calls dt_store_wide for values that must not be stored in 16 bits. NULL: neither the result
+     * nor the inputs may be stored so */
     void (*narrow)(dt_exec *x, int node);
     /* sets step->state and step->scratch; NULL: nothing to prepare */
     dt_status *(*prepare)(dt_exec *x, dt_step *step);
@@ -115,57 +123,68 @@ typedef struct dt_kernel {
     /* For kernels that exchange values with other workers (exchange.c): exchanges all nodes at
      * once. */
     dt_status *(*carry)(const dt_exec *x, const struct dt_exchange *e);
-    size_t item_bytes; /* bytes of the entry for each node in the list that `carry` passes on */
+    /* bytes that one node takes in the list that `carry` passes to the room net */
+    size_t item_bytes;
 } dt_kernel;
 
 struct dt_step {
     const dt_kernel *kernel;
-    int node, pieces_of; /* the node; and the node whose pieces the step's pieces are */
-    /* for a kernel's step: the node whose step computes the result, usually `node` itself */
+    /* `node` is computed by this step. Pieces of the step have the rows of the pieces of node
+     * `pieces_of` */
+    int node, pieces_of;
+    /* for a step that needs a kernel: the node whose step really computes the result, usually
+     * `node` */
     int made_by;
     void *state;
     size_t scratch, kept, kept_at;
-    int mark; /* number of its span in recordings */
+    int mark; /* number of the span that records this step */
 };
 
 /* Steps whose results are divided into the same pieces. A task runs all steps of the group for one
  * piece, on one lane (a thread of the engine). */
 typedef struct dt_group {
-    int units, node; /* number of pieces, and a node that is divided into the same pieces */
-    int segment;     /* number of the segment in which it runs */
+    /* number of pieces into which the group's values are divided, and a node that is divided so */
+    int units, node;
+    int segment; /* number of the segment in which the group's tasks run */
     int n_steps, cap_steps;
-    dt_step *step; /* [n_steps] in the order in which they run */
+    dt_step *step; /* [n_steps] the group's steps, in the order in which they run */
     /* estimated work of all pieces, by which tasks are distributed over lanes; the work of one
      * element of a loop, or of four multiply-adds of a product, is 1 */
     double work;
     /* nodes whose values have DT_HOME_TASK, and nodes that are other names of these */
     int n_own, most_own, *own;
-    /* bytes of the values of a piece; offset of piece 0, if lanes do not have separate memory */
+    /* own_bytes: bytes of the values of one piece; own_at: offset of piece 0 in the memory of
+     * tasks, unused if lanes have separate memory */
     int64_t own_bytes, own_at;
     int n_feeds, *feeds; /* numbers of the exchanges whose inputs the group's tasks compute */
 } dt_group;
 
 typedef struct dt_exec_task {
-    int group, unit;        /* numbers of its group, and of the piece that it computes */
-    int turn;               /* priority, by the exchanges that the group's tasks feed */
-    double work;            /* its part of the group's work */
-    _Atomic uint32_t taken; /* number of the last run in which a lane took the task */
+    /* number of the group whose steps the task runs, and of the piece that it computes */
+    int group, unit;
+    /* order among the tasks of a segment: tasks that compute inputs of exchanges run first */
+    int turn;
+    double work;            /* the work of one piece of the group, in elements of a loop */
+    _Atomic uint32_t taken; /* number of the last run in which a lane ran this task */
 } dt_exec_task;
 
 typedef struct dt_segment {
     int n_tasks;
     dt_exec_task *task; /* [n_tasks] ordered by priority, then by decreasing work */
-    /* [lanes][n_tasks] the order in which a lane looks for tasks, beginning with its own */
+    /* [lanes][n_tasks] the order in which each lane looks for tasks that are not taken; it begins
+     * with the lane's own tasks */
     int *of_lane;
-    /* bytes that a lane has for the values of its task; 0: each task has separate memory */
+    /* bytes of task memory that each lane has in this segment; 0: each task has separate memory */
     int64_t lane_bytes;
 } dt_segment;
 
 /* A packed variable that products of an executable read. */
 typedef struct dt_packed_use {
     dt_packed *of;
-    int64_t products, rows; /* how many; rows of all */
-    bool is_updated;        /* by the executable */
+    /* number of products that read the variable, and the number of rows of all these products
+     * together */
+    int64_t products, rows;
+    bool is_updated; /* whether the executable assigns a new value to the variable */
 } dt_packed_use;
 
 struct dt_exec {
@@ -174,13 +193,15 @@ struct dt_exec {
     const dt_program *p;
     const dt_graph *g;
     dt_type *type; /* [nodes] the type as stored, with the batch size in place of B */
-    /* [nodes] whether the node rounds a value that is stored rounded, so that it needs no work
-     * (storage.c) */
+    /* [nodes] whether the node only rounds a value that is stored rounded already, so that nothing
+     * needs to be computed (storage.c) */
     bool *renamed;
     dt_value_slot *slot;
-    void **at;     /* [nodes] address of the value at the moment; NULL: none */
-    int *fused_in; /* [nodes] number of the fused step that the node runs in, -1: none */
-    /* [nodes] the node of the variable whose memory the node overwrites, -1: none */
+    void **at; /* [nodes] current address of the node's value; NULL: the value is in no memory */
+    /* [nodes] number of the fused step that computes the node; -1: a kernel computes it */
+    int *fused_in;
+    /* [nodes] the variable's node whose memory the node's result overwrites; -1: the result has
+     * other memory */
     int *overwrites;
     int n_groups, n_segments;
     /* number of segments at the start that have a single task; they run without waking the lanes */
@@ -190,26 +211,30 @@ struct dt_exec {
     struct dt_exchanges *exchanges; /* exchanges with other workers; NULL: there are none */
     int n_packed, cap_packed;
     dt_packed_use *packed;
-    /* bytes of values of several tasks; then bytes of values of single tasks */
+    /* arena_bytes: bytes of values that several tasks use; task_bytes: bytes of values that one
+     * task uses, which follow in memory */
     int64_t arena_bytes, task_bytes;
-    /* number of lanes, or 0 if no value is used by only one task */
+    /* number of elements of `view`: one for each lane, or 0 if no value is in the memory of
+     * tasks */
     int n_views;
-    /* [n_views] the same executable for each lane, with a different `at` */
+    /* [n_views] copies of this executable, one for each lane, which differ in the addresses `at` of
+     * values in task memory */
     dt_exec *view;
-    size_t scratch_bytes, kept_bytes; /* bytes for one lane */
-    dt_code code;                     /* machine code of the loops of fused steps */
+    /* bytes of working memory of one lane, and bytes that one lane keeps between runs */
+    size_t scratch_bytes, kept_bytes;
+    dt_code code; /* machine code of the loops of fused steps */
     char *memory, *scratch;
     const dt_env *env;      /* environment of the current run */
     dt_status *failure;     /* error of the current run, from an exchange between workers */
-    uint32_t run;           /* number of the current run */
+    uint32_t run;           /* number of the current run, counted from 1 */
     dt_lane_choice lanes;   /* decides whether all lanes take part in the next run */
-    bool alone;             /* lane 0 runs the current run alone */
+    bool alone;             /* whether lane 0 executes the current run without the other lanes */
     dt_track *const *track; /* [lanes] tracks of the current run; NULL: nothing is recorded */
-    /* number of the engine's recording in which the spans of steps are registered */
+    /* value of engine->recordings when the spans of steps were registered */
     int marked;
     int run_mark;
-    /* in a recorded run: when lane 0 began to wake the others, later when it had finished its
-     * part */
+    /* for recorded runs, a time in nanoseconds: when lane 0 began to wake the other lanes, and
+     * later when it had finished its part */
     int64_t since_ns;
 };
 
@@ -226,8 +251,9 @@ const void *dt_final_value(const dt_exec *x, int node);
 /* Returns the number of elements of one row of a node's value: the product of all dimensions except
  * dimension 0. */
 int64_t dt_row_elements(const dt_exec *x, int node);
-/* What pieces of a node divide: the number of parts of a row (1, or its time steps if it is divided
- * by time), and the number of elements of such a part. */
+/* dt_steps_of returns the number of parts of a row that pieces of the node keep together: 1, or the
+ * number of time steps if the node is divided by time. dt_piece_elements returns the number of
+ * elements of such a part. */
 int64_t dt_steps_of(const dt_exec *x, int node);
 int64_t dt_piece_elements(const dt_exec *x, int node);
 static inline float *dt_floats(const dt_exec *x, int node) { return x->at[node]; }
@@ -256,19 +282,22 @@ static inline int64_t dt_element_bytes(const dt_exec *x, int node) {
 
 /* ---- packed variables (packed.c) ---- */
 
-/* For so many products, whose B is a node: where B is kept packed, of the engine; NULL: nowhere,
- * since it is not a variable or a library multiplies. */
+/* Returns the packed copy, owned by the engine, of the matrix B of a number of equal products,
+ * where B is the value of a node. Returns NULL if B is not kept packed: it is not a variable, or a
+ * library multiplies. */
 dt_panels *dt_packed_for(dt_exec *x, int node, const dt_gemm *g, int64_t products);
 void dt_packed_release(dt_exec *x);
-/* Bytes of the variables that runs may pack. */
+/* Returns the bytes of packed copies of variables that runs of x may make. */
 int64_t dt_packed_bytes(const dt_exec *x);
-/* Called before and after a run. */
+/* dt_packed_begin is called before a run and packs variables; the other function is called after a
+ * run. */
 dt_status *dt_packed_begin(const dt_exec *x) DT_MUST_USE;
 void dt_packed_end(const dt_exec *x);
 
 /* ---- recording of runs (record.c) ---- */
 
-/* Called before a run. Sets x->track, and registers the spans of x if the run is recorded. */
+/* Called before a run. Sets x->track, and registers the spans of x with the recorder if the run is
+ * recorded. */
 void dt_exec_listen(dt_exec *x);
 
 /* ---- fused steps (strip_program.c) ---- */
@@ -281,8 +310,11 @@ typedef struct dt_node_list {
 /* Nodes that are computed as one step, in order. */
 typedef struct dt_fused_list {
     dt_node_list node;
-    int shape, segment; /* shape: a node whose shape the step iterates over */
-    dt_node_list again; /* nodes of other lists that this list computes again */
+    /* number of a node over whose elements the step iterates, and of the segment in which the step
+     * runs */
+    int shape, segment;
+    /* nodes of other lists that this list computes as well, so that their values need no memory */
+    dt_node_list again;
 } dt_fused_list;
 /* Whether a node is a sum over the batch, for each piece, that a fused step can compute together
  * with the sum's input. Its shape differs from that of the step. */
@@ -296,7 +328,7 @@ dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step) D
  * loop. */
 void dt_fused_print(const dt_step *step, dt_str *out);
 typedef void dt_reader(dt_exec *x, int node, int number);
-/* Calls read(x, node, number) for every node whose memory the step reads. */
+/* Calls read(x, node, number) for each node whose memory the step reads. */
 void dt_fused_reads(dt_exec *x, const dt_step *step, dt_reader *read, int number);
 
 /* ---- steps and memory (compile.c, storage.c, task_memory.c) ---- */
@@ -307,8 +339,8 @@ typedef struct dt_taken {
     int node;
     int64_t bytes;
 } dt_taken;
-/* Assigns offsets to the slots of blocks such that blocks with overlapping lifetimes do not
- * overlap; returns the bytes they span. Sorts blocks. */
+/* Assigns offsets in one memory to the slots of `blocks`, so that blocks that are in use at the
+ * same time do not overlap. Returns the bytes of that memory. Sorts `blocks`. */
 int64_t dt_place_blocks(dt_exec *x, dt_taken *blocks, int n);
 /* Returns a + b, or INT64_MAX if that overflows. */
 int64_t dt_memory_sum(int64_t a, int64_t b);
@@ -321,7 +353,7 @@ int64_t dt_task_memory_in(const dt_exec *x, int node, int segment);
 void dt_open_views(dt_exec *x);
 /* Called at the start of each run. Copies its env and its number to the views. */
 void dt_begin_views(dt_exec *x);
-/* Returns the executable that is passed to a task's kernels. */
+/* Returns the executable, or the lane's view of it, that is passed to the kernels of a task. */
 const dt_exec *dt_view_of_task(const dt_exec *x, const dt_exec_task *t, int lane);
 
 #endif

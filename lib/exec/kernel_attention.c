@@ -38,8 +38,10 @@ typedef struct head {
     /* attention of each query to each key, and gradients of the scores, as arrays (queries of the
      * block, keys of the block) */
     float *p, *ds;
-    float *room;    /* memory for converted rows, if operands are staged */
-    uint16_t *half; /* p or ds, rounded to bfloat16 for products */
+    /* working memory for rows that are converted to float32; used if operands are stored in 16
+     * bits */
+    float *room;
+    uint16_t *half; /* memory for p or ds, rounded to bfloat16 for products with 16-bit operands */
     /* (keys, features) sums over blocks for the gradients of keys and values; NULL: they are added
      * up in the result itself */
     float *sum[3];
@@ -292,7 +294,8 @@ static void run_block_back(const head *h, const dt_query_block *b) {
 
     find_scores(h, b);
     for (int64_t r = 0; r < b->rows; r++) rows->times(h->p + r * keys, take_shares(h, b, r), keys);
-    if (h->gradient[DT_OF_VALUE]) /* uses the memory of ds, which has not been computed yet */
+    /* computed into the memory of ds, which the block needs only later */
+    if (h->gradient[DT_OF_VALUE])
         multiply(h, b, DT_TO_VALUE, multiplied(h, b, h->p, h->ds), row_of(h, h->dy, b->query, s.y),
                  sum_of(h, b, DT_OF_VALUE, s.value));
     if (!h->gradient[DT_OF_QUERY] && !h->gradient[DT_OF_KEY]) return;
@@ -307,8 +310,8 @@ static void run_block_back(const head *h, const dt_query_block *b) {
                  sum_of(h, b, DT_OF_KEY, s.key));
 }
 
-/* If sums over blocks are added up in the result itself: sets the gradients of a head of keys to
- * 0. */
+/* Sets the gradients of a head of keys to 0, if the sums over blocks are added up in the result
+ * itself. */
 static void clear(const head *h) {
     for (int of = DT_OF_KEY; of <= DT_OF_VALUE; of++) {
         const int64_t size = of == DT_OF_KEY ? h->a->key_size : h->a->value_size;

@@ -13,7 +13,8 @@ enum { SOME = 256, ARRAYS = 4 /* number of arrays: the result, and three inputs 
 
 /* ---- elements of any type as int64, converted like a single one in op/cells.h ---- */
 
-/* Runs `statement` for each type of memory: `element` is a pointer of that type. */
+/* Runs `statement` with `element` as a pointer to the array's type, for each dtype that has the
+ * type in memory. */
 #define OF_TYPE(dtype, type, statement)                                                            \
     case dtype: {                                                                                  \
         type *element = array;                                                                     \
@@ -86,7 +87,7 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 #undef J
 #undef K
 
-/* A row without an op is a variant of the row before it. */
+/* The loops, by op. An entry without an op is a variant of the entry before it. */
 static const struct {
     const dt_op *op;
     whole_loop *loop;

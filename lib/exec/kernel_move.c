@@ -23,7 +23,8 @@
 typedef struct box {
     int in;
     int rank;
-    int64_t first, every; /* the rows of the result that it fills: first + i0 * every */
+    /* the rows of the result that the box fills are first + i0 * every, i0 = 0, 1, ... */
+    int64_t first, every;
     int64_t size[DT_MAX_RANK], to_step[DT_MAX_RANK], from_step[DT_MAX_RANK];
     int64_t to, from;
 } box;
@@ -32,7 +33,7 @@ typedef struct moves {
     int n;
     bool fills;
     double fill;
-    box box[]; /* [n] the boxes to copy */
+    box box[]; /* [n] copies from an input to a part of the result */
 } moves;
 
 static const dt_type *in_type(const dt_exec *x, int node, int k) {
@@ -102,7 +103,7 @@ static dt_status *prepare_slice(dt_exec *x, dt_step *step) {
 typedef struct parts {
     const dt_exec *x;
     int node, axis, n, cap;
-    int64_t at; /* position along the axis so far */
+    int64_t at; /* index along the axis at which the next input is copied */
     box *box;
 } parts;
 
@@ -230,7 +231,7 @@ static void copy_run(char *to, const char *from, const box *b, size_t size) {
     else copy_strided(to, from, b, size);
 }
 
-/* Whether dimension d repeats one element of the source, and the repetitions are adjacent in the
+/* Whether dimension d of a copy repeats one element of the source, in adjacent places of the
  * result. */
 static bool repeats(const box *b, int d) {
     int64_t item = 1;

@@ -6,7 +6,8 @@
 #include "exec/exec_impl.h"
 #include "exec/sums.h"
 
-enum { SOME = 4096 }; /* number of floats that are converted at a time, but at least one row */
+/* number of floats that are converted to float32 at a time; a single row may have more */
+enum { SOME = 4096 };
 
 static bool fits(const dt_graph *g, int node) {
     return g->node[g->node[node].in[0]].type.dtype == DT_FLOAT32 &&
@@ -16,13 +17,13 @@ static bool fits(const dt_graph *g, int node) {
 /* Stores gamma as float32, since it is read without conversion. */
 static void narrow_grad(dt_exec *x, int node) { dt_store_wide(x, x->g->node[node].in[1]); }
 
-/* Like that for a node with beta: gamma and beta are stored as float32. */
+/* Stores gamma and beta as float32, since both are read without conversion. */
 static void narrow(dt_exec *x, int node) {
     narrow_grad(x, node);
     dt_store_wide(x, x->g->node[node].in[2]);
 }
 
-/* Like that for the gradient of gamma: gamma and the result are stored as float32. */
+/* Stores the result, which is the gradient of gamma, as float32. */
 static void narrow_scale_grad(dt_exec *x, int node) { dt_store_wide(x, node); }
 
 static int64_t features_of(const dt_exec *x, int node) {
@@ -91,7 +92,8 @@ static void store(const walker *w, int node, const float *from) {
     dt_store_floats(w->c->x, node, w->row * w->features, w->some * w->features, from);
 }
 
-/* Returns the number of rows to work on at a time: all rows if no scratch memory is needed. */
+/* Returns the number of rows to work on at a time. All rows are, if nothing must be converted in
+ * scratch memory. */
 static int64_t most_rows(const dt_kernel_call *c) {
     return c->step->scratch ? rows_at_a_time(c->x, c->step->node) : INT64_MAX;
 }

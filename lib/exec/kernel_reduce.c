@@ -85,7 +85,7 @@ static int64_t room_of(const extent *e, int n) {
     return e->stride + room_of(e + 1, n - 1);
 }
 
-/* Returns how many floats of working memory it needs, besides the result. */
+/* Returns the number of floats of working memory that reduction_run needs besides the result. */
 static int64_t reduction_room(const reduction *r) { return room_of(r->extent, r->n); }
 
 /* ---- steps ---- */
@@ -112,7 +112,7 @@ static float reduce_row(const reduction *r, const float *row, int64_t n) {
                                       : smallest(row, n);
 }
 
-/* Reduces the first extent. n elements remain. */
+/* Reduces the first extent to n elements, the product of the others. */
 static void reduce_rows(const part *p, int64_t n, float *to) {
     const dt_simd *simd = p->r->simd;
     const bool max = p->r->kind == DT_REDUCE_MAX;
@@ -152,8 +152,8 @@ static void run_first(const part *p, float *to, float *room) {
              room + p->e->stride);
 }
 
-/* Reduces each row to a number. In `room` the numbers have the same order as the rows in the
- * input. */
+/* Reduces the rows of the last extent, each to one number, and then the rest. The numbers are in
+ * `room`, in the order of the rows. */
 static void run_last(const part *p, float *to, float *room) {
     const int64_t row = p->e[p->n - 1].size, some = p->e[1].size * (p->e[1].stride / row);
     extent e[DT_MAX_RANK];
@@ -407,7 +407,7 @@ static int64_t channels_of(const dt_exec *x, int node) {
     return t->dim[t->rank - 1];
 }
 
-/* Reserves scratch memory for the means. */
+/* Reserves scratch memory for the mean of each channel. */
 static dt_status *prepare_deviations(dt_exec *x, dt_step *step) {
     step->scratch = (size_t)channels_of(x, step->node) * sizeof(float);
     return NULL;

@@ -12,31 +12,35 @@
 #include "exec/exec_impl.h"
 #include "exec/sums.h"
 
-/* The state of a row of the result, in one byte: the number of rows in its chain, and whether it
- * has a tree. */
+/* The state of a row of the result, in one byte: CHAIN masks the number of rows added in a chain so
+ * far; HAS_TREE says that earlier chains were added to a tree. */
 enum { CHAIN = 0x7f, HAS_TREE = 0x80 };
 
 /* the most floats of a row that is added by inlined loops and not by calls */
 enum { NARROW = 16 };
 
-/* A buffer with the sum of some blocks. */
+/* A buffer that holds the sum of some blocks of 16 rows, in the tree of one row of the result. */
 typedef struct buffer {
-    uint32_t below;  /* 1 + the number of the buffer below it, or of the next free one; 0: none */
-    uint32_t blocks; /* in the top buffer: number of blocks of the whole tree */
+    /* 1 + the number of the buffer under this one in the row's stack or, for an unused buffer, of
+     * the next unused one; 0: it is the last */
+    uint32_t below;
+    /* if the buffer is on top of its row's stack: the number of blocks in the whole tree */
+    uint32_t blocks;
 } buffer;
 
 typedef struct scatter {
     const dt_simd *simd;
     int64_t width;
     float *to;   /* the result, (rows, width) */
-    float *room; /* (buffers, width) memory of the buffers */
+    float *room; /* (buffers, width) the sums in the buffers */
     buffer *buffer;
-    int64_t *grown; /* [n_grown] numbers of the rows that have a tree */
-    uint32_t *top;  /* (rows) for a row that has a tree: the number of its top buffer */
+    int64_t *grown; /* [n_grown] numbers of the rows of the result that have a tree */
+    /* (rows) for each row of the result with a tree: the number of the buffer on top */
+    uint32_t *top;
     uint8_t *state; /* (rows) state of each row of the result (CHAIN, HAS_TREE) */
     int64_t n_grown;
-    /* number of buffers in use so far; first of the list of unused ones, which are linked by
-     * `below` */
+    /* number of buffers used so far; number of the first unused buffer, to which the others are
+     * linked by `below` */
     uint32_t buffers, free;
 } scatter;
 
@@ -45,8 +49,8 @@ static bool fits(const dt_graph *g, int node) {
     return g->node[node].type.dtype == DT_FLOAT32 && (index == DT_INT32 || index == DT_INT64);
 }
 
-/* Returns how many buffers n added rows can need at most. A row of the result with b buffers was
- * added to more than DT_SUM_ROWS * b times. */
+/* Returns the most buffers that adding n rows can need. A row of the result with b buffers has had
+ * more than DT_SUM_ROWS * b rows added. */
 static int64_t most_buffers(int64_t n) { return n / (DT_SUM_ROWS + 1); }
 
 /* Returns the bytes of the sums, rounded up so that the memory after them is aligned. */
@@ -150,7 +154,7 @@ static void begin_chain(scatter *s, int64_t row, float *chain, const float *x) {
     copy(s, chain, x);
 }
 
-/* Which row of the result each row of x is added to. */
+/* The rows of the result to which the rows of x are added. */
 typedef struct lookup {
     const void *number; /* [n] row numbers: int64_t if `wide`, else int32_t */
     int64_t n, rows;

@@ -52,9 +52,10 @@ static dt_status *prepare_entropy(dt_exec *x, dt_step *step) {
     return NULL;
 }
 
-/* The rows of scores of this piece. */
+/* The rows of class scores that a piece computes. */
 typedef struct part {
-    int64_t first, rows, n; /* `n` is the number of classes */
+    /* number of the first row, number of rows, and number of classes in a row */
+    int64_t first, rows, n;
     const float *scores;
 } part;
 

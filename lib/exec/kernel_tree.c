@@ -23,25 +23,27 @@ typedef enum form { FORM_EVAL, FORM_PRODUCT, FORM_ROWS, FORM_TOTAL } form;
 
 typedef struct tree {
     form form;
-    int inner;  /* number of the node whose sums over segments of rows this node computes itself */
+    /* number of the segment op's node. The tree computes that node's sums over segments itself */
+    int inner;
     int shards; /* number of shards that are added */
-    int units;  /* number of pieces that the result is computed in */
+    int units;  /* number of pieces in which the result is computed */
     /* [nodes] the sums to compute, as nodes of the tree over all shards of the batch. For tree_sum
      * it is only the root; for tree_part the largest nodes over shards of this worker. */
     dt_tree_node node[DT_TREE_NODES];
     int nodes;
-    dt_shard_range range; /* the shards of this worker */
-    int64_t columns;      /* number of elements of one row of dimension 0 of a tree node */
-    int64_t k_scale;      /* number of rows of the inputs for one example (k of B * k) */
-    /* with FORM_ROWS: number of rows within one such row, such as the pixels of an image */
+    dt_shard_range range; /* the shards of the batch that this worker has */
+    int64_t columns; /* number of elements in one row of a tree node, counted without dimension 0 */
+    int64_t k_scale; /* rows of the inputs for each example: k, where dimension 0 is k * B */
+    /* for FORM_ROWS: rows that one example has, such as the pixels of an image */
     int64_t inner_rows;
     dt_product *product; /* [units][2] products for shards of the larger and the smaller size */
     int64_t size[2];
     int64_t m, n;       /* sizes of the whole product */
-    size_t piece_bytes; /* bytes of the largest piece */
+    size_t piece_bytes; /* bytes of the largest piece of the result */
     /* a library computes the gradient of a convolution's kernel; false: eval does */
     bool by_library;
-    dt_conv_sum conv[2]; /* sums for shards of the larger and the smaller size */
+    /* plans of sums over the images of a shard: [0] for larger shards, [1] for smaller ones */
+    dt_conv_sum conv[2];
     /* bytes of the partial results; the library's scratch memory follows them */
     size_t stack_bytes;
 } tree;
@@ -103,7 +105,7 @@ static void release(void *state) {
     for (int i = 0; t && i < 2; i++) dt_conv_sum_release(&t->conv[i]);
 }
 
-/* Finds the sizes of shards, of which a batch has at most two. */
+/* Finds the two sizes that shards of a batch have. */
 static void find_sizes(const dt_exec *x, const dt_node *inner, tree *t) {
     t->shards = ((const dt_segment_attr *)inner->attr)->count;
     t->k_scale = -x->g->node[inner->in[0]].type.dim[0];
@@ -205,7 +207,8 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
 
 /* ---- running ---- */
 
-/* Computes columns lo .. hi - 1 of a' b for a shard whose size no product was planned for. */
+/* Computes columns lo .. hi - 1 of a' b with simple loops, for a shard of a size that no product
+ * was planned for. */
 static void multiply_plainly(const dt_kernel_call *c, const tree *t, const float *a, const float *b,
                              int64_t rows, float *to) {
     for (int64_t i = c->lo; i < c->hi; i++)
@@ -217,7 +220,7 @@ static void multiply_plainly(const dt_kernel_call *c, const tree *t, const float
         }
 }
 
-/* Computes the partial result of one shard into `to`. */
+/* Computes the sum over one shard into `to`. */
 static void partial(const dt_kernel_call *c, const tree *t, int shard, float *to) {
     const dt_exec *x = c->x;
     const dt_node *inner = &x->g->node[t->inner];
@@ -246,7 +249,7 @@ static void partial(const dt_kernel_call *c, const tree *t, int shard, float *to
     }
 }
 
-/* Computes the kernel's gradient of each shard. */
+/* Computes the gradient of a convolution's kernel for each shard of the batch. */
 static void convolve(const dt_kernel_call *c, const tree *t, const dt_view in[2],
                      const dt_view *stack) {
     const int32_t *shards = c->x->env->shards;
@@ -283,7 +286,7 @@ static void run_eval(const dt_kernel_call *c, const tree *t) {
                            .out = {.type = last.type, .data = x->at[c->step->node]}});
 }
 
-/* Computes tree node k: the sum of this worker's shards [from, to). */
+/* Computes tree node k, which is the sum of this worker's shards [from, to). */
 static void run_node(const dt_kernel_call *c, const tree *t, int k, int64_t n) {
     const int64_t stride = (int64_t)(t->piece_bytes / sizeof(float));
     dt_sum_tree sums = {.level = (float *)c->scratch,

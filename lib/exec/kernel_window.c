@@ -21,7 +21,8 @@ static bool fits(const dt_graph *g, int node) {
            dt_window_is_one(&a->window[last], a->size[last]);
 }
 
-/* A walk over the places of examples lo .. hi of x (B, .., c); channels count as one element. */
+/* Returns a walk over the windows of examples lo .. hi of x (B, .., c), where all channels of a
+ * place count as one element. */
 static dt_windows walk(const dt_kernel_call *c, const dt_type *x, const dt_type *y) {
     const dt_reduce_window_attr *a = c->x->g->node[c->step->node].attr;
     dt_type from = *x, to = *y;
@@ -34,7 +35,7 @@ static const float *rows_from(const dt_kernel_call *c, int node) {
     return dt_floats(c->x, node) + c->lo * dt_row_elements(c->x, node);
 }
 
-/* Scratch memory: the offsets of a window's elements. */
+/* Reserves scratch memory for the offsets of the elements of one window. */
 static dt_status *prepare(dt_exec *x, dt_step *step) {
     const dt_node *n = &x->g->node[step->node];
     const dt_reduce_window_attr *a = n->attr;
@@ -45,7 +46,7 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     return NULL;
 }
 
-/* Whether windows have no padding, so that all have the same elements, moved. */
+/* Whether windows have no padding. Then all have the same elements relative to their first one. */
 static bool is_whole(const dt_windows *w) {
     bool whole = true;
     for (int i = 0; i < w->n_wide; i++) {
@@ -57,12 +58,14 @@ static bool is_whole(const dt_windows *w) {
     return whole;
 }
 
-/* A walk, and the elements of its windows. */
+/* A pooling: the walk over windows, and the elements of the current window. */
 typedef struct pool {
     dt_windows w;
     dt_window_elements e;
-    int64_t *at; /* e.at */
-    bool whole;  /* e has the elements of the first window */
+    int64_t *at; /* the array e.at, which may be written */
+    /* whether `e` has the elements of the first window, so that other windows only differ in their
+     * offset */
+    bool whole;
 } pool;
 
 static pool pool_of(const dt_kernel_call *c, const dt_type *x, const dt_type *y) {

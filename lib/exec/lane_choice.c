@@ -2,8 +2,8 @@
 #include "exec/lane_choice.h"
 
 enum {
-    /* number of runs before the first trial, until caches are filled and waiting lanes have
-     * adapted */
+    /* number of runs before the first trial; until then caches are filled and waiting lanes
+     * adapt */
     FIRST = 32,
     /* number of runs at the start of a block that do not count, because lanes are woken in them */
     WARM = 4,
@@ -21,7 +21,8 @@ enum {
     LOSSES = 2, /* number of losses that ends a trial */
     /* percent of the current choice's time: a block of the other choice below that is a win */
     FASTER = 95,
-    /* percent of the current choice's time: a block above that ends the trial at once */
+    /* percent of the current choice's time: a block that takes more than that ends the trial at
+     * once */
     MUCH_SLOWER = 115
 };
 

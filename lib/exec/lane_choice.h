@@ -21,16 +21,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct dt_lane_choice { /* zeroed at first: all lanes run, until times have been measured */
-    bool alone;                 /* the current choice: whether lane 0 runs alone */
+/* The state of the choice. Zeroed at first; then all lanes run until times have been measured. */
+typedef struct dt_lane_choice {
+    bool alone; /* the current choice: whether lane 0 runs alone */
     enum { DT_LANES_HOLD, DT_LANES_OWN, DT_LANES_OTHER } phase;
-    /* number of runs in this phase, and their nanoseconds; in blocks, those after warming up */
+    /* number of runs in this phase, and their nanoseconds; in blocks only runs after warming up
+     * count */
     int64_t runs, ns;
     int64_t ended_ns; /* when the last run ended, in nanoseconds */
     int64_t own_ns;   /* nanoseconds of the last block of the current choice */
     int64_t hold;     /* number of blocks between trials; 0: before the first trial */
     int64_t block;    /* number of runs in a block */
-    int wins, losses; /* wins and losses of the other choice in this trial */
+    /* number of blocks of this trial in which the other choice was faster, and slower */
+    int wins, losses;
 } dt_lane_choice;
 
 /* Whether lane 0 alone should do the next run. */

@@ -79,7 +79,7 @@ static bool bind_3(dt_dnnl_api *a) {
 
 static bool bind_all(dt_dnnl_api *a) {
     bool none = false;
-    /* looks for the OpenMP library that oneDNN was built with */
+    /* finds the function of the OpenMP library that oneDNN was built with */
     void *p = symbol(a->library, "omp_set_num_threads", &none);
 
     memcpy(&a->omp_set_num_threads, &p, sizeof p);
@@ -119,8 +119,7 @@ static void limit(const dt_dnnl_api *a) {
     if (most && a->set_max_cpu_isa) (void)a->set_max_cpu_isa(most->onednn);
 }
 
-/* Converts the code that a function of oneDNN returns: 0 is success, 1 means that there was no
- * memory. */
+/* Converts a status code of oneDNN to an error: 0 is success, 1 means that memory ran out. */
 static dt_status *explain(int code) {
     return code == 0   ? NULL
            : code == 1 ? dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for oneDNN")

@@ -21,7 +21,7 @@ typedef struct dt_dnnl_arg {
 } dt_dnnl_arg;
 
 enum { DT_DNNL_BF16 = 2, DT_DNNL_F32 = 3, DT_DNNL_ANY = 1 /* ANY: oneDNN chooses the layout */ };
-enum { /* numbers of a primitive's arguments */
+enum { /* the numbers by which oneDNN knows a primitive's arguments */
        DT_DNNL_SRC = 1,
        DT_DNNL_DST = 17,
        DT_DNNL_WEIGHTS = 33,
@@ -41,15 +41,17 @@ typedef union dt_dnnl_op {
     int64_t align;
 } dt_dnnl_op;
 
-/* The functions that are called. Those that only one interface has (_2, _3) are NULL with the
- * other. */
+/* The functions of oneDNN that are called. A function whose name ends in _2 or _3 is NULL if the
+ * library has the other version's interface. */
 typedef struct dt_dnnl_api {
     void *library;
-    /* own_scratchpad: attributes for primitives whose caller provides the working memory */
+    /* the engine, the stream, and attributes for primitives whose caller provides the working
+     * memory */
     dt_dnnl engine, stream, own_scratchpad;
     void (*omp_set_num_threads)(int);
-    const int *(*version)(void); /* version: major, minor, patch */
-    int (*set_max_cpu_isa)(int); /* NULL if the library does not have it */
+    const int *(*version)(void); /* returns the version as three numbers: major, minor, patch */
+    /* limits the instruction set; NULL if the library lacks the function */
+    int (*set_max_cpu_isa)(int);
     int (*engine_create)(dt_dnnl *, int, size_t);
     int (*engine_destroy)(dt_dnnl);
     int (*stream_create)(dt_dnnl *, dt_dnnl, unsigned);
@@ -114,7 +116,7 @@ void dt_dnnl_close(dt_dnnl_api *a);
  * chooses the layout. */
 bool dt_dnnl_describe(const dt_dnnl_api *a, int type, int rank, const int64_t *dims,
                       const int64_t *strides, dt_dnnl_desc *out);
-/* Returns the pointer by which functions of either interface take the description of an array. */
+/* Returns a pointer to an array's description, in the form that the library's version takes. */
 const void *dt_dnnl_pointer(const dt_dnnl_api *a, const dt_dnnl_desc *d);
 void dt_dnnl_forget(const dt_dnnl_api *a, dt_dnnl_desc *d);
 

@@ -27,18 +27,20 @@ typedef struct planner {
     dt_exec *x;
     dt_fused_list *list;
     int n_lists;
-    dt_node_list *reads;   /* [lists] arrays of the list's shape that it reads */
-    dt_node_list *readers; /* [nodes] other lists that read the node */
-    /* [nodes] whether a kernel reads the node, or it is a result or an update */
+    /* [lists] the arrays that each list of nodes reads and that have the list's shape */
+    dt_node_list *reads;
+    dt_node_list *readers; /* [nodes] the other lists that read each node */
+    /* [nodes] whether the node's value must be in memory: a kernel reads it, or it is a result or
+     * an update */
     bool *must;
     /* [nodes] the segment in which the node's memory is overwritten; INT_MAX: never */
     int *overwritten;
 } planner;
 
-/* The ops and arrays that are needed to compute a value. */
+/* The ops and arrays from which a value can be computed again. */
 typedef struct recipe {
     int n_ops, n_arrays, op[MOST_OPS], array[MOST_ARRAYS];
-    int until; /* the first segment in which one of the arrays is overwritten */
+    int until; /* number of the first segment in which one of the arrays is overwritten */
     bool fits;
 } recipe;
 
@@ -94,7 +96,7 @@ static void note_all(planner *p) {
 static void add_array(const planner *p, recipe *r, int node, int shape) {
     int until = p->overwritten[dt_named_by(p->x->g, node)];
     r->until = until < r->until ? until : r->until;
-    /* an array that is read through a broadcast has few numbers, so it does not count */
+    /* an array that is broadcast has few numbers and costs little to read, so it is not counted */
     if (!same_shape(p->x->g, node, shape)) return;
     for (int i = 0; i < r->n_arrays; i++)
         if (r->array[i] == node) return;

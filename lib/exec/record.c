@@ -112,7 +112,7 @@ void dt_engine_record(dt_engine *e, dt_recorder *r) {
 
 /* ---- marks: kinds of spans ---- */
 
-/* The nodes that a step computes. */
+/* The list of nodes that a step computes. */
 typedef struct nodes {
     int n, *v;
 } nodes;
@@ -204,7 +204,8 @@ void dt_exec_listen(dt_exec *x) {
     const dt_engine *e = x->engine;
 
     if (e->recorder && x->marked != e->recordings)
-        /* done at the first run, even if that is not recorded, since it takes time */
+        /* spans are registered in the first run even if it is not recorded, because registering
+         * takes time */
         make_marks(x);
     x->track = e->recorder && dt_is_recording(e->track[0]) ? e->track : NULL;
 }

@@ -117,7 +117,9 @@ void dt_exec_destroy(dt_exec *x) {
 
 static size_t lane_scratch(const dt_exec *x) {
     return (x->scratch_bytes + x->kept_bytes + 127) &
-           ~(size_t)127; /* rounded up to pairs of cache lines, so that lanes do not share a line */
+           /* rounded up to a multiple of 128 bytes, two cache lines, so that lanes do not write to
+            * the same line */
+           ~(size_t)127;
 }
 
 int64_t dt_exec_arena_bytes(const dt_exec *x) {
@@ -223,7 +225,7 @@ static void place_argument(dt_exec *x, int node, void *at) {
     for (int l = 0; l < x->n_views; l++) x->view[l].at[node] = at;
 }
 
-/* Sets the addresses of arguments, and of reshapes of arguments. */
+/* Sets the addresses of arguments and of their reshapes, which share the memory. */
 static void place_arguments(dt_exec *x, const dt_view *arg) {
     for (int i = 0; i < x->g->n_args; i++) place_argument(x, x->g->arg[i].node, arg[i].data);
     for (int i = 0; i < x->g->n_nodes; i++)

@@ -25,11 +25,11 @@
 
 typedef struct storage {
     dt_exec *x;
-    /* [nodes] the type that represents all elements of the node exactly; FLOAT32: no narrower one
-     * is known */
+    /* [nodes] the narrowest type that represents all elements of the node exactly; FLOAT32: none is
+     * known */
     dt_dtype *exact;
-    /* [nodes] the type that all readers round the node to; FLOAT32: they do not all round it to one
-     * type */
+    /* [nodes] the 16-bit type to which all readers round the node; FLOAT32: readers do not all
+     * round to one type */
     dt_dtype *wanted;
     bool *is_read;
 } storage;
@@ -278,8 +278,8 @@ static void read_until(dt_exec *x, int node, int segment) {
     if (segment > owner->last) owner->last = segment;
 }
 
-/* Records the segment in which a node's inputs are read: its own, or that of the reader which
- * absorbs it. */
+/* Records that a node's inputs are read in a segment: in the node's own or, if a reader absorbs the
+ * node, in that reader's. */
 static void note_reading(dt_exec *x, int node, int segment) {
     for (int k = 0; k < x->g->node[node].n_in; k++) {
         int in = x->g->node[node].in[k];
@@ -314,7 +314,7 @@ static void find_lifetimes(dt_exec *x) {
 
 /* ---- offsets ---- */
 
-/* Returns a + b, or INT64_MAX if that overflows; no system has so much memory. */
+/* Returns a + b, or INT64_MAX if the sum overflows. */
 int64_t dt_memory_sum(int64_t a, int64_t b) {
     int64_t c;
     return dt_add_fits(a, b, &c) ? c : INT64_MAX;
@@ -325,8 +325,8 @@ static int larger_first(const void *a, const void *b) {
     return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x->node - y->node;
 }
 
-/* Returns the lowest gap between the blocks that are in use at the same time as s. placed[n] is
- * ordered by offset. */
+/* Returns the lowest offset at which s fits between the blocks in use at the same time. placed[n]
+ * is ordered by offset. */
 static int64_t lowest_gap(const dt_value_slot *s, dt_value_slot *const *placed, int n) {
     int64_t at = 0;
 

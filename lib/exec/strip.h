@@ -22,7 +22,7 @@ typedef enum dt_strip_op {
 #include "op/ops.h"
     DT_S_LOOPS,
     DT_S_COPY = DT_S_LOOPS,
-    /* from here on, a or d is not an array of floats */
+    /* For the instructions from this one on, the array a or d does not contain floats. */
     DT_S_FROM_U8,
     DT_S_FROM_I32,
     DT_S_FROM_BF16,
@@ -63,20 +63,22 @@ typedef struct dt_row_functions {
 typedef void (*dt_random_function)(float *d, uint64_t key, uint64_t stream, int64_t n);
 typedef struct dt_random_functions {
     dt_random_function uniform; /* numbers in [0, 1), made of 24 bits of the block's first word */
-    /* normally distributed numbers with mean 0 and deviation 1, made of the block's first two
-     * words */
+    /* normally distributed numbers with mean 0 and deviation 1, made of the first two words of
+     * Philox's block */
     dt_random_function normal;
 } dt_random_functions;
 
 /* The elements of a window: offsets in floats; the channels of each are adjacent. */
 typedef struct dt_window_elements {
-    const int64_t *at; /* [n], n >= 1 */
+    const int64_t *at; /* [n] the offsets; n is at least 1 */
     int32_t n;
-    bool alone; /* give_most, give_least: they are in this window only, and dx is written */
+    /* for give_most and give_least: no other window has these elements, so dx is overwritten
+     * instead of added to */
+    bool alone;
     int64_t channels;
 } dt_window_elements;
 
-/* Loops over the channels of a window (simd/window.c). */
+/* Loops over the channels of a window, for pooling (simd/window.c). */
 typedef struct dt_window_loops {
     /* y = the sum, maximum or minimum of the elements of x, added or compared in order */
     void (*sum)(const dt_window_elements *e, const float *x, float *y);
@@ -96,15 +98,16 @@ typedef struct dt_window_loops {
 enum { DT_PRODUCT_BLOCK = 256 };
 typedef struct dt_product_functions {
     int64_t (*room)(const struct dt_gemm *g);
-    int64_t (*panels)(const struct dt_gemm *g); /* floats of g->panels->room */
-    int (*width)(const struct dt_gemm *g);      /* columns of a panel */
-    /* whether packing B for products of so many rows takes less time than it saves */
+    /* returns the number of floats that the packed form of B takes in g->panels->room */
+    int64_t (*panels)(const struct dt_gemm *g);
+    int (*width)(const struct dt_gemm *g); /* returns the number of columns of a panel of B */
+    /* returns whether packing B for products of so many rows saves more time than it takes */
     bool (*pays)(const struct dt_gemm *g, int64_t rows);
     void (*run)(const struct dt_gemm *g, const float *a, const float *b, float *c, float *room);
 } dt_product_functions;
 
-/* A block of rows that are added one after the other. mean: (n), whose squared differences from the
- * rows are added instead; NULL: the rows are added. */
+/* A block of rows, (rows, n), that are added one after the other. mean: (n) or NULL; if it is set,
+ * the squares of differences between the rows and the mean are added. */
 typedef struct dt_sum_block {
     const float *a, *mean;
     int64_t rows, n, stride;
@@ -114,7 +117,7 @@ typedef struct dt_sum_block {
 typedef struct dt_simd { /* declared in gemm.h */
     const char *name;    /* name of the set, such as "avx2" */
     bool generates;      /* the processor has the instructions that exec/vex.h generates */
-    bool fuses;          /* the processor multiplies and adds with one rounding (fma) */
+    bool fuses; /* whether the processor multiplies and adds with a single rounding (FMA) */
     dt_strip_function strip[DT_S_COUNT];
     const dt_window_loops *window;
     const dt_row_functions *rows;

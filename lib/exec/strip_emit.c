@@ -17,7 +17,8 @@
 
 /* ---- registers ---- */
 
-/* numbers of vector registers: values, loaded inputs X Y Z, and temporaries T U V */
+/* The vector registers, by number: results of instructions; from TEMPORARY on the loaded inputs X,
+ * Y, Z; from SCRATCH on the temporaries T, U, V. */
 enum { VALUES = 10, TEMPORARY = 10, SCRATCH = 13 };
 static const int stream_register[DT_PASS_STREAMS] = {8, 9, 10, 11, 12, 13, 14, 15, DT_RBX, DT_RBP};
 
@@ -25,15 +26,16 @@ typedef struct emitter {
     const dt_strip_program *p;
     const dt_strip_pass *pass;
     dt_code *c;
-    bool one; /* the loop computes one element at a time, not eight */
-    /* [results] the last instruction of this pass that reads the result; n_code: a sum reads it;
-     * -1: none does */
+    bool one; /* whether the loop computes one element at a time, not eight */
+    /* [results] the last instruction of this pass that reads the result; n_code: a sum reads it at
+     * the end; -1: nothing reads it */
     int *last;
-    int *vector; /* [results] vector register of the result, -1: none */
+    int *vector; /* [results] the vector register that holds the result; -1: none does */
     /* [results] whether the result is stored in the memory that loops in C use */
     bool *is_home;
-    bool *leaves;      /* [results] whether other passes read the result */
-    int holds[VALUES]; /* for each register: the result in it; -1: the register is free */
+    bool *leaves; /* [results] whether a later pass reads the result */
+    /* [registers] the result that the register holds; -1: the register is free */
+    int holds[VALUES];
 } emitter;
 
 static dt_vex_operand vector(int v) { return (dt_vex_operand){.vector = v}; }
@@ -88,8 +90,8 @@ static void emit_rows(const emitter *e, const dt_strip_line *l, dt_vex_operand r
                  result, x, {0}, {0}, vector(SCRATCH), vector(SCRATCH + 1), vector(SCRATCH + 2)});
 }
 
-/* Loads an input as floats into register `to`. If fewer than eight elements are left in memory,
- * only one is read. */
+/* Loads an input as floats into vector register `to`: eight elements, or one element in the loop
+ * for the rest. */
 static void emit_load(const emitter *e, int in, int to) {
     dt_strip_op op = load_of(e, in);
     dt_vex_operand from = operand_of(e, in);
@@ -106,8 +108,8 @@ static void emit_store(const emitter *e, int from, dt_vex_operand to, dt_strip_o
     dt_code_vex(e->c, e->one ? f->store_one : f->store, from, -1, &to, 0);
 }
 
-/* Returns the place of an input. An op with a single line can read its last input from memory;
- * other inputs must be in registers. */
+/* Returns the operand by which an instruction reads its input: a register or, for the last input of
+ * an op that takes one instruction, memory. */
 static dt_vex_operand emit_input(const emitter *e, const dt_strip_code *code, int k) {
     const dt_strip_line *l = dt_strip_row_of(e->p, code);
     dt_vex_operand at = operand_of(e, code->in[k]);
@@ -231,10 +233,10 @@ static void emit_elements(emitter *e, bool one) {
 static void emit_loop(emitter *e, bool one) {
     dt_code *c = e->c;
     int start = c->n;
-    dt_code_bytes(c, "\x48\x39\xf0\x0f\x8d\0\0\0\0", 9); /* cmp rax, rsi; jge */
+    dt_code_bytes(c, "\x48\x39\xf0\x0f\x8d\0\0\0\0", 9); /* machine code: cmp rax, rsi; jge */
     int out = c->n - 4;
     emit_elements(e, one);
-    /* add rax, step; jmp */
+    /* machine code: add rax, step; jmp */
     dt_code_bytes(c, one ? "\x48\x83\xc0\x01\xe9\0\0\0\0" : "\x48\x83\xc0\x08\xe9\0\0\0\0", 9);
     dt_code_land(c, c->n - 4, start);
     dt_code_land(c, out, c->n);
@@ -244,14 +246,14 @@ static void emit_loop(emitter *e, bool one) {
  * which dt_run_loop calls. */
 static void emit_pass(emitter *e) {
     dt_code *c = e->c;
-    /* push rbx, rbp, r12 .. r15 */
+    /* machine code: push rbx, rbp, r12 .. r15 */
     dt_code_bytes(c, "\x53\x55\x41\x54\x41\x55\x41\x56\x41\x57", 10);
     for (int k = 0; k < e->pass->n_streams; k++) dt_code_load_word(c, stream_register[k], k);
-    dt_code_bytes(c, "\x31\xc0\x48\x83\xee\x07", 6); /* xor eax, eax; sub rsi, 7 */
+    dt_code_bytes(c, "\x31\xc0\x48\x83\xee\x07", 6); /* machine code: xor eax, eax; sub rsi, 7 */
     emit_loop(e, false);
-    dt_code_bytes(c, "\x48\x83\xc6\x07", 4); /* add rsi, 7 */
+    dt_code_bytes(c, "\x48\x83\xc6\x07", 4); /* machine code: add rsi, 7 */
     emit_loop(e, true);
-    /* vzeroupper; pop r15 .. r12, rbp, rbx; ret */
+    /* machine code: vzeroupper; pop r15 .. r12, rbp, rbx; ret */
     dt_code_bytes(c, "\xc5\xf8\x77\x41\x5f\x41\x5e\x41\x5d\x41\x5c\x5d\x5b\xc3", 14);
 }
 

@@ -21,7 +21,7 @@
 
 /* ---- ops that strip programs can have ---- */
 
-/* Returns the loop that computes a node; -1: there is none. */
+/* Returns the number of the loop that computes a node (dt_strip_op); -1: no loop does. */
 static int loop_of(const dt_node *n) {
     static const struct {
         const dt_op *op;
@@ -130,10 +130,12 @@ typedef struct builder {
     dt_exec *x;
     dt_strip_program *p;
     const dt_fused_list *list;
-    int *place; /* [nodes] 1 + the instruction that computes the node here; 0: none */
-    /* [nodes] whether the node is computed here, although another step computes it, too */
+    /* [nodes] 1 + the instruction of this program that computes the node; 0: the program does not
+     * compute it */
+    int *place;
+    /* [nodes] whether the program computes the node although another step computes it as well */
     bool *again;
-    int64_t longest; /* the longest period of a repeated operand */
+    int64_t longest; /* the longest period of an operand whose elements are repeated */
 } builder;
 
 static bool same_operand(const dt_strip_operand *a, const dt_strip_operand *b) {
@@ -154,8 +156,8 @@ static int add_operand(builder *b, const dt_strip_operand *o) {
     return -1 - b->p->n_operands++;
 }
 
-/* Returns the operand for a node that is read but not computed here: memory, a splat, or a
- * broadcast of either. */
+/* Returns the operand for a node that the program reads but does not compute: memory, a single
+ * number, or a broadcast of either. */
 static dt_strip_operand operand_for(const builder *b, int node) {
     const dt_graph *g = b->x->g;
     const dt_node *n = &g->node[node];
@@ -228,7 +230,8 @@ static void add_sum(builder *b, int node) {
     b->longest = period > b->longest ? period : b->longest;
 }
 
-/* Removes copies that are not stored. Their readers then read the operand of the copy. */
+/* Removes copies whose results are not stored. Their readers read the operand of the copy
+ * instead. */
 static void forward_copies(dt_strip_program *p) {
     int *to = dt_alloc((size_t)(p->n_code + 1) * sizeof *to), kept = 0;
 
@@ -295,7 +298,8 @@ static void assign_registers(dt_strip_program *p) {
             p->result[i].reg = take_register(p, busy);
         for (int k = 0; k < c->n_in; k++)
             if (c->in[k] >= 0 && last[c->in[k]] == i) free_register(p, c->in[k], busy);
-        /* the result is stored, but not read in this program */
+        /* The result is stored, but this program does not read it, so its register is free
+         * again. */
         if (last[i] < 0) free_register(p, i, busy);
     }
     free(busy);

@@ -21,32 +21,40 @@ typedef enum dt_strip_layout {
 typedef struct dt_strip_operand {
     dt_strip_layout layout;
     int node;    /* the node whose memory is read; -1: a constant */
-    float value; /* value of a constant */
+    float value; /* value of the constant, if node is -1 */
     int64_t period, inner;
-    /* DT_S_COPY for float32, which is read in place; else the conversion into a register */
+    /* the instruction that converts an element to float in a register; DT_S_COPY for float32, which
+     * is read in place */
     dt_strip_op load;
-    int reg; /* the register that the operand is loaded into; -1: it is read from memory */
+    /* number of the register that the operand is loaded into; -1: instructions read the operand
+     * from memory */
+    int reg;
     /* loops in C read the operand from a register, into which it is converted; generated loops
      * convert it when they read it */
     bool laid_out;
-    bool far; /* the operand should be prefetched */
+    /* whether the operand's array is too large for the caches, so that it is prefetched */
+    bool far;
 } dt_strip_operand;
 
 typedef struct dt_strip_result {
-    int reg; /* register of the result; -1: it is written directly to the memory of `store` */
-    /* node to whose memory the result is written, -1: none; for an update in place that of the
-     * variable */
+    /* number of the register that receives the result; -1: the result is written to the memory of
+     * `store` */
+    int reg;
+    /* node to whose memory the result is written; -1: to none. For an update in place it is the
+     * variable's node */
     int store;
-    /* DT_S_COPY: stored without conversion; else the conversion after the result was computed in
-     * `reg` */
+    /* the instruction that converts the result for storing, after it was computed in `reg`;
+     * DT_S_COPY: stored as float32 */
     dt_strip_op convert;
 } dt_strip_result;
 
-/* An instruction. Instruction i computes result i. */
+/* An instruction of a strip program. Instruction i computes result i. */
 typedef struct dt_strip_code {
     dt_strip_op op;
     int n_in;
-    int in[3]; /* inputs: a number >= 0 is a result; a number < 0 is operand -1 - in */
+    /* the inputs. A number >= 0 is the result of that instruction; a number < 0 is operand -1 -
+     * in */
+    int in[3];
 } dt_strip_code;
 
 /* A pass over the elements of a strip: instructions [from, to) as one generated loop, or as a loop
@@ -54,24 +62,26 @@ typedef struct dt_strip_code {
 enum { DT_PASS_STREAMS = 10 };
 typedef struct dt_strip_pass {
     int from, to;
-    /* all its instructions have vector instructions, so it is a generated loop */
+    /* whether all instructions of the pass have vector instructions, so that the pass is a
+     * generated loop */
     bool loop;
-    bool sums;                              /* the pass computes the program's sums */
-    int at;                                 /* offset of its code in the executable's code */
+    bool sums; /* the pass computes the program's sums */
+    int at;    /* offset of the pass' code in the executable's code, in bytes */
     int n_streams, stream[DT_PASS_STREAMS]; /* nodes whose memory the loop reads or writes */
 } dt_strip_pass;
 
 /* The sum of a result or an operand, for one piece of the batch: `period` sums over all elements at
  * the same place in a period. */
 typedef struct dt_strip_sum {
-    int in;    /* the result or operand, numbered as in dt_strip_code */
+    int in;    /* the result or the operand that is summed, numbered as in dt_strip_code */
     int node;  /* the node to whose memory the sum is written */
-    int reg;   /* register with the sums of the current block of strips */
-    int level; /* first register of the tree over blocks (exec/sums.h) */
+    int reg;   /* number of the register with the sums of the current block of strips */
+    int level; /* number of the first register of the tree that adds blocks (exec/sums.h) */
     int64_t period;
 } dt_strip_sum;
 
-enum { DT_STRIP_BLOCK = 16 }; /* number of strips whose sums are added one after the other */
+/* number of strips in a block, whose sums are added one after the other */
+enum { DT_STRIP_BLOCK = 16 };
 
 typedef struct dt_strip_program {
     int n_operands, n_code, n_regs;
@@ -82,7 +92,7 @@ typedef struct dt_strip_program {
     dt_strip_pass *pass;
     int n_sums;
     dt_strip_sum *sum;
-    int rows_of; /* a node that has the shape of the program */
+    int rows_of; /* number of a node that has the shape over which the program iterates */
     /* number of elements of a strip, a multiple of the periods of repeated operands */
     int64_t strip;
     /* strips do not cross multiples of this number of elements; 0: there is no such border */
@@ -92,7 +102,8 @@ typedef struct dt_strip_program {
 /* strip_rows.c: divides the instructions of a program into passes, each of which goes over all
  * elements of a strip (sets p->pass). Instructions and registers must be set. */
 void dt_find_passes(dt_strip_program *p);
-/* Returns the node whose memory the program reads for an input; -1: the input is in a register. */
+/* Returns the node whose memory the program reads for an input; -1: the input is the result of an
+ * instruction, in a register. */
 int dt_strip_stream(const dt_strip_program *p, int in);
 /* strip_emit.c: calls dt_find_passes, and appends the code of the passes to c. If the processor
  * cannot run it, there is no code. */
@@ -131,13 +142,14 @@ enum {
 };
 extern const uint32_t dt_strip_numbers[NUMBERS - NAMES][8];
 
-/* A line: one instruction, to = a op b. If an instruction writes its last operand, as stores do,
+/* One vector instruction, to = a op b. If an instruction writes its last operand, as stores do,
  * `to` is the source and b is the destination. */
 typedef struct dt_strip_line {
     uint8_t what, to, a, b, imm;
 } dt_strip_line;
 enum { NONE = 255, MOST_LINES = 8 };
-typedef dt_strip_line dt_strip_row[MOST_LINES]; /* the first line with DT_VEX_NONE ends a row */
+/* The vector instructions of one op. The first one with DT_VEX_NONE ends the list. */
+typedef dt_strip_line dt_strip_row[MOST_LINES];
 
 /* How eight elements are packed for a store, how eight or one are stored, and how one is loaded. */
 typedef struct dt_strip_format {
@@ -146,10 +158,10 @@ typedef struct dt_strip_format {
     dt_strip_row pack;
 } dt_strip_format;
 
-/* R is written by the last line that reads X, Y or Z, or by a later line, so that it may share a
- * register with them. */
+/* The vector instructions of each op. The register R of the result may be that of an input, so only
+ * the last instruction that reads X, Y or Z, or a later one, writes R. */
 extern const dt_strip_row dt_strip_rows[DT_S_COUNT];
-/* formats for DT_S_COPY and the conversions */
+/* How elements are loaded and stored, for DT_S_COPY and each conversion. */
 extern const dt_strip_format dt_strip_formats[DT_S_COUNT];
 /* Returns the row of an instruction, or a faster one if its inputs allow that. */
 const dt_strip_line *dt_strip_row_of(const dt_strip_program *p, const dt_strip_code *c);

@@ -75,12 +75,14 @@ const dt_strip_row dt_strip_rows[DT_S_COUNT] = {
     [DT_S_select] = {{DT_VEX_COMPARE, T, X, ZERO, UNEQUAL}, {DT_VEX_CHOOSE, R, Z, Y, T}},
     [DT_S_reduce_precision] = ROUNDED,
     [DT_S_float16_precision] = {{DT_VEX_TO_HALF, X, NONE, T, 0}, {DT_VEX_FROM_HALF, R, NONE, T, 0}},
-    /* these load from memory, or convert the lowest elements of a register */
+    /* These load eight elements from memory as floats, or convert the lowest elements of a
+     * register. */
     [DT_S_FROM_U8] = {{DT_VEX_WIDEN_8, R, NONE, X, 0}, {DT_VEX_FROM_INT, R, NONE, R, 0}},
     [DT_S_FROM_I32] = {{DT_VEX_FROM_INT, R, NONE, X, 0}},
     [DT_S_FROM_BF16] = {{DT_VEX_WIDEN_16, R, NONE, X, 0}, {DT_VEX_SHIFT_LEFT, R, NONE, R, 16}},
     [DT_S_FROM_F16] = {{DT_VEX_FROM_HALF, R, NONE, X, 0}},
-    /* these convert to 16 and to 8 bits, before the instructions DT_VEX_PACK_... */
+    /* These round floats to 16 or 8 bits. The instructions DT_VEX_PACK_... then make the results
+     * adjacent. */
     [DT_S_TO_BF16] = ROUNDED,
     [DT_S_TO_F16] = {{DT_VEX_TO_HALF, X, NONE, R, 0}},
     [DT_S_TO_BOOL] = {{DT_VEX_COMPARE, T, X, ZERO, UNEQUAL}, {DT_VEX_AND, R, T, INT_ONE, 0}},
@@ -144,8 +146,8 @@ static bool add_stream(dt_strip_pass *pass, int node) {
     return true;
 }
 
-/* Extends the pass by instruction i. Returns false, and changes nothing, if the loop would then
- * read and write too many arrays. */
+/* Extends the pass by instruction i. If the loop would then use more than DT_PASS_STREAMS arrays,
+ * returns false and changes nothing. */
 static bool extend(const dt_strip_program *p, dt_strip_pass *pass, int i) {
     dt_strip_pass wider = *pass;
     bool fits = true;

@@ -21,10 +21,10 @@ typedef struct runner {
     const dt_kernel_call *c;
     const dt_strip_program *p;
     const dt_simd *simd;
-    bool generated;         /* the loops were generated */
+    bool generated;         /* whether passes run as generated machine code */
     int64_t from, n;        /* the current strip: elements [from, from + n) by flat index */
-    register_content *held; /* [operands] what the register of each contains */
-    int64_t blocks;         /* number of blocks that have been added so far */
+    register_content *held; /* [operands] the elements that the register of each operand contains */
+    int64_t blocks;         /* number of blocks whose sums have been added so far */
 } runner;
 
 static float *reg(const runner *r, int i) { return (float *)r->c->scratch + (int64_t)i * DT_STRIP; }
@@ -38,7 +38,8 @@ static void load(const runner *r, const dt_strip_operand *o, float *to, int64_t 
     r->simd->strip[o->load](to, memory_of(r, o->node, element), NULL, NULL, n);
 }
 
-/* Copies splats and short vectors to their registers, once for each task. */
+/* Copies single numbers and short vectors to the registers of their operands, once for each
+ * task. */
 static void lay_out_fixed(const runner *r) {
     for (int i = 0; i < r->p->n_operands; i++) {
         const dt_strip_operand *o = &r->p->operand[i];
@@ -53,7 +54,8 @@ static void lay_out_fixed(const runner *r) {
     }
 }
 
-/* Fills a register: element i of the strip is element (from + i) / period of the operand. */
+/* Fills the register of an operand: element i of the strip is element (from + i) / period of the
+ * operand's array. */
 static void lay_out_rows(const runner *r, const dt_strip_operand *o) {
     float *to = reg(r, o->reg), value;
 
@@ -66,8 +68,8 @@ static void lay_out_rows(const runner *r, const dt_strip_operand *o) {
     }
 }
 
-/* Fills a register by repeating a vector or, if the vector is longer than a strip, copies a part of
- * it. */
+/* Fills the register of an operand by repeating a vector or, if the vector is longer than a strip,
+ * with a part of the vector. */
 static void lay_out_repeated(const runner *r, const dt_strip_operand *o) {
     for (int64_t done = 0; done < r->n;) {
         int64_t at = (r->from + done) % o->period,
@@ -96,8 +98,8 @@ static void lay_out_inside(const runner *r, const dt_strip_operand *o) {
     }
 }
 
-/* Whether the register contains the elements already. A row of a large image has many strips, which
- * read the same elements of an operand. */
+/* Whether the operand's register contains the elements of this strip already. A row of a large
+ * image has many strips that read the same elements. */
 static bool is_held(const runner *r, int operand) {
     const dt_strip_operand *o = &r->p->operand[operand];
     const int64_t row = r->from / o->period, last = (r->from + r->n - 1) / o->period,
@@ -196,7 +198,8 @@ static void run_strip(const runner *r) {
     if (!summed) run_sums(r);
 }
 
-/* Begins a block of sums. Its strip begins at a multiple of the period, as every strip does. */
+/* Sets the registers of sums to 0 at the start of a block. The block's first strip begins at a
+ * multiple of the period, as every strip does. */
 static void begin_block(const runner *r) {
     for (int i = 0; i < r->p->n_sums; i++) r->simd->fill(reg(r, r->p->sum[i].reg), 0, DT_STRIP);
 }
@@ -241,7 +244,7 @@ static void run(const dt_kernel_call *c) {
                 .simd = c->x->engine->simd,
                 .generated = c->x->code.base != NULL};
     int64_t row = dt_piece_elements(c->x, r.p->rows_of), end = c->hi * row;
-    int strips = 0; /* number of strips in the current block */
+    int strips = 0; /* number of strips added so far in the current block */
 
     begin_block(&r);
     if (c->hi > c->lo) lay_out_fixed(&r);

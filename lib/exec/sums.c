@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Returns the number of rows that are added next to each other, a power of two. */
+/* Returns the number of rows that are added side by side, as one wide row: a power of two. */
 static int64_t rows_abreast(int64_t stride) {
     int64_t n = 1;
     while (2 * n * stride <= DT_SUM_WIDE) n *= 2;
@@ -16,7 +16,7 @@ static int64_t rows_abreast(int64_t stride) {
 /* The current block: some rows, and some of their columns. */
 typedef struct block {
     const dt_simd *simd;
-    const float *a, *mean; /* mean: repeated for each of the rows that are next to each other */
+    const float *a, *mean; /* `mean` is repeated once for each row of a wide row */
     int64_t rows, n, stride, abreast;
 } block;
 

@@ -22,7 +22,8 @@
 
 enum {
     DT_SUM_ROWS = 16, /* number of rows that are added one after the other */
-    /* number of floats that are added next to each other; for narrow rows these are several rows */
+    /* number of floats that are added side by side; if rows are narrow, several rows are treated as
+     * one */
     DT_SUM_WIDE = 128,
 };
 
@@ -30,7 +31,7 @@ enum {
  * largest first. */
 typedef struct dt_sum_tree {
     float *level;      /* buffers for sums, as an array (levels, stride) */
-    int64_t stride, n; /* number of floats from one buffer to the next; number of floats of a sum */
+    int64_t stride, n; /* stride: floats from one buffer to the next; n: floats of a sum */
     int64_t blocks;    /* number of blocks added so far */
     dt_strip_function add;
 } dt_sum_tree;
@@ -66,11 +67,13 @@ static inline void dt_sum_end(const dt_sum_tree *t) {
 
 /* Rows of a matrix of float32, or of elements that are converted to it. */
 typedef struct dt_sum_source {
-    const void *at;    /* address of element (0, 0) */
-    dt_strip_op load;  /* DT_S_COPY for floats; else the instruction that converts them */
-    int64_t rows, n;   /* number of rows; number of columns to sum, at most `stride` */
-    int64_t stride;    /* elements from one row to the next */
-    const float *mean; /* (n) if it is not NULL, the squares of differences from it are summed */
+    const void *at;   /* address of element (0, 0) */
+    dt_strip_op load; /* DT_S_COPY for floats; else the instruction that converts them */
+    int64_t rows, n;  /* rows: number of rows; n: number of columns to sum, at most `stride` */
+    int64_t stride;   /* elements from one row to the next */
+    /* (n) if it is not NULL, the sums are those of squared differences between the rows and this
+     * mean */
+    const float *mean;
 } dt_sum_source;
 
 /*

@@ -22,7 +22,8 @@
 #include "base/size.h"
 #include "op/segment.h"
 
-/* Bytes that no system has. The arena counts these values, whose sum stays at INT64_MAX. */
+/* A number of bytes that no system has. A larger value stays in the arena, where the total becomes
+ * INT64_MAX and is refused. */
 #define TOO_MUCH (INT64_C(1) << 48)
 
 /* ---- values that task memory holds ---- */
@@ -151,7 +152,8 @@ static void place_values(dt_exec *x, dt_group *group, dt_taken *blocks) {
     group->own_bytes = dt_place_blocks(x, blocks, n);
 }
 
-/* Reserves memory for as many tasks as there are lanes, or for all tasks if that is less. */
+/* Reserves task memory in a segment: for as many tasks as there are lanes, or for all tasks if that
+ * is less. */
 static void make_room(dt_exec *x, int segment) {
     int64_t most = 0, all = 0, lanes = dt_engine_threads(x->engine);
 
@@ -213,7 +215,8 @@ const dt_exec *dt_view_of_task(const dt_exec *x, const dt_exec_task *t, int lane
     const dt_group *group = &x->group[t->group];
     const int64_t by_lane = x->segment[group->segment].lane_bytes;
 
-    if (group->n_own == 0) return x; /* without values in task memory there are no views */
+    /* without values in task memory, lanes have no views of the executable */
+    if (group->n_own == 0) return x;
     const dt_exec *view = &x->view[lane];
     char *room = x->memory + x->arena_bytes +
                  (by_lane ? by_lane * lane : group->own_at + group->own_bytes * t->unit);

@@ -69,7 +69,8 @@ static void put_distance(dt_code *c, int32_t x) { dt_code_bytes(c, (const char *
 /* Writes the bytes after an opcode. An operand in memory always has a second byte and a distance of
  * four bytes, which is the only form that every register has. */
 static void put_place(dt_code *c, int reg, const dt_vex_operand *p) {
-    int index = p->scale < 0 ? 4 : DT_RAX; /* index 4 means that there is none */
+    /* in the processor's encoding, index number 4 stands for no index */
+    int index = p->scale < 0 ? 4 : DT_RAX;
     if (p->vector >= 0) {
         put(c, 0xc0 | (reg & 7) << 3 | (p->vector & 7));
         return;

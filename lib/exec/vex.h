@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 typedef struct dt_code {
-    uint8_t *text; /* the code until it is sealed */
+    uint8_t *text; /* the machine code while it is being written; NULL after dt_code_seal */
     int n, cap;
-    /* address of the sealed code; NULL: it is not sealed yet, or the system allows no executable
-     * memory */
+    /* address of the executable copy of the code; NULL: the code is not sealed yet, or the system
+     * allows no executable memory */
     uint8_t *base;
     size_t mapped;
 } dt_code;
@@ -62,12 +62,13 @@ typedef enum dt_vex {
 /* The last operand of an instruction: a vector register, or memory at base + (index << scale) +
  * at. */
 typedef struct dt_vex_operand {
-    int vector;      /* number of the vector register; -1: the operand is in memory */
-    int base, scale; /* numbers of general registers; scale -1: there is no index */
+    int vector; /* number of the vector register; -1: the operand is in memory */
+    /* numbers of general registers for the address; scale -1: the address has no index */
+    int base, scale;
     int32_t at;
 } dt_vex_operand;
 
-/* numbers of general registers; the index is always RAX */
+/* Numbers of general registers. The index of an address is always RAX. */
 enum { DT_RAX, DT_RCX, DT_RDX, DT_RBX, DT_RBP = 5, DT_RDI = 7 };
 
 void dt_code_bytes(dt_code *c, const char *bytes, int n);
