@@ -19,14 +19,16 @@
 
 typedef struct decoder {
     const dt_graph *g;
-    dt_trace *t; /* trace of the step */
+    dt_trace *t; /* the trace that emits the graph of one position */
     int64_t length;
-    /* [nodes] the dimension that counts positions; -1: the node does not depend on tokens */
+    /* [nodes] the dimension of the node's value that counts positions of the text; -1: the node
+     * does not depend on tokens */
     int *along;
-    /* [nodes] the value at all positions, and at one position along the dimension one_of */
+    /* [nodes] `whole`: the value at all positions; `one`: the value at the next position only */
     dt_value *whole, *one;
     int *one_of;
-    int *cached, n_cached; /* [n_cached] the nodes whose values the cache has */
+    /* [n_cached] nodes whose values at earlier positions are kept in the cache */
+    int *cached, n_cached;
     dt_value position;
 } decoder;
 
@@ -47,7 +49,8 @@ static int dimension_of(const int8_t dims[DT_MAX_RANK], int factor) {
     return -1;
 }
 
-/* Whether input k of a node is the keys or the values of causal attention from each position. */
+/* Whether input k of node n holds the keys or values of causal attention, which later positions
+ * read again and the cache keeps. */
 static bool is_cached(const decoder *d, const dt_node *n, int k) {
     if (n->op != &dt_op_attention || (k != 1 && k != 2)) return false;
     const dt_attention_attr *a = n->attr;
@@ -57,7 +60,8 @@ static bool is_cached(const decoder *d, const dt_node *n, int k) {
            at->op == &dt_op_iota && ((const dt_iota_attr *)at->attr)->axis == steps;
 }
 
-/* Finds d->along of a node. Returns false if the op mixes positions. */
+/* Finds along[i], the dimension that counts positions. Returns false if the op mixes positions in
+ * another way than causal attention. */
 static bool follow(decoder *d, int i) {
     const dt_node *n = node_at(d, i);
     dt_rule rule;
@@ -78,7 +82,7 @@ static bool follow(decoder *d, int i) {
     return !depends || d->along[i] >= 0;
 }
 
-/* Returns the first node that mixes positions; -1: none does. */
+/* Returns the first node that mixes values of several positions; -1: no node does. */
 static int find_mixing(decoder *d) {
     for (int i = 0; i < d->g->n_nodes; i++)
         if (!follow(d, i)) return i;
@@ -95,7 +99,7 @@ static dt_value whole_of(decoder *d, int i) {
     return d->whole[i] = dt_emit_like(d->t, d->g, i, in);
 }
 
-/* Takes element `position` of dimension `along`, which then has size 1. */
+/* Takes element `position` of dimension `along` of x. The dimension stays, with size 1. */
 static dt_value pick(decoder *d, dt_value x, int along) {
     int perm[DT_MAX_RANK];
     const int rank = dt_type_of_value(x).rank;
@@ -188,7 +192,8 @@ static void declare(decoder *d) {
 static dt_status *make_step(decoder *d, dt_graph **out) {
     d->t = dt_trace_create("decode");
     declare(d);
-    /* emits nodes in their order, so that the recursion is shallow */
+    /* Nodes are emitted in their order. If the last one came first, the recursion would be as deep
+     * as the graph. */
     for (int i = 0; i < d->g->n_nodes; i++)
         if (d->along[i] >= 0) one_of(d, i, d->along[i]);
     dt_return(d->t, d->g->result[0].name, one_of(d, d->g->result[0].node, 1));
@@ -198,7 +203,7 @@ static dt_status *make_step(decoder *d, dt_graph **out) {
     return dt_trace_end(d->t, out);
 }
 
-/* Makes the graph of all positions, which also returns the values for the cache. */
+/* Makes the graph that computes all positions. Its results include the values for the cache. */
 static dt_status *make_whole(const decoder *d, dt_graph **out) {
     dt_trace *t = dt_trace_create(d->g->name);
     DT_LOCAL dt_value *map = dt_alloc(dt_size_mul((size_t)d->g->n_nodes + 1, sizeof *map));

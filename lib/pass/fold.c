@@ -76,8 +76,8 @@ static bool updates_differ(const dt_state *s, const dt_replication *spread) {
     return s->update >= 0 && !s->variable->stack && spread[s->update] != DT_UNIFORM;
 }
 
-/* Gives variables copies, and repeats until no variable is added, since a variable with copies may
- * make the update of another one differ. */
+/* Gives copies to variables that may differ between replicas. Repeats until no variable is added,
+ * since a variable with copies may make the update of another one differ. */
 dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int replicas) {
     dt_local_arena arena = dt_arena_create();
     dt_status *bad = NULL;
@@ -113,9 +113,10 @@ typedef struct folder {
     dt_trace *t;
     int replicas;
     const dt_replication *spread;
-    /* [nodes] whether the node's value is needed, and whether its sum over replicas is */
+    /* [nodes] need: the node's own value is needed; need_sum: the sum of the node's values over
+     * replicas is needed */
     bool *need, *need_sum;
-    dt_value *value, *sum; /* [nodes] the folded value, and its sum over replicas */
+    dt_value *value, *sum; /* [nodes] value: the folded value; sum: its sum over replicas */
 } folder;
 
 /*
@@ -141,7 +142,7 @@ static bool contracts_batch(const folder *f, const dt_node *n) {
     return !dt_type_has_batch(&n->type) && n->op->segment && reads_rows(f, n);
 }
 
-/* Returns the size that a get_dimension_size finds: a number, or -k for k * B. */
+/* Returns the size that the node, a get_dimension_size, computes: a number, or -k for k * B. */
 static int64_t size_of(const folder *f, const dt_node *n) {
     return f->g->node[n->in[0]].type.dim[((const dt_axis_attr *)n->attr)->axis];
 }
@@ -173,13 +174,13 @@ static dt_value refuse(folder *f, const dt_node *n) {
     return (dt_value){0};
 }
 
-/* Removes the replica's dimension, which has size 1 if there is one replica. */
+/* Removes the dimension that counts replicas from x. With one replica its size is 1. */
 static dt_value without_replica(const folder *f, int node, dt_value x) {
     const dt_type *own = &f->g->node[node].type;
     return f->spread[node] == DT_STACKED ? dt_reshape(x, own->rank, own->dim) : x;
 }
 
-/* Emits the op unchanged: a single replica has all rows. */
+/* Emits the op unchanged. This is possible with a single replica, which has all rows. */
 static dt_value emit_alone(folder *f, int i) {
     const dt_node *n = &f->g->node[i];
     dt_value in[DT_MAX_IN];
@@ -284,7 +285,8 @@ static dt_value replica_numbers(folder *f) {
     return dt_iota(f->t, &type, 0);
 }
 
-/* Emits the numbers of the examples, which are counted on from replica to replica. */
+/* Emits the numbers of the examples in the global batch: 0, 1, ... over the rows of all
+ * replicas. */
 static dt_value example_numbers(folder *f, const dt_node *n) { return dt_iota(f->t, &n->type, 0); }
 
 /* Emits the number of rows of each replica, if an example has `each` rows. */

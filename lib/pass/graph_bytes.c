@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See graph_bytes.h. */
+/* Writes graphs as bytes for other processes and reads them back: see graph_bytes.h. */
 #include "pass/graph_bytes.h"
 
 #include <string.h>
@@ -132,7 +132,7 @@ typedef struct reading {
     dt_trace *t;
     dt_variable *const *variable;
     int n_variables, nodes, results, updates;
-    dt_value *map; /* [nodes] value of each node that was read */
+    dt_value *map; /* [nodes] the value of each node that was read so far */
 } reading;
 
 static dt_variable *take_variable(const reading *r) {

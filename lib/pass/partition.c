@@ -59,8 +59,8 @@ int dt_find_group(dt_cutter *c, int i) {
     return i;
 }
 
-/* Joins the groups of those nodes of a segment that need each other's pieces with the same
- * number. */
+/* Joins the groups of node i and of those inputs of `reader` in the same segment of which it needs
+ * only the piece with the same number. */
 static void join_inputs(dt_cutter *c, int i, const dt_node *reader) {
     for (int k = 0; k < reader->n_in; k++) {
         const int j = reader->in[k];
@@ -92,7 +92,8 @@ static bool *find_products(dt_cutter *c, dt_arena *scratch) {
  * task. All remaining groups of a segment join the first such task, or each other. */
 static void join_odds_and_ends(dt_cutter *c, dt_arena *scratch) {
     const bool *product = find_products(c, scratch);
-    /* [segments + 1] 1 + a node of the group that they join */
+    /* [segments + 1] 1 + a node of the group that all remaining nodes of the segment join; 0: no
+     * such group yet */
     int *first = dt_arena_array(scratch, int, c->p->n_segments + 1);
 
     for (int i = c->g->n_nodes - 1; i >= 0; i--)
@@ -137,7 +138,7 @@ static void number_groups(dt_cutter *c) {
     }
 }
 
-/* Forms the groups of pieces, after all nodes have got their segments (partition.c). */
+/* Forms the groups of pieces. Called when all nodes have their segments. */
 static void make_groups(dt_cutter *c, dt_arena *scratch) {
     join_groups(c, scratch);
     number_groups(c);
@@ -151,7 +152,8 @@ enum { LEAST_SUMMED = 100000, MOST_SEGMENTS = 16 };
  * million in 16. A piece has at least `least` rows. Pieces of a product have more rows, because
  * each reads the whole other factor. */
 static int units_for_elements(const dt_node *n) {
-    const int nodes = dt_tree_results(n); /* a part of a sum has as many pieces as the sum */
+    /* A sum that is computed in several parts has at least as many pieces as parts. */
+    const int nodes = dt_tree_results(n);
     int units = dt_tiles_below(
             sqrt((double)(dt_type_elements(&n->type) / (nodes ? nodes : 1)) / 25000)),
         least = dt_dot_of(n) ? 128 : 16;
@@ -198,7 +200,8 @@ static int units_of(const dt_cutter *c, int i) {
 
 /* ---- few examples ---- */
 
-/* Whether piece u of the steps of node i needs only the same steps of input k. */
+/* Whether piece u of node i, which is divided by time steps, needs only the same steps of input
+ * k. */
 static bool has_steps_of(const dt_cutter *c, int i, int k) {
     const dt_rule *r = &c->rule[i];
     return r->in[k][0] >= 0 && r->in[k][0] == r->out[0] && r->in[k][1] >= 0 &&
@@ -286,7 +289,7 @@ bool dt_is_aligned(const dt_cutter *c, int i, int k) {
         return false;
     if (dt_in_one_task(c, i, j)) return true;
     if (dt_cut_of(&c->g->node[i]) ==
-        DT_CUT_TILES) /* piece u of the tree is the sum over piece u of the batch */
+        DT_CUT_TILES) /* Piece u of a sum over tiles is the sum over tile u of the batch. */
         return dt_is_batch(&c->g->node[j].type, 0) && c->p->piece[i].units == c->p->piece[j].units;
     return !dt_absorbs(c, i) && c->g->node[j].type.rank > 0 && c->rule[i].in[k][0] >= 0 &&
            c->rule[i].in[k][0] == c->rule[i].out[0] && dt_cut_alike(c, i, j) &&
@@ -337,8 +340,8 @@ static void place_node(dt_cutter *c, int i) {
     if (piece->segment >= c->p->n_segments) c->p->n_segments = piece->segment + 1;
 }
 
-/* Finds for each node the largest number of exchanges between workers on a path to it, including
- * itself. Returns the largest of these numbers. */
+/* Finds the depth of each node: the largest number of exchanges between workers on a path to the
+ * node, itself included. Returns the largest depth. */
 static int find_depths(dt_cutter *c) {
     int most = 0;
     for (int i = 0; i < c->g->n_nodes; i++) {
@@ -399,7 +402,8 @@ static void absorb_segments(dt_cutter *c) {
     }
 }
 
-/* Whether node i reads a variable that its own task, or a later one, overwrites. */
+/* Whether node i reads the old value of a variable that the node's task, or a later one,
+ * overwrites. */
 static bool reads_old_value(const dt_cutter *c, int i) {
     const dt_node *n = &c->g->node[i];
     for (int k = 0; k < n->n_in; k++)

@@ -6,7 +6,8 @@
 
 #include "pass/pass.h"
 
-/* A use of a value: input `input` of node `node` is the value, or another name of the value. */
+/* A place where a value is used: input number `input` of node `node` is the value or another name
+ * of it. */
 typedef struct dt_reading {
     int node, input;
 } dt_reading;
@@ -16,23 +17,26 @@ typedef struct dt_cutter {
     const dt_partition_options *o;
     dt_program *p;
     int *uses;
-    /* [nodes] index of the node's first reading; the next node's first one follows its last */
+    /* [nodes + 1] index in `reading` of the first use of the node's value; the uses end where those
+     * of the next node begin */
     int *first_reading;
-    dt_reading *reading; /* all readings, in the order of the nodes that are read */
+    dt_reading *reading; /* uses of all values, in the order of the nodes that are used */
     dt_rule *rule;       /* [nodes] rule of each op */
-    int *parent;         /* [nodes] union-find over groups */
-    bool *preamble;      /* [nodes] whether the node is computed in the preamble */
-    bool *fixed;         /* [nodes] whether the node depends only on variables and constants */
+    /* [nodes] union-find: the parent of each node in the tree that represents its group */
+    int *parent;
+    bool *preamble; /* [nodes] whether the node is computed in the preamble */
+    bool *fixed;    /* [nodes] whether the node depends only on variables and constants */
     /* [nodes] for a variable: 1 + the update that is computed in its memory; 0: none */
     int *overwritten_by;
     int *overwrites; /* [nodes] for an update: 1 + that variable; 0: none */
-    int time_units;  /* number of pieces by time steps; 0: values are divided by rows */
-    int64_t steps;   /* number of time steps of each example, if values are divided by these */
+    /* number of pieces if values are divided by time steps; 0: values are divided by rows */
+    int time_units;
+    int64_t steps;   /* number of time steps of each example, if values are divided by time steps */
     int row_units;   /* number of pieces into which values with rows are divided, except images */
     int image_units; /* number of pieces into which values whose rows are images are divided */
     /* [nodes] largest number of exchanges between workers on a path to the node (place_nodes) */
     int *depth;
-    /* [depths] number of the segment of the step that makes the exchanges of that depth */
+    /* [depths] number of the segment in which all exchanges of that depth are made */
     int *meets;
     int body; /* the first segment after the preamble */
 } dt_cutter;
@@ -43,7 +47,7 @@ static inline bool dt_is_leaf(const dt_node *n) {
            n->op->role == DT_ROLE_CONSTANT;
 }
 
-/* Whether nodes i and j have the same number of pieces with the same rows. */
+/* Whether nodes i and j are divided into the same number of pieces, with the same rows. */
 static inline bool dt_cut_alike(const dt_cutter *c, int i, int j) {
     int64_t a = c->g->node[i].type.dim[0], b = c->g->node[j].type.dim[0];
     return c->p->piece[i].units == c->p->piece[j].units && c->p->piece[i].by == c->p->piece[j].by &&
@@ -54,10 +58,11 @@ static inline bool dt_cut_alike(const dt_cutter *c, int i, int j) {
 bool dt_in_one_task(const dt_cutter *c, int i, int j);
 /* Whether piece u of node i needs only piece u of its input k. */
 bool dt_is_aligned(const dt_cutter *c, int i, int k);
-/* Whether node i is a tree that computes the segment sums of its input by itself
- * (piece.absorbed). */
+/* Whether node i is a tree sum that also computes the sums over segments that it adds, so that
+ * these need no memory (piece.absorbed). */
 bool dt_absorbs(const dt_cutter *c, int i);
-/* Whether the node is the gradient of a kernel, either whole or the sum of gradients of pieces. */
+/* Whether the node is the gradient of a convolution's kernel: the gradient itself, or the sum of
+ * gradients of parts of the batch. */
 bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n);
 
 /* Moves nodes to later segments, closer to their readers, if no reader needs them earlier
@@ -65,7 +70,7 @@ bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n);
  * computed. */
 void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch);
 
-/* Returns the node that represents i's group. */
+/* Returns the node that represents the group of node i. */
 int dt_find_group(dt_cutter *c, int i);
 
 /* ---- updates in place (partition_updates.c) ---- */
@@ -73,7 +78,7 @@ int dt_find_group(dt_cutter *c, int i);
 /* Decides which updates cannot be computed in the variable's memory, and sets p->copy_back for
  * these. Called before the other functions. */
 void dt_choose_copies(dt_cutter *c, dt_arena *scratch);
-/* Fills the members first_reading and reading. */
+/* Fills first_reading and reading, the lists of uses of each value. */
 void dt_list_readings(dt_cutter *c, dt_arena *scratch);
 /* Returns the first segment in which the update may overwrite the variable, given the segments of
  * the variable's readers. */
@@ -81,8 +86,8 @@ int dt_after_readers(const dt_cutter *c, int update, int variable_node);
 /* Returns the last segment in which node i may read its input k. A variable may be read until the
  * node that overwrites it runs, and in the same task if both need the same piece. */
 int dt_readable_until(const dt_cutter *c, int i, int k);
-/* Moves the readers of a piece of a variable, if the variable is updated in the same segment, to
- * the task that updates it. */
+/* For each variable that is updated: moves the nodes that read a piece of it in the same segment
+ * into the task that updates that piece. */
 void dt_join_readers(dt_cutter *c);
 
 #endif

@@ -47,7 +47,7 @@ static bool is_fixed(const dt_cutter *c, int i) {
     return fixed;
 }
 
-/* Whether node i is one number for every element. */
+/* Whether all elements of node i are one number, so that the node needs no memory. */
 static bool is_number(const dt_cutter *c, int i) {
     const dt_node *n = &c->g->node[i];
     return n->op->role == DT_ROLE_REPEAT && c->g->node[n->in[0]].type.rank == 0;
@@ -76,7 +76,7 @@ static const int *find_sources(const dt_cutter *c, dt_arena *scratch) {
     return source;
 }
 
-/* Returns the last segment in which all inputs of node i can still be read. */
+/* Returns the last segment in which the inputs of node i are not yet overwritten. */
 static int all_readable_until(const dt_cutter *c, int i) {
     int last = c->p->n_segments;
     for (int k = 0; k < c->g->node[i].n_in; k++) {
@@ -90,7 +90,8 @@ static void note_segment(int *first, int node, int segment) {
     if (segment < first[node]) first[node] = segment;
 }
 
-/* Records, for the inputs of node i and of the nodes that it absorbs, that this node needs them. */
+/* For each input of node i, and of the nodes that it absorbs: records the segment in which node i
+ * needs it, if no reader needs it earlier. */
 static void note_inputs(const dt_cutter *c, int i, int *first) {
     const dt_node *n = &c->g->node[i];
     const int segment = c->p->piece[i].segment;
@@ -110,7 +111,8 @@ bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n) {
     return of->op->multiplied && !dt_type_has_batch(&of->type);
 }
 
-/* [segments] Finds the segments that have pieces which will stay in them. */
+/* [segments] Finds the segments that have divided nodes which stay there, so that all threads have
+ * work in them. */
 static bool *find_shared(const dt_cutter *c, dt_arena *scratch) {
     bool *shared = dt_arena_array(scratch, bool, c->p->n_segments + 2);
     for (int i = 0; i < c->g->n_nodes; i++)

@@ -11,8 +11,8 @@
 
 #include "pass/partition_impl.h"
 
-/* Returns the node that actually reads the value. A name (reshape) only passes it on to its
- * readers. */
+/* Returns the node that really reads the value which node r gets as input k. If r is only a name
+ * (reshape), that is a reader of r. */
 static int read_by(const dt_cutter *c, int r, int k) {
     return dt_is_name(&c->g->node[r]) ? c->g->n_nodes : dt_named_by(c->g, c->g->node[r].in[k]);
 }
@@ -31,8 +31,8 @@ void dt_list_readings(dt_cutter *c, dt_arena *scratch) {
     c->first_reading = first;
 }
 
-/* Whether piece u of the reader needs only piece u of the variable, the one that piece u of the
- * update overwrites. */
+/* Whether piece u of reader r needs only the piece of the variable that piece u of the update
+ * overwrites. */
 static bool reads_same_piece(const dt_cutter *c, int r, int k, int update) {
     if (c->p->piece[r].units == 1 && c->p->piece[update].units == 1) return true;
     bool by_name = dt_is_name(&c->g->node[c->g->node[r].in[k]]);

@@ -19,9 +19,10 @@
 typedef struct dt_rewrite_call {
     dt_trace *trace;
     const dt_graph *graph;
-    int node;            /* the node to replace, which is neither an argument nor a variable */
-    const dt_value *in;  /* the inputs of the node in the new graph */
-    const dt_value *map; /* for each earlier node: its value in the new graph */
+    int node; /* number of the node to replace, which is neither an argument nor a variable */
+    const dt_value *in; /* values of the node's inputs in the new graph */
+    /* [nodes of the old graph] values in the new graph of all nodes before this one */
+    const dt_value *map;
     const void *user;
 } dt_rewrite_call;
 /* Emits the value that replaces a node in the new graph. */
@@ -50,16 +51,16 @@ typedef enum dt_replication { DT_UNIFORM, DT_ROWS, DT_STACKED } dt_replication;
 dt_status *dt_replication_of(const dt_graph *g, const bool *distributed, dt_arena *arena,
                              dt_replication **out) DT_MUST_USE;
 
-/* Gives a variable whose copies may differ a copy for each replica, if g assigns different values
- * to it. */
+/* Gives each variable a copy for each replica if g assigns values to it that differ between
+ * replicas. */
 dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed,
                                 int replicas) DT_MUST_USE;
 
 /* ---- fold ---- */
 
 typedef struct dt_folded {
-    /* STACKED arguments have a leading dimension R; ROWS and UNIFORM ones have the same types as
-     * before */
+    /* the folded graph. Arguments that are STACKED have a leading dimension R; ROWS and UNIFORM
+     * ones have the same types as before */
     dt_graph *graph;
     /* how each argument and result is spread over replicas; arrays in graph->arena */
     dt_replication *arg, *result;
@@ -72,7 +73,7 @@ dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas,
 
 /* ---- decoding, a token at a time ---- */
 
-/* The two graphs by which a text is continued (decode.c). */
+/* The two graphs with which a language model continues a text, token by token (decode.c). */
 typedef struct dt_decoding {
     /* results: scores (B, T, V), then the values that the step caches, in float32 with dimension 0
      * = B */
@@ -81,7 +82,7 @@ typedef struct dt_decoding {
      * whole's results, with any values from that position on; results: scores (B, 1, V), then a
      * row for each cache, of size 1 along the dimension that is T in the cache */
     dt_graph *step;
-    /* a node of g that mixes positions, in which case both graphs are NULL; -1: there is none */
+    /* number of a node of g that mixes positions, so that both graphs are NULL; -1: no node does */
     int mixing;
 } dt_decoding;
 /* Makes both graphs from g, the forward pass of a language model with one argument, tokens (B, T),
@@ -111,26 +112,27 @@ dt_status *dt_join_steps(const dt_graph *folded, dt_graph **out) DT_MUST_USE;
 /* A kind of values that units keep for the backward pass: the results of all products with a weight
  * ".../WEIGHT/kernel", or the results of all ops of one kind. */
 typedef struct dt_kept_value {
-    const char *weight; /* name of the weight; NULL: results of `op` */
+    /* name of the weight whose product is kept; NULL: all results of `op` are kept */
+    const char *weight;
     const dt_op *op;
-    bool on_host; /* the values are kept in the host's memory */
+    bool on_host; /* whether the values are kept in the host's memory, not on the device */
 } dt_kept_value;
 
-/* Layers grouped into units. The values that a unit needs for its gradient are computed a second
- * time. */
+/* How layers are grouped into units for rematerialization. A unit's intermediate values are
+ * computed a second time for its gradient. */
 typedef struct dt_layer_units {
     int n;
-    /* [n] names of the layers, which are the beginnings of nodes' paths */
+    /* [n] names of the layers; a node belongs to the layer with which its path begins */
     const char *const *layer;
-    const int *unit; /* [n] number of each layer's unit, from 0 */
+    const int *unit; /* [n] number of the unit of each layer, from 0 */
     int n_kept;
-    const dt_kept_value *kept; /* values to keep besides the inputs of units */
-    bool inputs_on_host;       /* the inputs of units are kept in the host's memory */
+    const dt_kept_value *kept; /* values to keep in addition to the inputs of units */
+    bool inputs_on_host;       /* whether the inputs of units are kept in the host's memory */
 } dt_layer_units;
 /* Returns g, changed so that units store only their inputs and `kept` for the backward pass. */
 dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **out) DT_MUST_USE;
-/* Whether a node repeats work for the backward pass. Such work is done by the hardware, but does
- * not count as work of the model. */
+/* Whether a node repeats work of the forward pass for the backward pass. The hardware does such
+ * work, but it is not counted as work of the model. */
 bool dt_is_rematerialized(const dt_node *n);
 /* Whether a node is a value that is fetched from the host's memory. Such a node is another name for
  * its first input, which is sent there once the forward pass has read it. Its second input is the
@@ -170,7 +172,7 @@ dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph
  * there at the end. If its old value is a result, or another state's update, the back end must keep
  * a copy: the partition does not wait for it.
  */
-/* What the pieces of a value divide. */
+/* The dimension along which a value is divided into pieces. */
 typedef enum dt_division {
     DT_BY_ROWS = 1, /* dimension 0 (rows) */
     DT_BY_TIME = 2, /* dimensions 0 and 1 as one: the time steps of all examples */
@@ -180,20 +182,22 @@ typedef enum dt_division {
 typedef struct dt_node_division {
     int units; /* number of pieces; 1: the value is not divided */
     dt_division by;
-    int segment; /* number of its segment; -1: it needs no work (argument, variable, constant) */
+    /* number of the segment that computes the node; -1: an argument, variable or constant, which
+     * needs no work */
+    int segment;
     /* number of its group; a task computes one piece of all nodes of a group, one after the
      * other */
     int group;
-    /* its only reader computes it, so that it needs no memory: a segment op that a tree_sum reads,
-     * or a concatenation that another one reads */
+    /* whether the node's only reader computes it, so that it needs no memory: a segment op that a
+     * tree_sum reads, or a concatenation that another concatenation reads */
     bool absorbed;
 } dt_node_division;
 
 typedef struct dt_program {
     dt_graph *graph;
-    int64_t batch; /* the number of rows for which the program was divided */
-    /* [cuts + 1] rows at which the batch is divided, with `reproducible`; NULL: the pieces are
-     * equal */
+    int64_t batch; /* number of rows of the batch for which the program was divided */
+    /* [cuts + 1] rows at which the batch is divided if `reproducible` asks for shards; NULL: pieces
+     * are equal */
     const int32_t *cut;
     int cuts;
     dt_node_division *piece; /* [nodes] how each node is divided */
@@ -205,7 +209,8 @@ typedef struct dt_program {
 
 typedef struct dt_partition_options {
     int64_t batch;
-    /* [cuts + 1] the borders of shards, beginning with 0; NULL: sizes determine the pieces */
+    /* [cuts + 1] the first row of each shard, and the number of rows; NULL: the number of pieces
+     * follows from sizes */
     const int32_t *cut;
     int cuts;
     /* Whether the back end can compute a node's result in pieces by rows, time or heads; NULL: it
@@ -219,12 +224,13 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
  * at multiples of k. If the result is divided by time or by heads, these are the steps or heads of
  * all examples. */
 void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi);
-/* Like dt_piece_rows, but for a division into `units` pieces. */
+/* Like dt_piece_rows, for a node that is divided into `units` pieces instead of its own number. */
 void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *lo, int64_t *hi);
 /* Whether a node needs no work, because its result is the memory of its first input: a reshape or a
  * barrier. */
 bool dt_is_name(const dt_node *n);
-/* Returns the node whose memory `node` is another name of. */
+/* Returns the node that owns the memory of `node`: itself or, for a name such as a reshape, the
+ * node that it names. */
 int dt_named_by(const dt_graph *g, int node);
 /* Returns the number of key heads of an attention node, or of a node of its gradient. */
 int64_t dt_heads_of(const dt_graph *g, int node);

@@ -37,16 +37,19 @@ typedef struct remat {
     const dt_graph *g;
     dt_arena *arena;
     dt_trace *trace;
-    int *unit;     /* [nodes] number of the node's unit, -1: none */
-    bool *forward; /* [nodes] whether a result needs the node */
+    int *unit;     /* [nodes] number of the unit of layers that the node belongs to; -1: none */
+    bool *forward; /* [nodes] whether a result of the forward pass needs the node */
     bool *follows; /* [nodes] whether the node depends on examples */
-    bool *leaves;  /* [nodes] whether other units read the node */
-    int8_t *keeps; /* [nodes] AGAIN, KEPT or ON_HOST, as the policy requests */
+    bool *leaves;  /* [nodes] whether nodes of other units read the node */
+    /* [nodes] what the policy does with the value: AGAIN (computed again), KEPT on the device, or
+     * ON_HOST */
+    int8_t *keeps;
     bool inputs_on_host;
-    /* [units] the gradient that the unit's backward pass waits for; -1: none, so nothing is
-     * recomputed */
+    /* [units] the gradient whose computation starts the unit's backward pass; -1: nothing of the
+     * unit is recomputed */
     int *after;
-    dt_value *kept, *again; /* [nodes] the value of the forward pass, and the recomputed value */
+    /* [nodes] kept: the value of the forward pass; again: the recomputed value */
+    dt_value *kept, *again;
 } remat;
 
 static const dt_node *node_at(const remat *r, int i) { return &r->g->node[i]; }
@@ -87,7 +90,8 @@ static void find_flow(remat *r) {
     for (int i = 0; i < r->g->n_results; i++) r->leaves[r->g->result[i].node] = true;
 }
 
-/* The variable that a product reads through conversions and names; NULL: none. */
+/* Returns the variable that a product reads, through conversions and reshapes; NULL: it reads no
+ * variable. */
 static const dt_variable *weight_of(const remat *r, int i) {
     for (int k = 0; k < node_at(r, i)->n_in; k++) {
         int in = node_at(r, i)->in[k];
@@ -126,7 +130,7 @@ static void find_gradients(remat *r, int n_units) {
 
 /* ---- nodes to emit, and what they wait for ---- */
 
-/* A node to be emitted, for the first time or recomputed. */
+/* A node to be emitted, either for the forward pass or recomputed for the backward pass. */
 typedef struct item {
     int node;
     bool again;
@@ -147,12 +151,13 @@ static bool is_remade(const remat *r, int i) {
            !r->leaves[i] && r->keeps[i] == AGAIN && !node_at(r, i)->op->traits.collective;
 }
 
-/* Whether reader i, which may be recomputed itself, reads the recomputed input. */
+/* Whether item i reads the recomputed value of its input `in`, rather than the kept one. */
 static bool takes_again(const remat *r, item i, int in) {
     return is_remade(r, in) && (i.again ? r->unit[in] == r->unit[i.node] : !r->forward[i.node]);
 }
 
-/* Whether the backward work i of a unit reads `in` from the host. */
+/* Whether item i, work of a unit's backward pass, reads the value `in` that was kept in the host's
+ * memory. */
 static bool comes_from_host(const remat *r, item i, int in) {
     int unit = r->unit[i.node];
     if ((!i.again && r->forward[i.node]) || !r->forward[in] || unit < 0 || r->after[unit] < 0)
@@ -162,8 +167,8 @@ static bool comes_from_host(const remat *r, item i, int in) {
            (input ? r->inputs_on_host : r->keeps[in] == ON_HOST);
 }
 
-/* The gradient that input `in` must wait for before i reads it; `in` itself at the border of a
- * forward unit; -1: no barrier. */
+/* Returns the gradient that must be computed before item i may read its input `in`; `in` itself
+ * where a forward unit begins; -1: i reads the input directly. */
 static int barrier_at(const remat *r, item i, int in) {
     if (comes_from_host(r, i, in)) return r->after[r->unit[i.node]];
     if (!i.again && r->forward[i.node] && r->unit[i.node] >= 0 && r->after[r->unit[i.node]] >= 0)

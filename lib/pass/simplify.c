@@ -19,10 +19,11 @@
 typedef struct rewrite_call {
     dt_trace *t;
     const dt_graph *g; /* the old graph */
-    /* [nodes] values in the new graph; those of arguments and variables are set from the start */
+    /* [nodes of the old graph] values in the new graph; those of arguments and variables are set
+     * before the walk begins */
     const dt_value *map;
     const dt_node *n;
-    const dt_value *in; /* the node's inputs, which are simplified already */
+    const dt_value *in; /* the node's inputs in the new graph, already simplified */
 } rewrite_call;
 
 static const dt_value no_value = {0};
@@ -83,10 +84,11 @@ static double load_scalar(dt_dtype d, const void *p) {
     return NAN;
 }
 
-/* Computes an element-wise op of splats, which is a splat, too. The op's eval on one element gives
- * its number. */
+/* If all inputs of an element-wise op are splats (one number for all elements), replaces the op by
+ * a splat. The op's eval computes the number. */
 static dt_value fold_splats(const rewrite_call *c) {
-    int64_t cell[DT_MAX_IN + 1] = {0}; /* room for one element of each, of any type */
+    /* room for one element of each input and of the result, of any type */
+    int64_t cell[DT_MAX_IN + 1] = {0};
     dt_view in[DT_MAX_IN];
     double x;
 
@@ -106,7 +108,7 @@ static dt_value fold_splats(const rewrite_call *c) {
     return fits_splat(c->n->type.dtype, x) ? dt_splat(c->t, &c->n->type, x) : no_value;
 }
 
-/* A splat that is reshaped or broadcast is emitted as a splat of the new shape. */
+/* Emits a splat of the new shape in place of a reshape or broadcast of a splat. */
 static dt_value splat_in_shape(const rewrite_call *c) {
     double x;
     return is_splat(c->in[0], &x) ? dt_splat(c->t, &c->n->type, x) : no_value;
@@ -154,7 +156,7 @@ static dt_value no_gradient(const rewrite_call *c) { return c->in[0]; }
 
 /* ---- two ops of one kind, one after the other ---- */
 
-/* If the input is computed by the same op, returns the input of that. */
+/* If the op's input is a result of the same op, returns the input of that first op. */
 static dt_value twice(const rewrite_call *c) {
     const dt_node *inner = dt_node_of(c->in[0]);
     if (!inner || inner->op != c->n->op) return no_value;
@@ -178,7 +180,7 @@ static dt_value broadcast_of_broadcast(const rewrite_call *c) {
 
 /* ---- one replica ---- */
 
-/* Whether there is one segment, which has all rows. */
+/* Whether a segment op has a single segment, which contains all rows. */
 static bool has_one_segment(const rewrite_call *c) {
     const dt_segment_attr *a = c->n->attr;
     return a->cut == DT_CUT_REPLICAS && a->count == 1;
@@ -202,8 +204,8 @@ static dt_value broadcast_of_one(const rewrite_call *c) {
 
 /* ---- sizes ---- */
 
-/* A size that is constant, or that of an argument, is emitted as such, so that nothing has to be
- * computed for it. */
+/* Emits a size that is known as a constant, or as the size of an argument, so that the value whose
+ * size is asked need not be computed. */
 static dt_value known_size(const rewrite_call *c) {
     int64_t size = dt_type_of_value(c->in[0]).dim[((const dt_axis_attr *)c->n->attr)->axis];
     if (size >= 0) return dt_scalar(c->t, c->n->type.dtype, (double)size);
@@ -253,8 +255,8 @@ static bool *needed_nodes(const dt_graph *g) {
     return need;
 }
 
-/* One walk over the graph. A value to which no rewrite applies is final; results of rewrites, and
- * their inputs that rewrites made, are examined again. */
+/* A walk over the graph. A value that no rewrite changes is final. Results of rewrites, and inputs
+ * that rewrites have made for them, are examined again. */
 typedef struct walk {
     const dt_graph *g;
     dt_trace *t;
@@ -276,7 +278,8 @@ static bool is_settled(const walk *w, dt_value v) {
     return v.node < w->cap_settled && w->settled[v.node];
 }
 
-/* Returns the result of the first rewrite that matches. If none does, the result has no trace. */
+/* Returns the result of the first rewrite that applies. If none applies, the result has no
+ * trace. */
 static dt_value rewritten(const walk *w, const dt_node *n, const dt_value *in) {
     const rewrite_call c = {.t = w->t, .g = w->g, .map = w->map, .n = n, .in = in};
     dt_value v = no_value;
@@ -286,8 +289,8 @@ static dt_value rewritten(const walk *w, const dt_node *n, const dt_value *in) {
     return v;
 }
 
-/* Simplifies a value of the trace that a rewrite has made, and its inputs that the rewrite has
- * made. */
+/* Simplifies a value that a rewrite has added to the trace, and the inputs that the rewrite has
+ * added for it. */
 static dt_value simplest(walk *w, dt_value v) {
     const dt_node *n = dt_node_of(v);
     dt_value in[DT_MAX_IN];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See sparse.h. */
+/* Divides a step between a worker and the tasks of a parameter server: see sparse.h. */
 #include "pass/sparse.h"
 
 #include <stdlib.h>
@@ -30,9 +30,13 @@ typedef enum place { UNSEEN, TAIL, PART } place;
 
 typedef struct division {
     const dt_graph *g;
-    int64_t rows, limit; /* limit: the most bytes that a part may have, and all parts together */
-    place *place;        /* [nodes] where each node is computed, for the current result */
-    /* bytes of the parts of this result; bytes that are left for parts of all results */
+    /* rows: rows of the batch; limit: the most bytes of one part, and of all parts of a result
+     * together */
+    int64_t rows, limit;
+    /* [nodes] for the current result: whether the node is computed in the tail, is a part that is
+     * sent, or is not needed so far */
+    place *place;
+    /* bytes: of the parts of this result; left: bytes that remain for the parts of later results */
     int64_t bytes, left;
 } division;
 
@@ -59,7 +63,8 @@ static void place_node(division *d, int node) {
     for (int k = 0; k < n->n_in && d->bytes <= d->limit; k++) place_node(d, n->in[k]);
 }
 
-/* Whether the result can be divided. If so, d has the places of all nodes that the result needs. */
+/* Decides whether the result can be divided. If so, d->place is set for all nodes that the result
+ * needs. */
 static bool divide_result(division *d, int result) {
     const int node = d->g->result[result].node;
     const dt_type *t = &d->g->node[node].type;
@@ -78,7 +83,7 @@ static const char *part_name(dt_trace *t, const char *result, int node) {
     return dt_arena_printf(dt_trace_arena(t), "part %d of %s", node, result);
 }
 
-/* Emits the nodes of the tail that a result needs, in the places that divide_result found. */
+/* Emits the nodes that a result needs after the border that divide_result found. */
 static void emit_tail(const division *d, dt_trace *t, int result, dt_value *map) {
     const char *name = d->g->result[result].name;
     memset(map, 0, (size_t)d->g->n_nodes * sizeof *map);
@@ -93,8 +98,8 @@ static void emit_tail(const division *d, dt_trace *t, int result, dt_value *map)
     dt_return(t, name, map[d->g->result[result].node]);
 }
 
-/* Copies the nodes that are not in the map: all of them if `wanted` is NULL, else the wanted
- * ones. */
+/* Copies nodes of g that are not in `map` yet: all of them if `wanted` is NULL, else those that it
+ * marks. */
 static void copy_nodes(const dt_graph *g, dt_trace *t, const bool *wanted, dt_value *map) {
     for (int i = 0; i < g->n_nodes; i++) {
         dt_value in[DT_MAX_IN];
@@ -166,8 +171,8 @@ dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int
 
 /* ---- composing ---- */
 
-/* Finds the nodes of the tail that an argument of g depends on. Inputs come before the nodes that
- * read them. */
+/* [nodes of the tail] Marks the nodes on which an argument of g depends. Inputs come before the
+ * nodes that read them. */
 static bool *find_wanted(const dt_graph *tail, const dt_graph *g) {
     bool *wanted = dt_alloc((size_t)tail->n_nodes + 1);
     memset(wanted, 0, (size_t)tail->n_nodes + 1);
@@ -210,7 +215,7 @@ dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) {
 
 /* ---- row numbers ---- */
 
-/* [nodes] Finds the nodes that depend on arguments only. */
+/* [nodes] Marks the nodes whose values depend on arguments only, not on variables. */
 static bool *find_fed(const dt_graph *g) {
     bool *fed = dt_alloc((size_t)g->n_nodes + 1);
     for (int i = 0; i < g->n_nodes; i++) {
@@ -226,8 +231,8 @@ static bool looks_up(const dt_node *n, int table) {
     return n->op->role == DT_ROLE_LOOKUP && n->in[0] == table && n->in[1] != table;
 }
 
-/* Whether g only looks up rows of the variable, and only few, by numbers that are computed from
- * arguments. */
+/* Whether g reads the variable only by looking up rows, few of all rows, whose numbers depend on
+ * arguments only. */
 static bool is_looked_up(const dt_graph *g, const dt_state *s, const bool *fed, int64_t rows,
                          int64_t *left) {
     const dt_type *table = &s->variable->type;
@@ -246,7 +251,7 @@ static bool is_looked_up(const dt_graph *g, const dt_state *s, const bool *fed, 
     return true;
 }
 
-/* Adds the row numbers of all lookups in that table to the results. */
+/* Adds the row numbers of all lookups in the variable's table to the results of the trace. */
 static int return_numbers(const dt_graph *g, const dt_state *s, dt_trace *t, const dt_value *map,
                           int n) {
     for (int i = 0; i < g->n_nodes; i++)
@@ -300,12 +305,14 @@ typedef struct taking {
     const dt_graph *g;
     const dt_variables *own, *dealt;
     dt_trace *t;
-    /* [nodes] value of the whole node, and of the rows below; without a trace it was not emitted
-     * yet */
+    /* [nodes] whole: value of the whole node; part: value of the rows that this process has. A
+     * value without a trace was not emitted yet */
     dt_value *whole, *part;
-    /* [nodes] whether an argument is read as a whole, and whether its rows are */
+    /* [nodes] for arguments: whether the whole argument is read, and whether some of its rows
+     * are */
     bool *fed_whole, *fed_rows;
-    int64_t first, rows, of; /* the rows first to first + rows - 1 of all `of` rows */
+    /* this process has rows first to first + rows - 1 of all `of` rows of a divided variable */
+    int64_t first, rows, of;
 } taking;
 
 static bool has(const dt_variables *list, const dt_variable *v) {
@@ -314,7 +321,8 @@ static bool has(const dt_variables *list, const dt_variable *v) {
     return false;
 }
 
-/* Returns the variable whose owner a state belongs to; NULL: every process has the state. */
+/* Returns the variable that decides which process has a state: for a slot, the weight. Returns NULL
+ * if every process has the state. */
 static const dt_variable *dealt_of(const taking *d, const dt_variable *v) {
     const dt_variable *x = v->of ? v->of : v;
     return has(d->dealt, x) ? x : NULL;
@@ -358,7 +366,8 @@ static dt_value whole_of(taking *d, int i) {
         dt_variable *v = state_of(d, i)->variable;
         return d->whole[i] = part_of(d, v) ? fail(d, i) : dt_read(d->t, v);
     }
-    /* refuses this, because every process that has rows would compute the whole gradient */
+    /* A sum of rows of a divided variable is refused: each process that has rows would compute the
+     * whole gradient. */
     if (n->op->role == DT_ROLE_ROW_SUMS && d->of) return fail(d, i);
     for (int k = 0; k < n->n_in; k++) in[k] = whole_of(d, n->in[k]);
     return d->whole[i] = dt_emit_like(d->t, d->g, i, in);

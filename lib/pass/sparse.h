@@ -12,7 +12,7 @@
 
 #include "pass/pass.h"
 
-/* Tables of fewer bytes are sent whole, because asking for rows costs as much. */
+/* Tables of fewer bytes are sent whole, because asking for single rows would take as long. */
 enum { DT_LEAST_TABLE_BYTES = 1 << 18 };
 
 /*

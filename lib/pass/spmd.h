@@ -19,10 +19,10 @@
 
 enum { DT_INSIDE = -1 };
 
-/* How variables are divided among the replicas, so that not each replica has a copy. Known as ZeRO
- * and FSDP. */
+/* Which variables are divided among the replicas, instead of a copy on each: none, the optimizer's
+ * slots, or also the weights. Known as ZeRO and FSDP. */
 typedef enum dt_over_replicas { DT_OVER_NONE, DT_OVER_OPTIMIZER, DT_OVER_WEIGHTS } dt_over_replicas;
-/* The names of these values in job files; a NULL ends the list. */
+/* The names of dt_over_replicas in job files; a NULL ends the list. */
 extern const char *const dt_over_replicas_names[];
 
 /*
@@ -32,14 +32,15 @@ extern const char *const dt_over_replicas_names[];
  * it.
  */
 typedef struct dt_compute_spec {
-    int shards;                     /* number of shards for `reproducible`; 0: none */
+    /* number of shards of the batch for `reproducible`; 0: the order of sums is not fixed */
+    int shards;
     dt_over_replicas over_replicas; /* the key over_replicas of `partition` */
     /* the key micro_batches of `partition`: parts of a batch in a pipeline; 0 means 1 */
     int micro_batches;
 
     /* ---- settings for estimates only; they do not change what a step computes ---- */
 
-    /* layers keep values in 16 bits, although the step that is estimated was traced in float32 */
+    /* whether layers keep values in 16 bits. The step that is estimated was traced in float32 */
     bool mixed;
     /* how products with weights are quantized, except those of `output` */
     dt_quantization quantization;
@@ -57,8 +58,8 @@ typedef struct dt_compute_spec {
 } dt_compute_spec;
 
 typedef struct dt_spmd_options {
-    int devices;   /* number of logical devices of a replica */
-    int64_t batch; /* number of rows of all replicas, which replaces B */
+    int devices;   /* number of logical devices over which a replica is divided */
+    int64_t batch; /* rows of the batches of all replicas together, which replace B */
     /* The number of replicas, which become another axis of the mesh, so that the program of one
      * core can be printed and its cost estimated. 0 or 1: there is no such axis, as for a job that
      * runs on this machine. */
@@ -67,28 +68,28 @@ typedef struct dt_spmd_options {
      * `replicas`. Variables that cannot be divided evenly by all replicas are divided along some of
      * its axes. NULL: the replicas form one axis. */
     const int *grid;
-    /* [arguments] how each is spread over several replicas; NULL: all arguments with rows are
-     * divided */
+    /* [arguments] how each argument is spread over several replicas; NULL: all arguments with rows
+     * are divided */
     const dt_replication *arg;
     dt_compute_spec how;
-    /* every op is placed on one device, or on all (op/placement.h); false: all ops run on all
-     * devices (SPMD) */
+    /* true: each op runs on one device, or on all devices (op/placement.h); false: all ops run on
+     * all devices (SPMD) */
     bool places;
-    /* number of micro-batches that is requested; the next smaller number that divides the batch is
-     * used; 0 means 1 */
+    /* requested number of micro-batches, 0 means 1. If it does not divide the batch, the next
+     * smaller number that does is used */
     int micro;
 } dt_spmd_options;
 
 /* Bytes that one device holds. */
 typedef struct dt_spmd_bytes {
     int64_t weights, slots; /* bytes of variables: weights, and slots of the optimizer */
-    int64_t values;         /* bytes of values at the peak: arguments, activations, gradients */
-    int peak;               /* the node of `local` at which memory use is highest */
+    int64_t values; /* bytes of arguments, activations and gradients when memory use is highest */
+    int peak;       /* number of the node of `local` during which memory use is highest */
 } dt_spmd_bytes;
 
 typedef struct dt_spmd {
     dt_arena *arena;
-    const dt_graph *whole; /* the graph that is divided; lent */
+    const dt_graph *whole; /* the whole graph, which is divided; owned by the caller */
     dt_compute_spec how;
     dt_mesh mesh;
     int64_t batch;
@@ -103,18 +104,19 @@ typedef struct dt_spmd {
     dt_layout *layout;
     /* [nodes of local] a remark for printing, such as why a value is not divided, or NULL */
     const char **note;
-    /* variables that over_replicas should divide but whose sizes replicas cannot divide evenly */
+    /* variables that over_replicas asks to divide, but whose sizes the number of replicas does not
+     * divide evenly */
     struct {
-        /* n: their number; state: the largest one, as index in whole->state, -1: none */
+        /* n: number of such variables; state: index of the largest in whole->state, -1 if n is 0 */
         int n, state;
-        int64_t bytes; /* bytes that a device has of them beyond an equal share */
+        int64_t bytes; /* bytes of these variables on a device that exceed an equal share */
     } undivided;
-    /* [nodes of local] collectives with equal numbers are sent in one launch (spmd/emit.c); -1: the
-     * node sends nothing */
+    /* [nodes of local] number of the launch that sends the node's collective; collectives with
+     * equal numbers are sent together (spmd/emit.c); -1: the node sends nothing */
     int *bucket;
 } dt_spmd;
 
-/* Whether a node is part of an optimizer's update of a variable. */
+/* Whether a node belongs to the optimizer's update of a variable. */
 bool dt_is_of_optimizer(const dt_node *n);
 /* Divides g over devices. g must outlive *out. Free *out with dt_spmd_destroy. */
 dt_status *dt_spmd_create(dt_spmd **out, const dt_graph *g, const dt_spmd_options *o) DT_MUST_USE;
@@ -128,8 +130,8 @@ dt_status *dt_spmd_expand(const dt_spmd *s, dt_graph **out) DT_MUST_USE;
 dt_spmd_bytes dt_spmd_count_bytes(const dt_spmd *s);
 /* Returns the bytes that a device receives in node i of local; 0 if it is not a collective. */
 double dt_spmd_received(const dt_spmd *s, int i);
-/* Functions that estimate the seconds of an op of local on a device, and of a collective on links,
- * for one micro-batch. */
+/* Functions that estimate, for one micro-batch, the seconds of an op of `local` on a device, and of
+ * a collective on links. */
 typedef struct dt_stage_prices {
     double (*node)(const void *user, const dt_spmd *s, int i);
     double (*link)(const void *user, const dt_spmd *s, int i);

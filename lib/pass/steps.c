@@ -20,8 +20,10 @@ enum { LEAST_PRODUCTS = 8 };
 typedef struct sums {
     const dt_graph *g;
     const int *uses;
-    const int *n_terms; /* [nodes] number of terms of the sum; 1: the node is not a sum */
-    const bool *within; /* [nodes] whether the node is a sum that only another sum reads */
+    /* [nodes] number of terms that the node adds; 1: the node is not an addition */
+    const int *n_terms;
+    /* [nodes] whether the node is an addition whose only reader is another addition */
+    const bool *within;
 } sums;
 
 /* ---- slices ---- */
@@ -78,7 +80,7 @@ static dt_value joined(dt_value x, dt_value y) {
     return v.trace ? v : joined_in_order(y, x);
 }
 
-/* Returns (x + y) + z with z joined to x or to y; no value if neither is possible. */
+/* Returns (x + y) + z as a sum in which z is joined to x or to y; no value if z fits neither. */
 static dt_value joined_to_part(dt_value sum, dt_value z) {
     const dt_node *n = dt_node_of(sum);
     if (!n || !dt_is_add(n)) return (dt_value){0};
@@ -103,7 +105,8 @@ static dt_value sum_of_parts(const dt_rewrite_call *c) {
 
 /* ---- products ---- */
 
-/* Whether the node is a product (B, m)' x (B, n) that only one node reads. */
+/* Whether the node is a product (B, m)' x (B, n) that only one node reads, as the gradient of a
+ * weight at one time step is. */
 static bool is_part(const sums *s, int i) {
     const dt_node *n = &s->g->node[i];
     const dt_dot_attr *a = dt_dot_of(n);
@@ -120,8 +123,8 @@ static bool is_alike(const dt_graph *g, const dt_node *a, const dt_node *b) {
            dt_type_equal(&g->node[a->in[1]].type, &g->node[b->in[1]].type);
 }
 
-/* The terms of a sum, from first to last: products with the types of the first one, and all
- * others. */
+/* The terms of a sum in order, divided into products with the types of the first product, and all
+ * other terms. */
 typedef struct terms {
     int n_products, n_others;
     int *product, *other;
@@ -168,7 +171,7 @@ static bool is_reversed(const dt_rewrite_call *c, const terms *t, dt_arena *aren
         (void)steps_of(c, t, i / 2, i % 2 == 0, arena);
         if (dt_trace_count(c->trace) == before) return i % 2 == 0;
     }
-    return true; /* from the last, because gradients begin with the last step */
+    return true; /* returns the last step first, because gradients begin with the last step */
 }
 
 static dt_value one_product(const dt_rewrite_call *c, const terms *t, dt_arena *arena) {
@@ -203,7 +206,7 @@ static dt_value rewritten(const dt_rewrite_call *c) {
     return v.trace ? v : dt_emit_like(c->trace, c->graph, c->node, c->in);
 }
 
-/* Counts terms, and finds sums that only another sum reads. */
+/* Counts the terms of each sum, and finds additions whose only reader is another addition. */
 static void find_sums(const dt_graph *g, const int *uses, int *n_terms, bool *within) {
     for (int i = 0; i < g->n_nodes; i++) {
         const dt_node *n = &g->node[i];

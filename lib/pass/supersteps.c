@@ -21,11 +21,12 @@ typedef struct cutting {
     const dt_graph *g;
     int64_t first; /* number of the graph's first row among the rows of all workers */
     dt_supersteps *s;
-    /* [nodes] the superstep that computes the node; for the result of an exchange, the first
-     * superstep after it */
+    /* [nodes] number of the superstep that computes the node; for an exchange, the first superstep
+     * after it */
     int *home;
-    bool *anywhere; /* [nodes] whether the node depends on variables only */
-    bool **needed;  /* [supersteps][nodes] whether the superstep needs the node */
+    /* [nodes] whether the node depends on variables only, so that any superstep can compute it */
+    bool *anywhere;
+    bool **needed; /* [supersteps][nodes] whether the superstep needs the node */
     /* [nodes] whether another superstep, an exchange or the caller reads the node */
     bool *leaves;
 } cutting;
@@ -81,8 +82,8 @@ static void need_roots(cutting *c) {
         }
 }
 
-/* Finds the nodes that each superstep needs. Walks backwards, so that readers are visited before
- * their inputs. */
+/* Marks the nodes that each superstep needs, from the last node to the first, so that readers are
+ * visited before their inputs. */
 static void need_inputs(cutting *c) {
     for (int step = c->s->n - 1; step >= 0; step--)
         for (int i = c->g->n_nodes - 1; i >= 0; i--) {

@@ -6,21 +6,24 @@
 
 #include "graph/graph.h"
 
-/* A piece: a graph, and the values of the whole program that it reads and computes. */
+/* A part of the program between two exchanges: a graph, and the nodes of the whole program that it
+ * reads and computes. */
 typedef struct dt_superstep {
     dt_graph *graph;
     int n_in,
-        /* for each argument of the piece: the node of the whole graph, which may itself be an
-         * argument */
+        /* for each argument of this part: the node of the whole graph whose value it receives,
+         * which may itself be an argument */
         *in;
-    int n_out, *out; /* for each result of the piece: the node of the whole graph */
+    int n_out, *out; /* for each result of this part: the node of the whole graph that it is */
 } dt_superstep;
 
 typedef struct dt_supersteps {
     dt_arena *arena;
     int n;
-    dt_superstep *step; /* [n] the pieces in order; the last one updates the variables */
-    /* [nodes of the whole graph] if the node is an exchange: the superstep before it; else -1 */
+    /* [n] the parts in the order in which they run; the last one updates the variables */
+    dt_superstep *step;
+    /* [nodes of the whole graph] for an exchange between workers, number of the part before it; -1:
+     * not an exchange */
     int *exchange_after;
 } dt_supersteps;
 
@@ -29,6 +32,6 @@ bool dt_has_exchanges(const dt_graph *g);
 /* Divides g at its exchanges. `first` is the number of its first row among the rows of all workers,
  * which becomes a constant in the pieces. The caller releases *out, unless there is an error. */
 dt_status *dt_supersteps_create(const dt_graph *g, int64_t first, dt_supersteps *out) DT_MUST_USE;
-void dt_supersteps_release(dt_supersteps *s); /* s may be all zeros */
+void dt_supersteps_release(dt_supersteps *s); /* Frees the parts; s may be all zeros. */
 
 #endif

@@ -41,7 +41,7 @@ enum {
 /* ---- the number of pieces ---- */
 
 static int64_t row_elements(const dt_type *t) {
-    /* returns the elements of one example */
+    /* the elements of one example; 0 for a value without rows */
     return t->rank > 0 && t->dim[0] < 0 ? dt_type_elements(t) : 0;
 }
 
@@ -76,7 +76,8 @@ static int64_t most_product_rows(const dt_graph *g) {
 /* Returns the number of multiplications of a product for one example. */
 static double product_work(const dt_graph *g, const dt_node *n) {
     const dt_dot_attr *a = dt_dot_of(n);
-    double work = (double)dt_type_elements(&n->type); /* begins with the elements of one example */
+    /* `work` starts as the number of elements that one example has in the result */
+    double work = (double)dt_type_elements(&n->type);
     for (int d = 0; a && d < a->n_contract; d++)
         work *= (double)g->node[n->in[0]].type.dim[a->lhs_contract[d]];
     return a && a->n_batch == 0 && dt_type_has_batch(&n->type) ? work : 0;
@@ -88,7 +89,8 @@ static double product_work(const dt_graph *g, const dt_node *n) {
  * product with the input has a row for every step.
  */
 static int64_t fewest_product_rows(const dt_graph *g) {
-    double work[64] = {0}, all = 0; /* work of products, by the logarithm (base 2) of their rows */
+    /* work of products, summed by the base-2 logarithm of their rows */
+    double work[64] = {0}, all = 0;
     int64_t rows[64] = {0};
     int k = 0;
     for (int i = 0; i < g->n_nodes; i++) {
@@ -136,8 +138,8 @@ static int64_t largest_row(const dt_graph *g) {
     return convolves ? most : 0;
 }
 
-/* Returns the number of pieces by time steps. Steps are divided if the products that do most of the
- * work have a row for each step. */
+/* Returns the number of pieces if the batch is divided by time steps. Steps are divided if the
+ * products that do most of the work have a row for each step. */
 int dt_time_units(const dt_graph *g, int64_t batch, int64_t *steps) {
     const int units = units_for_rows(batch * most_product_rows(g));
     *steps = most_product_rows(g);
@@ -160,8 +162,8 @@ int dt_image_units(const dt_graph *g, int64_t rows) {
 /* ---- sums ---- */
 
 typedef struct tiling {
-    int units; /* number of tiles */
-    /* number of replicas if they have equal numbers of rows; 0: the numbers may differ */
+    int units; /* number of tiles of the batch */
+    /* number of replicas if all have the same number of rows; 0: rows may differ */
     int replicas;
 } tiling;
 
@@ -182,8 +184,8 @@ static bool is_kernel_gradient(const dt_graph *g, const dt_node *n) {
                4 * row_elements(&lhs->type) + 4 * row_elements(&rhs->type);
 }
 
-/* Whether the node sums the rows of each replica, and the borders of replicas are borders of tiles,
- * too. */
+/* Whether the node sums the rows of each replica, where each border of a replica is also the border
+ * of a tile. */
 static bool is_replica_sum(const dt_graph *g, const dt_node *n, const tiling *t) {
     if (n->op->role != DT_ROLE_REDUCE || dt_cut_of(n) != DT_CUT_REPLICAS) return false;
     const dt_segment_attr *a = n->attr;
@@ -237,7 +239,7 @@ static int mean_in(const dt_graph *g, const dt_node *repeat, const dt_node *sum,
     if (repeat->op->role != DT_ROLE_REPEAT || (of_replicas && to->dims[kept++] != 0)) return -1;
     for (int d = 0; d < repeat->type.rank; d++)
         if (!(a->dims >> d & 1) && to->dims[kept++] != d) return -1;
-    /* among segment ops only the result of a repeat has the batch dimension */
+    /* of all segment ops only segment_broadcast has rows as result */
     const dt_node *segments = input(g, repeat, 0);
     if (of_replicas &&
         (dt_cut_of(segments) != DT_CUT_REPLICAS || !dt_type_has_batch(&segments->type)))

@@ -10,11 +10,13 @@
 
 typedef struct placing {
     const dt_pipeline *p;
-    double *end;  /* [tasks][micro] end of each run in seconds; below 0: not placed yet */
-    double *free; /* [devices] the time from which the device is free */
+    /* [tasks][micro] the time in seconds at which the run of a task for a micro-batch ends; below
+     * 0: it is not placed yet */
+    double *end;
+    double *free; /* [devices] the time in seconds from which the device is free */
     int stages;
-    /* forward work waits for a task that runs once, so no task may be delayed for the schedule's
-     * sake */
+    /* whether forward work waits for a task that runs once; then no task is delayed in favour of
+     * the usual order of a pipeline */
     bool waits_once;
 } placing;
 
@@ -26,8 +28,8 @@ static double *end_of(const placing *x, int task, int micro) {
     return &x->end[task * x->p->micro + micro];
 }
 
-/* Raises *at to the end of the runs `first` to `last` of a task, plus `after` seconds. Returns
- * false if one of them is not placed yet. */
+/* Raises *at to the time when runs `first` to `last` of a task have ended, plus `after` seconds.
+ * Returns false if one of them is not placed yet. */
 static bool wait_for(const placing *x, int task, int first, int last, double after, double *at) {
     for (int m = first; m <= last; m++) {
         double end = *end_of(x, task, m);
@@ -64,13 +66,14 @@ static bool order_allows(const placing *x, int task, int micro, double *at) {
     return true;
 }
 
-/* Returns a run's rank: the lower one of two comes first if both could start at the same time. */
+/* Returns the rank of a run: of two runs that could start at the same time, the one with the lower
+ * rank is placed first. */
 static int rank_of(const placing *x, int task, int micro) {
     char first = x->p->order == DT_1F1B ? 'B' : 'F', kind = x->p->task[task].kind;
     return (kind == first ? 0 : kind == 'U' ? 2 : 1) * x->p->micro + micro;
 }
 
-/* Finds the run to be placed next. Returns false if there is none. */
+/* Finds the run to place next on the timeline. Returns false if all are placed. */
 static bool next_run(const placing *x, dt_run *best) {
     bool found = false;
     for (int task = 0; task < x->p->n_tasks; task++)

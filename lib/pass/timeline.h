@@ -20,11 +20,11 @@
 typedef enum dt_pipeline_order { DT_1F1B, DT_GPIPE } dt_pipeline_order;
 
 typedef struct dt_stage_task {
-    /* number of the device; number of the stage from 0, the same for the forward and the backward
-     * task of a stage */
+    /* device: number of the device; stage: number of the stage from 0, which the forward and the
+     * backward task of a stage share */
     int device, stage;
     char kind; /* 'F' forward and 'B' backward run for each micro-batch; 'U' update runs once */
-    double seconds; /* duration of one run */
+    double seconds; /* seconds of one run */
 } dt_stage_task;
 
 /* Task `to` needs the result of `from` for the same micro-batch (for all micro-batches if one of
@@ -38,8 +38,8 @@ typedef struct dt_pipeline {
     int devices, micro, n_tasks, n_edges;
     const dt_stage_task *task; /* [n] tasks; a task comes after those whose results it needs */
     const dt_task_edge *edge;
-    /* [nodes] the task of each node of the program that tasks were made from, -1: none; NULL: there
-     * is no program */
+    /* [nodes] number of the task that each node of the program belongs to, -1: none; NULL: tasks
+     * were not made from a program */
     const int *of;
     dt_pipeline_order order;
 } dt_pipeline;

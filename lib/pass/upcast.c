@@ -28,7 +28,8 @@ static const dt_precision_attr of_bfloat16 = {.mantissa_bits = 7},
 typedef struct widening {
     dt_trace *t;
     const dt_graph *g;
-    /* [nodes] of the old graph: float32 values; arguments and variables keep their dtype */
+    /* [nodes of the old graph] values in the new graph: float32, but arguments and variables keep
+     * their dtype */
     dt_value *map;
 } widening;
 
@@ -46,7 +47,7 @@ static double nearest(double x, dt_dtype d) {
                             : dt_half_to_double(dt_half_of(x));
 }
 
-/* Rounds a constant here, at compile time. */
+/* Rounds the value of a constant when the program is compiled, so that no op has to. */
 static dt_value widened_constant(const widening *w, const dt_node *n) {
     dt_constant_attr a = *(const dt_constant_attr *)n->attr;
     if (dt_dtype_is_narrow(n->type.dtype)) {
@@ -64,7 +65,8 @@ static const void *widened_attr(const widening *w, const dt_node *n) {
     return attr;
 }
 
-/* Replaces a conversion from float32 to 16 bits by a rounding, and removes the conversion back. */
+/* Replaces a conversion from float32 to 16 bits by a rounding that stays float32. The conversion
+ * back is dropped. */
 static dt_value converted(const dt_node *n, dt_value x) {
     dt_dtype to = n->type.dtype;
     return dt_dtype_is_narrow(to) ? rounded(dt_convert(x, DT_FLOAT32), to) : dt_convert(x, to);

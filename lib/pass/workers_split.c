@@ -37,7 +37,7 @@
  * A maximum needs no shards, because it does not depend on the order of values.
  */
 
-/* Whether a node sums over the batch and has a form that sums over segments of it. */
+/* Whether a node sums over the batch and its op has a form that sums over segments of the batch. */
 static bool sums_batch(const dt_graph *g, const dt_node *n) {
     if (!n->op->segment || dt_type_has_batch(&n->type)) return false;
     if (dt_reduce_kind_of(n) != DT_REDUCE_SUM) return false;
@@ -46,7 +46,7 @@ static bool sums_batch(const dt_graph *g, const dt_node *n) {
     return n->n_in > 0;
 }
 
-/* Returns a node's sums over shards, (shards, ...), which replace the node. */
+/* Returns a node's sums over each shard of the batch, (shards, ...), which replace the node. */
 static dt_value sum_shards(const dt_rewrite_call *c, int shards) {
     const dt_node *n = &c->graph->node[c->node];
     return n->op->segment(&(dt_fold_call){
@@ -75,8 +75,8 @@ static bool measures_batch(const dt_graph *g, const dt_node *n) {
     return n->op->role == DT_ROLE_SIZE && dt_type_has_batch(&g->node[n->in[0]].type);
 }
 
-/* Whether the op works row by row: every dimension of an input that has rows is such a dimension of
- * the result, and vice versa. */
+/* Whether the op works row by row: inputs have rows in the dimension in which the result has them,
+ * and in no other. */
 static bool goes_by_rows(const dt_graph *g, const dt_node *n) {
     dt_type in[DT_MAX_IN];
     dt_rule rule;
@@ -249,8 +249,9 @@ typedef struct dividing {
     const dt_worker_share *share;
     const dt_worker_parts *parts;
     dt_trace *t;
-    bool *local; /* [nodes] whether the node is computed only for this worker's rows */
-    /* [nodes] the whole value, and this worker's rows; without a trace it was not emitted yet */
+    bool *local; /* [nodes] whether this worker computes only some rows of the node */
+    /* [nodes] whole: the whole value; own: this worker's rows. A value without a trace was not
+     * emitted yet */
     dt_value *whole, *own;
 } dividing;
 
@@ -339,7 +340,8 @@ static void import(dividing *d) {
     }
 }
 
-/* Returns the whole value of a divided variable, for a reader that also reads rows of the batch. */
+/* Returns the whole value of a divided variable, gathered only when a reader's other operand,
+ * `rows`, has been computed. */
 static dt_value whole_late(dividing *d, int i, dt_value rows) {
     const dt_value in[] = {local_rows(d, i), rows};
     dt_value own = dt_emit(d->t, &dt_op_optimization_barrier, in, 2, NULL);

@@ -8,7 +8,7 @@
 
 typedef struct dt_worker_share {
     int workers, rank;
-    int32_t shards; /* number of shards, at least one for each worker */
+    int32_t shards; /* number of shards of the batch, at least one for each worker */
     /* a worker with one shard may add its rows in any order, since the bits of single shards are
      * not needed */
     bool plain;
@@ -27,13 +27,14 @@ dt_status *dt_workers_split(const dt_graph *g, const dt_worker_share *share,
 
 /* ---- dividing updates ---- */
 
-/* Finds the variable with this worker's rows of a divided variable (dt_worker_rows_type); NULL:
- * the variable is whole. */
+/* The variables that hold this worker's rows of divided variables. `of` returns the one for a whole
+ * variable (type: dt_worker_rows_type), or NULL if that variable is not divided. */
 typedef struct dt_worker_parts {
     dt_variable *(*of)(void *user, dt_variable *whole);
     void *user;
 } dt_worker_parts;
-/* Makes a worker's program, in which divided states are replaced by the worker's parts. */
+/* Makes a worker's program, in which variables that hold the worker's rows replace divided
+ * states. */
 dt_status *dt_workers_divide(const dt_graph *g, const dt_worker_share *share,
                              const dt_worker_parts *parts, dt_graph **out) DT_MUST_USE;
 

@@ -68,7 +68,8 @@ dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o) {
 
 /* ---- layouts ---- */
 
-/* Returns axes whose sizes have the product `parts`: the first free ones, or the last. */
+/* Returns free axes of the mesh whose sizes multiply to `parts`: the first free ones or, if
+ * from_last is set, the last. */
 static dt_mesh_axes take_axes(const dt_mesh *m, int64_t parts, bool from_last,
                               dt_mesh_axes *taken) {
     dt_mesh_axes axes = 0;
@@ -119,7 +120,7 @@ void dt_spmd_read_notes(dt_spmd_work *w) {
         w->layout[i] = read_note(w, n, a, w->layout[i].on);
         w->fixed[i] = true;
         const dt_node *of = &w->g->node[n->in[0]];
-        /* the annotation places the value on a device, which emit.c handles */
+        /* an annotation of kind MAXIMAL places the value on one device; emit.c handles it */
         bool is_place = a->kind == DT_SHARDING_MAXIMAL;
         if ((of->op->role == DT_ROLE_STATE || of->op->role == DT_ROLE_ARGUMENT) && !is_place) {
             /* the annotation also holds for the variable or argument that is annotated */

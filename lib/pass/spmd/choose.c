@@ -54,8 +54,8 @@ static bool names_rows(const dt_spmd_work *w, int i, int f) {
     return false;
 }
 
-/* Keeps rows divided among replicas. If both weights and rows are divided among replicas, the
- * weights are gathered, and never the rows. */
+/* Changes the way y so that rows stay divided among replicas. If weights and rows are both divided
+ * among replicas, the weights are gathered, never the rows. */
 static void leave_rows_alone(const dt_spmd_work *w, int i, way *y) {
     for (int f = 0; f < DT_MAX_FACTORS && names_rows(w, i, -1); f++)
         if ((y->factor[f] & w->mesh.replicas) && !names_rows(w, i, f))
@@ -74,12 +74,14 @@ static int list_ways(const dt_spmd_work *w, int i, way *list) {
     const dt_node *node = &w->g->node[i];
     int n = 0;
     memset(list, 0, MOST_WAYS * sizeof *list);
-    /* a way that begins with the factors of the result, and adds those of the inputs */
+    /* the first way takes the factors of the result's layout and then adds those of the inputs'
+     * layouts */
     dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n].factor);
     for (int k = 0; k < node->n_in; k++)
         dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n].factor);
     n++;
-    /* ways that begin with the factors of an input, and add those of the result */
+    /* each further way begins with the factors of one input's layout and adds those of the
+     * result's */
     for (int k = 0; k < node->n_in; k++)
         dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n].factor);
     dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n++].factor);
@@ -154,13 +156,13 @@ static void weigh(const dt_spmd_work *w, int i, dt_mesh_axes *factor) {
  *     block_1/dense   dot_general  bf16[B,64], bf16[64,256]   kind 7   [{0}, -] x [-, {1}]  known
  */
 
-/* All inputs of weigh that may differ between nodes. The struct has no padding, because
- * such structs are compared with memcmp. */
+/* Everything that `weigh` depends on and that differs between nodes. Compared with memcmp, so the
+ * struct must not have padding. */
 typedef struct question {
     int32_t kind;
     dt_mesh_axes only;
     uint32_t fixed, free;
-    dt_layout out, in[DT_MAX_IN]; /* layouts of the result and of the inputs */
+    dt_layout out, in[DT_MAX_IN]; /* layouts of the node's result and of its inputs */
 } question;
 
 typedef struct answer {
@@ -170,7 +172,7 @@ typedef struct answer {
 
 struct dt_spmd_memo {
     int n_kinds, cap_kinds, n_answers, cap_answers;
-    int *model; /* [kinds] the first node of each kind */
+    int *model; /* [kinds] the first node of each kind, which stands for all nodes of the kind */
     answer *answer;
     dt_hash_index kinds, answers;
 };

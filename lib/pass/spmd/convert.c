@@ -34,7 +34,8 @@ static dt_mesh_axes common_start(dt_mesh_axes a, dt_mesh_axes b) {
     return start;
 }
 
-/* Whether all axes of b that a lacks come after all axes of a. */
+/* Whether a | b begins with all axes of a, so that dividing by the axes of b is possible after
+ * dividing by a. */
 static bool comes_behind(dt_mesh_axes b, dt_mesh_axes a) { return common_start(a, a | b) == a; }
 
 /* ---- steps ---- */
@@ -80,7 +81,7 @@ static void move(conversion *c, const dt_layout *to) {
         }
 }
 
-/* Returns those of `axes` that come before all axes over which the value is partial. */
+/* Returns those of `axes` that come before all axes over which the value is still a partial sum. */
 static dt_mesh_axes before_sums(dt_mesh_axes axes, dt_mesh_axes partial) {
     dt_mesh_axes summed = axes & partial, lowest = summed & -summed;
     return summed ? axes & (lowest - 1) : axes;
@@ -106,7 +107,7 @@ static void gather(conversion *c, const dt_layout *to) {
     }
 }
 
-/* Sends the value from the one device that has it. */
+/* Sends the value from the only device that has it to those that the layout names. */
 static void transfer(conversion *c, const dt_layout *to) {
     const dt_mesh *m = &c->w->mesh;
     dt_across_attr a = {.axes = (((dt_mesh_axes)1 << m->n) - 1) & ~(m->time | m->replicas),

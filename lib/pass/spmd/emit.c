@@ -29,9 +29,10 @@
 
 typedef struct places {
     const dt_graph *g;
-    dt_placement *at; /* [nodes] where each node is placed */
+    dt_placement *at; /* [nodes] the device on which each node is placed */
     bool *state;      /* [nodes] whether the node depends on a variable's value */
-    int *reader; /* [nodes] the place of its earliest reader that has one; ANYWHERE: none has */
+    /* [nodes] the device of the node's earliest reader that is placed; ANYWHERE: no reader is */
+    int *reader;
 } places;
 
 static void follow(places *p, int i) {
@@ -68,13 +69,15 @@ static void find(places *p) {
     place_arguments(p);
     for (int i = 0; i < p->g->n_nodes; i++) follow(p, i);
     follow_readers(p);
-    for (int i = 0; i < p->g->n_nodes; i++) { /* nodes that are not read by a placed node */
+    /* The nodes that no placed node reads follow their inputs, or go to device 0 if they depend on
+     * a variable. */
+    for (int i = 0; i < p->g->n_nodes; i++) {
         follow(p, i);
         if (p->at[i].device == DT_ANYWHERE && p->state[i]) p->at[i].device = 0;
     }
 }
 
-/* Sets w->layout and w->only of all nodes that run on one device. */
+/* Sets w->layout and w->only of nodes that run on a single device. */
 static void place(dt_spmd_work *w) {
     int n = w->g->n_nodes + 1;
     places p = {.g = w->g,
@@ -116,14 +119,20 @@ enum { MOST_LATE_BYTES = 30 << 20 };
 
 typedef struct packing {
     const dt_spmd *s;
-    int *bucket, *needs; /* [nodes] its bucket; the last bucket that it needs, -1: none */
-    int open;            /* the last bucket of neighbours, the only one that may still grow */
-    int last;            /* the last member of bucket `open`; -1: the bucket is empty */
-    int n;               /* number of buckets */
-    /* [nodes] whether the node belongs to the optimizer, and only updates wait for it */
+    /* [nodes] bucket: number of the launch that sends the node's collective; needs: the last bucket
+     * that the node waits for. -1: none */
+    int *bucket, *needs;
+    int open; /* number of the latest bucket, which following collectives may still join */
+    int last; /* the node that joined bucket `open` last; -1: the bucket is empty */
+    int n;    /* number of buckets so far */
+    /* [nodes] whether the node belongs to the optimizer, so that only updates wait for its
+     * collective */
     bool *ends;
-    int *depth; /* [nodes] number of collectives that it waits for, one after the other */
-    /* the first members of those buckets of the optimizer that may still grow */
+    /* [nodes] the most collectives that must be made one after the other before the node is
+     * computed */
+    int *depth;
+    /* [n_late] the first node of each bucket of the optimizer that later collectives may still
+     * join */
     int n_late, *late;
     double *late_bytes; /* [n_late] bytes that a device receives in each of these buckets */
 } packing;
@@ -251,8 +260,8 @@ static dt_partition_call call_of(dt_spmd_work *w, int i, const dt_mesh_axes *fac
     return c;
 }
 
-/* Whether every device can compute the value: constants, and values that depend on constants only.
- * A size is constant once the batch is known. */
+/* Whether every device can compute the value by itself: it is constant, or depends on constants
+ * only. A size is constant once the batch is known. */
 static bool is_anywhere(const dt_spmd_work *w, int i, dt_value v) {
     bool all = true;
     for (int k = 0; k < node_at(w, i)->n_in; k++)
@@ -264,7 +273,7 @@ static dt_value emit_call(dt_spmd_work *w, int i, dt_partition_call *c) {
     const dt_partition_row *row = c->node->op->over_devices;
     int first = dt_trace_count(w->t);
     dt_value v = row && row->emit ? row->emit(c) : dt_partition_same(c);
-    /* nodes that the op's own code has emitted are placed where the op is */
+    /* nodes that the op's `emit` has added are placed on the same device as the op */
     for (int k = first; k < dt_trace_count(w->t) && c->out.on; k++)
         dt_spmd_lies(w, (dt_value){.trace = w->t, .node = k},
                      &(dt_layout){.kind = DT_INSIDE, .on = c->out.on});
@@ -273,7 +282,7 @@ static dt_value emit_call(dt_spmd_work *w, int i, dt_partition_call *c) {
     return v;
 }
 
-/* Emits the value again for a reader, in the layout that it needs. */
+/* Emits node i again for one reader, in the layout that the reader needs. */
 static dt_value remade(dt_spmd_work *w, int i, const dt_layout *as) {
     dt_mesh_axes factor[DT_MAX_FACTORS] = {0};
     const char *before = dt_trace_path(w->t, node_at(w, i)->path);
@@ -284,7 +293,7 @@ static dt_value remade(dt_spmd_work *w, int i, const dt_layout *as) {
     return v;
 }
 
-/* Returns node i in the layout `as`. */
+/* Returns the value of node i in the layout `as`, converting it if necessary. */
 static dt_value lying(dt_spmd_work *w, int i, const dt_layout *as) {
     return w->free[i] ? remade(w, i, as)
                       : dt_spmd_convert(w, &w->made[i], &node_at(w, i)->type, as);
@@ -382,7 +391,8 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s) {
         s->bucket = find_launches(s, s->arena);
     }
     for (int i = 0; i < w->g->n_states; i++)
-        /* releases this list's references, since the program has its own */
+        /* The program holds its own references to the variables, so those of this list are
+         * released. */
         dt_variable_unref(w->variable[i]);
     dt_spmd_memo_destroy(w->alike);
     free(w->lies);
@@ -441,8 +451,8 @@ static void keep_ends(const dt_spmd_work *w, dt_spmd *s) {
     for (int i = 0; i < w->g->n_states; i++) s->state[i] = w->layout[w->g->state[i].node];
 }
 
-/* Finds all layouts. Returns false if replicas must form several axes, so that the search has to
- * start again. */
+/* Finds the layouts of all values. Returns false if replicas must form several axes of the mesh, in
+ * which case the search starts again. */
 static bool lay_out(dt_spmd_work *w, bool apart) {
     w->mesh = dt_spmd_mesh(w->g, w->o);
     dt_spmd_add_replicas(&w->mesh, w->o, apart);
@@ -463,7 +473,7 @@ static bool lay_out(dt_spmd_work *w, bool apart) {
     return true;
 }
 
-/* Checks that the mesh has no more axes than fit. */
+/* Checks that the mesh does not have more axes than a dt_mesh can hold. */
 static dt_status *check_mesh(const dt_spmd_work *w) {
     int replicas = w->o->replicas > 1 ? w->o->replicas : 1,
         devices = w->o->devices > 1 ? w->o->devices : 1;

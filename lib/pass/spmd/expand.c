@@ -11,7 +11,8 @@ typedef struct expansion {
     const dt_spmd *s;
     dt_trace *t;
     int devices;
-    dt_value *value; /* [node][device] value of each node on each device */
+    /* [node][device] value of each node on each device, in the trace of the single program */
+    dt_value *value;
 } expansion;
 
 static dt_value *values_of(const expansion *x, int node) {
@@ -29,7 +30,7 @@ static dt_value part_for(const expansion *x, dt_value whole, const dt_layout *l,
     return whole;
 }
 
-/* Joins the parts of all devices, dimension by dimension from the last one to the first. */
+/* Joins the parts of all devices to the whole value, from the last dimension to the first. */
 static dt_value join(expansion *x, dt_value *part, const dt_layout *l, int rank) {
     const dt_mesh *m = &x->s->mesh;
     dt_value *now = dt_arena_copy(dt_trace_arena(x->t), part, (size_t)x->devices * sizeof *part);

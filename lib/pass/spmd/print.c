@@ -15,8 +15,8 @@ static int64_t bytes_of(const dt_spmd *s, int node, int device) {
     return dt_type_bytes(&t);
 }
 
-/* Whether a node's value needs memory. Arguments and variables are counted elsewhere; a reshape
- * shares memory, and a constant is part of the program. */
+/* Whether a node's value is counted as memory of its own. Arguments and variables are counted
+ * elsewhere; a reshape shares memory; a constant is part of the program. */
 static bool takes_room(const dt_node *n) {
     return n->op->role != DT_ROLE_ARGUMENT && n->op->role != DT_ROLE_STATE &&
            n->op->role != DT_ROLE_NAME && n->op->role != DT_ROLE_CONSTANT;
@@ -29,7 +29,7 @@ static void count_variables(const dt_spmd *s, int device, dt_spmd_bytes *b) {
     }
 }
 
-/* [nodes] Finds the last reader of each node, after which the node's memory is free. */
+/* [nodes] Finds the last node that reads each value. The value's memory is free after it. */
 static int *last_readers(const dt_graph *g, dt_arena *arena) {
     int *last = dt_arena_array(arena, int, g->n_nodes + 1);
     for (int i = 0; i < g->n_results; i++) last[dt_named_by(g, g->result[i].node)] = g->n_nodes;
@@ -84,7 +84,9 @@ double dt_spmd_received(const dt_spmd *s, int i) {
     if (n->n_in == 0) return 0;
     dt_type in = dt_type_at(&s->local->node[n->in[0]].type, s->batch / s->local->batch_parts);
     dt_across_attr a = *(const dt_across_attr *)n->attr;
-    a.axes &= ~s->mesh.time; /* the axis of micro-batches needs no communication */
+    /* Micro-batches follow each other on the same devices, so a division along their axis sends
+     * nothing. */
+    a.axes &= ~s->mesh.time;
     return a.axes ? n->op->across->bytes(&a, &in) : 0;
 }
 

@@ -30,7 +30,8 @@ static int factor_of(const dt_spmd_work *w, int i, int k, int d) {
 bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes) {
     if (t->dim[d] >= 0) return t->dim[d] % dt_mesh_parts(&w->mesh, axes) == 0;
     if (w->parts && (axes & ~w->batch_axes))
-        return false; /* the parts of the batch cannot be divided further */
+        /* the number of parts of the batch is fixed, so that further axes cannot divide it */
+        return false;
     return w->batch % dt_mesh_parts(&w->mesh, axes | w->batch_axes) == 0;
 }
 
@@ -55,7 +56,7 @@ static bool is_shared(const dt_spmd_work *w, int i, int k, int d) {
     return (k < 0 ? w->rule[i].shared_out : w->rule[i].shared_in[k]) >> d & 1;
 }
 
-/* Returns the first of these axes, as many as divide dimension d evenly. */
+/* Returns as many of these axes, from the first on, as divide dimension d evenly. */
 static dt_mesh_axes leading_axes(const dt_spmd_work *w, const dt_type *t, int d,
                                  dt_mesh_axes axes) {
     dt_mesh_axes lead = 0;
@@ -127,8 +128,8 @@ dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *fa
     return in & ~dt_layout_axes(&out);
 }
 
-/* Finds the factors on which all operands agree. Annotated operands decide first, then inputs, then
- * the result. */
+/* Finds the factors that all operands of node i agree on. Annotated operands decide first, then
+ * inputs, then the result. */
 static void agree(const dt_spmd_work *w, int i, dt_mesh_axes *factor) {
     int n_in = node_at(w, i)->n_in;
     if (w->fixed[i]) dt_spmd_add_factors(w, i, -1, &w->layout[i], factor);
@@ -148,7 +149,7 @@ static dt_mesh_axes other_axes(const dt_layout *l, int d) {
     return dt_layout_axes(&rest);
 }
 
-/* Extends the layout of a value by axes that were found. Returns whether it has changed. */
+/* Extends the layout of value v by the axes of `by`. Returns whether the layout has changed. */
 static bool grow(dt_spmd_work *w, int v, const dt_layout *by) {
     bool grew = false;
     const dt_type *t = &node_at(w, v)->type;
@@ -168,8 +169,8 @@ static bool grow(dt_spmd_work *w, int v, const dt_layout *by) {
     return grew;
 }
 
-/* Whether a visit of node i would change nothing, because nothing that it depends on has changed
- * since the last visit. */
+/* Whether visiting node i again would change nothing, because nothing that it depends on has
+ * changed since the last visit. */
 static bool is_settled(const dt_spmd_work *w, int i, bool forwards) {
     unsigned last = w->changed[i] > w->batch_changed ? w->changed[i] : w->batch_changed;
     for (int k = 0; k < node_at(w, i)->n_in; k++)
@@ -224,8 +225,8 @@ void dt_spmd_cut_time(dt_spmd_work *w) {
         if (w->fixed[i] || node_at(w, i)->op->role == DT_ROLE_ARGUMENT) cut_time(w, i);
 }
 
-/* Marks variables to be visited again, because their layouts may have been set or fixed
- * meanwhile. */
+/* Marks the nodes of variables to be visited again, because their layouts may have been set or
+ * fixed since the last visit. */
 static void look_at_states_again(dt_spmd_work *w) {
     w->now++;
     for (int s = 0; s < w->g->n_states; s++) w->changed[w->g->state[s].node] = w->now;
@@ -234,7 +235,7 @@ static void look_at_states_again(dt_spmd_work *w) {
 static void propagate(dt_spmd_work *w, bool updates) {
     bool grew = true;
     look_at_states_again(w);
-    while (grew) { /* the loop ends, because layouts are only extended */
+    while (grew) { /* The loop ends, because a layout is only ever extended. */
         grew = tie_states(w);
         for (int i = 0; i < w->g->n_nodes; i++)
             grew |= (!updates || dt_spmd_is_optimizers(node_at(w, i))) && visit(w, i, true);

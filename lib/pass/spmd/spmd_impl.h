@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internal declarations of the partition over devices. */
+/* Internal declarations of the partition over devices, shared by the files of this folder. */
 #ifndef DT_PASS_SPMD_IMPL_H
 #define DT_PASS_SPMD_IMPL_H
 
@@ -9,41 +9,47 @@
 typedef struct dt_made {
     dt_value value;
     dt_layout layout;
-    /* a partial sum that the node's only reader must still add to `value`; without a trace there is
-     * none */
+    /* a partial sum that the node's only reader must add to `value`; without a trace `value` is
+     * complete */
     dt_value pending;
     dt_layout pending_layout;
-    bool anywhere; /* the value depends only on constants */
+    /* whether the value depends on constants only, so that every device can compute it */
+    bool anywhere;
 } dt_made;
 
-/* Remembers choices for nodes that are alike: with equal op, attributes, and types of inputs and
- * result. */
+/* Remembers how nodes were split, so that the choice is made once for all nodes with equal op,
+ * attributes and types. */
 typedef struct dt_spmd_memo dt_spmd_memo;
 
 typedef struct dt_spmd_work {
     const dt_graph *g;
-    dt_arena *arena; /* memory that is freed when the program is complete */
+    dt_arena *arena; /* memory of this search; it is freed when the program is complete */
     dt_mesh mesh;
     int64_t batch, parts;
     const dt_spmd_options *o;
-    dt_rule *rule;          /* [nodes] rule of each op */
-    dt_layout *layout;      /* [nodes] the layout that each node should have */
-    bool *fixed;            /* [nodes] whether an annotation sets the layout */
-    unsigned now;           /* number of changes of layouts so far, which serves as time */
-    unsigned *changed;      /* [nodes] the time of its layout's last change */
-    unsigned *visited[2];   /* [nodes] the time of its last visit, backwards and forwards */
-    unsigned batch_changed; /* the time of the last change of batch_axes */
-    dt_mesh_axes *only;     /* [nodes] axes that may divide the node */
+    dt_rule *rule;     /* [nodes] rule of each op */
+    dt_layout *layout; /* [nodes] the layout that the node's value is to have */
+    bool *fixed;  /* [nodes] whether an annotation has set the layout, so that it must not change */
+    unsigned now; /* counts changes of layouts; the count serves as a clock */
+    unsigned *changed; /* [nodes] the value of `now` at the last change of the node's layout */
+    /* [nodes] the value of `now` at the node's last visit, in a backward [0] and a forward [1]
+     * walk */
+    unsigned *visited[2];
+    unsigned batch_changed; /* the value of `now` at the last change of batch_axes */
+    dt_mesh_axes *only;     /* [nodes] the axes of the mesh that may divide the node's value */
     /* [nodes] whether the node is computed for each reader, in the layout that the reader needs; it
      * then has no layout itself and does not affect others */
     bool *free;
-    dt_spmd_memo *alike;     /* used while the program is emitted */
-    int *uses, *reader;      /* [nodes] number of nodes that read the node, and the last of them */
-    dt_mesh_axes batch_axes; /* all axes that divide a batch */
-    dt_trace *t;             /* the program under construction */
-    dt_made *made;           /* [nodes] value of each node of the whole graph in the program */
-    dt_variable **variable;  /* [states] the variable of the program for each state */
-    /* [states] the weight whose slot the state is and whose layout it has; -1: it is no slot */
+    dt_spmd_memo *alike; /* used while the program is emitted */
+    /* [nodes] uses: number of nodes that read the node; reader: the last of them */
+    int *uses, *reader;
+    dt_mesh_axes batch_axes; /* all axes of the mesh that divide the batch */
+    dt_trace *t;             /* the program of a device, under construction */
+    dt_made *made; /* [nodes] what devices have computed for each node of the whole graph */
+    /* [states] the variable that stands for the state in the program of a device */
+    dt_variable **variable;
+    /* [states] for a slot of the optimizer: index of the weight whose layout it has; -1: the state
+     * is not a slot */
     int *owner;
     /* capacities of the following arrays, which have an entry for each node of the trace */
     int cap, cap_notes;
@@ -53,8 +59,8 @@ typedef struct dt_spmd_work {
 
 /* ---- meshes, notes (annotations.c) ---- */
 
-/* Returns the mesh of `devices` devices. Its axes have prime sizes and follow, in order, the parts
- * of the first annotation of g. */
+/* Returns the mesh of the devices. The sizes of its axes are primes, in the order in which the
+ * first annotation of g names its parts. */
 dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o);
 /* Sets w->layout and w->fixed of all nodes that have annotations. */
 void dt_spmd_read_notes(dt_spmd_work *w);
@@ -85,8 +91,8 @@ void dt_spmd_count_undivided(const dt_spmd_work *w, dt_spmd *s);
 /* Whether `axes` divide dimension d of a value of type t evenly; for rows of the batch, together
  * with the axes that divide the batch already. */
 bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes);
-/* Propagates layouts: only through the optimizer's nodes, where layouts that are known meet first;
- * and through all nodes. */
+/* dt_spmd_propagate_updates propagates layouts only through the optimizer's nodes, where layouts
+ * that are known meet first. The other function propagates through all nodes. */
 void dt_spmd_propagate_updates(dt_spmd_work *w);
 void dt_spmd_propagate(dt_spmd_work *w);
 /* Adds to factor[] the axes of `layout`, the layout of operand k of node i (-1: its result), as
@@ -95,21 +101,23 @@ void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *l
                          dt_mesh_axes *factor);
 /* Returns the layout of operand k of node i (-1: its result) that the factors imply. */
 dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor);
-/* Reduces the number of parts of those factors by which node i cannot be divided evenly, to one if
- * necessary. */
+/* Removes axes from factors until node i can be divided evenly by them, or a factor is not divided
+ * at all. */
 void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
-/* Divides the batch of all annotated values into micro-batches. */
+/* Divides the batch of all annotated values into micro-batches, the axis `time` of the mesh. */
 void dt_spmd_cut_time(dt_spmd_work *w);
-/* Returns the axes of factors that the inputs of node i have and its result lacks. The result is a
- * partial sum over these. */
+/* Returns the axes of factors that inputs of node i have but its result lacks. The result is a
+ * partial sum over these axes. */
 dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *factor);
 
 /* ---- from one layout to another (convert.c) ---- */
 
-/* Converts the value to the layout `to`. The steps are emitted, and their layouts are recorded. */
+/* Converts a value to the layout `to`. The collectives for it are added to the trace, and their
+ * layouts are recorded. */
 dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole,
                          const dt_layout *to);
-/* Estimates the bytes that a device receives for such a conversion. */
+/* Estimates the bytes that a device receives when a value is converted from one layout to
+ * another. */
 double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from,
                              const dt_layout *to);
 
@@ -126,8 +134,8 @@ dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i);
 
 /* ---- when partial sums are added up (sums.c) ---- */
 
-/* Called after node i is emitted: completes its partial sums, unless its only reader can do so
- * at lower cost. */
+/* Called after node i is emitted. Adds up its partial sums over devices, unless its only reader can
+ * do so at lower cost. */
 void dt_spmd_settle(dt_spmd_work *w, int i);
 /* Emits node i, the sum of a whole and a partial value, as a partial value. Returns false if it is
  * another kind of node. */
@@ -142,7 +150,7 @@ void dt_spmd_order_gradients(dt_spmd_work *w);
 
 /* ---- the program (emit.c) ---- */
 
-/* Records the layout of value v. */
+/* Records `l` as the layout of value v of the trace. */
 void dt_spmd_lies(dt_spmd_work *w, dt_value v, const dt_layout *l);
 
 #endif

@@ -17,10 +17,11 @@
 
 typedef struct staging {
     const dt_spmd *s;
-    /* [nodes] a result needs the node; it is computed for each micro-batch; it is computed after
-     * all micro-batches */
+    /* [nodes] forward: a result needs the node; each: the node runs for each micro-batch; after:
+     * the node runs once, after all micro-batches */
     bool *forward, *each, *after;
-    /* [nodes] device and stage of each node; of: number of its task, -1: none */
+    /* [nodes] device: where the node runs; stage: its stage in the pipeline; of: number of its
+     * task, -1: none */
     int *device, *stage, *of;
     int n_tasks, n_edges;
     dt_stage_task *task;
@@ -40,7 +41,7 @@ static void mark_forward(staging *x) {
             x->forward[node_at(x, i)->in[k]] = true;
 }
 
-/* Whether a node runs for each micro-batch. Sums and joins over micro-batches run once. A value
+/* Whether a node runs for each micro-batch. Sums and joins over micro-batches run once; a value
  * that is divided into micro-batches again runs for each. */
 static bool is_for_each(const staging *x, int i) {
     const dt_node *n = node_at(x, i);
@@ -62,7 +63,7 @@ static void place(staging *x, int i) {
     for (int k = 0; k < n->n_in; k++) {
         int in = n->in[k], next = x->stage[in];
         if (!works(x, in)) continue;
-        /* a later stage, so that no two tasks wait for each other */
+        /* Counts as a later stage, so that no two tasks wait for each other. */
         next += x->device[in] != x->device[i] || (x->each[i] ? x->after[in] : x->each[in]);
         x->after[i] |= x->after[in] || x->each[in];
         x->stage[i] = next > x->stage[i] ? next : x->stage[i];
@@ -70,8 +71,8 @@ static void place(staging *x, int i) {
     x->after[i] = x->after[i] && !x->each[i];
 }
 
-/* Delays work until the backward pass needs it: a value that only gradients read is computed with
- * the gradient. */
+/* Moves work to the time when the backward pass needs it: a value that only gradients read is
+ * computed with the gradient. */
 static void delay(staging *x) {
     int n = x->s->local->n_nodes, *until = dt_alloc(((size_t)n + 1) * sizeof *until);
     for (int i = 0; i < n; i++) until[i] = n;
@@ -124,7 +125,7 @@ static void add_node(staging *x, int i) {
             connect(x, x->of[n->in[k]], x->of[i], travels ? seconds : 0);
 }
 
-/* Gives a backward task the stage number of the last forward task on its device. */
+/* Gives a backward task the number of the last forward stage on its device. */
 static void name_backward(staging *x) {
     for (int i = 0; i < x->n_tasks; i++) {
         int stage = 0;

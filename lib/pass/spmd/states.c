@@ -41,8 +41,8 @@ static int owner(const dt_spmd_work *w, const dt_hash_index *at, int s) {
 
 /* ---- replicas ---- */
 
-/* Returns those of `axes` that together divide `size` evenly: as many as possible, adjacent ones
- * first. */
+/* Returns those of `axes` that together divide `size` evenly: as many axes as possible, and
+ * neighbours rather than others. */
 static dt_mesh_axes that_fit(const dt_mesh *m, int64_t size, dt_mesh_axes axes) {
     dt_mesh_axes fit = 0;
     for (int a = m->n - 1; a >= 0; a--)
@@ -73,7 +73,7 @@ static dt_mesh_axes divide_once(const dt_mesh *m, const dt_type *t, dt_mesh_axes
     return most;
 }
 
-/* Returns the layout of the node, divided among the replicas as well. */
+/* Returns the node's layout, divided among the replicas in addition. */
 static dt_layout divided(const dt_spmd_work *w, int node) {
     dt_layout l = w->layout[node];
     for (dt_mesh_axes left = w->mesh.replicas, gone = left; left && gone; left &= ~gone)
@@ -88,7 +88,7 @@ static bool is_divided(const dt_spmd_work *w, const dt_variable *v) {
 
 /* ---- slots ---- */
 
-/* Gives slot s the layout of its weight. */
+/* Gives slot s the layout of its weight, dimension by dimension. */
 static void follow(dt_spmd_work *w, int s, const dt_layout *weight) {
     dt_layout *l = &w->layout[w->g->state[s].node];
     int lacks = variable_at(w, s)->lacks - 1;
@@ -108,8 +108,8 @@ static void list_slots(dt_spmd_work *w) {
     dt_hash_index_release(&at);
 }
 
-/* Gives slots the layouts of their weights; if over_replicas divides slots, the layouts that the
- * weights would have if they were divided. */
+/* Gives slots the layouts of their weights. If over_replicas divides slots, they get the layouts
+ * that the weights would have if these were divided as well. */
 static void follow_weights(dt_spmd_work *w, bool divide) {
     for (int s = 0; s < w->g->n_states; s++)
         if (w->owner[s] >= 0) {

@@ -14,7 +14,7 @@
 
 static const dt_node *node_at(const dt_spmd_work *w, int i) { return &w->g->node[i]; }
 
-/* Returns the only reader of node i, if it can take a value that is not complete; else NULL. */
+/* Returns the only reader of node i, if the reader can use a partial sum; else NULL. */
 static const dt_node *reader_of(const dt_spmd_work *w, int i) {
     int r = w->uses[i] == 1 ? w->reader[i] : -1;
     return r >= 0 && !w->fixed[r] && !w->free[r] && w->layout[r].on == w->layout[i].on &&
@@ -23,7 +23,8 @@ static const dt_node *reader_of(const dt_spmd_work *w, int i) {
                : NULL;
 }
 
-/* Whether reader n makes node i larger, as broadcast_in_dim does: sums cost less before it. */
+/* Whether reader n makes the value of node i larger, as broadcast_in_dim does. Adding up over
+ * devices costs less before such a reader. */
 static bool grows(const dt_spmd_work *w, int i, const dt_node *n) {
     const dt_type *from = &node_at(w, i)->type;
     const bool batch = dt_type_has_batch(&n->type);
@@ -31,7 +32,8 @@ static bool grows(const dt_spmd_work *w, int i, const dt_node *n) {
     return !batch && dt_type_elements(&n->type) > dt_type_elements(from);
 }
 
-/* Whether the only reader can use partial sums: it adds to them or passes them on. */
+/* Whether adding up can wait: the only reader of node i adds partial sums itself, or passes them
+ * on. */
 static bool can_wait(const dt_spmd_work *w, int i) {
     const dt_node *n = reader_of(w, i);
     return n &&
@@ -77,7 +79,8 @@ void dt_spmd_settle(dt_spmd_work *w, int i) {
 
 /* ---- sums of complete and partial values ---- */
 
-/* The two parts of an operand. A part that it lacks has the trace NULL. */
+/* An operand as a complete and a partial value. A value that the operand lacks has the trace
+ * NULL. */
 typedef struct term {
     dt_made whole, partial;
 } term;
