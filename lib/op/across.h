@@ -25,28 +25,33 @@
  * names. */
 typedef struct dt_across_attr {
     dt_mesh mesh;
-    dt_mesh_axes axes; /* devices whose coordinates differ only in these axes form a group */
-    int32_t kind;      /* a dt_reduce_kind */
+    /* the axes along which devices form groups: devices of a group have equal coordinates on all
+     * other axes */
+    dt_mesh_axes axes;
+    int32_t kind; /* for sums, maxima and minima: a dt_reduce_kind */
     /* Numbers of dimensions; in some ops `to` is a device or a count, as the op's file says. */
     int32_t dim, to;
-    int32_t unused; /* 0, so that attributes can be compared byte by byte */
+    /* always 0, so that the struct has no padding and attributes can be compared byte by byte */
+    int32_t unused;
     /* collective_permute: the number of elements from lower and from higher neighbours. */
     int64_t low, high;
     /* how many elements further on each device's range begins than that of the previous device */
     int64_t drift;
-    double fill; /* the value of elements before the first and after the last device */
+    /* the value of elements that lie before the first device's part or after the last device's */
+    double fill;
 } dt_across_attr;
 _Static_assert(sizeof(dt_across_attr) == sizeof(dt_mesh) + sizeof(dt_mesh_axes) +
                                              4 * sizeof(int32_t) + 3 * sizeof(int64_t) +
                                              sizeof(double),
                "gaps");
 
-/* The part of an op that one device computes, where the inputs of all devices are values of one
- * trace. */
+/* The inputs of a collective as values of a single trace that computes all devices, to emit the
+ * result of one device. */
 typedef struct dt_plain_call {
     dt_trace *trace;
     const dt_node *node;
-    const dt_value *in; /* [devices] the inputs of this device; NULL where the op has none */
+    /* [devices] the inputs of device number `device`; NULL if the op has no input */
+    const dt_value *in;
     int device;
 } dt_plain_call;
 
@@ -63,7 +68,7 @@ typedef enum dt_across_kind {
     DT_ACROSS_NOTHING
 } dt_across_kind;
 
-/* The part of a dt_op row that only collectives have. */
+/* The members that only rows of collectives have. */
 struct dt_across_row {
     dt_across_kind kind;
     dt_value (*plain)(const dt_plain_call *c);
@@ -87,12 +92,12 @@ dt_value dt_across(dt_value x, const dt_op *op, const dt_across_attr *attr);
 
 /* ---- for op/across ---- */
 
-/* The rank of `device` in its group of devices along the axes; and the device with a given rank in
- * the group of `device`. */
+/* dt_across_rank returns the rank of `device` in its group of devices along the axes; the other
+ * function returns the device that has a given rank in that group. */
 int dt_across_rank(const dt_across_attr *a, int device);
 int dt_across_peer(const dt_across_attr *a, int device, int rank);
-/* A block of cells, described for each dimension: dt_copy_block copies `size` cells, out[at ..] =
- * in[from ..]. */
+/* A range of cells in each dimension: dt_copy_block copies `size` cells, out[at ..] = in[from
+ * ..]. */
 typedef struct dt_block {
     int64_t at[DT_MAX_RANK], from[DT_MAX_RANK], size[DT_MAX_RANK];
 } dt_block;
@@ -101,13 +106,13 @@ void dt_copy_block(const dt_view *out, const dt_view *in, const dt_block *b);
 dt_block dt_whole_block(const dt_type *x);
 /* Combines the cells of x, beginning at cell index `from`, with those of y: y = kind(y, x). */
 void dt_join_block(const dt_view *out, const dt_view *in, const dt_block *b, int kind);
-/* Print the attributes' axes, and the axes with `dim`. */
+/* Print the attributes as text: only the axes, or the axes and `dim`. */
 void dt_across_print(const void *attr, dt_str *out);
 void dt_across_print_dim(const void *attr, dt_str *out);
 /* For `infer`: the result is one device's part of the input along `dim`. */
 dt_status *dt_across_infer_part(dt_infer *q) DT_MUST_USE;
-/* Functions for `bytes`: of ops that receive the parts of all other devices, and of ops that
- * receive nothing. */
+/* Functions for `bytes`: of ops in which a device receives the parts of all others, and of ops in
+ * which it receives nothing. */
 double dt_across_bytes_of_others(const dt_across_attr *a, const dt_type *in);
 double dt_across_bytes_none(const dt_across_attr *a, const dt_type *in);
 

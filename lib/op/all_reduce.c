@@ -72,7 +72,7 @@ static void print(const void *attr, dt_str *out) {
     dt_str_puts(out, a->op == DT_MEAN ? "mean" : "sum");
 }
 
-/* For the graph of one replica, where each device is a replica. */
+/* Writes the op for a program of one replica. Each device then is a replica. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_all_reduce_attr *a = c->node->attr;
     dt_mesh all = {.n = 1, .size = {c->hlo->devices}};

@@ -209,7 +209,8 @@ static void eval(const dt_call *c) {
  * works in blocks of BLOCK queries and keys, and skips blocks in which no query attends to any key.
  * Without positions, query i is at position i. */
 static double pairs_of(const dt_attending *a) {
-    /* rows and columns of a score block: "block_q", "block_kv" of jax's splash attention */
+    /* rows and columns of a block of scores, as "block_q" and "block_kv" of JAX's splash attention
+     * are for TPUs */
     enum { BLOCK = 512 };
     double seen = 0;
     for (int64_t i = 0; i < a->queries; i += BLOCK) {
@@ -263,7 +264,7 @@ typedef struct parts {
     const dt_attention_attr *attr;
     int lead;
     int64_t groups; /* number of query heads per head of keys */
-    int last;       /* the dimension that follows: features of queries, keys of scores */
+    int last;       /* the dimension after the heads: features of queries, keys of scores */
     dt_value query, key, value, position;
 } parts;
 
@@ -277,7 +278,7 @@ static dt_value grouped(const parts *p, dt_value x) {
     return dt_reshape(x, t.rank + 1, t.dim);
 }
 
-/* The inverse of grouped(). */
+/* Reshapes (B.., T, K, groups, H) back to (B.., T, K * groups, H). */
 static dt_value ungrouped(const parts *p, dt_value x) {
     dt_type t = dt_type_of_value(x);
     if (p->groups == 1) return x;
@@ -388,7 +389,7 @@ static dt_value shares(const parts *p) {
     return dt_divide(power, spread(dt_maximum(sum, dt_like(sum, 1)), scores));
 }
 
-/* Attention in terms of products and softmax (decompose.c). */
+/* Expresses attention as products and a softmax. */
 static dt_value decompose(dt_partition_call *c) {
     parts p = parts_of(c, 3);
     return by_key(&p, shares(&p), p.value);

@@ -5,7 +5,7 @@
 
 #include "op/partition.h"
 
-/* One application of attention. All leading dimensions are counted as one. */
+/* One application of attention to arrays. All leading dimensions are counted as one, `examples`. */
 typedef struct dt_attending {
     const dt_attention_attr *attr;
     const dt_view *query, *key, *value, *position;

@@ -53,8 +53,8 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
 typedef struct gradients {
     const dt_call *c;
     dt_attending a;
-    double *p, *ds; /* [keys] weights and gradients of scores of one query */
-    /* [features] sums for one head of keys, of rows of keys or values; or for one query. */
+    double *p, *ds; /* [keys] attention weights of one query, and the gradients of its scores */
+    /* [features] sums of rows for the gradient of one head of keys or values, or of one query */
     double *sum;
 } gradients;
 
@@ -77,7 +77,7 @@ static void add_scaled(double *to, double by, const dt_view *v, int64_t at, int6
     for (int64_t i = 0; i < n && by != 0; i++) to[i] += by * dt_cell_double(v, at + i);
 }
 
-/* Adds the contribution of one query to the sums. */
+/* Adds what one query contributes to the sums of gradients. */
 static void add_query(const gradients *g, int64_t example, int64_t query, int64_t head) {
     const dt_attending *a = &g->a;
     dt_attention_shares(a, example, query, head, g->p);

@@ -128,8 +128,8 @@ dt_value dt_transpose(dt_value x, const int *perm) {
     return moves ? emit1(&dt_op_transpose, x, &attr) : x;
 }
 
-/* The axis counted from the front, or -1 when x does not have that axis; then the trace has
- * failed. */
+/* Returns the axis counted from the front. Returns -1, and the trace has failed, if x does not have
+ * that axis. */
 static int value_axis(dt_value x, int axis) {
     dt_type type = dt_type_of_value(x);
     int found = axis < 0 ? axis + type.rank : axis;
@@ -158,7 +158,8 @@ dt_value dt_dim_value(dt_value x, int axis) {
 
 /* ---- element by element ---- */
 
-/* NumPy's rule for two sizes: equal, or one of them is 1. */
+/* Joins two sizes by NumPy's rule: they are equal, or one of them is 1. Returns false for other
+ * sizes. */
 static bool join_sizes(int64_t a, int64_t b, int64_t *out) {
     *out = a == 1 ? b : a;
     return a == b || a == 1 || b == 1;
@@ -185,7 +186,7 @@ static dt_status *cannot_join(const char *op, const dt_type *a, const dt_type *b
 static dt_value broadcast2(const dt_op *op, dt_value a, dt_value b, const void *attr) {
     dt_type left = dt_type_of_value(a), right = dt_type_of_value(b), type;
     if (!a.trace || !b.trace || a.trace != b.trace)
-        /* Emitting the op with inputs that do not fit reports the error. */
+        /* emitting the op with shapes that do not fit makes the trace fail with the op's error */
         return emit2(op, a, b, attr);
     if (left.dtype != right.dtype || !join_shapes(&left, &right, &type))
         return fail(a.trace, cannot_join(op->name, &left, &right));
@@ -212,7 +213,7 @@ dt_value dt_select(dt_value pred, dt_value a, dt_value b) {
     if (pred.trace == t && a.trace == t && b.trace == t && join_shapes(&left, &right, &joined) &&
         join_shapes(&joined, &p, &type))
         for (int i = 0; i < 3; i++) in[i] = dt_broadcast_to(in[i], &type);
-    /* Emitting the op with inputs that do not fit reports the error. */
+    /* emitting the op with shapes that do not fit makes the trace fail with the op's error */
     return dt_emit(t, &dt_op_select, in, 3, NULL);
 }
 
@@ -232,7 +233,8 @@ static dt_status *cannot_multiply(const dt_type *a, const dt_type *b) {
 }
 
 dt_value dt_matmul(dt_value a, dt_value b) {
-    dt_type left = dt_type_of_value(a), right = dt_type_of_value(b); /* (..., m, k) and (k, n) */
+    /* a is (..., m, k) and b is (k, n) */
+    dt_type left = dt_type_of_value(a), right = dt_type_of_value(b);
     if (a.trace && b.trace &&
         (left.rank < 2 || right.rank != 2 || left.dim[left.rank - 1] != right.dim[0]))
         return fail(a.trace, cannot_multiply(&left, &right));
@@ -246,7 +248,8 @@ dt_value dt_reduce(dt_value x, dt_reduce_kind kind, uint32_t dims) {
     return dims ? emit1(&dt_op_reduce, x, &attr) : x;
 }
 
-/* The dimensions that `axis` selects: all for DT_NO_AXIS. False: the axis is out of range. */
+/* Finds the dimensions that `axis` selects: all for DT_NO_AXIS. Returns false if the axis is out of
+ * range. */
 static bool find_dims(dt_value x, int axis, uint32_t *dims) {
     int found = axis == DT_NO_AXIS ? 0 : value_axis(x, axis);
     *dims =
@@ -323,7 +326,7 @@ dt_value dt_one_hot(dt_value index, int64_t depth, dt_dtype dtype) {
     memcpy(dim, type.dim, sizeof type.dim);
     dim[type.rank] = 1;
     const dt_type line = dt_type_of(type.dtype, 1, &depth);
-    /* The index (..., 1) is compared with the numbers (depth). */
+    /* the index, reshaped to (..., 1), is compared with the numbers 0 to depth - 1 */
     const dt_value column = dt_reshape(index, type.rank + 1, dim);
     return dt_convert(dt_compare(column, dt_iota(index.trace, &line, 0), DT_EQ), dtype);
 }
@@ -397,8 +400,7 @@ dt_value dt_gelu(dt_value x, bool approximate) {
 
 /* ---- spatial ops ---- */
 
-/* Builders of ops that move elements or use windows: see op.h. Like those of build.c they accept
- * the results of failed calls. */
+/* Builders of ops that move elements or use windows. They accept the results of failed calls. */
 
 dt_value dt_pad(dt_value x, const dt_pad_attr *attr) {
     bool pads = false;
@@ -446,7 +448,7 @@ dt_value dt_convolution(dt_value lhs, dt_value rhs, const dt_convolution_attr *a
                    attr);
 }
 
-/* Keras' order of dimensions: b01f x 01io -> b01f */
+/* Keras' order of dimensions is b01f x 01io -> b01f. */
 dt_convolution_attr dt_convolution_channels_last(int n_spatial) {
     dt_convolution_attr a;
     memset(&a, 0, sizeof a);

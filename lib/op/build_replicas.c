@@ -78,7 +78,7 @@ dt_value dt_all_reduce_named(const char *op, dt_value x) {
 
 /* ---- joining ---- */
 
-/* Moves dimension `axis` of x to the front, or, with `back`, from the front to its place. */
+/* Moves dimension `axis` of x to the front or, if `back` is set, dimension 0 to `axis`. */
 static dt_value rotate(dt_value x, int axis, bool back) {
     dt_type type = dt_type_of_value(x);
     int perm[DT_MAX_RANK];
@@ -88,8 +88,8 @@ static dt_value rotate(dt_value x, int axis, bool back) {
     return dt_transpose(x, perm);
 }
 
-/* The sizes of all replicas for the current gather, when each replica is traced by itself. Notes
- * this replica's size. */
+/* Returns the sizes of all replicas for the current gather, if each replica is traced by itself.
+ * Records `own`, this replica's size. */
 static const int64_t *sizes_of_each(dt_trace *t, int64_t own) {
     dt_each *e = t->each;
     const int at = e->gathers++ * t->replicas;

@@ -32,7 +32,8 @@ int64_t dt_cell_int(const dt_view *v, int64_t i) {
     case DT_FLOAT16:
     case DT_BFLOAT16:
     case DT_FLOAT32:
-    case DT_FLOAT64: break; /* the op `convert` defines the rounding */
+    /* the op `convert` reads floats as integers itself, since it defines the rounding */
+    case DT_FLOAT64: break;
     }
     return 0;
 }

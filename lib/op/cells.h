@@ -21,11 +21,11 @@
 double dt_cell_double(const dt_view *v, int64_t i);
 int64_t dt_cell_int(const dt_view *v, int64_t i);
 void dt_cell_set_double(const dt_view *v, int64_t i, double x);
-/* of a float dtype: sets the cell to the float nearest to x */
+/* For a view of a float dtype, sets the cell to the float nearest to x. */
 void dt_cell_set_int(const dt_view *v, int64_t i, int64_t x);
 /* Copies a cell, to[i] = from[j]; both views have the same dtype. */
 void dt_cell_copy(const dt_view *to, int64_t i, const dt_view *from, int64_t j);
-/* `eval` of ops whose result has the elements of the first input in the same order. */
+/* The `eval` of ops that copy: the result has the elements of the first input in the same order. */
 void dt_eval_copy(const dt_call *c);
 
 /* Integer arithmetic that wraps instead of overflowing. */

@@ -76,8 +76,8 @@ static dt_value move_groups(dt_value x, int64_t groups, int from, int into) {
                       merged.dim);
 }
 
-/* The kernel for the gradient of lhs: reversed, with inputs and outputs exchanged by the order
- * of dimensions where possible. */
+/* Returns the kernel for the gradient of lhs: reversed along spatial dimensions. Its inputs and
+ * outputs are exchanged by renaming dimensions where possible. */
 static dt_value turn_round(const dt_grad *g, const dt_convolution_attr *a) {
     dt_value w =
         move_groups(g->in[1], (int64_t)a->feature_groups * a->batch_groups, a->rhs_out, a->rhs_in);
@@ -290,7 +290,8 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
 /* ---- the definition: sums are formed in double, over k, then over the features of the group,
  * in order ---- */
 
-/* Sizes and strides by the meaning of dimensions; a missing spatial dimension has size 1. */
+/* Sizes of a convolution and distances between elements, by the meaning of dimensions. A missing
+ * spatial dimension has size 1. */
 typedef struct geometry {
     const dt_convolution_attr *a;
     const dt_view *lhs, *rhs, *out;
@@ -300,7 +301,7 @@ typedef struct geometry {
     int64_t lhs_step[DT_MAX_SPATIAL], rhs_step[DT_MAX_SPATIAL], out_step[DT_MAX_SPATIAL];
     /* sizes: batch of out, features of one group of lhs, features of one group of out */
     int64_t batch, features, outputs;
-    /* Distances between neighbours, in elements. */
+    /* Distances between neighbouring elements along a dimension, in elements. */
     int64_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature;
 } geometry;
 
@@ -379,7 +380,7 @@ static void add_window(const geometry *g, const int64_t p[DT_MAX_SPATIAL], int64
     }
 }
 
-/* All outputs of one group at one place of one example. */
+/* Computes all outputs of one group of features at one place of one example. */
 static void convolve_place(const geometry *g, int64_t group, int64_t b,
                            const int64_t p[DT_MAX_SPATIAL]) {
     bool by_batch = g->a->batch_groups > 1;
@@ -457,7 +458,7 @@ static void print(const void *attr, dt_str *out) {
     if (a->batch_groups > 1) dt_str_printf(out, " batch_groups=%d", (int)a->batch_groups);
 }
 
-/* "[b, 0, 1, f]": the meaning of each dimension of an operand. */
+/* Returns the meaning of each dimension of an operand as text, such as "[b, 0, 1, f]". */
 static dt_hlo_text dimensions(const int8_t *at, char a, char b, int n) {
     dt_hlo_text t;
     char names[DT_MAX_SPATIAL + 2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by convolution, segment_convolution and their kernel. */
+/* Declarations that convolution, segment_convolution and the kernel of the executor share. */
 #ifndef DT_OP_CONVOLUTION_H
 #define DT_OP_CONVOLUTION_H
 

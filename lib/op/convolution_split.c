@@ -41,8 +41,8 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
         rule->in[0][a->lhs_batch] = rule->in[1][a->rhs_out] = rule->out[a->out_feature] = GROUPS;
 }
 
-/* The window with stride and dilation exchanged, for a convolution whose positions are the kernel's
- * elements. */
+/* Returns the window with stride and dilation exchanged, for a convolution in which the elements of
+ * the kernel take the place of positions. */
 static dt_window exchanged(dt_window w) {
     int64_t stride = w.stride;
     w.stride = w.dilation;

@@ -52,14 +52,15 @@
  * broadcasting both factors over all dimensions, multiplying and summing.
  */
 
-/* A product seen from one operand, x; o is the other one. */
+/* A product seen from one operand, x, whose gradient is computed; o is the other operand. */
 typedef struct side {
     dt_value dy, o;
     dt_type x, o_type;
     int n_batch, n_contract, n_x_free, n_o_free;
     const int8_t *x_batch, *x_contract, *o_batch, *o_contract;
     int8_t x_free[DT_MAX_RANK], o_free[DT_MAX_RANK];
-    int x_at, o_at; /* the first dimensions of dy that are free dimensions of x, and of o */
+    /* numbers of the dimensions of dy at which the free dimensions of x and of o begin */
+    int x_at, o_at;
 } side;
 
 static side side_of(const dt_grad *g, bool is_rhs) {
@@ -89,7 +90,7 @@ static bool contracts_batch(const side *s) {
     return false;
 }
 
-/* The position of pair i among the contracted dimensions of o, in o's order. */
+/* Returns the position of pair i among the contracted dimensions of o, counted in o's order. */
 static int contract_place(const side *s, int i) {
     int before = 0;
     for (int j = 0; j < s->n_contract; j++) before += s->o_contract[j] < s->o_contract[i];
@@ -109,8 +110,8 @@ static void order_of_product(const side *s, bool o_first, int perm[DT_MAX_RANK])
     else back_to_x(s, s->n_batch, s->n_batch + s->n_x_free, perm);
 }
 
-/* Whether the product with o as the first operand has x's dimension order, so that no transpose
- * is needed, as for a kernel (k, n) contracted over k. */
+/* Whether the product with o as first operand has the order of x's dimensions, so that no transpose
+ * is needed. It does for a kernel (k, n) contracted over k. */
 static bool o_first_fits(const side *s) {
     int perm[DT_MAX_RANK];
     bool same = !dt_type_has_batch(&s->x);
@@ -140,8 +141,8 @@ static dt_value by_product(const side *s, bool o_first) {
     return dt_transpose(product, perm);
 }
 
-/* Forms dx by broadcasting, multiplying and summing; dimensions are those of x, then the free ones
- * of o. */
+/* Computes dx by broadcasting, multiplying and summing. The dimensions of the product are those of
+ * x, then the free ones of o. */
 static dt_value by_broadcast(const side *s) {
     dt_type all = s->x;
     int8_t from_dy[DT_MAX_RANK] = {0}, from_o[DT_MAX_RANK] = {0};
@@ -166,7 +167,7 @@ static dt_value grad_of(const dt_grad *g, bool is_rhs) {
 
 /* ---- the gradient of a product in order ---- */
 
-/* The number of the n dimensions in `dims` that are less than d. */
+/* Returns how many of the n dimensions in `dims` are less than d. */
 static int before(const int8_t *dims, int n, int8_t d) {
     int less = 0;
     for (int i = 0; i < n; i++) less += dims[i] < d;
@@ -344,8 +345,8 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
 
 /* ---- the definition: sums run over k in order; floats in double, integers wrap ---- */
 
-/* The sum for each element of y, over the contracted dimensions. The innermost is separate,
- * since it is most of the work. */
+/* The sum over contracted dimensions for an element of y. The innermost dimension is separate,
+ * because it is most of the work. */
 typedef struct dot_sum {
     const dt_view *a, *b;
     dt_walk outer;
@@ -400,8 +401,8 @@ static dot_sum make_sum(const dt_dot_attr *d, const dt_view *a, const dt_view *b
     return s;
 }
 
-/* A walk over y in row-major order, with the offsets in a and b where the sum of each element
- * begins. */
+/* Returns a walk over y in row-major order. It visits the offsets in a and b at which the sum of
+ * each element begins. */
 static dt_walk walk_result(const dt_dot_attr *d, const dt_type *a, const dt_type *b,
                            const dt_type *y) {
     dt_walk w = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of dot_general. */
+/* Declarations that the files of dot_general share. */
 #ifndef DT_OP_DOT_GENERAL_H
 #define DT_OP_DOT_GENERAL_H
 
@@ -13,7 +13,8 @@ dt_hlo_value dt_dot_stablehlo(const dt_hlo_call *c);
  * number. */
 int dt_dot_free(const dt_type *t, const dt_dot_attr *d, bool is_rhs, int8_t list[DT_MAX_RANK]);
 
-/* The dimension of the result that each dimension of an operand becomes; -1: it is contracted. */
+/* For each dimension of an operand, the dimension of the result that it becomes; -1 if it is
+ * contracted. */
 typedef struct dt_dot_places {
     int8_t lhs[DT_MAX_RANK], rhs[DT_MAX_RANK];
 } dt_dot_places;

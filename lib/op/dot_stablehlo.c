@@ -10,7 +10,7 @@
 #include "op/dot_general.h"
 #include "op/stablehlo.h"
 
-/* An operand and its batch and contracted dimensions. */
+/* An operand of a product, with its batch and contracted dimensions. */
 typedef struct side {
     dt_hlo_value x;
     const int8_t *batch, *contract;
@@ -29,15 +29,15 @@ static bool is_vector(const dt_hlo_call *c, bool rhs) {
     return count(t, free, dt_dot_free(t, c->node->attr, rhs, free)) == 1;
 }
 
-/* Whether the batch dimensions come first; otherwise the sums would have to be transposed. */
+/* Whether the batch dimensions come first. If they do not, sums would have to be transposed. */
 static bool begins_with_batch(const int8_t *batch, int n) {
     for (int i = 0; i < n; i++)
         if (batch[i] != i) return false;
     return true;
 }
 
-/* The vector in the shape of the matrix: its dimensions in the matrix's order, repeated along
- * the others. */
+/* Returns the vector in the shape of the matrix: its dimensions in the order of the matrix'
+ * dimensions, repeated along the others. */
 static dt_hlo_value spread(dt_hlo *h, const dt_dot_attr *d, const side *vector,
                            const side *matrix) {
     int8_t at[DT_MAX_RANK], perm[DT_MAX_RANK];

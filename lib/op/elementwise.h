@@ -13,7 +13,7 @@
 
 #include "op/op.h"
 
-/* classes of dtypes; numbers are all but bool */
+/* Classes of dtypes that ops accept: any, numbers (all dtypes but bool), or floats. */
 typedef enum dt_wanted { DT_WANT_ANY, DT_WANT_NUMBERS, DT_WANT_FLOATS } dt_wanted;
 
 /* Checks constraint number c: the dtype of input i belongs to a class of dtypes. */
@@ -33,7 +33,7 @@ void dt_eval_unary(const dt_call *c, double (*floats)(double), int64_t (*ints)(i
 void dt_eval_binary(const dt_call *c, double (*floats)(double, double),
                     int64_t (*ints)(int64_t, int64_t));
 
-/* Selects dy where `pred` is true, else 0. */
+/* Returns a value that is dy where `pred` is true, and 0 elsewhere. */
 dt_value dt_placement(dt_value pred, dt_value dy);
 
 #endif

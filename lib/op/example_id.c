@@ -22,7 +22,7 @@ static void eval(const dt_call *c) {
     for (int64_t i = 0; i < c->out.type.dim[0]; i++) dt_cell_set_int(&c->out, i, c->env->first + i);
 }
 
-/* Devices divide the folded value, for which the op is iota. */
+/* Emits the op as iota: the folded value counts all examples, and devices have parts of it. */
 static dt_value emit_iota(dt_partition_call *c) {
     dt_type type = dt_partition_type(c);
     return c->factor[0] ? dt_convert(dt_partition_iota(c, &type, 0, c->factor[0]), DT_INT32)
@@ -31,7 +31,7 @@ static dt_value emit_iota(dt_partition_call *c) {
 
 static const dt_partition_row over_devices = {.rule = dt_rule_elementwise, .emit = emit_iota};
 
-/* For the graph of one replica, where all replicas have the same number of rows. */
+/* Writes the op for a program of one replica. All replicas have the same number of rows. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     dt_hlo_value own =
                      dt_hlo_op(c->hlo, "iota", NULL, 0, &c->type, "%s", "iota_dimension = 0 : i64"),

@@ -72,7 +72,8 @@ static void fill_missing(const dt_view *y, int64_t at, int64_t n) {
         else dt_cell_set_int(y, i, 0);
 }
 
-/* Reports that number i of the index is not a row of the table. */
+/* Reports that element i of the index, `number`, is not a row of the table, which has `rows`
+ * rows. */
 static void refuse(const dt_call *c, int64_t i, int64_t number, int64_t rows) {
     const dt_type *index = &c->in[1].type;
     dt_refusal *r = c->env ? c->env->refusal : NULL;
@@ -106,14 +107,14 @@ void dt_gather_eval(const dt_call *c, int64_t first, int64_t rows) {
 static void eval(const dt_call *c) { dt_gather_eval(c, 0, c->in[0].type.dim[0]); }
 
 void dt_gather_cost(const dt_call *c, dt_cost *cost) {
-    /* Of the table, only the rows that the index names are read. */
+    /* counts only the rows of the table that the index names, since no others are read */
     double out = (double)dt_type_bytes(&c->out.type);
     *cost = (dt_cost){.bytes = 2 * out + (double)dt_type_bytes(&c->in[1].type)};
 }
 
 /* ---- over devices ---- */
 
-enum { ROWS = DT_MAX_RANK }; /* the factor of the table's rows */
+enum { ROWS = DT_MAX_RANK }; /* number of the factor along which rows of the table are divided */
 
 static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr,
                               dt_rule *rule) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by gather and its form over devices. */
+/* Declarations that gather and its form over devices share. */
 #ifndef DT_OP_GATHER_H
 #define DT_OP_GATHER_H
 

@@ -39,7 +39,8 @@ static void print(const void *attr, dt_str *out) {
 
 static int loop(const void *attr) { return ((const dt_gelu_attr *)attr)->approximate ? 1 : 0; }
 
-/* Operations are counted: the polynomial or the quotient, one sum and two products around it. */
+/* Counts operations per element: the polynomial or the quotient, and one sum and two products
+ * around it. */
 static void cost(const dt_call *c, dt_cost *cost) {
     double share = ((const dt_gelu_attr *)c->node->attr)->approximate
                        ? 5 + dt_op_logistic.operations
@@ -47,7 +48,8 @@ static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (4 + share) * (double)dt_type_elements(&c->out.type));
 }
 
-/* P(x) of gelu, expressed in ops. */
+/* Emits P(x), of which gelu is x P(x): the share of a standard normal distribution below x, or its
+ * approximation by tanh. */
 static dt_value share_below(dt_value x, bool approximate) {
     if (approximate) {
         dt_value cube = dt_multiply(x, dt_multiply(x, x)),
@@ -90,7 +92,7 @@ static double slope_by_erf(double x, double dy) {
     return dy * (0.5 * erfc(-x / M_SQRT2) + x * exp(-0.5 * x * x) / sqrt(2 * M_PI));
 }
 
-/* Where s (1 - s) is 0, x squared may be infinite, so their product is not computed. */
+/* s (1 - s) is 0 where x squared may be infinite. Their product, NaN, is avoided. */
 static double slope_by_tanh(double x, double dy) {
     double scale = 2 * sqrt(2 / M_PI), s = 1 / (1 + exp(-scale * (x + 0.044715 * x * x * x))),
            slope = s * (1 - s);
@@ -102,7 +104,7 @@ static void eval_grad(const dt_call *c) {
         c, ((const dt_gelu_attr *)c->node->attr)->approximate ? slope_by_tanh : slope_by_erf, NULL);
 }
 
-/* Operations are counted: the probability P(x), its derivative, two products and a sum. */
+/* Counts operations per element: the probability P(x), its derivative, two products and a sum. */
 static void cost_grad(const dt_call *c, dt_cost *cost) {
     bool approximate = ((const dt_gelu_attr *)c->node->attr)->approximate != 0;
     double share = approximate ? 12 + dt_op_logistic.operations

@@ -56,7 +56,7 @@ static dt_value emit_size(dt_partition_call *c) {
 
 static const dt_partition_row over_devices = {.rule = rule_over_devices, .emit = emit_size};
 
-/* A constant, since the function is written for one batch size. */
+/* Writes the size as a constant, since the function is written for one batch size. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_axis_attr *a = c->node->attr;
     return dt_hlo_splat(c->hlo, &c->type, (double)c->in[0].type.dim[a->axis]);

@@ -19,11 +19,13 @@
 
 typedef struct sweep {
     dt_trace *trace;
-    int n_order;  /* number of nodes that the loss needs */
-    int *order;   /* [n_order] nodes that the loss needs, inputs first; the loss is the last */
-    int n;        /* number of nodes in the trace when the sweep began */
-    bool *needed; /* [n] the node depends on an x through differentiable ops */
-    /* [n]: the terms of d loss / d node that were added so far; trace NULL: none. */
+    int n_order; /* number of nodes that the loss needs */
+    int *order;  /* [n_order] nodes that the loss needs, inputs first; the loss is the last */
+    int n;       /* number of nodes in the trace before gradients were added */
+    /* [n] whether the node depends on one of the x through ops that have a gradient */
+    bool *needed;
+    /* [n] the sum so far of the terms of d loss / d node; a value without a trace: no term was
+     * added yet */
     dt_value *total;
 } sweep;
 
@@ -37,7 +39,7 @@ static void mark(sweep *s, const dt_value *x, int n_x) {
     }
 }
 
-/* Adds the contribution of one use to the total of node i. */
+/* Adds the gradient that one use of node i contributes to the node's total. */
 static void accumulate(sweep *s, int i, dt_value share) {
     dt_type is = dt_type_of_value(share), ought = dt_trace_node(s->trace, i)->type;
     if (dt_trace_error(s->trace)) return;
@@ -49,7 +51,7 @@ static void accumulate(sweep *s, int i, dt_value share) {
                               dt_text_of(&is).s, dt_text_of(&ought).s));
 }
 
-/* Applies node i's gradient rule, with the node's layer path. */
+/* Applies the gradient rule of node i. The nodes that it emits get the layer path of node i. */
 static void visit(sweep *s, int i) {
     const dt_node *node = dt_trace_node(s->trace, i);
     dt_grad g = {
@@ -87,7 +89,8 @@ void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out) {
     if (!dt_trace_is_live(loss.trace) || dt_trace_error(loss.trace) ||
         !dt_trace_owns(loss.trace, loss, "a gradient") || !check(loss, x, n))
         return;
-    loss = dt_reduce_sum(loss, DT_NO_AXIS); /* returns the loss itself if it is a scalar */
+    /* reduces a loss that is not a scalar to the sum of its elements */
+    loss = dt_reduce_sum(loss, DT_NO_AXIS);
     sweep s = {.trace = loss.trace, .n = dt_trace_count(loss.trace)};
     s.order = dt_alloc((size_t)s.n * sizeof *s.order);
     s.needed = dt_alloc((size_t)s.n * sizeof *s.needed);

@@ -25,8 +25,8 @@ typedef struct dt_halo {
     dt_window window;
 } dt_halo;
 
-/* A window along one dimension: it has `places` positions, covers `taps` elements at each, and
- * moves over `in` elements. */
+/* A window that moves along one dimension: it has `places` positions, covers `taps` elements at
+ * each of them, and moves over `in` elements. */
 typedef struct dt_window_sweep {
     dt_window window;
     int64_t taps, places, in;
@@ -37,8 +37,8 @@ void dt_halo_rule(const dt_type *in, const dt_type *out, const void *attr, dt_ru
 /* Computes the halo of each device. False: the ranges of devices are not at equal distances, or a
  * size is not divisible by `parts`. */
 bool dt_halo_find(const dt_window_sweep *s, int parts, dt_halo *out);
-/* Brings the elements of neighbours. x is a device's part, cut along `dim` by `axes`; the result is
- * the range that the device needs. */
+/* Brings elements from neighbours. x is a device's part, cut along `dim` by `axes`. Returns the
+ * range of elements that the device needs. */
 dt_value dt_halo_exchange(const dt_partition_call *c, dt_value x, int dim, dt_mesh_axes axes,
                           const dt_halo *r, double fill);
 

@@ -22,13 +22,13 @@ typedef struct value {
     owner owner;
 } value;
 
-/* The state of one replica. */
+/* One replica, as far as it has been computed. */
 typedef struct lane {
     const dt_graph *graph;
     dt_env env;
-    value *value; /* nodes elements */
-    int *uses;    /* [nodes] the number of uses that are still to come */
-    int at;       /* the next node to run */
+    value *value; /* [nodes] the value of each node */
+    int *uses;    /* [nodes] number of later nodes that still read the value; at 0 it is freed */
+    int at;       /* number of the next node to compute */
 } lane;
 
 typedef struct machine {
@@ -36,15 +36,15 @@ typedef struct machine {
      * replicas */
     const dt_graph *graph;
     int replicas;
-    lane *lane;      /* replicas elements */
-    dt_view *shared; /* [replicas] inputs of a collective */
+    lane *lane;      /* [replicas] the state of each replica */
+    dt_view *shared; /* [replicas] inputs of the collective that all replicas have reached */
 } machine;
 
 static value *value_at(const machine *m, int node, int replica) {
     return &m->lane[replica].value[node];
 }
 
-/* Memory for a value of concrete `type`, not zeroed. */
+/* Allocates memory for a value of the concrete type `type`. It is not zeroed. */
 static dt_status *view_create(dt_view *out, const dt_type *type) {
     int64_t bytes = dt_type_bytes(type);
     *out =
@@ -148,7 +148,8 @@ static void convert_view(const dt_view *from, const dt_view *to) {
         dt_cell_set_double(to, i, dt_cell_double(from, i));
 }
 
-/* A view of x in float32; x itself if it is not a 16-bit float. */
+/* Makes *wide a view of x in float32: x itself unless x holds 16-bit floats, which are converted
+ * into *memory. */
 static dt_status *widen_view(const dt_view *x, dt_view *wide, void **memory) {
     dt_type type = widened(&x->type);
     *wide = *x;
@@ -235,8 +236,8 @@ static void release_value(value *v) {
     *v = (value){0};
 }
 
-/* Counts down the uses left of the inputs of the node that has run, and frees the inputs without
- * further uses. */
+/* Counts down the remaining uses of the inputs of the node that has run, and frees inputs that have
+ * none left. */
 static void step_on(lane *l) {
     const dt_node *n = next_of(l);
     for (int k = 0; k < n->n_in; k++)
@@ -249,7 +250,7 @@ static void step_on(lane *l) {
 static dt_status *run_alone(machine *m, int replica) {
     lane *l = &m->lane[replica];
     for (const dt_node *n = next_of(l); n && !n->op->traits.collective; n = next_of(l)) {
-        /* Skips an argument or a variable, which is set already. */
+        /* Arguments and variables have their values from the start. */
         if (l->value[l->at].owner == LENT) {
             l->at++;
             continue;
@@ -280,7 +281,7 @@ static dt_status *run_together(machine *m) {
 
 /* ---- results and updates ---- */
 
-/* Stores the updates of all replicas for a variable with a copy for each replica. */
+/* Stores what each replica assigns to a variable that has a copy for each replica. */
 static dt_status *collect_each(const machine *m, const dt_state *s, dt_view *out) {
     int64_t bytes = dt_type_bytes(&s->variable->type);
 

@@ -53,16 +53,16 @@ static void rule_scale_grad(const dt_type *in, const dt_type *out, const void *a
 
 /* ---- rows ---- */
 
-/* A device's part of x's rows: (.., D / parts). */
+/* Rows of features on a device that has a part of the features, (.., D / parts). */
 typedef struct rows {
     const dt_partition_call *c;
-    dt_mesh_axes axes; /* axes that split the features */
+    dt_mesh_axes axes; /* the axes of the mesh that split the features */
     dt_type type;
-    dt_value inverse; /* 1 / sqrt(variance + epsilon), of each row, at every feature */
+    dt_value inverse; /* 1 / sqrt(variance + epsilon) of each row, repeated for every feature */
     dt_value z;       /* x normalized to mean 0 and deviation 1 */
 } rows;
 
-/* The mean over all features, repeated for every feature. */
+/* Emits the mean over the features of all devices, repeated for every feature. */
 static dt_value mean(const rows *r, dt_value x) {
     dt_value sum = dt_partition_reduce_last(r->c, x, DT_REDUCE_SUM, r->axes);
     return dt_broadcast_rows(
@@ -206,7 +206,8 @@ static dt_value stack(const dt_fold_call *c) {
                   dt_broadcast_in_dim(c->in[2], &t, dims));
 }
 
-/* counted operations: sum; difference, square, sum; difference, product, product, sum */
+/* counts operations per element: a sum; difference, square and sum; difference, two products and a
+ * sum */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, 8 * (double)dt_type_elements(&c->out.type));
 }

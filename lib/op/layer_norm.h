@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by layer_norm and its gradients. */
+/* Declarations that layer_norm and its gradients share. */
 #ifndef DT_OP_LAYER_NORM_H
 #define DT_OP_LAYER_NORM_H
 
@@ -14,11 +14,11 @@ void dt_norm_print(const void *attr, dt_str *out);
 
 /* The statistics of a row of x that gradients need. */
 typedef struct dt_norm_row {
-    int64_t at, n;        /* the row's first cell and its number of cells */
+    int64_t at, n;        /* offset of the row's first cell, and number of its cells */
     double mean, inverse; /* mean of the row; inverse: 1 / sqrt(variance + epsilon) */
 } dt_norm_row;
 dt_norm_row dt_norm_row_of(const dt_view *x, int64_t row, double epsilon);
-/* Feature i of the row, normalized to mean 0 and deviation 1. */
+/* Returns feature i of the row, normalized to mean 0 and deviation 1. */
 double dt_norm_cell(const dt_view *x, const dt_norm_row *r, int64_t i);
 
 /* The value of layer_norm(x, 1, 0). */

@@ -26,10 +26,11 @@
 
 #include "graph/graph.h"
 
-/* a slice of 9,216 chips of two cores has 13 prime factors; micro-batches are one more */
+/* enough for a slice of 9,216 chips with two cores each, whose number of devices has 13 prime
+ * factors, and for micro-batches */
 enum { DT_MAX_AXES = 20 };
 
-/* Axes as a set: bit a is axis a. */
+/* A set of axes of the mesh: bit a is axis a. */
 typedef uint32_t dt_mesh_axes;
 
 typedef struct dt_mesh {
@@ -37,7 +38,8 @@ typedef struct dt_mesh {
     int32_t size[DT_MAX_AXES]; /* size of each axis; unused ones are 0 */
     /* the innermost axes, along which the replicas are, if there is more than one replica */
     dt_mesh_axes replicas;
-    dt_mesh_axes time; /* the axis of micro-batches, if there is more than one */
+    /* the axis along which micro-batches lie, if there is more than one; 0 otherwise */
+    dt_mesh_axes time;
 } dt_mesh;
 
 /* The number of devices, with each micro-batch counted as a device. */
@@ -55,7 +57,7 @@ void dt_mesh_print_axes(dt_mesh_axes axes, dt_str *out);
 typedef struct dt_layout {
     dt_mesh_axes axes[DT_MAX_RANK];
     dt_mesh_axes partial;
-    int32_t kind; /* dt_reduce_kind that completes a partial value */
+    int32_t kind; /* for a partial value: the dt_reduce_kind by which devices' parts are combined */
     int32_t on;   /* 1 + the only logical device that holds the value; 0: all devices hold it */
 } dt_layout;
 

@@ -23,17 +23,17 @@ dt_cost dt_cost_of(const dt_call *c);
 
 /* ---- attributes ---- */
 
-/* all elements have one value; type may contain B */
+/* For constant: all elements have this value. The type may contain B. */
 typedef struct dt_constant_attr {
     dt_type type;
     double value;
 } dt_constant_attr;
-/* 0, 1, ... along the axis */
+/* For iota: the numbers 0, 1, ... along the axis. */
 typedef struct dt_iota_attr {
     dt_type type;
     int64_t axis;
 } dt_iota_attr;
-/* for parameter and variable: the type, and the number among the graph's arguments or states */
+/* For parameter and variable: the type, and the number of the argument or state in the graph. */
 typedef struct dt_index_attr {
     dt_type type;
     int64_t index;
@@ -41,11 +41,12 @@ typedef struct dt_index_attr {
 typedef struct dt_convert_attr {
     int64_t dtype;
 } dt_convert_attr;
-/* exponent_bits 0: as many as the dtype of the value has */
+/* For reduce_precision. exponent_bits 0: as many bits as the dtype of the value has. */
 typedef struct dt_precision_attr {
     int64_t mantissa_bits, exponent_bits;
 } dt_precision_attr;
-/* dims[i]: the dimension of the output that dimension i of the input becomes; -1 beyond its rank */
+/* For broadcast_in_dim. dims[i] is the dimension of the output that dimension i of the input
+ * becomes; -1 beyond the input's rank. */
 typedef struct dt_broadcast_attr {
     dt_type type;
     int8_t dims[DT_MAX_RANK];
@@ -53,12 +54,12 @@ typedef struct dt_broadcast_attr {
 typedef struct dt_reshape_attr {
     dt_type type;
 } dt_reshape_attr;
-/* dimension i of the result is dimension perm[i] of the input */
+/* For transpose: dimension i of the result is dimension perm[i] of the input. */
 typedef struct dt_transpose_attr {
     int8_t perm[DT_MAX_RANK];
 } dt_transpose_attr;
 typedef enum dt_reduce_kind { DT_REDUCE_SUM, DT_REDUCE_MAX, DT_REDUCE_MIN } dt_reduce_kind;
-/* dims: if bit i is set, dimension i is reduced and removed */
+/* For reduce. If bit i of `dims` is set, dimension i is reduced and removed. */
 typedef struct dt_reduce_attr {
     int32_t kind;
     uint32_t dims;
@@ -70,12 +71,12 @@ typedef struct dt_dot_attr {
     int8_t n_batch, n_contract;
     int8_t lhs_batch[DT_MAX_RANK], rhs_batch[DT_MAX_RANK];
     int8_t lhs_contract[DT_MAX_RANK], rhs_contract[DT_MAX_RANK];
-    int8_t in_order; /* bool: the order of the result's dimensions */
+    int8_t in_order; /* bool: whether the result's dimensions are in the order of lhs, as above */
 } dt_dot_attr;
 typedef struct dt_compare_attr {
     int64_t direction;
 } dt_compare_attr;
-/* for argmax, get_dimension_size and concatenate */
+/* For argmax, get_dimension_size and concatenate: the dimension that they work along. */
 typedef struct dt_axis_attr {
     int64_t axis;
 } dt_axis_attr;
@@ -85,10 +86,10 @@ typedef struct dt_axis_attr {
 typedef struct dt_window {
     int64_t stride, low, high, base_dilation, dilation;
 } dt_window;
-/* a window of a single element, which changes nothing */
+/* A window that covers a single element, so that it changes nothing. */
 #define DT_WINDOW_ONE ((dt_window){.stride = 1, .base_dilation = 1, .dilation = 1})
 enum { DT_MAX_SPATIAL = 3 };
-/* as in StableHLO's convolution; Keras' order of dimensions is b01f x 01io -> b01f */
+/* Dimension numbers as in StableHLO's convolution. In Keras' order they are b01f x 01io -> b01f. */
 typedef struct dt_convolution_attr {
     int8_t n_spatial;
     int8_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature;
@@ -107,7 +108,7 @@ typedef struct dt_pad_attr {
         int64_t low, high, interior;
     } dim[DT_MAX_RANK]; /* a negative low or high removes that many elements */
 } dt_pad_attr;
-/* size: that of the result; the batch cannot be sliced */
+/* For slice. `size` is the size of the result. The batch dimension cannot be sliced. */
 typedef struct dt_slice_attr {
     struct {
         int64_t start, size, stride;
@@ -151,7 +152,7 @@ typedef struct dt_rows_attr {
     int64_t rows;
 } dt_rows_attr; /* for scatter_add: the number of rows of the result */
 typedef enum dt_random_kind { DT_RANDOM_UNIFORM, DT_RANDOM_NORMAL } dt_random_kind;
-/* kind: a dt_random_kind */
+/* For random. kind: a dt_random_kind. */
 typedef struct dt_random_attr {
     dt_type type;
     int64_t kind;
@@ -189,7 +190,7 @@ typedef struct dt_sharding_attr {
     int64_t opposite;
 } dt_sharding_attr;
 
-/* The attributes of a node if it has that op, else NULL. */
+/* Each returns the attributes of a node if it has the op, else NULL. */
 const dt_reduce_attr *dt_reduce_of(const dt_node *n);
 const dt_dot_attr *dt_dot_of(const dt_node *n);
 const dt_convolution_attr *dt_convolution_of(const dt_node *n);
@@ -227,7 +228,8 @@ dt_value dt_gather_places(dt_value x, int64_t *rows);
 /* Adds the rows of x, (i..., ...), to a value of zeros, (rows, ...): row j of x is added to row
  * index[j]. index is (i...). */
 dt_value dt_scatter_add(dt_value x, dt_value index, int64_t rows);
-dt_value dt_example_id(dt_trace *t); /* (B) of int32: the examples' numbers in the global batch */
+/* Returns the examples' numbers in the global batch, (B) of int32. */
+dt_value dt_example_id(dt_trace *t);
 /* Random floats (B, ...) that do not depend on how the batch is divided: see op/random.c. step is
  * an int64 scalar; attr->type is the type of the result. */
 dt_value dt_random_numbers(dt_value step, const dt_random_attr *attr);
@@ -242,9 +244,9 @@ dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
 dt_value dt_positions(dt_value query);
 typedef struct dt_attention_how {
     double scale;   /* factor of the scores, usually 1 / sqrt(H) */
-    bool causal;    /* queries do not attend to keys behind their position */
-    int64_t window; /* queries do not attend to keys at this distance or further; 0: no limit */
-    /* (.., T) of integers: positions of queries among the keys; no value: dt_positions */
+    bool causal;    /* whether queries ignore keys at later positions than their own */
+    int64_t window; /* queries ignore keys that are this many positions away or more; 0: no limit */
+    /* positions of queries among the keys, (.., T) of integers; without a trace: dt_positions */
     dt_value position;
 } dt_attention_how;
 /* Attention of query (.., T, N, H), key (.., S, K, H) and value (.., S, K, V), where K divides N:
@@ -266,7 +268,7 @@ dt_value dt_convolution(dt_value lhs, dt_value rhs, const dt_convolution_attr *a
  * to change. */
 dt_convolution_attr dt_convolution_channels_last(int n_spatial);
 dt_value dt_reduce_window(dt_value x, const dt_reduce_window_attr *attr);
-/* Windows over single elements, for the caller to change. */
+/* Returns attributes of windows that cover single elements, for the caller to change. */
 dt_reduce_window_attr dt_windows_of_one(dt_reduce_kind kind, int rank);
 
 dt_value dt_annotate(dt_value x, const dt_sharding_attr *attr);
@@ -288,7 +290,7 @@ void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out);
  * dt_interpretation_release. */
 typedef struct dt_interpretation {
     int replicas;
-    dt_view *result; /* [replicas][n_results] */
+    dt_view *result; /* [replicas][n_results] the results, allocated by the interpreter */
     /* [n_states] the values that replica 0 assigns; for a variable with a stack those of all
      * replicas, (R, ...). data NULL: unchanged */
     dt_view *update;

@@ -31,7 +31,8 @@ static void grad(dt_grad *g) {
     if (g->wants[1]) g->din[1] = dt_like(g->in[1], 0);
 }
 
-/* Stacks both inputs; any layout is correct. */
+/* Emits the barrier over stacked inputs. Of the second input only the time matters, so it may be
+ * stacked or not. */
 static dt_value stack(const dt_fold_call *c) {
     return dt_emit(c->trace, c->node->op, c->in, 2, NULL);
 }

@@ -68,7 +68,7 @@ static void grad(dt_grad *g) {
     g->din[0] = dx;
 }
 
-/* Padded dimensions stay whole. */
+/* A dimension with padding is not divided; the others are divided as in x. */
 static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     const dt_pad_attr *a = attr;
     (void)in;
@@ -77,7 +77,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
         if (!is_padded(a, d)) rule->in[0][d] = rule->out[d] = (int8_t)d;
 }
 
-/* The element of x at index w->index of y; -1: y has padding there. */
+/* Returns the offset in x of the element at w->index of y; -1: y has padding there. */
 static int64_t source_of(const dt_pad_attr *a, const dt_type *x, const int64_t *stride,
                          const dt_walk *w) {
     int64_t at = 0;

@@ -6,7 +6,7 @@
 
 #include "graph/trace.h"
 
-/* Whether an op is placed with its input b rather than with an earlier input a. */
+/* Whether an op is placed with its input b, rather than with input a before it. */
 static bool wins(dt_placement b, dt_placement a) {
     if (a.device == DT_ANYWHERE || b.device == DT_ANYWHERE || b.moved != a.moved)
         return b.device != DT_ANYWHERE && (a.device == DT_ANYWHERE || b.moved);

@@ -18,21 +18,22 @@
 
 enum { DT_EVERYWHERE = -1, DT_ANYWHERE = -2 };
 
-/* Which logical device has a value. */
+/* The logical device of a replica that has a value. */
 typedef struct dt_placement {
     /* number of a logical device; DT_EVERYWHERE: each has the value or a part of it; DT_ANYWHERE:
      * the device that needs it */
     int32_t device;
-    bool moved;   /* the placement was set by an annotation; false: it is the default */
-    int64_t size; /* the number of elements of the value before broadcasting */
+    /* whether an annotation set the placement; false: the op is where the default rule puts it */
+    bool moved;
+    int64_t size; /* number of elements of the value before it was broadcast */
 } dt_placement;
 
 /* Returns the device of a node's value, by the rules above. in: the placements of its inputs. */
 dt_placement dt_placement_of(const dt_node *n, const dt_placement *in);
-/* The same for a value of a trace, whose inputs it also places. The device is DT_ANYWHERE if the
- * value depends on no argument. */
+/* Like dt_placement_of, for a value of a trace, whose inputs are placed as well. The device is
+ * DT_ANYWHERE if the value depends on no argument. */
 dt_placement dt_placement_of_value(dt_value x);
-/* x, transferred to a device. */
+/* Returns x, transferred to a device. */
 dt_value dt_move_to(dt_value x, int device);
 
 #endif

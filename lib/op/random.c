@@ -51,10 +51,10 @@
 
 typedef struct words {
     dt_hlo *h;
-    dt_type type; /* type of each word: uint32, with the result's shape */
+    dt_type type; /* type of each 32-bit word: uint32, with the result's shape */
     dt_hlo_value word[4];
     uint64_t key;
-    /* The low and high words of the key, if the key is a value of the program. */
+    /* the low and the high word of the key, if the key is computed by the program */
     dt_hlo_value half[2];
     bool is_value;
 } words;
@@ -71,7 +71,7 @@ static dt_hlo_value multiplied(const words *w, dt_hlo_value x, uint64_t by, dt_h
     return dt_hlo_convert(w->h, wide, DT_UINT32);
 }
 
-/* Half of the key plus the round's constant, for every element. */
+/* Emits a word of the key plus the constant of the round, for every element. */
 static dt_hlo_value key_of(const words *w, int half, uint32_t added) {
     const dt_type scalar = dt_scalar_type(DT_UINT32);
     if (!w->is_value) return dt_hlo_word(w->h, &w->type, (uint32_t)(w->key >> 32 * half) + added);
@@ -120,8 +120,8 @@ static words draw_words(const dt_hlo_call *c) {
     return w;
 }
 
-/* A number from 0 to 1 whose digits are the highest bits of `word`, followed by half a unit of the
- * last one. */
+/* Emits a number from 0 to 1. Its digits are the highest bits of `word`, followed by half a unit of
+ * the last digit. */
 static dt_hlo_value fraction(const words *w, dt_hlo_value word, int bits, double half,
                              dt_dtype dtype) {
     dt_hlo_value x = dt_hlo_convert(w->h, shifted(w->h, word, (uint64_t)(32 - bits)), dtype);
@@ -157,7 +157,7 @@ static dt_hlo_value inverse_erf(dt_hlo *h, dt_hlo_value x) {
         dt_hlo_select(h, is_middle, polynomial(h, middle, near_0), polynomial(h, tails, far)));
 }
 
-/* Writes the op random of op/random.c. Inputs: step, example. */
+/* Writes the op from its inputs step and example, as the comment at the top defines it. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     words w = draw_words(c);
     if (((const dt_random_attr *)c->node->attr)->kind == DT_RANDOM_UNIFORM)

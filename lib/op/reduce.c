@@ -62,7 +62,7 @@
  * as float32: 256 and 1 are 256 in bfloat16.
  */
 
-/* A run of neighbouring dimensions that are reduced: first .. end - 1. */
+/* Neighbouring dimensions first .. end - 1 that are all reduced. */
 typedef struct run {
     int first, end;
     int64_t n; /* the number of elements of these dimensions */
@@ -183,7 +183,7 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* Repeats y (or dy) to the shape of x. */
+/* Repeats y, or dy, along the reduced dimensions to the shape of x. */
 static dt_value spread(const dt_grad *g, dt_value y) {
     const dt_reduce_attr *a = g->node->attr;
     dt_type x = dt_type_of_value(g->in[0]);
@@ -195,7 +195,8 @@ static dt_value spread(const dt_grad *g, dt_value y) {
     return dt_broadcast_in_dim(y, &x, dims);
 }
 
-/* A sum passes dy on to all elements; those equal to the maximum or minimum share it equally. */
+/* The gradient of a sum is dy for all elements. Elements equal to the maximum or minimum share dy
+ * equally. */
 static void grad(dt_grad *g) {
     const dt_reduce_attr *a = g->node->attr;
     if (a->kind == DT_REDUCE_SUM) {

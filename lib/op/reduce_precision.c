@@ -52,7 +52,7 @@ static void eval(const dt_call *c) {
     }
 }
 
-/* Free, since matrix units round their operands themselves. */
+/* The op costs nothing, since matrix units round their operands themselves. */
 static void cost(const dt_call *c, dt_cost *cost) {
     (void)c;
     *cost = (dt_cost){0};

@@ -53,8 +53,8 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
 
 /* ---- the definition ---- */
 
-/* The positions in the index of each row number, as linked lists in order: first[row], then
- * next[i]. */
+/* For each row number, the positions in the index that name it, as linked lists in order:
+ * first[row], then next[i]. */
 typedef struct lists {
     int64_t *first, *next;
 } lists;
@@ -104,10 +104,10 @@ static dt_value segment(const dt_fold_call *c) {
     dt_segment_attr to_rows = dt_segment_attr_of(c->cut, c->segments);
     to_rows.type = dt_type_of(DT_INT64, 1, index.dim);
     index.dtype = DT_INT64;
-    /* (S): the number of the first row of each segment's table. */
+    /* (S) numbers of the first row of each segment's table in the table of tables */
     dt_value first = dt_iota(c->trace, &number, 0);
     first = dt_multiply(first, dt_like(first, (double)a->rows));
-    /* (B): the same for each example. */
+    /* (B) the first row of its segment's table for each example */
     first = dt_emit(c->trace, &dt_op_segment_broadcast, &first, 1, &to_rows);
     dt_value apart = dt_add(dt_convert(c->in[1], DT_INT64), dt_broadcast_rows(first, &index));
     dt_value sums = dt_scatter_add(c->in[0], apart, a->rows * c->segments);
@@ -115,7 +115,7 @@ static dt_value segment(const dt_fold_call *c) {
     return dt_reshape(sums, stacked.rank, stacked.dim);
 }
 
-/* y is filled with zeros once; then every row in the index is read and written. */
+/* Counts filling y with zeros, and reading and writing a row of y for each entry of the index. */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (double)dt_type_elements(&c->in[0].type));
     cost->bytes += 2 * (double)dt_type_bytes(&c->in[0].type);
@@ -128,7 +128,7 @@ static void print(const void *attr, dt_str *out) {
 
 /* ---- over devices ---- */
 
-enum { ROWS = DT_MAX_RANK }; /* the factor of y's rows */
+enum { ROWS = DT_MAX_RANK }; /* number of the factor along which rows of y are divided */
 
 static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     rule(in, out, attr, r);

@@ -41,7 +41,8 @@ static dt_status *deviations_infer(dt_infer *q) {
     return dt_op_reduce.infer(q);
 }
 
-/* Reduced dimensions stay whole, since parts have other means. */
+/* Reduced dimensions are not divided, since the parts of a segment have other means than the
+ * segment. */
 static void deviations_rule(const dt_type *in, const dt_type *out, const void *attr,
                             dt_rule *rule) {
     (void)out;
@@ -51,7 +52,8 @@ static void deviations_rule(const dt_type *in, const dt_type *out, const void *a
         if (!(a->dims >> d & 1)) rule->in[0][d] = rule->out[kept++] = (int8_t)d;
 }
 
-/* Computes one element from the elements of x that `inner` visits, from offset `at` on. */
+/* Computes one element of the result from the elements of x that `inner` visits, from offset `at`
+ * on. */
 static double deviations(const dt_view *x, int64_t at, dt_walk *inner) {
     const int64_t n = dt_walk_count(inner);
     double sum = 0, squares = 0;
@@ -109,11 +111,12 @@ static const dt_op each_repeat = {
 
 /* ---- the table of modified ops ---- */
 
-/* A segment op, as the modification of another op. */
+/* A segment op: another op, `each`, which is applied to the rows of each segment. */
 typedef struct modified {
     const dt_op *op;
     const dt_op *each; /* the op that is applied to the rows of each segment */
-    /* whether attributes of `each` sum over dimension 0; NULL: `each` has no rows as input */
+    /* whether the attributes of `each` sum over dimension 0, the rows; NULL: `each` reads no rows
+     * but the entry of the segment */
     bool (*sums_rows)(const void *attr);
     const char *verb; /* for messages: what `each` does to a dimension that it sums over */
     struct {
@@ -311,7 +314,7 @@ static dt_value split_replicas(dt_partition_call *c) {
     return dt_emit(c->trace, c->node->op, c->in, c->node->n_in, &a);
 }
 
-/* The convolution of a segment is split like a convolution. */
+/* A convolution for each segment is split over devices as a convolution of all rows is. */
 static void convolution_rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     const dt_type entry = entry_type(out);
     dt_convolution_over_devices.rule(in, &entry, attr_of_each(attr), r);
@@ -335,18 +338,18 @@ static dt_value split_convolution(dt_partition_call *c) {
 
 /* ---- in StableHLO ---- */
 
-/* Whether all segments have the same number of rows. */
+/* Whether all segments have the same number of rows in the program to be written. */
 static bool is_even(const dt_hlo_call *c) {
     return !c->hlo->offsets || dt_cut_of(c->node) != DT_CUT_REPLICAS;
 }
 
-/* Returns the row of x at which segment s begins; x has one or more rows for each example. */
+/* Returns the row of x at which segment s begins. x has one or more rows for each example. */
 static int64_t row_at(const dt_hlo_call *c, const dt_type *x, int s) {
     const int64_t rows = x->dim[0], examples = c->hlo->batch;
     return is_even(c) ? rows / dt_segment_count(c->node) * s : rows / examples * c->hlo->offsets[s];
 }
 
-/* Writes `each` for one segment. A product without rows is 0; a reduce itself defines its value for
+/* Writes `each` for segment s. A product without rows is 0; a reduce itself defines its value for
  * no rows. */
 static dt_hlo_value write_each(const dt_hlo_call *c, const modified *m, int s) {
     const dt_node each = node_of_each(m, c->node);
@@ -368,7 +371,7 @@ static dt_hlo_value write_each(const dt_hlo_call *c, const modified *m, int s) {
     return m->each->forms.stablehlo(&one);
 }
 
-/* Writes the segments one after the other and joins them. */
+/* Writes `each` for the segments one after the other and concatenates the results. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const modified *m = find(c->node->op);
     const int count = dt_segment_count(c->node);

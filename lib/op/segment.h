@@ -19,7 +19,8 @@ void dt_segment_piece(int64_t batch, int count, int s, int64_t *lo, int64_t *hi)
 int64_t dt_segment_border(const dt_call *c, int s);
 /* Returns attributes for a cut (a dt_cut) into `count` segments; all other members are 0. */
 dt_segment_attr dt_segment_attr_of(int cut, int count);
-/* The `segment` function of the ops that have a segment op: emits it for the node's inputs. */
+/* The `segment` function of base ops such as reduce: emits the segment op that applies the base op
+ * to each segment. */
 dt_value dt_segment_each(const dt_fold_call *c);
 
 #endif

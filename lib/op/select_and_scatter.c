@@ -40,7 +40,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
             rule->in[0][d] = rule->in[1][d] = rule->out[d] = (int8_t)d;
 }
 
-/* Whether `a` replaces `best`; NaN replaces any value except another NaN. */
+/* Whether `a` is selected instead of `best`. NaN is selected before any value but another NaN. */
 static bool beats(int64_t kind, double a, double best) {
     return (kind == DT_REDUCE_MAX ? a > best : a < best) || (isnan(a) && !isnan(best));
 }
@@ -62,7 +62,7 @@ static void eval(const dt_call *c) {
 
 static void cost(const dt_call *c, dt_cost *cost) {
     const dt_reduce_window_attr *a = c->node->attr;
-    /* for each element a comparison, a selection and an addition */
+    /* counts a comparison, a selection and an addition for each element under a window */
     *cost = dt_cost_vector(c, 3 * dt_windows_elements(a, &c->in[1].type));
 }
 
@@ -97,7 +97,7 @@ static bool find_touch(const dt_partition_call *c, int d, touch *t) {
     int64_t own = c->type[0].dim[d] / parts, places = c->type[1].dim[d] / parts,
             span = (a->size[d] - 1) * w->dilation;
     if (w->base_dilation > 1 || own < 1 || places < 1 || own % w->stride) return false;
-    /* relative to a device's own part; the windows' positions begin at stride * rank */
+    /* element numbers relative to the beginning of the device's own part */
     int64_t first = -floor_divide(span - w->low, w->stride),
             last = floor_divide(own - 1 + w->low, w->stride);
     int64_t start = first * w->stride - w->low, end = last * w->stride - w->low + span;

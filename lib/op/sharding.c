@@ -35,8 +35,8 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* The gradient of a value has the value's layout; the gradient of a value that was moved is
- * moved back. */
+/* The gradient of a value has the layout of the value. If the value was moved to a device, the
+ * gradient is moved back. */
 static void grad(dt_grad *g) {
     const dt_sharding_attr *a = g->node->attr;
     int from = dt_placement_of_value(g->in[0]).device;
@@ -53,7 +53,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
     for (int d = 0; d < out->rank; d++) rule->in[0][d] = rule->out[d] = (int8_t)d;
 }
 
-/* The stacked dimension of replicas is not divided over a replica's devices. */
+/* The dimension that stacks replicas is not divided over the devices of a replica. */
 static dt_value stack(const dt_fold_call *c) {
     dt_sharding_attr a = *(const dt_sharding_attr *)c->node->attr;
     if (a.rank > 0) {

@@ -145,7 +145,7 @@ static dt_value emit_split(dt_partition_call *c) {
 
 static const dt_partition_row over_devices = {dt_halo_rule, can_split, emit_split};
 
-/* Elements outside of the slice are not read. */
+/* Counts only the elements of the slice, since no others are read. */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = (dt_cost){.vector = (double)dt_type_elements(&c->out.type),
                       .bytes = 2 * (double)dt_type_bytes(&c->out.type)};

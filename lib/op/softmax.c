@@ -54,7 +54,7 @@ static void eval(const dt_call *c) {
         eval_row(&c->in[0], &c->out, at, classes);
 }
 
-/* operations for each element: maximum, difference, exponential, sum, quotient */
+/* counts operations per element: maximum, difference, exponential, sum, quotient */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (4 + dt_op_exponential.operations) *
                                   (double)dt_type_elements(&c->out.type));

@@ -47,15 +47,17 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
     if (out->rank == in[0].rank) rule->out[classes] = (int8_t)classes;
 }
 
-/* Values on one device. They cover its classes of all rows, (.., C / parts), unless marked (..). */
+/* Values on a device that has some of the classes. They are (.., C / parts) unless a member's
+ * comment says (..). */
 typedef struct split {
     dt_partition_call *c;
-    dt_mesh_axes axes; /* axes that split the classes */
+    dt_mesh_axes axes; /* the axes of the mesh that split the classes */
     dt_type type, rows;
     dt_value z;          /* the logits minus the maximum */
     dt_value power, sum; /* e^z; sum: its sum over the classes of all devices, (..) */
-    bool is_number;      /* the target is a class number */
-    dt_value hit;        /* whether y != 0 */
+    /* whether the target is a class number, not a vector with a share for each class */
+    bool is_number;
+    dt_value hit; /* bools: whether the target y is not 0 */
 } split;
 
 static dt_value spread(const split *s, dt_value rows) {
@@ -84,7 +86,7 @@ static split split_of(dt_partition_call *c) {
     return s;
 }
 
-/* x, (..), with NaN in rows whose target is not a class. */
+/* Emits x, (..), with NaN in the rows whose target is not a class. */
 static dt_value where_class(const split *s, dt_value x) {
     dt_value number = s->c->in[1],
              classes = dt_like(number, (double)s->c->type[0].dim[s->type.rank - 1]),
@@ -179,7 +181,7 @@ static void eval(const dt_call *c) {
     }
 }
 
-/* operations for each class: maximum, difference, exponential, sum; difference, product and sum
+/* counts operations per class: maximum, difference, exponential, sum; difference, product and sum
  * with the target */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (6 + dt_op_exponential.operations) *

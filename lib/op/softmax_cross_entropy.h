@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by softmax_cross_entropy and its gradient. */
+/* Declarations that softmax_cross_entropy and its gradient share. */
 #ifndef DT_OP_SOFTMAX_CROSS_ENTROPY_H
 #define DT_OP_SOFTMAX_CROSS_ENTROPY_H
 
@@ -12,7 +12,7 @@ dt_status *dt_xent_infer(const dt_infer *q, dt_type *row) DT_MUST_USE;
 /* One row of logits, with the numbers that both ops need. */
 typedef struct dt_xent_row {
     const dt_view *logits;
-    int64_t at, classes; /* the row's first cell and its number of cells */
+    int64_t at, classes; /* offset of the row's first cell, and number of its cells */
     double max, sum;     /* maximum of the logits; sum of e^(z - max) */
 } dt_xent_row;
 dt_xent_row dt_xent_row_at(const dt_view *logits, int64_t row);

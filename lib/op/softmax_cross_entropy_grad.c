@@ -42,7 +42,7 @@ static void eval(const dt_call *c) {
     for (int64_t i = 0, n = dt_type_elements(&c->in[2].type); i < n; i++) eval_row(c, i);
 }
 
-/* operations for each class: maximum, difference, exponential, sum, quotient; sum of the target,
+/* counts operations per class: maximum, difference, exponential, sum, quotient; sum of the target,
  * product, difference, product */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (8 + dt_op_exponential.operations) *

@@ -246,7 +246,7 @@ dt_hlo_value dt_hlo_argmax(dt_hlo *h, dt_hlo_value x, int axis, const dt_type *t
     return y;
 }
 
-/* The op has two results; its name alone denotes the first one. */
+/* The operation has two results. Its name without a number denotes the first one. */
 dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after) {
     dt_hlo_value y = new_value(h, &x.type);
     dt_local_str types = {0};

@@ -23,19 +23,21 @@
 typedef struct dt_hlo_value {
     int id;
     dt_type type;
-    /* 1 + its index among several results of an operation; 0: the only result */
+    /* 1 + the index of the value among the results of its operation; 0: it is the only result */
     int part;
 } dt_hlo_value;
 
 typedef struct dt_hlo {
     dt_str *out;   /* the text so far, one statement on each line */
     int values;    /* number of values so far */
-    int64_t batch; /* size of the batch on a device; dimension -k is k * batch */
+    int64_t batch; /* size of the batch on a device, which replaces B: dimension -k is k * batch */
     /* devices that run the function, numbered as in the mesh; each is a replica for XLA */
     int devices;
     /* Number of collectives so far, from which their channels are numbered. */
     int channels;
-    const int32_t *offsets; /* [segments + 1] first rows of segments; NULL: all have equally many */
+    /* [segments + 1] first row of each segment, and the number of rows; NULL: segments have equal
+     * numbers of rows */
+    const int32_t *offsets;
     /* precision of products' operands: "HIGHEST", "HIGH"; NULL: the compiler's default */
     const char *precision;
     /* the most values that are added one after the other, in float32 even if they have 16 bits; 0:
@@ -50,7 +52,8 @@ typedef struct dt_hlo_call {
     const dt_node *node;
     dt_type type; /* type of the result, concrete */
     dt_hlo_value in[DT_MAX_IN];
-    /* a uint64 scalar that replaces the attribute `number`; NULL: as in the attributes */
+    /* a uint64 scalar of the program that is used in place of the attribute `number`; NULL: the
+     * attribute is used */
     const dt_hlo_value *number;
 } dt_hlo_call;
 
@@ -73,16 +76,17 @@ dt_hlo_value dt_hlo_compare(dt_hlo *h, dt_direction direction, dt_hlo_value a, d
 dt_hlo_value dt_hlo_select(dt_hlo *h, dt_hlo_value pred, dt_hlo_value a, dt_hlo_value b);
 dt_hlo_value dt_hlo_splat(dt_hlo *h, const dt_type *type, double value);
 dt_hlo_value dt_hlo_like(dt_hlo *h, dt_hlo_value x, double value);
-/* a constant given by its bits, for integers that a double cannot hold */
+/* Writes a constant given by its bits, for integers that a double cannot represent. */
 dt_hlo_value dt_hlo_word(dt_hlo *h, const dt_type *type, uint64_t value);
 dt_hlo_value dt_hlo_convert(dt_hlo *h, dt_hlo_value x, dt_dtype dtype);
 dt_hlo_value dt_hlo_reshape(dt_hlo *h, dt_hlo_value x, int rank, const int64_t *dim);
 /* dims[i]: the dimension of the result that dimension i of x becomes. */
 dt_hlo_value dt_hlo_broadcast(dt_hlo *h, dt_hlo_value x, const dt_type *type, const int8_t *dims);
-/* Elements from, from + 1, ... of dimension d, `size` of them. */
+/* Writes a slice: `size` elements of dimension d, from element `from` on. */
 dt_hlo_value dt_hlo_slice(dt_hlo *h, dt_hlo_value x, int d, int64_t from, int64_t size);
 dt_hlo_value dt_hlo_concatenate(dt_hlo *h, const dt_hlo_value *x, int n, int d);
-/* `size` elements of dimension d, beginning at `from`, an int64 that may differ between devices. */
+/* Writes a slice of `size` elements of dimension d that begins at `from`, an int64 value that may
+ * differ between devices. */
 dt_hlo_value dt_hlo_dynamic_slice(dt_hlo *h, dt_hlo_value x, int d, dt_hlo_value from,
                                   int64_t size);
 /* The result of reducing no elements: 0, the lowest or the highest value. */
@@ -97,13 +101,14 @@ dt_hlo_value dt_hlo_reduce(dt_hlo *h, int kind, dt_hlo_value x, unsigned dims);
  * computed x twice and rounded it differently. */
 dt_hlo_value dt_hlo_argmax(dt_hlo *h, dt_hlo_value x, int axis, const dt_type *type);
 
-/* Rows of a table by their numbers. A number out of range selects the nearest row. */
+/* Writes gather: rows of a table by their numbers. A number out of range selects the nearest
+ * row. */
 dt_hlo_value dt_hlo_gather(dt_hlo *h, dt_hlo_value table, dt_hlo_value index, const dt_type *type);
 /* Writes select_and_scatter of {x, dy, zero}. It selects the first element e of a window for which
  * `e direction other` holds for all other elements. */
 dt_hlo_value dt_hlo_chosen(dt_hlo *h, const char *direction, const dt_hlo_value in[3],
                            const dt_type *type, const char *attributes, ...) DT_PRINTF(5, 6);
-/* optimization_barrier: x, available only after `after`. */
+/* Writes optimization_barrier. The result is x, but not before `after` has been computed. */
 dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after);
 
 /* ---- text ---- */
@@ -114,10 +119,11 @@ void dt_hlo_print_value(dt_hlo_value v, dt_str *out); /* prints "%3", "%3#1" */
 typedef struct dt_hlo_text {
     char s[256];
 } dt_hlo_text;
-/* Text such as "array<i64: 0, 1>"; "array<i64>" */
+/* Returns a list of numbers as text: "array<i64: 0, 1>", or "array<i64>" for an empty list. */
 dt_hlo_text dt_hlo_array(const int8_t *v, int n);
 dt_hlo_text dt_hlo_array64(const int64_t *v, int n);
-/* The precision attribute of a product's operands; "" where none is requested. */
+/* Returns the attribute that sets the precision of a product's operands; "" if no precision is
+ * requested. */
 dt_hlo_text dt_hlo_precision(const dt_hlo *h);
 dt_hlo_text dt_hlo_list(const int8_t *v, int n); /* text such as "[0, 1]" */
 /* Windows along n dimensions. */
@@ -130,9 +136,9 @@ void dt_hlo_print_type(const dt_type *t, dt_str *out); /* prints "tensor<2x3xf32
 
 /* ---- devices ---- */
 
-/* The number of the device that runs the function: an int64. */
+/* Emits the number of the device that runs the function, an int64. */
 dt_hlo_value dt_hlo_device(dt_hlo *h);
-/* The rank of this device among those that differ from it in `axes` only. */
+/* Emits the rank of the running device among the devices that differ from it in `axes` only. */
 dt_hlo_value dt_hlo_rank(dt_hlo *h, const dt_mesh *m, dt_mesh_axes axes);
 /* "dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>": the groups of devices that exchange values, in the
  * order of ranks. The caller frees it. axes 0: each device by itself. */

@@ -15,7 +15,7 @@ static const dt_value none = {0};
 
 /* ---- arguments ---- */
 
-/* Declares the argument `name` again, which must have the same type. */
+/* Returns the argument `name`, which is declared already and must have the same type as before. */
 static dt_value declare_again(dt_trace *t, const dt_named_node *arg, const dt_type *type) {
     const dt_value v = dt_value_of(t, arg->node);
     if (dt_type_equal(&dt_node_of(v)->type, type)) return v;
@@ -103,7 +103,7 @@ void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr) {
     v->revision++;
 }
 
-/* Whether an annotation applies to replicas of `logical` devices. */
+/* Whether an annotation applies to replicas that have `logical` logical devices. */
 static bool speaks_of(const dt_sharding_attr *a, int logical) {
     int64_t parts = 1;
     for (int d = 0; d < a->rank; d++) parts *= a->parts[d];

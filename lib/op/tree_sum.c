@@ -46,7 +46,8 @@ int64_t dt_tree_left(int64_t n) {
 
 static double round_to(dt_dtype d, double x) { return d == DT_FLOAT32 ? (double)(float)x : x; }
 
-/* The sum of n cells from `at` on, `step` apart. The recursion is as deep as the tree. */
+/* Returns the sum of n cells that are `step` apart, from offset `at` on. The recursion is as deep
+ * as the tree. */
 static double sum_doubles(const dt_view *x, int64_t at, int64_t step, int64_t n) {
     if (n == 1) return dt_cell_double(x, at);
     int64_t left = dt_tree_left(n);
@@ -55,7 +56,7 @@ static double sum_doubles(const dt_view *x, int64_t at, int64_t step, int64_t n)
 }
 
 static int64_t sum_ints(const dt_view *x, int64_t at, int64_t step, int64_t n) {
-    int64_t sum = 0; /* integers wrap, so the order does not matter */
+    int64_t sum = 0; /* integers wrap around, so the order of additions does not change the sum */
     for (int64_t i = 0; i < n; i++) sum = dt_int_add(sum, dt_cell_int(x, at + i * step));
     return sum;
 }

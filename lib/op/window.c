@@ -80,7 +80,7 @@ void dt_window_print(const dt_window *w, const int64_t *size, int n, dt_str *out
 
 /* ---- windows over several dimensions ---- */
 
-/* Walking windows over all dimensions of a value: see window.h. */
+/* Windows over all dimensions of a value. See window.h. */
 
 dt_status *dt_windows_infer(const dt_infer *q, const dt_reduce_window_attr *a, dt_type *out) {
     const dt_type *x = &q->in[0];
@@ -153,7 +153,8 @@ void dt_windows_next(dt_windows *w) {
     }
 }
 
-/* The offset of the element of x under element k of the window; -1: padding. */
+/* Returns the offset of the element of x under element k of the current window; -1: it is
+ * padding. */
 static int64_t element(const dt_windows *w) {
     int64_t at = w->base;
     for (int i = 0; i < w->n_wide; i++) {

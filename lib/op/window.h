@@ -19,15 +19,15 @@ dt_window_taps dt_window_count_taps(const dt_window *w, int64_t size, int64_t in
 /* Whether each window covers one element, in order, so that the op changes nothing. */
 bool dt_window_is_one(const dt_window *w, int64_t size);
 
-/* The element under element k of window o; -1: padding or a hole. */
+/* Returns the element of the dimension under element k of window o; -1: padding or a hole. */
 static inline int64_t dt_window_at(const dt_window *w, int64_t o, int64_t k, int64_t in) {
     int64_t i = o * w->stride - w->low + k * w->dilation;
     if (w->base_dilation > 1) i = i % w->base_dilation ? -1 : i / w->base_dilation;
     return i >= 0 && i < in ? i : -1;
 }
 
-/* The size of n elements with the holes of dilation between them: (n - 1) * dilation + 1; 0 for n =
- * 0. */
+/* Returns the size of n elements with the holes of dilation between them: (n - 1) * dilation + 1; 0
+ * for n = 0. */
 static inline int64_t dt_dilated(int64_t n, int64_t dilation) {
     return n > 0 ? (n - 1) * dilation + 1 : 0;
 }
@@ -40,10 +40,10 @@ void dt_window_print(const dt_window *w, const int64_t *size, int n, dt_str *out
 /* Checks constraints (C1) to (C3) of reduce_window for q->in[0]; *out is the type of its result. */
 dt_status *dt_windows_infer(const dt_infer *q, const dt_reduce_window_attr *a,
                             dt_type *out) DT_MUST_USE;
-/* the number of elements that all windows read, padding included */
+/* Returns the number of elements that all windows read, padding included. */
 double dt_windows_elements(const dt_reduce_window_attr *a, const dt_type *out);
-/* the same windows over tensors that are stacked along a new dimension 0; rank is that of a
- * tensor */
+/* Returns the same windows for tensors that are stacked along a new dimension 0; rank is that of a
+ * tensor. */
 dt_reduce_window_attr dt_windows_stacked(const dt_reduce_window_attr *a, int rank);
 /* prints "max size=[1,2,2,1] stride=[1,2,2,1]" */
 void dt_windows_print(const dt_reduce_window_attr *a, dt_str *out);
@@ -62,16 +62,19 @@ typedef struct dt_windows {
     /* the dimensions in which windows are more than single elements; their count */
     int rank, wide[DT_MAX_RANK];
     int n_wide;
-    /* sizes of x, and distances between neighbours in elements */
+    /* in: sizes of x; step: distances between neighbours along each dimension, in elements */
     int64_t in[DT_MAX_RANK], step[DT_MAX_RANK];
     int64_t out[DT_MAX_RANK], place[DT_MAX_RANK], k[DT_MAX_RANK];
-    int64_t base; /* offset at which the window begins, without the wide dimensions */
+    /* offset at which the current window begins, counting only dimensions in which windows are
+     * single elements */
+    int64_t base;
 } dt_windows;
 dt_windows dt_windows_begin(const dt_reduce_window_attr *a, const dt_type *x, const dt_type *out);
 void dt_windows_next(dt_windows *w);
-/* Offset of the first element under the window; -1: only padding is under it. */
+/* Starts a window and returns the offset of its first element that is not padding; -1: it has only
+ * padding. */
 int64_t dt_windows_first(dt_windows *w);
-/* Offset of the next element; -1: the window has no more. */
+/* Returns the offset of the window's next element; -1: there is no further one. */
 int64_t dt_windows_another(dt_windows *w);
 
 #endif

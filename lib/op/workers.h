@@ -18,7 +18,8 @@
 
 #include "op/op.h"
 
-/* Shards first .. first + count - 1 of `shards`; the whole batch: 0, shards. */
+/* A worker's shards of the batch: number first to first + count - 1 of `shards`. A worker with the
+ * whole batch has 0 and `shards`. */
 typedef struct dt_shard_range {
     int32_t shards, first, count, unused;
 } dt_shard_range;
@@ -34,22 +35,25 @@ typedef struct dt_tree_join_attr {
  * is for a worker that has all shards. */
 extern const dt_op dt_op_tree_join; /* attributes: dt_tree_join_attr */
 
-/* A node of the tree: number `index` of its level, over shards from index << level on. */
+/* A node of the tree of sums: number `index` of its level. It adds the shards from index << level
+ * on. */
 typedef struct dt_tree_node {
     int32_t level, index;
 } dt_tree_node;
-enum { DT_TREE_NODES = 64 }; /* the largest number of nodes of a range */
-/* Finds the largest nodes whose shards all lie in the range, in order. Returns their number. */
+/* the most nodes of the tree that dt_tree_nodes returns for any range */
+enum { DT_TREE_NODES = 64 };
+/* Finds the largest nodes of the tree whose shards all lie in the range, in order. Returns their
+ * number. */
 int dt_tree_nodes(const dt_shard_range *r, dt_tree_node out[DT_TREE_NODES]);
-/* The shards [*from, *to) under a node. */
+/* Finds the shards [*from, *to) that a node of the tree adds. */
 void dt_tree_leaves(int32_t shards, dt_tree_node n, int32_t *from, int32_t *to);
 /* The number of leaves below the left child of a tree with n > 1 leaves: the largest power of
  * two below n. */
 int64_t dt_tree_left(int64_t n);
 /* The range of shards of worker `rank` of `workers`. */
 dt_shard_range dt_shards_of_worker(int32_t shards, int workers, int rank);
-/* The number of tree nodes that a node of a graph computes by adding shards (1 for tree_sum); 0: it
- * is another op. */
+/* Returns how many nodes of the tree an op computes by adding shards (1 for tree_sum); 0: it is
+ * another op. */
 int dt_tree_results(const dt_node *n);
 /* The shards of a tree_part; NULL: it is another op. */
 const dt_shard_range *dt_shard_range_of(const dt_node *n);
@@ -62,7 +66,7 @@ typedef struct dt_worker_rows_attr {
     int32_t workers, rank;
 } dt_worker_rows_attr;
 extern const dt_op dt_op_worker_rows; /* attributes: dt_worker_rows_attr */
-/* The first row of a worker; for rank = workers: the number of rows. */
+/* Returns the first row of a worker; for rank = workers, the number of all rows. */
 int64_t dt_worker_rows_begin(int64_t rows, int workers, int rank);
 dt_type dt_worker_rows_type(const dt_type *whole, int workers, int rank);
 /* Whether the node is a tree_join or worker_rows, for which workers wait for each other. */

@@ -22,8 +22,8 @@ static dt_value plain(const dt_plain_call *c) {
     return sum;
 }
 
-/* The cost is that of a ring: each chunk travels round the ring twice, first to be summed and then
- * to be distributed. */
+/* Counts the bytes as for a ring: each part of the value travels round the ring twice, first to be
+ * summed and then to be distributed. */
 static double bytes(const dt_across_attr *a, const dt_type *in) {
     double n = dt_mesh_parts(&a->mesh, a->axes);
     return 2 * (double)dt_type_bytes(in) * (n - 1) / n;

@@ -41,8 +41,8 @@ static range wanted_by(const dt_across_attr *a, int rank, int64_t own) {
     return (range){from, from + own + a->low + a->high};
 }
 
-/* The part of the range that is stored on the device of rank `rank`; empty if `to` is at most
- * `from`. */
+/* Returns the elements of the range that are stored on the device of rank `rank`; none if `to` is
+ * at most `from`. */
 static range held_of(range wanted, int rank, int64_t own) {
     range held = {rank * own, (rank + 1) * own};
     return (range){wanted.from > held.from ? wanted.from : held.from,
@@ -103,7 +103,7 @@ static dt_value plain(const dt_plain_call *c) {
     return dt_join_parts(piece, n, a->dim);
 }
 
-/* Bytes received by the device that receives the most. */
+/* Returns the bytes that a device receives, for the device that receives the most. */
 static double bytes(const dt_across_attr *a, const dt_type *in) {
     int64_t own = in->dim[a->dim], most = 0;
     int parts = dt_mesh_parts(&a->mesh, a->axes);
@@ -135,8 +135,8 @@ static const struct dt_across_row row = {DT_ACROSS_COLLECTIVE_PERMUTE, plain, by
 typedef struct halo {
     const dt_hlo_call *c;
     dt_hlo_value rank;
-    /* numbers of elements: of a device's part, and the most that any device needs from lower and
-     * from higher ranks */
+    /* own: elements of a device's part; low, high: the most elements that any device needs from
+     * lower and from higher ranks */
     int64_t own, low, high;
 } halo;
 

@@ -21,7 +21,8 @@ static void print(const void *attr, dt_str *out) {
     dt_str_printf(out, "of %lld rows", (long long)((const dt_across_attr *)attr)->low);
 }
 
-/* Yields rows of the part, and zeros where a row number belongs to another part. */
+/* Writes rows of the device's part of the table, and zeros where a row number belongs to another
+ * device. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     dt_hlo *h = c->hlo;
     dt_hlo_value index = dt_hlo_convert(h, c->in[1], DT_INT64),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Concatenates two parts of the batch: the counterpart of rows_part. */
+/* Concatenates two parts of the batch. It is the counterpart of rows_part. */
 #include "op/across.h"
 
 #include <string.h>
