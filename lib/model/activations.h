@@ -33,8 +33,8 @@ DT_ACTIVATION_ROW(squareplus, "squareplus")
 DT_ACTIVATION_ROW(sparse_plus, "sparse_plus")
 DT_ACTIVATION_ROW(sparse_sigmoid, "sparse_sigmoid")
 DT_ACTIVATION_ROW(sparsemax, "sparsemax")
-/* Activations that `activation:` fields may not name: glu halves the shape, and the arguments of
- * threshold have no defaults. */
+/* Activations that an `activation:` field cannot name: glu halves the size of a dimension, and the
+ * arguments of threshold have no defaults. */
 #ifdef DT_ACTIVATION_CALL_ROW
 DT_ACTIVATION_CALL_ROW(glu) DT_ACTIVATION_CALL_ROW(threshold)
 #endif

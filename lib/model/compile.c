@@ -63,9 +63,12 @@ struct compile {
     dt_location quantization_at;
     dt_compile_trees by_output;
     bool auto_scale_loss, jit_compile, original_units;
-    double fixed_scale;  /* the constant loss scale; 0: none */
-    dt_loss_scale scale; /* the dynamic scale, if there is no fixed one */
-    bool scales;         /* whether the job sets `scale` */
+    /* the constant factor by which the loss is multiplied; 0: the loss is not scaled by a
+     * constant */
+    double fixed_scale;
+    /* settings of a loss scale that adapts to overflows, if fixed_scale is 0 */
+    dt_loss_scale scale;
+    bool scales; /* whether the job has the key `scale`, so that Keras' default does not apply */
     dt_location scale_at;
 };
 #define BY_OUTPUT(key, ...) DT_KEY(TREE, #key, struct compile, by_output.key, __VA_ARGS__)

@@ -6,7 +6,7 @@
 
 #include "model/model.h"
 
-/* The model's outputs; v NULL, n 0: the model has errors, so the names of its outputs are
+/* The outputs of a model. v NULL, n 0: the model has errors, so the names of its outputs are
  * unknown. */
 typedef struct dt_outputs {
     int n;
@@ -22,11 +22,12 @@ bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const
 dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
                         const dt_tree **of) DT_MUST_USE;
 
-/* Trees of `compile` that are mappings by output, as written; NULL: absent. */
+/* The values of keys of `compile` that map outputs to settings, as written in the job; NULL: the
+ * job does not have the key. */
 typedef struct dt_compile_trees {
     const dt_tree *loss, *loss_weights, *target, *sample_weight, *metrics, *weighted_metrics;
 } dt_compile_trees;
-/* Words for losses that depend on shapes: "crossentropy", "ce". */
+/* Words for losses whose meaning depends on shapes: "crossentropy" and "ce". */
 extern const char *const dt_fitting_losses[];
 /* Reads losses into out->output; returns all faults. */
 dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o,
@@ -39,8 +40,9 @@ dt_status *dt_compile_read_metrics(dt_arena *arena, const dt_compile_trees *t, c
  * select, as in Keras. */
 typedef struct dt_fitting {
     dt_status *(*read)(dt_arena *arena, const dt_tree *t, dt_named *out);
-    const char *binary; /* kind for predictions of one number */
-    /* Kinds for other predictions: with one-hot targets, and with class numbers. */
+    const char *binary; /* name of the kind that the word means if predictions are one number */
+    /* names of the kinds that the word means otherwise: if targets are one-hot vectors, and if they
+     * are class numbers */
     const char *categorical, *sparse;
 } dt_fitting;
 /* Reads the kind that fits the type of the output into *named, with its default arguments.

@@ -23,7 +23,7 @@ static dt_status *read_row(dt_arena *arena, const dt_tree *t, dt_named *out) {
 static const dt_fitting accuracies = {read_row, "BinaryAccuracy", "CategoricalAccuracy",
                                       "SparseCategoricalAccuracy"};
 
-/* The `name` argument, which most metrics have. */
+/* Returns the metric's `name` argument, which most metrics have; NULL if it is not set. */
 static const char *given_name(const dt_named *n) {
     for (const dt_field *f = n->kind->fields; f && f->kind != DT_FIELD_END; f++)
         if (strcmp(f->name, "name") == 0)
@@ -41,11 +41,13 @@ static dt_status *check_row(const dt_named *named) {
     return NULL;
 }
 
-/* The output whose metrics are read, and settings of `compile` that affect them. */
+/* The output whose metrics are being read, and the settings of `compile` that affect them. */
 typedef struct owner {
     int output;
     const dt_type *type; /* type of the output; NULL: unknown */
-    const char *prefix;  /* prefix of keys, such as "kind_"; "": there is one output */
+    /* prefix of the names of this output's metrics, such as "kind_"; "" if the model has one
+     * output */
+    const char *prefix;
     bool from_logits, weighted;
 } owner;
 
@@ -124,7 +126,7 @@ static void name_weighted(dt_arena *arena, const owner *w, dt_metric_use *use, i
             dt_arena_printf(arena, "%sweighted_%s", w->prefix, use[i].key + strlen(w->prefix));
 }
 
-/* Several metrics of one class are called "auc", "auc_1", "auc_2", as in Keras, unless the job
+/* Gives several metrics of one class the names "auc", "auc_1", "auc_2", as in Keras, unless the job
  * names them. */
 static void name_again(dt_arena *arena, dt_metric_use *use, int i) {
     const char *first = use[i].key;
@@ -222,7 +224,7 @@ typedef struct list {
     dt_arena *arena;
     dt_compile_spec *c;
     dt_metric_use *use;
-    const char *what; /* the key of the list, such as "metrics" */
+    const char *what; /* name of the key whose list is read, such as "metrics" */
     bool weighted;
 } list;
 
@@ -281,7 +283,8 @@ static dt_status *add_all(const list *l, const dt_tree *t, const dt_outputs *o) 
     const dt_kind *const *rows = dt_metrics(&n);
     if (o->n > 1 || (o->n == 1 && dt_is_by_output(o, t, rows, n))) return add_by_output(l, t, o);
     if (o->n == 0 && t->kind == DT_TREE_MAP)
-        return NULL; /* the outputs of a model with errors are unknown */
+        /* If the model has errors, its outputs are unknown and nothing can be checked. */
+        return NULL;
     DT_TRY(dt_tree_expect(t, DT_TREE_LIST, l->what));
     const owner w = owner_of(l, o, 0);
     return add_list(l, t, &w);

@@ -38,7 +38,8 @@ bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const
            (o->n > 1 && !is_kind(rows, n, t->entry[0].key));
 }
 
-/* The error UNKNOWN_NAME, which suggests the nearest name. */
+/* Returns the error UNKNOWN_NAME for an output that does not exist. The error suggests the nearest
+ * name. */
 static dt_status *no_output(const dt_outputs *o, const dt_location *at, const char *name) {
     const char *names[DT_MAX_OUTPUTS];
     dt_local_str list = {0};
@@ -106,7 +107,7 @@ static bool is_fitting(const dt_tree *t) {
     return is;
 }
 
-/* type: type of the output; NULL: the model has errors. */
+/* Reads the loss of one output. type: the type of the output; NULL: the model has errors. */
 static dt_status *read_loss(dt_arena *arena, const dt_tree *t, const dt_type *type,
                             dt_output_use *out) {
     out->loss = (dt_named){.at = t->at};
@@ -118,7 +119,7 @@ static dt_status *read_loss(dt_arena *arena, const dt_tree *t, const dt_type *ty
 
 static const dt_type *type_of(const dt_outputs *o, int i) { return o->n ? &o->v[i].type : NULL; }
 
-/* One loss for all outputs; its errors are reported once. */
+/* Reads one loss for all outputs, and reports its errors only once. */
 static dt_status *share_loss(dt_arena *arena, const dt_tree *t, const dt_outputs *o,
                              dt_compile_spec *out) {
     dt_status *s = NULL;
@@ -197,8 +198,10 @@ static dt_status *read_loss_weights(const dt_tree *t, const dt_outputs *o, dt_co
 
 typedef struct elements {
     const char *key;
-    size_t name, at; /* offsets of members in dt_output_use: the element's name, and its location */
-    bool shared;     /* one name may apply to all outputs */
+    /* offsets in dt_output_use of the member for the element's name, and of the member for its
+     * location */
+    size_t name, at;
+    bool shared; /* whether one name in the job may apply to all outputs */
 } elements;
 
 static const elements targets = {"target", offsetof(dt_output_use, target),

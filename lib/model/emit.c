@@ -5,7 +5,8 @@
 
 /* ---- documents ---- */
 
-/* (steps, steps) of the dtype: 1 above the diagonal, where row < column; otherwise 0. */
+/* Emits a matrix (steps, steps) that is 1 above the diagonal, where row < column, and 0
+ * elsewhere. */
 static dt_value earlier(dt_trace *t, int64_t steps, dt_dtype dtype) {
     const dt_type square = dt_type_of(DT_INT32, 2, (int64_t[]){steps, steps});
     return dt_convert(dt_compare(dt_iota(t, &square, 0), dt_iota(t, &square, 1), DT_LT), dtype);
@@ -49,7 +50,7 @@ dt_value dt_layer_document_position(const dt_layer_call *c) {
     const dt_type t = dt_type_of_value(c->document);
     dt_type number = t;
     number.dtype = DT_INT32;
-    /* the number of tokens in earlier documents */
+    /* whether a token belongs to an earlier document, for all pairs of tokens */
     dt_value before = dt_compare(squared(c->document, 2), squared(c->document, 1), DT_LT);
     before = dt_reduce(dt_convert(before, DT_INT32), DT_REDUCE_SUM, 1u << 2);
     return dt_subtract(dt_iota(c->trace, &number, 1), before);

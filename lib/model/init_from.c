@@ -30,7 +30,8 @@ const dt_field dt_init_from_fields[] = {
              .help = "regular expressions; layers whose name matches get `trainable: false`"),
     DT_END};
 
-enum { MOST_EXPRESSIONS = 1024 }; /* limited, since each expression is matched against each name */
+/* the number of patterns is limited, since each is matched against the names of all layers */
+enum { MOST_EXPRESSIONS = 1024 };
 
 static const char *text_of(const dt_items *list, int i) { return ((const char **)list->v)[i]; }
 
@@ -81,7 +82,7 @@ static dt_status *freeze(const dt_entry *e, const char *const *name, const dt_na
                            text);
 }
 
-/* A layer that uses the weights of a frozen one is frozen. */
+/* Freezes a layer if it uses the weights of a frozen layer. */
 static void freeze_with_owner(const char *const *name, const dt_named *named, int i) {
     dt_layer_head *head = named[i].kind ? named[i].args : NULL;
     for (int k = 0; head && head->weights_of.n && k < i; k++)
@@ -93,7 +94,7 @@ dt_status *dt_init_from_freeze(const dt_init_from *from, const char *const *name
                                const dt_named *named, int n) {
     const dt_items *list = &from->freeze;
     dt_status *faults = NULL;
-    /* Too many expressions are reported by check_number. */
+    /* Too many patterns are an error that check_number reports. */
     if (list->n > MOST_EXPRESSIONS) return NULL;
     for (int i = 0; i < list->n; i++)
         dt_status_append(&faults, freeze(&list->entry[i], name, named, n));

@@ -71,7 +71,8 @@ static dt_random make_stream(uint64_t seed, const char *path) {
     return dt_random_stream(seed, dt_str_text(&purpose), 0);
 }
 
-/* With an own seed, an initializer draws the same numbers for all weights. */
+/* Returns the random stream of a variable. An initializer with a seed of its own draws the same
+ * numbers for all weights. */
 static dt_random stream_of(const dt_named *initializer, uint64_t seed, const char *path) {
     const dt_seed_head *head =
         ((const dt_initializer *)initializer->kind)->draws ? initializer->args : NULL;
@@ -124,7 +125,8 @@ void dt_draw_normal(const dt_draw *d, double mean, double deviation, double *out
     for (int64_t i = 0; i < d->n; i++) out[i] = mean + deviation * out[i];
 }
 
-/* About one value in 22 is outside the limits and drawn again. */
+/* Draws the number again until it is inside the limits. About one number in 22 is outside at
+ * first. */
 static double draw_inside(const dt_draw *d, int64_t i) {
     dt_random r = dt_draw_at(d, i);
     double z;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading fragments and arguments, shared by the rows of this room. Initialisers: the initial
- * values of weights. */
+/* Initialisers, which compute the initial values of weights; functions for reading fragments and
+ * arguments, which all rows of this room use. */
 #ifndef DT_MODEL_INITIALIZER_H
 #define DT_MODEL_INITIALIZER_H
 
@@ -19,7 +19,8 @@
 dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args,
                             dt_tree **out) DT_MUST_USE DT_PRINTF(3, 0);
 
-/* "SparseCategoricalAccuracy" in Keras' snake case: "sparse_categorical_accuracy". */
+/* Converts a class name to Keras' snake case: "SparseCategoricalAccuracy" to
+ * "sparse_categorical_accuracy". */
 char *dt_snake_case(dt_arena *arena, const char *class_name);
 
 /* Prints the arguments of a row as a JSON object, or only its entries. */
@@ -31,19 +32,22 @@ void dt_config_field(const dt_field *f, const void *args, dt_json *j);
 
 typedef struct dt_initializer dt_initializer;
 
-/* Elements first .. first + n - 1 of a variable, to be drawn. */
+/* A range of elements of a variable to be drawn: first .. first + n - 1. */
 typedef struct dt_draw {
     const dt_initializer *row;
-    dt_type type;           /* type of the whole variable */
-    double fan_in, fan_out; /* numbers of inputs and outputs, counted as in Keras */
-    dt_random stream;       /* keyed by seed and path: see dt_draw_at */
+    dt_type type; /* type of the whole variable */
+    /* number of inputs and outputs that the variable's shape implies, counted as Keras counts
+     * them */
+    double fan_in, fan_out;
+    dt_random stream; /* the variable's random stream, with the key (seed, path): see dt_draw_at */
     int64_t first, n;
 } dt_draw;
 /* The random numbers of element i: a pure function of (seed, path, i), so that any thread may
  * draw them in any order. */
 dt_random dt_draw_at(const dt_draw *d, int64_t i);
 
-/* The first member of the args of initialisers that draw; their tables have DT_SEED_FIELD. */
+/* The first member of the arguments of initialisers that draw numbers. Their tables of fields begin
+ * with DT_SEED_FIELD. */
 typedef struct dt_seed_head {
     int64_t seed;
     bool has_seed;
@@ -58,9 +62,11 @@ struct dt_initializer {
     dt_kind kind;
     /* Fills out: out[k] is element first + k of the variable. */
     void (*fill)(const void *args, const dt_draw *d, double *out);
-    const void *preset; /* numbers for `fill` that differ between rows which share it */
-    bool whole;         /* fill computes all elements at once, since they depend on each other */
-    bool draws;         /* fill draws random numbers; args then begin with a dt_seed_head */
+    const void *preset; /* constants for `fill`, if several rows have the same `fill` */
+    /* whether `fill` must compute all elements at once, because they depend on each other */
+    bool whole;
+    /* whether `fill` draws random numbers; then the arguments begin with a dt_seed_head */
+    bool draws;
     /* Returns the error MODEL_SHAPE if a variable of this type cannot be initialized; NULL: all
      * can */
     dt_status *(*check)(const dt_type *type);
@@ -68,14 +74,14 @@ struct dt_initializer {
     void (*facts)(const void *args, const dt_draw *d, dt_json *j);
 };
 const dt_kind *const *dt_initializers(int *n);
-/* Arguments that are read when a layer's shapes are known. */
+/* An initialiser as an argument of a layer. It is checked when the layer's shapes are known. */
 #define DT_INITIALIZER(type, member, ...)                                                          \
     DT_TREE(type, member, .forms = DT_FORMS(DT_NAMED("initializer")), __VA_ARGS__)
 /* A key whose value is an axis or a list of axes: see dt_dims_find. */
 #define DT_AXES(type, member, ...)                                                                 \
     DT_INTS(type, member, .lone = true, .some = true, .min = -DT_MAX_RANK, .max = DT_MAX_RANK,     \
             __VA_ARGS__)
-/* A name of something in the model, or a list of names; the member is a dt_texts. */
+/* A value that is one name of something in the model, or a list of names; the member is a dt_texts. */
 #define DT_NAME DT_FORMS(DT_FORM(DT_FIELD_TEXT, .lone = true))
 #define DT_NAME_OR_NAMES DT_FORMS(DT_FORM(DT_FIELD_TEXT, .lone = true), DT_FORM(DT_FIELD_TEXTS))
 #define DT_LAYER_LIST DT_FORMS(DT_LIST_OF(DT_NAMED("layer"), DT_NAMED("repeat")))
@@ -85,7 +91,8 @@ dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *pr
                                dt_named *out) DT_MUST_USE;
 /* Checks whether a variable of that type can be initialized, by the row's check. */
 dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type) DT_MUST_USE;
-/* The MODEL_SHAPE error of checks: "Identity needs exactly 2 dimensions; shape (3) has 1". */
+/* Returns the error MODEL_SHAPE of a shape that an initialiser cannot fill, such as "Identity needs
+ * exactly 2 dimensions; shape (3) has 1". */
 dt_status *dt_initializer_refuse(const char *makes, const dt_type *type) DT_MUST_USE;
 /* Adds the numbers of inputs and outputs, counted as for convolutions, and limits or deviations of
  * the distribution, to JSON. */

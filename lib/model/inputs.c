@@ -24,7 +24,7 @@ int dt_reader_find(const dt_model_reader *r, const char *name, int n) {
     return i < n ? i : -1;
 }
 
-/* The `name` of item i, which has not been read yet. */
+/* Whether item i of the list, which has not been read yet, has this `name`. */
 static bool has_name(const dt_model_reader *r, int i, const char *name) {
     const dt_tree *item = r->list->item[i];
     const dt_tree *given = item->kind == DT_TREE_MAP && item->n == 1
@@ -61,7 +61,8 @@ typedef struct adding {
     int n, n_added;
     dt_tree **item;
     int *turn;
-    const char **added; /* names of outputs that were added */
+    /* names of layers that select further outputs, added for inputs such as "encoder/state_h" */
+    const char **added;
     dt_hash_index names;
 } adding;
 

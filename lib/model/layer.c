@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers for layers that check shapes: adding weights and rejecting inputs. */
+/* Functions by which layers check shapes, add weights and refuse inputs. */
 #include <assert.h>
 #include <string.h>
 

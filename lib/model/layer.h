@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers: the interface for checking shapes and emitting graph; activations; regularisers and
- * constraints of their weights. */
+/* Layers: how they check shapes and emit their part of the graph; activations; regularizers and
+ * constraints of weights. */
 #ifndef DT_MODEL_LAYER_H
 #define DT_MODEL_LAYER_H
 
@@ -12,8 +12,8 @@
 typedef enum dt_range {
     DT_RANGE_UNKNOWN,
     DT_RANGE_REAL, /* any real number */
-    DT_RANGE_BOTH, /* limited values, positive and negative */
-    DT_RANGE_BENT, /* positive, or slightly below 0: elu, gelu */
+    DT_RANGE_BOTH, /* limited numbers, positive and negative */
+    DT_RANGE_BENT, /* positive numbers, or slightly below 0, as elu and gelu return */
     DT_RANGE_NONNEGATIVE,
     DT_RANGE_POSITIVE,
     DT_RANGE_NEGATIVE,
@@ -31,7 +31,7 @@ typedef struct dt_yield {
 
 /* ---- layers ---- */
 
-/* The largest weight, and the largest value of one example in a model, in bytes. */
+/* Upper limits in bytes: of a weight, and of the largest value of one example in a model. */
 #define DT_MAX_WEIGHT_BYTES 0x1p40
 #define DT_MAX_EXAMPLE_BYTES 0x1p38
 
@@ -42,15 +42,16 @@ typedef struct dt_weight_spec {
     bool trainable;
     dt_named initializer;
     int n_inputs;         /* number of dimensions that count as inputs: see dt_initialize */
-    dt_named regularizer; /* regularizer of the weight; kind NULL: none */
-    dt_named constraint;  /* constraint of the weight; kind NULL: none */
+    dt_named regularizer; /* the regularizer of the weight; kind NULL: it has none */
+    dt_named constraint;  /* the constraint of the weight; kind NULL: it has none */
 } dt_weight_spec;
 
 /* A value, and what messages need to say about it, in which a key `axis` selects dimensions. */
 typedef struct dt_dims_of {
     const dt_type *type;
     const char *weight; /* path of the weight; NULL: an input, whose first dimension is the batch */
-    const char *who;    /* owner of the key, for messages; NULL: the location is enough */
+    /* the layer or other owner of the key `axis`, for messages; NULL: the location says enough */
+    const char *who;
     const dt_location *at;
 } dt_dims_of;
 /* Sets *dims to the dimensions that `axis` names; negative numbers count from the end. Fails
@@ -76,7 +77,7 @@ enum {
 /* Returns which of these a weight belongs to by its name, such as DT_ON_KERNEL for "kernel";
  * negative: none, so the weight has no regularizer and no constraint. */
 int dt_layer_role(const char *weight);
-/* The field of a layer for a regularizer. */
+/* A field by which a layer takes a regularizer, such as kernel_regularizer. */
 #define DT_REGULARIZER(type, what, key)                                                            \
     DT_KEY(TREE, key, type, head.regularizer[DT_ON_##what],                                        \
            .forms = DT_FORMS(DT_NAMED("regularizer")),                                             \
@@ -91,15 +92,17 @@ int dt_layer_role(const char *weight);
 /* The head of every layer's args: a layer's struct begins with `dt_layer_head head`, its table with
  * DT_LAYER_FIELDS. */
 typedef struct dt_layer_head {
-    const char *name; /* NULL: the layer gets the name that Keras would give it */
+    const char *name; /* the layer's name; NULL: it gets the name that Keras would give it */
     bool trainable;
-    dt_texts inputs;     /* names of inputs; v NULL: the previous layer */
+    dt_texts inputs;     /* names of the layers it reads; v NULL: the layer before it */
     dt_texts weights_of; /* the layer whose weights it uses; n 0: it has its own */
     dt_location inputs_at;
-    /* A dt_policy if has_dtype is set; otherwise the model's policy applies. */
+    /* the layer's own dtype policy, a dt_policy, if has_dtype is set; otherwise the model's policy
+     * applies */
     int dtype;
     bool has_dtype;
-    const dt_tree *regularizer[DT_ON_ANY]; /* regularizers as written; NULL: none */
+    /* values of the keys for regularizers, as written; NULL: not given */
+    const dt_tree *regularizer[DT_ON_ANY];
     const dt_tree *constraint[DT_ON_WEIGHTS];
 } dt_layer_head;
 
@@ -129,7 +132,7 @@ dt_dtype dt_policy_dtype(int policy);
             ENUM, type, dtype, .choices = dt_policies, .set = 1 + offsetof(type, head.has_dtype),  \
             .help = "dtype policy of this layer, such as float32 in a mixed-precision model")
 
-/* An output of a layer other than its first one. */
+/* An output of a layer besides its first one, such as the state of an LSTM. */
 typedef struct dt_further_output {
     const char *name; /* name of the output, such as "state_h" */
     dt_type type;
@@ -138,7 +141,8 @@ typedef struct dt_further_output {
 
 #define DT_MAX_WEIGHTS 32
 #define DT_MAX_BORROWED 2
-/* The input and the result of checking a layer's shapes. */
+/* What `build` of a layer gets (types of inputs, arguments) and what it finds (type of the output,
+ * weights). */
 typedef struct dt_layer_build {
     dt_arena *arena;
     const struct dt_layer *row;
@@ -148,8 +152,8 @@ typedef struct dt_layer_build {
     const char *within_name;
     dt_location at;          /* location of the layer in the job file */
     dt_type in;              /* (B, ...): the type of the first input */
-    int n_in;                /* number of inputs; 0: an Input */
-    const dt_type *ins;      /* n_in elements */
+    int n_in;                /* number of inputs; 0: the layer is an Input */
+    const dt_type *ins;      /* [n_in] the types of all inputs */
     const char *const *from; /* [n_in] the names of the layers that the inputs come from */
     const bool *masks;       /* [n_in] whether the input has a mask: see dt_layer */
     dt_type out;             /* type of the output, which `build` sets */
@@ -160,25 +164,30 @@ typedef struct dt_layer_build {
     dt_weight_spec weight[DT_MAX_WEIGHTS];
     int n_earlier; /* number of layers before this one */
     const struct dt_layer_spec *earlier;
-    int n_borrowed;                /* number of borrowed weights so far; dt_layer_borrow adds one */
-    int borrowed[DT_MAX_BORROWED]; /* indexes of weights among all weights of the model */
-    const void *made; /* build may set it to data that call needs besides args, in `arena` */
-    int n_further;    /* number of further outputs so far; dt_layer_further adds one */
+    int n_borrowed; /* number of borrowed weights so far; dt_layer_borrow adds one */
+    /* indices, among all weights of the model, of the weights that the layer shares with other
+     * layers */
+    int borrowed[DT_MAX_BORROWED];
+    /* `build` may set it to data in `arena` that `call` needs in addition to args */
+    const void *made;
+    int n_further; /* number of further outputs so far; dt_layer_further adds one */
     dt_further_output further[DT_MAX_FURTHER];
-    /* For a LayerOutput: the number of the output that it selects, as in dt_layer_spec. */
+    /* for a LayerOutput: the number of the output that it selects; its meaning is that in
+     * dt_layer_spec */
     int taken;
 } dt_layer_build;
 
 typedef struct dt_weight_request {
-    const char *name; /* last part of the path LAYER/name */
+    const char *name; /* name of the weight within its layer, the last part of its path */
     dt_dtype dtype;
     int rank;
     int64_t dim[DT_MAX_RANK];
     const dt_tree *initializer; /* the initializer as written in the job; NULL: the preset */
     const char *preset;
-    /* for a kernel that sums over its first dimensions: their number; see dt_initialize */
+    /* for a kernel that sums over its first dimensions: the number of these dimensions; see
+     * dt_initialize */
     int n_inputs;
-    bool fixed; /* never trained, even if the layer's `trainable` is true */
+    bool fixed; /* whether the weight is never trained, even if the layer's `trainable` is true */
 } dt_weight_request;
 /* Adds a weight; error MODEL_SIZE when it is larger than DT_MAX_WEIGHT_BYTES. */
 dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) DT_MUST_USE;
@@ -197,25 +206,27 @@ dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank) D
 dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int rank,
                                   const char *shape) DT_MUST_USE;
 
-/* The MODEL_SHAPE error that inputs i and k do not fit together, with their names and types. */
+/* Returns the error MODEL_SHAPE that inputs i and k do not fit together, with their names and
+ * types. */
 dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i,
                                 int k) DT_MUST_USE;
 
 typedef struct dt_layer_call {
     dt_trace *trace;
-    const void *args, *made; /* arguments of the layer, and data that `build` made */
-    dt_value x;              /* the first input */
-    const dt_value *xs;      /* [n_in] all inputs */
+    const void *args, *made; /* args: arguments of the layer; made: data that `build` has made */
+    dt_value x;              /* the value of the first input */
+    const dt_value *xs;      /* [n_in] the values of all inputs */
     /* [n_in] masks of the inputs: see dt_layer; no value: no step is masked. */
     const dt_value *masks;
     int n_in;
     const char *name;
-    const dt_value *weight; /* weights in the order of build, the borrowed ones last */
+    /* values of the layer's weights in the order of `build`; borrowed weights come last */
+    const dt_value *weight;
     /* the variables of the weights, for layers that assign state between steps, which is equal on
      * all replicas */
     dt_variable *const *variable;
     const dt_type *out; /* type of the output, which `build` has set */
-    uint64_t seed;      /* the seed of the model */
+    uint64_t seed;      /* the seed of the model, from which random numbers are drawn */
     bool training;
     dt_dtype compute; /* the policy's compute dtype; float32: nothing is converted */
     const struct dt_model *model;
@@ -231,7 +242,7 @@ void dt_layer_add_loss(const dt_layer_call *c, dt_value rows);
 /* For use in `call`: bools (B, L, L), whether two steps belong to the same document. Fails the
  * trace unless there are L queries and L keys. */
 dt_value dt_layer_same_document(const dt_layer_call *c, int64_t queries, int64_t keys);
-/* For use in `call`: (B, L) the position of each step in its document, as int32. */
+/* For use in `call`: returns the position of each step in its document, (B, L) of int32. */
 dt_value dt_layer_document_position(const dt_layer_call *c);
 /* For use in `call`: gives y, a value within the layer, a full name by which users can refer to it
  * ("decoder_0/self_attention"), and applies the model owner's annotations. Use the result instead
@@ -266,16 +277,17 @@ typedef enum dt_layer_precision {
 typedef struct dt_layer {
     dt_kind kind;
     dt_layer_precision precision;
-    int least, most; /* least and largest number of inputs; both 0: exactly one */
-    /* For layers over space: the number of spatial dimensions (1 for steps, 2 for images, 3 for
-     * volumes). */
+    /* the least and the largest number of inputs that the layer accepts; both 0: exactly one */
+    int least, most;
+    /* number of spatial dimensions of a layer over space: 1 for steps, 2 for images, 3 for
+     * volumes */
     int sides;
     dt_status *(*build)(dt_layer_build *b);
     dt_value (*call)(const dt_layer_call *c);
     bool supports_masking;
     /* the number of valid indices, if inputs are indices; NULL: inputs may be any numbers */
     int64_t (*rows)(const void *args);
-    /* reads the layer that it wraps; NULL: it wraps none */
+    /* reads the layer that this one wraps; NULL: it does not wrap a layer */
     dt_status *(*within)(dt_arena *arena, const void *args, dt_named *out);
     /* the mask of the output, where build set out_mask; NULL: the first input's mask */
     dt_value (*mask)(const dt_layer_call *c);
@@ -296,19 +308,20 @@ dt_yield dt_yields_product(const struct dt_layer_spec *l, const dt_yield *above)
 dt_yield dt_yields_real(const struct dt_layer_spec *l, const dt_yield *above);
 /* For `yields`: the range of values that are divided by their norm. */
 dt_yield dt_yields_of_norm(const struct dt_layer_spec *l, const dt_yield *above);
-/* The range of value * scale + offset. */
+/* Returns the range of value * scale + offset for values of range r. */
 dt_range dt_range_scaled(dt_range r, double scale, double offset);
 /* The range of values between values of range r. A mean of probabilities is a probability, but
  * the largest of several no longer sums to 1 with its neighbours. */
 dt_range dt_range_between(dt_range r);
-/* The range of an activation's output, for any input; `out` is the layer's type. */
+/* Returns the range of an activation's output, for any input. `out` is the type of the layer's
+ * output. */
 dt_yield dt_activation_yields(int activation, const dt_type *out);
 dt_yield dt_yields_activated(dt_yield of_any, dt_yield in);
 /* Computes the mask of the layer's output; only for layers whose output has one. */
 dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c);
 dt_value dt_mask_along(dt_value mask,
                        dt_value x); /* the mask, repeated along the last dimension of x */
-/* true where any input's mask is true; all have one shape */
+/* Returns a mask that is true where any input's mask is true. All masks have one shape. */
 dt_value dt_masks_joined(const dt_layer_call *c);
 /* These call b->row->build and row->call. For layers with data_format: channels_first they
  * transpose values before and after the call. */
@@ -322,10 +335,10 @@ dt_value dt_layer_call_row(const dt_layer *row, const dt_layer_call *c);
 /* Calls row->call with inputs and weights converted to the dtypes of the call's policy, or of
  * the layer's `dtype`. n_weights: number of weights, borrowed ones included. */
 dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weights);
-/* converts 16-bit floats; other values are returned unchanged */
+/* Converts 16-bit floats to float32. Other values are returned unchanged. */
 dt_value dt_to_float32(dt_value x);
 const dt_kind *const *dt_layers(int *n);
-/* The kinds of repeats, which lists of layers may contain. */
+/* Returns the kinds of repeats that lists of layers may contain. */
 const dt_kind *const *dt_repeats(int *n);
 
 /* Activations apply to floats. Fields `activation:` contain an activation's name (index 0 is
@@ -346,31 +359,33 @@ typedef struct dt_relu_args {
 dt_value dt_relu(const dt_relu_args *r, dt_value x);
 dt_value dt_hard_sigmoid(dt_value x);
 int dt_axis_in(int rank, int64_t axis); /* the axis counted from the front; -1: out of range */
-/* counted from the front; -1 if out of range, and the trace has failed */
+/* Returns the axis counted from the front; -1 if it is out of range, in which case the trace has
+ * failed. */
 int dt_axis_of(dt_value x, int64_t axis);
 /* the dimensions that axes name; false, and the trace has failed, if there are none, one is named
  * twice, or one does not exist */
 bool dt_axes_of(dt_value x, const dt_ints *axes, uint32_t *dims);
-/* x with that axis and the last one exchanged; calling it twice restores x */
+/* Returns x with that axis and the last one exchanged. Calling it twice restores x. */
 dt_value dt_swap_last(dt_value x, int axis);
-/* x with the axis moved to the end and the others in order */
+/* Returns x with the axis moved to the end and the others in order. */
 dt_value dt_move_last(dt_value x, int axis);
 /* Applies a function of the last dimension to several dimensions at once, which are moved to the
  * end and joined. */
 dt_value dt_over_dims(dt_value x, uint32_t dims, dt_value (*over_last)(dt_value));
 dt_value dt_softplus(dt_value x); /* Emits log(1 + exp x). */
-/* max(x, 0) and log(1 + exp -|x|), whose sum is softplus */
+/* Emits max(x, 0) and log(1 + exp -|x|). Their sum is softplus. */
 void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail);
 
 /* ---- regularisers ---- */
 
-/* A term of the loss: either for each element of a weight, or a scalar for all of it. */
+/* A term that is added to the loss: one for each element of a weight, or one for the whole
+ * weight. */
 typedef struct dt_regularizer {
     dt_kind kind;
     /* Returns the error MODEL_SHAPE if a weight of this type cannot be regularized; NULL: all
      * can */
     dt_status *(*check)(const dt_type *type);
-    /* The term of each element; NULL: `whole` yields one for the weight. */
+    /* Emits the term of each element; NULL: `whole` emits one term for the weight. */
     dt_value (*each)(const void *args, dt_value x);
     dt_value (*whole)(const void *args, dt_value x);
 } dt_regularizer;
@@ -383,13 +398,14 @@ dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named
 
 /* ---- constraints ---- */
 
-/* The first member of every constraint's args. */
+/* The first member of the arguments of every constraint. */
 typedef struct dt_constraint_head {
-    dt_ints axis;  /* n 0: the constraint is applied to each element */
+    /* the dimensions over which norms are taken; n 0: the constraint applies to each element */
+    dt_ints axis;
     uint32_t dims; /* the dimensions that `axis` selects in the weight at hand, one bit each */
 } dt_constraint_head;
 
-/* A change of a weight after each update. */
+/* A function that changes a weight after each of its updates. */
 typedef struct dt_constraint {
     dt_kind kind;
     dt_value (*project)(const void *args, dt_value w);

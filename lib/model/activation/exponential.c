@@ -42,7 +42,7 @@ const dt_activation dt_activation_elu = {
     .range = DT_RANGE_BENT,
 };
 
-/* G. Klambauer et al., Self-Normalizing Neural Networks (2017). */
+/* Emits selu by G. Klambauer et al., Self-Normalizing Neural Networks (2017). */
 static dt_value selu(const void *args, dt_value x) {
     (void)args;
     return exponential_below(x, dt_compare(x, dt_like(x, 0), DT_GE), 1.0507009873554804934,

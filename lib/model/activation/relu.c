@@ -57,7 +57,7 @@ dt_value dt_relu(const dt_relu_args *r, dt_value x) {
     dt_value y = above(r, x);
     if (r->has_max) y = below_maximum(r, y);
     if (r->negative_slope == 0) return y;
-    /* how far x is below the threshold */
+    /* how far x lies below the threshold; 0 above it */
     dt_value depth = dt_maximum(dt_subtract(dt_like(x, r->threshold), x), dt_like(x, 0));
     return dt_subtract(y, dt_multiply(depth, dt_like(x, r->negative_slope)));
 }

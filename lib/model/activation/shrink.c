@@ -21,7 +21,7 @@ const dt_activation dt_activation_hard_shrink = {
     .range = DT_RANGE_REAL,
 };
 
-/* x moved towards 0 by the threshold; 0 where |x| is at most the threshold */
+/* Emits x moved towards 0 by the threshold; 0 where |x| is at most the threshold. */
 static dt_value soft_shrink(const void *args, dt_value x) {
     dt_value threshold = dt_like(x, ((const struct shrink *)args)->threshold), zero = dt_like(x, 0);
     return dt_add(dt_maximum(dt_subtract(x, threshold), zero),

@@ -30,7 +30,7 @@ static dt_value log_over_last(dt_value x) {
     dt_type type = dt_type_of_value(x); /* shape (..., C) */
     uint32_t last = 1u << (type.rank - 1);
     dt_value centred = dt_subtract(x, dt_broadcast_rows(dt_reduce(x, DT_REDUCE_MAX, last), &type));
-    /* one sum for each place of x without its last dimension */
+    /* the sum of exponentials over the last dimension of x */
     dt_value sum = dt_reduce(dt_exponential(centred), DT_REDUCE_SUM, last);
     return dt_subtract(centred, dt_broadcast_rows(dt_log(sum), &type));
 }
@@ -54,9 +54,10 @@ static dt_value support(dt_value x) {
     int8_t dims[DT_MAX_RANK];
     pairs.dim[pairs.rank++] = type.dim[type.rank - 1];
     for (int i = 0; i < type.rank; i++) dims[i] = (int8_t)i;
-    dt_value own = dt_broadcast_in_dim(x, &pairs, dims); /* element [i][j] is x_i */
+    dt_value own = dt_broadcast_in_dim(x, &pairs, dims); /* a matrix whose element [i][j] is x_i */
     dims[type.rank - 1] = (int8_t)type.rank;
-    dt_value other = dt_broadcast_in_dim(x, &pairs, dims); /* element [i][j] is x_j */
+    /* a matrix whose element [i][j] is x_j */
+    dt_value other = dt_broadcast_in_dim(x, &pairs, dims);
     dt_value at_least = dt_convert(dt_compare(other, own, DT_GE), type.dtype);
     uint32_t last = 1u << type.rank;
     dt_value n = dt_reduce(at_least, DT_REDUCE_SUM, last);
@@ -89,7 +90,7 @@ static const dt_field one_axis[] = {
     DT_INT(struct over_axis, axis, .preset = "-1", .help = "axis along which values sum to 1"),
     DT_END};
 
-/* Any other axis is swapped with the last one. */
+/* sparsemax works on the last dimension, so another axis is exchanged with it before and after. */
 static dt_value sparsemax(const void *args, dt_value x) {
     const int axis = dt_axis_of(x, ((const struct over_axis *)args)->axis);
     return axis < 0 ? (dt_value){0} : dt_swap_last(sparse_over_last(dt_swap_last(x, axis)), axis);

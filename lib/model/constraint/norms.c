@@ -32,7 +32,7 @@ static const dt_field min_max_fields[] = {
             .help = "rate at which the norm is enforced: 1 is fully at each update"),
     AXIS, DT_END};
 
-/* The lengths |w| over the dimensions of the constraint, which are removed. */
+/* Emits the lengths |w| over the dimensions of the constraint. These dimensions are removed. */
 static dt_value length_of(const struct norm *n, dt_value w) {
     return dt_sqrt(dt_reduce(dt_multiply(w, w), DT_REDUCE_SUM, n->head.dims));
 }

@@ -56,7 +56,8 @@ static dt_status *check(const dt_type *type) {
 static void fill(const void *args, const dt_draw *d, double *out) {
     double gain = ((const struct orthogonal *)args)->gain;
     int64_t columns = d->type.dim[d->type.rank - 1], rows = columns ? d->n / columns : 0;
-    bool tall = rows >= columns; /* whether the vectors are the columns */
+    /* whether the orthogonal vectors are the columns of the matrix, not its rows */
+    bool tall = rows >= columns;
     int64_t count = tall ? columns : rows, n = tall ? rows : columns;
     DT_LOCAL double *vectors = dt_alloc((size_t)(d->n + 1) * sizeof *vectors);
     make_vectors(d, count, n, vectors);

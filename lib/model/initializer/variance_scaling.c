@@ -35,8 +35,7 @@ static const dt_field scaling_fields[] = {
     DT_NOT_YET("output_axes"),
     DT_END};
 
-/* The deviation of a normal distribution after it is truncated at 2 deviations, relative to the
- * deviation before. */
+/* The deviation of a standard normal distribution that is truncated at 2 deviations. */
 static const double cut_deviation = 0.87962566103423978;
 
 static double variance_of(const dt_draw *d, const struct scaling *s) {

@@ -26,12 +26,13 @@ static const dt_entry *layer_at(const dt_tree *layers, int i) {
                : NULL;
 }
 
-/* What a layer makes of the values that it reads. */
+/* How a preprocessing layer changes the shape of what it reads. */
 typedef enum makes { THE_SAME, AN_IMAGE, NUMBERS, A_SEQUENCE } makes;
 
 static const struct {
     const char *layer;
-    /* NUMBERS: the same number of integers, or rows of `vocabulary_size` or `num_bins` values. */
+    /* NUMBERS: as many integers as inputs, or a row of `vocabulary_size` or `num_bins` values for
+     * each input */
     makes makes;
 } rows[] = {{"RandomFlip", THE_SAME},         {"RandomRotation", THE_SAME},
             {"RandomZoom", THE_SAME},         {"RandomTranslation", THE_SAME},
@@ -60,7 +61,7 @@ static const char *text_of(const dt_tree *t) {
     return t && t->kind == DT_TREE_SCALAR ? t->text : "";
 }
 
-/* How often `name` occurs in a tree, which is a name or a nested list of names. */
+/* Counts how often `name` occurs in a tree, which is a name or a nested list of names. */
 static int count_name(const dt_tree *t, const char *name) {
     int n = t && t->kind == DT_TREE_SCALAR && strcmp(t->text, name) == 0;
     for (int i = 0; t && t->kind == DT_TREE_LIST && i < t->n; i++)
@@ -68,8 +69,8 @@ static int count_name(const dt_tree *t, const char *name) {
     return n;
 }
 
-/* The only layer that reads layer i. -1: several layers read it, or the reader has other inputs,
- * too. */
+/* Returns the only layer that reads layer i. Returns -1 if several layers read it, or the reader
+ * has other inputs, too. */
 static int only_reader(const dt_tree *model, const dt_tree *layers, int i, const char *name) {
     int reader = -1, readers = count_name(dt_tree_get(model, "outputs"), name);
     if (strcmp(text_of(dt_tree_get(model, "type")), "functional") != 0)
@@ -114,8 +115,8 @@ static void join_factors(const dt_entry *layer) {
     }
 }
 
-/* Arguments of Keras' layers that the steps do not have, with the only value that they can have;
- * NULL: any value. */
+/* Arguments of Keras' preprocessing layers that dtrain's steps lack, with the only value that each
+ * may have; NULL: any value. */
 static const struct {
     const char *key, *value;
 } left_out[] = {
@@ -136,7 +137,8 @@ static const struct {
     {"pad_to_aspect_ratio", "false"},
 };
 
-/* {random_flip: {mode: horizontal}} of {RandomFlip: {name: f, inputs: x, mode: horizontal}} */
+/* Converts a layer to a step of `map`: {RandomFlip: {name: f, inputs: x, mode: horizontal}} to
+ * {random_flip: {mode: horizontal}}. */
 static dt_tree *step_of(dt_arena *arena, const dt_entry *layer) {
     static const char *const names[] = {"Resizing", "resize", "Rescaling", "rescale"};
     dt_tree *arguments = layer->value, *step = dt_keras_map(arena, &arguments->at, 1);
@@ -159,7 +161,7 @@ static dt_tree *step_of(dt_arena *arena, const dt_entry *layer) {
 
 /* ---- the results of steps ---- */
 
-/* The number of values of a row that a layer gives for a word; NULL: it gives integers. */
+/* Returns the number of values that a layer makes of one word; NULL: it makes one integer. */
 static const dt_tree *width_of(const dt_tree *arguments) {
     const char *mode = text_of(dt_tree_get(arguments, "output_mode"));
     if (!*mode || strcmp(mode, "int") == 0) return NULL;
@@ -208,7 +210,7 @@ static dt_tree *behind_of(dt_arena *arena, const dt_entry *layer, const char *in
     return item;
 }
 
-/* A Reshape of a single value, [], to [1]. */
+/* Returns a Reshape layer that makes a single value, of shape [], a vector of shape [1]. */
 static dt_tree *reshape_of(dt_arena *arena, const dt_entry *layer, const char *input) {
     dt_tree *item = behind_of(arena, layer, input, "Reshape"),
             *shape = list_of(arena, &layer->key_at, 1);
@@ -217,7 +219,8 @@ static dt_tree *reshape_of(dt_arena *arena, const dt_entry *layer, const char *i
     return item;
 }
 
-/* A CategoryEncoding with the layer's output_mode. The layer itself yields integers then. */
+/* Returns a CategoryEncoding layer with the layer's output_mode, which a step of `map` lacks. The
+ * step then yields integers. */
 static dt_tree *encoding_of(dt_arena *arena, const dt_entry *layer, const char *input) {
     dt_tree *item = behind_of(arena, layer, input, "CategoryEncoding");
     const dt_tree *width = width_of(layer->value);
@@ -279,7 +282,7 @@ static void rename_inputs(dt_tree *t, const char *from, const char *to) {
         rename_inputs(t->item[i], from, to);
 }
 
-/* Connects the readers of the last layer that is moved to the Input. */
+/* Connects layers that read the last layer which becomes a step to the Input instead. */
 static void connect(dt_tree *model, const dt_tree *layers, const char *from, const char *to) {
     for (int k = 0; k < layers->n; k++) {
         const dt_entry *e = layer_at(layers, k);

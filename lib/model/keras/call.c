@@ -83,7 +83,7 @@ static dt_status *add_tensors(const dt_tree *value, dt_keras_tensors *out) {
 
 /* ---- arguments ---- */
 
-/* Arguments that are inputs of the layer, in the order of `inputs`. */
+/* Arguments of a call that are inputs of the layer, in the order of dtrain's `inputs`. */
 static const char *const input_names[] = {"inputs", "sequences",     "query",         "value",
                                           "key",    "initial_state", "attention_mask"};
 enum { INPUTS = sizeof input_names / sizeof *input_names, ATTENTION_MASK = INPUTS - 1 };
@@ -94,7 +94,7 @@ static bool is_input(const char *key) {
     return false;
 }
 
-/* The number of the input whose mask this argument is; -1: it is another argument. */
+/* Returns the number of the input whose mask the argument `key` is; -1: it is not a mask. */
 static int masked_input(const char *key) {
     static const char *const names[] = {"query_mask", "value_mask", "key_mask"};
     for (int i = 0; i < 3; i++)
@@ -125,7 +125,8 @@ typedef struct call {
     const dt_keras_model *m;
     dt_keras_layer *layer;
     dt_keras_tensors from;
-    /* masks of all inputs, and of input 0, 1 and 2; NULL: not given */
+    /* masks that the call passes for all inputs together, and for inputs 0, 1 and 2; NULL: not
+     * passed */
     const dt_tree *mask, *input_mask[3];
 } call;
 

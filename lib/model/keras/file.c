@@ -17,7 +17,7 @@
 enum {
     MOST_BYTES = 16 << 20,
     MOST_VALUES = 100000,
-    MOST_WORDS = 16 << 20, /* limit of the bytes of all paths */
+    MOST_WORDS = 16 << 20, /* limit of the total size of all paths in bytes */
     LONGEST_KEY = 80,
 };
 static const char member[] = "config.json";
@@ -36,7 +36,7 @@ static dt_status *read_archive(const char *path, dt_str *text) {
 
 typedef struct conversion {
     dt_arena *arena;
-    const char *name; /* name of the file */
+    const char *name; /* name of the file, for locations in error messages */
     dt_str path;
     int values;
     size_t words;
@@ -161,7 +161,7 @@ static const char metadata[] = "{\"keras_version\": \"3.15.1\", \"date_saved\": 
 typedef struct file_member {
     uint32_t crc;
     int64_t bytes;
-    dt_archive *to; /* archive to write to; NULL: the bytes are only counted */
+    dt_archive *to; /* the archive that bytes are written to; NULL: the bytes are only counted */
 } file_member;
 
 /* crc32 accepts lengths of 32 bits, so bytes are processed in parts. */

@@ -17,7 +17,8 @@
 
 enum {
     MOST_LAYERS = 2000,
-    MOST_VALUES = 9000, /* less than the 10,000 values that a job may have */
+    /* limit of the values in the file; lower than the 10,000 values that a job may have */
+    MOST_VALUES = 9000,
 };
 
 /* ---- layers ---- */

@@ -18,24 +18,24 @@
 
 enum { MOST_CALLS = 4000, MOST_SCOPES = 1000, MOST_DEPTH = 16, MOST_STEPS = 50000 };
 
-/* A call of a model. */
+/* A call of a model within the model that is imported. */
 typedef struct scope {
-    /* The scope that contains the call; NULL: this is the whole model. */
+    /* the call that contains this one; NULL: this is the whole model */
     const struct scope *parent;
     int layer, call; /* the model's index among the layers of the parent; the number of the call */
     int depth;
     const dt_tree *config, *layers;
     bool functional, frozen;
-    const char *prefix; /* prefix of the names of the model's layers */
+    const char *prefix; /* prefix of the names that the layers of the called model get */
 } scope;
 
-/* An output of a call of a layer. */
+/* An output of a layer, in a certain call of the layer. */
 typedef struct source {
     const scope *in;
     int layer, call, output;
 } source;
 
-/* A call that is written. The called layer is not a model. */
+/* A call of a layer to be written into the list. The layer is not itself a model. */
 typedef struct item {
     source of;
     const char *name;
@@ -44,12 +44,14 @@ typedef struct item {
 
 typedef struct inlining {
     dt_arena *arena;
-    int n_scopes, n, steps; /* steps: how often values were followed into or out of models */
+    /* n_scopes: number of calls of models; n: number of items; steps: how often values were
+     * followed into or out of models, which is limited */
+    int n_scopes, n, steps;
     scope *scope[MOST_SCOPES];
     item *item;         /* n elements */
-    const item *needed; /* [n_needed]: the calls that the outputs need */
+    const item *needed; /* [n_needed] the calls on which the model's outputs depend */
     int n_needed;
-    dt_tree *list; /* the layers that are written, in order */
+    dt_tree *list; /* the list of layers that is written, in order */
 } inlining;
 
 /* ---- layers as Keras writes them ---- */
@@ -253,7 +255,7 @@ static dt_status *step_in(inlining *x, source *s) {
     return dt_fail(DT_E_KERAS_MODEL, &model->at, "this model has no output %d", output);
 }
 
-/* The index of an input layer among the inputs of its model. */
+/* Finds the index of an input layer among the inputs of its model. */
 static dt_status *input_number(const source *s, int *out) {
     const dt_tree *inputs = dt_tree_get(s->in->config, "input_layers"), *history = NULL;
     const char *name;
@@ -265,7 +267,7 @@ static dt_status *input_number(const source *s, int *out) {
     return dt_fail(DT_E_KERAS_MODEL, &layer_of(s)->at, "'%.80s' is not in 'input_layers'", name);
 }
 
-/* Follows a value through models to the layer that computes it. */
+/* Follows a value into and out of models to the layer that computes it. */
 static dt_status *resolve(inlining *x, source *s) {
     for (; x->steps < MOST_STEPS; x->steps++) {
         int k;
@@ -483,7 +485,7 @@ static dt_status *write_outputs(inlining *x, dt_tree *config) {
         DT_TRY(write_history(x, (source){.in = all, .layer = all->layers->n - 1}, &all->layers->at,
                              &outputs));
     else if (written) DT_TRY(write_values(x, all, written, &outputs));
-    else return NULL; /* an error that the reader of outputs reports */
+    else return NULL; /* not a valid output: the code that reads outputs later reports the error */
     dt_keras_put(config, "output_layers", &outputs->at, outputs);
     return NULL;
 }
@@ -497,7 +499,8 @@ dt_status *dt_keras_inline(dt_arena *arena, const dt_tree **root) {
     x->list = make_list(x, &layers->at, MOST_CALLS);
     DT_TRY(open_scope(x, *root, (scope){.prefix = ""}));
     dt_tree *config = dt_keras_map(arena, &(*root)->at, 2), *out = dt_tree_copy(arena, *root);
-    DT_TRY(write_outputs(x, config)); /* determines the calls that the outputs need */
+    /* writes the outputs first, since they decide which calls are needed */
+    DT_TRY(write_outputs(x, config));
     x->needed = x->item;
     x->n_needed = x->n;
     x->item = dt_arena_array(arena, item, MOST_CALLS + 1);

@@ -24,7 +24,7 @@
 #include "format/format.h"
 #include "model/model.h"
 
-/* The key of `model` that names the file. */
+/* The key of `model` in a job that names Keras' file. */
 #define DT_KERAS_KEY "keras_config"
 
 /* Replaces `keras_config` by the type, layers and outputs of the file that it names. Relative paths

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of this room. */
+/* Internal declarations of the import and export of Keras' models. */
 #ifndef DT_KERAS_KERAS_IMPL_H
 #define DT_KERAS_KERAS_IMPL_H
 
@@ -13,7 +13,8 @@ dt_status *dt_keras_file_read(dt_arena *arena, const char *path, dt_tree **out) 
 
 /* ---- value.c ---- */
 
-/* A required member of an object, of the given kind; `what` names the object in messages. */
+/* Returns a required member of an object, which must have the given kind; `what` names the object
+ * in messages. */
 dt_status *dt_keras_member(const dt_tree *object, const char *key, dt_tree_kind kind,
                            dt_tree **out) DT_MUST_USE;
 /* The class of an object: "Dense" of {"module": "keras.layers", "class_name": "Dense", "config":
@@ -23,17 +24,20 @@ dt_status *dt_keras_class(const dt_tree *thing, const dt_tree **name) DT_MUST_US
 bool dt_keras_is_operation(const dt_tree *thing);
 /* Converts a value of a configuration to its form in a job file. */
 dt_status *dt_keras_value(dt_arena *arena, const dt_tree *value, dt_tree **out) DT_MUST_USE;
-/* The entries of a configuration that differ from the defaults of the table; fields may be NULL. */
+/* Returns the entries of a configuration that differ from the defaults of a table of fields;
+ * `fields` may be NULL. */
 dt_status *dt_keras_arguments(dt_arena *arena, const dt_field *fields, const dt_tree *config,
                               dt_tree **out) DT_MUST_USE;
-/* The row with that name in a table; NULL: there is none. */
+/* Returns the row of a table with this name; NULL: no row has it. */
 const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *name);
-/* The name of a dtype policy, which may be an object; NULL: none. */
+/* Returns the name of a layer's dtype policy, which Keras writes as a name or an object; NULL:
+ * none. */
 const dt_tree *dt_keras_policy(const dt_tree *config);
 
-/* Functions that make trees. */
+/* Functions that make trees: numbers, texts, lists and maps with a location in the file. */
 dt_tree *dt_keras_scalar(dt_arena *arena, const dt_location *at, const char *text);
-/* The map has capacity for `most` entries, and for those that are added to layers. */
+/* Returns an empty map with room for `most` entries, and for the entries that are added to any
+ * layer. */
 dt_tree *dt_keras_map(dt_arena *arena, const dt_location *at, int most);
 void dt_keras_put(dt_tree *map, const char *key, const dt_location *key_at, dt_tree *value);
 void dt_keras_drop(dt_tree *map, const char *key);
@@ -51,14 +55,17 @@ typedef struct dt_keras_layer {
     const dt_tree *raw; /* the layer as Keras wrote it */
     const char *name;
     const dt_tree *class_name;
-    const dt_layer *row;   /* NULL: dtrain has no such layer */
+    const dt_layer *row;   /* the row of dtrain's layer; NULL: dtrain has no such layer */
     const dt_tree *policy; /* dtype policy; NULL: not given */
-    dt_tree *arguments;    /* a map of the layer's arguments */
+    dt_tree *arguments;    /* a map of the layer's arguments by dtrain's names */
     /* a layer that must follow this one: its activation, {LeakyReLU: {name: dense_activation}}, or
      * an Add of its first input and its result; NULL: none */
     dt_tree *behind;
-    const char *mask; /* mask of its output as canonical text (see mask.c); NULL: none */
-    /* why the output has no mask in Keras although it has one in dtrain; NULL: it has the same */
+    /* the mask of the layer's output, as a text that identifies it (mask.c); NULL: the output has
+     * no mask */
+    const char *mask;
+    /* the reason why the output has no mask in Keras although it has one in dtrain; NULL: both
+     * agree */
     const char *unmasked;
     bool
         is_mask; /* the layer is an operation that computes a mask, which is not a layer of a job */
@@ -73,9 +80,9 @@ bool dt_keras_is_step(const char *kind);
 
 dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw,
                                dt_keras_layer *out) DT_MUST_USE;
-/* The layer as an item of a list of layers. */
+/* Returns the layer as an item of a job's list of layers. */
 dt_tree *dt_keras_layer_item(dt_arena *arena, const dt_keras_layer *l);
-/* The name under which other layers read its output: that of the layer `behind`, if there is
+/* Returns the name by which other layers read the output of l: that of the layer `behind`, if l has
  * one. */
 const dt_tree *dt_keras_layer_output(const dt_keras_layer *l, const dt_tree *name);
 
@@ -97,17 +104,18 @@ typedef struct dt_keras_model {
 typedef struct dt_keras_tensors {
     dt_arena *arena;
     int n, cap;
-    const dt_tree **name; /* the names, lent; the caller frees the array */
+    const dt_tree **name; /* the names are lent by the tree; the caller frees the array */
 } dt_keras_tensors;
 
-/* The layer with that name among the first n, or the layer that has the output "NAME/1"; NULL:
- * there is none. */
+/* Returns the layer with this name among the first n, or the layer that has the output "NAME/1";
+ * NULL: neither exists. */
 dt_keras_layer *dt_keras_find(const dt_keras_model *m, int n, const char *name);
 /* Sets *name to the NAME of [NAME, 0, TENSOR], or to "NAME/1" for a layer's second output. Fails
  * for another node, which would be a later call of the layer. */
 dt_status *dt_keras_tensor_name(dt_arena *arena, const dt_tree *history,
                                 const dt_tree **name) DT_MUST_USE;
-/* The history of a tensor among arguments; NULL: the value is not a tensor. */
+/* Returns the history of a tensor among arguments: which layer made it; NULL: the value is not a
+ * tensor. */
 const dt_tree *dt_keras_history(const dt_tree *value);
 /* Adds the inputs and the arguments of the call of layer i to the layer's arguments. */
 dt_status *dt_keras_call_read(const dt_keras_model *m, int i) DT_MUST_USE;

@@ -10,7 +10,7 @@
 
 /* ---- arguments that Keras writes in another form ---- */
 
-/* Entries for the shapes that a layer was built for. */
+/* Entries of a configuration that record the shapes a layer was built for. They are dropped. */
 static const struct {
     const char *layer, *key;
 } built_for[] = {
@@ -74,8 +74,8 @@ static void drop_prefix(dt_arena *arena, dt_tree *arguments, const char *prefix,
     if (strcmp(name->text, dt_snake_case(arena, class_name)) == 0) dt_keras_drop(arguments, "name");
 }
 
-/* The arguments of the layer for one direction, without those that Bidirectional sets; NULL: it
- * has no arguments. */
+/* Returns the arguments of the layer for one direction, without those that Bidirectional itself
+ * sets; NULL: the layer has no arguments. */
 static dt_tree *direction(dt_arena *arena, dt_tree *layer, const char *prefix) {
     if (!layer || layer->kind != DT_TREE_MAP || layer->n != 1 ||
         layer->entry[0].value->kind != DT_TREE_MAP)
@@ -139,7 +139,7 @@ static const dt_tree *join_cell(dt_arena *arena, const dt_tree *raw) {
 
 /* ---- an activation that is a layer ---- */
 
-/* Layers that apply their activation as the last step. */
+/* Whether the layer applies its activation last, so that it may become a separate layer. */
 static bool ends_with_activation(const dt_keras_layer *l) {
     const char *name = l->class_name->text;
     return strcmp(name, "Dense") == 0 || strcmp(name, "Activation") == 0 || strstr(name, "Conv");
@@ -251,7 +251,7 @@ static bool has_policy(const dt_keras_layer *l) {
     return l->policy && l->policy->kind == DT_TREE_SCALAR;
 }
 
-/* Inner layers must have the policy of the layer that contains them. */
+/* Requires that inner layers have the dtype policy of the layer that contains them. */
 static dt_status *check_inner_policy(const dt_keras_layer *l, const dt_tree *config) {
     const dt_tree *inner = dt_keras_policy(dt_tree_get(dt_tree_get(config, "layer"), "config"));
     if (!inner || inner->kind != DT_TREE_SCALAR || !l->policy ||

@@ -23,10 +23,10 @@ static bool is_one_of(const char *name, const char *const *names) {
 
 /* ---- operands ---- */
 
-/* The one or two operands of the call, in the order of the operation. */
+/* One or two operands of an operation, in the order in which they are written. */
 typedef struct operands {
     dt_tree *of[2];
-    int n; /* number of operands; 0: the call has another form */
+    int n; /* number of operands; 0: the call does not have the form of an operation */
 } operands;
 
 static operands operands_of(const dt_tree *node) {
@@ -55,7 +55,7 @@ static bool is_number(dt_arena *arena, const dt_tree *t, double *out) {
     return is;
 }
 
-/* A copy of the layer whose first call is replaced by a call with these tensors. */
+/* Returns a copy of the layer with these tensors in place of the arguments of its first call. */
 static dt_tree *called_with(dt_arena *arena, const dt_tree *raw, dt_tree *const *tensor, int n) {
     dt_tree *layer = dt_tree_copy(arena, raw), *nodes = dt_tree_get(layer, "inbound_nodes"),
             *node = dt_keras_map(arena, &nodes->at, 2), *args = dt_arena_new(arena, dt_tree);
@@ -142,7 +142,8 @@ static dt_status *find_activation(dt_arena *arena, dt_keras_layer *l, const dt_t
     if (!*is) return NULL;
     DT_TRY(dt_keras_arguments(arena, row->fields, config, &more));
     dt_keras_drop(more, "name");
-    dt_keras_drop(more, "weights_of"); /* entries of a later call; there are no weights to share */
+    /* the copy stands for a later call of an operation, which has no weights to share */
+    dt_keras_drop(more, "weights_of");
     if (more->n > 0)
         return dt_fail(DT_E_KERAS_MODEL, &more->entry[0].key_at,
                        "operation '%.80s' with %.80s has no equivalent layer", l->class_name->text,

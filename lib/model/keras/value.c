@@ -22,8 +22,8 @@ dt_tree *dt_keras_scalar(dt_arena *arena, const dt_location *at, const char *tex
     return t;
 }
 
-/* spare entries of a map, for entries of layers that Keras writes elsewhere or not at all: name,
- * dtype, inputs, use_causal_mask, ... */
+/* room of a map for entries that Keras writes elsewhere or not at all: name, dtype, inputs,
+ * use_causal_mask, ... */
 enum { SPARE = 8 };
 
 dt_tree *dt_keras_map(dt_arena *arena, const dt_location *at, int most) {
@@ -151,8 +151,8 @@ static dt_status *convert_thing(dt_arena *arena, const dt_tree *thing, dt_tree *
     return NULL;
 }
 
-/* The list or number inside {"class_name": "__tuple__", ...} and similar objects; NULL: it is
- * another value. */
+/* Returns the list or the number inside of {"class_name": "__tuple__", ...} and similar objects;
+ * NULL: it is another value. */
 static const dt_tree *unwrap(const dt_tree *value) {
     const dt_tree *class_name = dt_tree_get(value, "class_name");
     if (begins(class_name, "__tuple__")) return dt_tree_get(value, "items");
@@ -161,7 +161,8 @@ static const dt_tree *unwrap(const dt_tree *value) {
     return NULL;
 }
 
-/* Recursion is bounded by the depth of the file. */
+/* The function calls itself for parts of a value. The depth of a file is limited, and with it the
+ * recursion. */
 dt_status *dt_keras_value(dt_arena *arena, const dt_tree *value, dt_tree **out) {
     const dt_tree *inside = unwrap(value);
     if (inside) return dt_keras_value(arena, inside, out);
@@ -175,7 +176,8 @@ dt_status *dt_keras_value(dt_arena *arena, const dt_tree *value, dt_tree **out) 
 
 /* ---- activations ---- */
 
-/* The activation that a layer without arguments is equal to: `activation=keras.layers.ReLU()`. */
+/* Returns the name of the activation that a layer without arguments equals, as in
+ * `activation=keras.layers.ReLU()`; NULL: none. */
 static const char *name_of_activation(const char *layer) {
     static const struct {
         const char *layer, *name;

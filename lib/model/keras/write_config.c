@@ -73,7 +73,7 @@ static void begin_object(dt_json *j, const char *key, const char *module, const 
     dt_json_null(j, "registered_name");
 }
 
-/* The name of a layer, and its policy unless that is Keras' default. */
+/* Writes the name of a layer, and its dtype policy unless that is Keras' default. */
 static void put_head(writing *w, const dt_layer_head *head, const char *name) {
     const dt_model_spec *m = &w->model->spec;
     const int policy = head->has_dtype ? head->dtype : (int)w->model->precision;
@@ -87,7 +87,8 @@ static void put_head(writing *w, const dt_layer_head *head, const char *name) {
  * the forward one, but might then take another layer of the file for it if memory was reused. */
 static const char backward[] = "backward_layer";
 
-/* The name of a layer within another: the one in the paths of its weights. */
+/* Returns the name of a layer inside of another one, which is the one in the paths of its
+ * weights. */
 static void name_within(writing *w, bool backwards, const dt_named *named) {
     const dt_layer_spec *l = w->layer;
     const bool both = l->row == &dt_layer_bidirectional;
@@ -182,7 +183,7 @@ static void put_value(writing *w, const dt_field *f, const void *args) {
     else dt_config_field(f, args, &w->j);
 }
 
-/* Keys of a layer that belong to its call, or that put_head writes. */
+/* Whether a key of a layer is written elsewhere: with the layer's call, or by put_head. */
 static bool is_elsewhere(const char *key) {
     static const char *const keys[] = {"inputs",
                                        "name",
@@ -197,7 +198,8 @@ static bool is_elsewhere(const char *key) {
 }
 
 static dt_status *put_arguments(writing *w, const dt_named *named) {
-    const char *equation = NULL; /* equation of EinsumDense, which precedes the output shape */
+    /* the equation of EinsumDense, which Keras' functions take before the output shape */
+    const char *equation = NULL;
     for (const dt_field *f = named->kind->fields; f && f->kind != DT_FIELD_END; f++) {
         const void *p = (const char *)named->args + f->offset;
         if (is_elsewhere(f->name) || (f->kind != DT_FIELD_TREE && is_default(f, named->args) &&
@@ -268,7 +270,7 @@ static void put_tensor(writing *w, const char *key, int layer) {
     dt_json_close(&w->j, '}');
 }
 
-/* The number of a recurrent layer's inputs that are initial states; 0 for other layers. */
+/* Returns how many inputs of a recurrent layer are initial states; 0 for other layers. */
 static int states_of(const dt_layer_spec *l) {
     const bool joins = l->row->least > 1, attends = dt_keras_has_heads(l->row);
     return joins || attends || l->n_in < 2 ? 0 : l->n_in - 1;
@@ -306,7 +308,8 @@ static void put_call(writing *w, const dt_layer_spec *l) {
     dt_json_close(&w->j, '}');
 }
 
-/* Keras has one set of arguments for all calls of a layer. */
+/* In Keras a layer has one set of arguments for all of its calls, so those of layers with
+ * `weights_of` must be equal. */
 static dt_status *check_call(const writing *w, const dt_layer_spec *owner,
                              const dt_layer_spec *call) {
     dt_layer_spec other = *owner;

@@ -39,11 +39,11 @@ bool dt_keras_is_sequential(const dt_model_spec *m) {
 typedef struct place {
     int layer;
     int depth; /* length of the longest path from the layer to an output */
-    /* Depth of the operation that computes the mask of the layer's output; 0: the mask is not
-     * used. */
+    /* depth of the operation that computes the mask of the layer's output, counted like `depth`; 0:
+     * the mask is not used */
     int mask_depth;
-    /* The layer's number in the order in which the walk reached the layers, from 1; 0: it is not
-     * part of the model. */
+    /* 1 + the place of the layer in the order in which the walk from the outputs reaches layers; 0:
+     * it is not part of the model */
     int met;
 } place;
 
@@ -53,7 +53,7 @@ static void walk(const dt_model_spec *m, int i, place *all, int *n) {
     for (int k = 0; k < m->layer[i].n_in; k++) walk(m, m->layer[i].from[k], all, n);
 }
 
-/* Layers that Keras gives the mask of their input as an argument. */
+/* Whether Keras passes the mask of the input as an argument to this layer. */
 static bool takes_mask(const dt_layer *row) {
     const dt_layer *const rows[] = {
         &dt_layer_lstm,
@@ -175,13 +175,13 @@ typedef struct listing {
     dt_hdf5_item *item;
 } listing;
 
-/* Keras' class where its name differs from that of the layer. */
+/* Returns the class name in Keras' file, where it differs from dtrain's name of the layer. */
 static const char *class_key(dt_arena *arena, const dt_layer *row) {
     if (row == &dt_layer_group_query_attention) return "grouped_query_attention";
     return dt_snake_case(arena, row->kind.name);
 }
 
-/* The attribute in Keras that holds a part of a layer; NULL: unknown. */
+/* Returns the attribute that holds a part of a layer in Keras; NULL: unknown. */
 static const char *attribute_of(const dt_layer *row, const char *part, size_t n) {
     static const struct {
         const dt_layer *row;
@@ -223,7 +223,7 @@ static dt_status *add_weight(listing *l, const dt_layer_spec *spec, int first, c
     const char *group =
         dt_arena_printf(l->arena, "%.*s", (int)(strlen(l->item[first].path) - strlen("/vars")),
                         l->item[first].path);
-    /* Row of the layer that has the weight; NULL: it is a layer inside of this one. */
+    /* the row of the layer that has the weight; NULL: a layer inside of this one has it */
     const dt_layer *row = spec->row;
     size_t n;
     for (; rest[n = strcspn(rest, "/")]; rest += n + 1) {
@@ -276,7 +276,7 @@ static dt_status *add_layer(listing *l, const dt_layer_spec *spec, const char *k
     return NULL;
 }
 
-/* The number of layers of the same class before place k. */
+/* Counts layers of the same class before place k, by which Keras numbers names. */
 static int count_class(const dt_model_spec *m, const place *all, int k) {
     int n = 0;
     for (int i = 0; i < k; i++) n += m->layer[all[i].layer].row == m->layer[all[k].layer].row;
@@ -285,7 +285,7 @@ static int count_class(const dt_model_spec *m, const place *all, int k) {
 
 dt_status *dt_keras_weights_list(dt_arena *arena, const dt_model_spec *m, const dt_arrays *weights,
                                  dt_hdf5_item **item, int *n) {
-    enum { PARTS = 4 }; /* number of groups that a weight may add */
+    enum { PARTS = 4 }; /* most groups of the file that the path of one weight may add */
     place *all = dt_arena_array(arena, place, m->n_layers + 1);
     listing l = {.arena = arena,
                  .weights = weights,

@@ -78,7 +78,7 @@ static dt_status *add_number(dt_layer_build *b, const char *name) {
         b, &(dt_weight_request){.name = name, .dtype = b->in.dtype, .preset = "ones"});
 }
 
-/* The part of `build` that both layers have: shapes, and the counter of dropout as the last
+/* Does what `build` of both layers has in common: shapes, and a counter for dropout as the last
  * weight. */
 static dt_status *build_rest(dt_layer_build *b) {
     const struct attention *a = b->args;

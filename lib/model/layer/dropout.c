@@ -63,7 +63,7 @@ static dt_status *read_mask(const dt_layer_build *b, const dt_tree *shape, dt_ty
     return NULL;
 }
 
-/* The part of `build` that is the same for all forms, given the shape of the random mask. */
+/* Does what `build` of all forms has in common. mask: the shape of the random mask. */
 static dt_status *finish(dt_layer_build *b, const dt_type *mask) {
     const struct dropout *d = b->args;
     b->out = b->in;
@@ -98,7 +98,7 @@ const dt_layer dt_layer_dropout = {
 /* ---- AlphaDropout ---- */
 
 static dt_value call_alpha(const dt_layer_call *c) {
-    /* least value of selu: -alpha * scale */
+    /* the least value that selu returns: -alpha * scale */
     const double least = -1.6732632423543772 * 1.0507009873554805;
     const struct dropout *d = c->args;
     if (!c->training || d->rate == 0) return c->x;

@@ -46,7 +46,8 @@ static const dt_field fields[] = {
     DT_NOT_YET("quantization_config"),
     DT_END};
 
-/* The dimensions of one value, as letters; those of '...' are written as digits. */
+/* The letters of an equation that name the dimensions of one value. Dimensions of '...' are named
+ * by digits. */
 typedef struct letters {
     int n;
     char of[DT_MAX_RANK + 1];
@@ -54,7 +55,7 @@ typedef struct letters {
 
 typedef struct einsum {
     letters x, w, y;
-    int64_t size[128]; /* the size of each letter's dimension; 0: unknown */
+    int64_t size[128]; /* the size of the dimension that each letter names; 0: unknown so far */
 } einsum;
 
 /* ---- the equation ---- */
@@ -98,7 +99,7 @@ static dt_status *read_equation(const dt_layer_build *b, einsum *out) {
     const bool elides = dots && comma && dots < comma;
     const int letters_of_x = comma ? (int)(comma - p) - (elides ? 3 : 0) : 0;
     const int elided = elides ? b->in.rank - letters_of_x : 0;
-    const int of_y = elides ? elided : -1; /* x and y must both have '...', or neither */
+    const int of_y = elides ? elided : -1; /* either both x and y have '...', or neither has */
     if (elided < 0) return refuse(b, "x has fewer dimensions than letters");
     if (!read_letters(&p, ',', of_y, &out->x) || !read_letters(&p, '-', -1, &out->w) ||
         *p++ != '>' || (elides && !strstr(p, "...")) || !read_letters(&p, '\0', of_y, &out->y))

@@ -6,7 +6,8 @@
 struct gaussian {
     dt_layer_head head;
     dt_noise noise;
-    double stddev, rate; /* arguments of the two layers; the one that is not used is 0 */
+    /* arguments of GaussianNoise and GaussianDropout; the one that a layer does not have is 0 */
+    double stddev, rate;
 };
 
 static const dt_field noise_fields[] = {

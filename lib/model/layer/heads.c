@@ -48,8 +48,8 @@ static dt_status *check_sources(const dt_layer_build *b, const dt_heads *h) {
 
 /* ---- weights ---- */
 
-/* A projection: its kernel, which is contracted over the dimensions before `first_out`, and a bias
- * with the remaining dimensions. */
+/* The weights that project a value to heads or back: a kernel, contracted over the dimensions
+ * before `first_out`, and a bias that has the other dimensions. */
 typedef struct projection {
     const char *kernel, *bias;
     dt_type type;
@@ -75,7 +75,7 @@ static dt_status *add_projection(dt_layer_build *b, const dt_heads *h, const pro
     return biased ? dt_layer_weight(b, &bias) : NULL;
 }
 
-/* A projection of an input to heads. */
+/* The request for the projection of an input to heads. */
 typedef struct to_heads {
     const char *kernel, *bias;
     int from; /* the input that is projected: QUERY, VALUE or KEY */
@@ -125,7 +125,8 @@ dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
     DT_TRY(add_output(b, h));
     dt_heads *made = dt_arena_copy(b->arena, h, sizeof *h);
     const int64_t steps = b->in.dim[1], keys = source_type(b, h, KEY)->dim[1];
-    if (h->window >= dt_max(steps, keys)) made->window = 0; /* such a window contains all keys */
+    /* A window that covers all keys has no effect. */
+    if (h->window >= dt_max(steps, keys)) made->window = 0;
     if (h->chunk >= dt_max(steps, keys)) made->chunk = 0;
     b->made = made;
     const dt_type scores = dt_type_of(b->in.dtype, 4, (int64_t[]){b->in.dim[0], n, steps, keys});
@@ -337,7 +338,7 @@ static dt_value take_masked(const dt_layer_call *c, const dt_value *qkv, const d
 /* Reshapes x (B, T, N, H) to (B, chunks, steps of a chunk, N, H). */
 static dt_value in_chunks(const dt_heads *h, dt_value x) {
     const dt_type t = dt_type_of_value(x);
-    if (t.rank != 4) return x; /* the trace has failed */
+    if (t.rank != 4) return x; /* x has another rank only if the trace has failed */
     return dt_reshape(x, 5,
                       (int64_t[]){t.dim[0], t.dim[1] / h->chunk, h->chunk, t.dim[2], t.dim[3]});
 }

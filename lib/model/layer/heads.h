@@ -24,9 +24,10 @@
 
 typedef struct dt_heads {
     int64_t query_heads, key_heads, key_dim, value_dim;
-    dt_ints output; /* dimensions of the output for one step; empty: the last one of the query */
-    /* rate at which attention weights are set to 0 in training; with drops_taken, the means of
-     * values instead */
+    /* sizes of the output for one step; empty: the size of the query's last dimension */
+    dt_ints output;
+    /* rate at which attention weights are set to 0 in training or, with drops_taken, the sums of
+     * values that they weight */
     double dropout;
     bool drops_taken, use_gate, causal;
     /* use_bias: projections to heads have biases; use_output_bias: the output projection has one */
@@ -53,7 +54,7 @@ dt_value dt_heads_call(const dt_layer_call *c);
  * `made` begins with a dt_heads. `weight`: the weights from the kernel of attention_output on. */
 dt_value dt_heads_attend(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight);
 
-/* KerasHub's attention of decoders: a part of TransformerDecoder. */
+/* KerasHub's attention of decoders, which is a part of TransformerDecoder. */
 extern const dt_layer dt_layer_cached_multi_head_attention;
 
 #endif

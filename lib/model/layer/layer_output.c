@@ -24,7 +24,7 @@ static const dt_field fields[] = {
             .help = "the output's name, or its number; the first one after the layer's own is 1"),
     DT_LAYER_FIELDS(struct layer_output), DT_END};
 
-/* The layer whose output is selected. It is built already. */
+/* Returns the layer whose output is selected. It has been built before. */
 static const dt_layer_spec *layer_of(const dt_layer_build *b) {
     const dt_layer_spec *l = b->earlier;
     while (!l->name || strcmp(l->name, b->from[0]) != 0) l++;

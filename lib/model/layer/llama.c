@@ -89,7 +89,7 @@ static dt_status *check_waves(const dt_layer_build *b, const dt_rotation *r) {
     return NULL;
 }
 
-/* The number of features of a head. */
+/* Finds the number of features of each head. */
 static dt_status *find_head_dim(const dt_layer_build *b, int64_t given, int64_t heads,
                                 int64_t *out) {
     *out = given ? given : b->in.dim[2] / heads;
@@ -138,7 +138,9 @@ struct decoder {
     dt_layer_head head;
     dt_rotation rope;
     int64_t intermediate_dim, num_query_heads, num_key_value_heads, head_dim, sliding_window;
-    int64_t num_experts, top_k; /* num_experts 0: one feed-forward network for all steps */
+    /* number of feed-forward networks, of which top_k are used for each step; 0: one network for
+     * all steps */
+    int64_t num_experts, top_k;
     double dropout, layer_norm_epsilon, capacity_factor, router_aux_loss_coef;
     int activation;
     bool gated;
@@ -279,7 +281,7 @@ static dt_status *build_feed_forward(dt_layer_build *b, parts *p) {
     return build_norm(b, "feedforward_layernorm", &p->norm);
 }
 
-/* Weights are created in KerasHub's order. */
+/* Creates the weights in KerasHub's order. */
 static dt_status *build(dt_layer_build *b) {
     parts *p = dt_arena_new(b->arena, parts);
     DT_TRY(dt_layer_wants_exactly(b, "LlamaTransformerDecoder", 3, "(B, steps, features)"));

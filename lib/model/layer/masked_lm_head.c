@@ -46,7 +46,7 @@ static const dt_field fields[] = {
 
 typedef struct parts {
     dt_layer_part dense, norm;
-    int table, bias; /* indices of the table and the bias among the weights */
+    int table, bias; /* indices of the embedding table and of the bias among the layer's weights */
     bool is_own;     /* the table is the layer's own, (D, V); false: borrowed, (V, D) */
 } parts;
 
@@ -143,7 +143,8 @@ static dt_value take_steps(dt_value x, dt_value positions) {
                                            .lhs_contract = {2},
                                            .rhs_contract = {1}};
     dt_type t = dt_type_of_value(x), number = dt_type_of_value(positions);
-    if (t.rank != 3 || number.rank != 2) return x; /* the trace has failed */
+    /* the ranks differ only if the trace has failed */
+    if (t.rank != 3 || number.rank != 2) return x;
     number.rank = 3;
     number.dim[2] = t.dim[1];
     dt_value wanted = dt_broadcast_rows(positions, &number), step = dt_iota(x.trace, &number, 2);

@@ -70,7 +70,7 @@ static const dt_field fields[] = {
     DT_NOT_YET("router_jitter_noise"),
     DT_END};
 
-/* The order of the weights. */
+/* The weights of the layer, in their order. */
 enum { ROUTER, GATE, UP, DOWN };
 
 /* ---- build ---- */
@@ -111,7 +111,7 @@ static int64_t steps_of(const dt_type *t) {
     return steps;
 }
 
-/* Limits the largest value within the layer: that of slots, (T, C, E), or that of hidden layers,
+/* Checks the size of the layer's largest value: that of slots, (T, C, E), or that of hidden layers,
  * (T, E, F). */
 static dt_status *check_size(const dt_layer_build *b) {
     const struct mixture *m = b->args;

@@ -107,7 +107,7 @@ const dt_layer dt_layer_multi_head_attention = {
     .yields = dt_yields_real,
 };
 
-/* KerasHub's layer within its decoders, which a job cannot name. */
+/* The layer that KerasHub's decoders contain. A job cannot name it. */
 const dt_layer dt_layer_cached_multi_head_attention = {
     .kind = {"CachedMultiHeadAttention",
              "MultiHeadAttention whose mask hides steps from others alone", fields,

@@ -11,9 +11,9 @@
 #include "model/model.h"
 
 typedef struct dt_noise {
-    int counter;   /* index of the counter among the layer's weights */
+    int counter;   /* index, among the layer's weights, of the counter of calls */
     int64_t seed;  /* seed of the layer */
-    bool has_seed; /* false: the model's seed applies */
+    bool has_seed; /* whether `seed` is set; false: the seed of the model applies */
 } dt_noise;
 #define DT_NOISE_FIELD(type)                                                                       \
     DT_KEY(INT, "seed", type, noise.seed, .set = 1 + offsetof(type, noise.has_seed),               \

@@ -36,7 +36,7 @@ const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const cha
     return mapping_of_one(b, kind, mapping_of_one(b, argument, value));
 }
 
-/* The arguments as the mapping that a user would have written. */
+/* Returns the arguments as the mapping that a user would write in a job. */
 static const dt_tree *arguments_of(const dt_layer_build *b, const dt_part_request *q) {
     dt_tree *t = dt_arena_new(b->arena, dt_tree);
     *t = (dt_tree){.kind = DT_TREE_MAP,

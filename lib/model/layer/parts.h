@@ -20,14 +20,15 @@ typedef struct dt_part_request {
     const dt_layer *row;
     const char *name;
     dt_type in;
-    /* arguments of the part; name NULL ends the list; value NULL: the argument is not given */
+    /* arguments of the part. The list ends with name NULL; an argument with value NULL is left
+     * out */
     struct {
         const char *name;
         const dt_tree *value;
     } arg[DT_PART_ARGS];
 } dt_part_request;
 
-/* A part after it was built, stored in the layer's `made`. */
+/* A layer that is part of another layer, after it was built; stored in that layer's `made`. */
 typedef struct dt_layer_part {
     const dt_layer *row;
     const void *args, *made;
@@ -40,7 +41,7 @@ typedef struct dt_layer_part {
 const dt_tree *dt_part_int(const dt_layer_build *b, int64_t value);
 const dt_tree *dt_part_real(const dt_layer_build *b, double value);
 const dt_tree *dt_part_word(const dt_layer_build *b, const char *value);
-/* An argument {kind: {argument: value}}. */
+/* Returns an argument of the form {kind: {argument: value}}. */
 const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const char *argument,
                             const dt_tree *value);
 

@@ -47,7 +47,8 @@ static void add_states(dt_layer_build *b, const dt_cell *cell, const dt_type *st
     for (int i = 0; i < cell->states; i++) dt_layer_further(b, names[i], state);
 }
 
-/* A kernel of shape (inputs, columns), or (window ..., inputs, columns) for convolutions. */
+/* Returns the request for a kernel of shape (inputs, columns) or, for convolutions, (window ...,
+ * inputs, columns). */
 static dt_weight_request kernel_of(const dt_space *s, int64_t inputs, int64_t columns) {
     dt_weight_request w = {.rank = s->n + 2};
     for (int i = 0; i < s->n; i++) w.dim[i] = s->size[i];
@@ -241,8 +242,8 @@ static dt_value multiply_input(const dt_layer_call *c, const dt_cell *cell, cons
     return cell->gates > 1 ? dt_concatenate(y, cell->gates, mask.rank - 1) : y[0];
 }
 
-/* The window over the input, from the arguments that build has checked; NULL: kernels are
- * matrices. */
+/* Returns the window over the input, computed from arguments that `build` has checked; NULL:
+ * kernels are matrices. */
 static const dt_space *space_again(const dt_layer_call *c, const dt_cell *cell) {
     const dt_layer_build none = {0};
     dt_space *s = dt_arena_new(dt_trace_arena(c->trace), dt_space);

@@ -36,8 +36,8 @@ typedef struct dt_recurrent {
     int64_t units;
     int activation, recurrent_activation;
     bool use_bias, return_sequences, return_state, go_backwards, unroll;
-    bool reset_after;      /* only for GRU */
-    bool unit_forget_bias; /* only for LSTM */
+    bool reset_after;      /* only GRU has this argument */
+    bool unit_forget_bias; /* only LSTM has this argument */
     bool zero_output_for_mask;
     double dropout, recurrent_dropout;
     dt_noise noise;
@@ -92,12 +92,12 @@ typedef struct dt_cell_step {
     dt_value bias;         /* bias of the recurrent product, (gates * units); trace NULL: none */
     const dt_space *space; /* the window over the state; NULL: the kernel is a matrix */
     dt_value state[DT_MOST_STATES];
-    /* factors of the state for each gate, (B, units); trace NULL: no dropout */
+    /* [gates] factors by which dropout multiplies the state, (B, units); trace NULL: no dropout */
     dt_value kept[DT_MOST_GATES];
 } dt_cell_step;
 
 typedef struct dt_cell {
-    const char *name; /* part of the path of its weights, as gru_cell in NAME/gru_cell/kernel */
+    const char *name; /* part of the path of its weights: gru_cell in NAME/gru_cell/kernel */
     int gates, states;
     /* Whether there is a second bias, for the recurrent product; NULL: there is one bias, for the
      * product of the input. */
@@ -118,7 +118,7 @@ dt_range dt_recurrent_range(const dt_layer *row, const dt_recurrent *r);
 dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell);
 /* Splits (B, n, ...) into n steps, (B, ...) each. */
 void dt_split_steps(dt_value x, int64_t n, dt_value *out);
-/* Gate i of (B, gates * units): columns i * units to (i + 1) * units. */
+/* Returns gate i of x (B, gates * units): columns i * units to (i + 1) * units. */
 dt_value dt_gate(dt_value x, int i, int64_t units);
 /* The product of the state and the columns of gates [first, first + n) of the recurrent kernel. */
 dt_value dt_gates_of_state(const dt_cell_step *s, dt_value state, int first, int n);

@@ -11,7 +11,8 @@
  * between are interpolated. */
 typedef struct dt_rotation {
     double max_wavelength, scaling_factor;
-    /* frequency_adjustment_factor 0: no adjustment */
+    /* settings of Llama 3.1 for longer contexts; frequency_adjustment_factor 0: frequencies are not
+     * adjusted */
     double frequency_adjustment_factor, low_freq_factor, high_freq_factor;
     int64_t pretraining_sequence_length;
 } dt_rotation;

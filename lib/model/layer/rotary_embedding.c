@@ -29,7 +29,8 @@ static dt_value adjust(const dt_rotation *r, dt_value turn) {
     double length = (double)r->pretraining_sequence_length, low = r->low_freq_factor,
            high = r->high_freq_factor;
     dt_value waves = dt_multiply(
-        turn, dt_like(turn, length / (2 * M_PI))); /* number of turns within that length */
+        /* number of full turns of a pair of features within that length */
+        turn, dt_like(turn, length / (2 * M_PI)));
     dt_value slow = dt_divide(turn, dt_like(turn, r->frequency_adjustment_factor));
     dt_value share = dt_divide(dt_subtract(waves, dt_like(turn, low)), dt_like(turn, high - low));
     dt_value between =
@@ -60,7 +61,7 @@ static dt_value lay(dt_value table, dt_value half) {
 dt_value dt_rotate(const dt_rotation *r, dt_value x) {
     dt_type t = dt_type_of_value(x);
     int last = t.rank - 1;
-    if (t.rank < 3) return x; /* the trace has failed */
+    if (t.rank < 3) return x; /* the rank is lower only if the trace has failed */
     int64_t half = t.dim[last] / 2;
     dt_value angle = angles(r, x.trace, t.dim[1], half);
     dt_value one = dt_slice_axis(x, last, 0, half, 1),

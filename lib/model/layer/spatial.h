@@ -10,8 +10,9 @@
 #include "model/model.h"
 
 typedef enum dt_padding { DT_PADDING_VALID, DT_PADDING_SAME, DT_PADDING_CAUSAL } dt_padding;
-extern const char *const dt_paddings[];        /* the words valid and same */
-extern const char *const dt_paddings_causal[]; /* the words valid, same and causal */
+extern const char *const dt_paddings[]; /* the words of `padding`: valid and same */
+/* the words of `padding` for layers over steps: valid, same and causal */
+extern const char *const dt_paddings_causal[];
 
 #define DT_SIZES(type, member, ...)                                                                \
     DT_INTS(type, member, .lone = true, .max = INFINITY, __VA_ARGS__)
@@ -104,7 +105,8 @@ dt_status *dt_conv_window(const dt_layer_build *b, const dt_conv_layer *c, int n
 /* Computes the window from the layer's own arguments, for an input of n spatial dimensions. */
 dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n,
                          dt_space *out) DT_MUST_USE;
-/* The same window for the layer's `call`, after build has found no error. */
+/* Returns the window of the layer for `call`, computed again from arguments that `build` has
+ * checked. */
 dt_space dt_conv_space_again(const dt_layer_call *c);
 /* Adds a weight of shape (window ..., inputs, outputs), and the bias if there is one. */
 dt_status *dt_conv_kernel(dt_layer_build *b, const char *name, const dt_space *s,

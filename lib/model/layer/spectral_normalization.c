@@ -32,7 +32,8 @@ static const dt_field fields[] = {
            .help = "how often a step refines the vector u"),
     DT_LAYER_FIELDS(struct spectral_normalization), DT_END};
 
-/* Facts that build finds: the layer, and the indices of its kernel and of u among the weights. */
+/* What `build` finds for `call`: the wrapped layer, and the indices of its kernel and of u among
+ * the weights. */
 struct normalized {
     dt_layer_part part;
     int kernel, u;

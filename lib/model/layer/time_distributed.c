@@ -21,13 +21,13 @@ static const dt_field fields[] = {
             .help = "the layer, with its arguments; any with one input"),
     DT_LAYER_FIELDS(struct time_distributed), DT_END};
 
-/* Facts that build finds for call. */
+/* What `build` finds for `call`. */
 struct distributed {
     dt_layer_part part;
     bool has_state;
 };
 
-enum { MOST_STEPS = 4096 }; /* limit of steps for a layer with state */
+enum { MOST_STEPS = 4096 }; /* most steps for a wrapped layer that has state */
 
 static dt_status *within(dt_arena *arena, const void *args, dt_named *out) {
     return dt_part_within(arena, "TimeDistributed", ((const struct time_distributed *)args)->layer,
@@ -67,7 +67,7 @@ static dt_status *check_input(const dt_layer_build *b) {
     return NULL;
 }
 
-/* Builds the layer again, for one step. */
+/* Builds the wrapped layer a second time, for one step. */
 static dt_status *build_step(dt_layer_build *b, dt_layer_part *part) {
     const dt_type in = step_of(&b->in);
     if (b->in.dim[1] > MOST_STEPS)
