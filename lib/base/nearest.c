@@ -99,3 +99,16 @@ DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
     if (longer) return longer;
     return nearest ? nearest : find_last_word(name, names, n);
 }
+
+dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n,
+                            const char *label) {
+    if (nearest) return dt_suggest(s, "did you mean '%.200s'?", nearest);
+    dt_local_str all = {0};
+    for (int i = 0; i < n; i++) dt_str_printf(&all, "%s%s", i ? ", " : "", names[i]);
+    return dt_suggest(s, "%s %s", label, n ? dt_str_text(&all) : "none");
+}
+
+dt_status *dt_suggest_nearest(dt_status *s, const char *name, const char *const *names, int n) {
+    const char *nearest = dt_nearest(name, names, n);
+    return nearest ? dt_suggest_names(s, nearest, NULL, 0, NULL) : s;
+}

@@ -89,6 +89,12 @@ dt_status *dt_want_live(const void *handle, const char *call, const char *what) 
 dt_status *dt_note(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 /* Sets the text that follows the carets ("did you mean 'layers'?"); returns s. */
 dt_status *dt_suggest(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
+/* Suggests "did you mean 'NEAREST'?" or, if `nearest` is NULL, "LABEL a, b, c". */
+dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n,
+                            const char *label) DT_MUST_USE;
+/* Suggests the one of n names that is nearest to `name`, if one is near: see dt_nearest. */
+dt_status *dt_suggest_nearest(dt_status *s, const char *name, const char *const *names,
+                              int n) DT_MUST_USE;
 /* Sets the source location of a status that has no location; returns s. */
 dt_status *dt_at(dt_status *s, const dt_location *at) DT_MUST_USE;
 /* Removes locations in the source of that name, a text that the user has never seen; returns s. */

@@ -104,8 +104,5 @@ const char *dt_foreign_key(const char *what, const char *key);
 dt_status *dt_suggest_lone(dt_status *s, const char *what, const char *value);
 /* Returns the part of a name after the last dot: `Adam` of torch.optim.Adam. */
 const char *dt_name_last(const char *name);
-/* Adds to the error "did you mean 'NEAREST'?" or, if `nearest` is NULL, "LABEL: all, of, them". */
-dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n,
-                            const char *label) DT_MUST_USE;
 
 #endif

@@ -37,7 +37,7 @@ static dt_status *read_choice(const dt_field *f, const dt_tree *t, int *out) {
     dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown %s %s", f->noun ? f->noun : f->name,
                            dt_quote(t).text);
     if (strcmp(t->text, "None") == 0 && !f->required) return dt_suggest_null(s, t->text);
-    return dt_suggest_names(s, dt_nearest(t->text, f->choices, n), f->choices, n, "known");
+    return dt_suggest_names(s, dt_nearest(t->text, f->choices, n), f->choices, n, "known:");
 }
 
 /* Returns the name of an element in messages: "shape[1]". */
@@ -444,7 +444,7 @@ static dt_status *unknown_key(reading *r, const dt_entry *e) {
     const char *nearest = dt_nearest(e->key, names, n);
     if (nearest && find(r->fields, nearest) - r->fields < MAX_FIELDS)
         r->meant[find(r->fields, nearest) - r->fields] = true;
-    return dt_suggest_names(s, nearest, names, n, "known keys");
+    return dt_suggest_names(s, nearest, names, n, "known keys:");
 }
 
 /* Whether the entry has the only accepted value. */

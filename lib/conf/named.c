@@ -9,17 +9,6 @@
 
 #include "conf/conf_impl.h"
 
-dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n,
-                            const char *label) {
-    if (nearest) return dt_suggest(s, "did you mean '%s'?", nearest);
-    dt_local_str all = {0};
-    for (int i = 0; i < n; i++) {
-        if (i > 0) dt_str_puts(&all, ", ");
-        dt_str_puts(&all, names[i]);
-    }
-    return dt_suggest(s, "%s: %s", label, n ? dt_str_text(&all) : "none");
-}
-
 /* ---- the name ---- */
 
 /* Returns the location of a name too many: the last name that came from another source (an
@@ -131,7 +120,7 @@ static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *no
     for (int i = 0; i < n; i++) add_name(&all, rows[i]->name);
     if (!lower) add_aliases(&all, rows, n);
     const char *nearest = dt_nearest(dt_name_last(named->written), all.name, all.n);
-    s = dt_suggest_names(s, nearest, all.name + first_class, n, "known");
+    s = dt_suggest_names(s, nearest, all.name + first_class, n, "known:");
     free(all.name);
     return s;
 }

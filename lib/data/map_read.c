@@ -140,8 +140,7 @@ static dt_status *check_name(const dt_entry *e, const dt_texts *names) {
     if (names->n == 0 || dt_texts_have(names, e->key)) return NULL;
     dt_status *s = dt_fail(DT_E_DATASET_KEYS, &e->key_at,
                            "map names '%s', which is not an element of the data", e->key);
-    const char *near = dt_nearest(e->key, names->v, names->n);
-    return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
+    return dt_suggest_nearest(s, e->key, names->v, names->n);
 }
 
 dt_status *dt_map_read(dt_arena *arena, const dt_tree *t, const dt_texts *names,

@@ -346,8 +346,7 @@ static dt_status *no_element(const char *key, const char *name, const dt_locatio
                              const dt_texts *names) {
     dt_status *s =
         dt_fail(DT_E_DATASET_KEYS, at, "window.%s: the data has no element '%.80s'", key, name);
-    const char *near = dt_nearest(name, names->v, names->n);
-    return near ? dt_suggest(s, "did you mean '%.80s'?", near) : s;
+    return dt_suggest_nearest(s, name, names->v, names->n);
 }
 
 /* Refuses to split windows at random. Windows overlap, so an example for validation would consist

@@ -143,10 +143,8 @@ static dt_stored_array *find(const dt_stored_arrays *s, const char *name) {
 static dt_status *missing(const char *path, const dt_stored_arrays *s, const char *name) {
     DT_LOCAL const char **names = dt_alloc(dt_size_mul((size_t)s->n + 1, sizeof *names));
     for (int i = 0; i < s->n; i++) names[i] = s->array[i].name;
-    const char *nearest = dt_nearest(name, names, s->n);
-    dt_status *bad = dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has no '%.200s'", path, name);
-    if (nearest) bad = dt_suggest(bad, "did you mean '%.200s'?", nearest);
-    return bad;
+    return dt_suggest_nearest(
+        dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has no '%.200s'", path, name), name, names, s->n);
 }
 
 static dt_status *other_type(const char *path, const dt_stored_array *s, const dt_named_view *a) {

@@ -118,8 +118,7 @@ static dt_status *no_such_name(const dt_job *j, const dt_job_value *v, bool show
     if (!shown) return s;
     const char **names = dt_arena_array(j->arena, const char *, j->elements.n + j->model.n_layers);
     int n = list_names(j, names);
-    const char *nearest = dt_nearest(v->name, names, n);
-    return nearest ? dt_suggest(s, "did you mean '%.80s'?", nearest) : s;
+    return dt_suggest_nearest(s, v->name, names, n);
 }
 
 static bool is_layer(const dt_job *j, const char *name, size_t length) {
@@ -136,22 +135,14 @@ static dt_status *no_such_value(const dt_job *j, const dt_job_tensors *list,
                                 const dt_job_value *v) {
     size_t length = strcspn(v->name, "/");
     const char **names = dt_arena_array(j->arena, const char *, list->n + 1);
-    dt_local_str all = {0};
     int n = 0;
     for (int i = 0; i < list->n; i++)
-        if (strncmp(list->v[i].name, v->name, length + 1) == 0) {
-            dt_str_printf(&all, "%s%s", n ? ", " : "", list->v[i].name);
-            names[n++] = list->v[i].name;
-        }
+        if (strncmp(list->v[i].name, v->name, length + 1) == 0) names[n++] = list->v[i].name;
     dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &v->at, "layer '%.*s' has no value '%.80s'",
                            length > 80 ? 80 : (int)length, v->name, v->name);
-    const char *nearest = dt_nearest(v->name, names, n);
-    return nearest ? dt_suggest(s, "did you mean '%.80s'?", nearest)
-           : n     ? dt_suggest(s, "it has %s", dt_str_text(&all))
-                   : dt_suggest(s,
-                                "'%.*s' is its output; weights have rules of their own, "
-                                    "partition.weights",
-                                (int)length, v->name);
+    if (n > 0) return dt_suggest_names(s, dt_nearest(v->name, names, n), names, n, "it has");
+    return dt_suggest(s, "'%.*s' is its output; weights have rules of their own, partition.weights",
+                      (int)length, v->name);
 }
 
 static bool is_element(const dt_job *j, const char *name) {

@@ -114,8 +114,7 @@ static dt_status *let_check_used(const dt_job *j, const dt_substitution *c) {
         if (c->used[i] || may_be_idle(j, e)) continue;
         dt_status *s = dt_fail(DT_E_SUBSTITUTION, &e->key_at, "nothing uses '{%.80s}'", e->key);
         const bool shown = dt_status_count(faults) < DT_MAX_ERRORS;
-        const char *nearest = shown ? dt_nearest(e->key, others, n) : NULL;
-        dt_status_append(&faults, nearest ? dt_suggest(s, "did you mean '%s'?", nearest) : s);
+        dt_status_append(&faults, shown ? dt_suggest_nearest(s, e->key, others, n) : s);
     }
     return faults;
 }

@@ -189,11 +189,10 @@ static dt_status *no_metric(const dt_sweep *s) {
     dt_local_str known = {0};
     for (int i = 0; i < s->job->n_metrics; i++)
         dt_str_printf(&known, "%s%s", i ? ", " : "", s->job->metric[i]);
-    const char *nearest = dt_nearest(s->metric, s->job->metric, s->job->n_metrics);
-    dt_status *bad =
-        dt_fail(DT_E_EXPECT_METRIC, NULL, "--metric: the job has no metric '%.80s'; it reports %s",
-                s->metric, dt_str_text(&known));
-    return nearest ? dt_suggest(bad, "did you mean '%s'?", nearest) : bad;
+    return dt_suggest_nearest(dt_fail(DT_E_EXPECT_METRIC, NULL,
+                                      "--metric: the job has no metric '%.80s'; it reports %s",
+                                      s->metric, dt_str_text(&known)),
+                              s->metric, s->job->metric, s->job->n_metrics);
 }
 
 static bool reports(const dt_job *j, const char *metric) {

@@ -42,15 +42,9 @@ bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const
  * name. */
 static dt_status *no_output(const dt_outputs *o, const dt_location *at, const char *name) {
     const char *names[DT_MAX_OUTPUTS];
-    dt_local_str list = {0};
-    for (int i = 0; i < o->n; i++) {
-        names[i] = o->v[i].name;
-        dt_str_printf(&list, "%s%s", i ? ", " : "", names[i]);
-    }
-    const char *near = dt_nearest(name, names, o->n);
-    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, at, "the model has no output '%.80s'", name);
-    return near ? dt_suggest(s, "did you mean '%s'?", near)
-                : dt_suggest(s, "it has %s", dt_str_text(&list));
+    for (int i = 0; i < o->n; i++) names[i] = o->v[i].name;
+    return dt_suggest_names(dt_fail(DT_E_UNKNOWN_NAME, at, "the model has no output '%.80s'", name),
+                            dt_nearest(name, names, o->n), names, o->n, "it has");
 }
 
 static dt_status *take_map(const dt_outputs *o, const dt_tree *t, const dt_tree **of) {

@@ -50,8 +50,7 @@ static dt_status *no_layer(dt_model_reader *r, int i, const char *name, const dt
     dt_status *s =
         dt_fail(DT_E_MODEL_INPUTS, at,
                 "layer '%s' uses '%.80s', but no earlier layer has that name", r->name[i], name);
-    const char *near = dt_nearest(name, r->name, i);
-    return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
+    return dt_suggest_nearest(s, name, r->name, i);
 }
 
 /* ---- further outputs of layers ---- */

@@ -80,8 +80,7 @@ static dt_status *no_weight(const dt_layer_build *b, const dt_texts *path, int f
                        path->v[0], found);
     dt_status *s = dt_fail(DT_E_WEIGHT, path->at, "no layer before '%s' has a weight '%.80s'",
                            b->name, path->v[0]);
-    const char *near = dt_nearest(path->v[0], names, n);
-    return near ? dt_suggest(s, "did you mean '%.80s'?", near) : s;
+    return dt_suggest_nearest(s, path->v[0], names, n);
 }
 
 dt_status *dt_layer_borrow(dt_layer_build *b, const dt_texts *path, dt_type *type) {

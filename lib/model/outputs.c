@@ -25,8 +25,7 @@ static bool is_output(const found *f, int layer) {
 
 static dt_status *no_layer(const dt_model_reader *r, const dt_location *at, const char *name) {
     dt_status *s = dt_fail(DT_E_MODEL_INPUTS, at, "unknown output layer '%.80s'", name);
-    const char *near = dt_nearest(name, r->name, r->list->n);
-    return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
+    return dt_suggest_nearest(s, name, r->name, r->list->n);
 }
 
 static dt_status *add_output(const dt_model_reader *r, int i, found *f) {

@@ -49,8 +49,7 @@ static dt_status *no_argument(const dt_trace *t, const char *name) {
     }
     dt_status *s = dt_fail(DT_E_NO_ARGUMENT, NULL, "no argument '%s'; the step takes %s", name,
                            dt_str_text(&known));
-    const char *nearest = dt_nearest(name, names, t->n_args);
-    return nearest ? dt_suggest(s, "did you mean '%s'?", nearest) : s;
+    return dt_suggest_nearest(s, name, names, t->n_args);
 }
 
 dt_value dt_arg_at(dt_trace *t, int i) {

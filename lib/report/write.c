@@ -217,11 +217,9 @@ static dt_status *check_metric(const dt_run_report_request *q, const dt_report_r
     const dt_series_list *first = &run[0].by_epoch;
     DT_LOCAL const char **name = dt_alloc((size_t)(first->n + 1) * sizeof *name);
     for (int i = 0; i < first->n; i++) name[i] = first->v[i].name;
-    const char *nearest = dt_nearest(q->metric, name, first->n);
-    dt_status *s =
-        dt_fail(DT_E_EXPECT_METRIC, NULL, "--metric: no run has the metric '%.80s'", q->metric);
-    if (nearest) s = dt_suggest(s, "did you mean '%.80s'?", nearest);
-    return s;
+    return dt_suggest_nearest(
+        dt_fail(DT_E_EXPECT_METRIC, NULL, "--metric: no run has the metric '%.80s'", q->metric),
+        q->metric, name, first->n);
 }
 
 static dt_status *make(const dt_run_report_request *q, dt_str *out) {

@@ -29,8 +29,7 @@ static dt_status *no_element(const dt_texts *elements, const char *role, const c
     dt_status *s = dt_fail(DT_E_ELEMENTS, location_or_null(at),
                            "the data set has no element '%.80s' for the %s; it has %s", name, role,
                            dt_str_text(&have));
-    const char *nearest = dt_nearest(name, elements->v, elements->n);
-    return nearest ? dt_suggest(s, "did you mean '%.80s'?", nearest) : s;
+    return dt_suggest_nearest(s, name, elements->v, elements->n);
 }
 
 static bool is_input_or_weight(const dt_match *m, int element) {
@@ -369,8 +368,7 @@ static dt_status *no_class(const char *name, const dt_location *at, const dt_ele
     dt_status *s = dt_fail(DT_E_LABELS, location_or_null(at),
                            "class_weight: '%.80s' is not a class of '%.80s'; classes: %s%s", name,
                            target->name, dt_str_text(&have), names->n > MOST_NAMED ? ", ..." : "");
-    const char *near = dt_nearest(name, names->v, names->n);
-    return near ? dt_suggest(s, "did you mean '%.80s'?", near) : s;
+    return dt_suggest_nearest(s, name, names->v, names->n);
 }
 
 /* Sets the numbers of classes that the job names. Reports all names that are not classes. */

@@ -54,14 +54,11 @@ static int list_keys(dt_str *texts, const dt_callback_job *job, const char *key[
 static dt_status *unknown_metric(const dt_callback_job *job, const dt_named *named,
                                  const char *name) {
     const char *key[2 * DT_MAX_KEYS];
-    dt_local_str texts = {0}, list = {0};
+    dt_local_str texts = {0};
     int n = list_keys(&texts, job, key);
-    const char *nearest = dt_nearest(name, key, n);
     dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, dt_callback_place(named, "monitor"),
                            "%s: the job has no metric '%.80s' to monitor", named->kind->name, name);
-    for (int i = 0; i < n; i++) dt_str_printf(&list, "%s%s", i ? ", " : "", key[i]);
-    return nearest ? dt_suggest(s, "did you mean '%s'?", nearest)
-                   : dt_suggest(s, "it has %s", dt_str_text(&list));
+    return dt_suggest_names(s, dt_nearest(name, key, n), key, n, "it has");
 }
 
 static dt_status *no_validation(const dt_named *named, const char *name) {
