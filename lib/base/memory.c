@@ -185,16 +185,14 @@ bool dt_memory_has_room(int64_t bytes, dt_memory_limit *l) {
 
 dt_status *dt_memory_check_room(int64_t bytes, const char *who) {
     dt_memory_limit l;
-    dt_local_str text = {0};
+    dt_local_str limit = {0};
     if (dt_memory_has_room(bytes, &l)) return NULL;
     const int64_t left = l.bytes - dt_memory_resident();
-    dt_str_printf(&text, "%s ", who);
-    dt_str_bytes(&text, (double)bytes);
-    dt_str_puts(&text, " of memory, but only ");
-    dt_str_bytes(&text, (double)(left > 0 ? left : 0));
-    dt_str_puts(&text, " are left of the limit of ");
-    dt_memory_limit_print(&l, &text);
-    return dt_fail(DT_E_DOES_NOT_FIT, NULL, "%s", dt_str_text(&text));
+    dt_memory_limit_print(&l, &limit);
+    return dt_fail(DT_E_DOES_NOT_FIT, NULL,
+                   "%s %s of memory, but only %s are left of the limit of %s", who,
+                   dt_text_of_bytes((double)bytes).s,
+                   dt_text_of_bytes((double)(left > 0 ? left : 0)).s, dt_str_text(&limit));
 }
 
 void dt_memory_limit_print(const dt_memory_limit *l, dt_str *out) {

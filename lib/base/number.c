@@ -223,6 +223,13 @@ dt_text dt_text_of_bytes(double bytes) {
     return dt_text_take(&s);
 }
 
+dt_text dt_text_of_numbers(const int64_t *v, int n) {
+    dt_str s = {0};
+    for (int i = 0; i < n; i++) dt_str_printf(&s, "%s%lld", i ? ", " : "[", (long long)v[i]);
+    dt_str_puts(&s, n > 0 ? "]" : "[]");
+    return dt_text_take(&s);
+}
+
 static const char *skip_digits(const char *p, bool *any) {
     for (; *p >= '0' && *p <= '9'; p++) *any = true;
     return p;

@@ -58,6 +58,7 @@ void dt_str_grouped(dt_str *s, int64_t n);
 /* Appends a size with its unit: 1717986 as "1.6 MiB". */
 void dt_str_bytes(dt_str *s, double bytes);
 dt_text dt_text_of_bytes(double bytes);
+dt_text dt_text_of_numbers(const int64_t *v, int n); /* "[2, 3]" */
 /* Appends text, at most `limit` characters of it, then "...". Invisible characters (dt_is_unseen)
  * and bytes that are not UTF-8 become \xNN or \uNNNN. */
 void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit);

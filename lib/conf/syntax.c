@@ -23,13 +23,11 @@
 
 dt_status *dt_yaml_check_size(const dt_source *s) {
     if (s->size <= DT_JOB_BYTES) return NULL;
-    dt_local_str size = {0};
-    /* Standard input, which may be endless, was read only a little beyond the limit, so its size is
-     * not known. */
-    if (s->size < 2 * DT_JOB_BYTES) dt_str_puts(&size, "more than 1 MiB");
-    else dt_str_bytes(&size, (double)s->size);
+    /* An endless standard input was read only up to 1 MiB. */
+    const bool known = s->size >= 2 * DT_JOB_BYTES;
     return dt_fail(DT_E_JOB_LIMIT, &(dt_location){.source = s, .line = 1, .col = 1},
-                   "%s; a job may not exceed 1 MiB", dt_str_text(&size));
+                   "%s; a job may not exceed 1 MiB",
+                   known ? dt_text_of_bytes((double)s->size).s : "more than 1 MiB");
 }
 
 static bool is_control(uint32_t c) {

@@ -91,12 +91,10 @@ dt_status *dt_graph_verify(const dt_graph *g) {
 }
 
 dt_status *dt_refusal_status(const dt_refusal *r) {
-    dt_local_str at = {0};
     if (r->finders == 0) return NULL;
-    for (int d = 0; d < r->rank; d++)
-        dt_str_printf(&at, "%s%lld", d ? ", " : "", (long long)r->at[d]);
-    dt_status *s = dt_fail(DT_E_ROW_NUMBER, NULL, "row number %lld at [%s] is not in [0, %lld)",
-                           (long long)r->number, dt_str_text(&at), (long long)r->rows);
+    dt_status *s =
+        dt_fail(DT_E_ROW_NUMBER, NULL, "row number %lld at %s is not in [0, %lld)",
+                (long long)r->number, dt_text_of_numbers(r->at, r->rank).s, (long long)r->rows);
     return *r->layer ? dt_note(s, "in layer '%s'", r->layer) : s;
 }
 

@@ -145,13 +145,11 @@ dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i
 /* Finds the dimensions of a layer's input or of a weight that a key `axis` selects. */
 
 static dt_status *refuse_axis(const dt_dims_of *of, int64_t axis, const char *why) {
-    dt_local_str text = {0};
-    if (of->who) dt_str_printf(&text, "%s: ", of->who);
-    dt_str_printf(&text, "axis %lld is %s for ", (long long)axis, why);
-    if (of->weight) dt_str_printf(&text, "the weight '%s' of shape ", of->weight);
-    else dt_str_puts(&text, "input shape ");
-    dt_shape_print(of->type, &text);
-    return dt_fail(DT_E_MODEL_SHAPE, of->at, "%s", dt_str_text(&text));
+    const char *weight = of->weight;
+    return dt_fail(DT_E_MODEL_SHAPE, of->at, "%s%saxis %lld is %s for %s%s%sshape %s",
+                   of->who ? of->who : "", of->who ? ": " : "", (long long)axis, why,
+                   weight ? "the weight '" : "input ", weight ? weight : "", weight ? "' of " : "",
+                   dt_text_of_shape(of->type).s);
 }
 
 static dt_status *add_dim(const dt_dims_of *of, int64_t given, uint32_t *dims) {

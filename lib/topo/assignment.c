@@ -63,22 +63,21 @@ dt_status *dt_topology_given(const dt_topology *t) {
 static dt_status *check_core_shape(const int64_t *shape, int rank) {
     int64_t n;
     dt_status *s = NULL;
-    dt_local_str text = {0};
-    dt_list_print(&text, shape, rank < 0 ? 0 : rank < 8 ? rank : 8);
+    const dt_text text = dt_text_of_list(shape, rank < 0 ? 0 : rank < 8 ? rank : 8);
     if (rank != 3)
         s = dt_fail(
             DT_E_TOPOLOGY, NULL,
             "core_assignment must have the 3 dimensions [replicas, logical devices, 4], got %d: %s",
-            rank, dt_str_text(&text));
+            rank, text.s);
     else if (shape[2] != 4)
         s = dt_fail(
             DT_E_TOPOLOGY, NULL,
             "the last dimension (-1) of core_assignment must be the 4 coordinates, got shape %s",
-            dt_str_text(&text));
+            text.s);
     else if (shape[0] < 0 || shape[1] < 0 || !dt_mul_fits(shape[0], shape[1], &n) || n > MOST_CORES)
         s = dt_fail(DT_E_TOPOLOGY, NULL,
                     "core_assignment can have 0 to %d logical devices, got shape %s", MOST_CORES,
-                    dt_str_text(&text));
+                    text.s);
     return s;
 }
 
@@ -266,15 +265,12 @@ static dt_status *check_footprint(const dt_topology *t, const int64_t shape[4],
 }
 
 static dt_status *too_many(const plan *p, int64_t replicas) {
-    dt_local_str text = {0};
-    dt_str_printf(&text, "requested %lld replicas but only %lld with computation_shape ",
-                  (long long)replicas, (long long)p->most);
-    dt_list_print_4(&text, p->shape);
-    dt_str_puts(&text, " and computation_stride ");
-    dt_list_print_4(&text, p->stride);
-    dt_str_printf(&text, " fit %s, mesh ", dt_topology_name(p->topology));
-    dt_list_print_4(&text, p->topology->mesh);
-    return dt_fail(DT_E_TOO_MANY_REPLICAS, NULL, "%s", dt_str_text(&text));
+    return dt_fail(DT_E_TOO_MANY_REPLICAS, NULL,
+                   "requested %lld replicas but only %lld with computation_shape %s and "
+                   "computation_stride %s fit %s, mesh %s",
+                   (long long)replicas, (long long)p->most, dt_text_of_4(p->shape).s,
+                   dt_text_of_4(p->stride).s, dt_topology_name(p->topology),
+                   dt_text_of_4(p->topology->mesh).s);
 }
 
 static dt_status *check(const dt_topology *t, const dt_device_assignment_options *spec, plan *p) {

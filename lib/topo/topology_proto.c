@@ -93,7 +93,6 @@ static dt_status *bad_list(const char *what, const numbers *got, const char *suf
 }
 
 static dt_status *check_count(const message *m) {
-    dt_local_str mesh = {0};
     if (m->tasks < 0)
         return dt_fail(DT_E_TOPOLOGY, NULL, "num_tasks must be at least 0, got %lld",
                        (long long)m->tasks);
@@ -103,12 +102,12 @@ static dt_status *check_count(const message *m) {
     /* The product cannot overflow, since both numbers are int32. */
     int64_t devices = m->tasks * m->devices;
     if (m->coordinates.n % 4 == 0 && m->coordinates.n / 4 == devices) return NULL;
-    dt_list_print(&mesh, m->mesh.v, 4);
     return dt_fail(
         DT_E_TOPOLOGY, NULL,
         "device_coordinates must have %lld tasks x %lld devices x 4 numbers for the mesh "
         "%s, got %d",
-        (long long)m->tasks, (long long)m->devices, dt_str_text(&mesh), m->coordinates.n);
+        (long long)m->tasks, (long long)m->devices, dt_text_of_list(m->mesh.v, 4).s,
+        m->coordinates.n);
 }
 
 static dt_status *check_message(const message *m) {

@@ -141,18 +141,16 @@ static dt_status *note_line(const dt_pjrt_program *x, const int32_t *offsets, dt
  * needs. */
 static dt_status *note_memory(dt_status *s, const dt_graph *g, int64_t rows) {
     int64_t bytes[3] = {0};
-    dt_local_str text = {0};
     for (int i = 0; i < g->n_states; i++)
         bytes[g->state[i].variable->slot] += dt_type_bytes(&g->state[i].variable->type);
     for (int i = 0; i < g->n_args; i++) {
         const dt_type t = dt_type_at(&g->node[g->arg[i].node].type, rows);
         bytes[2] += dt_type_bytes(&t);
     }
-    for (int k = 0; k < 3; k++) {
-        dt_str_puts(&text, k == 0 ? "weights " : k == 1 ? ", optimizer " : ", batch ");
-        dt_str_bytes(&text, (double)bytes[k]);
-    }
-    return dt_note(s, "the step has %s, besides gradients and activations", dt_str_text(&text));
+    return dt_note(
+        s, "the step has weights %s, optimizer %s, batch %s, besides gradients and activations",
+        dt_text_of_bytes((double)bytes[0]).s, dt_text_of_bytes((double)bytes[1]).s,
+        dt_text_of_bytes((double)bytes[2]).s);
 }
 
 dt_status *dt_pjrt_explain(const dt_pjrt_program *x, dt_status *s) {

@@ -47,13 +47,10 @@ int64_t dt_image_room_bytes(dt_image_room *r, int threads) {
 }
 
 static dt_status *too_large(const char *path, int64_t needed) {
-    dt_local_str text = {0};
-    dt_str_bytes(&text, (double)needed);
-    dt_str_puts(&text, "; at most ");
-    dt_str_bytes(&text, (double)DT_MOST_DECODING);
-    dt_status *s =
-        dt_fail(DT_E_TOO_LARGE, NULL, "%s: decoding this image takes %s", path, dt_str_text(&text));
-    return dt_suggest(s, "save it as PNG or as a baseline JPEG");
+    return dt_suggest(dt_fail(DT_E_TOO_LARGE, NULL, "%s: decoding this image takes %s; at most %s",
+                              path, dt_text_of_bytes((double)needed).s,
+                              dt_text_of_bytes((double)DT_MOST_DECODING).s),
+                      "save it as PNG or as a baseline JPEG");
 }
 
 /* Bytes that decoding takes: for the pixels, including colours that become grey, and for the

@@ -50,14 +50,12 @@ static dt_status *check_output(const dt_layer_build *b, const char *kind, const 
     dt_window forward = dt_space_window(s, i, out);
     if (out > 0 && dt_window_count(&forward, s->size[i], out, &back) && back == in) return NULL;
     const dt_conv_layer *c = b->args;
-    dt_local_str extra = {0}, stride = {0};
-    dt_sizes_print(c->output_padding.v, c->output_padding.n, &extra);
-    dt_sizes_print(s->stride, s->n, &stride);
     return dt_fail(DT_E_RANGE, &b->at,
                    "output_padding %s does not fit strides %s of %s: it makes %lld "
                    "places of %lld, from which a convolution would not make %lld "
                    "again",
-                   dt_str_text(&extra), dt_str_text(&stride), kind, (long long)out, (long long)in,
+                   dt_text_of_numbers(c->output_padding.v, c->output_padding.n).s,
+                   dt_text_of_numbers(s->stride, s->n).s, kind, (long long)out, (long long)in,
                    (long long)in);
 }
 

@@ -14,12 +14,10 @@ static const dt_field fields[] = {
     DT_LAYER_FIELDS(struct permute), DT_END};
 
 static dt_status *not_a_permutation(const dt_layer_build *b, const dt_ints *dims) {
-    dt_local_str list = {0};
-    for (int i = 0; i < dims->n; i++)
-        dt_str_printf(&list, "%s%lld", i ? ", " : "", (long long)dims->v[i]);
     return dt_fail(DT_E_MODEL_SHAPE, &b->at,
-                   "dims must name each dimension of %s but the batch once, from 1 to %d, got [%s]",
-                   dt_text_of_shape(&b->in).s, b->in.rank - 1, dt_str_text(&list));
+                   "dims must name each dimension of %s but the batch once, from 1 to %d, got %s",
+                   dt_text_of_shape(&b->in).s, b->in.rank - 1,
+                   dt_text_of_numbers(dims->v, dims->n).s);
 }
 
 static dt_status *build(dt_layer_build *b) {

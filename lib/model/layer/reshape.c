@@ -14,12 +14,9 @@ static const dt_field fields[] = {
     DT_LAYER_FIELDS(struct reshape), DT_INSTEAD("shape", "write 'target_shape'"), DT_END};
 
 static dt_status *cannot(const dt_layer_build *b, const dt_ints *target) {
-    dt_local_str shape = {0};
-    for (int i = 0; i < target->n; i++)
-        dt_str_printf(&shape, "%s%lld", i ? ", " : "", (long long)target->v[i]);
     return dt_fail(DT_E_MODEL_SHAPE, &b->at,
-                   "the number of elements must not change: cannot make target_shape [%s] from %s",
-                   dt_str_text(&shape), dt_text_of_shape(&b->in).s);
+                   "the number of elements must not change: cannot make target_shape %s from %s",
+                   dt_text_of_numbers(target->v, target->n).s, dt_text_of_shape(&b->in).s);
 }
 
 /* Computes the product of all known sizes, and the index of the unknown one (-1: all are known). */

@@ -22,20 +22,11 @@ dt_status *dt_wants_space(const dt_layer_build *b, const char *kind, int n) {
                               : s;
 }
 
-void dt_sizes_print(const int64_t *v, int n, dt_str *out) {
-    dt_str_putc(out, '[');
-    for (int i = 0; i < n; i++) dt_str_printf(out, "%s%lld", i ? ", " : "", (long long)v[i]);
-    dt_str_putc(out, ']');
-}
-
 dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *given, int n,
                        const int64_t *usual, int64_t *out) {
-    if (given->v && !given->lone && given->n != n) {
-        dt_local_str is = {0};
-        dt_sizes_print(given->v, given->n, &is);
+    if (given->v && !given->lone && given->n != n)
         return dt_fail(DT_E_RANGE, &b->at, "%s takes one number or a list of %d, got %s", key, n,
-                       dt_str_text(&is));
-    }
+                       dt_text_of_numbers(given->v, given->n).s);
     for (int i = 0; i < n; i++) out[i] = !given->v ? usual[i] : given->v[given->lone ? 0 : i];
     return NULL;
 }
@@ -71,24 +62,19 @@ void dt_space_bound(dt_space *s, const dt_type *in) {
 }
 
 static dt_status *too_large(const dt_layer_build *b, const char *kind, const dt_space *s) {
-    dt_local_str size = {0};
-    dt_sizes_print(s->size, s->n, &size);
     return dt_fail(DT_E_RANGE, &b->at,
                    "the window of %s must be smaller than %lld in each dimension, got %s", kind,
-                   (long long)LARGEST_WINDOW, dt_str_text(&size));
+                   (long long)LARGEST_WINDOW, dt_text_of_numbers(s->size, s->n).s);
 }
 
 static dt_status *no_place(const dt_layer_build *b, const char *kind, const dt_space *s) {
-    dt_local_str size = {0}, stride = {0}, dilation = {0};
-    dt_sizes_print(s->size, s->n, &size);
-    dt_sizes_print(s->stride, s->n, &stride);
-    dt_sizes_print(s->dilation, s->n, &dilation);
     dt_status *status = dt_fail(
         DT_E_MODEL_SHAPE, &b->at,
         "the output of %s would be of size zero or less: a window of %s does not fit into %s "
         "(strides %s, dilation_rate %s, padding %s)",
-        kind, dt_str_text(&size), dt_text_of_shape(&b->in).s, dt_str_text(&stride),
-        dt_str_text(&dilation), dt_paddings_causal[s->padding]);
+        kind, dt_text_of_numbers(s->size, s->n).s, dt_text_of_shape(&b->in).s,
+        dt_text_of_numbers(s->stride, s->n).s, dt_text_of_numbers(s->dilation, s->n).s,
+        dt_paddings_causal[s->padding]);
     return dt_suggest(status, "padding 'same' keeps sizes");
 }
 
@@ -126,13 +112,10 @@ static bool any_above_one(const int64_t *v, int n) {
 }
 
 static dt_status *stretched_twice(const dt_layer_build *b, const dt_space *s) {
-    dt_local_str stride = {0}, dilation = {0};
-    dt_sizes_print(s->stride, s->n, &stride);
-    dt_sizes_print(s->dilation, s->n, &dilation);
     return dt_fail(
         DT_E_RANGE, &b->at,
         "strides and dilation_rate cannot both exceed 1, got strides %s and dilation_rate %s",
-        dt_str_text(&stride), dt_str_text(&dilation));
+        dt_text_of_numbers(s->stride, s->n).s, dt_text_of_numbers(s->dilation, s->n).s);
 }
 
 static dt_status *read_space(const dt_layer_build *b, const dt_conv_layer *c, int n,

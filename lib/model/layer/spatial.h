@@ -47,7 +47,6 @@ dt_status *dt_space_places(dt_layer_build *b, const char *kind, const dt_space *
 dt_value dt_convolve(dt_value x, dt_value kernel, const dt_space *s, int groups);
 
 /* prints "[2, 2]" */
-void dt_sizes_print(const int64_t *v, int n, dt_str *out);
 
 /* ---- the arguments of convolutions ---- */
 
