@@ -16,7 +16,8 @@
  *
  * A unit may keep more: named values, which are not recomputed. Values that are kept on the host
  * come back through a barrier, too, by which the cost model recognizes them; on this machine,
- * whose memory is the host's, the barrier is only another name.
+ * whose memory is the host's, the barrier is only another name. Only what is computed from examples
+ * is kept there: not constants with rows, such as the waves of rotated queries.
  *
  * A unit whose gradient has no rows is left unchanged. Recomputation repeats the same operations on
  * the same numbers: the same bits.
@@ -39,7 +40,8 @@ typedef struct remat {
     dt_trace *trace;
     int *unit;     /* [nodes] number of the unit of layers that the node belongs to; -1: none */
     bool *forward; /* [nodes] whether a result of the forward pass needs the node */
-    bool *follows; /* [nodes] whether the node depends on examples */
+    bool *follows; /* [nodes] whether the node depends on examples, or has as many rows */
+    bool *fed;     /* [nodes] whether the node is computed from examples */
     bool *leaves;  /* [nodes] whether nodes of other units read the node */
     /* [nodes] what the policy does with the value: AGAIN (computed again), KEPT on the device, or
      * ON_HOST */
@@ -81,9 +83,11 @@ static void find_flow(remat *r) {
     for (int i = 0; i < r->g->n_nodes; i++) {
         const dt_node *n = node_at(r, i);
         r->follows[i] = dt_type_has_batch(&n->type);
+        r->fed[i] = n->op->role == DT_ROLE_ARGUMENT;
         for (int k = 0; k < n->n_in; k++) {
             int in = n->in[k];
             r->follows[i] |= r->follows[in];
+            r->fed[i] |= r->fed[in];
             r->leaves[in] |= r->forward[i] && r->unit[in] != r->unit[i];
         }
     }
@@ -116,13 +120,14 @@ static void find_kept(remat *r, const dt_layer_units *u) {
     }
 }
 
-/* Finds for each unit the first gradient with rows that its backward pass reads. */
+/* Finds for each unit the first gradient with rows that its backward pass reads. A constant would
+ * make nothing wait. */
 static void find_gradients(remat *r, int n_units) {
     for (int u = 0; u < n_units; u++) r->after[u] = -1;
     for (int i = 0; i < r->g->n_nodes; i++)
         for (int k = 0; !r->forward[i] && r->unit[i] >= 0 && k < node_at(r, i)->n_in; k++) {
             int in = node_at(r, i)->in[k], *after = &r->after[r->unit[i]];
-            bool comes = !r->forward[in] && r->unit[in] != r->unit[i] &&
+            bool comes = !r->forward[in] && r->fed[in] && r->unit[in] != r->unit[i] &&
                          dt_type_has_batch(&node_at(r, in)->type);
             if (comes && (*after < 0 || in < *after)) *after = in;
         }
@@ -162,7 +167,7 @@ static bool comes_from_host(const remat *r, item i, int in) {
     int unit = r->unit[i.node];
     if ((!i.again && r->forward[i.node]) || !r->forward[in] || unit < 0 || r->after[unit] < 0)
         return false;
-    bool input = r->unit[in] != unit && node_at(r, in)->n_in > 0 && r->follows[in];
+    bool input = r->unit[in] != unit && node_at(r, in)->n_in > 0 && r->fed[in];
     return has_rows_of(r, in, r->after[unit]) &&
            (input ? r->inputs_on_host : r->keeps[in] == ON_HOST);
 }
@@ -270,6 +275,7 @@ dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **o
     r.forward = dt_arena_array(r.arena, bool, n);
     r.follows = dt_arena_array(r.arena, bool, n);
     r.leaves = dt_arena_array(r.arena, bool, n);
+    r.fed = dt_arena_array(r.arena, bool, n);
     r.after = dt_arena_array(r.arena, int, n_units + 1);
     r.keeps = dt_arena_array(r.arena, int8_t, n);
     r.inputs_on_host = units->inputs_on_host;

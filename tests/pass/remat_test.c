@@ -14,7 +14,8 @@
 
 enum { UNITS = 4, WIDTH = 6, ROWS = 5 };
 
-/* Units of x W1 -> tanh -> W2 + x, gradients of their weights assigned. */
+/* Units of x waves W1 -> tanh -> W2 + x, gradients of their weights assigned. The waves are
+ * constants with rows, which all units share. */
 static dt_graph *step_of(void) {
     static const char *const names[] = {"a", "b", "c", "d"};
     dt_trace *t = dt_trace_create("step");
@@ -32,7 +33,10 @@ static dt_graph *step_of(void) {
                 ((float *)v[k]->host_data)[e] = (float)((e * 7 + k * 5) % 11 - 5) / 10;
             w[k] = dt_read(t, v[k]);
         }
-        x = dt_add(dt_matmul(dt_tanh(dt_matmul(x, w[2 * i])), w[2 * i + 1]), x);
+        rows.dtype = DT_INT32;
+        dt_value waves = dt_cosine(dt_convert(dt_iota(t, &rows, 1), DT_FLOAT32));
+        dt_value wide = dt_matmul(dt_multiply(x, waves), w[2 * i]);
+        x = dt_add(dt_matmul(dt_tanh(wide), w[2 * i + 1]), x);
         dt_trace_path(t, before);
     }
     dt_value loss = dt_reduce_sum(dt_multiply(x, x), DT_NO_AXIS);
@@ -95,6 +99,19 @@ static void test_what_is_made_again(void **state) {
     dt_graph_destroy(simple);
 }
 
+/* The gradient of tanh has a constant with rows, which the last unit makes and the others read. */
+static void test_barriers_wait_for_gradients(void **state) {
+    (void)state;
+    dt_graph *g = step_of(), *r = remade(g);
+    for (int i = 0; i < r->n_nodes; i++) {
+        const dt_node *n = &r->node[i];
+        if (n->op == &dt_op_optimization_barrier && dt_is_rematerialized(n))
+            assert_true(r->node[n->in[1]].n_in > 1);
+    }
+    dt_graph_destroy(g);
+    dt_graph_destroy(r);
+}
+
 /* A product that is kept is not made again; what follows it is. */
 static void test_named_values_are_kept(void **state) {
     (void)state;
@@ -107,7 +124,7 @@ static void test_named_values_are_kept(void **state) {
 }
 
 /* Each unit reads its product from the host once, and each but the first its input, which is an
- * argument. */
+ * argument. The waves are not kept there. */
 static void test_values_come_back_from_the_host(void **state) {
     (void)state;
     dt_graph *g = step_of(), *r = kept(g, true);
@@ -170,9 +187,11 @@ static void test_the_same_bits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_made_again), cmocka_unit_test(test_named_values_are_kept),
-        cmocka_unit_test(test_values_come_back_from_the_host), cmocka_unit_test(test_what_is_kept),
-        cmocka_unit_test(test_the_same_bits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_made_again),
+                                       cmocka_unit_test(test_barriers_wait_for_gradients),
+                                       cmocka_unit_test(test_named_values_are_kept),
+                                       cmocka_unit_test(test_values_come_back_from_the_host),
+                                       cmocka_unit_test(test_what_is_kept),
+                                       cmocka_unit_test(test_the_same_bits)};
     return cmocka_run_group_tests_name("pass/remat", tests, NULL, NULL);
 }
