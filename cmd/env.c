@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See env.h. */
-#define _GNU_SOURCE /* declares environ */
+/* Implements what env.h declares. */
+#define _GNU_SOURCE /* makes the headers declare environ */
 #include "env.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See expect.h. */
+/* Implements what expect.h declares. */
 #include "expect.h"
 
 #include <math.h>

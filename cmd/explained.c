@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See explained.h. */
+/* Implements explained_put. */
 #include "watch.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See folds.h. A fold's metrics are those of the weights that its run kept at the end: the last
- * ones, or the best ones that EarlyStopping restored. */
+/* Implements what folds.h declares. A fold's metrics are those of the weights that its run kept at
+ * the end: the last ones, or the best ones that EarlyStopping restored. */
 #include "folds.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See kinds.h. All names are from the tables by which job files are read. */
+/* Implements what kinds.h declares. All names are from the tables by which job files are read. */
 #include "kinds.h"
 
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See local_workers.h. Each pair of workers shares a pair of connected sockets, which the workers
- * inherit. The variable DTRAIN_WORKER has a worker's rank and the descriptors of its sockets
- * (lib/net/sockets.c). Signals go to this parent process, which passes them on to the workers. If
- * the parent ends, the kernel ends the workers. */
+/* Implements what local_workers.h declares. Each pair of workers shares a pair of connected
+ * sockets, which the workers inherit. The variable DTRAIN_WORKER has a worker's rank and the
+ * descriptors of its sockets (lib/net/sockets.c). Signals go to this parent process, which passes
+ * them on to the workers. If the parent ends, the kernel ends the workers. */
 #define _GNU_SOURCE
 #include "local_workers.h"
 

@@ -4,7 +4,7 @@
  * code. Nothing is opened before the verb is known, so that `dtrain --version` takes no longer than
  * starting a process.
  */
-#define _DEFAULT_SOURCE /* declares on_exit */
+#define _DEFAULT_SOURCE /* makes the headers declare on_exit */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>

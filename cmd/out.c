@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See out.h. */
+/* Implements what out.h declares. */
 #include "out.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See print.h. */
+/* Implements what print.h declares. */
 #include "print.h"
 
 #include <ctype.h>

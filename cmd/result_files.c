@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See result_files.h. */
+/* Implements what result_files.h declares. */
 #include "result_files.h"
 
 #include <math.h>

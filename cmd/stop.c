@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See stop.h. The flags are the only global variables of the program, because a handler has no
- * argument. */
+/* Implements what stop.h declares. The flags are the only global variables of the program, because
+ * a handler has no argument. */
 #include "stop.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See table.h. */
+/* Implements what table.h declares. */
 #include "table.h"
 
 #include <stdarg.h>

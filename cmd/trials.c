@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See trials.h. */
-#define _GNU_SOURCE /* declares pipe2 */
+/* Implements what trials.h declares. */
+#define _GNU_SOURCE /* makes the headers declare pipe2 */
 #include "trials.h"
 
 #include <errno.h>

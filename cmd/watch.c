@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See watch.h. */
+/* Implements what watch.h declares. */
 #include "watch.h"
 
 #include <math.h>

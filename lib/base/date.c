@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See date.h. Each reader moves a cursor behind what it has read, or returns false. */
+/* Implements what date.h declares. Each reader moves a cursor behind what it has read, or returns
+ * false. */
 #include "base/date.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See events.h. */
+/* Implements what events.h declares. */
 #include "base/events.h"
 
 /* Clocks measure microseconds, so durations are rounded to them; the digits beyond are noise. The

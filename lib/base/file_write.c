@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes files and directories. Each system call is made in one place, which checks its result and
  * where tests can make it fail (fault.h). */
-#define _GNU_SOURCE       /* declares renameat2 */
-#define _XOPEN_SOURCE 700 /* declares lstat and readlink */
+#define _GNU_SOURCE       /* makes the headers declare renameat2 */
+#define _XOPEN_SOURCE 700 /* makes the headers declare lstat and readlink */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

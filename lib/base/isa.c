@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See isa.h. */
+/* Implements what isa.h declares. */
 #include "base/isa.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See library.h. The loader reports its errors as text only. */
-#define _GNU_SOURCE /* declares MAP_ANONYMOUS */
+/* Implements what library.h declares. The loader reports its errors as text only. */
+#define _GNU_SOURCE /* makes the headers declare MAP_ANONYMOUS */
 #include "base/library.h"
 
 #include <dlfcn.h>

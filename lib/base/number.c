@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers as text and back, independent of the locale of the calling program. */
-#define _GNU_SOURCE /* declares strtod_l */
+#define _GNU_SOURCE /* makes the headers declare strtod_l */
 #include <errno.h>
 #include <float.h>
 #include <locale.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See recorder.h. A writer fills the next entry of its ring and then increases `written`;
- * readers read entries below `written` only. */
+/* Implements what recorder.h declares. A writer fills the next entry of its ring and then increases
+ * `written`; readers read entries below `written` only. */
 #include "base/recorder.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See reserve.h. The block is never touched, so it uses address space but no memory. */
+/* Implements what reserve.h declares. The block is never touched, so it uses address space but no
+ * memory. */
 #include "base/reserve.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See siphash.h. */
+/* Implements what siphash.h declares. */
 #include "base/siphash.h"
 
 #include <string.h>

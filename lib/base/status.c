@@ -4,7 +4,7 @@
  *
  * Text is made safe for a terminal when it is added to a status, so the printer only copies it.
  */
-#define _GNU_SOURCE /* declares memrchr */
+#define _GNU_SOURCE /* makes the headers declare memrchr */
 #include "base/status.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See text.h. The first bytes show whether a file is something else than text; what follows is
- * checked as UTF-8, eight bytes of ASCII at a time. */
+/* Implements what text.h declares. The first bytes show whether a file is something else than text;
+ * what follows is checked as UTF-8, eight bytes of ASCII at a time. */
 #include "base/text.h"
 
 #include <string.h>

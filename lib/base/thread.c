@@ -13,7 +13,7 @@
  * process while other threads of this process work, such as those that prepare batches.
  * docs/performance.md ("Two threads beside one") has measurements.
  */
-#define _GNU_SOURCE /* declares the affinity mask */
+#define _GNU_SOURCE /* makes the headers declare the affinity mask */
 #include "base/thread.h"
 
 #include <errno.h>

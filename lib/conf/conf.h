@@ -93,10 +93,19 @@ bool dt_tree_same(const dt_tree *a, const dt_tree *b);
 
 /* ---- field tables ---- */
 
-/* A table of fields describes a struct. Reading fills the struct and reports every unknown key,
+/*
+ * A table of fields describes a struct. Reading fills the struct and reports every unknown key,
  * wrong type and value out of range. Integers are [+-]?[0-9]+ without leading zeros, or an exact
  * number such as 1e3. Reals are finite. Booleans are true and false only. Any scalar can be read as
- * a string; a quoted scalar only as a string. null (`null`, `~`, or no value) means the default. */
+ * a string; a quoted scalar only as a string. null (`null`, `~`, or no value) means the default.
+ *
+ *     struct dense { int64_t units; int activation; };
+ *     static const dt_field fields[] = {
+ *         DT_INT(struct dense, units, .min = 1, .required = true, .help = "number of outputs"),
+ *         DT_ENUM(struct dense, activation, dt_activations, .help = "activation function"),
+ *         DT_END
+ *     };
+ */
 typedef enum dt_field_kind {
     DT_FIELD_END,
     DT_FIELD_INT,   /* the member is an int64_t */

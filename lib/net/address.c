@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See address.h. */
+/* Implements what address.h declares. */
 #define _GNU_SOURCE
 #include "net/address.h"
 

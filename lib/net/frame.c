@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See frame.h. Also the reference-counted copies of the weights (dt_shared). */
+/* Implements what frame.h declares. Also the reference-counted copies of the weights
+ * (dt_shared). */
 #include "net/frame.h"
 
 #include <errno.h>

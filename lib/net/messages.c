@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See messages.h. */
+/* Implements what messages.h declares. */
 #include "net/messages.h"
 
 #include <assert.h>

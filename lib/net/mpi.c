@@ -15,7 +15,7 @@
  * After the first error it sends nothing more and does not call MPI_Finalize, which would wait for
  * the dead rank.
  */
-#define _GNU_SOURCE /* declares dladdr */
+#define _GNU_SOURCE /* makes the headers declare dladdr */
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>

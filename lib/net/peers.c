@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See peers.h. Looks up the processes of this machine in /proc, to report killed and stopped
- * ones by name, long before the deadline. */
+/* Implements what peers.h declares. Looks up the processes of this machine in /proc, to report
+ * killed and stopped ones by name, long before the deadline. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

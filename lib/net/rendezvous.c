@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See rendezvous.h. Each message is one part with a line of text:
+ * Implements what rendezvous.h declares. Each message is one part with a line of text:
  *
  *     to rank 0      meet RANK RANKS ADDRESS
  *     by rank 0      table ADDRESS ADDRESS ...       or: no REASON

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See run_key.h. Each key is derived from the secret: it is the HMAC-SHA-256, keyed by the secret,
- * of a label that names the key's use. */
+/* Implements what run_key.h declares. Each key is derived from the secret: it is the HMAC-SHA-256,
+ * keyed by the secret, of a label that names the key's use. */
 #include "net/run_key.h"
 
 #include <ctype.h>

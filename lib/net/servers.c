@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * See servers.h. A link is read and written by its server's thread only. The coordinator may set
- * the message to send while none is being sent, and may set `closing`. One lock guards these
- * members and the arrivals. Bytes are moved without holding it.
- */
+/* Implements what servers.h declares. A link is read and written by its server's thread only. The
+ * coordinator may set the message to send while none is being sent, and may set `closing`. One lock
+ * guards these members and the arrivals. Bytes are moved without holding it. */
 #define _GNU_SOURCE
 #include "net/servers.h"
 

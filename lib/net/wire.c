@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See wire.h. */
+/* Implements what wire.h declares. */
 #include "net/wire.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See worker_launcher.h. The caller and a forked launcher share a pair of sockets. A request
- * carries the worker's links as descriptors; the answer is its process id. */
+/* Implements what worker_launcher.h declares. The caller and a forked launcher share a pair of
+ * sockets. A request carries the worker's links as descriptors; the answer is its process id. */
 #define _GNU_SOURCE
 #include "net/worker_launcher.h"
 

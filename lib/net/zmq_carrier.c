@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See zmq_carrier.h. */
+/* Implements what zmq_carrier.h declares. */
 #include "net/zmq_carrier.h"
 
 #include <math.h>

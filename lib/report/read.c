@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a run's directory. */
-#define _GNU_SOURCE /* declares F_OFD_GETLK */
+#define _GNU_SOURCE /* makes the headers declare F_OFD_GETLK */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

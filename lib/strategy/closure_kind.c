@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See closure_kind.h. */
+/* Implements what closure_kind.h declares. */
 #include "strategy/closure_kind.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See closure_values.h. Each value is a head, its name, and its elements:
+ * Implements what closure_values.h declares. Each value is a head, its name, and its elements:
  *
  *     name_bytes  dtype  rank  per_replica   int32 each
  *     dim[rank]                              int64 each

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * See closures.h. Each update raises the version by one. So all closures can meet their deadlines
- * if and only if the i-th oldest one (from 0) has pulled at least the version `version - staleness
- * + i`. Closures are given out in the order of their versions, so the table has that order.
- */
+/* Implements what closures.h declares. Each update raises the version by one. So all closures can
+ * meet their deadlines if and only if the i-th oldest one (from 0) has pulled at least the version
+ * `version - staleness + i`. Closures are given out in the order of their versions, so the table
+ * has that order. */
 #include "strategy/closures.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See divided.h. */
-#define _GNU_SOURCE /* declares madvise */
+/* Implements what divided.h declares. */
+#define _GNU_SOURCE /* makes the headers declare madvise */
 #include "strategy/divided.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See packed_variables.h. */
+/* Implements what packed_variables.h declares. */
 #include "strategy/packed_variables.h"
 
 #include <stdlib.h>

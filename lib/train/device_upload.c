@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See device_upload.h. Reading threads share the dt_lender without a lock: it is complete before
- * they start, and they do not change it. */
+/* Implements what device_upload.h declares. Reading threads share the dt_lender without a lock: it
+ * is complete before they start, and they do not change it. */
 #include "train/device_upload.h"
 
 #include "train/results.h"

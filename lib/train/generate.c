@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * See generate.h. The first token of a context comes from the model's whole graph over T positions.
- * A shorter context is padded at its end, which does not affect a causal model. Further tokens come
- * from the step of pass/decode.c if the model has one; it reads keys and values of earlier
- * positions, which the generator keeps in caches. Without such a step they come from the whole
- * graph, too.
- */
+/* Implements what generate.h declares. The first token of a context comes from the model's whole
+ * graph over T positions. A shorter context is padded at its end, which does not affect a causal
+ * model. Further tokens come from the step of pass/decode.c if the model has one; it reads keys and
+ * values of earlier positions, which the generator keeps in caches. Without such a step they come
+ * from the whole graph, too. */
 #include "train/generate.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See monitor.h. */
+/* Implements what monitor.h declares. */
 #include "train/monitor.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See python_text.h. */
+/* Implements what python_text.h declares. */
 #include "train/python_text.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See results.h. */
+/* Implements what results.h declares. */
 #include "train/results.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See run_log.h. */
+/* Implements what run_log.h declares. */
 #include "train/run_log.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See spread.h. A float32 is turned into an integer of the same order; its leading 20 bits number
- * its bucket. */
+/* Implements what spread.h declares. A float32 is turned into an integer of the same order; its
+ * leading 20 bits number its bucket. */
 #include "train/spread.h"
 
 #include <math.h>

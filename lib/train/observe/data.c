@@ -5,7 +5,7 @@
  * changed. Nothing depends on it: without a record, or if an earlier run was killed
  * before its hashes were known, there is nothing to compare.
  */
-#define _GNU_SOURCE /* for gettid() */
+#define _GNU_SOURCE /* makes the headers declare gettid() */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
