@@ -46,11 +46,11 @@ typedef struct queued {
 
 typedef struct queue_heap {
     int n, cap;
-    bool by_time; /* entries are ordered by time; false: by their position in the program */
+    bool by_time; /* whether entries are ordered by time; false: by their position in the program */
     queued *entry;
 } queue_heap;
 
-/* Must be zeroed before use. */
+/* The launches that wait for a unit. Must be zeroed before use. */
 typedef struct ready_queue {
     queue_heap later, due;
 } ready_queue;
@@ -120,7 +120,7 @@ typedef struct item {
     int pieces;   /* number of pieces if the collective can be part of a product; 0: it cannot */
     bool layers;  /* the item is a bucket with sums of several layers */
     int waits;    /* number of unfinished items that this item waits for */
-    double ready; /* time at which the last of its inputs that are done so far was ready */
+    double ready; /* time at which the latest of its finished inputs became available */
     int behind;   /* the item that made the input which was ready last; -1: none */
 } item;
 
@@ -137,18 +137,19 @@ typedef struct clock {
     dt_plan *p;
     int n;
     item *item;   /* [n] items, ordered by their place in the program */
-    int *of;      /* [nodes] the node's item; -1: none */
+    int *of;      /* [nodes] number of the item that computes the node; -1: none */
     int *again;   /* [nodes] the item that gathers the node again for the backward pass; -1: none */
-    int *bucket;  /* [buckets] the bucket's item */
+    int *bucket;  /* [buckets] number of the item that sends the bucket of collectives */
     int *between; /* [items] the item that continues the sum between slices; -1: none */
     /* [nodes] for a node that is fetched from the host: the item that sends it there, and the node
      * with which fetching begins; -1: none */
     int *sent, *waits_for;
     edge *edge;
     int n_edges, cap_edges;
-    int *first;  /* [items] the item's first edge; -1: none */
+    /* [items] number of the item's first edge, to an item that waits for it; -1: none */
+    int *first;
     int *reader; /* [nodes] the first node after the forward pass that reads it; 0: none */
-    /* for each unit: its items that are not done and wait for no other item */
+    /* [units] items whose inputs are done and that wait for the unit */
     ready_queue queue[DT_UNITS];
     const bool *forward; /* [nodes] whether the node belongs to the forward pass */
 } clock;
@@ -220,7 +221,7 @@ static void add_between(clock *c) {
 
 static double seconds_to_host(const clock *c, double bytes) {
     const dt_topology *t = c->r->topology;
-    /* the devices of a chip share its bus */
+    /* all devices of a chip share its bus to the host */
     const double share = c->p->chip->pcie_Bps / t->mesh[3];
     return share > 0 ? bytes / share : 0;
 }
@@ -422,7 +423,8 @@ static void run_item(clock *c, int i, double *free_at) {
     }
 }
 
-/* Of all units' next items, runs the one that starts first. */
+/* Of the next items of all units, runs the one that can start first. Returns false if none is
+ * left. */
 static bool run_next(clock *c, double *free_at) {
     int best = -1, next = -1;
     double soonest = INFINITY;
@@ -449,7 +451,7 @@ static void run(clock *c) {
         if (c->item[i].waits == 0) wait_for_unit(c, i);
     while (run_next(c, free_at))
         ;
-    assert(c->p->n_events == c->n); /* otherwise items wait for each other */
+    assert(c->p->n_events == c->n); /* fails if items wait for each other in a circle */
     int last = DT_UNIT_CHIP;
     for (int unit = 0; unit < DT_UNITS; unit++) last = free_at[unit] > free_at[last] ? unit : last;
     c->p->seconds = free_at[last];

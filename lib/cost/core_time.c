@@ -40,13 +40,14 @@
  */
 
 enum { MATRIX_LANES = 128, SUBLANES = 8 };
-/* fraction of a result's cycles that is needed however few lanes are filled */
+/* the fraction of a result's cycles that does not depend on how many lanes are filled */
 #define SPARSE_LANES 0.4
-/* fraction of a result's cycles that is proportional to the filled lanes */
+/* the fraction of a result's cycles that is proportional to the filled lanes */
 #define LANE_SHARE 0.8
-/* cycles of a 32-bit result, relative to those of one that is rounded to 16 bits */
+/* cycles that storing a 32-bit result takes, relative to one that is rounded to 16 bits */
 #define WIDE_RESULT 0.35
-#define LEAST_TILE 0.06 /* smallest fraction of a tile's loading time: 8 of 128 rows */
+/* the smallest fraction of a tile's loading time that a product pays: 8 of 128 rows */
+#define LEAST_TILE 0.06
 
 static double tiles(int64_t n, int64_t size) { return (double)((n + size - 1) / size); }
 
@@ -121,8 +122,8 @@ static double fill_bytes(double bytes) {
 /* ---- kernels ---- */
 
 enum { LANES = 8 * 128 };
-/* measured for copies on v6e: 1,360 of 1,638 GB/s (AI-Hypercomputer/tpu-recipes,
- * microbenchmarks) */
+/* The fraction of the nominal bandwidth of HBM that kernels reach. Measured for copies on v6e:
+ * 1,360 of 1,638 GB/s (AI-Hypercomputer/tpu-recipes, microbenchmarks). */
 #define HBM_SHARE 0.83
 /* fraction of the compiler's launch time: on tpu7x a product of 128^3 takes 1.6 us, and 2.6 us by
  * the compiler's estimate (source as above) */

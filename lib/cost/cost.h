@@ -14,7 +14,7 @@
 #include "graph/graph.h"
 #include "topo/topo.h"
 
-/* A device: one core of a chip, or several. */
+/* What the estimates call a device: one core of a chip, or several that work as one. */
 typedef struct dt_core {
     const dt_chip *chip;
     int cores; /* number of TensorCores that are one device: 2 with megacore */
@@ -46,7 +46,8 @@ int64_t dt_padded_bytes(const dt_type *t);
 #define DT_FIRST_BYTES 2e6 /* bytes of operands that must be read before a product can begin */
 #define DT_LAST_BYTES 1e6  /* bytes of results that are written after a product has ended */
 
-/* The cycles that a product needs on a device, if its matrix units run at their full rate. */
+/* The cycles that the parts of a product need on a device whose matrix units run at their full
+ * rate. */
 typedef struct dt_product_cycles {
     double matrix, result;
 } dt_product_cycles;

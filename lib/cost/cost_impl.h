@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files in this folder. */
+/* Internal declarations of the estimates. */
 #ifndef DT_COST_COST_IMPL_H
 #define DT_COST_COST_IMPL_H
 
@@ -28,7 +28,7 @@ bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena);
 /* Whether i belongs to the output layer or its loss, is as large as the output layer's result, and
  * is computed in pieces. */
 bool dt_priced_is_piece(const dt_priced_program *r, int i);
-/* Adjusts the cost of node i if its operands have 8 bits. */
+/* Adjusts the cost of node i if its operands are quantized to 8 bits. */
 void dt_priced_quantize(const dt_priced_program *r, int i, dt_cost *cost);
 
 /* ---- values that readers recompute (duplicate.c) ---- */
@@ -47,12 +47,13 @@ dt_priced_program dt_priced_prepared(const dt_priced_program *r, dt_arena *arena
 bool dt_launch_takes_producers(const dt_priced_program *r, int i);
 
 typedef struct dt_kernel_launch {
-    int at;   /* position of the kernel in the program: the first node at which it can run */
+    /* position of the kernel in the program: number of the first node at which it can run */
+    int at;
     int head; /* the node by which the kernel is named: its product, else its last node */
     double times;
-    double again; /* how many of its `times` runs repeat work for the backward pass */
-    /* in a pipeline: its runs for all micro-batches divided by the number of devices, since only
-     * one device runs it; else 1 */
+    double again; /* the number of its `times` runs that repeat work for the backward pass */
+    /* in a pipeline: the kernel's runs for all micro-batches divided by the number of devices,
+     * since only one device runs it; otherwise 1 */
     double share;
     dt_cost work;
     dt_core_price price;
@@ -61,7 +62,7 @@ typedef struct dt_kernel_launch {
 typedef struct dt_launches {
     int n;
     dt_kernel_launch *kernel; /* [n] kernels in the order of their places in the program */
-    int *of;                  /* [nodes] the node's kernel; -1: none */
+    int *of;                  /* [nodes] number of the kernel that computes the node; -1: none */
     /* [nodes] whether one kernel computes the node and another one reads it, so that it needs
      * memory */
     bool *kept;
@@ -82,10 +83,10 @@ typedef struct dt_link_price {
      * coordinates */
     double way[3][2];
     int ranks;
-    const char *schedule; /* text in the arena of dt_links_create */
+    const char *schedule; /* name of the algorithm, in the arena of dt_links_create */
 } dt_link_price;
 
-/* The costs of a program's collectives. Those that were computed already are kept. */
+/* The costs of a program's collectives. Costs that were computed before are kept. */
 typedef struct dt_links dt_links;
 dt_links *dt_links_create(const dt_priced_program *r, dt_arena *arena);
 void dt_links_destroy(dt_links *l);
@@ -101,7 +102,7 @@ dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path);
 
 /* Whether ops are placed on stages, so that devices do different work. */
 bool dt_plan_has_places(const dt_spmd *s);
-/* Schedules a pipeline, and sets the shares of its kernels. */
+/* Schedules a pipeline of stages, and sets `share` of its kernels. */
 void dt_plan_run_stages(const dt_priced_program *r, dt_launches *k, dt_plan *p);
 
 /* ---- time (clock.c) ---- */

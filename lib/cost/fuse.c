@@ -22,12 +22,13 @@
 #include "op/op.h"
 
 typedef enum role {
-    /* needs no work: parameters, names, and values that are computed where they are read */
+    /* the node needs no work: a parameter, a name, or a value that is computed where it is read */
     ROLE_NONE,
-    ROLE_LINK,   /* is received over links: a collective, or a value from the host */
-    ROLE_LOOP,   /* element-wise: can be part of any kernel */
-    ROLE_REDUCE, /* can be fused with element-wise ops that compute its inputs */
-    /* uses matrix units: can be fused with ops that compute its operands, and ops on its result */
+    ROLE_LINK, /* the node's value is received over links: a collective, or a value from the host */
+    ROLE_LOOP, /* an element-wise node, which can be part of any kernel */
+    ROLE_REDUCE, /* a reduction, which can be fused with element-wise ops that compute its inputs */
+    /* a product on matrix units, which can be fused with ops that compute its operands, and with
+     * ops on its result */
     ROLE_PRODUCT,
     ROLE_ALONE
 } role;
@@ -37,14 +38,15 @@ typedef struct fusing {
     const dt_graph *g;
     dt_arena *arena;
     role *role;
-    /* of: [nodes] the root node of its kernel, -1: none; at: [nodes] for a root node: the kernel's
-     * place */
+    /* of: [nodes] the root node of the node's kernel, -1: none; at: [nodes] for a root node, the
+     * position of its kernel */
     int *of, *at;
     const bool *forward; /* [nodes] whether the node belongs to the forward pass */
     /* [nodes] whether the node is a single number that depends only on variables and constants */
     bool *early;
     bool *out; /* [nodes] whether the node is a result or an update */
-    /* reader[begin[i]] to reader[begin[i + 1] - 1] read node i, directly or by another name */
+    /* the nodes that read node i, directly or by another name, are reader[begin[i]] to
+     * reader[begin[i + 1] - 1] */
     int *reader, *begin;
 } fusing;
 
@@ -118,7 +120,7 @@ static void join_producers(fusing *f) {
 
 /* ---- consumers and siblings ---- */
 
-/* The members of each kernel, by its root. Made again after each stage of fusing. */
+/* The nodes of each kernel, by the kernel's root. Made again after each stage of fusing. */
 typedef struct members {
     int *node, *begin;
 } members;

@@ -81,11 +81,11 @@ typedef struct holding {
     /* [kernels] whether the kernel computes the new value of a weight or slot */
     bool *updates;
     bool *own;                /* [nodes] whether the node's memory is allocated throughout */
-    int64_t gradient_padding; /* padding of gradients by tiles, in bytes */
+    int64_t gradient_padding; /* bytes by which tiles enlarge the gradients */
     const bool *forward;      /* [nodes] whether the node belongs to the forward pass */
-    int *place;               /* [kernels] the place at which the kernel runs */
+    int *place;               /* [kernels] position in the program at which each kernel runs */
     int n_lives;
-    struct life *lives; /* lifetimes of values; a value may have two */
+    struct life *lives; /* periods in which values are in memory; a value may have two */
 } holding;
 
 /* A period in which a value is in memory: the places at which it begins and ends. */
@@ -124,7 +124,8 @@ static bool *find_operands(const dt_priced_program *r, const dt_launches *k, dt_
     return is;
 }
 
-/* The program with what its compiler stores, which is less than what the clock waits for. */
+/* Returns the program with the dtypes in which its compiler stores values. These take less memory
+ * than the dtypes that the clock counts. */
 static dt_priced_program as_stored(const dt_priced_program *r, const dt_launches *k,
                                    dt_arena *arena) {
     const dt_graph *g = r->program->local;
@@ -145,10 +146,10 @@ static dt_priced_program as_stored(const dt_priced_program *r, const dt_launches
 
 enum { SHRINKS = 8 };
 
-/* What a kernel reads and writes. */
+/* The values that a kernel reads and writes. */
 typedef struct flow {
     int64_t largest, kept;
-    int ready; /* the last place that computes one of its inputs */
+    int ready; /* the last position that computes one of the kernel's inputs */
 } flow;
 
 static void follow_inputs(const holding *h, int i, flow *f) {
@@ -333,7 +334,7 @@ static bool is_written_over(const holding *h, const span *s, int i, int reader, 
  * input ends. */
 static void reuse_inputs(const holding *h, span *s) {
     bool *taken = dt_arena_array(h->arena, bool, h->g->n_nodes + 1);
-    /* [kernels] 1 + the kernel's first result */
+    /* [kernels] 1 + number of the kernel's first result */
     int *result = dt_arena_array(h->arena, int, h->k->n + 1);
     for (int i = h->g->n_nodes - 1; i >= 0; i--)
         if (h->k->of[i] >= 0 && takes_room(h, i)) result[h->k->of[i]] = 1 + i;
@@ -381,8 +382,8 @@ static const char *layer_at(const dt_graph *g, int i) {
     return i < g->n_nodes ? g->node[i].path : "";
 }
 
-/* For a position: bytes whose period in memory begins there, and bytes whose period ends after
- * it. */
+/* For a position in the program: bytes that are in memory from there on, and bytes that are in
+ * memory until there. */
 typedef struct change {
     int64_t born, dies, true_born, true_dies;
 } change;
@@ -400,7 +401,7 @@ static change *changes_of(const holding *h) {
     return at;
 }
 
-/* Assigns the values at the peak, and the batch, to layers. */
+/* Counts the values that are in memory at the peak, and the batch, as memory of their layers. */
 static void share_peak(const holding *h, int peak, dt_plan *p) {
     for (int i = 0; i < h->r->program->whole->n_args; i++) {
         const int node = h->g->arg[i].node;

@@ -38,7 +38,8 @@ typedef struct asked {
 struct dt_links {
     const dt_priced_program *r;
     const dt_assignment *assignment;
-    /* replicas in the order of their coordinates; NULL: in the order of their numbers */
+    /* [replicas] numbers of the replicas in the order of their coordinates; NULL: they have this
+     * order */
     int *order;
     dt_arena *arena;
     int n, cap;

@@ -41,7 +41,8 @@ bool dt_priced_is_piece(const dt_priced_program *r, int i) {
 
 /* ---- 8-bit operands ---- */
 
-/* operations per element: finding the largest magnitude, then scaling, rounding and clipping */
+/* Operations per element for quantizing: finding the largest magnitude, then scaling, rounding and
+ * clipping. */
 #define QUANTIZE_OPERATIONS 6
 
 /* Whether both operands of a product can have 8 bits. They can if it multiplies by a weight, or

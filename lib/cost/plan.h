@@ -19,16 +19,17 @@
 
 /* A chip whose links are slow: they take `times` times as long as normal. */
 typedef struct dt_slow_links {
-    int at[3]; /* coordinates x, y and z of the chip */
+    int at[3]; /* coordinates x, y and z of the chip in the slice */
     double times;
 } dt_slow_links;
 
 typedef struct dt_priced_program {
     const dt_spmd *program;
     const dt_topology *topology;
-    /* where each replica's logical devices are; NULL: they are in the order of cores */
+    /* the chips and cores of each replica's logical devices; NULL: devices follow the order of
+     * cores */
     const dt_assignment *assignment;
-    const dt_slow_links *slow; /* [n_slow] chips with slow links */
+    const dt_slow_links *slow; /* [n_slow] chips with slow links, assumed for this plan */
     int n_slow;
     /* [nodes of the local graph] the dt_dtype of the node for estimates, set by dt_plan_create;
      * NULL: the node's own type */
@@ -42,10 +43,11 @@ typedef struct dt_priced_program {
  * without padding, which is a separate member. */
 typedef struct dt_plan_bytes {
     int64_t weights, gradients, slots;
-    /* all other bytes at the peak: the batch, values between layers, working memory */
+    /* all other bytes at the peak of memory use: the batch, values between layers, working
+     * memory */
     int64_t activations;
     int64_t padding; /* bytes by which tiles enlarge all of these */
-    /* values at the peak, with padding, in memory that gradients need later; they count as
+    /* bytes of values at the peak, with padding, whose memory gradients use later. They count as
      * gradients, not as activations */
     int64_t shared;
     int64_t total, usable;
@@ -55,12 +57,13 @@ typedef struct dt_plan_bytes {
 
 /* Seconds of the critical path of a step. The members add up to the time of the step. */
 typedef struct dt_plan_parts {
-    double matrix, memory, vector, launch; /* seconds of kernels, by what limits them */
+    /* seconds of kernels, divided by what limits each kernel */
+    double matrix, memory, vector, launch;
     /* seconds of waiting for collectives on links, and on the network between slices */
     double links, dcn;
     /* seconds of waiting for values from the host's memory */
     double host;
-    double bubble; /* idle seconds in a pipeline of stages */
+    double bubble; /* seconds in which a device of a pipeline waits for other stages */
 } dt_plan_parts;
 
 typedef enum dt_plan_bound {
@@ -89,33 +92,34 @@ typedef enum dt_plan_unit {
     DT_UNIT_CHIP,
     DT_UNIT_LINKS,
     DT_UNIT_NETWORK,
-    DT_UNIT_HOST, /* the bus to the host's memory */
+    DT_UNIT_HOST, /* the bus between the device and the host's memory */
     DT_UNITS
 } dt_plan_unit;
 
-/* A launch on the virtual clock of a device. Except in a pipeline, it is the same on all
- * devices. */
+/* A launch on the virtual clock of a device. All devices have the same launches, except in a
+ * pipeline. */
 typedef struct dt_plan_event {
     double start, end;
-    /* CHIP: a kernel, or a stage's work on a micro-batch; LINKS, NETWORK: a collective */
+    /* the unit that runs the launch. CHIP: a kernel, or a stage's work on a micro-batch; LINKS,
+     * NETWORK: a collective */
     dt_plan_unit unit;
-    int node; /* node of the local graph; for a stage its first node */
-    /* kind of a stage: 'F', 'B' or 'U' (pass/timeline.h); 0: the event is no stage */
+    int node; /* number of the node of the local graph; for a stage, of its first node */
+    /* for a stage: its kind 'F', 'B' or 'U' (pass/timeline.h); 0: the launch is not a stage */
     char stage;
-    int device, micro;    /* for a stage: its logical device and its micro-batch */
+    int device, micro;    /* for a stage: number of its logical device and of its micro-batch */
     double bytes;         /* for collectives: bytes that a device contributes */
     const char *schedule; /* for collectives: name of the algorithm */
-    dt_cost work;         /* for kernels: their work */
+    dt_cost work;         /* for kernels: operations and bytes */
 } dt_plan_event;
 
 typedef struct dt_plan {
     dt_arena *arena;
     const dt_chip *chip;
-    int devices; /* number of devices that compute */
+    int devices; /* number of devices that compute the step */
     dt_plan_bytes bytes;
     double seconds; /* seconds of a step */
     dt_plan_parts parts;
-    double link_busy;    /* seconds of all collectives, including hidden ones */
+    double link_busy;    /* seconds of all collectives, including those during which kernels run */
     double infeed_bytes; /* bytes of a step's batch that a chip receives from the host */
     double infeed_s;     /* seconds that they take; 0: the rate between chip and host is unknown */
     double offloaded;    /* bytes that a device sends to the host's memory and reads again */
@@ -123,15 +127,15 @@ typedef struct dt_plan {
     /* bytes of a step over the busiest link along x, y and z; index 1 is the direction of larger
      * coordinates */
     double link_bytes[3][2];
-    /* operations of matrix units per device and step, including recomputation */
+    /* operations of matrix units per device and step, with those that rematerialization repeats */
     double flops;
-    double model_flops; /* the same without recomputation */
+    double model_flops; /* operations of matrix units per device and step, without repeated ones */
     double peak_flops;  /* peak rate of a device in bfloat16, in operations per second */
     int n_layers;
     dt_plan_layer *layer;    /* layers in the order of the program */
-    dt_hash_index layers_at; /* finds a layer by its name */
+    dt_hash_index layers_at; /* finds an element of `layer` by the layer's name */
     int n_events;
-    dt_plan_event *event; /* events in the order in which they start */
+    dt_plan_event *event; /* the launches, in the order in which they start */
 } dt_plan;
 
 /* Makes a plan. The program must outlive it. Free it with dt_plan_destroy. */

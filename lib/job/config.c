@@ -46,7 +46,7 @@ static void put_leaf(dt_str *out, const dt_tree *t) {
 typedef struct page {
     dt_str *out;
     bool origin;
-    size_t line; /* where the current line begins */
+    size_t line; /* offset in the text at which the current line begins */
 } page;
 
 static void end_line(page *p, const dt_location *at) {
@@ -90,8 +90,8 @@ static void put_item(page *p, const dt_tree *t, int indent) {
     end_line(p, &t->at);
 }
 
-/* dash: the tree is an item of a list, whose first line begins with "- ". Recursion is bounded by
- * the depth of trees. */
+/* Prints a tree. dash: the tree is an item of a list, so its first line begins with "- ". The
+ * function calls itself, at most as often as trees are deep. */
 static void put_tree(page *p, const dt_tree *t, int indent, bool dash) {
     if (t->kind == DT_TREE_LIST && dash) {
         dt_str_printf(p->out, "%*s-\n", indent - 2, "");

@@ -17,7 +17,7 @@
 
 enum { MOST_BACKENDS = 8 };
 
-/* A library that may be installed. */
+/* A library, with its name and whether it is installed. */
 typedef dt_host_library found;
 
 typedef struct machine {
@@ -27,9 +27,13 @@ typedef struct machine {
     int backends;
     dt_resolver *tpu;
     dt_accelerators plugin;
-    dt_status *fault; /* error of the plug-in; NULL: it starts, or no plug-in was named */
+    /* the error with which the plug-in fails to start; NULL: it starts, or the job names no
+     * plug-in */
+    dt_status *fault;
     char
-        *no_plugin; /* why its devices are unknown; NULL: they are known, or no plug-in was named */
+        /* the reason why the plug-in's devices are unknown; NULL: they are known, or the job names
+         * no plug-in */
+        *no_plugin;
 } machine;
 
 /* ---- looking for devices ---- */
@@ -105,7 +109,8 @@ static void print_text(const machine *m, dt_str *out) {
     dt_str_printf(out,
                   "%-12s%d core%s; CPU:0 and as many more virtual CPU devices as a job asks for\n",
                   "cpu", m->cores, m->cores == 1 ? "" : "s");
-    /* prints "avx512, of avx512, avx2, base"; DTRAIN_INSTRUCTIONS may choose any of the three */
+    /* prints a line such as "loops avx512, of avx512, avx2, base": the set in use, and those that
+     * DTRAIN_INSTRUCTIONS may name */
     dt_str_printf(out, "%-12s%s, of ", "loops", m->host.instructions);
     for (int i = 0; i < m->host.sets; i++)
         dt_str_printf(out, "%s%s", i ? ", " : "", m->host.set[i]);
@@ -217,8 +222,8 @@ static dt_status *no_slice(const dt_job *j) {
         "strategy: {type: multi_worker_mirrored, cluster: ...} describes other machines");
 }
 
-/* Shows the slice with another number of devices per chip. The job's own resolver is not
- * changed. */
+/* Shows the slice with another number of devices per chip, in a copy of the resolver, since the
+ * job's own must not change. */
 static dt_status *show_cores(dt_resolver **r, int64_t cores) {
     const char *name = (*r)->slice->name;
     dt_resolver *own = NULL;
@@ -241,8 +246,8 @@ static dt_status *show_cores(dt_resolver **r, int64_t cores) {
     return NULL;
 }
 
-/* The number of devices per chip; 0: the default. The job's setting is also used for another slice,
- * if that supports it. */
+/* Returns the number of devices per chip; 0: the default. If the job sets it, the number also holds
+ * for another slice that supports it. */
 static int64_t cores_of(const dt_topology_request *q, const dt_resolver *r) {
     const dt_resolver *own = q->job ? q->job->strategy.resolver : NULL;
     const dt_chip *chip = r->slice->chip;

@@ -157,8 +157,8 @@ static void look_at_environment(patient *p) {
 
 #define LIBDEVICE "nvvm/libdevice/libdevice.10.bc"
 
-/* Folders where the toolkit may be. Those that do not begin with '/' are relative to the plug-in's
- * folder. */
+/* Folders in which NVIDIA's toolkit may be. Names that do not begin with '/' are relative to the
+ * plug-in's folder. */
 static const char *const folders[] = {"../../nvidia/cu13",      "../nvidia/cu13",
                                       "../../nvidia/cuda_nvcc", "../nvidia/cuda_nvcc",
                                       "/usr/local/cuda",        "/opt/cuda"};
@@ -166,8 +166,9 @@ static const char *const folders[] = {"../../nvidia/cu13",      "../nvidia/cu13"
 static const char *const packages[] = {"../../nvidia", "../nvidia"};
 
 static const struct {
-    const char *name, *file; /* a file in the toolkit's folder, or NULL */
-    const char *soname[2];   /* names of a library in two versions, or NULL */
+    /* what the row looks for: its name, and a file in the toolkit's folder, or NULL */
+    const char *name, *file;
+    const char *soname[2]; /* the library's file name in two versions, or NULL */
 } parts[] = {
     {"libdevice", LIBDEVICE, {NULL}},
     {"ptxas", "bin/ptxas", {NULL}},

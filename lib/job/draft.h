@@ -10,44 +10,48 @@
 
 #include "data/describe.h"
 
-enum { DT_DRAFT_TOKENS = 10000 }; /* number of words in the vocabulary of texts */
+/* number of words in the vocabulary that a drafted job has for texts */
+enum { DT_DRAFT_TOKENS = 10000 };
 
 typedef enum dt_draft_body {
-    DT_DRAFT_DENSE,    /* the inputs are concatenated and followed by Dense layers */
-    DT_DRAFT_PICTURES, /* convolutions over the only input, of shape (rows, columns, channels) */
+    DT_DRAFT_DENSE, /* the inputs are concatenated and followed by Dense layers */
+    /* a model of convolutions over its only input, of shape (rows, columns, channels) */
+    DT_DRAFT_PICTURES,
     DT_DRAFT_LANGUAGE, /* a language model: the reader has written all sections to `dataset` */
 } dt_draft_body;
 
-/* An input of the model: values as `map` returns them, or indices of `rows` texts, for which the
+/* An input of the model: values as `map` returns them, or indices of `rows` words, for which the
  * model has an embedding. */
 typedef struct dt_draft_input {
     const char *name;
-    dt_type type;        /* type for one example, without the batch dimension */
-    int64_t rows, width; /* size of an embedding's table; 0: no embedding */
+    dt_type type; /* type of one example's value, without the batch dimension */
+    /* rows and columns of the embedding's table; 0: the input has no embedding */
+    int64_t rows, width;
     /* the input has a weight for each word, and the output should be linear in them */
     bool words;
 } dt_draft_input;
 
 typedef struct dt_draft {
     dt_arena *arena;
-    const dt_guess *guess; /* the files and what was guessed about them */
+    const dt_guess *guess; /* the files that are given, and what was guessed about them */
     const char *target;    /* the column or array that the user wants to predict; NULL: not given */
-    dt_str dataset;        /* lines of `dataset`, without the split and the batch */
+    /* the text of `dataset` in the job, without its keys for the split and the batch */
+    dt_str dataset;
     dt_draft_body body;
     dt_draft_input *input; /* [n_inputs] the model's inputs */
     int n_inputs;
     int64_t examples;
     const char *element;    /* name of the target's element */
-    int64_t classes;        /* number of classes; 0: the target is a number */
+    int64_t classes;        /* number of classes of the target; 0: the target is a number */
     int64_t rarest;         /* number of examples of the rarest class */
-    double mean, deviation; /* mean and deviation of a target that is a number */
+    double mean, deviation; /* mean and deviation of the target, if it is a number */
     bool mixed;             /* the data is a table whose columns have several types */
     /* a summary of the target: "3 classes of 'species' from penguins.csv" */
     const char *about;
 } dt_draft;
 
-/* Each function fills in all members but `guess` and `target`, which the caller sets. Errors say
- * what to do. */
+/* Each function drafts a job for one kind of data. It fills in all members but `guess` and
+ * `target`, which the caller sets. Errors say what to do. */
 dt_status *dt_draft_table(dt_draft *d) DT_MUST_USE;
 dt_status *dt_draft_pictures(dt_draft *d, const char *folder) DT_MUST_USE;
 dt_status *dt_draft_arrays(dt_draft *d) DT_MUST_USE;

@@ -68,12 +68,13 @@ dt_status *dt_draft_pictures(dt_draft *d, const char *folder) {
 typedef struct arrays {
     dt_draft *d;
     dt_dataset *data;
-    const dt_element_spec *element; /* [n] elements of type (B, ...) */
+    const dt_element_spec *element; /* [n] name and type (B, ...) of each array */
     int n, target;
     double least, most, mean, squares;
     int64_t seen;
-    bool whole;                  /* all values of the target are integers of at least 0 */
-    int64_t times[MOST_CLASSES]; /* how often each value of the target occurs */
+    /* whether all values of the target are integers of at least 0, so that they may be classes */
+    bool whole;
+    int64_t times[MOST_CLASSES]; /* number of times that each value of the target occurs */
 } arrays;
 
 static dt_status *find_array(arrays *a) {

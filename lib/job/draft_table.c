@@ -23,8 +23,10 @@ enum {
     LEAST_TOKENS = 5, /* a text of fewer words is not read word by word */
     /* a column is left out if fewer records differ from its most frequent value */
     LEAST_OTHERS = 10,
-    LEAST_PIXELS = 16, /* at least this many columns of one scale are taken for pixels */
-    /* if there are more columns, the job names those that are left out (all_but) */
+    /* so many columns of one scale, or more, are taken for the pixels of a picture */
+    LEAST_PIXELS = 16,
+    /* the most columns that the job lists; if there are more, it names those that are left out
+     * (all_but) */
     LISTED_COLUMNS = 24
 };
 
@@ -33,7 +35,8 @@ typedef enum use { OUT, TARGET, NUMBER, ONE_HOT, EMBEDDING, TEXT, LIST, DATE } u
 typedef struct column {
     const dt_column_facts *c;
     use use;
-    const char *why, *element; /* why: the reason why the column is left out */
+    /* why: reason why the column is left out; element: name of the element that it becomes */
+    const char *why, *element;
 } column;
 
 typedef struct table {
@@ -41,7 +44,9 @@ typedef struct table {
     dt_table_facts facts;
     column *column; /* [facts.n] what the draft does with each column */
     int target;
-    double scale; /* all numbers are in [0, scale], as pixels are; 0: they are normalized */
+    /* the largest number that pixels may have, by which numbers are divided; 0: numbers are
+     * normalized instead */
+    double scale;
 } table;
 
 /* ---- the target ---- */

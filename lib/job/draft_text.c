@@ -188,8 +188,8 @@ static void put_language_model(const language *x, const language_sizes *z, dt_st
         (long long)z->layers, (long long)(4 * z->width), z->dropout);
 }
 
-/* The number of epochs. The steps of all epochs together are bounded, so that a short text has many
- * epochs. */
+/* Returns the number of epochs. The number of all steps is bounded, so a short text is trained for
+ * many epochs. */
 static int64_t epochs_for(int64_t steps) {
     enum { STEPS = 4000, MOST = 60 };
     const int64_t n = (STEPS + steps - 1) / steps;

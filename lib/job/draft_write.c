@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job of a dt_draft: head, data set, model, compile and fit; see draft.h. */
+/* Writes the job that a dt_draft describes: head, data set, model, compile and fit; see draft.h. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* ---- names ---- */
 
-/* Names of layers that this file writes. */
+/* Names of layers that this file writes, which inputs must not have. */
 static const char *const reserved[] = {"features",  "hidden",    "hidden_1", "hidden_2", "dropout",
                                        "joined",    "wide",      "output",   "all",      "logits",
                                        "dropout_1", "dropout_2", "x_units"};
@@ -58,7 +58,7 @@ static double validation_of(const dt_draft *d) { return keeps_more(d) ? 0.1 : 0.
 /* Settings of the model and of training, chosen by the number of examples. */
 typedef struct sizes {
     int64_t batch, epochs, patience;
-    int64_t units, layers; /* units of each hidden layer, and their number */
+    int64_t units, layers; /* number of units in each hidden layer, and number of these layers */
     double dropout, rate;
 } sizes;
 
@@ -277,7 +277,7 @@ static void put_fit(const dt_draft *d, const sizes *z, dt_str *out) {
 /* ---- the whole job ---- */
 
 static void put_split(const dt_draft *d, const sizes *z, dt_str *out) {
-    /* a class of a single example cannot be split */
+    /* stratified splits need two examples of each class */
     const bool stratified = d->classes > 0 && 2 * d->classes <= d->examples;
     dt_str_printf(out, "  # A %s of the examples, drawn by the seed, is for validation%s.\n",
                   keeps_more(d) ? "tenth" : "fifth",
@@ -287,8 +287,8 @@ static void put_split(const dt_draft *d, const sizes *z, dt_str *out) {
     dt_str_printf(out, "  shuffle: true\n  global_batch_size: %lld\n", (long long)z->batch);
 }
 
-/* A name for the job: the name of the first file, or folder, up to its first dot. If that is empty,
- * the target's name. */
+/* Returns a name for the job: that of the first file or folder, up to its first dot. If that is
+ * empty, the name of the target. */
 static const char *job_name(const dt_draft *d) {
     size_t given;
     const char *path = dt_guess_path(d->guess->files[0], &given), *end = path + strlen(path);

@@ -22,7 +22,7 @@ static const dt_layer_spec *find_divided(const dt_job *j) {
     return NULL;
 }
 
-/* limits_of finds up to 6, and idle_keys.c finds the others */
+/* most warnings: six of the function limits_of, and those that idle_keys.c finds */
 enum { MOST_LIMITS = 6 + DT_MOST_IDLE_KEYS };
 
 /* Lists settings of the job that have less effect than a user may expect. */
@@ -162,8 +162,8 @@ static dt_status *open_input(const dt_job *j, int *out) {
     return NULL;
 }
 
-/* Connects the processes that will compute together. With a coordinator they meet later, once they
- * can compute. */
+/* Connects the processes that will compute together. If a coordinator leads them, they connect
+ * later, when they can compute. */
 static dt_status *prepare_to_meet(dt_job *j, const dt_run_options *o) {
     dt_servers_spec *q = &j->strategy.servers;
     if (!dt_job_meets_coordinator(j)) DT_TRY(dt_job_open_workers(j, o));
@@ -205,6 +205,8 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) {
     close_input(j);
     dt_status *unwritten = is_worth_a_report(j, options, bad) ? write_report(j, options) : NULL;
     if (!bad) return unwritten;
-    dt_status_free(unwritten); /* only the error of training is reported */
+    /* an error of writing the report is dropped if training has failed, since only one error can be
+     * returned */
+    dt_status_free(unwritten);
     return bad;
 }

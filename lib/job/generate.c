@@ -18,8 +18,8 @@ typedef struct generation {
     dt_saved saved;
     dt_session session;
     dt_generator *generator;
-    dt_str bytes; /* bytes of a character that is not complete yet */
-    dt_str text;  /* text of the characters that are complete */
+    dt_str bytes; /* bytes of UTF-8 at the end that do not form a complete character yet */
+    dt_str text;  /* complete characters that were generated so far */
     size_t sent;  /* number of bytes of `text` that the caller has received */
     dt_generation result;
 } generation;
@@ -52,7 +52,7 @@ static void take_characters(generation *g, bool last) {
     g->bytes = rest;
 }
 
-/* Cuts g->text off at the first stop text. */
+/* If the text contains a stop text, cuts it off there and returns true. */
 static bool cut_at_stop(generation *g) {
     const char *text = dt_str_text(&g->text), *first = NULL;
     for (int i = 0; i < g->q->n_stop; i++) {
@@ -63,7 +63,8 @@ static bool cut_at_stop(generation *g) {
     return first != NULL;
 }
 
-/* The number of bytes at the end of g->text that a stop text may begin with. */
+/* Returns the number of bytes at the end of the text with which a stop text may begin, so that they
+ * are not printed yet. */
 static size_t find_held(const generation *g) {
     const char *text = dt_str_text(&g->text);
     for (size_t at = g->sent; at < g->text.size; at++)

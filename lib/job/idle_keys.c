@@ -30,7 +30,8 @@ static bool has_kernel(const dt_model_spec *m, const char *layer) {
     return false;
 }
 
-/* The bits of `values` (kinds of values to keep or recompute) that occur in the model. */
+/* Returns those bits of `values`, kinds of values to keep or recompute, that the model really
+ * has. */
 static unsigned values_in(const dt_model_spec *m, unsigned values) {
     unsigned has = values & DT_REMAT_LAYER_INPUT;
     if ((values & DT_REMAT_CONTEXT) && has_kernel(m, "query")) has |= DT_REMAT_CONTEXT;
@@ -113,7 +114,8 @@ static void look_at_sequences(const looker *k) {
     dt_job_tensors list = {0};
     dt_status *bad = p->sequence_parallel ? dt_job_list_tensors(k->j, &list) : NULL;
     if (!bad && p->sequence_parallel) look_at_tensors(k, &list, at);
-    dt_status_free(bad); /* the fault is reported when the model is traced */
+    /* an error is dropped here, since it is reported when the model is traced */
+    dt_status_free(bad);
     dt_job_tensors_release(&list);
 }
 

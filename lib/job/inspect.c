@@ -31,7 +31,8 @@ static dt_status *open_files(const dt_data_request *q, opened *x) {
     size_t name;
     x->title = q->n_files > 0 ? dt_guess_path(q->files[0], &name) : "";
     DT_TRY(dt_guess_files(&x->guess));
-    if (x->guess.table.v) return NULL; /* this request needs only the table's columns */
+    /* columns are known already, and this request needs nothing else of the files */
+    if (x->guess.table.v) return NULL;
     /* the error's location is removed, because it points into a guessed mapping that the user has
      * not written */
     return dt_without_place(dt_dataset_open(&x->data, "%s", dt_str_text(&x->guess.out)), "dataset");
@@ -118,15 +119,15 @@ DT_API dt_status *dt_data_inspect(const dt_data_request *q, int64_t records, cha
     return end(&x, s, &out, text);
 }
 
-/* The number of replicas of the job, if they can be divided evenly among workers; else one for each
- * worker. */
+/* Returns the number of replicas of the job, if they can be divided evenly among the workers; else
+ * one for each worker. */
 static int64_t replicas_of(const dt_data_request *q, int workers) {
     return q->job && q->job->replicas > 0 && q->job->replicas % workers == 0
                ? q->job->replicas / workers
                : 1;
 }
 
-/* The global batch. Files without a job have no batch size, so each worker gets one example, the
+/* Returns the size of the global batch. For files without a job each worker gets one example, the
  * smallest possible batch. */
 static int64_t batch_of(const opened *x, const dt_data_request *q, int workers) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(x->data);
@@ -136,8 +137,8 @@ static int64_t batch_of(const opened *x, const dt_data_request *q, int workers) 
                : spec->per_replica_batch_size * workers * replicas_of(q, workers);
 }
 
-/* The number of workers that `fit` would have, so that the answer describes what each of them
- * reads. */
+/* Returns the number of workers that `fit` would have, so that the answer describes what each
+ * worker reads. */
 static int workers_of(const dt_data_request *q) {
     return q->job && q->job->workers > 0 ? (int)q->job->workers : 2;
 }

@@ -7,12 +7,13 @@
 
 /* ---- checks across sections ---- */
 
-/* These checks concern several sections. A check is left out if one of its sections has faults of
- * its own. */
+/* Checks that concern several sections of a job. A check is left out if one of these sections has
+ * faults of its own. */
 
 /* ---- strategy and back end ---- */
 
-/* The location of the setting that chose the back end; NULL: an option chose it. */
+/* Returns the location of the key that chose the back end; NULL: an option of the command line
+ * chose it. */
 static const dt_location *place_of_backend(const dt_job *j) {
     return j->backend_at.source ? &j->backend_at : NULL;
 }
@@ -25,7 +26,7 @@ static dt_status *check_backend(const dt_job *j) {
                        "reproducible: the bits of results are the plug-in's with back end pjrt; "
                        "use cpu, or leave out reproducible");
     if (strcmp(j->backend, j->strategy.row->backend) == 0 || pjrt || !place_of_backend(j))
-        /* --backend cpu computes on this machine's cores only, also for a simulated slice */
+        /* --backend cpu is allowed for a simulated slice: it computes on this machine's cores. */
         return NULL;
     return dt_fail(DT_E_BACKEND, place_of_backend(j),
                    "back end '%s' does not go with strategy %s, which is computed by '%s'",
@@ -122,8 +123,8 @@ static dt_status *check_elements(dt_job *j) {
     dt_match match;
     int n = 0;
     if (!j->has_dataset) return NULL;
-    /* for this format the elements are known without opening a file; faults have been reported
-     * already */
+    /* this format tells its elements without opening a file; an error is dropped, since faults have
+     * been reported */
     const dt_format_request r = dt_dataset_request(&j->dataset, DT_PART_TRAIN, j->arena);
     dt_status_free(j->dataset.format->check(&r, &j->elements));
     for (int i = 0; i < j->elements.n; i++)

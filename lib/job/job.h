@@ -26,31 +26,31 @@
 #include "base/hash.h"
 #include "train/train.h"
 
-struct dt_job { /* the type behind the public handle */
+struct dt_job { /* The type behind the handle of the public header. */
     int refs;
     dt_arena *arena;
     dt_purpose purpose;
-    dt_rank_option rank; /* this process's number among the workers, as the caller gave it */
-    bool sealed;         /* no plug-in may be opened, because the job is only inspected */
+    dt_rank_option rank; /* number of this process among the workers, if the caller gave one */
+    bool sealed;         /* whether the job is only inspected, so that no plug-in may be opened */
     dt_tree *tree;       /* the resolved tree: base, overrides and substitutions are applied */
-    dt_location at;      /* location of the whole job */
+    dt_location at;      /* location of the whole job in its file, for errors */
     const dt_source
         *input; /* the source of a job that was read from standard input; NULL: the job is a file */
-    const dt_source *base; /* the file that the job extends; NULL: none */
-    bool overridden;       /* there are overrides on the command line */
+    const dt_source *base; /* the file that the job extends; NULL: it extends no file */
+    bool overridden;       /* whether the command line overrides keys of the job */
     /* the error that the model's file is missing, kept because the run's checkpoint may have the
      * model; else NULL */
     dt_status *no_model;
-    /* relative paths of data files start here: the directory of the job's file */
+    /* directory of the job's file, to which paths of data files are relative */
     const char *data_directory;
-    const char *work_directory; /* relative output paths start here: the directory of -C, or "" */
+    const char *work_directory; /* directory given by -C, or "": output paths are relative to it */
     const char *name;
-    const char *run_dir; /* output.dir as written in the job */
+    const char *run_dir; /* the value of output.dir as written in the job */
     int n_variables;
-    /* environment variables that occur in paths: the text as written, and the value, which must not
-     * be recorded */
+    /* environment variables that occur in paths: the text as written, and the variable's value,
+     * which must not appear in records */
     dt_pair *variable;
-    const char *json; /* the tree as canonical JSON */
+    const char *json; /* the job with all of its defaults, as canonical JSON */
     dt_digest sha256; /* SHA-256 of `json` */
 
     uint64_t seed;
@@ -59,34 +59,36 @@ struct dt_job { /* the type behind the public handle */
     /* the value of `reproducible.strict`; whether the job has that key */
     bool strict, chooses_strict;
     struct dt_job_partition *partition; /* the job's `partition`; NULL if it has none */
-    /* while this is set, traced steps are annotated for this strategy's logical devices; lent */
+    /* the strategy for whose logical devices steps are annotated while they are traced; NULL: they
+     * are not annotated. Lent */
     dt_strategy *annotates;
     /* name of the back end as the user gave it, such as "cpu"; NULL: the strategy's default */
     const char *backend;
     /* path of the plug-in of back end pjrt; NULL: the environment has it */
     const char *plugin;
-    const dt_pjrt_settings *settings; /* settings of the plug-in; NULL: none */
+    const dt_pjrt_settings *settings; /* settings of the plug-in; NULL: the job has none */
     dt_location backend_at;
     dt_strategy_spec strategy;
-    dt_cluster *cluster; /* set while several workers train the job; NULL: there is one process */
+    /* the connected workers, while several train the job; NULL: there is one process */
+    dt_cluster *cluster;
     dt_dataset_spec dataset;
-    dt_texts elements; /* names of the data set's elements */
+    dt_texts elements; /* names of the elements that the job's data set has */
     dt_model_spec model;
     dt_compile_spec compile;
     dt_fit_spec fit;
     dt_checkpoint_spec checkpoint;
-    dt_steps_recorded trace; /* the setting output.trace */
-    bool report;             /* the job has `output.report: html` */
-    int64_t replicas;        /* number of replicas; 0: the strategy has faults */
-    /* replicas is 1, because only the plug-in, which is not opened, knows their number */
+    dt_steps_recorded trace; /* the steps to record, from output.trace */
+    bool report;             /* whether output.report asks for an HTML page */
+    int64_t replicas;        /* number of replicas; 0: unknown, because the strategy has faults */
+    /* whether `replicas` is 1 only because the plug-in, which knows the number, is not opened */
     bool uncounted;
     int64_t workers; /* number of hosts that feed the replicas; 0: the strategy has faults */
     /* whether each section exists and was read without faults */
     bool has_strategy, has_dataset, has_model, has_compile, has_fit;
 
     int n_metrics;
-    const char **metric; /* names of the values that fit reports, in their order */
-    dt_dataset *data;    /* NULL until the data is opened */
+    const char **metric; /* names of the values that `fit` reports, in their order */
+    dt_dataset *data;    /* the data set; NULL until it is opened */
 };
 
 /* ---- source.c ---- */
@@ -99,7 +101,8 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) DT_MUST_USE;
 void dt_job_drop_definitions(dt_tree *root);
 /* Makes the paths to data files of an extended base relative to the job's own file. */
 void dt_job_move_paths(dt_job *j);
-/* Prepends `prefix` to relative paths of data files, for a copy of the job in another folder. */
+/* Puts `prefix` before relative paths of data files, because the job will be written to another
+ * folder. */
 void dt_job_prefix_paths(dt_job *j, const char *prefix);
 
 /* ---- model.c ---- */
@@ -128,7 +131,7 @@ void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **fa
 dt_status *dt_job_check_fold(const dt_job *j) DT_MUST_USE;
 /* Whether a job that is opened for this purpose must have the key. */
 bool dt_job_needs(const char *key, dt_purpose purpose);
-/* The field tables of the top level and of the sections that this room reads. */
+/* Return the tables of keys of the job's top level, and of the sections that this room reads. */
 const dt_field *dt_job_fields(void);
 const dt_field *dt_reproducible_fields(void);
 const dt_field *dt_output_fields(void);
@@ -162,12 +165,12 @@ dt_status *dt_job_open_rows(dt_job *j, const dt_predict_request *q, dt_dataset *
  * caller unrefs it before the job. */
 dt_status *dt_job_open_input(dt_job *j, const char *path, dt_part *part,
                              dt_dataset **out) DT_MUST_USE;
-/* If the job's data are texts, opens a text to predict. Leaves *out unchanged if the file has other
- * rows. */
+/* If the data of the job are texts, opens a text whose continuation is to be predicted. Leaves *out
+ * unchanged if the file has other rows. */
 dt_status *dt_job_open_text(dt_job *j, const char *path, dt_part *part,
                             dt_dataset **out) DT_MUST_USE;
 
-/* source.c: whether a value comes from the job's file or its base, not from an override. */
+/* Whether a value was written in the job's file or in its base, not in an override (source.c). */
 bool dt_job_is_of_files(const dt_job *j, const dt_source *source);
 
 /* ---- session.c ---- */
@@ -184,7 +187,8 @@ dt_status *dt_job_check_first_weights(const dt_job *j) DT_MUST_USE;
 /* ---- idle_keys.c ---- */
 
 enum { DT_MOST_IDLE_KEYS = 64 };
-/* Warnings, in `arena`, about keys that have no effect on the job's model. */
+/* Returns warnings about keys that have no effect on the job's model. They are allocated in
+ * `arena`. */
 dt_texts dt_job_idle_keys(const dt_job *j, dt_arena *arena);
 
 /* ---- partition.c; its reading: job/partition.h ---- */
@@ -195,7 +199,7 @@ dt_status *dt_job_check_partition(const dt_job *j) DT_MUST_USE;
 /* Checks `partition` for elements whose sizes are known only once the data is open. Returns all
  * faults. */
 dt_status *dt_job_check_targets(const dt_job *j) DT_MUST_USE;
-/* From now on annotates the weights of the model and the steps that are traced with it. */
+/* Annotates the weights of the model and, from then on, all steps that are traced with it. */
 dt_status *dt_job_annotate_model(dt_job *j, dt_model *m) DT_MUST_USE;
 
 #endif

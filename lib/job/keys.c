@@ -113,7 +113,8 @@ enum { LONGEST_PATH = 256, MOST_KINDS = 256 };
 typedef struct listing {
     void (*key)(const dt_job_key *key, void *user);
     void *user;
-    const dt_key_table *sort; /* list the keys of these kinds; NULL: list the keys of a section */
+    /* the table whose kinds have the keys to list; NULL: the keys of a section are listed */
+    const dt_key_table *sort;
     const dt_job_kind *of;
 } listing;
 
@@ -194,7 +195,7 @@ static const dt_field *form_of(const dt_field *f, dt_field_kind kind) {
     return NULL;
 }
 
-/* The field, or the one of its forms, that has limits for numbers. */
+/* Returns the field itself, or the one of its forms that limits numbers. */
 static const dt_field *numbers_of(const dt_field *f) {
     const dt_field *integer = form_of(f, DT_FIELD_INT), *real = form_of(f, DT_FIELD_REAL);
     return integer ? integer : real ? real : f;

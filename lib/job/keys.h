@@ -12,18 +12,19 @@ typedef struct dt_section {
     const dt_field *(*fields)(void);
 } dt_section;
 
-/* A kind that a job file can name, such as a layer or a loss. A list of kinds ends with name
- * NULL. */
+/* Something that a job can choose by name, such as a layer or a loss. A list of kinds ends with a
+ * kind whose name is NULL. */
 typedef struct dt_job_kind {
     const dt_kind *row;
     const char *name, *about;
     const dt_field *fields;
-    const char *const *aliases; /* other names of the kind, ending with NULL; may be NULL */
+    /* other names of the kind; the list ends with NULL; may be NULL itself */
+    const char *const *aliases;
 } dt_job_kind;
 
 typedef struct dt_key_table {
-    /* what the kinds of this table are, such as "layer"; forms of fields refer to the table by this
-     * word */
+    /* the word for all kinds of this table, such as "layer", by which forms of fields refer to the
+     * table */
     const char *noun;
     /* the key whose value names the kind; NULL: the kinds' keys are listed only below `stem` */
     const char *key;

@@ -102,7 +102,8 @@ static dt_status *find_trained(dt_job *j, dt_tree **model) {
     char *directory = dt_job_output(j);
     dt_status *s = dt_saved_newest(&c, directory, &warnings);
     free(directory);
-    dt_status_free(warnings); /* these warnings are reported when the weights are read */
+    /* these warnings are dropped, since they are reported again when the weights are read */
+    dt_status_free(warnings);
     if (!s && c.path && c.state.job) s = read_trained(j, &c, model);
     dt_saved_release(&c);
     return s;
@@ -113,7 +114,8 @@ dt_status *dt_job_recall_model(dt_job *j) {
     dt_status *missing = j->no_model;
     j->no_model = NULL;
     if (!missing) return NULL;
-    /* only the missing file is reported, because the user can correct that */
+    /* an error is dropped, since the missing file, which the user can provide, is the error to
+     * report */
     dt_status_free(find_trained(j, &trained));
     if (!dt_tree_get(trained, "layers") || dt_tree_get(model, "layers")) return missing;
     dt_status_free(missing);

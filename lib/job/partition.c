@@ -53,8 +53,8 @@ static void add(dt_job_tensors *list, const char *noun, const char *name, const 
     list->v[list->n++] = (dt_job_tensor){noun, name, *type};
 }
 
-/* The annotations that the job requests for values of the model; names are kept in the job's
- * arena. */
+/* The layouts that the job requests, while a step of the model is annotated. Names are kept in the
+ * job's arena. */
 typedef struct asker {
     dt_arena *arena;
     dt_job_tensors *list;
@@ -173,8 +173,8 @@ static int logical_devices(const dt_job *j) {
                : 1;
 }
 
-/* The number of devices that the job requests for a replica, even if no such block fits the
- * slice. */
+/* Returns the number of devices that the job requests for a replica, even if the slice has no such
+ * block. */
 static int devices_asked_for(const dt_job *j) {
     const dt_tree *shape = dt_tree_get(
         dt_tree_get(dt_tree_get(j->tree, "strategy"), "device_assignment"), "computation_shape");
@@ -190,15 +190,17 @@ static int devices_asked_for(const dt_job *j) {
 
 /* ---- layouts of values ---- */
 
-/* A value with a requested layout; if its type is unknown, only the number of parts can be
+/* A value for which a layout is requested. If its type is unknown, only the number of parts can be
  * checked. */
 typedef struct subject {
-    const char *noun, *name; /* for messages: "layer", "logits" */
+    /* how messages refer to the value: kind and name, such as "layer" and "logits" */
+    const char *noun, *name;
     const dt_type *type;
     int64_t rows; /* number of rows that B stands for; 0: unknown */
 } subject;
 
-/* The number of rows of a replica in a full batch; 0: replicas have different numbers of rows. */
+/* Returns the number of rows of a replica in a full batch; 0: replicas have different numbers of
+ * rows. */
 static int64_t rows_of_replica(const dt_job *j) {
     int64_t each = j->dataset.per_replica_batch_size, all = j->dataset.global_batch_size, replicas;
     if (!j->has_dataset) return 0;
@@ -206,7 +208,8 @@ static int64_t rows_of_replica(const dt_job *j) {
     return each > 0 ? each : all % replicas == 0 ? all / replicas : 0;
 }
 
-/* The location of the number in the list that cannot be met, or of the whole list. */
+/* Returns the location of the number of parts that the value cannot be divided into, or of the
+ * whole list. */
 static const dt_location *split_place(const dt_lying *how, const subject *x) {
     const dt_tree *list = how->tree;
     dt_type type = !x->type  ? (dt_type){.rank = -1}
@@ -287,8 +290,8 @@ static const dt_job_rule *rule_for(const dt_job_partition *p, const dt_weight_sp
     return NULL;
 }
 
-/* The error that no weight matches a rule. If `shown` is false it is only counted, so it has no
- * suggestions. */
+/* Returns the error that no weight matches a rule. If `shown` is false, errors are only counted, so
+ * it has no suggestions. */
 static dt_status *no_match(const dt_job *j, const dt_job_rule *r, bool shown) {
     enum { MOST_SHOWN = 6 };
     const dt_model_spec *m = &j->model;
@@ -336,8 +339,8 @@ static dt_status *check_rules(const dt_job *j) {
 
 /* ---- the section ---- */
 
-/* The error for an input without a layout. It is located at `partition`, or at the setting that
- * needs one. */
+/* Returns the error that an input has no layout. Its location is `partition`, or the key that
+ * requires layouts. */
 static dt_status *no_partition_of(const dt_job *j, const char *input) {
     const dt_tree *spmd = dt_tree_get(dt_tree_get(j->tree, "strategy"), "spmd_partitioning");
     const dt_location *asks = spmd ? &spmd->at : &j->strategy.at;
@@ -348,7 +351,7 @@ static dt_status *no_partition_of(const dt_job *j, const char *input) {
                         : dt_note(s, "= add 'partition: {%s: replicate}'", input);
 }
 
-/* In the SPMD mode every input must have a layout. */
+/* Checks that each input has a layout, which the SPMD mode needs. */
 static dt_status *check_inputs(const dt_job *j) {
     const dt_tree *given = dt_tree_get(j->tree, "partition");
     dt_status *faults = NULL;

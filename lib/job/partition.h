@@ -18,11 +18,11 @@
 #include "job/job.h"
 #include "strategy/split.h"
 
-/* A requested layout on the logical devices of a replica. */
+/* A layout that the job requests, on the logical devices of a replica. */
 typedef struct dt_lying {
-    dt_sharding_kind kind; /* OTHER means that the value is split */
-    dt_ints parts;         /* used with OTHER: number of parts of each dimension */
-    int64_t device;        /* used with MAXIMAL: the device that has the whole value */
+    dt_sharding_kind kind; /* OTHER: the value is divided */
+    dt_ints parts;         /* for OTHER: number of parts of each dimension */
+    int64_t device;        /* for MAXIMAL: number of the device that has the whole value */
     const dt_tree *tree;   /* the YAML node to locate errors at: the list, the number or the word */
 } dt_lying;
 
@@ -35,14 +35,14 @@ typedef struct dt_job_value {
 typedef struct dt_job_rule {
     const char *match;
     dt_location at;
-    int n; /* number of patterns that the rule stands for */
+    int n; /* number of patterns in the text of the rule */
     const char *const *pattern;
     dt_lying how;
 } dt_job_rule;
 
 struct dt_job_partition {
-    dt_location at;        /* location of the key */
-    int n_values, n_rules; /* numbers of values and rules that were read without faults */
+    dt_location at;        /* location of the key in the job file */
+    int n_values, n_rules; /* numbers of entries for values and of rules that have no faults */
     dt_job_value *value;
     dt_job_rule *rule;
     bool sequence_parallel, collective_products;
@@ -61,16 +61,16 @@ bool dt_job_divides_sequence(const dt_job *j, const char *name);
 
 /* ---- names ---- */
 
-/* Something that can be annotated: its full name in messages is NOUN 'NAME'. */
+/* A value or weight of the model that can be annotated. Messages call it NOUN 'NAME'. */
 typedef struct dt_job_tensor {
-    const char *noun, *name; /* such as "layer" and "decoder_0" */
-    dt_type type;            /* type (B, ...) */
+    const char *noun, *name; /* kind and name, such as "layer" and "decoder_0" */
+    dt_type type;            /* type of the value, (B, ...), or of the weight */
 } dt_job_tensor;
 
 typedef struct dt_job_tensors {
     int n, cap;
     dt_job_tensor *v;
-    dt_hash_index at; /* finds a tensor by its name */
+    dt_hash_index at; /* finds a value or weight by its name */
 } dt_job_tensors;
 
 /* Lists the inputs, every layer's output and the values within layers, in the order of a forward

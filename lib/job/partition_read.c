@@ -11,7 +11,7 @@ enum { LONGEST_MATCH = 200, MOST_PATTERNS = 256 };
 /* ---- split, replicate, assign ---- */
 
 struct lying {
-    const char *match; /* pattern of a rule's weights; other entries have none */
+    const char *match; /* the pattern of names of weights, for a rule; NULL for other entries */
     dt_ints split;
     int64_t assign;
     bool replicate, has_assign;

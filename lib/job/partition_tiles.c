@@ -40,7 +40,8 @@ static dt_status *make_outline(dt_job *j, dt_model **out) {
 
 /* ---- one layer ---- */
 
-/* A device's part of a layer's output. If rank is 0, the layer computes nothing. */
+/* The part of a layer's output that one device computes. If rank is 0, the layer computes
+ * nothing. */
 typedef struct tile {
     dt_type type;
     dt_layout layout;
@@ -87,7 +88,8 @@ static tile tile_of_input(const dt_spmd *s, const char *name) {
 
 /* ---- text ---- */
 
-/* Names of the dimensions between the batch and the channels, by rank. */
+/* The words for the dimensions between the batch and the channels, by the number of such
+ * dimensions. */
 static const char *const words[][3] = {
     [3] = {"steps"}, [4] = {"rows", "columns"}, [5] = {"planes", "rows", "columns"}};
 

@@ -379,7 +379,7 @@ typedef struct made {
     dt_job_plan **p;
     const char **label;
     int n;
-    dt_status *bad; /* errors of the plans that failed; if n is 0, the error of the first plan */
+    dt_status *bad; /* if no plan succeeded, the error of the first one */
 } made;
 
 /* Plans all jobs, one for each column of the output. A job that cannot be planned is left out,

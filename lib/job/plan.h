@@ -121,11 +121,11 @@ void dt_job_plan_errors_json(const dt_job_plan *p, dt_json *j);
 /* What would make a job fit that does not: changes of which any one suffices, or else one entry
  * with several changes together. */
 typedef struct dt_would_fit {
-    dt_arena *arena; /* memory for the texts; lent */
+    dt_arena *arena; /* memory for the texts, owned by the caller */
     int n;
     const char *words[10]; /* overrides, separated by blanks: "partition.over_replicas=weights" */
-    double bytes[10];      /* bytes of a device with these overrides */
-    double least;          /* if n is 0: bytes of a device with all changes that save memory */
+    double bytes[10];      /* bytes that a device needs with each of these overrides */
+    double least; /* bytes that a device needs with all changes that save memory, if n is 0 */
 } dt_would_fit;
 /* Adds overrides for more logical devices per replica, larger slices, and other chips. Needs
  * p->o.source. */

@@ -34,7 +34,8 @@ static void count_ends(const dt_spmd *s, dt_plan_figures *f) {
         double bytes = padded(s, g->state[i].node), changed = g->state[i].update >= 0 ? bytes : 0;
         f->argument += bytes;
         f->output += changed;
-        f->alias += changed; /* a variable's new value overwrites the old one */
+        /* memory of a variable's old value, in which the new value is written */
+        f->alias += changed;
     }
 }
 
@@ -122,7 +123,7 @@ static dt_status *compile(const dt_pjrt *plugin, const dt_spmd *s, const dt_assi
         order.host[axis] = slice->chip->host[axis] < slice->chips[axis] ? slice->chip->host[axis]
                                                                         : slice->chips[axis];
     }
-    /* loops over blocks are those that the plan counts */
+    /* writes those blocks as loops that the plan counts as loops */
     const dt_hlo_request text = {.loops = true, .settled = !s->how.scanned};
     dt_status *bad = dt_stablehlo_write_spmd(s, &text, &program, NULL);
     order.program = dt_str_text(&program);

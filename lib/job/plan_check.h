@@ -21,11 +21,11 @@ typedef struct dt_plan_figures {
 
 struct dt_plan_check {
     dt_str compiler; /* name and version of the compiler */
-    double took_s;   /* seconds that it took to compile */
+    double took_s;   /* seconds that the compiler took */
     /* number of loops in the compiler's program; the body of a loop counts once */
     int loops;
     double unknown;    /* number of kernel launches that the compiler gives no estimate for */
-    unsigned left_out; /* bits: features of the job that the compiled program lacks */
+    unsigned left_out; /* features of the job that the compiled program lacks, one bit each */
     dt_plan_figures ours, theirs;
 };
 

@@ -81,7 +81,7 @@ typedef enum change {
     CHANGES
 } change;
 
-/* The changes made to a job. `rows` is the batch, or 0 for the job's own. */
+/* Changes of a job, and its batch: `rows` examples, or 0 for the job's own. */
 typedef struct changed {
     bool on[CHANGES];
     int64_t rows;
@@ -165,8 +165,8 @@ static void add(dt_would_fit *f, const dt_job_plan *p, const changed *c, double 
     f->bytes[f->n++] = bytes;
 }
 
-/* Halves the batch until the job fits. Returns false if it never does; then *bytes is the need with
- * one example per replica. */
+/* Halves the batch until the job fits into memory. Returns false if it never fits; *bytes then is
+ * what a device needs with one example per replica. */
 static bool halve(const dt_job_plan *p, changed *c, double *bytes) {
     bool fits = false;
     const int64_t least = (int64_t)p->replicas * dt_job_plan_slices(p);
@@ -177,7 +177,7 @@ static bool halve(const dt_job_plan *p, changed *c, double *bytes) {
     return fits;
 }
 
-/* Combines changes one by one. A change is kept if it saves memory. */
+/* Applies changes one after the other, and keeps each that saves memory. */
 static void find_together(const dt_job_plan *p, dt_would_fit *f) {
     changed c = {0};
     bool fits = false;
@@ -200,8 +200,8 @@ static dt_would_fit fitting_of(const dt_job_plan *p, dt_arena *arena) {
     for (change k = SHARE_OPTIMIZER; k < CHANGES; k++) {
         changed c = {0};
         c.on[k] = true;
-        /* changes come in pairs; the second of a pair costs more time, so it is tried only if the
-         * first does not suffice */
+        /* some changes come in pairs: the second costs more time than the first, so it is tried
+         * only if the first does not suffice */
         const bool second = k == SHARE_WEIGHTS || k == INPUTS_ON_HOST;
         fits = fits && second;
         if (!applies(p, k) || fits) continue;

@@ -20,9 +20,9 @@ typedef struct gpu_check {
     const dt_pjrt_gpu *gpu;
     const dt_job *job;
     int n;          /* number of GPUs */
-    bool uncounted; /* n is 1 because the number of GPUs of the machine is unknown */
-    int64_t rows;   /* rows of the global batch */
-    int64_t usable; /* bytes of a GPU's memory that can be used */
+    bool uncounted; /* whether `n` is 1 only because the number of GPUs of the machine is unknown */
+    int64_t rows;   /* number of examples in the global batch */
+    int64_t usable; /* bytes of a GPU's memory that a program can use */
     double took_s;
     dt_str compiler;
     dt_pjrt_report report;

@@ -27,10 +27,10 @@ typedef struct host_plan {
     char device[128];
     dt_memory_limit limit;
     bool fits;
-    dt_status *why;              /* why the job does not fit; NULL: it does */
-    int timed;                   /* number of steps that were timed */
-    double step_s, validation_s; /* seconds of a step and of a validation; 0: unknown */
-    double validations;          /* number of validations in the whole run */
+    dt_status *why; /* the error with which the job does not fit into memory; NULL: it fits */
+    int timed;      /* number of steps whose time was measured */
+    double step_s, validation_s; /* seconds of a step and of a validation; 0: not measured */
+    double validations; /* number of validations in the whole run, which may be a fraction */
 } host_plan;
 
 static void listen(const dt_event *e, void *user) {
@@ -55,7 +55,7 @@ static dt_status *train_some(host_plan *p, dt_trainer *t, dt_iterator *batches, 
     for (; n <= MOST_STEPS && (spent < most_seconds || (n < 3 && spent < patience)); n++) {
         dt_example batch;
         DT_TRY(dt_iterator_next_batch(batches, &batch));
-        /* stops at an incomplete batch, and at the end of the data */
+        /* an incomplete batch, or the end of the data, ends the measurement */
         if (batch.rows < p->start.global_batch) break;
         const int64_t since = dt_now_ns();
         DT_TRY(dt_trainer_step(t, &batch, true, sums, &loss));
@@ -243,7 +243,7 @@ dt_status *dt_plan_of_host(const dt_plan_request *q, const dt_plan_options *o, d
     if (json) dt_json_open(&list, NULL, '[');
     for (int i = 0; !s && i < q->n_jobs; i++) {
         host_plan p = {.label = q->labels[i]};
-        /* subtracts the memory that earlier jobs of this process still hold */
+        /* memory that earlier jobs of this process still hold is not counted */
         const int64_t of_others = dt_memory_resident() - before;
         s = fill(&p, q->jobs[i], o);
         if (i > 0 && of_others > 0 && of_others < p.start.program_bytes) {

@@ -32,7 +32,8 @@ static double tokens_of_an_example(const dt_job_plan *p) {
     return 0;
 }
 
-/* The bytes of all variables, slots included; each variable counts once. */
+/* Returns the bytes of all variables and slots of the optimizer. A variable that is on several
+ * devices counts once. */
 double dt_job_plan_state_bytes(const dt_job_plan *p) {
     const dt_graph *g = p->program[0]->whole;
     double bytes = 0;
@@ -41,7 +42,7 @@ double dt_job_plan_state_bytes(const dt_job_plan *p) {
     return bytes;
 }
 
-/* Seconds of evaluation per training example. */
+/* Returns the seconds of evaluation for each training example. */
 static double evaluation_share(const dt_job_plan *p) {
     double epoch = 0, seconds = 0;
     for (int i = 0; i < p->n; i++) {

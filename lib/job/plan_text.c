@@ -73,7 +73,8 @@ static double has_bubble(const dt_job_plan *p) { return train_of(p)->parts.bubbl
 typedef struct row {
     const char *label;
     void (*put)(const dt_job_plan *p, dt_str *s);
-    size_t bytes, seconds; /* used if `put` is NULL: offset of the printed member of dt_plan */
+    /* used if `put` is NULL: offsets in dt_plan of the members that are printed */
+    size_t bytes, seconds;
     /* the row is left out if this returns 0 for all plans; NULL: the row is always printed */
     double (*shown)(const dt_job_plan *p);
     bool exact;
@@ -272,7 +273,8 @@ static void print_warning(void *user, const char *text) {
 
 void dt_job_plans_print(const dt_plan_columns *c, dt_str *out) {
     print_head(c->p[0], out);
-    /* where a label begins; long labels are replaced by numbers, and listed above the table */
+    /* offset at which the label begins; labels that are too long are replaced by numbers, and
+     * listed above the table */
     size_t from;
     for (int i = 1; i < c->n; i++) dt_str_printf(out, "[%d] %s\n", i, c->label[i]);
     from = out->size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Warnings about a plan, one row for each rule. */
+/* Warnings about plans. Each is a row with a rule and a text. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,10 +7,10 @@
 #include "job/plan.h"
 
 typedef struct rule {
-    /* returns the fraction of a step that is lost to what the row warns about */
+    /* returns the fraction of a step's time that is lost to what the row warns about */
     double (*share)(const dt_job_plan *p);
     double from;
-    const char *text; /* format of the warning; its argument is that fraction in percent */
+    const char *text; /* text of the warning; "%" formats take the lost fraction in percent */
 } rule;
 
 static double padding(const dt_job_plan *p) {
@@ -55,8 +55,8 @@ static const rule rules[] = {
 
 /* ---- waiting for links ---- */
 
-/* Seconds of a step of the same job with another over_replicas; 0: it cannot be planned, or does
- * not fit. */
+/* Returns the seconds of a step of the same job with another over_replicas; 0: the job cannot be
+ * planned so, or does not fit. */
 static double seconds_if(const dt_job_plan *p, dt_over_replicas over) {
     dt_job_plan *other = NULL;
     const dt_over_replicas now = p->job->how.over_replicas;
@@ -69,7 +69,7 @@ static double seconds_if(const dt_job_plan *p, dt_over_replicas over) {
     return seconds;
 }
 
-/* Suggests another value of over_replicas if it saves a twentieth of the step's time. */
+/* Suggests another value of over_replicas if that saves a twentieth of the step's time or more. */
 static void put_better_split(const dt_job_plan *p, dt_str *text) {
     dt_over_replicas best = p->job->how.over_replicas;
     double least = 0.95 * p->plan[0]->seconds;
@@ -100,7 +100,8 @@ static void warn_waiting(const dt_job_plan *p, void (*line)(void *user, const ch
     line(user, dt_str_text(&text));
 }
 
-/* The number of replicas nearest to the plan's that divides the elements of t; 1: none. */
+/* Returns the number of replicas, as near as possible to the plan's, that divides the elements of
+ * t; 1: no other does. */
 static int64_t dividing_replicas(const dt_job_plan *p, const dt_type *t) {
     const int *mesh = dt_job_plan_topology(p)->mesh;
     const int64_t elements = dt_type_elements(t),

@@ -27,10 +27,10 @@ typedef struct replay {
     dt_job *job;
     const dt_run_options *options;
     bool json;
-    dt_saved end;  /* the checkpoint to be reached */
+    dt_saved end;  /* the checkpoint that replaying must reproduce */
     char *begin;   /* the checkpoint to start from; NULL: the start of training */
-    int64_t first; /* the first step after `begin` */
-    int64_t steps; /* number of all steps of the current job */
+    int64_t first; /* number of the first step to replay, the one after checkpoint `begin` */
+    int64_t steps; /* number of steps of the whole run, by the job as it is now */
     char *scratch;
     char *saved; /* the checkpoint that the repeated steps ended with */
     int64_t saved_step;
@@ -176,7 +176,7 @@ static dt_status *measure(replay *r) {
  * of callbacks. So the number of steps is limited only if the recorded run ended before that. */
 static dt_status *do_again(replay *r) {
     dt_run_options o = *r->options;
-    /* callbacks, reports and the like are switched off, because only the weights matter */
+    /* switches off callbacks, reports and other outputs, since only the weights are compared */
     dt_job *j = r->job;
     j->run_dir = r->scratch;
     j->checkpoint.every_epoch = false;

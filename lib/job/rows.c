@@ -91,8 +91,8 @@ dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) {
 
 /* ---- rows ---- */
 
-/* Lets steps of `map` learn from the training data again, if a file of weights lacks what they had
- * learned. */
+/* Lets steps of `map` learn from the training data again, because files of weights do not have what
+ * they had learned. */
 static dt_status *learn_for_rows(dt_job *j) {
     if (j->dataset.learned || !dt_map_learns(j->dataset.map)) return NULL;
     DT_TRY(dt_job_open_data(j));
@@ -131,7 +131,7 @@ static dt_status *store_for_rows(dt_job *j) {
     const bool patterns = j->dataset.n_stored == 0 && has_patterns(j);
     if (j->dataset.n_stored > 0 || (j->dataset.format->declare && !patterns)) return NULL;
     as_stored.as_stored = true;
-    /* single rows, not windows of rows, since that is what the file contains */
+    /* The file contains single rows, so windows of several rows are switched off. */
     as_stored.window.length = 0;
     dt_status *missing = j->data ? NULL : dt_dataset_create(&d, &as_stored);
     if (missing && patterns) return missing;

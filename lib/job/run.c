@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* evaluate, predict and lower for a job. session.c makes the objects that compute, and
- * session.c connects the workers. */
+/* evaluate, predict and lower for a job. session.c makes the objects that compute and connects the
+ * workers. */
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -238,7 +238,7 @@ static dt_status *report_evaluation(const dt_job *j, const evaluation *e, const 
 
 static dt_status *evaluate(const dt_job *j, const evaluation *e, const dt_run_options *o) {
     dt_sums sums = {0};
-    /* an arena of its own, because a job may be evaluated any number of times */
+    /* uses a separate arena, because a job may be evaluated any number of times */
     dt_local_arena arena = dt_arena_create();
     dt_status *bad = dt_trainer_evaluate(e->session.trainer, e->part, o->max_steps, o, &sums);
     if (!bad) bad = report_evaluation(j, e, &sums, o, arena);
@@ -329,7 +329,7 @@ static dt_texts names_of_values(const dt_job *j, const dt_output_use *output) {
 static void name_values(const dt_job *j, dt_class_names *out) {
     for (int i = 0; j->has_compile && i < j->compile.n_outputs; i++) {
         const dt_output_use *o = &j->compile.output[i];
-        /* every row begins with its dt_kind */
+        /* valid, since each row of losses begins with its dt_kind */
         const dt_loss_row *loss = (const dt_loss_row *)o->loss.kind;
         if (loss && loss->of == DT_OUTPUT_VALUES && o->target) out->of[i] = names_of_values(j, o);
     }
@@ -390,7 +390,8 @@ static dt_status *check_input_of_workers(const dt_job *j, const dt_predict_reque
         "give a file, or predict in one process");
 }
 
-/* Where predictions go: to the caller's tensor, to the caller's function, or to both. */
+/* Receives predictions, and gives them to the caller's tensor, to the caller's function, or to
+ * both. */
 typedef struct audience {
     const dt_predict_request *q;
     dt_gathered *gathered;

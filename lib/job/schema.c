@@ -230,7 +230,7 @@ static void put_section(dt_json *j, const dt_field *f, const dt_section *section
 
 /* ---- required keys ---- */
 
-/* Groups of keys of which a section must have exactly one. */
+/* Sections that must have exactly one key of a group. */
 static const struct {
     const char *section, *one, *other;
 } alternatives[] = {

@@ -178,7 +178,8 @@ void dt_schema_fields(dt_json *j, const dt_field *fields) {
         else put_field(j, f);
 }
 
-/* `others` has the forms of keys that are not in the table; NULL: there are no such keys. */
+/* Writes the keys of a table as properties. `others` describes keys that are not in the table, if
+ * any may be added; NULL: none may. */
 void dt_schema_properties(dt_json *j, const dt_field *fields, const dt_field *others) {
     dt_json_open(j, "properties", '{');
     dt_schema_fields(j, fields);

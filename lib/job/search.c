@@ -17,7 +17,7 @@ typedef struct candidate {
     int logical, replicas;
     int64_t batch;
     const char *rematerialize, *over_replicas;
-    char *word[MOST_WORDS]; /* overrides, in the arena */
+    char *word[MOST_WORDS]; /* the overrides that make the job's variant, allocated in the arena */
     int words;
     bool fits;
     int64_t bytes;
@@ -30,8 +30,9 @@ typedef struct search {
     candidate base;
     bool has_partition, has_assignment, by_replica;
     int mesh[4];
-    int64_t examples; /* number of training examples; 0: unknown */
-    bool bounded;     /* there are too few examples for some larger batches, which were left out */
+    int64_t examples; /* number of training examples in the data; 0: unknown */
+    /* whether some larger batches were left out because there are too few examples for them */
+    bool bounded;
     int n, cap, refused;
     candidate *at;
     char *why; /* the error of the first candidate that was refused */
@@ -147,7 +148,7 @@ static dt_status *plan_one(const search *s, candidate *c) {
     return bad;
 }
 
-/* Plans the unchanged job, which determines what can be varied. */
+/* Plans the job as it is. Its plan shows what can be varied. */
 static dt_status *plan_base(search *s) {
     dt_job *job = NULL;
     dt_job_plan *p = NULL;

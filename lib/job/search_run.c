@@ -19,7 +19,7 @@
 
 enum { MOST_WORDS = 10, MOST_SLICES = 16, MOST_SEEN = 512, TENSORS = 4 };
 
-/* Policies of rematerialization, from fast with much memory to slow with little. */
+/* Policies of rematerialization, from the fastest, which needs most memory, to the slowest. */
 static const char *const policies[] = {"none", "minimal", "full"};
 enum { POLICIES = 3 };
 
@@ -35,12 +35,13 @@ typedef struct point {
     double step_s;
     dt_run_estimate run;
     dt_chip_price price;
-    /* expected relative error of the time; NAN: no published step of the same kind is known */
+    /* expected relative error of the estimated time; NAN: no published step of the same kind is
+     * known */
     double error;
     bool front;
 } point;
 
-/* Bytes of activations that an earlier plan needed per device, by split, policy and rows. */
+/* Bytes of activations per device that an earlier plan needed, for its split, policy and rows. */
 typedef struct seen {
     int policy, logical;
     bool experts, shares;
@@ -54,17 +55,17 @@ typedef struct search {
     bool has_assignment, has_partition;
     bool has_expert_parts; /* a replica's devices divide the experts of the job itself */
     int logical, slices;   /* the job's own numbers of logical devices and slices */
-    int64_t batch;         /* rows of the global batch */
-    double examples;       /* examples in the whole run */
-    double state;          /* bytes of all variables */
-    double flops;          /* floating-point operations of the whole run */
+    int64_t batch;         /* number of examples in the global batch */
+    double examples;       /* number of examples that are trained on in the whole run */
+    double state;          /* bytes of all variables together */
+    double flops;          /* number of floating-point operations of the whole run */
     /* factor by which the chip is faster with the job's quantization than with bfloat16: 1 or 2 */
     double faster;
     int n, cap; /* number of candidates in `at`, which all fit into memory */
     point *at;
     int planned, refused;
     int late;  /* number of slices that would miss a limit even at their peak */
-    char *why; /* error of the first candidate that could not be planned */
+    char *why; /* message of the first candidate that could not be planned */
     int n_seen;
     seen seen[MOST_SEEN];
 } search;
@@ -224,7 +225,7 @@ static void see(search *s, int policy, const point *c, const dt_job_plan *p) {
                                       .bytes = (double)p->plan[0]->bytes.activations};
 }
 
-/* Plans a candidate, and keeps it if it fits into memory. Returns whether it does. */
+/* Plans a candidate, and lists it if it fits into memory. Returns whether it fits. */
 static bool plan_one(search *s, int policy, point *c) {
     dt_job *job = NULL;
     dt_job_plan *p = NULL;

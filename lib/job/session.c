@@ -96,7 +96,7 @@ static bool goes_on(const dt_job *j) {
     int64_t generation = -1;
     if (dt_job_resume(j) == DT_RESUME_NEVER) return false;
     DT_LOCAL char *directory = dt_job_output(j);
-    /* training reports this error again, so it is dropped here */
+    /* an error is dropped, since training reports it again */
     dt_status_free(dt_checkpoints_generation(directory, &generation));
     return generation >= 0 || dt_job_resume(j) == DT_RESUME_PATH;
 }
@@ -194,8 +194,8 @@ static void describe_trainer(const dt_job *j, dt_session *s) {
                                       .how = how_of(j)};
 }
 
-/* If a model has at least this many parameters, the memory of the slice and of this machine is
- * checked before weights are allocated. */
+/* Number of parameters from which on memory of the slice and of this machine is checked before
+ * weights are allocated. */
 enum { LARGE_WEIGHTS = 1 << 26 };
 
 /* Whether weights are large, and this process computes the whole step. */
@@ -210,7 +210,8 @@ static dt_status *outline_fits(dt_job *j, const dt_run_options *o, dt_session *s
     DT_TRY(read_faults(j, o, s));
     if (j->model.parameters >= LARGE_WEIGHTS && dt_resolver_slice(j->strategy.resolver))
         DT_TRY(dt_trainer_check_fits(s->trainer));
-    /* this machine's memory is not checked for a plug-in, whose device has its own memory */
+    /* the memory of this machine is not checked if a plug-in's device, with its own memory,
+     * computes */
     if (!is_large_here(j) || strcmp(dt_strategy_backend(s->strategy), s->strategy->row->backend))
         return NULL;
     s->model->precision = j->compile.precision;
@@ -241,7 +242,7 @@ dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s) {
     DT_TRY(dt_job_open_data(j));
     DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
     DT_TRY(dt_model_outline(&s->model, &j->model, s->strategy));
-    s->model->seed = j->seed; /* seed of the random numbers that steps draw */
+    s->model->seed = j->seed; /* random numbers of steps are drawn from this seed */
     DT_TRY(dt_job_annotate_model(j, s->model));
     s->optimizer = dt_optimizer_compiled(&j->compile);
     describe_trainer(j, s);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The objects that a job needs in order to compute or to be planned. */
+/* The objects of a job that compute, or that are planned. */
 #ifndef DT_JOB_SESSION_H
 #define DT_JOB_SESSION_H
 
 #include "job/job.h"
 
-/* Zeroed at first; must be closed even if opening it failed. */
+/* The objects of a job. Zeroed at first; must be closed even if opening failed. */
 typedef struct dt_session {
     dt_strategy *strategy;
     dt_model *model;
     dt_optimizer *optimizer;
     dt_trainer_options made_of;
     dt_trainer *trainer;
-    dt_faults faults; /* faults to be injected into the run */
+    dt_faults faults; /* faults that are caused on purpose during the run */
 } dt_session;
 
 /* Returns the kernels that the job computes with. asked: the choice of --kernels; AUTO: the user
@@ -40,14 +40,15 @@ void dt_job_warn(const dt_run_options *o, const char *text);
 
 /* ---- session.c ---- */
 
-/* LAUNCH: a rank was given to a job that has no use for it. */
+/* Returns the error LAUNCH if a rank was given to a job that has no workers to number. */
 dt_status *dt_job_check_rank(const dt_job *j) DT_MUST_USE;
 /* Connects to the other workers and sets j->cluster; does nothing if this process is alone. Fails
  * with WORKERS_DISAGREE if the job or the version of dtrain differs between workers. Fails with
  * LAUNCH or NOT_YET if a launcher started several processes, but the job's strategy does not divide
  * work among them. o (may be NULL) gets an event about missing workers. */
 dt_status *dt_job_open_workers(dt_job *j, const dt_run_options *o) DT_MUST_USE;
-/* Disconnects. s is the result of this worker. A signal that stopped one worker has stopped all. */
+/* Disconnects the workers. s is the result of this one. A signal that stopped it has stopped all of
+ * them. */
 void dt_job_close_workers(dt_job *j, const dt_status *s);
 /* Fails with WORKERS_DISAGREE if workers have different weights, checkpoints or kernels. */
 dt_status *dt_job_compare_workers(const dt_job *j, const dt_session *s,

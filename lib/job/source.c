@@ -61,7 +61,7 @@ static void drop(dt_tree *map, const char *key) {
     map->n--;
 }
 
-/* Merges `over` into `base`. Recursion is bounded by the depth of trees. */
+/* Merges `over` into `base`. The function calls itself, at most as often as trees are deep. */
 static void merge(dt_arena *arena, dt_tree *base, const dt_tree *over) {
     dt_entry *all = dt_arena_array(arena, dt_entry, base->n + over->n);
     if (base->n > 0) memcpy(all, base->entry, sizeof *all * (size_t)base->n);
@@ -196,7 +196,7 @@ static bool is_called(const dt_job_kind *k, const char *name) {
     return is;
 }
 
-/* The index of the kind of that name; -1: unknown. */
+/* Returns the index of the kind of that name in the table; -1: unknown. */
 static int find_kind(const dt_key_table *sort, const char *name) {
     dt_job_kind k = sort->at(0);
     for (int i = 0; k.name; k = sort->at(++i))
@@ -284,7 +284,7 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) {
     dt_status *s = extend(j);
     if (!s) s = apply_overrides(j, source, true);
     if (!s) s = dt_job_import_model(j);
-    if (s) /* without its base or its layers, nothing else about the job can be checked */
+    if (s) /* without its base or its layers, the rest of the job cannot be checked */
         j->tree = NULL;
     dt_status_append(&faults, s);
     if (j->tree) dt_status_append(&faults, apply_overrides(j, source, false));
@@ -293,8 +293,8 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) {
 
 /* ---- data files of a base ---- */
 
-/* The directory of the base's file, relative to the job's directory. The path of the base is
- * relative to the same directory. */
+/* Returns the directory of the base's file. Like the path that names the base, it is relative to
+ * the job's directory. */
 static char *directory_of_base(const dt_job *j) {
     const char *base = j->base->name;
     size_t n = strlen(j->data_directory);

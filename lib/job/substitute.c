@@ -123,7 +123,7 @@ static dt_status *let_check_used(const dt_job *j, const dt_substitution *c) {
 
 enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 8, LONGEST_NAME = 200, NODE_BYTES = 16 };
 
-/* A part of a text. depth counts defaults within defaults. */
+/* A part of a text, [from, to). depth: how many defaults contain it. */
 typedef struct piece {
     const dt_location *at;
     const char *from, *to;
@@ -348,7 +348,7 @@ static dt_status *put_one(dt_substitution *c, const piece *p, texts *out, const 
         return NULL;
     }
     size_t n = dt_word_length(p->from + 1, p->to);
-    /* the brace does not begin a substitution */
+    /* this brace begins no substitution and stays as it is */
     if (n == 0 || p->from + 1 + n == p->to || p->from[1 + n] != '}') {
         put(out, "{", 1);
         *end = p->from + 1;
@@ -419,8 +419,8 @@ static dt_status *substitute_text(dt_substitution *c, dt_tree *t) {
         /* a substituted path stays a text, even if it looks like a number */
         t->quoted |= text.differ;
     }
-    /* outside of paths, only a word of let or the run's directory can make the recorded text
-     * differ */
+    /* the recorded text differs only in paths, and where a word of let or the run's directory is
+     * used */
     if (t->recorded && !is_path(c->key)) {
         t->text = t->recorded;
         s = not_a_path(t);
@@ -432,7 +432,7 @@ static dt_status *substitute_text(dt_substitution *c, dt_tree *t) {
 
 /* ---- the tree ---- */
 
-/* Expands "~/" in paths; records keep "~/", as they keep variables. */
+/* Expands "~/" in a path. Records keep "~/", just as they keep the names of variables. */
 static dt_status *localize(dt_substitution *c, dt_tree *t) {
     char *path = NULL;
     if (!is_path(c->key) || strncmp(c->key, "let", 3) == 0 || t->kind != DT_TREE_SCALAR)
@@ -455,7 +455,8 @@ static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e) {
     if (strcmp(e->key, "match") == 0) return NULL;
     dt_status *faults = let_check_variables(c, variables);
     const char *above = c->key;
-    dt_str key = {0}; /* keys that matter here are short; of a longer key, only a part is kept */
+    /* only the beginning of a long key is kept, since the keys that matter here are short */
+    dt_str key = {0};
     dt_str_printf(&key, "%s%s%.*s", above ? above : "", above && *above ? "." : "", LONGEST_NAME,
                   e->key);
     c->key = dt_str_text(&key);
@@ -467,7 +468,7 @@ static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e) {
     return faults;
 }
 
-/* Recursion is bounded by the depth of trees. */
+/* The function calls itself for parts of the tree, at most as often as trees are deep. */
 dt_status *dt_substitute(dt_substitution *c, dt_tree *t) {
     dt_status *faults = NULL;
     if (t == c->done[0] || t == c->done[1] || t == c->done[2]) return NULL;
@@ -477,7 +478,7 @@ dt_status *dt_substitute(dt_substitution *c, dt_tree *t) {
     }
     const char *key = c->key;
     if (t->kind == DT_TREE_LIST && is_vocabulary(key))
-        c->key = NULL; /* words in a list are words themselves, not names of files */
+        c->key = NULL; /* words in a list are plain words, not names of files */
     for (int i = 0; i < t->n; i++)
         dt_status_append(&faults, t->kind == DT_TREE_MAP ? substitute_entry(c, &t->entry[i])
                                                          : dt_substitute(c, t->item[i]));

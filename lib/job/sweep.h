@@ -28,21 +28,21 @@ typedef enum dt_sweep_kind {
     DT_SWEPT_LOG_INT
 } dt_sweep_kind;
 
-/* A key with several values. */
+/* A key of the job for which a sweep tries several values. */
 typedef struct dt_sweep_range {
-    const char *key;  /* a key of the job, such as "let.width" */
-    const char *text; /* the override as given */
+    const char *key;  /* path of the key in the job, such as "let.width" */
+    const char *text; /* the override as the user gave it, such as "let.width=[8,16]" */
     int operand;      /* index of the override in the list of all overrides */
     dt_sweep_kind kind;
-    int n; /* number of values of a list */
+    int n; /* number of values if they are a list */
     const char *const *value;
-    double least, most; /* ends of a range, both included */
+    double least, most; /* ends of the range if values are drawn from one, both included */
 } dt_sweep_range;
 
 typedef struct dt_sweep_space {
     int n;
     dt_sweep_range range[DT_SWEEP_MOST_PARAMETERS];
-    bool is_grid; /* all keys have lists of values, none has a range */
+    bool is_grid; /* whether all keys have lists of values, so that all combinations are tried */
     int64_t grid; /* number of combinations of the lists; INT64_MAX also if there are more */
 } dt_sweep_space;
 
@@ -70,49 +70,51 @@ typedef struct dt_sweep_entry {
     const char *const *value;     /* [space.n] value of each parameter in this trial */
     const char *const *overrides; /* [n_overrides] overrides that the trial's job is opened with */
     const char *settings;
-    const char *directory; /* directory of the trial's run, relative to the directory of -C */
-    dt_sweep_state state;  /* state in the last rung that the trial took part in */
-    int rung;              /* number of that rung, from 0 */
+    const char *directory; /* directory of the trial's run, relative to that of option -C */
+    dt_sweep_state state;  /* the trial's state in the last rung in which it took part */
+    int rung;              /* number of the last rung in which the trial took part, from 0 */
     bool scored[DT_SWEEP_MOST_RUNGS];
     /* the metric at the end of each rung; NaN: it has no value */
     double score[DT_SWEEP_MOST_RUNGS];
     int exit_code;
-    const char *error;  /* error of the trial; NULL: none */
-    const char *sha256; /* weights_sha256 of the run; NULL: unknown */
+    const char *error;  /* message with which the trial failed; NULL: it has not failed */
+    const char *sha256; /* hash of the run's weights (weights_sha256); NULL: unknown */
 } dt_sweep_entry;
 
-struct dt_sweep { /* the type behind the public handle */
+struct dt_sweep { /* The type behind the handle of the public header. */
     int refs;
     dt_arena *arena;
     dt_job *job; /* the job with the settings of the first valid trial */
     dt_job_source source;
-    int n_overrides; /* number of overrides of each trial */
+    int n_overrides; /* number of overrides that each trial has */
     dt_sweep_space space;
     bool random, less, dry_run, fresh;
     bool folds; /* the trials are the folds of a job, not combinations of settings */
     uint64_t seed;
     int64_t halving;
     const char *metric, *title;
-    const char *directory; /* directory of the sweep, relative to the directory of -C */
+    const char *directory; /* directory of the sweep, relative to that of option -C */
     dt_writer lock;
     bool locked;
     /* the last line of trials.jsonl is incomplete, because a process was killed */
     bool torn;
-    int rungs, rung, halted_code; /* number of rungs, and the current one, from 0 */
+    /* number of rungs; number of the current rung, from 0; exit code with which the sweep was
+     * halted */
+    int rungs, rung, halted_code;
     int n;
     dt_sweep_entry *trial;
 };
 
 /* ---- sweep_run.c ---- */
 
-#define DT_SWEEP_RESULTS "trials.jsonl" /* file name within the sweep's folder */
+#define DT_SWEEP_RESULTS "trials.jsonl" /* name of the file of results in the sweep's folder */
 
 /* Reads the results in trials.jsonl, if it exists. */
 dt_status *dt_sweep_read_results(dt_sweep *s) DT_MUST_USE;
 /* Returns the last rung in which the trial has a result; -1: it has no result, or it failed
  * later. */
 int dt_trial_scored(const dt_sweep *s, const dt_sweep_entry *t);
-/* The trials, best first, into order[s->n]; returns how many of them have a result. */
+/* Lists the trials in order[s->n], the best first. Returns how many of them have a result. */
 int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order);
 /* Returns the epochs or steps after which a rung ends, if the whole job has `all` of them. */
 int64_t dt_sweep_budget(const dt_sweep *s, int rung, int64_t all);

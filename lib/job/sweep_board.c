@@ -20,7 +20,7 @@ typedef struct board {
     const dt_sweep *s;
     const dt_sweep_entry **order;
     int columns, rows;  /* the first row has the titles, and each further row a trial */
-    char (*cell)[CELL]; /* [rows * columns] the text of each cell */
+    char (*cell)[CELL]; /* [rows * columns] the text of each cell of the leaderboard */
 } board;
 
 /* Writes a cell; a text that is too long is cut between two characters. */

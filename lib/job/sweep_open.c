@@ -49,13 +49,15 @@ static const char *const *add_override(const dt_sweep *s, const char *text) {
     return all;
 }
 
-/* If no key has several values, makes the folds of the job the trials: values of dataset.fold. */
+/* If no key has several values, tries the values of dataset.fold: each trial is a fold of the
+ * job. */
 static void take_folds(dt_sweep *s) {
     dt_job *job = NULL;
     if (s->space.n > 0) return;
     dt_status *bad = dt_job_open(&job, &s->source);
     const int folds = bad ? 0 : dt_job_folds(job);
-    /* an invalid job has no folds, so that the error is the missing list of values */
+    /* an error is dropped: a job with faults has no folds, and the error to report is that no key
+     * has several values */
     dt_status_free(bad);
     dt_job_unref(job);
     if (folds == 0) return;
@@ -74,8 +76,8 @@ static void take_folds(dt_sweep *s) {
 
 /* ---- trials ---- */
 
-/* The short name of a key: "width" of "let.width", unless another swept key ends in the same
- * word. */
+/* Returns a short name of a key: "width" for "let.width", unless another key of the sweep ends in
+ * the same word. */
 static const char *short_key(const dt_sweep *s, int parameter) {
     const char *key = s->space.range[parameter].key, *dot = strrchr(key, '.');
     for (int i = 0; dot && i < s->space.n; i++) {
@@ -255,7 +257,7 @@ static dt_status *count_rungs(dt_sweep *s, int64_t halving) {
 
 /* ---- words ---- */
 
-/* The metric's name with the direction for people: "lower is better". */
+/* Returns in which direction the metric is better, for people: "lower is better". */
 static const char *direction_of(const dt_sweep *s) {
     return s->less ? "lower is better" : "higher is better";
 }
@@ -309,7 +311,7 @@ static dt_digest digest_of(const dt_job *j) {
     return d;
 }
 
-/* The settings that determine the trials and their order, by name and as JSON text. */
+/* Settings that determine the trials and their order: names, and values as JSON text. */
 enum { NAMES = 8 };
 static const char *const names[NAMES] = {"parameters", "other overrides", "trials",  "method",
                                          "seed",       "metric",          "halving", "job_sha256"};

@@ -17,8 +17,8 @@
 #include "job/sweep.h"
 #include "report/run.h"
 
-/* Exit codes that another attempt with the same settings would return again, so that the trial is
- * finished. */
+/* Exit codes that a second attempt with the same settings would return again, so that the trial
+ * counts as finished. */
 enum { OK = 0, BAD_JOB = 78, DIVERGED = 79 };
 
 static bool is_lasting(int code) { return code == OK || code == BAD_JOB || code == DIVERGED; }
@@ -32,7 +32,8 @@ static bool is_interruption(int code) {
 /* ---- results ---- */
 
 typedef struct result {
-    int trial, rung, exit_code; /* `trial` counts from 0 */
+    /* number of the trial, of its rung, and the exit code of its process; numbers begin with 0 */
+    int trial, rung, exit_code;
     double score;
     const char *sha256, *error;
 } result;
@@ -149,7 +150,7 @@ int dt_trial_scored(const dt_sweep *s, const dt_sweep_entry *t) {
 typedef struct standing {
     const dt_sweep_entry *trial;
     int rung;
-    double score; /* lower is better; infinite: the trial has no score */
+    double score; /* the metric, where lower is better; infinite: the trial has no score */
 } standing;
 
 static int by_standing(const void *a, const void *b) {
@@ -170,7 +171,8 @@ int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order) {
     for (int i = 0; i < s->n; i++) {
         all[i] = standing_of(s, &s->trial[i], dt_trial_scored(s, &s->trial[i]));
         if (!isfinite(all[i].score))
-            all[i].rung = -1; /* trials without a score come last, however long they trained */
+            /* trials without a score are ranked last, however long they were trained */
+            all[i].rung = -1;
     }
     qsort(all, (size_t)s->n, sizeof *all, by_standing);
     for (int i = 0; i < s->n; i++) {
@@ -295,7 +297,7 @@ DT_API dt_status *dt_sweep_ended(dt_sweep *s, int number, int exit_code, const c
     dt_status *bad = exit_code == OK ? read_run(s, t, &r) : NULL;
     if (!bad && is_lasting(exit_code)) bad = write_result(s, &r);
     if (bad) {
-        /* if the result could not be written, the trial does not count as finished */
+        /* a trial whose result cannot be written does not count as finished */
         r.exit_code = dt_status_code(bad);
         note_halt(s, r.exit_code == 66 ? 74 : r.exit_code);
     }

@@ -22,8 +22,8 @@
 
 typedef struct reading {
     dt_arena *arena;
-    const dt_source *source; /* name for messages, such as "override 2" */
-    const char *value;       /* the text after the '=' */
+    const dt_source *source; /* where the override was given, for messages such as "override 2" */
+    const char *value;       /* the text after the '=' of the override */
 } reading;
 
 static dt_location location_at(const reading *r, const char *at, size_t n) {
@@ -175,7 +175,8 @@ static dt_status *read_override(dt_arena *arena, const char *text, int i, dt_swe
     dt_source *source = dt_arena_new(arena, dt_source);
     dt_sweep_range range = {.text = text, .operand = i};
     bool several = false;
-    if (!equals) return NULL; /* an override without '=' is reported when the job is read */
+    /* the error of an override without '=' is reported later, when the job is read */
+    if (!equals) return NULL;
     *source = (dt_source){dt_arena_printf(arena, "override %d", i + 1), text, strlen(text)};
     const reading r = {arena, source, equals + 1};
     range.key = dt_arena_printf(arena, "%.*s", (int)(equals - text), text);

@@ -24,18 +24,20 @@ enum { DT_ONNX_OPSET = 18, DT_ONNX_IR_VERSION = 8 };
 
 typedef struct dt_onnx_value {
     const char *name;
-    dt_type type; /* the value's type in the graph */
+    dt_type type; /* type of the value in the graph */
     /* type of the tensor of that name: it may lack leading dimensions, which broadcasting adds */
     dt_type held;
 } dt_onnx_value;
 
 typedef struct dt_onnx {
     dt_arena *arena;
-    dt_str *out;      /* the bytes of the graph's message so far */
-    const char *path; /* layer of the current node; "" if it has none */
-    const char *fed;  /* name of an input that has the batch dimension */
+    dt_str *out;      /* bytes of the message GraphProto that have been written so far */
+    const char *path; /* path of the layer whose nodes are being written; "" if there is none */
+    /* name of an input of the model that has the batch dimension, from which B is taken */
+    const char *fed;
     int nodes, n_memos, memo_cap;
-    /* finds the name of a tensor that was made before, such as a constant, by its key */
+    /* tensors that were made before, such as constants: the key that describes a tensor, and its
+     * name */
     dt_pair *memo;
 } dt_onnx;
 
@@ -56,7 +58,7 @@ dt_onnx_attribute dt_onnx_list(const char *name, const int64_t *number, int n);
 
 typedef struct dt_onnx_node {
     const char *op;
-    /* names of the inputs; the first NULL ends the list */
+    /* names of the tensors that the node reads; the first NULL ends the list */
     const char *in[DT_ONNX_MOST_IN];
     /* the first attribute without a name ends the list */
     dt_onnx_attribute attribute[DT_ONNX_MOST_ATTRIBUTES];
@@ -70,13 +72,14 @@ const char *dt_onnx_put2(dt_onnx *o, const char *op, const char *x, const char *
 /* ---- constants: each of these functions returns a tensor's name, and adds each tensor once
  * ---- */
 
-const char *dt_onnx_ints(dt_onnx *o, const int64_t *v, int n); /* a tensor of int64 (n) */
-const char *dt_onnx_int(dt_onnx *o, int64_t v);                /* a tensor of int64 (1) */
-/* a scalar: a tensor of shape () */
+/* Makes a tensor of int64 from n numbers, (n). */
+const char *dt_onnx_ints(dt_onnx *o, const int64_t *v, int n);
+const char *dt_onnx_int(dt_onnx *o, int64_t v); /* Makes a tensor of int64 from one number, (1). */
+/* Makes a scalar: a tensor of shape (). */
 const char *dt_onnx_scalar(dt_onnx *o, dt_dtype dtype, double value);
-/* the numbers 0, 1, ..., n - 1 as a tensor (n) */
+/* Makes a tensor (n) of the numbers 0, 1, ..., n - 1. */
 const char *dt_onnx_count(dt_onnx *o, dt_dtype dtype, int64_t n);
-/* k times the batch size B, as a tensor of int64 (1) */
+/* Computes k times the batch size B, as a tensor of int64 (1). */
 const char *dt_onnx_rows(dt_onnx *o, int64_t k);
 /* Adds an initializer of that name: a weight or a constant. */
 void dt_onnx_initializer(dt_onnx *o, const char *name, const dt_view *v);
@@ -91,9 +94,10 @@ dt_onnx_value dt_onnx_value_of(const char *name, const dt_type *type);
 dt_onnx_value dt_onnx_whole(dt_onnx *o, const dt_onnx_value *v);
 /* The following functions take and return values whose tensors have all of their dimensions. */
 dt_onnx_value dt_onnx_reshape(dt_onnx *o, const dt_onnx_value *x, const dt_type *type);
-/* dimension i of the result is perm[i] of x */
+/* Transposes x: dimension i of the result is dimension perm[i] of x. */
 dt_onnx_value dt_onnx_transpose(dt_onnx *o, const dt_onnx_value *x, const int8_t *perm);
-/* x may lack dimensions that broadcasting adds; the result lacks the same ones */
+/* Converts x to a dtype. If x lacks dimensions that broadcasting adds, the result lacks them,
+ * too. */
 dt_onnx_value dt_onnx_cast(dt_onnx *o, const dt_onnx_value *x, dt_dtype dtype);
 /* Rounds the value to its type if that is bfloat16; else returns it unchanged. */
 dt_onnx_value dt_onnx_rounded(dt_onnx *o, const dt_onnx_value *x);

@@ -11,7 +11,8 @@
  */
 #include "export/onnx/forms.h"
 
-/* The broadcast type of two types aligned at the last dimension: the larger size of each. */
+/* Returns the type that two types are broadcast to, aligned at the last dimension: the larger size
+ * of each. */
 static dt_type joined(const dt_type *a, const dt_type *b) {
     dt_type t = a->rank >= b->rank ? *a : *b;
     const dt_type *less = a->rank >= b->rank ? b : a;

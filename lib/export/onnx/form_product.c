@@ -11,7 +11,7 @@
 
 /* ---- dot_general ---- */
 
-/* An operand of a product: its dimensions, listed by what they are used for. */
+/* An operand of a product: lists of its dimensions, by what the product does with them. */
 typedef struct operand {
     int8_t perm[DT_MAX_RANK];
     int n_batch, n_free, n_contract;
@@ -71,8 +71,8 @@ dt_status *dt_onnx_dot(const dt_onnx_call *c, dt_onnx_value *out) {
     operand left = operand_of(a, x.type.rank, false), right = operand_of(a, w.type.rank, true);
     if (a->n_batch + 2 > DT_MAX_RANK)
         return dt_onnx_no_form(c->node, "%d dimensions in step are too many", a->n_batch);
-    /* MatMul can multiply (.., rows, contracted) by a single matrix, so the left operand keeps its
-     * dimensions */
+    /* MatMul multiplies an operand (.., rows, contracted) by a single matrix, so the left operand
+     * need not be reshaped */
     bool keeps_rows = a->n_batch == 0 && a->n_contract == 1 && left.n_free > 0;
     x = keeps_rows ? dt_onnx_transpose(o, &x, left.perm) : as_matrix(o, &x, &left, left.n_free);
     w = as_matrix(o, &w, &right, right.n_contract);
@@ -97,7 +97,7 @@ static void set_perm(int8_t *perm, int first, int second, const int8_t *spatial,
     memcpy(perm + 2, spatial, (size_t)n);
 }
 
-/* Inverts a permutation: dimension perm[i] becomes dimension i again. */
+/* Inverts a permutation of dimensions. */
 static void undo(int8_t *perm, int n) {
     int8_t back[DT_MAX_RANK];
     for (int i = 0; i < n; i++) back[perm[i]] = (int8_t)i;

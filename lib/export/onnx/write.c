@@ -10,9 +10,9 @@
 
 typedef struct writing {
     const dt_onnx_request *q;
-    const dt_graph *g; /* the graph without composites */
+    const dt_graph *g; /* the graph, after composites were decomposed */
     dt_onnx o;
-    dt_onnx_value *value; /* [nodes] the value of each node */
+    dt_onnx_value *value; /* [nodes] the ONNX value of each node */
 } writing;
 
 /* ---- inputs and outputs ---- */

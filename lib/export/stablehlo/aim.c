@@ -25,7 +25,7 @@ static const struct {
     /* a value is large if it has more bytes than 1 / part of a device's memory, and more than
      * DT_HLO_LARGE; 0: only the second counts */
     int part;
-    int64_t chain; /* the member `chain` of dt_hlo_request */
+    int64_t chain; /* the most values added one after the other, as dt_hlo_request.chain */
 } rows[] = {
     {"cuda", 48, 16, 0},
     {"rocm", 48, 16, 0},

@@ -31,8 +31,8 @@ bool dt_hlo_puts_step(const dt_node *n);
 
 /* ---- loops ---- */
 
-/* A loop under construction. Its operands are a counter, an int32 from 0, and the values that
- * the loop carries. */
+/* A loop under construction. Its operands are a counter, an int32 that begins with 0, and values
+ * that each iteration replaces. */
 typedef struct dt_hlo_frame {
     dt_hlo *hlo;
     int n, times, id;
@@ -49,8 +49,8 @@ dt_hlo_value dt_hlo_frame_result(const dt_hlo_frame *f, int i);
 /* ---- pieces of composites ---- */
 
 typedef struct dt_hlo_pieces {
-    int n;        /* number of pieces */
-    int64_t size; /* size of the dimension that is divided */
+    int n;        /* number of pieces in which the op is computed */
+    int64_t size; /* size of the dimension that is divided into pieces */
     int in[DT_MAX_IN],
         /* the dimension that is divided into pieces, for each input and output; -1: none. For an
          * output, -1 means that the pieces are summed. */
@@ -58,7 +58,7 @@ typedef struct dt_hlo_pieces {
 } dt_hlo_pieces;
 typedef struct dt_hlo_sizes {
     int64_t batch; /* number of rows of a batch, which replaces B in shapes */
-    int64_t large; /* values of at most this many bytes are not divided */
+    int64_t large; /* bytes up to which a value is not divided into pieces */
 } dt_hlo_sizes;
 /* Whether node i is a composite that must be computed piece by piece. Sets *out to the pieces. */
 bool dt_hlo_pieces_of(const dt_graph *g, int i, const dt_hlo_sizes *sizes, dt_hlo_pieces *out);
@@ -73,7 +73,7 @@ bool dt_hlo_has_form(const dt_op *op);
 
 /* ---- items ---- */
 
-/* A statement of the text: a node, whose inputs are items before it. */
+/* A statement of the text: a node whose inputs are earlier items. */
 typedef struct dt_hlo_item {
     int node;
     int in[DT_MAX_IN];
@@ -88,7 +88,7 @@ typedef struct dt_hlo_order {
      * examples nor on weights */
     int n, from;
     dt_hlo_item *item;
-    int *arg, *state; /* item of each argument and each state of the graph */
+    int *arg, *state; /* numbers of the items of each argument and of each state of the graph */
     /* item of each result, and of each state's new value; update -1: the state does not change */
     int *result, *update;
 } dt_hlo_order;
@@ -97,7 +97,7 @@ dt_hlo_order *dt_hlo_order_create(const dt_graph *g, dt_arena *arena);
 
 /* ---- repeats ---- */
 
-/* Where the input of a block comes from; `at` is the number that goes with it. */
+/* From where a block gets an input. Each kind comes with a number, `at`. */
 typedef enum dt_hlo_source {
     DT_HLO_INSIDE,  /* the input is the result of item `at` of the same block */
     DT_HLO_CARRIED, /* the previous block passes it on, as carry number `at` */
@@ -109,29 +109,30 @@ typedef struct dt_hlo_bind {
     int at;
 } dt_hlo_bind;
 
-/* Item `offset` of a block is an input of the next block; init: the item that the first block
- * reads instead. */
+/* A value that a block hands to the next one: item `offset` of the block. The first block reads
+ * `init` instead. */
 typedef struct dt_hlo_carry {
     int offset, init;
 } dt_hlo_carry;
 
-/* A repeat: n blocks of `period` items each, items [first, first + n * period). */
+/* A sequence of equal blocks: n blocks of `period` items each, items [first, first + n *
+ * period). */
 typedef struct dt_hlo_repeat {
     int first, n, period;
-    /* for each item of a block, by offset: where its inputs come from */
+    /* [period] for each item of a block: where each of its inputs comes from */
     dt_hlo_bind (*bind)[DT_MAX_IN];
     int n_carries, cap_carries, n_lists, cap_lists, n_same, cap_same;
     dt_hlo_carry *carry;
     int **list; /* [n_lists][n] items of each list, one for each block */
     /* [n_same] items that all blocks read; in place of a light item its inputs are listed */
     int *same;
-    /* for each item of a block: whether the number in its attributes differs between blocks
-     * (`numbered` of dt_op) */
+    /* [period] for each item of a block: whether the number in its attributes differs between
+     * blocks */
     bool *numbered;
 } dt_hlo_repeat;
 
-/* Repeats in order, which do not overlap. dt_hlo_repeats_release frees them and leaves an empty
- * list. */
+/* Sequences of equal blocks, in order and without overlaps. dt_hlo_repeats_release frees them and
+ * leaves an empty list. */
 typedef struct dt_hlo_repeats {
     int n, cap;
     dt_hlo_repeat *repeat;
@@ -149,7 +150,7 @@ typedef enum dt_hlo_stack_kind {
     DT_HLO_FED,     /* a stack of states, which is an argument of the function */
     DT_HLO_UPDATED, /* the new values of the states in stack `of`, written to the same memory */
     DT_HLO_KEPT,    /* a stack that a loop writes, or statements outside of loops */
-    DT_HLO_JOINED   /* items that are concatenated when the stack is first read */
+    DT_HLO_JOINED   /* the items of the stack are concatenated when the stack is first read */
 } dt_hlo_stack_kind;
 
 /* Values of one type that are stacked along a new first dimension. */
@@ -159,7 +160,7 @@ typedef struct dt_hlo_stack {
      * none */
     int of, updated;
     int n, cap;
-    int *item;    /* [n] the item in each row; -1: no item */
+    int *item;    /* [n] the item that each row of the stack holds; -1: none */
     dt_type type; /* type of a row, with the batch size in place of B */
     /* the stack has one more row, which blocks write that have no row of their own */
     bool scratch;
@@ -167,10 +168,10 @@ typedef struct dt_hlo_stack {
     dt_hlo_value value;
 } dt_hlo_stack;
 
-/* Rows of a stack that the blocks of a repeat read or write. */
+/* Rows of a stack, one for each block of a repeat, that blocks read or write. */
 typedef struct dt_hlo_rows {
     int stack;
-    int *row; /* [n] the row of each block; -1: none */
+    int *row; /* [n] the row that each block reads or writes; -1: none */
     /* the value to write: carry -1: item `offset` of a block; else the block's input `carry` */
     int offset, carry;
 } dt_hlo_rows;
@@ -184,17 +185,20 @@ typedef struct dt_hlo_plan {
     dt_hlo_repeats repeats;
     struct {
         int stack, row;
-    } * place;     /* for each item: its stack and row; stack -1: it is in no stack */
-    bool *single;  /* for each item: whether it is needed as a separate value, not only as a row */
-    bool *covered; /* for each item: whether the loop that receives it writes its row */
+    } * place; /* [items] the stack and the row that hold the item; stack -1: no stack does */
+    /* [items] whether the item is needed as a separate value, not only as a row of a stack */
+    bool *single;
+    bool *covered; /* [items] whether a loop that receives the item writes its row */
     int n_stacks, cap_stacks;
     dt_hlo_stack *stack;
     struct dt_hlo_traffic {
-        dt_hlo_rows *read; /* for each list of the repeat: the rows that blocks read */
+        /* [lists] for each list of items that blocks read: the rows of a stack */
+        dt_hlo_rows *read;
         int n_writes, cap_writes, n_lasts, cap_lasts;
         dt_hlo_rows *write;
-        int *last; /* offsets of the items of the last block that are needed as separate values */
-    } * traffic;   /* for each repeat: what its loop reads and writes */
+        /* offsets of the items of the last block that are read after the loop as separate values */
+        int *last;
+    } * traffic; /* [repeats] what the loop of each repeat reads and writes */
 } dt_hlo_plan;
 
 /* the members o, arena, batch, groups and repeats must be set */
@@ -207,8 +211,9 @@ typedef struct dt_hlo_writer {
     dt_hlo hlo;
     dt_hlo_sizes sizes;
     dt_hlo_plan plan;
-    dt_hlo_value *value; /* for each item: its value in the text; id -1: it has not been written */
-    /* items that were written in the current body, which are unknown after its end */
+    /* [items] the value of each item in the text; id -1: the item has not been written */
+    dt_hlo_value *value;
+    /* items written inside the current loop body, which cannot be read after it */
     int n_undo, cap_undo;
     struct {
         int item;

@@ -38,7 +38,7 @@ static bool lacks_any(const target *to, const dt_graph *g) {
     return false;
 }
 
-/* Decomposes again and again, since a composite may consist of other composites. */
+/* Decomposes until nothing changes, since a composite may consist of other composites. */
 static dt_status *decompose(const dt_graph *g, target to, dt_graph **out) {
     dt_graph *now = NULL;
     DT_TRY(dt_rewrite(g, take_apart, &to, &now));

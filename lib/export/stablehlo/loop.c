@@ -87,16 +87,20 @@ typedef struct loop {
     const dt_hlo_repeat *r;
     const struct dt_hlo_traffic *t;
     int n, cap;
-    dt_hlo_value *init, *now, *next; /* values of each operand, as in dt_hlo_frame */
-    int carry, stack, same, number;  /* index of the first operand of each kind */
-    /* for each item of the last block that is needed later: the operand that has it */
+    /* the values of each operand: before the loop, in an iteration, and for the next iteration */
+    dt_hlo_value *init, *now, *next;
+    /* numbers of the first operand of each kind: carried values, stacks, values that all blocks
+     * read, row numbers */
+    int carry, stack, same, number;
+    /* [items of a block] for items of the last block that are read later: the operand that holds
+     * the item */
     int *last;
-    int n_stacks, *stacks; /* numbers of the stacks that are operands */
+    int n_stacks, *stacks; /* numbers of the stacks that are operands of the loop */
     dt_hlo_value counter;
-    dt_hlo_value *list; /* for each list: the row of the current block */
-    dt_hlo_value *made; /* for each item of the block, by offset: its value */
+    dt_hlo_value *list; /* [lists] the row that the current block reads */
+    dt_hlo_value *made; /* [items of a block] the value of each item in the current iteration */
     int n_rows, cap_rows;
-    /* row numbers that were computed already; scratch -1: every block has a row */
+    /* row numbers that have been computed in this iteration; scratch -1: every block has a row */
     struct {
         const int *row;
         int scratch;
@@ -104,7 +108,7 @@ typedef struct loop {
     } * rows;
 } loop;
 
-/* How many blocks may have another row than the rule, which gives block i the row first + step *
+/* How many blocks may use another row than the rule says, by which block i uses row first + step *
  * i. */
 enum { MOST_EXCEPTIONS = 4 };
 typedef struct rule {

@@ -27,12 +27,14 @@ typedef struct ordering {
     bool *needed, *forward, *flows, *drawn, *early, *light, *constant, *gradient, *fresh;
     /* waits: number of the node's inputs in this pass that have not been written yet */
     int *height, *waits;
-    int *item[2]; /* item of each node in the forward pass, and after it; -1: not written */
+    /* for [0] the forward pass and [1] what follows: the item of each node; -1: the node is not
+     * written */
+    int *item[2];
     int pass;
-    /* user[users_at[i]] to user[users_at[i + 1] - 1] are the nodes that read node i */
+    /* the readers of node i are user[users_at[i]] to user[users_at[i + 1] - 1] */
     int *user, *users_at;
     int *heap, n_heap, cap_heap;
-    bool numbered; /* sequences are read and assembled by numbered steps (steps.c) */
+    bool numbered; /* whether sequences are read and assembled by numbered steps (steps.c) */
     int *stack, cap_stack;
     dt_hlo_item *items;
     int cap_items;

@@ -50,14 +50,14 @@ typedef struct products {
 
 /* ---- operands with several dimensions joined to one ---- */
 
-/* An operand's type, in which dimensions `axis` to `axis + n - 1` are treated as one. axis -1: none
- * are. */
+/* Type of an operand in which dimensions `axis` to `axis + n - 1` count as one; axis -1: all
+ * dimensions are separate. */
 typedef struct flat {
     dt_type type;
     int axis, n;
 } flat;
 
-/* A product with such operands. Its kernel can be concatenated with others along `axis`. */
+/* A product whose kernel can be concatenated with other kernels along `axis`. */
 typedef struct part {
     flat x[2];
     dt_dot_attr dot;
@@ -236,8 +236,8 @@ static dt_value part_of_group(const dt_rewrite_call *c, const products *p) {
     return dt_reshape(mine, type->rank, type->dim);
 }
 
-/* The terms of a sum, from left to right. -1 marks a term that was computed together with another
- * one. */
+/* The terms of a sum, from left to right; -1 in place of a term that was computed together with
+ * another one. */
 typedef struct terms {
     int *node, n, cap;
 } terms;

@@ -20,7 +20,7 @@
 
 enum {
     WINDOW = 6,        /* number of adjacent items that are compared to guess a distance */
-    MOST_PERIODS = 32, /* number of distances to try */
+    MOST_PERIODS = 32, /* most distances between blocks that are tried */
     FEWEST_BLOCKS = 3,
     FEWEST_SAVED = 32 /* a loop must save at least this many items, because of its own text */
 };
@@ -89,7 +89,7 @@ static uint64_t window_at(const search *s, int i) {
 }
 
 static int by_count(const void *a, const void *b) {
-    const int *x = a, *y = b; /* pairs of a count and a distance */
+    const int *x = a, *y = b; /* compares pairs of a count and a distance, which are int[2] */
     return x[0] != y[0] ? y[0] - x[0] : x[1] - y[1];
 }
 
@@ -278,7 +278,7 @@ static bool find_longest(const search *s, const candidate *c, dt_hlo_repeat *r) 
     while (r->n >= FEWEST_BLOCKS && (r->n - 1) * (long)r->period >= FEWEST_SAVED) {
         if (bind_all(s, r, &bad)) return true;
         dt_hlo_repeat_release(r);
-        if (bad == r->n) return false; /* a list has values that cannot be stacked */
+        if (bad == r->n) return false; /* a list whose values cannot be stacked ends the search */
         if (bad > r->n / 2) r->n = bad;
         else {
             r->first += (bad ? bad : 1) * r->period;
@@ -316,7 +316,7 @@ void dt_hlo_find_repeats(const dt_hlo_order *o, dt_arena *arena, dt_hlo_repeats 
     *out = (dt_hlo_repeats){0};
     for (int i = o->from; i < o->n; i++) s.symbol[i] = symbol_of(o, i);
     list_candidates(&s);
-    if (s.n > 0) /* qsort must not be called with NULL */
+    if (s.n > 0) /* qsort does not accept NULL */
         qsort(s.found, (size_t)s.n, sizeof *s.found, by_saved);
     for (int i = 0; i < s.n; i++) add_repeat(&s, &s.found[i], out);
     free(s.found);

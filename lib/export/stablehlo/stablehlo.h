@@ -24,7 +24,7 @@
 dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op),
                         dt_graph **out) DT_MUST_USE;
 
-/* States that are stored as one stack. [n] numbers of the states in the graph, one for each row. */
+/* States of a graph that are stored as one stack. [n] number of the state in each row. */
 typedef struct dt_hlo_group {
     int n;
     const int *state;
@@ -38,8 +38,8 @@ typedef struct dt_hlo_request {
     /* write repeated blocks as loops over stacked variables, which are arguments; false: write each
      * block, with an argument for each variable */
     bool loops;
-    /* variables already have layouts, so only repeats that need no new stacks of variables become
-     * loops */
+    /* whether variables have layouts already, so that repeats become loops only if they need no new
+     * stacks of variables */
     bool settled;
     /* [segments + 1]: first rows of the segments of a folded graph; NULL: all segments have the
      * same number of rows */
@@ -60,7 +60,8 @@ typedef struct dt_hlo_request {
     /* with loops: [n_groups] stacks that exist already and must be used */
     const dt_hlo_group *group;
     int n_groups;
-    bool names_layers; /* write the path of its layer after each statement, as a comment */
+    /* whether each statement is followed by a comment with the path of its layer */
+    bool names_layers;
 } dt_hlo_request;
 
 enum { DT_HLO_LARGE = 16 << 20 };
@@ -74,12 +75,12 @@ typedef struct dt_hlo_port {
     dt_type type;
     const char *name;
     int node; /* number of the argument or result in the graph; -1: the port has variables */
-    int n;    /* number of variables in this port */
+    int n;    /* number of variables that are stored in this argument or result */
     /* [n] numbers of these variables in the graph; row i of a stack is state[i]. A single
      * variable's port has the variable's own type. */
     const int *state;
     bool stacked;
-    int alias; /* for arguments: number of the result that uses the same memory; -1: none */
+    int alias; /* for an argument: number of the result that overwrites its memory; -1: none does */
 } dt_hlo_port;
 typedef struct dt_hlo_signature {
     dt_arena *arena;

@@ -103,7 +103,8 @@ static void found(dt_hlo_plan *p, const int *list, int n, bool backwards) {
 static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack) {
     const dt_hlo_stack *s = &p->stack[stack];
     int from = 0, to = n, step;
-    if (stack < p->n_groups) return false; /* an existing stack of states must not change */
+    /* a stack of states that exists already cannot be extended */
+    if (stack < p->n_groups) return false;
     while (from < n && p->place[list[from]].stack < 0) from++;
     while (to > from && p->place[list[to - 1]].stack < 0) to--;
     if (s->kind == DT_HLO_UPDATED || s->updated >= 0) return false;
@@ -166,7 +167,7 @@ static void place_states(dt_hlo_plan *p) {
                 lists[n] = (listed){p->repeats.repeat[i].list[l], p->repeats.repeat[i].n, n};
                 n++;
             }
-    if (n > 0) /* qsort must not be called with NULL */
+    if (n > 0) /* qsort does not accept NULL */
         qsort(lists, (size_t)n, sizeof *lists, longest);
     for (int i = 0; i < n; i++)
         stack_items(p, lists[i].list, lists[i].n, lists[i].list[0] > lists[i].list[lists[i].n - 1]);

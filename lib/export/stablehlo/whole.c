@@ -66,9 +66,9 @@ typedef struct whole {
     dt_hlo_writer *w;
     const dt_hlo_repeat *r;
     const struct dt_hlo_traffic *t;
-    dt_hlo_value *list; /* for each list: the rows of all blocks, as one value */
-    /* for each item of a block: a value with a row for each block, or a single value for all
-     * blocks; the rank tells which */
+    dt_hlo_value *list; /* [lists] the rows that all blocks read, as one value */
+    /* [items of a block] a value with one row for each block, or a single value that all blocks
+     * share; its rank tells which */
     dt_hlo_value *made;
 } whole;
 
@@ -86,7 +86,7 @@ static void read_rows(const whole *x, int repeat) {
     }
 }
 
-/* Repeats a value once for each block. */
+/* Repeats a value once for each block, along a new first dimension. */
 static dt_hlo_value spread(const whole *x, dt_hlo_value v, const dt_type *row) {
     const dt_type t = dt_hlo_stacked(&v.type, x->r->n);
     int8_t dims[DT_MAX_RANK];
