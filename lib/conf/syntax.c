@@ -23,7 +23,8 @@
 
 dt_status *dt_yaml_check_size(const dt_source *s) {
     if (s->size <= DT_JOB_BYTES) return NULL;
-    /* An endless standard input was read only up to 1 MiB. */
+    /* Standard input, which may be endless, was read only a little beyond the limit, so its size is
+     * not known. */
     const bool known = s->size >= 2 * DT_JOB_BYTES;
     return dt_fail(DT_E_JOB_LIMIT, &(dt_location){.source = s, .line = 1, .col = 1},
                    "%s; a job may not exceed 1 MiB",
