@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/elementary.h"
+#include "base/half.h"
 #include "base/random.h"
 #include "exec/sums.h"
 #include "op/op.h"
@@ -547,6 +548,32 @@ static void test_random_numbers_are_those_of_philox(void **state) {
     }
 }
 
+/* ---- 16 bits ---- */
+
+/* Every float16 as a float, and floats of all kinds as float16, beside base/half.h. */
+static void test_float16(void **state) {
+    (void)state;
+    enum { ALL = 1 << 16, MORE = 5 }; /* so that the last ones are no whole vector */
+    static uint16_t half[ALL + MORE], back[ALL + MORE];
+    static float x[ALL + MORE];
+    const dt_simd *list[DT_MAX_SIMD];
+    const int n = dt_simd_list(list);
+    for (int i = 0; i < ALL + MORE; i++) half[i] = (uint16_t)i;
+    for (int s = 0; s < n; s++) {
+        dt_random r = dt_random_stream(9, "float16", 0);
+        list[s]->strip[DT_S_FROM_F16](x, half, NULL, NULL, ALL + MORE);
+        for (int i = 0; i < ALL + MORE; i++)
+            if (!same_float(x[i], (float)dt_half_to_double(half[i])))
+                fail_msg("%s: float16 %04x is %g", list[s]->name, half[i], (double)x[i]);
+        draw_floats(&r, x, ALL + MORE);
+        for (int i = 0; i < ALL; i += 4) x[i] *= 1e-6f; /* denormals */
+        list[s]->strip[DT_S_TO_F16](back, x, NULL, NULL, ALL + MORE);
+        for (int i = 0; i < ALL + MORE; i++)
+            if (back[i] != dt_half_of((double)x[i]))
+                fail_msg("%s: %a is %04x", list[s]->name, (double)x[i], back[i]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accuracy),
@@ -558,6 +585,7 @@ int main(void) {
         cmocka_unit_test(test_loops_compute_what_their_ops_define),
         cmocka_unit_test(test_sums_are_close),
         cmocka_unit_test(test_random_numbers_are_those_of_philox),
+        cmocka_unit_test(test_float16),
     };
     return cmocka_run_group_tests_name("exec/strip", tests, NULL, NULL);
 }

@@ -14,6 +14,9 @@
 #include "exec/strip.h"
 
 #include <stddef.h>
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
 
 #include "exec/conv_loops.h"
 #include "exec/simd/math.h"
@@ -70,18 +73,50 @@ static void to_bf16(void *d, const void *a, const void *b, const void *c, int64_
     }
 }
 
+/* Both convert the elements from i on that the processor's instructions convert to the same bits,
+ * and return the number of the first other one: a NaN may be among the next 8. */
+static int64_t some_from_f16(float *to, const uint16_t *from, int64_t i, int64_t n) {
+#if defined(__F16C__)
+    for (; i + 8 <= n; i += 8) {
+        const __m256 x =
+            _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from + i)));
+        if (_mm256_movemask_ps(_mm256_cmp_ps(x, x, _CMP_UNORD_Q))) return i;
+        _mm256_storeu_ps(to + i, x);
+    }
+#endif
+    (void)to, (void)from, (void)n;
+    return i;
+}
+
+static int64_t some_to_f16(uint16_t *to, const float *from, int64_t i, int64_t n) {
+#if defined(__F16C__)
+    for (; i + 8 <= n; i += 8) {
+        const __m256 x = _mm256_loadu_ps(from + i);
+        if (_mm256_movemask_ps(_mm256_cmp_ps(x, x, _CMP_UNORD_Q))) return i;
+        _mm_storeu_si128((__m128i *)(void *)(to + i),
+                         _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    }
+#endif
+    (void)to, (void)from, (void)n;
+    return i;
+}
+
 static void from_f16(void *d, const void *a, const void *b, const void *c, int64_t n) {
     float *to = d;
     const uint16_t *from = a;
     (void)b, (void)c;
-    for (int64_t i = 0; i < n; i++) to[i] = float16_value(from[i]);
+    for (int64_t i = 0; (i = some_from_f16(to, from, i, n)) < n;)
+        for (const int64_t end = n - i < 64 ? n : i + 64; i < end; i++)
+            to[i] = float16_value(from[i]);
 }
 
 static void to_f16(void *d, const void *a, const void *b, const void *c, int64_t n) {
     uint16_t *to = d;
     const float *from = a;
     (void)b, (void)c;
-    for (int64_t i = 0; i < n; i++) to[i] = float16_bits(from[i]);
+    for (int64_t i = 0; (i = some_to_f16(to, from, i, n)) < n;)
+        for (const int64_t end = n - i < 64 ? n : i + 64; i < end; i++)
+            to[i] = float16_bits(from[i]);
 }
 
 static void to_bool(void *d, const void *a, const void *b, const void *c, int64_t n) {
