@@ -172,7 +172,10 @@ typedef struct panel {
     int64_t ldb, k, columns;
     int vectors;
     bool turned; /* B is transposed: its columns are rows in memory */
-    ahead next;  /* memory of the next panel; its n is for all rows of a part */
+    /* memory of the next panel: for all rows of a part, in rows of so many bytes; and how many of
+     * these, in 2^-32, for a row of the part */
+    ahead next;
+    int64_t next_bytes, next_each;
 } panel;
 
 /* Writes a vector of W columns for each k, from columns that are rows in memory. Missing columns
@@ -202,8 +205,7 @@ static void pack_panel(const panel *p, float *to) {
     for (int64_t j = 0; p->turned && j < p->vectors * W; j += W) turn_vector(p, j, to + j);
     for (int64_t k = 0; !p->turned && k < p->k; k++) {
         const float *b = p->b + k * p->ldb;
-        __builtin_prefetch(b + 8 * p->ldb);
-        __builtin_prefetch(b + 8 * p->ldb + 16);
+        for (int64_t j = 0; j < p->columns; j += 16) __builtin_prefetch(b + 8 * p->ldb + j);
         for (int64_t j = 0; j < p->vectors * W; j += W, to += W)
             STORE(to, load_part(b + j, dt_min(W, p->columns - j)));
     }
@@ -284,6 +286,23 @@ static void find_sums(const work *w, const part *p, tree *t) {
     t->left[t->n++] = t->to;
 }
 
+/* Lists memory in rows of so many bytes. Returns the place behind the list's end. */
+static ahead *look_ahead(ahead *list, ahead rows, int64_t bytes) {
+    for (; bytes > 0; bytes -= AHEAD_BYTES, rows.at += AHEAD_BYTES) *list++ = rows;
+    return list;
+}
+
+/* Lists the memory that is needed after a tile of n rows from i on: that of its sums, and a part of
+ * the next panel. */
+static void find_ahead(tile *t, const panel *b, int64_t i, int64_t n) {
+    const ahead c = {(const char *)t->to.at, t->to.ld * (int64_t)sizeof(float), n};
+    const int64_t from = i * b->next_each >> 32, to = ((i + n) * b->next_each >> 32) + 1;
+    ahead *list = look_ahead(t->ahead, c, b->columns * (int64_t)sizeof(float));
+    if (b->next.n == 0) return;
+    const ahead next = {b->next.at + from * b->next.step, b->next.step, to - from};
+    look_ahead(list, next, b->next_bytes);
+}
+
 /* Computes the tiles of rows [i, i + rows) of a part, for a panel that begins at column j. */
 static void make_tiles(const work *w, const part *p, const tree *sums_, const panel *b,
                        const int64_t at[3]) {
@@ -293,7 +312,8 @@ static void make_tiles(const work *w, const part *p, const tree *sums_, const pa
     const int64_t ld = !packed ? g->lda : g->trans_a ? rows : packed_ld(p->k);
     const float *a =
         packed ? w->room_a + i * packed_ld(p->k) : a_at(w, p) + i * (g->trans_a ? 1 : g->lda);
-    const int64_t count = ceil_of(rows, most_rows(b->vectors));
+    const int most = most_rows(b->vectors);
+    const groups all = rows <= most ? (groups){rows, 0} : groups_of(rows, most);
     sums left[LEVELS];
     tile t = {.lda = ld,
               .b = b->b,
@@ -304,18 +324,13 @@ static void make_tiles(const work *w, const part *p, const tree *sums_, const pa
               .n_left = sums_->n,
               .to.ld = sums_->to.ld};
     for (int64_t r = 0, n; r < rows; r += n) {
-        n = ceil_of(rows - r, count - r / ceil_of(rows, count));
+        n = rows_of_group(all, r);
         t.a = a + r * (g->trans_a ? 1 : ld);
         t.to.at = sums_->to.at + (i + r) * sums_->to.ld + j;
         for (int l = 0; l < sums_->n; l++)
             left[l] =
                 (sums){sums_->left[l].at + (i + r) * sums_->left[l].ld + j, sums_->left[l].ld};
-        t.ahead[0] = (ahead){(const char *)t.to.at, t.to.ld * (int64_t)sizeof(float), n};
-        t.ahead[1] = b->next;
-        if (b->next.n > 0) {
-            t.ahead[1].at += b->next.n * (i + r) / p->rows * b->next.step;
-            t.ahead[1].n = ceil_of(b->next.n * n, p->rows);
-        }
+        find_ahead(&t, b, i + r, n);
         tiles[b->vectors][n][g->trans_a](&t);
     }
 }
@@ -340,15 +355,18 @@ static float *packed_at(const work *w, const part *p, int64_t j) {
     return w->room_b + (w->cut.keeps_b ? p->from * padded(p->columns) + j * p->k : 0);
 }
 
-/* Returns the memory that the panel at column j is read from. */
-static ahead next_at(const work *w, const part *p, int64_t j) {
-    const int64_t line = 2 * 64;
-    if (j >= p->columns) return (ahead){0};
-    const panel b = panel_at(w, p, j);
-    if (keeps_panels(w->g) || (w->cut.keeps_b && p->i > 0))
-        return (ahead){(const char *)packed_at(w, p, j), line,
-                       b.k * b.vectors * W * (int64_t)sizeof(float) / line};
-    return b.turned ? (ahead){0} : (ahead){(const char *)b.b, b.ldb * (int64_t)sizeof(float), b.k};
+/* Finds the memory that the panel at column j is read from, after panel b. */
+static void find_next(const work *w, const part *p, int64_t j, panel *b) {
+    if (j >= p->columns) return;
+    const panel next = panel_at(w, p, j);
+    const int64_t bytes = next.k * next.vectors * W * (int64_t)sizeof(float);
+    const bool packed = keeps_panels(w->g) || (w->cut.keeps_b && p->i > 0);
+    if (packed)
+        b->next = (ahead){(const char *)packed_at(w, p, j), AHEAD_BYTES, bytes / AHEAD_BYTES};
+    else if (!next.turned)
+        b->next = (ahead){(const char *)next.b, next.ldb * (int64_t)sizeof(float), next.k};
+    b->next_bytes = packed ? AHEAD_BYTES : next.columns * (int64_t)sizeof(float);
+    b->next_each = (b->next.n << 32) / p->rows;
 }
 
 /* ---- panels that products share ---- */
@@ -393,7 +411,7 @@ static const float *take_panel(const work *w, const part *p, int64_t j, const pa
 /* The panel of B at column j of a part: packed now or before, or where it lies. */
 static panel find_panel(const work *w, const part *p, int64_t j) {
     panel b = panel_at(w, p, j);
-    b.next = next_at(w, p, j + b.columns);
+    find_next(w, p, j + b.columns, &b);
     const float *shared = keeps_panels(w->g) ? take_panel(w, p, j, &b) : NULL;
     if (shared) {
         b.b = shared;

@@ -29,7 +29,7 @@ typedef struct ahead {
     const char *at;
     int64_t step, n;
 } ahead;
-enum { AHEADS = 2 };
+enum { AHEADS = 4, AHEAD_BYTES = 2 * 64 };
 
 typedef struct tile {
     const float *a, *b;
