@@ -23,7 +23,7 @@ struct dt_engine {
     /* the processor multiplies bfloat16, and our own loops compute products with these instructions
      * (dot_bf16.c) */
     bool packs_bf16;
-    dt_packed *packed; /* variables that are packed for products */
+    dt_packed *packed; /* weights that are packed for products */
     char *description;
     int64_t bucket_bytes; /* bytes of values that workers exchange at a time */
     /* bytes of memory that libraries keep allocated for matrix products (dt_engine_held) */
@@ -56,6 +56,10 @@ dt_status *dt_product_plan(dt_engine *e, const dt_gemm *g, dt_product *out) DT_M
 /* Runs a product. scratch: p->scratch bytes of working memory. */
 void dt_product_run(const dt_product *p, const void *a, const void *b, void *c, void *scratch);
 void dt_product_release(dt_product *p);
+/* Whether tiles of bfloat16 are packed and multiplied as they are, and how many floats the room of
+ * g->panels then has. */
+bool dt_product_packs(const dt_engine *e, const dt_gemm *g);
+int64_t dt_product_panels(const dt_gemm *g);
 
 /* Where the memory of a node's value is. */
 typedef enum dt_home {
@@ -178,13 +182,15 @@ typedef struct dt_segment {
     int64_t lane_bytes;
 } dt_segment;
 
-/* A packed variable that products of an executable read. */
+/* Packed values of a node that products of an executable read. */
 typedef struct dt_packed_use {
     dt_packed *of;
-    /* number of products that read the variable, and the number of rows of all these products
+    /* number of products that read the values, and the number of rows of all these products
      * together */
     int64_t products, rows;
-    bool is_updated; /* whether the executable assigns a new value to the variable */
+    /* whether each run of the executable changes the values: it assigns a variable, or it computes
+     * the values from variables */
+    bool is_updated;
 } dt_packed_use;
 
 struct dt_exec {
@@ -280,14 +286,14 @@ static inline int64_t dt_element_bytes(const dt_exec *x, int node) {
     return (int64_t)dt_dtype_size(x->type[node].dtype);
 }
 
-/* ---- packed variables (packed.c) ---- */
+/* ---- packed weights (packed.c) ---- */
 
 /* Returns the packed copy, owned by the engine, of the matrix B of a number of equal products,
- * where B is the value of a node. Returns NULL if B is not kept packed: it is not a variable, or a
- * library multiplies. */
+ * where B is the value of a node. Returns NULL if B is not kept packed: it depends on the batch, or
+ * a library multiplies. */
 dt_panels *dt_packed_for(dt_exec *x, int node, const dt_gemm *g, int64_t products);
 void dt_packed_release(dt_exec *x);
-/* Returns the bytes of packed copies of variables that runs of x may make. */
+/* Returns the bytes of packed copies of weights that runs of x may make. */
 int64_t dt_packed_bytes(const dt_exec *x);
 /* dt_packed_begin is called before a run and packs variables; the other function is called after a
  * run. */

@@ -7,6 +7,7 @@
 #ifndef DT_EXEC_GEMM_H
 #define DT_EXEC_GEMM_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,14 +19,29 @@ typedef enum dt_gemm_float { DT_GEMM_F32, DT_GEMM_BF16, DT_GEMM_F16 } dt_gemm_fl
 
 /*
  * Room in which a product keeps its B packed for others that have the same B. The first product
- * that needs a panel packs it, and the others read it. Only product functions (strip.h) know what
- * is in `room`.
+ * that needs a panel packs it, and the others read it. Only the functions of such products (strip.h,
+ * product.c) know what is in `room`.
  */
 typedef struct dt_panels {
-    float *room; /* product->panels(g) floats, at first 0 */
+    float *room; /* at first 0 */
     /* of the values of B: even, changed when they change; 0: B is not kept now */
     uint32_t version;
 } dt_panels;
+
+/* The state of a panel, in `room`: the version, once it is packed; version + 1, while a product
+ * packs it. A product that finds it BUSY packs the panel for itself. One for which it is NEW packs
+ * it, and then stores the version. */
+typedef _Atomic uint32_t dt_panel_state;
+typedef enum dt_panel_claim { DT_PANEL_PACKED, DT_PANEL_NEW, DT_PANEL_BUSY } dt_panel_claim;
+static inline dt_panel_claim dt_panel_take(dt_panel_state *s, uint32_t version) {
+    uint32_t is = atomic_load_explicit(s, memory_order_acquire);
+    if (is == version) return DT_PANEL_PACKED;
+    return is != version + 1 && atomic_compare_exchange_strong(s, &is, version + 1) ? DT_PANEL_NEW
+                                                                                    : DT_PANEL_BUSY;
+}
+static inline void dt_panel_ready(dt_panel_state *s, uint32_t version) {
+    atomic_store_explicit(s, version, memory_order_release);
+}
 
 /* The product C (m, n) = op(A) (m, k) op(B) (k, n) of row-major matrices. op transposes if trans_a
  * or trans_b is set. lda, ldb and ldc are the distances of stored rows, in elements. */

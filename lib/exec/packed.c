@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables that are the second operand of products, packed by the first product that needs them
- * and kept for the others: those of other pieces, of later steps of a recurrent layer, and of later
- * runs while the variable has the same value. All executables of an engine share them. A variable
- * may be packed several times: as it is, for a layer's output; transposed, for the gradient of its
- * input; and, with AVX2, in panels of other widths for products of few rows.
+ * Weights: variables, or what is computed from variables alone, that are the second operand of
+ * products. They are packed by the first product that needs them and kept for the others: those of
+ * other pieces, of later steps of a recurrent layer, and of later runs while a variable has the same
+ * value. All executables of an engine share a packed variable. A variable may be packed several
+ * times: as it is, for a layer's output; transposed, for the gradient of its input; and, with AVX2,
+ * in panels of other widths for products of few rows. What is computed from variables, such as
+ * weights in bfloat16, is packed anew by each run.
  *
  * A variable counts its changes: those by the host (dt_host_edit) and those by runs. A run compares
  * the count with that of the packed value when it begins.
@@ -14,11 +16,14 @@
 
 #include "base/size.h"
 #include "exec/exec_impl.h"
+#include "op/shapes.h"
 
 struct dt_packed {
     dt_gemm g; /* as what it is packed */
     int width;
-    const dt_variable *variable;
+    const dt_variable *variable; /* NULL: the node of an executable */
+    const dt_exec *exec;
+    int node;
     dt_panels panels;
     uint32_t version; /* of its value when it was last compared */
     unsigned written; /* dt_variable_written at that moment, */
@@ -29,15 +34,19 @@ struct dt_packed {
 
 static const dt_product_functions *functions(const dt_exec *x) { return x->engine->simd->product; }
 
+static bool is_bf16(const dt_packed *p) { return p->g.in[1] == DT_GEMM_BF16; }
+
 static int64_t bytes_of(const dt_exec *x, const dt_packed *p) {
-    return functions(x)->panels(&p->g) * (int64_t)sizeof *p->panels.room;
+    const int64_t floats = is_bf16(p) ? dt_product_panels(&p->g) : functions(x)->panels(&p->g);
+    return floats * (int64_t)sizeof *p->panels.room;
 }
 
 /* ---- compiling ---- */
 
 static bool is_same(const dt_packed *p, const dt_packed *q) {
-    return p->variable == q->variable && p->g.n == q->g.n && p->g.k == q->g.k &&
-           p->g.trans_b == q->g.trans_b && p->g.ldb == q->g.ldb && p->width == q->width;
+    return p->variable == q->variable && p->exec == q->exec && p->node == q->node &&
+           p->g.n == q->g.n && p->g.k == q->g.k && p->g.trans_b == q->g.trans_b &&
+           p->g.ldb == q->g.ldb && p->g.in[1] == q->g.in[1] && p->width == q->width;
 }
 
 static dt_packed *find_packed(dt_engine *e, const dt_packed *wanted) {
@@ -57,19 +66,33 @@ static int state_of(const dt_graph *g, int node) {
     return -1;
 }
 
+/* Whether products by B may share its panels: those of our own loops. */
+static bool may_share(const dt_exec *x, const dt_gemm *g) {
+    const bool is_own = x->engine->gemm.plan == x->engine->own.plan,
+               is_plain =
+                   g->in[0] == DT_GEMM_F32 && g->in[1] == DT_GEMM_F32 && g->out == DT_GEMM_F32;
+    return ((is_own && is_plain) || dt_product_packs(x->engine, g)) && g->n > 0 && g->k > 0;
+}
+
+/* What products by a node share. */
+static dt_packed wanted_by(const dt_exec *x, int node, const dt_gemm *g, const dt_state *s) {
+    dt_packed p = {.g = *g, .variable = s ? s->variable : NULL, .exec = s ? NULL : x};
+    p.node = s ? -1 : dt_named_by(x->g, node);
+    p.width = is_bf16(&p) ? 0 : functions(x)->width(g);
+    return p;
+}
+
 dt_panels *dt_packed_for(dt_exec *x, int node, const dt_gemm *g, int64_t products) {
-    const bool is_own = x->engine->gemm.plan == x->engine->own.plan && g->in[0] == DT_GEMM_F32 &&
-                        g->in[1] == DT_GEMM_F32 && g->out == DT_GEMM_F32;
-    const int state = is_own ? state_of(x->g, node) : -1;
-    if (state < 0 || g->n == 0 || g->k == 0) return NULL;
-    const dt_state *s = &x->g->state[state];
-    dt_packed *p = find_packed(
-        x->engine, &(dt_packed){.g = *g, .width = functions(x)->width(g), .variable = s->variable});
+    const int state = state_of(x->g, node);
+    const dt_state *s = state < 0 ? NULL : &x->g->state[state];
+    if (!may_share(x, g) || (!s && dt_type_has_batch(&x->g->node[node].type))) return NULL;
+    const dt_packed wanted = wanted_by(x, node, g, s);
+    dt_packed *p = find_packed(x->engine, &wanted);
     int i = 0;
     while (i < x->n_packed && x->packed[i].of != p) i++;
     if (i == x->n_packed) {
         DT_GROW(x->packed, x->cap_packed, i + 1);
-        x->packed[x->n_packed++] = (dt_packed_use){.of = p, .is_updated = s->update >= 0};
+        x->packed[x->n_packed++] = (dt_packed_use){.of = p, .is_updated = !s || s->update >= 0};
         p->users++;
     }
     x->packed[i].products += products;
@@ -98,7 +121,7 @@ enum { LEAST_PRODUCTS = 4 };
 /* Whether one run has enough products and rows. */
 static bool pays_at_once(const dt_exec *x, const dt_packed_use *u) {
     return (!u->is_updated || u->products >= LEAST_PRODUCTS) &&
-           functions(x)->pays(&u->of->g, u->rows);
+           (is_bf16(u->of) || functions(x)->pays(&u->of->g, u->rows));
 }
 
 int64_t dt_packed_bytes(const dt_exec *x) {
@@ -118,18 +141,25 @@ static dt_status *make_room(const dt_exec *x, dt_packed *p) {
     return NULL;
 }
 
+/* Whether a variable has the value of the run before. Remembers the value. */
+static bool is_same_value(dt_packed *p) {
+    if (!p->variable) return false;
+    const unsigned written = dt_variable_written(p->variable);
+    const void *at = p->variable->host_data;
+    const bool is_same = p->at == at && p->written == written;
+    p->at = at;
+    p->written = written;
+    return is_same;
+}
+
 /* Few rows are worth packing from the second run with the same value on. */
 dt_status *dt_packed_begin(const dt_exec *x) {
     for (int i = 0; i < x->n_packed; i++) {
         dt_packed *p = x->packed[i].of;
-        const unsigned written = dt_variable_written(p->variable);
-        const void *at = p->variable->host_data;
-        const bool is_same_value = p->at == at && p->written == written;
-        if (!is_same_value) p->version += 2;
+        const bool is_same = is_same_value(p);
+        if (!is_same) p->version += 2;
         if (p->version == 0) p->version = 2;
-        p->at = at;
-        p->written = written;
-        p->panels.version = is_same_value || pays_at_once(x, &x->packed[i]) ? p->version : 0;
+        p->panels.version = is_same || pays_at_once(x, &x->packed[i]) ? p->version : 0;
         if (p->panels.version && !p->panels.room) DT_TRY(make_room(x, p));
     }
     return NULL;

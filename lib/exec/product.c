@@ -121,6 +121,28 @@ static dt_dot_bf16 largest_packed(const dt_gemm *g) {
     return packed_product(g, largest(g, M), largest(g, N), largest(g, K), false);
 }
 
+/* ---- tiles of bfloat16 that products share ---- */
+
+bool dt_product_packs(const dt_engine *e, const dt_gemm *g) {
+    return e->packs_bf16 && g->in[A] == DT_GEMM_BF16 && g->in[B] == DT_GEMM_BF16 && g->k % 2 == 0;
+}
+
+static int64_t room_of_tile(const dt_gemm *g) {
+    const dt_dot_bf16 t = largest_packed(g);
+    return dt_dot_bf16_room_b(&t);
+}
+
+static int64_t tiles_along(const dt_gemm *g, axis a) {
+    return (size_of(g, a) + tile_of(a) - 1) / tile_of(a);
+}
+
+/* The packed tiles of B, and their states. */
+int64_t dt_product_panels(const dt_gemm *g) {
+    return tiles_along(g, K) * tiles_along(g, N) * (room_of_tile(g) + 1);
+}
+
+/* ---- working memory ---- */
+
 /* These return the sizes, in floats, of the parts of scratch: for a tile of A, for one of B, and
  * for a panel of C. */
 static int64_t room_of_a(const dt_gemm *g, bool packs) {
@@ -132,10 +154,7 @@ static int64_t room_of_a(const dt_gemm *g, bool packs) {
 }
 
 static int64_t room_of_b(const dt_gemm *g, bool packs) {
-    if (packs) {
-        const dt_dot_bf16 t = largest_packed(g);
-        return dt_dot_bf16_room_b(&t);
-    }
+    if (packs) return room_of_tile(g);
     return g->in[B] == DT_GEMM_F32 ? 0 : largest(g, K) * largest(g, N);
 }
 
@@ -144,8 +163,7 @@ static int64_t room_of_c(const dt_gemm *g) {
 }
 
 static dt_status *plan_in_tiles(dt_engine *e, const dt_gemm *g, dt_product *out) {
-    const bool packs =
-        e->packs_bf16 && g->in[A] == DT_GEMM_BF16 && g->in[B] == DT_GEMM_BF16 && g->k % 2 == 0;
+    const bool packs = dt_product_packs(e, g);
 
     out->library = &e->gemm;
     out->tiles = dt_alloc(sizeof *out->tiles);
@@ -232,21 +250,38 @@ static const float *fetch(const work *w, side of, const tile *at) {
     return w->room[of];
 }
 
+/* Returns a tile of B, packed: by another product, for all that share it, or for this one. */
+static const uint32_t *packed_tile(const work *w, const dt_dot_bf16 *one, const tile *at) {
+    const dt_gemm *g = &w->p->tiles->g;
+    const int64_t n = tiles_along(g, N), i = at->k / TILE_K * n + at->n / TILE_N,
+                  room = room_of_tile(g);
+    const dt_panels *shared = g->panels && g->panels->version ? g->panels : NULL;
+    dt_panel_state *state =
+        shared ? (dt_panel_state *)(void *)(shared->room + tiles_along(g, K) * n * room) + i : NULL;
+    const dt_panel_claim claim = shared ? dt_panel_take(state, shared->version) : DT_PANEL_BUSY;
+    uint32_t *to =
+        (uint32_t *)(void *)(claim == DT_PANEL_BUSY ? w->room[B] : shared->room + i * room);
+
+    if (claim == DT_PANEL_PACKED) return to;
+    dt_dot_bf16_pack_b(one, (const uint16_t *)(const void *)begin_of(w, B, at), to);
+    if (claim == DT_PANEL_NEW) dt_panel_ready(state, shared->version);
+    return to;
+}
+
 /* Adds the products of one stretch of k to a panel, for bfloat16 operands, which are not
  * converted. */
 static void add_packed(const work *w, tile at, int64_t end, float *to) {
     const struct dt_tiles *t = w->p->tiles;
     const bool adds = t->g.adds || at.k > 0;
     const uint16_t *a = (const uint16_t *)(const void *)begin_of(w, A, &at);
-    uint32_t *room[2] = {(uint32_t *)(void *)w->room[A], (uint32_t *)(void *)w->room[B]};
+    uint32_t *room = (uint32_t *)(void *)w->room[A];
     const dt_dot_bf16 left = packed_product(&t->g, at.m_size, 0, at.k_size, adds);
 
-    dt_dot_bf16_pack_a(&left, a, room[A]);
+    dt_dot_bf16_pack_a(&left, a, room);
     for (const int64_t begin = at.n; at.n < end; at.n += TILE_N) {
         const dt_dot_bf16 one =
             packed_product(&t->g, at.m_size, dt_min(TILE_N, end - at.n), at.k_size, adds);
-        dt_dot_bf16_pack_b(&one, (const uint16_t *)(const void *)begin_of(w, B, &at), room[B]);
-        dt_dot_bf16_run(&one, a, room[A], room[B], to + (at.n - begin));
+        dt_dot_bf16_run(&one, a, room, packed_tile(w, &one, &at), to + (at.n - begin));
     }
 }
 

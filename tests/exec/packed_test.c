@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables that products keep packed: results are those of an executable that packs anew, also
+ * Weights that products keep packed: results are those of an executable that packs anew, also
  * after the host or a step has changed the variable.
  */
 #include "kit.h"
@@ -155,11 +155,68 @@ static void test_training_keeps_what_is_shared(void **state) {
     end(&r);
 }
 
+/* x (2 W), or x W' in bfloat16: weights that each run computes from a variable. */
+static dt_exec *computed(runs *r, dt_engine *e, bool is_bfloat16, dt_graph **wide) {
+    dt_trace *t = dt_trace_create("computed");
+    const dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){DT_BATCH, IN});
+    const dt_value x = dt_trace_declare(t, "x", &type), w = dt_read(t, r->weight);
+    const dt_dot_attr turned = {.n_contract = 1, .lhs_contract = {1}, .rhs_contract = {1}};
+    const dt_dtype d = is_bfloat16 ? DT_BFLOAT16 : DT_FLOAT32;
+    const dt_value twice = dt_convert(dt_add(w, w), d), y = dt_matmul(dt_convert(x, d), twice);
+    dt_graph *g = NULL;
+    dt_return(t, "y", dt_convert(y, DT_FLOAT32));
+    dt_return(t, "back", dt_convert(dt_dot_general(y, twice, &turned), DT_FLOAT32));
+    ok_for(dt_trace_end(t, &g), 0);
+    ok_for(dt_upcast(g, wide), 0);
+    if (!*wide) *wide = g; /* no value has 16 bits */
+    else dt_graph_destroy(g);
+    return compile_for(r, e, *wide, 1500);
+}
+
+/* Runs that share have the bits of runs in which each product packs for itself. */
+static void expect_shared(dt_exec *x) {
+    enum { ROWS = 1500 };
+    size_t size;
+    for (int i = 0; i < x->n_packed; i++) {
+        assert_true(x->packed[i].is_updated);
+        assert_true(x->packed[i].products >= 4);
+    }
+    assert_true(dt_packed_bytes(x) > 0);
+    unsigned char *first = run(x, ROWS, &size), *again = run(x, ROWS, &size);
+    for (int i = 0; i < x->n_packed; i++) x->packed[i].products = 0;
+    unsigned char *alone = run(x, ROWS, &size);
+    assert_memory_equal(first, alone, size);
+    assert_memory_equal(again, alone, size);
+    free(first);
+    free(again);
+    free(alone);
+}
+
+static void test_computed_weights_are_shared(void **state) {
+    (void)state;
+    runs r = begin();
+    dt_engine *with_bf16 = engine_with(2, DT_KERNELS_BFLOAT16);
+    for (int b = 0; b < 2; b++) {
+        dt_engine *e = b ? with_bf16 : r.engine;
+        if (b && !e->packs_bf16) continue;
+        dt_graph *wide = NULL;
+        dt_exec *x = computed(&r, e, b, &wide);
+        assert_int_equal(x->n_packed, 2); /* the weights, and the weights transposed */
+        expect_shared(x);
+        dt_exec_destroy(x);
+        dt_graph_destroy(wide);
+        assert_null(e->packed);
+    }
+    dt_engine_close(with_bf16);
+    end(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_changes_are_noticed),
         cmocka_unit_test(test_executables_share),
         cmocka_unit_test(test_training_keeps_what_is_shared),
+        cmocka_unit_test(test_computed_weights_are_shared),
     };
     return cmocka_run_group_tests_name("exec/packed", tests, NULL, NULL);
 }

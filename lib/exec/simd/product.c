@@ -16,8 +16,6 @@
  *                has been packed by another product (dt_panels)
  *     tiles      (tile.h) rows of the part whose sums are in registers
  */
-#include <stdatomic.h>
-
 #include "base/size.h"
 #include "exec/gemm.h"
 #include "exec/simd/tile.h"
@@ -132,7 +130,7 @@ static int64_t room_of(const dt_gemm *g) {
     return dt_max(room_of_cut(g, false), g->panels ? room_of_cut(g, true) : 0);
 }
 
-/* The panels of each pass, and the state of each: see take_panel. */
+/* The panels of each pass, and their states. */
 static int64_t panels_of(const dt_gemm *g) {
     return padded(g->n) * g->k + ceil_of(g->k, depth_of(g->k)) * ceil_of(g->n, W) + 1;
 }
@@ -371,12 +369,9 @@ static void find_next(const work *w, const part *p, int64_t j, panel *b) {
 
 /* ---- panels that products share ---- */
 
-typedef _Atomic uint32_t panel_state;
-
-/* The number of products that have begun, and the state of each panel: version, once it is packed,
- * version + 1, while a product packs it. */
-static panel_state *states_of(const dt_gemm *g) {
-    return (panel_state *)(void *)(g->panels->room + padded(g->n) * g->k);
+/* The number of products that have begun, and the state of each panel. */
+static dt_panel_state *states_of(const dt_gemm *g) {
+    return (dt_panel_state *)(void *)(g->panels->room + padded(g->n) * g->k);
 }
 
 /* Products that run at the same time begin at different panels, so that each packs some of them:
@@ -397,14 +392,14 @@ static int64_t first_column(const work *w, const part *p) {
 static const float *take_panel(const work *w, const part *p, int64_t j, const panel *b) {
     const dt_gemm *g = w->g;
     const uint32_t version = g->panels->version;
-    panel_state *state = states_of(g) + 1 + p->pass * ceil_of(g->n, W) + (p->j + j) / W;
-    uint32_t is = atomic_load_explicit(state, memory_order_acquire);
+    dt_panel_state *state = states_of(g) + 1 + p->pass * ceil_of(g->n, W) + (p->j + j) / W;
+    const dt_panel_claim claim = dt_panel_take(state, version);
     float *at = packed_at(w, p, j);
 
-    if (is == version) return at;
-    if (is == version + 1 || !atomic_compare_exchange_strong(state, &is, version + 1)) return NULL;
+    if (claim == DT_PANEL_BUSY) return NULL;
+    if (claim == DT_PANEL_PACKED) return at;
     pack_panel(b, at);
-    atomic_store_explicit(state, version, memory_order_release);
+    dt_panel_ready(state, version);
     return at;
 }
 
