@@ -17,7 +17,8 @@
 
 enum { PIECE = 1 << 20, LONGEST_LINE = 16 << 20, LARGEST_EVALUATION = 4 << 20 };
 
-void dt_report_remark(dt_report_run *r, const char *format, ...) {
+static void remark(dt_report_run *r, const char *format, ...) DT_PRINTF(2, 3);
+static void remark(dt_report_run *r, const char *format, ...) {
     DT_FORMATTED(text, format);
     DT_GROW(r->remark, r->cap_remarks, r->n_remarks + 1);
     r->remark[r->n_remarks++] = dt_arena_take(r->arena, &text);
@@ -66,7 +67,7 @@ static void read_piece(reading *f, const char *at, const char *end) {
 static void report_checks(const reading *f) {
     char *damage =
         f->take == dt_report_history_line ? dt_history_damage(&f->checks, f->name) : NULL;
-    if (damage) dt_report_remark(f->r, "%s", damage);
+    if (damage) remark(f->r, "%s", damage);
     free(damage);
 }
 
@@ -85,16 +86,15 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
     }
     if (!s) report_checks(&f); /* An incomplete last line is ignored. */
     if (!s && size > LARGEST) {
-        dt_report_remark(r, "%s has %lld bytes; only the first %lld were read", name,
-                         (long long)size, (long long)LARGEST);
+        remark(r, "%s has %lld bytes; only the first %lld were read", name, (long long)size,
+               (long long)LARGEST);
     } else if (!s && (f.line.size > 0 || f.skips)) {
-        dt_report_remark(r, "%s ends in the middle of a line: the run was killed while writing it",
-                         name);
+        remark(r, "%s ends in the middle of a line: the run was killed while writing it", name);
         end_line(&f);
     }
     if (!s && f.bad > 0)
-        dt_report_remark(r, "%s: %lld line%s could not be read and %s left out", name,
-                         (long long)f.bad, f.bad == 1 ? "" : "s", f.bad == 1 ? "is" : "are");
+        remark(r, "%s: %lld line%s could not be read and %s left out", name, (long long)f.bad,
+               f.bad == 1 ? "" : "s", f.bad == 1 ? "is" : "are");
     close(fd);
     dt_str_release(&f.line);
     return s;
@@ -143,8 +143,7 @@ static dt_status *read_history(dt_report_run *r, bool *there) {
 static void report_damage(dt_report_run *r) {
     for (int i = 0; i < r->checkpoints.n; i++)
         if (r->checkpoints.item[i].damage)
-            dt_report_remark(r, "damaged checkpoint: %s",
-                             dt_status_text(r->checkpoints.item[i].damage));
+            remark(r, "damaged checkpoint: %s", dt_status_text(r->checkpoints.item[i].damage));
 }
 
 /* Reads the history and the checkpoints. A directory that has neither, nor a record, is not a
@@ -191,7 +190,7 @@ static void take_job(dt_report_run *r) {
     const dt_json_text t = {r->path,        "the job", "key", text, text ? strlen(text) : 0,
                             DT_E_CHECKPOINT};
     dt_status *s = text ? dt_json_parse(&t, &r->job) : NULL;
-    if (s) dt_report_remark(r, "the recorded job cannot be read: %s", dt_status_text(s));
+    if (s) remark(r, "the recorded job cannot be read: %s", dt_status_text(s));
     dt_status_free(s);
     r->job_sha256 = r->start ? dt_report_text(r->start, "job_sha256")
                     : c      ? c->state.job_sha256
@@ -250,7 +249,7 @@ static void read_evaluations(dt_report_run *r) {
         const char *name = dt_arena_printf(r->arena, "evaluation.%s.json", dt_report_parts[i]);
         DT_LOCAL char *path = dt_path_join(r->path, name);
         dt_status *s = access(path, F_OK) == 0 ? parse_evaluation(r, i, name, path) : NULL;
-        if (s) dt_report_remark(r, "%s cannot be read: %s", name, dt_status_text(s));
+        if (s) remark(r, "%s cannot be read: %s", name, dt_status_text(s));
         dt_status_free(s);
     }
 }
@@ -263,13 +262,13 @@ static dt_status *read_all(dt_report_run *r) {
     DT_TRY(read_file(r, DT_RECORD_FILE, dt_report_record_line, &record));
     DT_TRY(read_history_and_checkpoints(r, record));
     if (r->by_epoch.passed_over || r->by_step.passed_over)
-        dt_report_remark(r, "too many metrics to show; only the first ones are listed");
+        remark(r, "too many metrics to show; only the first ones are listed");
     for (int i = 0; i < DT_REPORT_PARTS; i++)
         if (r->other_data[i])
-            dt_report_remark(r,
-                             "the files of dataset.%s changed between attempts: the run resumed "
-                             "with different data",
-                             dt_report_parts[i]);
+            remark(r,
+                   "the files of dataset.%s changed between attempts: the run resumed "
+                   "with different data",
+                   dt_report_parts[i]);
     read_evaluations(r);
     r->running = is_locked(r->path);
     take_time(r);
@@ -277,8 +276,7 @@ static dt_status *read_all(dt_report_run *r) {
     take_shown(r);
     take_label(r);
     if (!record)
-        dt_report_remark(r,
-                         "no " DT_RECORD_FILE ": times, memory, machine and warnings are unknown");
+        remark(r, "no " DT_RECORD_FILE ": times, memory, machine and warnings are unknown");
     return NULL;
 }
 

@@ -161,7 +161,6 @@ dt_status *dt_report_run_read(dt_report_run *r, const char *path) DT_MUST_USE;
  * the same directory. */
 bool dt_report_is_own(const dt_report_run *r, const dt_listed *c);
 void dt_report_run_release(dt_report_run *r); /* frees what a run owns; r may be all zeros */
-void dt_report_remark(dt_report_run *r, const char *format, ...) DT_PRINTF(2, 3);
 
 /* read_record.c: these functions take one line each. They return false if it is not a line of such
  * a file. */

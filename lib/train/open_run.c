@@ -106,8 +106,18 @@ static void take_position(run *r, const dt_state_file *state) {
     r->out.saved_step = state->step;
 }
 
+/* Names the kernels, on which the last bits of results depend: "openblas 0.3.21 SkylakeX, avx512".
+ * */
+static const char *kernels_of(const run *r) {
+    dt_device *device = NULL;
+    dt_status *s = dt_strategy_device_of(r->strategy, &device);
+
+    dt_status_free(s); /* This cannot fail, because the device is open. */
+    return device ? dt_device_facts_of(device).kernels : "";
+}
+
 static void warn_of_kernels(const run *r, const dt_saved *c) {
-    const char *then = c->state.kernels, *now = dt_run_kernels(r);
+    const char *then = c->state.kernels, *now = kernels_of(r);
     if (!then || !*then || !*now || strcmp(then, now) == 0) return;
     dt_run_warn(r, dt_arena_printf(r->arena,
                                    "%s was computed with '%s', and the run goes on with '%s', "
@@ -303,21 +313,13 @@ dt_status *dt_run_open(run *r) {
     DT_TRY(dt_weights_digest(r->model, &weights));
     DT_TRY(dt_cluster_compare(c, "examples",
                               dt_arena_printf(r->arena, "%lld", (long long)r->size.examples)));
-    DT_TRY(dt_cluster_compare(c, "kernels", dt_run_kernels(r)));
+    DT_TRY(dt_cluster_compare(c, "kernels", kernels_of(r)));
     DT_TRY(dt_cluster_compare(c, "the first step",
                               dt_arena_printf(r->arena, "%lld", (long long)r->at.step + 1)));
     return dt_cluster_compare(c, "the SHA-256 of the first weights", weights.hex);
 }
 
 /* ---- saving ---- */
-
-const char *dt_run_kernels(const run *r) {
-    dt_device *device = NULL;
-    dt_status *s = dt_strategy_device_of(r->strategy, &device);
-
-    dt_status_free(s); /* This cannot fail, because the device is open. */
-    return device ? dt_device_facts_of(device).kernels : "";
-}
 
 /* After the first checkpoint of this run: deletes the old run's history, and on a fresh start also
  * its checkpoints. */
@@ -347,7 +349,7 @@ dt_status *dt_run_describe(run *r, dt_state_file *state) {
         .job_sha256 = r->q->job_sha256,
         .weights_sha256 = r->out.saved.hex,
         .weights = &r->out.saved,
-        .kernels = dt_run_kernels(r),
+        .kernels = kernels_of(r),
         .n_sums = 1 + r->at.sums.n,
         .sum = sum,
         .wall_s = r->at.wall_s,

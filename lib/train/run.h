@@ -156,9 +156,6 @@ typedef struct run {
 static inline bool dt_run_is_chief(const run *r) {
     return !r->strategy->cluster || r->strategy->cluster->rank == 0;
 }
-/* Names the kernels, on which the last bits of results depend: "openblas 0.3.21 SkylakeX,
- * avx512". */
-const char *dt_run_kernels(const run *r);
 
 /* memory.c: fills r->memory before the first step. Compiles the steps of evaluation. */
 dt_status *dt_run_count_memory(run *r) DT_MUST_USE;
