@@ -283,7 +283,8 @@ DT_CHIP(
                .alus = 2.6},
     .links = 6, .link_Bps = 100e9, /* Cloud TPU docs: 1,200 GB/s per chip both ways, nominal */
     .hop_s = 1e-6,                 /* Scaling book: that of v5p; that of tpu7x is unknown */
-    /* as for v5e, of 90 % of the nominal rate, as Scaling book counts all other generations */
+    /* the efficiencies are assumed to be those of v5e, of 90 % of the nominal rate, since the
+     * Scaling book gives 90 % of it for all other generations */
     /* as for v5e, on which it is calibrated */
     .ring_efficiency = 0.86, .line_efficiency = 0.75, .collective_s = 5e-6,
     /* Cloud TPU docs: between the chiplets, six times a link; from memory */
