@@ -24,21 +24,22 @@
 #define DT_PJRT_PLUGIN_ENV "DTRAIN_PJRT_PLUGIN"
 
 typedef struct dt_backend dt_backend;
-typedef struct dt_device dt_device;         /* an open back end */
+/* a device: an open back end, which compiles graphs and runs them */
+typedef struct dt_device dt_device;
 typedef struct dt_executable dt_executable; /* a graph that a device has compiled */
 
 typedef struct dt_device_options {
-    int threads; /* number of threads; 0: one per core */
+    int threads; /* cpu: number of threads; 0: one for each core */
     dt_kernels kernels;
     const dt_topology *topology; /* sim: the slice; lent, outlives the device */
-    /* sim: limit of a device's memory for programs, if less than the chip has; 0: all of it */
+    /* sim: bytes of a device's memory for programs, if less than the chip has; 0: all of it */
     int64_t hbm;
     const char *computes; /* sim: name of the back end that computes; NULL: cpu */
     /* pjrt: path of the plug-in; NULL or "": the variable DTRAIN_PJRT_PLUGIN has it */
     const char *plugin;
     /* pjrt: settings of the job; lent while the device is opened; NULL: there are none */
     const dt_pjrt_settings *settings;
-    /* pjrt: only list devices, so that none of their memory is reserved */
+    /* pjrt: whether devices are only listed, so that no memory on them is reserved */
     bool looks;
     /* pjrt: the plug-in's devices that compute, [n_ordinals] in the order of replicas; NULL: the
      * first n_ordinals ones */
@@ -48,9 +49,9 @@ typedef struct dt_device_options {
 
 enum { DT_EVERY_ORDINAL = -1 };
 
-/* The simulated cost of a step. All members are 0 if nothing is simulated. */
+/* The estimated cost of a step. All members are 0 if the back end estimates nothing. */
 typedef struct dt_price {
-    double seconds; /* duration of one step */
+    double seconds; /* seconds of one step */
     /* seconds to transfer a step's batch from the host, while the previous step computes */
     double infeed_s;
     /* bytes of one core's memory that the step needs: weights, gradients, slots, activations */
@@ -61,7 +62,7 @@ typedef struct dt_price {
 typedef struct dt_compile_request {
     /* the step to compile, for the rows of all replicas; must outlive the executable */
     dt_graph *graph;
-    int64_t rows; /* the batch size B that it is compiled for */
+    int64_t rows; /* number of rows, the batch size B, for which the graph is compiled */
     /* number of this worker's first row in the batch of all workers; ignored by back ends that
      * receive it at each run (dt_env) */
     int64_t first;
@@ -72,7 +73,8 @@ typedef struct dt_compile_request {
     /* number of replicas if they have equal numbers of rows, one replica after the other; 0: the
      * numbers may differ */
     int replicas;
-    bool chip_products; /* round products as the slice's chip does, for `numerics: chip` */
+    /* whether products are rounded as the slice's chip rounds them, for `numerics: chip` */
+    bool chip_products;
     /* the work of one device of the slice, to estimate its cost; NULL if dt_device_is_priced is
      * false */
     const dt_spmd *on_device;
@@ -88,7 +90,7 @@ const dt_backend *const *dt_backends(int *n);
 const char *dt_backend_name(const dt_backend *b);
 /* Whether the back end of that name gets its devices from a plug-in. False if name is NULL. */
 bool dt_backend_takes_plugin(const char *name);
-/* describes a back end for people: "the cores of this machine" */
+/* Returns a description of a back end for people: "the cores of this machine". */
 const char *dt_backend_about(const dt_backend *b);
 
 /* ---- devices ---- */
@@ -154,7 +156,8 @@ dt_status *dt_executable_finish(dt_executable *x) DT_MUST_USE;
  */
 typedef struct dt_lent dt_lent;
 dt_status *dt_executable_lend(dt_executable *x, const dt_view *arg, dt_lent **out) DT_MUST_USE;
-void dt_lent_take_back(dt_lent *l); /* l may be NULL */
+/* Takes back an array that was lent, so that its memory may be reused. l may be NULL. */
+void dt_lent_take_back(dt_lent *l);
 /* Whether a step of this executable has started and not finished. False if x is NULL. */
 bool dt_executable_flies(const dt_executable *x);
 const dt_price *dt_executable_price(const dt_executable *x);
@@ -172,13 +175,13 @@ void dt_executable_print(const dt_executable *x, dt_str *out);
 enum { DT_ACCELERATOR_AXES = 4 };
 typedef struct dt_accelerator {
     int id;
-    char kind[104];    /* kind of the device, such as "TPU v4" */
+    char kind[104];    /* kind of device by the name that its maker gives it, such as "TPU v4" */
     int64_t memory;    /* bytes of its memory that programs can use; 0: unknown */
     int n_coordinates; /* number of its coordinates on its slice (x, y, z, core); 0: unknown */
     int64_t coordinate[DT_ACCELERATOR_AXES];
 } dt_accelerator;
 typedef struct dt_accelerators {
-    /* names of the platform, such as "cuda", and of the versions: "cuda, PJRT 0.116, StableHLO
+    /* platform: its name, such as "cuda"; about: its versions, "cuda, PJRT 0.116, StableHLO
      * 1.22.0" */
     char *platform, *about;
     int n;
@@ -201,7 +204,7 @@ dt_status *dt_host_print_program(const dt_compile_request *r, dt_str *out) DT_MU
 dt_status *dt_host_bytes(const dt_device_options *o, const dt_compile_request *r,
                          int64_t *bytes) DT_MUST_USE;
 
-/* A library that this machine's cpu back end could compute with. */
+/* A library for products that cpu uses if it is installed on this machine. */
 typedef struct dt_host_library {
     const char *name; /* name of the library, such as "openblas" */
     bool found;

@@ -7,10 +7,10 @@
 
 struct dt_device {
     const dt_backend *backend;
-    void *state;     /* state that only the back end's own functions read */
-    bool priced;     /* set in open: whether the cost of programs is estimated */
-    int count;       /* set in open: result of dt_device_count; 0 means one device */
-    bool runs_ahead; /* set in open: start returns before the step is done */
+    void *state;     /* state of the back end, which only its own functions read */
+    bool priced;     /* set by `open`: whether `check` estimates the cost of programs */
+    int count;       /* set by `open`: what dt_device_count returns; 0 means one device */
+    bool runs_ahead; /* set by `open`: whether `start` returns before the step has ended */
     /* the back end that this one wraps, and which computes; NULL: this one computes */
     dt_device *inner;
 };
@@ -18,7 +18,7 @@ struct dt_device {
 struct dt_executable {
     dt_device *device; /* the innermost device, which compiled the executable */
     void *state;
-    int flies; /* number of steps that have started and not finished */
+    int flies; /* number of steps that have been started and not been finished */
     dt_price price;
 };
 
@@ -35,15 +35,16 @@ struct dt_backend {
      * from those of this machine */
     bool takes_plugin;
     dt_status *(*open)(dt_device *d, const dt_device_options *o);
-    void (*close)(dt_device *d); /* called only if `open` succeeded */
-    /* called only if d->priced is true */
+    void (*close)(dt_device *d); /* closes the device; called only if `open` succeeded */
+    /* estimates the cost of a program; called only if d->priced is true */
     dt_status *(*check)(const dt_device *d, const dt_compile_request *r, dt_price *price);
     dt_status *(*compile)(dt_device *d, const dt_compile_request *r, void **state);
     void (*release)(void *executable);
     dt_status *(*start)(void *executable, const dt_env *env, const dt_view *arg, dt_view *result);
-    /* waits for the oldest step that was started; NULL: start has done everything */
+    /* waits for the oldest step that was started; NULL: `start` waits itself */
     dt_status *(*finish)(void *executable);
-    /* called by any thread; NULL: the back end reads arrays where they are */
+    /* copies an array to devices in advance; called by any thread. NULL: the back end reads arrays
+     * where they are */
     dt_status *(*lend)(void *executable, const dt_view *arg, void **lent);
     void (*take_back)(void *lent);
     int64_t (*host_bytes)(const void *executable);
@@ -51,7 +52,8 @@ struct dt_backend {
     void (*print)(const void *executable, dt_str *out);
     dt_device_facts (*facts)(const dt_device *d);
     int64_t (*peak_bytes)(
-        /* returns bytes in use on a device; NULL: the back end computes in this machine's memory */
+        /* returns the bytes in use on a device; NULL: the back end computes in this machine's
+         * memory */
         const dt_device *d);
     void (*record)(dt_device *d, dt_recorder *r);
 };

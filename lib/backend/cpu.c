@@ -34,7 +34,7 @@ static dt_status *took(cpu_program *p, dt_graph **g, dt_graph *made, dt_status *
     return NULL;
 }
 
-/* Runs the passes. Upcasting comes before the division of sums, which expects float32. */
+/* Runs the passes over a graph. Upcasting comes before sums are divided, which expects float32. */
 static dt_status *run_passes(cpu_program *p, const dt_compile_request *r, dt_graph **g) {
     dt_graph *out = NULL;
     dt_status *s = dt_unannotate(*g, &out);

@@ -10,7 +10,8 @@
 
 typedef struct slice {
     const dt_topology *topology;
-    int64_t hbm; /* limit in bytes of a device's memory, if below the chip's; 0: no limit */
+    /* bytes of a device's memory for programs, if less than the chip has; 0: all of it */
+    int64_t hbm;
 } slice;
 
 /* ---- steps that do not fit into memory ---- */

@@ -30,12 +30,13 @@ static dt_status *hash_open(int fd, const char *path, int64_t size, dt_sha256 *h
     return s;
 }
 
-/* A file to be checked: its checksum in state.json, and the result. */
+/* One file of a checkpoint to be checked against its checksum in state.json, and the result of the
+ * check. */
 typedef struct check {
     int file; /* index of the file in dt_tensor_files */
     const char *path, *sha256;
     dt_status *bad;
-    /* stamp: the stamp of the file before it was read; known: the stamp is valid and fd is open. */
+    /* stamp: of the file before it was read; known: whether the stamp is valid and fd is open */
     dt_file_stamp stamp;
     int fd;
 } check;
@@ -150,7 +151,8 @@ void dt_saved_release(dt_saved *c) {
 
 /* ---- the newest ---- */
 
-/* The error if there are checkpoints, but none is intact; there is a warning about each of them. */
+/* Returns the error that no checkpoint of the run is intact. A warning about each of them precedes
+ * it. */
 static dt_status *none_verifies(const char *ckpt, const dt_step_list *list,
                                 const dt_status *warnings) {
     dt_status *s =
@@ -208,7 +210,7 @@ static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **war
     dt_local_arena arena = dt_arena_create();
     dt_status *s = dt_steps_list(arena, ckpt, false, &list, warnings);
     if (!s) {
-        /* a copy, since ranking sorts the list */
+        /* The list is copied, because ranking sorts it. */
         dt_step_list listed = {.n = list.n,
                                .item = dt_arena_array(arena, dt_step_name, list.n + 1)};
         dt_file_stamp *stamp = dt_arena_array(arena, dt_file_stamp, list.n + 1);
@@ -221,7 +223,7 @@ static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **war
     return s;
 }
 
-/* A checkpoint that was removed during the search is not damaged, so the search is repeated. */
+/* If a checkpoint is removed during the search, it is not damaged, so the search is repeated. */
 dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings) {
     enum { MOST_LOOKS = 100 };
     DT_LOCAL char *ckpt = dt_path_join(dir, "ckpt");

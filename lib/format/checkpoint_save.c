@@ -22,7 +22,7 @@
 #include "format/contents.h"
 #include "format/state.h"
 
-/* A save in progress. Paths are in the arena. */
+/* A checkpoint that is being written. Its paths are in the arena. */
 typedef struct saving {
     dt_arena *arena;
     const dt_run_dir *run;
@@ -59,14 +59,15 @@ static const char *tensor_file(const saving *v, int i) {
     return dt_arena_printf(v->arena, "%s/%s", v->temporary, dt_tensor_files[i].name);
 }
 
-/* The tensors of file i of dt_tensor_files; NULL: the file is not written. */
+/* Returns the tensors of file i of dt_tensor_files; NULL: the checkpoint does not have that
+ * file. */
 static const dt_arrays *tensors_of(const saving *v, int i) {
     if (i < DT_REQUIRED_FILES) return i == 0 ? v->model : v->optimizer;
     const dt_arrays *arrays = dt_state_arrays(v->state, i);
     return arrays && arrays->n > 0 ? arrays : NULL;
 }
 
-/* Hashes that are being computed; NULL: none. */
+/* Hashes of files that are being computed in threads; NULL: not computed. */
 typedef struct hashes {
     dt_hash_thread *file[DT_TENSOR_FILES], *weights;
 } hashes;
@@ -138,7 +139,8 @@ static dt_status *take_name(const saving *v) {
     return done ? NULL : dt_rename(v->temporary, v->final);
 }
 
-/* Syncs the run directory as well, because ckpt may be new in it. */
+/* Makes the checkpoint durable and gives it its final name. Syncs the run's directory as well,
+ * because ckpt may be new in it. */
 static dt_status *commit(const saving *v) {
     DT_TRY(take_name(v));
     DT_TRY(dt_dir_sync(v->ckpt));
@@ -181,7 +183,7 @@ static dt_status *delete_temporary(dt_arena *arena, const char *ckpt) {
     return dt_file_remove(dt_arena_printf(arena, "%s/probe.tmp", ckpt));
 }
 
-/* The last part of a path, ignoring slashes at its end. */
+/* Returns the last part of a path, ignoring slashes at its end. */
 static const char *last_part(dt_arena *arena, const char *path) {
     size_t end = path ? strlen(path) : 0;
     while (end > 0 && path[end - 1] == '/') end--;
@@ -202,8 +204,8 @@ static dt_status *delete_all_but(dt_arena *arena, const char *ckpt, const char *
 
 /* ---- the calls ---- */
 
-/* An error if the run directory was removed, or created again by another job: it no longer belongs
- * to this run. */
+/* Returns an error if the run's directory was removed, or created again by another job, so that it
+ * no longer belongs to this run. */
 static dt_status *check_lock(const saving *v) {
     struct stat ours, there;
     const char *path = v->run->path;
@@ -216,7 +218,8 @@ static dt_status *check_lock(const saving *v) {
     return NULL;
 }
 
-/* A save reads no input, so if a file is missing, another program removed it during the save. */
+/* If a file is missing, says that another program removed it, since saving reads no files of its
+ * own. */
 static dt_status *name_removal(const saving *v, dt_status *s) {
     if (!s || dt_status_number(s) != DT_E_NO_INPUT) return s;
     dt_status *removed =
@@ -228,7 +231,7 @@ static dt_status *name_removal(const saving *v, dt_status *s) {
 
 static dt_status *write_whole(const saving *v) {
     dt_status *s = write_files(v);
-    if (s) /* Failure is ignored: the rest is removed at the next start. */
+    if (s) /* What cannot be removed now is removed at the next start. */
         dt_status_free(remove_any(v->temporary));
     return s;
 }

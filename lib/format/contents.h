@@ -9,36 +9,36 @@
 /* ---- directories of files of named arrays ---- */
 
 typedef struct dt_stored_array {
-    const char *name;      /* lent by the file's directory */
-    const char *dtype;     /* the dtype's name in the file */
+    const char *name;      /* name of the array, owned by the file's directory */
+    const char *dtype;     /* name of the dtype in the file */
     bool known;            /* the dtype is supported; else type.dtype has no meaning */
-    dt_type type;          /* type in memory: float32 for floats of 16 bits */
-    int64_t offset, bytes; /* position of the stored bytes in the file */
-    const void *member;    /* for NPZ: the member of the archive */
+    dt_type type;          /* the array's type in memory; floats of 16 bits are read as float32 */
+    int64_t offset, bytes; /* position of the array's stored bytes in the file, and their number */
+    const void *member;    /* for NPZ files: the member of the archive that holds the array */
     bool named;            /* the model has a weight with the name of the array */
 } dt_stored_array;
 
 typedef struct dt_stored_arrays dt_stored_arrays;
 struct dt_stored_arrays {
-    const char *path; /* lent */
+    const char *path; /* path of the file, owned by the caller */
     int fd;
     int64_t size;
     dt_arena *arena;
     void *header; /* a dt_safetensors_header, if the format is safetensors */
     int n;
-    dt_stored_array *array; /* [n], sorted by name */
+    dt_stored_array *array; /* [n] the arrays, sorted by name */
     dt_status *(*read)(const dt_stored_arrays *s, const dt_stored_array *a, void *data);
 };
 
 /* Opens a file and checks its directory: all data that it describes must be in the file. Error
  * NO_INPUT, CHECKPOINT. */
 dt_status *dt_stored_open(dt_stored_arrays *s, const char *path) DT_MUST_USE;
-/* dt_stored_open for an open file of a checkpoint. */
+/* Like dt_stored_open, for a file of a checkpoint that is open already. */
 dt_status *dt_stored_open_held(dt_stored_arrays *s, const dt_held_file *f) DT_MUST_USE;
 void dt_stored_close(dt_stored_arrays *s);
 dt_status *dt_stored_npz(dt_stored_arrays *s) DT_MUST_USE;
 
-/* What to do with files of weights that are refused. */
+/* Advice for errors about files of weights that cannot be read. */
 #define DT_SAVE_WEIGHTS                                                                            \
     "save the weights as .safetensors or .npz: docs/coming-from-keras.md#weights"
 #define DT_CONVERT_HDF5 "dtrain ckpt convert FILE -o weights.safetensors reads it"
@@ -51,15 +51,17 @@ typedef struct dt_contents {
     dt_saved checkpoint;
     int n; /* number of files that exist, in the order of dt_tensor_files */
     struct {
-        const char *title; /* title of the file's tensors, such as "weights" */
+        const char *title; /* what the file's tensors are, such as "weights" */
         dt_stored_arrays arrays;
     } file[DT_TENSOR_FILES];
 } dt_contents;
 /* Opens the path and verifies checksums. Warnings about checkpoints that were skipped are appended
  * to *warnings (may be NULL). */
 dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnings) DT_MUST_USE;
-void dt_contents_close(dt_contents *c); /* accepts zeroed contents */
-/* A tensor's values, freed by the caller; NULL if dtrain does not have its type. */
+/* Closes the contents. Accepts contents that are all zeros. */
+void dt_contents_close(dt_contents *c);
+/* Reads the values of a tensor into *data, which the caller frees; *data is NULL if dtrain does not
+ * have its type. */
 dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a,
                             void **data) DT_MUST_USE;
 
@@ -69,7 +71,7 @@ void dt_hash_array(dt_sha256 *h, const dt_named_view *a);
 /* Hashes all arrays, ordered by name, in a separate thread. The arrays and the arena must not
  * change until dt_hash_end. */
 dt_hash_thread *dt_weights_hash(const dt_arrays *a, dt_arena *arena);
-/* The number of infinities and NaNs in an array. */
+/* Returns the number of infinities and NaNs in an array. */
 int64_t dt_count_not_finite(const dt_named_view *a);
 /* Checks that the weights have the SHA-256 that the state of the checkpoint names; error CHECKPOINT
  * if not. Files of weights have no such hash. */
@@ -82,7 +84,7 @@ typedef struct dt_listed {
     dt_state_file state;
     /* bytes: size of all files; saved_s: time of the save in seconds since 1970. */
     int64_t bytes, saved_s;
-    dt_status *damage; /* NULL: state.json is not damaged */
+    dt_status *damage; /* error with which state.json is damaged; NULL: it is intact */
 } dt_listed;
 /* The step, or the epoch (from 1), whose weights a callback restored when the run finished. 0: the
  * weights are those of the last step. */

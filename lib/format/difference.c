@@ -79,7 +79,7 @@ const char *dt_job_difference(dt_arena *arena, const char *saved, const char *no
     const char *key = NULL;
     json_t *a = parse(saved), *b = parse(now);
     if (!a || !b) key = "job";
-    /* Path is empty if the jobs differ, but not in a single key. */
+    /* The path is empty if the jobs differ in more than one key. */
     else if (objects_differ(a, b, true, &path))
         key = path.size > 0 ? dt_arena_strdup(arena, dt_str_text(&path)) : "job";
     json_decref(a);

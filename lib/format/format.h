@@ -43,7 +43,8 @@
 
 typedef struct dt_arrays {
     int n;
-    const dt_named_view *array; /* [n], different names; lent */
+    /* [n] the arrays, which have different names; owned by the caller */
+    const dt_named_view *array;
 } dt_arrays;
 
 /* Writes a new file and syncs it. *digest is the SHA-256 of the file. */
@@ -70,13 +71,14 @@ dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_
  */
 dt_status *dt_safetensors_read(const char *path, const dt_arrays *a,
                                const char *digest) DT_MUST_USE;
-/* An open file, which is read instead of the file with its name, because that may be another file
- * by now. */
+/* An open file, which is read instead of the file with that name, because the name may belong to
+ * another file by now. */
 typedef struct dt_held_file {
     const char *path; /* path of the file for messages */
     int fd;
     int64_t size; /* size of the file in bytes */
-    /* counters of random numbers may be missing (they keep their values), or extra */
+    /* for loading weights only: counters of random numbers may be missing, so that they keep their
+     * values, or extra */
     bool only_weights;
     bool some; /* the file may contain other tensors, too, which are ignored */
 } dt_held_file;
@@ -92,12 +94,15 @@ dt_status *dt_npz_write(const char *path, const dt_arrays *a) DT_MUST_USE;
 
 struct dt_stored_arrays;
 typedef struct dt_weights_request {
-    const char *path;         /* a safetensors or an NPZ file */
-    const dt_held_file *held; /* the file, if it is open; NULL: path is opened */
-    const dt_arrays *arrays;  /* arrays to be filled */
-    bool only_compared;       /* the arrays have no data: only names and types are compared */
-    bool skip_mismatch;       /* arrays that do not fit are left unchanged */
-    dt_status **warnings;     /* receives a warning for each array that is skipped */
+    const char *path; /* a safetensors or an NPZ file */
+    /* the file, if it is open already; NULL: the file at `path` is opened */
+    const dt_held_file *held;
+    const dt_arrays *arrays; /* the arrays to fill with values of the file */
+    bool only_compared;      /* the arrays have no data: only names and types are compared */
+    /* whether arrays of the file that do not fit are skipped, which leaves the model's arrays
+     * unchanged */
+    bool skip_mismatch;
+    dt_status **warnings; /* receives a warning for each array that is skipped */
     /* changes the names of the file's arrays before they are compared, and may drop arrays; NULL:
      * names are used as they are */
     void (*rename)(const void *user, struct dt_stored_arrays *s);
@@ -112,7 +117,7 @@ dt_status *dt_weights_read(const dt_weights_request *q) DT_MUST_USE;
 
 typedef struct dt_run_dir {
     char *path;     /* the path of output.dir */
-    dt_writer lock; /* .lock, held while it is open */
+    dt_writer lock; /* the open file .lock; the lock is held until it is closed */
 } dt_run_dir;
 /* Opens a run directory: creates it and its ckpt/ if necessary, refuses a world-writable one
  * without sticky bit (PERMISSION), takes the lock (IN_USE 73 naming pid, host and start time of
@@ -126,15 +131,15 @@ void dt_run_dir_close(dt_run_dir *r);
 
 /* ---- checkpoints ---- */
 
-#define DT_STATE_SUMS (1 << 20) /* limit of n_sums */
-/* The contents of state.json. */
+#define DT_STATE_SUMS (1 << 20) /* most sums that a state can have */
+/* What state.json says: where training stands, besides its tensors. */
 typedef struct dt_state_file {
     /* how often training was started from the beginning in this directory; the newest checkpoint is
      * the one with the highest (generation, step) */
     int64_t generation;
-    int64_t step;       /* number of global steps done */
-    int64_t epoch;      /* number of epochs done */
-    int64_t epoch_step; /* number of steps done in the current epoch */
+    int64_t step;       /* number of training steps done */
+    int64_t epoch;      /* number of epochs completed */
+    int64_t epoch_step; /* number of training steps done in the current epoch */
     uint64_t seed;
     const char *job; /* the resolved job as JSON text, for dt_job_difference */
     const char *job_sha256;
@@ -143,31 +148,35 @@ typedef struct dt_state_file {
      * to its text, is read; NULL: weights_sha256 is set already */
     dt_digest *weights;
     const char *kernels; /* name of the kernels that computed, such as "openblas SkylakeX 0.3.21" */
-    int n_sums;          /* running sums of the current epoch: examples, then losses and metrics */
+    /* n_sums: number of `sums`, the running sums of the current epoch: examples, then losses and
+     * metrics */
+    int n_sums;
     /* [n_sums] restored bit for bit, except the sign of zero; infinities become not-a-number */
     double *sum;
-    double wall_s; /* training time so far in the current epoch */
+    double wall_s; /* seconds of training so far in the current epoch */
     bool finished; /* the job has been trained for as long as it requests */
     /* number of workers that read data separately (auto_shard_policy); 0: the data came in the
      * order of one process */
     int64_t workers;
-    const char *callbacks; /* state of callbacks, as JSON text; NULL: none */
+    const char *callbacks; /* what callbacks have saved, as JSON text; NULL: nothing */
     const char
-        *map; /* values that steps of dataset.map learned from the data, as JSON text; NULL: none */
+        /* what steps of dataset.map have learned from the data, as JSON text; NULL: nothing */
+        *map;
     const char *elements; /* the elements of the data set as stored, as JSON text; NULL: unknown */
     /* files that the job names besides its data, with their SHA-256, as JSON text; NULL: none */
     const char *named_files;
     const char *classes; /* names of classes by outputs, as JSON text; NULL: none */
     /* tensors of callbacks, only when saving; dt_saved_load_callbacks reads them */
     const dt_arrays *callback_arrays;
-    /* Checksum of the file with the tensors of callbacks; NULL: there is no such file. */
+    /* SHA-256 of the file with the tensors of callbacks; NULL: the checkpoint has no such file */
     const char *callbacks_sha256;
     /* state of a custom loop besides tensors, saved by dt_checkpoint_save, as JSON text; NULL: the
      * checkpoint is of a run or a model */
     const char *loop;
-    /* variables of a custom loop, when saving; dt_saved_load_variables reads them */
+    /* variables of a custom loop, to be saved; dt_saved_load_variables reads them */
     const dt_arrays *variable_arrays;
-    /* Checksum of the file with the variables; NULL: there is no such file. */
+    /* SHA-256 of the file with the variables of a custom loop; NULL: the checkpoint has no such
+     * file */
     const char *variables_sha256;
 } dt_state_file;
 
@@ -184,17 +193,20 @@ dt_status *dt_run_dir_save(const dt_run_dir *r, const dt_state_file *state, cons
 dt_status *dt_saved_write(const char *path, const dt_state_file *state, const dt_arrays *model,
                           const dt_arrays *optimizer) DT_MUST_USE;
 
-/* The identity of a file and the time of its last change. */
+/* The identity of a file and the times of its last change, by which a changed file is
+ * recognized. */
 typedef struct dt_file_stamp {
-    int64_t device, inode, bytes, modified_ns, changed_ns; /* all members 0: the stamp is unknown */
+    /* device, inode, size in bytes, and times in nanoseconds; all 0: the stamp is unknown */
+    int64_t device, inode, bytes, modified_ns, changed_ns;
 } dt_file_stamp;
 
-/* number of files of dt_tensor_files in a checkpoint */
+/* Numbers of the files with tensors in dt_tensor_files: all, those that each checkpoint has, and
+ * the optional ones. */
 enum { DT_TENSOR_FILES = 4, DT_REQUIRED_FILES = 2, DT_CALLBACK_TENSORS = 2, DT_VARIABLE_TENSORS };
 /* A checkpoint whose files have the checksums that state.json names. */
 typedef struct dt_saved {
     dt_arena *arena;
-    char *path;        /* path of the checkpoint; NULL: there is none */
+    char *path;        /* path of the checkpoint; NULL: none was found */
     bool only_weights; /* path is a file of weights: no state, no optimizer */
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];
@@ -202,7 +214,8 @@ typedef struct dt_saved {
      * read are those that were checked, even if the checkpoint is replaced or removed meanwhile.
      * Files are hashed again only if their stamps have changed since. */
     dt_file_stamp checked[DT_TENSOR_FILES];
-    int fd[DT_TENSOR_FILES]; /* file descriptors of the files in `checked` */
+    /* [DT_TENSOR_FILES] file descriptors of the files that `checked` lists */
+    int fd[DT_TENSOR_FILES];
 } dt_saved;
 /* Reads state.json of one checkpoint directory and checks the files' checksums. No directory of
  * that name: NO_INPUT (66). */
@@ -232,12 +245,13 @@ dt_status *dt_saved_load_callbacks(const dt_saved *c, const dt_arrays *wanted) D
 /* Loads the variables of a custom loop; the file must contain exactly these. Their values may be
  * infinite: a best loss begins as infinity. */
 dt_status *dt_saved_load_variables(const dt_saved *c, const dt_arrays *variables) DT_MUST_USE;
-/* One of the checkpoint's open files, until the checkpoint is released; `path` lives in its arena.
- * Not for files of weights. */
+/* Returns one of the checkpoint's open files. It is valid until the checkpoint is released, and its
+ * path is in the checkpoint's arena. Not for files of weights. */
 dt_held_file dt_saved_held(const dt_saved *c, int file);
-/* The path of the file with its weights, in the checkpoint's arena. */
+/* Returns the path of the file with the checkpoint's weights, in its arena. */
 const char *dt_saved_weights(const dt_saved *c);
-void dt_saved_release(dt_saved *c); /* accepts a zeroed checkpoint */
+/* Releases the checkpoint. Accepts a checkpoint that is all zeros. */
+void dt_saved_release(dt_saved *c);
 
 /* The highest generation of the readable checkpoints below dir/ckpt, -1 if there are none. A fresh
  * start in a used directory uses the next generation, so that its first checkpoint is newer than
@@ -268,12 +282,14 @@ const char *dt_job_difference(dt_arena *arena, const char *saved, const char *no
 
 #define DT_HISTORY_CHECK "crc32c"
 
-/* The state of checking lines. Begin with {0} at the first line. */
+/* The state of checking the lines of history.jsonl one after the other. It is {0} before the first
+ * line. */
 typedef struct dt_history_lines {
-    uint32_t check;         /* check of the last line; 0 before the first */
-    bool begun, has_checks; /* begun: there was a line; has_checks: some line had a check */
-    bool is_lost;           /* the last line could not be read, so the next one is not compared */
-    int64_t n;              /* number of lines */
+    uint32_t check; /* check of the last line; 0 before the first */
+    /* begun: whether there was a line; has_checks: whether some line had a check */
+    bool begun, has_checks;
+    bool is_lost; /* the last line could not be read, so the next one is not compared */
+    int64_t n;    /* number of lines checked so far */
     int64_t damaged,
         first; /* number of lines that do not match their check, and the number of the first one */
 } dt_history_lines;
@@ -284,7 +300,8 @@ bool dt_history_is_metric(const char *key);
 void dt_history_take(dt_history_lines *h, const char *line, size_t n, bool is_json);
 /* Adds the check to a new line, which ends in "}" and a newline. */
 void dt_history_seal(dt_history_lines *h, dt_str *line);
-/* A sentence about the damage that was found in `path`; the caller frees it. NULL: none. */
+/* Returns a sentence about the damage that was found in `path`, which the caller frees; NULL: the
+ * lines are intact. */
 char *dt_history_damage(const dt_history_lines *h, const char *path);
 /* Checks all lines of a text. A last one without a newline is skipped: a killed run was writing
  * it. */
@@ -292,7 +309,7 @@ void dt_history_take_all(dt_history_lines *h, const dt_str *text);
 
 /* ---- history.jsonl ---- */
 
-/* limit of the size in bytes; a larger file is not read */
+/* The largest history.jsonl that is read, in bytes. */
 #define DT_HISTORY_LARGEST ((size_t)64 << 20)
 
 /*
@@ -302,15 +319,16 @@ void dt_history_take_all(dt_history_lines *h, const dt_str *text);
  * dt_history_open does so if the run was killed in between.
  */
 typedef struct dt_history_from {
-    int64_t step;       /* lines of later steps are dropped; -1: all lines are dropped */
-    int64_t generation; /* generation of the run */
+    int64_t step;       /* the step after which lines are dropped; -1: all lines are dropped */
+    int64_t generation; /* generation of the run that continues the file */
     bool aside;
 } dt_history_from;
-/* The lines that remain in the file. */
+/* What dt_history_open finds out about the lines that remain in the file. */
 typedef struct dt_history_kept {
-    dt_history_lines lines; /* the check with which the next lines continue */
-    int64_t epoch;          /* epoch of the last line; 0: no line */
-    char *damage; /* a sentence about damage of the file, owned by the caller; NULL: none */
+    /* the check of the last remaining line, with which the next lines continue */
+    dt_history_lines lines;
+    int64_t epoch; /* number of the last remaining line's epoch; 0: no line remains */
+    char *damage;  /* a sentence about damage of the file, owned by the caller; NULL: none */
 } dt_history_kept;
 /* Opens the file for appending, after dropping lines of later steps and an incomplete last line of
  * a killed run. */
@@ -323,8 +341,8 @@ dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r, int64_t generatio
 /* Takes the lock dir/.lock, and writes the holder into the file. The lock is held until the writer
  * is abandoned. Error IN_USE, naming the holder. */
 dt_status *dt_lock_take(dt_writer *lock, const char *dir) DT_MUST_USE;
-/* The IN_USE error for the text of a lock file; NULL: the text does not name a process that could
- * hold the lock. */
+/* Returns the IN_USE error for the text of a lock file; NULL: the text does not name a process that
+ * can hold the lock. */
 dt_status *dt_lock_refusal(const char *dir, const char *text) DT_MUST_USE;
 
 #endif

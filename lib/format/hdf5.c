@@ -14,7 +14,7 @@
 /* ---- the library ---- */
 
 typedef int64_t hid;
-/* the struct H5G_info_t of libhdf5 */
+/* The layout of the struct H5G_info_t of libhdf5, which dtrain does not include. */
 typedef struct group_info {
     int storage_type;
     uint64_t n_links;
@@ -22,8 +22,9 @@ typedef struct group_info {
     bool mounted;
 } group_info;
 
-enum { GROUP = 2, DATASET = 5 };                               /* values of the enum H5I_type_t */
-enum { CLASS_INTEGER = 0, CLASS_FLOAT = 1, CLASS_STRING = 3 }; /* values of the enum H5T_class_t */
+enum { GROUP = 2, DATASET = 5 }; /* Values of the enum H5I_type_t of libhdf5. */
+/* Values of the enum H5T_class_t of libhdf5. */
+enum { CLASS_INTEGER = 0, CLASS_FLOAT = 1, CLASS_STRING = 3 };
 
 /* The functions of libhdf5: name, result, arguments. */
 #define FUNCTIONS(X)                                                                               \
@@ -103,7 +104,8 @@ static dt_status *load(library *l) {
     l->native_double = *double_;
     l->native_int64 = *int64_;
     l->file_access = *access;
-    l->H5Eset_auto2(0, NULL, NULL); /* libhdf5 prints no errors, since they are reported here */
+    /* Switches libhdf5's own error messages off, since errors are reported here. */
+    l->H5Eset_auto2(0, NULL, NULL);
     return NULL;
 }
 
@@ -211,7 +213,7 @@ static dt_status *read_child(walk *w, hid group, uint64_t i, int count) {
     return bad;
 }
 
-/* `vars` is visited first, because it has the name of its group. */
+/* Visits `vars` before other members of the group, because it holds the group's name. */
 static dt_status *read_group(walk *w, hid group) {
     const library *l = &w->lib;
     group_info info = {0};

@@ -36,7 +36,7 @@ typedef struct dt_hdf5_place {
     char key[DT_HDF5_DEPTH][DT_HDF5_NAME];
     /* Keras' name of each group: the attribute `name` of its `vars`, or else the group's key. */
     char name[DT_HDF5_DEPTH][DT_HDF5_NAME];
-    const json_t *model; /* config.json of the archive; NULL: there is none */
+    const json_t *model; /* the archive's config.json; NULL: the file is not an archive */
 } dt_hdf5_place;
 /*
  * The path of a weight in dtrain, in the arena: "lstm/lstm_cell/kernel". key[n - 1] is the array's;
@@ -56,11 +56,11 @@ dt_status *dt_hdf5_arrays(int fd, const json_t *model, dt_status *(*limit)(int64
 /* A group or an array of a file to be written. A group needs no item if it only occurs in the paths
  * of other items. */
 typedef struct dt_hdf5_item {
-    const char *path;           /* path, such as "layers/dense/vars/0", of letters, digits and _ */
-    const char *name;           /* the attribute `name` of a group; NULL: none */
-    const dt_named_view *array; /* an array of floats; NULL: the item is a group */
+    const char *path; /* path, such as "layers/dense/vars/0", of letters, digits and _ */
+    const char *name; /* value of the attribute `name` that the group gets; NULL: no attribute */
+    const dt_named_view *array; /* the array of floats to write; NULL: the item is a group */
 } dt_hdf5_item;
-/* The receiver of a file's bytes, in order. */
+/* Where the bytes of a file are written, in their order. */
 typedef struct dt_hdf5_sink {
     dt_status *(*put)(void *user, const void *bytes, size_t n);
     void *user;

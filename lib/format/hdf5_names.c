@@ -45,15 +45,17 @@ static const struct {
     {"attention", 1, {"scale"}},
     {"attention", 2, {"scale", "concat_score_weight"}},
     {"additive_attention", 1, {"scale"}},
-    /* other layers, if their first variable is a kernel */
+    /* any other layer, if its first variable is a kernel */
     {"*", 1, {"kernel"}},
     {"*", 2, {"kernel", "bias"}},
 };
 
-/* Layers with variables that exist only if an argument is true or has the value "concat". */
+/* A variable that a layer has only if an argument is true or has the value "concat". */
 typedef struct optional {
-    const char *name, *argument; /* argument NULL: the variable always exists */
-    bool preset;                 /* whether the variable exists if the argument is not given */
+    /* name of the variable, and the argument that it depends on; NULL: the variable always
+     * exists */
+    const char *name, *argument;
+    bool preset; /* whether the variable exists if the argument is not given */
 } optional;
 static const struct {
     const char *class_name;
@@ -69,7 +71,7 @@ static const struct {
     {"attention", {{"scale", "use_scale", false}, {"concat_score_weight", "score_mode", false}}},
 };
 
-/* Groups that do not contain weights of layers. */
+/* Groups of a file that do not contain weights of layers. */
 static const char *const others[] = {"optimizer", "optimizer_weights", "metrics", "seed_generator",
                                      "top_level_model_weights"};
 
@@ -101,7 +103,8 @@ static bool is_named(const json_t *layer, const char *name) {
     return text && strcmp(text, name) == 0 && json_is_string(json_object_get(layer, "class_name"));
 }
 
-/* The layer of that name in a model's list of layers, or anywhere in a layer that wraps others. */
+/* Returns the layer of that name in a model's list of layers, or anywhere within a layer that wraps
+ * others; NULL: not found. */
 static const json_t *find_layer(const json_t *within, const char *name) {
     const json_t *layers = json_object_get(within, "layers"), *value, *found = NULL;
     const char *key;
@@ -117,8 +120,8 @@ static const json_t *find_layer(const json_t *within, const char *name) {
     return found;
 }
 
-/* The configuration of the layer that has the variables; NULL: there is no configuration, or the
- * layer is a part of another one. */
+/* Returns the configuration of the layer that has the variables; NULL: the file has no
+ * configuration, or the layer is a part of another one. */
 static const json_t *owner_in(const dt_hdf5_place *at, int owner) {
     const json_t *layer = at->model;
     for (int i = 0; layer && i <= owner; i++)
@@ -148,7 +151,7 @@ static bool has_class(const dt_hdf5_place *at, int owner, const json_t *layer,
 static bool is_there(const optional *variable, const json_t *layer) {
     const json_t *config = json_object_get(layer, "config");
     if (!variable->argument) return true;
-    /* with rms_scaling, LayerNormalization has no beta */
+    /* With rms_scaling, LayerNormalization does not have a beta. */
     if (json_is_true(json_object_get(config, "rms_scaling")))
         return strcmp(variable->name, "gamma") == 0;
     const json_t *value = json_object_get(config, variable->argument);
@@ -156,7 +159,8 @@ static bool is_there(const optional *variable, const json_t *layer) {
     return value ? json_is_true(value) || (text && strcmp(text, "concat") == 0) : variable->preset;
 }
 
-/* The name of variable k of a layer with optional variables; NULL: unknown. */
+/* Returns the name of variable k of a layer, some of whose variables are optional; NULL:
+ * unknown. */
 static const char *optional_name(const optional *variable, const json_t *layer, int k, int count) {
     const char *name = NULL;
     int n = 0;
@@ -165,8 +169,8 @@ static const char *optional_name(const optional *variable, const json_t *layer, 
     return n == count ? name : NULL;
 }
 
-/* The name of a variable in Keras 3's format, by its number; "": it is not a weight; NULL:
- * unknown. */
+/* Returns the name of variable number `count` in Keras 3's format; "": the variable is not a
+ * weight; NULL: unknown. */
 static const char *variable_name(const dt_hdf5_place *at, int owner, int count, bool *depends) {
     const char *number = at->key[at->n - 1];
     const int k = strlen(number) == 1 && isdigit((unsigned char)*number) ? *number - '0' : MOST;
@@ -204,9 +208,9 @@ static void put_name(const dt_hdf5_place *at, int i, dt_str *path) {
 
 static dt_status *name_by_number(const dt_hdf5_place *at, int count, dt_arena *arena,
                                  const char **out) {
-    const int owner = at->n - 3; /* the path is .../OWNER/vars/0 */
+    const int owner = at->n - 3; /* index of OWNER in the path .../OWNER/vars/0 */
     dt_local_str path = {0};
-    if (owner < 0) return NULL; /* the variables belong to the model itself */
+    if (owner < 0) return NULL; /* such variables belong to the model itself, not to a layer */
     for (int i = 0; i <= owner; i++) {
         const bool ends =
             i == owner || (strcmp(at->key[i + 1], "layers") != 0 && !is_activation(at, i + 1));
@@ -227,7 +231,7 @@ static dt_status *name_by_number(const dt_hdf5_place *at, int count, dt_arena *a
     return bad;
 }
 
-/* The name of a variable in tf.keras' format, whose path is LAYER/.../LAYER/rest:0. */
+/* Returns the name of a variable in tf.keras' format, whose path is LAYER/.../LAYER/rest:0. */
 static const char *name_by_path(const dt_hdf5_place *at, int layer, dt_arena *arena) {
     int first = layer + 1;
     dt_str path = {0};
@@ -236,7 +240,7 @@ static const char *name_by_path(const dt_hdf5_place *at, int layer, dt_arena *ar
     dt_str_puts(&path, at->key[layer]);
     for (int i = first; i < at->n; i++) {
         const char *key = at->key[i], *cell = strstr(key, "_cell_"), *end = strchr(key, ':');
-        /* this format numbers cells over the whole model */
+        /* tf.keras numbers cells over the whole model, so the number is left out */
         const size_t n = cell ? (size_t)(cell - key) + 5 : end ? (size_t)(end - key) : strlen(key);
         dt_str_printf(&path, "/%.*s", (int)n, key);
     }

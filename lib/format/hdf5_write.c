@@ -17,7 +17,7 @@
 
 enum {
     SUPERBLOCK = 96,
-    /* numbers of the types of header messages */
+    /* Numbers of the types of header messages in HDF5's specification. */
     DATASPACE = 1,
     LINK_INFO = 2,
     DATATYPE = 3,
@@ -27,12 +27,12 @@ enum {
     GROUP_INFO = 10,
     ATTRIBUTE = 12,
 };
-static const uint64_t undefined = UINT64_MAX; /* the address that means "undefined" */
+static const uint64_t undefined = UINT64_MAX; /* The address that HDF5 uses for "undefined". */
 
 typedef struct file {
-    const dt_hdf5_item *const *item; /* sorted by path */
-    const uint64_t *data;            /* address of each item's array */
-    uint64_t base;                   /* address of the first header */
+    const dt_hdf5_item *const *item; /* the items to write, sorted by path */
+    const uint64_t *data;            /* [items] address in the file of each item's array */
+    uint64_t base;                   /* address in the file of the first object header */
     dt_str headers;
 } file;
 
@@ -42,7 +42,7 @@ static void align(dt_str *out) {
     while (out->size % 8) dt_put_little(out, 0, 1);
 }
 
-/* The messages of one object's header. */
+/* The messages of an object's header while they are written. */
 typedef struct header {
     int n;
     dt_str text;
@@ -52,14 +52,14 @@ static void put_message(header *h, int type, dt_str *body) {
     align(body);
     dt_put_little(&h->text, (uint64_t)type, 2);
     dt_put_little(&h->text, body->size, 2);
-    dt_put_little(&h->text, 0, 4); /* flags of the message and reserved bytes */
+    dt_put_little(&h->text, 0, 4); /* the flags of the message, and reserved bytes */
     dt_str_add(&h->text, body->data, body->size);
     dt_str_release(body);
     h->n++;
 }
 
 static void put_dataspace(dt_str *out, const dt_type *type) {
-    dt_put_little(out, 1, 1); /* version of the dataspace message */
+    dt_put_little(out, 1, 1); /* the version of the dataspace message */
     dt_put_little(out, (uint64_t)type->rank, 1);
     dt_put_little(out, 0, 6);
     for (int i = 0; i < type->rank; i++) dt_put_little(out, (uint64_t)type->dim[i], 8);
@@ -69,24 +69,25 @@ static void put_dataspace(dt_str *out, const dt_type *type) {
 static void put_float(dt_str *out, bool wide) {
     /* Version 1 of the datatype message, class 1 (floating point). */
     dt_put_little(out, 0x11, 1);
-    /* The mantissa has an implied leading 1; position of the sign bit. */
+    /* the mantissa has an implied leading 1; then the position of the sign bit */
     dt_put_little(out, 0x20 | (wide ? 63 : 31) << 8, 3);
     dt_put_little(out, wide ? 8 : 4, 4);
-    dt_put_little(out, 0, 2); /* offset and number of all bits */
+    dt_put_little(out, 0, 2); /* the offset of the number's bits, and their count */
     dt_put_little(out, wide ? 64 : 32, 2);
-    dt_put_little(out, wide ? 52 : 23, 1); /* position and number of the exponent's bits */
-    dt_put_little(out, wide ? 11 : 8, 1);
-    dt_put_little(out, 0, 1); /* position and number of the mantissa's bits */
+    /* the position of the exponent's bits, and their count */
     dt_put_little(out, wide ? 52 : 23, 1);
-    dt_put_little(out, wide ? 1023 : 127, 4); /* bias of the exponent */
+    dt_put_little(out, wide ? 11 : 8, 1);
+    dt_put_little(out, 0, 1); /* the position of the mantissa's bits, and their count */
+    dt_put_little(out, wide ? 52 : 23, 1);
+    dt_put_little(out, wide ? 1023 : 127, 4); /* the exponent's bias */
 }
 
 static void put_attribute(header *h, const char *name, const char *text) {
     const size_t size = strlen(text) + 1;
     dt_str body = {0};
-    dt_put_little(&body, 1, 2); /* version of the attribute message */
+    dt_put_little(&body, 1, 2); /* the version of the attribute message */
     dt_put_little(&body, strlen(name) + 1, 2);
-    dt_put_little(&body, 8, 2); /* sizes of the datatype and of the dataspace */
+    dt_put_little(&body, 8, 2); /* the sizes of the datatype and of the dataspace */
     dt_put_little(&body, 8, 2);
     dt_str_add(&body, name, strlen(name) + 1);
     align(&body);
@@ -100,8 +101,9 @@ static void put_attribute(header *h, const char *name, const char *text) {
 
 static void put_link(header *h, const char *name, size_t n, uint64_t address) {
     dt_str body = {0};
-    dt_put_little(&body, 1, 1); /* version of the link message */
-    dt_put_little(&body, 1, 1); /* flags: a hard link, the length of its name has 2 bytes */
+    dt_put_little(&body, 1, 1); /* the version of the link message */
+    /* flags: it is a hard link, and the length of its name has 2 bytes */
+    dt_put_little(&body, 1, 1);
     dt_put_little(&body, n, 2);
     dt_str_add(&body, name, n);
     dt_put_little(&body, address, 8);
@@ -115,9 +117,9 @@ static uint64_t put_header(file *f, header *h) {
     dt_str *out = &f->headers;
     align(out);
     const uint64_t address = f->base + out->size;
-    dt_put_little(out, 1, 2); /* version of the object header */
+    dt_put_little(out, 1, 2); /* the version of the object header */
     dt_put_little(out, (uint64_t)h->n, 2);
-    dt_put_little(out, 1, 4); /* number of references to the object */
+    dt_put_little(out, 1, 4); /* the number of references to the object */
     dt_put_little(out, h->text.size, 8);
     dt_str_add(out, h->text.data, h->text.size);
     dt_str_release(&h->text);
@@ -144,7 +146,7 @@ static uint64_t put_array(file *f, int i) {
 
 static void begin_group(header *h) {
     dt_str body = {0};
-    dt_put_little(&body, 0, 2); /* version and flags of the group message */
+    dt_put_little(&body, 0, 2); /* the version and the flags of the group message */
     dt_put_little(&body, undefined, 8);
     dt_put_little(&body, undefined, 8);
     put_message(h, LINK_INFO, &body);
@@ -164,7 +166,7 @@ static uint64_t put_group(file *f, int first, int end, size_t skip, const char *
         while (next < end && strncmp(f->item[next]->path + skip, rest, n) == 0 &&
                f->item[next]->path[skip + n] == '/')
             next++;
-        /* Otherwise the child is a group that only occurs in paths. */
+        /* A child that is no item of the list is a group that only occurs in paths. */
         const bool is_item = !rest[n];
         const char *text = is_item ? f->item[i]->name : NULL;
         put_link(&h, rest, n,
@@ -180,15 +182,16 @@ static uint64_t put_group(file *f, int first, int end, size_t skip, const char *
 
 static void put_superblock(dt_str *out, uint64_t root, uint64_t end) {
     dt_str_add(out, "\x89HDF\r\n\x1a\n", 8);
-    dt_put_little(out, 0, 5);      /* versions of the superblock and of its parts */
-    dt_put_little(out, 0x0808, 3); /* sizes of addresses and lengths in bytes */
+    dt_put_little(out, 0, 5);      /* the versions of the superblock and of its parts */
+    dt_put_little(out, 0x0808, 3); /* the sizes of addresses and of lengths in bytes */
     dt_put_little(out, 0x00100004, 4);
     dt_put_little(out, 0, 4);
-    dt_put_little(out, 0, 8); /* base address, to which all addresses are relative */
+    /* the base address, to which all addresses in the file are relative */
+    dt_put_little(out, 0, 8);
     dt_put_little(out, undefined, 8);
     dt_put_little(out, end, 8);
     dt_put_little(out, undefined, 8);
-    /* The root group's entry: name offset, header address, no cached data. */
+    /* the entry of the root group: offset of its name, address of its header, no cached data */
     dt_put_little(out, 0, 8);
     dt_put_little(out, root, 8);
     for (int i = 0; i < 3; i++) dt_put_little(out, 0, 8);
@@ -200,7 +203,8 @@ static int by_path(const void *a, const void *b) {
 }
 
 static dt_status *check(const dt_hdf5_item *item) {
-    enum { LONGEST = 60000 }; /* limit of a text, since messages have less than 65,536 bytes */
+    /* The longest text that is written, since a message has less than 65,536 bytes. */
+    enum { LONGEST = 60000 };
     if (item->name && strlen(item->name) > LONGEST)
         return dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
                        "the name '%.40s...' is longer than %d bytes, which HDF5 does not hold",

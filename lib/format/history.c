@@ -21,7 +21,7 @@
 
 /* Checks of lines: see format/format.h. */
 
-/* The texts before and after the eight digits. */
+/* The texts in a line before and after the eight digits of its check. */
 #define BEFORE ", \"" DT_HISTORY_CHECK "\": \""
 #define BEHIND "\"}"
 enum { DIGITS = 8, TAIL = sizeof BEFORE - 1 + DIGITS + sizeof BEHIND - 1 };
@@ -69,8 +69,8 @@ void dt_history_take(dt_history_lines *h, const char *line, size_t n, bool is_js
     if (!fits && h->damaged++ == 0) h->first = h->n;
     h->has_checks |= has_check;
     h->is_lost = !has_check && !is_old;
-    /* If the check is wrong, continues with the line's own check, so that later lines are not
-     * reported as well. */
+    /* Continues with the check that the line states, even if it is wrong, so that later lines are
+     * not reported as well. */
     h->check = has_check ? stated : right;
     h->begun = true;
 }
@@ -90,7 +90,7 @@ void dt_history_take_all(dt_history_lines *h, const dt_str *text) {
 }
 
 void dt_history_seal(dt_history_lines *h, dt_str *line) {
-    const size_t n = line->size - 2; /* length without the final "}" and newline */
+    const size_t n = line->size - 2; /* length of the line without the final "}" and newline */
     h->check = continue_with(h, line->data, n);
     h->begun = h->has_checks = true;
     h->is_lost = false;
@@ -113,13 +113,14 @@ char *dt_history_damage(const dt_history_lines *h, const char *path) {
 
 /* ---- the file ---- */
 
-/* The lines to keep, and what is known about them. */
+/* The lines to keep in the file, and what is known about them. */
 typedef struct keeping {
     int64_t step;
     dt_str kept;
-    /* all: the check after all lines; last: the check after the last line that remains. */
+    /* all: the state of checking after all lines; last: the state after the last line that
+     * remains */
     dt_history_lines all, last;
-    int64_t epoch; /* epoch of the last line that remains */
+    int64_t epoch; /* number of the epoch in the last line that remains */
     bool same;     /* whether all lines remain */
 } keeping;
 
@@ -218,7 +219,7 @@ dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_f
 dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r, int64_t generation) {
     char *path = dt_path_join(r->path, "history.jsonl"), *before = name_of(r, generation - 1);
     dt_status *s = dt_rename(w->path, path);
-    if (!s) /* This file was left by a run that was killed before it replaced history.jsonl. */
+    if (!s) /* This file was left by a run that was killed before it could replace history.jsonl. */
         s = dt_file_remove(before);
     free(before);
     if (!s) s = dt_dir_sync(r->path);

@@ -86,7 +86,7 @@ typedef struct sides {
     const dt_stored_arrays *a, *b;
 } sides;
 
-/* Equal values may have different bits, such as 0 and -0. */
+/* Counts how two tensors differ. Equal values may have different bits, such as 0 and -0. */
 static void judge(diff *d, const char *name, const dt_view *x, const dt_view *y) {
     if (memcmp(x->data, y->data, (size_t)dt_type_bytes(&x->type)) == 0) return;
     distance far = measure(x, y);

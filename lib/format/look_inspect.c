@@ -11,7 +11,7 @@
 
 enum { LONGEST_SHOWN = 4096 };
 
-/* Statistics of the finite values; their norm is the root of the sum of squares. */
+/* Statistics of a tensor's finite values. Their norm is the root of the sum of squares. */
 typedef struct figures {
     double least, greatest, mean, norm;
     int64_t not_finite;
@@ -164,7 +164,9 @@ dt_status *dt_checkpoint_inspect(const char *path, bool json, char **text) {
     dt_status *warnings = NULL;
     DT_REQUIRE({path, "path"}, {text, "place for the text"});
     dt_status *bad = dt_contents_open(&c, path, &warnings);
-    dt_status_free(warnings); /* shows the path of the checkpoint that was opened */
+    /* Warnings about skipped checkpoints are dropped, because the path of the checkpoint that was
+     * opened is shown. */
+    dt_status_free(warnings);
     if (!bad) bad = add_contents(&p, &c);
     dt_contents_close(&c);
     if (bad) dt_str_release(&p.out);

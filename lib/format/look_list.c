@@ -53,7 +53,7 @@ dt_kept dt_listed_kept(const dt_listed *x) {
     return o;
 }
 
-/* The metrics of the checkpoint's weights. */
+/* Returns the line of the history with the metrics of the checkpoint's weights. */
 static json_t *line_of(const dt_listed *x, const char *run, const dt_str *history, dt_kept o) {
     if (o.step > 0) return find_line(history, run, "step", o.step);
     return o.epoch > 0 ? find_line(history, run, "epoch", o.epoch)

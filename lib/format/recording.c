@@ -20,7 +20,7 @@ typedef struct sheet {
     dt_json json;
     z_stream z;
     bool failed;
-    int64_t zero_ns; /* the time that the trace shows as 0 */
+    int64_t zero_ns; /* the time, on the recorder's clock, that the trace shows as 0 */
 } sheet;
 
 /* ---- compressing ---- */
@@ -81,7 +81,7 @@ static void put_facts(dt_json *j, const dt_mark *m, const dt_numbers *number) {
     dt_json_close(j, '}');
 }
 
-/* A time in microseconds, the unit of the format. */
+/* Converts a time to microseconds, the unit of Trace Event JSON. */
 static double microseconds(int64_t ns) { return (double)ns / 1000; }
 
 static void put_span(sheet *s, const dt_recorder *r, const dt_span *span, int tid) {
@@ -121,7 +121,7 @@ static void put_track(sheet *s, const dt_recorder *r, int number) {
     for (uint64_t i = first; i < end; i++) put_span(s, r, dt_track_span(t, i), number + 1);
 }
 
-/* The earliest recorded time, and the number of spans that were overwritten. */
+/* Returns the earliest recorded time. *lost: the number of spans that were overwritten. */
 static int64_t find_zero(const dt_recorder *r, int64_t *lost) {
     int64_t zero = r->n_samples ? r->sample[0].ns : INT64_MAX;
 

@@ -27,12 +27,12 @@
 
 #include "op/cells.h"
 
-/* A value of a CSV column. */
+/* The value of a column in the current row of CSV. */
 typedef union dt_row_cell {
     float f;
     double d;
     int32_t i;
-    char text[16]; /* a number as text */
+    char text[16]; /* the value as text */
 } dt_row_cell;
 
 enum { MOST_TOP = 1 << 20 };
@@ -80,12 +80,14 @@ int64_t dt_row_top(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
 
 const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i) {
     const dt_output_meaning *m = meaning_of(p, o);
-    /* other outputs have a class at each step or pixel */
+    /* whether an output has one class per example; other outputs have a class at each step or
+     * pixel */
     const bool flat = p->values[o]->type.rank <= 2;
     return flat && m->kind != DT_OUTPUT_VALUES && i < m->n_names ? m->names[i] : NULL;
 }
 
-/* The name of value i of the target. NULL: it has none, or a column that is kept has that name. */
+/* Returns the name of value i of the target; NULL: it has no name, or a column that is kept has the
+ * same name. */
 static const char *value_name(const dt_predicted_rows *p, int o, int64_t i) {
     const dt_output_meaning *m = meaning_of(p, o);
     if (m->kind != DT_OUTPUT_VALUES || m->n_names != dt_row_values(p, o)) return NULL;
@@ -94,7 +96,7 @@ static const char *value_name(const dt_predicted_rows *p, int o, int64_t i) {
     return m->names[i];
 }
 
-/* The arguments of exp are at most 0, so that it cannot overflow. */
+/* Computes the sigmoid such that the argument of exp is at most 0 and exp cannot overflow. */
 static double sigmoid(double x) { return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x)); }
 
 static void softmax(double *x, int64_t n) {
@@ -123,7 +125,8 @@ void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t r
         for (int64_t i = 0; i < n; i++) x[i] = sigmoid(x[i]);
 }
 
-/* Inserts scores into a short sorted list, since few classes are requested. */
+/* Finds the largest scores by inserting them into a short sorted list, since few classes are
+ * requested. */
 int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row) {
     const int64_t scores = dt_row_scores(p, o), most = dt_row_top(w, p, o);
     const bool listed = is_list(w, p, o);
@@ -157,7 +160,7 @@ static dt_element_spec *add(dt_row_writer *w, dt_type row, const char *name, con
     return c;
 }
 
-/* The largest number of columns that an output needs. */
+/* Returns the largest number of columns that an output may need. */
 static int64_t columns_of(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
     const int64_t top = dt_row_top(w, p, o);
     return w->kind->content != DT_CONTENT_TABLE || is_list(w, p, o) ? 2

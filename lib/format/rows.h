@@ -10,7 +10,7 @@
 #include "file/file.h"
 #include "graph/tensor.h"
 
-/* One of a row's largest values, and its index. */
+/* One of the largest scores of a row, and its index. */
 typedef struct dt_ranked {
     int64_t index;
     double value;
@@ -19,22 +19,22 @@ typedef struct dt_ranked {
 struct dt_row_writer {
     int refs;
     dt_row_writer_options options;
-    const dt_format *kind; /* NULL: rows become masks in a folder */
+    const dt_format *kind; /* the format of the file; NULL: rows become masks in a folder */
     dt_output out;
-    dt_arena *arena;         /* owns the following arrays */
-    dt_element_spec *column; /* out.n elements */
-    const void **row;        /* out.n elements */
-    union dt_row_cell *cell; /* out.n elements */
-    int64_t most_top;        /* the largest dt_row_top of all outputs */
+    dt_arena *arena;         /* owns the arrays below */
+    dt_element_spec *column; /* [out.n] the columns of the file */
+    const void **row;        /* [out.n] the values of the current row */
+    union dt_row_cell *cell; /* [out.n] values that were converted to the type of their column */
+    int64_t most_top;        /* the largest result of dt_row_top for any output */
     double *largest;         /* [2 * outputs * most_top] memory for class numbers and scores */
-    dt_ranked *ranked;       /* most_top elements */
+    dt_ranked *ranked;       /* [most_top] the largest scores of the current row, sorted */
     /* [n_joined] two texts for each output: the classes of a row, and their scores. */
     dt_str *joined;
     int n_joined;
-    double *score; /* scores of the current row of an output */
+    double *score; /* scores of the current row, for the current output */
 };
 
-/* The number of values in a row of output o, as the model returns them. */
+/* Returns the number of values in a row of output o, as the model returns them. */
 int64_t dt_row_values(const dt_predicted_rows *p, int o);
 /* The number of scores of a row of output o: one for each of its values. A single value that is the
  * probability of a label has two scores: the probability that the label does not apply, and the
@@ -42,7 +42,7 @@ int64_t dt_row_values(const dt_predicted_rows *p, int o);
 int64_t dt_row_scores(const dt_predicted_rows *p, int o);
 /* Computes the scores of a row into w->score. */
 void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);
-/* The name of score i, lent; NULL: it has none. */
+/* Returns the name of score i of output o, lent; NULL: it has none. */
 const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i);
 /* Whether options.threshold decides between the two classes of output o. */
 bool dt_row_is_decided(const dt_row_writer *w, const dt_predicted_rows *p, int o);

@@ -147,7 +147,8 @@ void dt_row_json(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
 
 enum { MOST_CLASSES = 256 };
 
-/* The shape of an output. classes 1: each pixel has a single label, which applies or not. */
+/* The shape of an output that is written as a mask. classes 1: each pixel has a single label, which
+ * applies or not. */
 typedef struct pixels {
     int64_t rows, columns, classes;
 } pixels;
@@ -210,7 +211,8 @@ static dt_status *encode(const pixels *x, const uint8_t *class, const char *path
                 : dt_fail(DT_E_CANT_CREATE, NULL, "%s: cannot be encoded: %s", path, image.message);
 }
 
-/* The path of a mask: the name of its image, or the number of the example. */
+/* Returns the path of a mask: it has the name of the example's image or, without one, the number of
+ * the example. */
 static char *path_of(const dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
     const char *file = p->files ? p->files[row] : NULL, *slash = file ? strrchr(file, '/') : NULL;
     const char *name = slash ? slash + 1 : file, *dot = name ? strrchr(name, '.') : NULL;

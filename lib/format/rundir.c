@@ -36,8 +36,8 @@
  */
 
 enum {
-    PAUSE_MS = 10,       /* pause between two tries */
-    ENDING_TRIES = 1000, /* number of tries while the holder is ending */
+    PAUSE_MS = 10,       /* milliseconds between two tries to take the lock */
+    ENDING_TRIES = 1000, /* most tries while the process that holds the lock is ending */
     NAMELESS_TRIES = 40, /* number of tries while the text does not name a process that is alive */
     LONGEST_NAME = 255,
     /* the flags PF_EXITING and PF_SIGNALED in /proc/PID/stat, see proc_pid_stat(5) */
@@ -86,7 +86,7 @@ static dt_status *put_text(dt_writer *w, const char *path) {
 static dt_status *write_text(const char *path) {
     dt_writer w;
     dt_status *s = put_text(&w, path);
-    w.keep = true; /* abandoning this writer must not remove the file */
+    w.keep = true; /* keeps the file when this writer is abandoned */
     if (s) dt_writer_abandon(&w);
     return s;
 }
@@ -100,7 +100,7 @@ static bool parse_text(const char *text, holder *h) {
            text[strlen(text) - 1] == '\n';
 }
 
-/* The text after `key` in a file of /proc/PID; NULL: the key is missing. */
+/* Returns the text after `key` in a file of /proc/PID; NULL: the file or the key is missing. */
 static const char *read_process(long pid, const char *file, const char *key, dt_str *text) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld/%s", pid, file);
@@ -147,7 +147,8 @@ dt_status *dt_lock_refusal(const char *dir, const char *text) {
 static dt_status *read_holder(const char *dir, const char *path, bool *ending) {
     holder h;
     dt_local_str text = {0};
-    dt_status *unread = dt_file_read(path, 1024, &text); /* if this fails, the holder is unknown */
+    /* an error of reading the file is ignored: the holder of the lock is then unknown */
+    dt_status *unread = dt_file_read(path, 1024, &text);
     *ending = !unread && parse_text(dt_str_text(&text), &h) && is_here(&h) && is_ending(h.pid);
     dt_status *s = unread || *ending ? NULL : dt_lock_refusal(dir, dt_str_text(&text));
     dt_status_free(unread);
@@ -214,7 +215,7 @@ static dt_status *make_durable(const char *path) {
     struct stat st;
     DT_TRY(dt_path_check(path));
     if (stat(path, &st) == 0)
-        return dt_dir_make(path); /* reports an error if it is not a directory */
+        return dt_dir_make(path); /* dt_dir_make reports the error if the path is not a directory */
     DT_LOCAL char *parent = dt_path_dir(path);
     DT_TRY(*parent ? make_durable(parent) : NULL);
     DT_TRY(dt_dir_make(path));
@@ -275,7 +276,8 @@ dt_status *dt_run_dir_open(dt_run_dir *r, const char *path, int64_t checkpoint_b
     return s;
 }
 
-/* In a zeroed r, path is NULL, so that descriptor 0 is not mistaken for its lock. */
+/* In an r that is all zeros, path is NULL, so that descriptor 0 is not mistaken for the file of its
+ * lock. */
 void dt_run_dir_close(dt_run_dir *r) {
     if (r->path) dt_writer_abandon(&r->lock);
     free(r->path);

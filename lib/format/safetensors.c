@@ -15,12 +15,13 @@
 #include "format/format.h"
 #include "format/safetensors_header.h"
 
-static const size_t block = 1 << 18; /* a size that fits into the cache */
+/* bytes that are read or written at a time; they fit into the cache of a core */
+static const size_t block = 1 << 18;
 
 /* ---- writing ---- */
 
-/* The arrays in the order of their data: largest elements first, otherwise as given. Freed by the
- * caller. */
+/* Returns the arrays in the order of their data in the file: those with the largest elements first,
+ * otherwise as given. The caller frees the list. */
 static const dt_named_view **file_order(const dt_arrays *a) {
     const dt_named_view **order = dt_alloc(dt_size_mul((size_t)a->n, sizeof *order));
     int k = 0;
@@ -41,7 +42,7 @@ static void put_entry(dt_json *j, const dt_named_view *a, int64_t begin) {
     dt_json_close(j, '}');
 }
 
-/* The members of the header other than tensors. */
+/* Members of the header that are not tensors. */
 typedef struct metadata {
     const dt_pair *pair;
     int n;
@@ -154,11 +155,11 @@ dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_
 
 /* ---- comparing ---- */
 
-/* A file that is compared with arrays, and the position in it. */
+/* A file whose tensors are compared with arrays, and the position in the file. */
 typedef struct comparing {
     int fd;
     const char *path;
-    char *buffer; /* `block` bytes */
+    char *buffer; /* [block] bytes of the file */
     int64_t at;
 } comparing;
 
@@ -207,9 +208,11 @@ dt_status *dt_safetensors_compare(const char *path, const dt_arrays *a) {
 typedef struct reading {
     int fd;
     const char *path;
-    dt_hash_thread *hash; /* hash of the bytes that were read; NULL: no hash is computed */
-    bool some;            /* the file may have other tensors, too */
-    bool weights;         /* counters of random numbers may be missing or extra */
+    dt_hash_thread *hash; /* the hash of the bytes read so far; NULL: no hash is wanted */
+    bool some;            /* whether the file may have tensors that are not among the arrays */
+    /* whether only weights are loaded, so that counters of random numbers may be missing or
+     * extra */
+    bool weights;
 } reading;
 
 static int by_name(const void *pa, const void *pb) {
@@ -217,7 +220,7 @@ static int by_name(const void *pa, const void *pb) {
     return strcmp((*a)->name, (*b)->name);
 }
 
-/* The arrays sorted by name. The caller frees the list. */
+/* Returns the arrays sorted by name. The caller frees the list. */
 static const dt_named_view **name_order(const dt_arrays *a) {
     const dt_named_view **order = dt_alloc(dt_size_mul((size_t)a->n, sizeof *order));
     for (int i = 0; i < a->n; i++) order[i] = &a->array[i];
@@ -225,7 +228,7 @@ static const dt_named_view **name_order(const dt_arrays *a) {
     return order;
 }
 
-/* The index of `name` in the sorted list, or -1. */
+/* Returns the index of `name` in the sorted list, or -1. */
 static int find(const dt_named_view *const *order, int n, const char *name) {
     dt_named_view key = {.name = name};
     const dt_named_view *wanted = &key, *const *found = NULL;
@@ -294,7 +297,7 @@ static dt_status *read_tensor(const reading *r, const dt_safetensors_header *h,
                               const dt_stored_tensor *t, const dt_named_view *target) {
     int64_t n = t->end - t->begin;
     if (!target && !r->hash) return NULL;
-    /* A tensor that is not requested is read as well, because the digest covers it. */
+    /* A tensor that is not wanted is read as well, because the hash covers the whole file. */
     char *unwanted = target ? NULL : dt_alloc((size_t)n);
     dt_status *s = read_data(r, target ? target->data : unwanted, n, h->size + t->begin);
     if (unwanted && r->hash) dt_hash_wait(r->hash);

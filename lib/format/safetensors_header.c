@@ -24,8 +24,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 enum {
     LENGTH_BYTES = 8,
-    LONGEST_HEADER = 16 << 20, /* limit of the header's size; enough for about 100,000 tensors */
-    LONGEST_NAME = 80,         /* limit of the characters of a name in messages */
+    LONGEST_HEADER = 16 << 20, /* most bytes of a header; enough for about 100,000 tensors */
+    LONGEST_NAME = 80,         /* most characters of a tensor's name that a message shows */
 };
 
 static const dt_stored_type types[] = {
@@ -134,10 +134,10 @@ static dt_status *read_bytes(dt_safetensors_header *h, int fd, const char *path,
 
 /* ---- one tensor ---- */
 
-/* The state of a check of a header. */
+/* The state while a header is checked. */
 typedef struct check {
     const char *path;
-    int64_t data; /* number of bytes of data in the file */
+    int64_t data; /* bytes of the file behind the header */
     const char *name;
 } check;
 

@@ -9,13 +9,13 @@
 typedef struct dt_stored_type {
     const char *name; /* name of the type in files, such as "F32" */
     int size;         /* size of an element in bytes */
-    int dtype;        /* a dt_dtype, -1: not supported */
+    int dtype; /* the dt_dtype of such tensors in memory; -1: dtrain does not have the type */
 } dt_stored_type;
 
 const dt_stored_type *dt_stored_type_of(dt_dtype dtype);
 
 typedef struct dt_stored_tensor {
-    const char *name; /* lent by the header */
+    const char *name; /* name of the tensor, owned by the header */
     const dt_stored_type *type;
     int rank;
     int64_t dim[DT_MAX_RANK];
@@ -24,7 +24,7 @@ typedef struct dt_stored_tensor {
 
 typedef struct dt_safetensors_header {
     char *bytes;  /* the first bytes of the file, including the 8 of the length */
-    int64_t size; /* number of these bytes; the data follows them */
+    int64_t size; /* bytes of the header with its length; the data of tensors follow */
     int n;
     /* [n], in the order of `begin`: each begins where the previous one ends, and the last one ends
      * with the file */

@@ -41,8 +41,8 @@ const char **dt_state_sha256(dt_state_file *s, int i) {
     return (const char **)((char *)s + dt_tensor_files[i].sha256);
 }
 
-/* The members of state.json in their order. `state` is the first member, so that the offsets of its
- * table are valid here. */
+/* The members of state.json in their order. `state` comes first, so that offsets in its own table
+ * are valid here, too. */
 typedef struct contents {
     dt_state_file state;
     const dt_digest *model, *optimizer;
@@ -133,7 +133,7 @@ bool dt_state_is_damage(const dt_status *s) {
 
 /* ---- reading: the text ---- */
 
-/* The file that is being read. */
+/* The file state.json that is being read. */
 typedef struct source {
     const char *path;
     const dt_str *text;

@@ -10,20 +10,22 @@
 /* Names of the files in a checkpoint. */
 #define DT_MODEL_FILE "model.safetensors"
 #define DT_OPTIMIZER_FILE "optimizer.safetensors"
-#define DT_CALLBACKS_FILE "callbacks.safetensors" /* tensors that callbacks keep */
-#define DT_VARIABLES_FILE "variables.safetensors" /* variables of custom loops */
+/* name of the file with the tensors that callbacks keep */
+#define DT_CALLBACKS_FILE "callbacks.safetensors"
+/* name of the file with the variables of custom loops */
+#define DT_VARIABLES_FILE "variables.safetensors"
 #define DT_STATE_FILE "state.json"
 
 /* The files with tensors: two that every checkpoint has, then two that some have. */
 typedef struct dt_tensor_file {
     const char *name, *title; /* the file's name, and its title for users, such as "weights" */
-    /* Of optional files: offsets of the members of dt_state_file with the arrays and the
-     * checksum. */
+    /* for optional files: offsets in dt_state_file of the members with the arrays and with the
+     * checksum */
     size_t arrays, sha256;
 } dt_tensor_file;
 extern const dt_tensor_file dt_tensor_files[DT_TENSOR_FILES];
-/* For optional file i: its tensors when saving, and the checksum of the file; NULL if it does not
- * exist. */
+/* Return, for optional file i, the tensors to be saved, and the checksum of the file; NULL: the
+ * file does not exist. */
 const dt_arrays *dt_state_arrays(const dt_state_file *s, int i);
 const char **dt_state_sha256(dt_state_file *s, int i);
 
@@ -32,8 +34,8 @@ void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt
                     dt_str *out);
 
 typedef struct dt_state_read {
-    dt_arena *arena;  /* memory for the strings */
-    const char *path; /* path of the checkpoint directory */
+    dt_arena *arena;  /* memory for the strings of the state */
+    const char *path; /* path of the checkpoint's directory, for messages */
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];
 } dt_state_read;
@@ -51,14 +53,16 @@ bool dt_state_is_damage(const dt_status *s);
 /* ---- names of checkpoints in the directory ckpt/ ---- */
 
 typedef struct dt_step_name {
-    const char *name; /* such as "step-00000295", "step-00000310.tmp" */
+    /* name of a checkpoint's directory, such as "step-00000295" or "step-00000310.tmp" */
+    const char *name;
     int64_t step;
-    int64_t generation; /* generation, set by dt_steps_rank; -1: state.json cannot be read */
+    /* generation of the run that saved it, set by dt_steps_rank; -1: state.json cannot be read */
+    int64_t generation;
 } dt_step_name;
 
 typedef struct dt_step_list {
     int n;
-    dt_step_name *item; /* items and names are in the arena */
+    dt_step_name *item; /* [n] the checkpoints; names are in the arena as well */
 } dt_step_list;
 
 /* Reads the step from a name: "step-" and at least 8 digits, without unnecessary zeros. False: it
@@ -69,7 +73,7 @@ bool dt_step_of_path(const char *path, int64_t *step);
 /* Returns the error CHECKPOINT if `step`, the step in the checkpoint's state, differs from the step
  * in its name. */
 dt_status *dt_step_match(const char *path, int64_t step) DT_MUST_USE;
-/* The name of a step's checkpoint, in the arena. */
+/* Returns the name of a step's checkpoint, in the arena. */
 char *dt_step_format(dt_arena *arena, int64_t step);
 
 /* The checkpoints in the directory by step, or with `temporary` those ending in .tmp; the list is

@@ -56,7 +56,7 @@ dt_status *dt_step_match(const char *path, int64_t step) {
                    step);
 }
 
-/* The length of the name without .tmp; 0 if it does not end with .tmp. */
+/* Returns the length of the name without its suffix .tmp; 0: the name does not have the suffix. */
 static size_t without_suffix(const char *name) {
     size_t n = strlen(name), suffix = strlen(TEMPORARY);
     return n > suffix && strcmp(name + n - suffix, TEMPORARY) == 0 ? n - suffix : 0;

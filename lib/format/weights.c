@@ -201,8 +201,8 @@ static dt_status *check_some(const dt_weights_request *q, const dt_stored_arrays
 
 /* ---- the name of a whole model ---- */
 
-/* The length of a prefix such as "sequential/" if an array's name is this prefix followed by
- * `name`; 0: there is none. */
+/* Returns the length of a prefix such as "sequential/" if the name of an array is the prefix
+ * followed by `name`; 0: no array has such a name. */
 static size_t find_prefix(const dt_stored_arrays *s, const char *name) {
     const size_t n = strlen(name);
     for (int i = 0; i < s->n; i++) {

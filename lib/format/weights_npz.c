@@ -15,7 +15,7 @@ static bool ends_in(const char *name, const char *end) {
     return n > m && strcmp(name + n - m, end) == 0;
 }
 
-/* The name without .npy; NULL: the member is not an array. */
+/* Returns the name of a member without .npy, in the arena; NULL: the member is not an array. */
 static const char *array_name(dt_arena *arena, const char *member) {
     return ends_in(member, ".npy")
                ? dt_arena_printf(arena, "%.*s", (int)(strlen(member) - 4), member)
@@ -57,7 +57,7 @@ static dt_status *read_values(const dt_stored_arrays *s, const dt_stored_array *
     if (!bad && got < wanted)
         bad = dt_fail(DT_E_CHECKPOINT, NULL, "%s: '%.200s' has %lld of %lld bytes", s->path,
                       a->name, (long long)got, (long long)wanted);
-    if (!bad) /* reading to the end of the member verifies the checksum */
+    if (!bad) /* Reading to the end of the member verifies its checksum. */
         bad = dt_inflow_read(in, &end, 1, &got);
     dt_inflow_close(in);
     return bad;
@@ -83,7 +83,7 @@ static dt_status *check_room(const dt_stored_arrays *s, const dt_zip *zip) {
     return NULL;
 }
 
-/* The error for archives that are not NPZ files, with the names of their members. */
+/* Returns the error for an archive that is not an NPZ file, with the names of its members. */
 static dt_status *no_arrays(const dt_stored_arrays *s, const dt_zip *zip) {
     static const struct {
         const char *end, *what, *hint;

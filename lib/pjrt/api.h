@@ -23,7 +23,8 @@ typedef struct dt_pjrt_head {
     void *extensions;
 } dt_pjrt_head;
 
-typedef void *(*dt_pjrt_function)(void *arguments); /* returns an error, or NULL */
+/* A function of the plug-in: takes a struct of arguments, returns an error or NULL. */
+typedef void *(*dt_pjrt_function)(void *arguments);
 
 typedef struct dt_pjrt_api {
     dt_pjrt_head head;
@@ -31,10 +32,10 @@ typedef struct dt_pjrt_api {
         dt_pjrt_head head;
         int major, minor;
     } version;
-    dt_pjrt_function function[]; /* functions in the order of dt_pjrt_slot */
+    dt_pjrt_function function[]; /* the functions of the plug-in, in the order of dt_pjrt_slot */
 } dt_pjrt_api;
 
-/* A member of the list of extensions, by its published number. */
+/* An element of the linked list of extensions. `type` is its published number. */
 typedef struct dt_pjrt_extension {
     size_t size;
     int type; /* a dt_pjrt_extension_type */
@@ -42,7 +43,7 @@ typedef struct dt_pjrt_extension {
 } dt_pjrt_extension;
 typedef enum dt_pjrt_extension_type { DT_PJRT_GPU_CUSTOM_CALL = 0 } dt_pjrt_extension_type;
 
-/* Indices of functions in the table. */
+/* The functions of the plug-in, by their index in the table. */
 typedef enum dt_pjrt_slot {
     DT_PJRT_ERROR_DESTROY = 0,
     DT_PJRT_ERROR_MESSAGE = 1,
@@ -81,7 +82,7 @@ typedef enum dt_pjrt_slot {
     DT_PJRT_SLOTS
 } dt_pjrt_slot;
 
-/* The error codes that are used here. */
+/* The plug-in's error codes that dtrain distinguishes. */
 enum { DT_PJRT_NOT_FOUND = 5, DT_PJRT_RESOURCE_EXHAUSTED = 8, DT_PJRT_INTERNAL = 13 };
 
 typedef struct dt_pjrt_named_value {
@@ -220,9 +221,9 @@ typedef struct dt_pjrt_layout {
     const int64_t *tile;
     const size_t *tile_size;
     size_t n_tiles;
-    int type; /* kind of layout; 0: tiled */
+    int type; /* the kind of layout; 0 means tiled */
 } dt_pjrt_layout;
-/* How long the plug-in may read the host's memory. */
+/* How long the plug-in may read the memory of an array that it is given. */
 typedef enum dt_pjrt_semantics {
     DT_PJRT_DURING_CALL,
     DT_PJRT_UNTIL_DONE,
@@ -245,7 +246,7 @@ typedef struct dt_pjrt_to_host {
     dt_pjrt_head head;
     void *buffer;
     dt_pjrt_layout *layout;
-    void *data; /* where to copy to; NULL: nothing is copied, and `size` is set */
+    void *data; /* memory to copy to; NULL: nothing is copied, and the function sets `size` */
     size_t size;
     /* output */ void *event;
 } dt_pjrt_to_host;
@@ -281,7 +282,7 @@ typedef struct dt_pjrt_serialize {
     void *executable; /* an executable that is not loaded */
     /* output */ const char *bytes;
     size_t size;
-    void *serialized; /* object that owns the bytes */
+    void *serialized; /* the object that owns the bytes, to be destroyed by the caller */
     void (*free_serialized)(void *serialized);
 } dt_pjrt_serialize;
 typedef struct dt_pjrt_deserialize {
@@ -290,7 +291,8 @@ typedef struct dt_pjrt_deserialize {
     const char *bytes;
     size_t size;
     /* output */ void *executable;
-    const char *options; /* options that replace those of compiling; NULL: none */
+    /* options in place of those that the program was compiled with; NULL: none */
+    const char *options;
     size_t options_size;
 } dt_pjrt_deserialize;
 

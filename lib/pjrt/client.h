@@ -26,15 +26,16 @@ typedef struct dt_pjrt_opening {
     /* [n_ordinals] numbers of the devices that will compute; NULL: any device may */
     const int *ordinal;
     int n_ordinals;
-    bool looks; /* only list devices, so that none of their memory is reserved */
+    bool looks; /* whether devices are only listed, so that none of their memory is reserved */
 } dt_pjrt_opening;
 /* Opens a client. GPU plug-ins also get the options that JAX reads from the environment
  * (XLA_PYTHON_CLIENT_MEM_FRACTION and others), and use only the devices in ordinal[]. Fails with
  * BACKEND if a variable has a bad value. */
 dt_status *dt_pjrt_client_open(dt_pjrt_client **out, const char *path,
                                const dt_pjrt_opening *how) DT_MUST_USE;
-void dt_pjrt_client_close(dt_pjrt_client *c);                 /* c may be NULL */
-const char *dt_pjrt_client_platform(const dt_pjrt_client *c); /* returns "cpu", "cuda" or "tpu" */
+void dt_pjrt_client_close(dt_pjrt_client *c); /* c may be NULL */
+/* Returns the name of the platform: "cpu", "cuda" or "tpu". */
+const char *dt_pjrt_client_platform(const dt_pjrt_client *c);
 /* Returns the versions that the bits of results depend on: "cuda, PJRT 0.116, StableHLO 1.22.0;
  * jaxlib 0.12.0.1". */
 const char *dt_pjrt_client_describe(const dt_pjrt_client *c);
@@ -44,7 +45,7 @@ bool dt_pjrt_client_is_confined(const dt_pjrt_client *c);
 
 typedef struct dt_pjrt_device_facts {
     int id;
-    char kind[104];    /* such as "TPU v4" or "NVIDIA H100" */
+    char kind[104];    /* kind of the device, such as "TPU v4" or "NVIDIA H100" */
     int64_t memory;    /* bytes of its memory that programs can use; 0: unknown */
     int n_coordinates; /* number of its coordinates on its slice (x, y, z, core); 0: unknown */
     int64_t coordinate[4];
@@ -120,7 +121,7 @@ typedef struct dt_pjrt_cached {
     const dt_pjrt *plugin;
     void *client;
     const char *folder;
-    dt_digest name; /* the result of dt_pjrt_cache_name */
+    dt_digest name; /* name of the program in the folder, made by dt_pjrt_cache_name */
 } dt_pjrt_cached;
 /* Computes the name in the cache of a program. about: the description of the plug-in that compiles
  * it. The devices are of the given kind. */

@@ -9,13 +9,14 @@
 #include "base/str.h"
 
 typedef struct dt_pjrt_gpu {
-    const char *name, *title; /* such as "h100" and "NVIDIA H100 80GB HBM3" */
+    /* short name and full name, such as "h100" and "NVIDIA H100 80GB HBM3" */
+    const char *name, *title;
     /* compute capability; special: whether to use instructions that only this capability has */
     int major, minor;
     bool special;
     /* number of multiprocessors; float32 units and resident threads of each */
     int cores, fpus, threads;
-    /* KiB of shared memory of a multiprocessor, and of a block that asks for the most */
+    /* KiB of shared memory in a multiprocessor, and in a block that asks for the most */
     int shared, shared_by_choice;
     double clock_ghz;
     int64_t memory, bandwidth, l2; /* memory and l2 in bytes; bandwidth in bytes per second */

@@ -84,7 +84,9 @@ static double shape_bytes(dt_pb_span s, int depth, bool *bad) {
 
 typedef struct instruction {
     dt_pb_span opcode, shape, literal, backend, operands, called, direction;
-    uint64_t id, operand; /* operand: the only operand, if operands are not a packed list */
+    /* id: number of the instruction; operand: its operand, if it has a single one that is not in a
+     * packed list */
+    uint64_t id, operand;
     bool has_operand;
 } instruction;
 
@@ -120,7 +122,7 @@ static bool is_text(dt_pb_span s, const char *text, const char *suffix) {
            memcmp(s.at + n, suffix, m) == 0;
 }
 
-/* A count above this is not an estimate: compilers write INT64_MAX for unknown ones. */
+/* Numbers above this one are not estimates: compilers write INT64_MAX for unknown numbers. */
 static const double no_estimate = 4e18;
 
 /* Reads a number from the back end's JSON, such as {.., "estimated_cycles":"1234", ..}; 0: it is
@@ -139,8 +141,8 @@ static double number_of(dt_pb_span s, const char *key) {
  * multiples of a large number. */
 static uint64_t hash_of(uint64_t id) { return id * 0x9e3779b97f4a7c15u; }
 
-/* The bytes of each instruction of a computation, by id. Filled only when a collective needs
- * them. */
+/* The bytes of each instruction's result, by the instruction's id. Filled only when a collective
+ * needs them. */
 typedef struct sizes {
     dt_hash_index ids;
     double *bytes; /* [ids.n] the size of each value, in bytes */
@@ -177,9 +179,10 @@ static double operand_bytes(dt_pb_span computation, const instruction *i, sizes 
 typedef struct computation {
     dt_pb_span at;
     double times; /* number of times that the computation runs in a step */
-    /* if it is the condition of a loop: the iterations (trips_of); below 0: not computed yet */
+    /* if the computation is the condition of a loop: how often the loop runs (trips_of); below 0:
+     * not computed yet */
     double trips;
-    /* each of its instructions is a kernel; false: together they are part of one kernel */
+    /* whether each of its instructions is a kernel; false: together they are part of one kernel */
     bool launches;
 } computation;
 

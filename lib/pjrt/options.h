@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options that clients and compilations get. */
+/* Options that are passed to a plug-in when a client is created and when a program is compiled. */
 #ifndef DT_PJRT_OPTIONS_H
 #define DT_PJRT_OPTIONS_H
 

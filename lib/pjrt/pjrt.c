@@ -103,7 +103,7 @@ static void set_environment(void) {
 
 static dt_status *load(dt_pjrt *p) {
     const dt_pjrt_api *(*get)(void) = NULL;
-    if (!*p->path) /* dlopen would open this program itself for "" */
+    if (!*p->path) /* for "" dlopen would open dtrain itself */
         return dt_fail(DT_E_PLUGIN, NULL, "cannot open the plug-in: its path is empty");
     DT_TRY(dt_path_check(p->path));
     void *library = dlopen(p->path, RTLD_NOW | RTLD_LOCAL);

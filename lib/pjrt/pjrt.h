@@ -16,16 +16,17 @@ typedef struct dt_pjrt dt_pjrt;
 /* Opens a plug-in. Fails with PLUGIN if the file is not a plug-in, or the version of its API is not
  * supported. */
 dt_status *dt_pjrt_open(dt_pjrt **out, const char *path) DT_MUST_USE;
-/* p may be NULL. The library stays loaded, since such libraries do not support being unloaded. */
+/* Closes the plug-in; p may be NULL. The library stays loaded, since such libraries do not support
+ * being unloaded. */
 void dt_pjrt_close(dt_pjrt *p);
 /* Writes versions, such as "PJRT 0.112, StableHLO 1.17.0". */
 void dt_pjrt_print_version(const dt_pjrt *p, dt_str *out);
 
-/* What to compile, and for which devices. */
+/* A program to compile without devices, and the devices that it is for. */
 typedef struct dt_pjrt_order {
     const char *slice; /* shape of the slice, such as "v4:2x2x2"; for GPUs any name */
-    /* for GPUs: the properties of the model as text (dt_pjrt_gpu_write); members for TPUs are then
-     * ignored. NULL: TPUs */
+    /* for GPUs: their properties as text (dt_pjrt_gpu_write), in which case the members for TPUs
+     * are ignored; NULL: the devices are TPUs */
     const char *target;
     bool wrap[3];
     int host[3]; /* number of chips of a host, along x, y and z */
@@ -41,7 +42,8 @@ enum { DT_PJRT_KINDS = 5 }; /* number of kinds of collectives, whose names are t
 extern const char *const dt_pjrt_kinds[DT_PJRT_KINDS];
 
 typedef struct dt_pjrt_report {
-    int64_t code, argument, output, alias, temp, peak; /* bytes on a device; peak 0: unknown */
+    /* bytes on a device, by use; peak: the most at one time, 0: unknown */
+    int64_t code, argument, output, alias, temp, peak;
     int64_t hbm; /* bytes of a device's memory that programs can use; 0: unknown */
     /* estimated cycles of all instructions; a loop's body counts as often as it runs */
     double cycles;
@@ -50,7 +52,7 @@ typedef struct dt_pjrt_report {
     double unknown; /* number of kernel launches that have no estimate, and are not in `cycles` */
     /* number of kernel launches in a step; those in loops count as often as they run */
     double kernels;
-    double turns; /* iterations of all loops together */
+    double turns; /* how often all loops together run their bodies */
     struct {
         int n;
         double bytes;

@@ -49,7 +49,7 @@ const dt_pjrt_setting *dt_pjrt_settings_find(const dt_pjrt_settings *s, const ch
     return NULL;
 }
 
-/* The options of XLA's GPU plug-ins, with the kinds of values that their error messages name. */
+/* The options of XLA's GPU plug-ins, and the kinds of values that they accept. */
 static const struct {
     const char *name;
     dt_pjrt_kind kind;

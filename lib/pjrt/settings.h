@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The kinds of values, with their published numbers. */
+/* The kinds of values that options have, with PJRT's numbers for them. */
 typedef enum dt_pjrt_kind {
     DT_PJRT_STRING,
     DT_PJRT_INT64,
@@ -29,7 +29,7 @@ typedef struct dt_pjrt_setting {
         double number;
         bool flag;
     } value;
-    int n; /* length of the value, if it is a list */
+    int n; /* number of elements, if the value is a list */
 } dt_pjrt_setting;
 
 /* How products and convolutions of float32 are computed: with all digits, or with operands rounded
@@ -41,7 +41,7 @@ typedef struct dt_pjrt_settings {
     const dt_pjrt_setting *at; /* [n] the options, each name once */
     dt_pjrt_products products;
     const char *cache;      /* folder of compiled programs; NULL: the environment may name one */
-    struct dt_arena *arena; /* memory of these settings, if they are a copy */
+    struct dt_arena *arena; /* arena of these settings, if they are a copy; NULL otherwise */
 } dt_pjrt_settings;
 
 /* Returns a copy that owns its texts; NULL if s is NULL. */

@@ -43,8 +43,8 @@ static dt_status *collect(dt_pjrt_copy *c) {
     return s;
 }
 
-/* Fetches the value of a variable for the host. If it was lost this is an error, even though the
- * host has an older value. */
+/* Fetches the value of a variable for the host. If the value was lost, this is an error even though
+ * the host has an older value. */
 static dt_status *fetch(void *state, dt_variable *v) {
     dt_pjrt_copy *c = ((dt_pjrt_member *)state)->copy;
     return c->lost
@@ -102,7 +102,8 @@ dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *const *v, int n, bool
     if (is_of(d, v, n, stacked, out)) return NULL;
     dt_pjrt_copy *c = make(d, v, n, stacked);
     dt_status *s = NULL;
-    c->n_held = 1; /* this function itself holds the copy until it returns */
+    /* counts this function as a holder, so that the copy is not released before it returns */
+    c->n_held = 1;
     for (int i = 0; !s && i < n; i++) {
         s = dt_variable_hold(v[i], &c->member[i].holder);
         if (s) break;
@@ -110,7 +111,7 @@ dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *const *v, int n, bool
         c->n_held++;
     }
     for (int i = 0; s && i < n && c->member[i].variable; i++)
-        /* cannot fail, because the host has the variable's value */
+        /* this cannot fail, because the host has the variable's value */
         dt_status_free(dt_variable_hold(v[i], NULL));
     if (--c->n_held == 0) destroy(c);
     else *out = c;

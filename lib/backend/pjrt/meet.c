@@ -15,15 +15,15 @@
 #include "op/workers.h"
 #include "pass/supersteps.h"
 
-/* Exchanges of the same kind and dtype after the same superstep, which are made together. */
+/* Exchanges after one superstep that have the same kind and dtype. They are made together. */
 typedef struct meeting {
     int after, n, *node;
     dt_tree_item *sum;  /* [n] items to sum (tree_join); NULL: the exchange collects rows */
-    dt_rows_item *rows; /* [n] rows to collect (worker_rows) */
+    dt_rows_item *rows; /* [n] rows that workers collect from each other, for worker_rows */
 } meeting;
 
 struct dt_pjrt_meetings {
-    const dt_graph *graph; /* the graph of the whole step; lent */
+    const dt_graph *graph; /* the graph of the whole step, owned by the caller */
     dt_supersteps cut;
     dt_pjrt_program **program; /* [cut.n] the program of each superstep */
     /* [cut.n] how each program is divided over devices; NULL: each device computes all rows */
@@ -33,7 +33,7 @@ struct dt_pjrt_meetings {
     bool **stays;
     dt_pjrt_lent **lent;   /* [cut.n] arrays of each program that were lent for the current step */
     dt_view *value;        /* [nodes] values of the current step that are on the host */
-    dt_view *arg, *result; /* arguments and results of one program, one program at a time */
+    dt_view *arg, *result; /* arguments and results of the program that runs at the moment */
     int n_meetings;
     meeting *meeting;
     int64_t bytes;
@@ -127,8 +127,8 @@ static void find_what_stays(dt_pjrt_meetings *m) {
     }
 }
 
-/* Compiles the programs. The last one is compiled first, since it changes the variables, and the
- * others must accept its layouts. */
+/* Compiles the programs of all supersteps. The last one comes first, since it changes the
+ * variables: the others must accept the layouts that it chooses. */
 static dt_status *compile(dt_pjrt_meetings *m, const dt_pjrt_program *x) {
     m->program = dt_arena_array(m->cut.arena, dt_pjrt_program *, m->cut.n);
     m->lent = dt_arena_array(m->cut.arena, dt_pjrt_lent *, m->cut.n);
@@ -227,7 +227,9 @@ static dt_status *exchange(dt_pjrt_meetings *m, meeting *with, dt_member *member
 
 static dt_status *run_all(dt_pjrt_meetings *m, const dt_env *env) {
     dt_env own = *env;
-    own.refusal = NULL; /* not needed, because the arguments have been checked already */
+    /* the programs need not check row numbers, because those of the arguments have been checked
+     * before */
+    own.refusal = NULL;
     for (int k = 0; k < m->cut.n; k++) {
         DT_TRY(run_program(m, k, &own));
         for (int i = 0; i < m->n_meetings; i++)

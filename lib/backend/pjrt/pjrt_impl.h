@@ -27,13 +27,13 @@ typedef struct dt_pjrt_device {
     dt_pjrt_client *client;
     int *ordinal; /* [n] numbers of the plug-in's devices that compute, in the order of replicas */
     int n;
-    dt_pjrt_products products; /* precision of float32 products */
+    dt_pjrt_products products; /* precision with which float32 products are computed */
     /* bytes of the first device's memory that programs can use; 0: unknown */
     int64_t memory;
-    dt_pjrt_copy *copies; /* linked list of the copies of variables */
-    /* protects the following members, since other threads lend arrays and take them back */
+    dt_pjrt_copy *copies; /* the first of a linked list of copies of variables */
+    /* protects the members below, since other threads lend arrays and take them back */
     pthread_mutex_t lock;
-    dt_pjrt_lent *lent; /* linked list of arrays that were uploaded in advance */
+    dt_pjrt_lent *lent; /* the first of a linked list of arrays that were uploaded in advance */
     /* the first error while memory was taken back; kept until a step returns it */
     dt_status *bad;
 } dt_pjrt_device;
@@ -75,28 +75,30 @@ void dt_pjrt_drop(const dt_pjrt_device *d, dt_pjrt_buffer **b, int n);
 
 /* One variable of a copy. */
 typedef struct dt_pjrt_member {
-    /* attached to the variable, so that reading the variable fetches the copy */
+    /* connects the copy with the variable, so that reading the variable fetches the value */
     dt_variable_holder holder;
     dt_pjrt_copy *copy;
     /* the variable that the copy belongs to; NULL if it was destroyed, or if another device has its
      * value */
     dt_variable *variable;
-    unsigned written; /* value of variable->written when the buffers were made */
-    bool wanted;      /* the value is being fetched for the host */
+    /* what variable->written was when the buffers were made; a larger number means that the host
+     * has written since */
+    unsigned written;
+    bool wanted; /* whether the value is being fetched for the host */
 } dt_pjrt_member;
 
 struct dt_pjrt_copy {
     dt_pjrt_device *device;
-    dt_type row;  /* type of one variable */
-    bool stacked; /* variables are stacked along an additional dimension */
+    dt_type row;  /* type of a single variable, without the dimension that stacks several */
+    bool stacked; /* whether variables are stacked along an additional first dimension */
     /* a program that changes the variables expects this layout, so other programs must accept it */
     bool settled;
-    int n_members, n_held;   /* number of variables, and of those that are still attached */
-    dt_pjrt_member *member;  /* [n_members] the variables of the copy */
-    dt_mesh mesh;            /* memory for the mesh that `lie` points to */
-    dt_pjrt_lie lie;         /* layout of each variable */
-    int n;                   /* number of buffers; 0: none were made yet */
-    dt_pjrt_buffer **buffer; /* [device->n] the buffer on each device */
+    int n_members, n_held;  /* number of variables, and of those that are still attached */
+    dt_pjrt_member *member; /* [n_members] the variables of the copy */
+    dt_mesh mesh;           /* the mesh that `lie` points to */
+    dt_pjrt_lie lie;        /* the layout of a single variable on the devices */
+    int n;                  /* number of devices with a buffer; 0: buffers have not been made yet */
+    dt_pjrt_buffer **buffer; /* [device->n] the copy's buffer on each device */
     /* the value is lost, because a step that failed had taken its memory */
     bool lost;
     dt_pjrt_copy *next, **link;
@@ -125,10 +127,11 @@ void dt_pjrt_copies_release(dt_pjrt_device *d);
 
 /* ---- checks of row numbers (step.c) ---- */
 
-/* Row numbers that can be computed from arguments, and the number of rows that the table has. */
+/* A check of row numbers that can be computed from arguments, with the number of rows of the
+ * table. */
 typedef struct dt_pjrt_check {
-    int index;          /* the node that computes the row numbers */
-    const bool *needed; /* [nodes] whether `index` depends on the node */
+    int index;          /* number of the node that computes the row numbers */
+    const bool *needed; /* [nodes] whether the row numbers depend on the node */
     int64_t rows;
     const char *layer;
 } dt_pjrt_check;
@@ -142,7 +145,7 @@ int dt_pjrt_checks_of(const dt_graph *g, dt_arena *arena, dt_pjrt_check **out);
 typedef struct dt_pjrt_loan {
     dt_view array;
     dt_pjrt_lie lie;
-    dt_pjrt_buffer **buffer; /* [device->n] the buffer on each device */
+    dt_pjrt_buffer **buffer; /* [device->n] the loan's buffer on each device */
     /* [device->n] for each device, the event after which nothing reads the array any more */
     void **free;
 } dt_pjrt_loan;
@@ -183,7 +186,7 @@ dt_status *dt_pjrt_finish(void *executable) DT_MUST_USE;
 
 /* ---- a compiled program: program.c creates it, step.c runs it ---- */
 
-/* A program compiled for certain borders of segments. */
+/* A program compiled for certain first rows of the segments of a batch. */
 typedef struct dt_pjrt_variant {
     /* the borders; NULL: all segments have equal numbers of rows, or nothing depends on borders */
     int32_t *offsets;
@@ -194,7 +197,7 @@ typedef struct dt_pjrt_variant {
     dt_variable ***variable; /* [takes.n_in - args][n of the port] the variables of each port */
     /* the division of the program over devices; NULL: each computes all of it */
     const dt_spmd *over;
-    bool is_checked; /* a run has returned results of the right sizes */
+    bool is_checked; /* whether a run has shown that results have the right sizes */
 } dt_pjrt_variant;
 
 /* A step that has started: the events to await and buffers to destroy. In lists of arrays, the
@@ -202,14 +205,16 @@ typedef struct dt_pjrt_variant {
 typedef struct dt_pjrt_flight {
     const dt_spmd *over;
     int n_old;
-    int n_fed;             /* number of arrays that the step itself uploaded */
-    dt_pjrt_loan *fed;     /* [args] arrays uploaded by the step */
-    dt_pjrt_buffer **old;  /* [updates][devices] buffers of the old values */
-    dt_pjrt_buffer **made; /* [results][devices] buffers of the results */
+    int n_fed;         /* number of arrays that this step has uploaded itself */
+    dt_pjrt_loan *fed; /* [args] loans of the arrays that this step has uploaded */
+    /* [updates][devices] buffers of the variables' old values, which are destroyed at the end of
+     * the step */
+    dt_pjrt_buffer **old;
+    dt_pjrt_buffer **made; /* [results][devices] buffers of the step's results */
     /* [results] memory of results on the host; NULL until the end for results that are divided over
      * devices */
     void **ready;
-    dt_view *host; /* [results] views of the results on the host */
+    dt_view *host; /* [results] memory of the host that each result is downloaded to */
 } dt_pjrt_flight;
 
 enum { DT_PJRT_FLIGHTS = 2 };
@@ -221,10 +226,11 @@ typedef struct dt_pjrt_program {
     dt_arena *arena;
     const dt_graph *graph; /* the graph that the program computes; lent, or equal to `made` */
     dt_graph *made;
-    /* how the program is divided over devices; lent; NULL: each device computes all rows */
+    /* how the program is divided over devices, owned by the caller; NULL: each device computes all
+     * rows */
     const dt_spmd *cut;
     int64_t rows;
-    bool exact;   /* products are computed in float32 */
+    bool exact;   /* whether products of float32 are computed in float32 */
     int segments; /* number of segments whose borders are in the text; 0: there are none */
     int n_variants;
     dt_pjrt_variant *variant;
@@ -252,7 +258,7 @@ dt_pjrt_loan *dt_pjrt_make_loans(dt_arena *arena, int args, int devices);
 /* Finds the program for the borders of a batch, and compiles it if necessary. */
 dt_status *dt_pjrt_find_variant(dt_pjrt_program *x, const dt_env *env,
                                 dt_pjrt_variant **out) DT_MUST_USE;
-/* If s is DOES_NOT_FIT, adds the memory that the step needs on a device. s may be NULL. */
+/* If s is DOES_NOT_FIT, adds to it how much memory the step needs on a device. s may be NULL. */
 dt_status *dt_pjrt_explain(const dt_pjrt_program *x, dt_status *s) DT_MUST_USE;
 /* Allocates the arrays that steps use, and the first flight. */
 dt_status *dt_pjrt_make_room(dt_pjrt_program *x) DT_MUST_USE;

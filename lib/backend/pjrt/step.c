@@ -116,7 +116,7 @@ static dt_status *first(dt_status *s, dt_status *later) {
     return s ? s : later;
 }
 
-/* Finishes a step: releases everything that its flight has. */
+/* Ends a step: waits for it and releases everything that its flight holds. */
 static dt_status *land(dt_pjrt_program *x, dt_pjrt_flight *f) {
     const dt_graph *g = x->graph;
     dt_pjrt_device *d = x->device;
@@ -188,7 +188,7 @@ static dt_status *find_flight(dt_pjrt_program *x, dt_pjrt_flight **out) {
 
 /* ---- starting ---- */
 
-/* Uploads an array now, unless it was lent before. */
+/* Uploads an array now, unless it was uploaded in advance. */
 static dt_status *feed_array(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_view *array, int i) {
     const dt_pjrt_lie lie = dt_pjrt_lie_of(f->over, f->over ? f->over->arg : NULL, i);
     dt_pjrt_buffer *const *buffer = dt_pjrt_find_lent(x->device, array, &lie);
@@ -276,7 +276,7 @@ static void lose_updates(dt_pjrt_program *x) {
         if (x->graph->state[i].update >= 0) dt_pjrt_lose(x->device, x->graph->state[i].variable);
 }
 
-/* Runs the program. From now on the device may overwrite variables. */
+/* Starts the program. From now on the device may overwrite the memory of variables. */
 static dt_status *execute(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v) {
     clear_results(x);
     dt_status *s =
@@ -310,7 +310,7 @@ dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg
 
     for (int i = 0; env->refusal && !env->refusal->finders && i < x->n_checks; i++)
         check_rows(x->graph, &x->check[i], env, arg);
-    if (env->refusal && env->refusal->finders) return NULL; /* the caller checks env->refusal */
+    if (env->refusal && env->refusal->finders) return NULL; /* The caller checks env->refusal. */
     DT_TRY(dt_pjrt_explain(x, dt_pjrt_late_fault(x->device)));
     if (x->meetings) return dt_pjrt_meet(x->meetings, env, arg, result);
     DT_TRY(dt_pjrt_find_variant(x, env, &v));
@@ -330,7 +330,7 @@ dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg
 
 dt_status *dt_pjrt_finish(void *executable) {
     dt_pjrt_program *x = executable;
-    if (x->meetings) return NULL; /* the whole step was run in start (dt_pjrt_meet) */
+    if (x->meetings) return NULL; /* dt_pjrt_meet has run the whole step in `start` already */
     dt_pjrt_flight *f = &x->flight[x->oldest];
     dt_status *s = collect_parts(x, f);
 
