@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by losses and metrics, and the public handle of a loss. */
+/* Functions that losses and metrics share, and the public handle of a loss. */
 #include <string.h>
 
 #include "model/model.h"
@@ -11,7 +11,7 @@ dt_value dt_logits_of(dt_value prediction, const dt_op *activation) {
     if (!n || (n->op != activation && n->op->role != DT_ROLE_NOTE)) return (dt_value){0};
     prediction.node = n->in[0];
     if (n->op == activation) return prediction;
-    /* logits, which have the layout of the probabilities */
+    /* the logits get the layout that is noted for the probabilities */
     dt_value logits = dt_logits_of(prediction, activation);
     return logits.trace ? dt_annotate(logits, n->attr) : logits;
 }
@@ -26,7 +26,7 @@ dt_value dt_targets_like(dt_value target, dt_value prediction) {
     return dt_reshape(dt_convert(target, like.dtype), like.rank, like.dim);
 }
 
-/* over the last dimension, unless that is the batch */
+/* Sums over the last dimension, unless that is the batch. */
 dt_value dt_sum_last(dt_value x) {
     int rank = dt_type_of_value(x).rank;
     return rank > 1 ? dt_reduce(x, DT_REDUCE_SUM, 1u << (rank - 1)) : x;
@@ -41,7 +41,7 @@ dt_value dt_mean_last(dt_value x) {
 
 dt_value dt_mean_per_example(dt_value x) {
     dt_type type = dt_type_of_value(x);
-    uint32_t dims = (1u << type.rank) - 2; /* all dimensions but the first */
+    uint32_t dims = (1u << type.rank) - 2; /* a set of all dimensions but dimension 0, the batch */
     double count = 1;
     for (int i = 1; i < type.rank; i++) count *= (double)type.dim[i];
     dt_value sum = dt_reduce(x, DT_REDUCE_SUM, dims);

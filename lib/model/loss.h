@@ -8,7 +8,7 @@
 
 /* ---- losses ---- */
 
-/* Keras' ways of reducing the losses of samples to one number. */
+/* Keras' ways to reduce the losses of samples to one number. */
 typedef enum dt_loss_reduction {
     DT_REDUCTION_SUM_OVER_BATCH_SIZE,
     DT_REDUCTION_MEAN,
@@ -21,10 +21,10 @@ extern const char *const dt_loss_reductions[];
 /* The head of every loss's args: its struct begins with `dt_loss_head head`, its table with
  * DT_LOSS_FIELDS. */
 typedef struct dt_loss_head {
-    int reduction; /* a dt_loss_reduction */
+    int reduction; /* how losses are reduced to one number: a dt_loss_reduction */
     const char *name;
 } dt_loss_head;
-/* as large as the arguments of any loss; a metric of the same name has the same arguments */
+/* Bytes that hold the arguments of any loss. A metric of the same name has the same arguments. */
 #define DT_LOSS_ARGS_SIZE 128
 #define DT_LOSS_FIELDS(type)                                                                       \
     DT_HEAD_FIELD(ENUM, type, reduction, .choices = dt_loss_reductions,                            \
@@ -38,45 +38,52 @@ extern const dt_field dt_binary_crossentropy_fields[], dt_categorical_crossentro
 
 typedef struct dt_loss_call_args {
     const void *args;
-    dt_value target; /* (B) or (B, 1) integers, or (B, ..., C) */
+    dt_value target; /* the targets: (B) or (B, 1) of integers, or (B, ..., C) */
     dt_value
-        prediction; /* (B, ..., C); if its node is a softmax, the logits are that node's input */
+        /* the predictions, (B, ..., C); if their node is a softmax, its input has the logits */
+        prediction;
 } dt_loss_call_args;
 
-/* NULL, or LABELS if a loss cannot use targets and predictions of these types, (B, ...). */
+/* Checks the types of targets and predictions, (B, ...). Returns NULL, or the error LABELS if the
+ * loss cannot use them. */
 typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt_type *prediction);
 
-/* The limits of numbers in targets or predictions; low == high: any number. */
+/* The range of numbers that targets or predictions must have; low == high: any number. */
 typedef struct dt_loss_limits {
     double low, high;
 } dt_loss_limits;
 
-/* The bit of a dt_range in a set of ranges. */
+/* The bit that stands for a range in a set of ranges. */
 #define DT_RANGES(range) (1u << DT_RANGE_##range)
 enum {
     DT_PROBABILITIES = DT_RANGES(UNIT) | DT_RANGES(SHARES) | DT_RANGES(ONE_SHARE),
     DT_NO_LESS_THAN_0 = DT_PROBABILITIES | DT_RANGES(NONNEGATIVE) | DT_RANGES(POSITIVE),
-    /* ranges for logits of a softmax, of which only differences matter */
+    /* the ranges of logits of a softmax, of which only differences matter, so any real numbers will
+     * do */
     DT_SCORES = DT_RANGES(REAL) | DT_RANGES(BOTH) | DT_RANGES(BENT) | DT_RANGES(LOG_SHARES),
 };
-/* The ranges that a loss expects of its predictions. */
+/* The ranges that a loss expects its predictions to have. */
 typedef struct dt_expects {
-    unsigned ranges, logits; /* sets of ranges: without and with from_logits; 0: any range */
-    const char *what;        /* name of the predictions, such as "probabilities" */
-    const char *activation;  /* an activation whose output is in such a range */
+    /* sets of ranges that predictions may have: without and with from_logits; 0: any range */
+    unsigned ranges, logits;
+    const char *what; /* what predictions are called in warnings, such as "probabilities" */
+    /* name of an activation whose output has such a range, for suggestions */
+    const char *activation;
 } dt_expects;
 
 #define DT_LOSS_PARTS 4
 typedef struct dt_loss_row {
     dt_kind kind;
-    dt_output_kind of;      /* the kind of predictions that the loss is for */
-    bool sparse;            /* targets are class numbers */
-    bool pairs;             /* each example is compared with all others of the global batch */
-    dt_loss_limits targets; /* the targets for which the loss is defined */
+    dt_output_kind of; /* the kind of output (numbers, classes, ...) that the loss is for */
+    bool sparse;       /* whether targets are class numbers */
+    bool pairs;        /* whether each example is compared with all others of the global batch */
+    dt_loss_limits targets; /* the numbers that targets must be, for the loss to be defined */
     dt_expects expects;
     dt_check_fn *check;
-    dt_value (*rows)(const dt_loss_call_args *c); /* float (B, ...): one loss per sample */
-    /* bool (B, ...): whether samples count; no value, or NULL: all do */
+    /* emits the loss of each sample, floats (B, ...) */
+    dt_value (*rows)(const dt_loss_call_args *c);
+    /* emits which samples count, bools (B, ...); NULL, or a value without a trace: all samples
+     * count */
     dt_value (*mask)(const dt_loss_call_args *c);
     /* the label of ignored examples; NULL: there is none */
     const int64_t *(*ignored)(const void *args);
@@ -100,33 +107,36 @@ dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUS
 /* Functions that rows of losses and metrics share. */
 /* the input of the prediction's node if that is of the given op; trace NULL: it is another op */
 dt_value dt_logits_of(dt_value prediction, const dt_op *activation);
-dt_value dt_class_numbers(dt_value target); /* turns (B) or (B, 1) into (B) */
-/* converts targets to the dtype of the prediction, and reshapes between (B) and (B, 1) */
+dt_value dt_class_numbers(dt_value target); /* Reshapes (B) or (B, 1) to (B). */
+/* Converts targets to the dtype of the prediction, and reshapes between (B) and (B, 1) if
+ * necessary. */
 dt_value dt_targets_like(dt_value target, dt_value prediction);
-dt_value dt_sum_last(dt_value x); /* (B, ..., C) becomes (B, ...); (B) is returned unchanged */
+/* Sums over the last dimension: (B, ..., C) becomes (B, ...). (B) is returned unchanged. */
+dt_value dt_sum_last(dt_value x);
 dt_value dt_mean_last(dt_value x);
 /* The mean of each example's values: (B, ...) becomes (B). */
 dt_value dt_mean_per_example(dt_value x);
-/* limits x to [low, high]; at both limits the gradient passes */
+/* Limits x to [low, high]. At both limits the gradient passes. */
 dt_value dt_clip_between(dt_value x, double low, double high);
 /* -log p of the labelled class, (B, ...) of scores or probabilities (B, ..., classes); if the
  * prediction is a softmax, its input is used. */
 dt_value dt_sparse_crossentropy(dt_value target, dt_value prediction, bool from_logits);
-dt_value dt_clip_probability(dt_value p); /* limits p to [1e-7, 1 - 1e-7], Keras' epsilon */
+/* Limits p to [1e-7, 1 - 1e-7]; 1e-7 is Keras' epsilon. */
+dt_value dt_clip_probability(dt_value p);
 /* Smoothes labels: target * (1 - smoothing) + smoothing / classes. */
 dt_value dt_smooth_labels(dt_value target, double smoothing, double classes);
 dt_value dt_cosine_similarity(dt_value target, dt_value prediction, int64_t axis);
-/* converts weights to the values' dtype and shape: (B) to (B, T) */
+/* Converts weights to the dtype and shape of the values: (B) to (B, T). */
 dt_value dt_weights_like(dt_value weight, dt_value values);
 /* The contribution of each sample to the divisor of a mean: its weight, or 1, times the mask (1 or
  * 0, of the values' dtype and shape). Weights and mask may be no value, which means all 1. Returns
  * no value if every sample contributes 1. */
 dt_value dt_divisor_rows(int reduction, dt_value weight, dt_value mask);
-/* broadcasts a mask to the shape of the values; bools are not converted */
+/* Broadcasts a mask to the shape of the values. It stays a mask of bools. */
 dt_value dt_mask_like(dt_value mask, dt_value values);
 dt_check_fn dt_check_sparse, dt_check_one_hot, dt_check_same_shape;
 
-struct dt_loss { /* the public handle */
+struct dt_loss { /* The type behind the public handle of a loss. */
     int refs;
     dt_arena *arena;
     dt_named named;
@@ -135,14 +145,16 @@ struct dt_loss { /* the public handle */
 
 /* ---- metrics ---- */
 
-/* The parts of an aggregate metric: each a scalar or a vector that is summed over all examples. */
+/* The most parts of an aggregate metric. A part is a scalar or a vector that is summed over all
+ * examples. */
 #define DT_METRIC_PARTS 8
 typedef struct dt_metric_parts {
     const void *args;
     dt_value target, prediction;
-    /* weights of examples, (B) or with more dimensions; no value: all are 1 */
+    /* weights of the examples, (B) or with more dimensions; a value without a trace: all weights
+     * are 1 */
     dt_value weight;
-    dt_value part[DT_METRIC_PARTS]; /* parts, which the row sets */
+    dt_value part[DT_METRIC_PARTS]; /* the parts, which `count` of the row sets */
     int n;
 } dt_metric_parts;
 
@@ -156,30 +168,32 @@ typedef enum dt_better { DT_BETTER_UNKNOWN, DT_BETTER_MORE, DT_BETTER_LESS } dt_
 
 typedef struct dt_metric_row {
     dt_kind kind;
-    /* default key in the history; NULL: the class name in snake case, as usual in Keras */
+    /* name of the metric in the history; NULL: the class name in snake case, as usual in Keras */
     const char *label;
     /* The direction in which the metric improves, for callbacks that watch it; as in Keras. */
     dt_better better;
-    bool by_class; /* the metric has a number for each class */
+    bool by_class; /* whether the metric has a number for each class */
     /* number of sums of a mean: 1. 0: `accuracy`, which compile replaces by another row, and
      * metrics with parts */
     int sums;
     bool alone; /* the metric has no targets; its values are passed as predictions */
     /* the targets that it accepts; for a metric named after a loss see dt_metric_targets */
     dt_loss_limits targets;
-    bool unmasked; /* a mean that ignores masks, as in Keras */
+    bool unmasked; /* whether the mean counts masked samples, as some metrics of Keras do */
     dt_check_fn *check;
     /* sets from_logits to that of the loss for the same output, unless the metric has the argument;
      * NULL: the metric has no such argument */
     void (*follow)(void *args, bool from_logits);
-    /* float (B, ...): the values whose mean is taken */
+    /* emits the values whose mean is the metric, floats (B, ...) */
     dt_value (*update)(const dt_loss_call_args *c);
-    /* bool (B, ...): whether values count; no value, or NULL: all do */
+    /* emits which values count, bools (B, ...); NULL, or a value without a trace: all values
+     * count */
     dt_value (*mask)(const dt_loss_call_args *c);
-    /* examples: their number, or the sum of their weights; 0: the result is 0 */
+    /* computes the metric from the sums. examples: their number, or the sum of their weights; 0:
+     * the result is 0 */
     double (*result)(const void *args, const double *sum, double examples);
     void (*parts)(dt_metric_parts *m);
-    /* Number of sums in all parts; NULL: that of the parts that were traced. */
+    /* returns the number of sums in all parts; NULL: it is that of the parts that were traced */
     int (*n_sums)(const void *args);
     /* Computes results from the sums of all parts, one after the other; returns their number, at
      * most n. */
@@ -194,12 +208,14 @@ const dt_kind *const *dt_metrics(int *n);
  * are averaged over the dimensions of an example. Without a weight there is no divisor. */
 void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight,
                     dt_value *rows, dt_value *divisor);
-/* The number of results for targets and predictions of these types; 0: they do not fit. */
+/* Returns the number of results for targets and predictions of these types; 0: the metric cannot
+ * use such types. */
 int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target,
                     const dt_type *prediction);
-/* The limits of targets for the row; for a metric named after a loss, those of the loss. */
+/* Returns the limits of targets for the row. A metric that is named after a loss has the limits of
+ * the loss. */
 dt_loss_limits dt_metric_targets(const dt_metric_row *row);
-/* sum / examples, 0 without examples: the `result` of most rows. */
+/* Returns sum / examples, or 0 without examples: the `result` of most rows. */
 double dt_mean_of_sum(const void *args, const double *sum, double examples);
 
 #define DT_LOSS_ROW(name) extern const dt_loss_row dt_loss_##name;

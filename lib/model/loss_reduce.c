@@ -136,7 +136,7 @@ static dt_value shaped_like(dt_value values, dt_value weight) {
     dt_type v = dt_type_of_value(values), w = dt_type_of_value(weight);
     bool column = v.rank == 1 && w.rank == 2 && w.dim[1] == 1;
     if (v.rank == 0 && w.rank == 1 && w.dim[0] == 1) return values;
-    /* The loss is one number for all samples. */
+    /* A scalar is the same loss for all samples. */
     if (v.rank == 0) return dt_broadcast_to(values, &w);
     const dt_type fewer = without_ones(w, v.rank);
     if (v.dim[0] != DT_BATCH && w.dim[w.rank - 1] != 1 && w.rank > v.rank && fewer.rank == v.rank)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by metrics: weighted means, and the number of a metric's results. */
+/* Functions that metrics share: weighted means, and the number of results of a metric. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +79,8 @@ int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *t
                     const dt_type *prediction) {
     if (!row->parts) return 1;
     dt_status *s = row->check ? row->check(args, target, prediction) : NULL;
-    if (s) { /* parts can be traced only for types that fit */
+    /* the parts are traced only if the types fit, since tracing reports other types as errors */
+    if (s) {
         dt_status_free(s);
         return 0;
     }

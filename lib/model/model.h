@@ -29,19 +29,21 @@ typedef struct dt_layer_spec {
     int n_in;
     const int *from; /* [n_in] numbers of the layers that are its inputs */
     dt_type in, out;
-    bool out_mask; /* the output has a mask */
+    bool out_mask; /* whether the output of the layer has a mask */
     int n_weights, n_borrowed;
     const dt_weight_spec *weight;
     int first_weight; /* index of its first weight among all weights of the model */
-    /* Index of the layer whose weights it uses; if that is another layer, n_weights is 0. */
+    /* index of the layer whose weights this one uses: itself, or an earlier layer, in which case
+     * n_weights is 0 */
     int owner;
-    const int *borrowed; /* indexes of weights of earlier layers, among all weights of the model */
+    /* indices, among all weights of the model, of weights of earlier layers that this one uses */
+    const int *borrowed;
     const void *made;
     int n_further;
-    const dt_further_output *further; /* n_further elements */
+    const dt_further_output *further; /* [n_further] outputs of the layer besides the first one */
     /* For a LayerOutput: 1 + index of the further output of its input; 0: another layer. */
     int taken;
-    dt_named activity; /* penalty on its output; kind NULL: none */
+    dt_named activity; /* penalty on the layer's output; kind NULL: none */
     /* number of the Repeat's turn that contains the layer, counted over the model from 1; 0:
      * none */
     int turn;
@@ -49,56 +51,59 @@ typedef struct dt_layer_spec {
 
 typedef struct dt_input_spec {
     const char *name;
-    dt_type type;             /* shape (B, ...) */
-    dt_location at, shape_at; /* locations of its name and of its shape */
+    dt_type type;             /* the type of the input, (B, ...) */
+    dt_location at, shape_at; /* locations in the job of the input's name and of its shape */
 } dt_input_spec;
 
 typedef struct dt_output_spec {
-    int layer;        /* number of its layer */
-    const char *name; /* the name of its layer */
+    int layer;        /* index of the layer that computes the output */
+    const char *name; /* name of the layer that computes the output */
     dt_type type;
 } dt_output_spec;
 
 /* Values of a block that a policy of rematerialization keeps, as a set of bits. */
 typedef enum dt_remat_value {
-    DT_REMAT_LAYER_INPUT = 1 << 0, /* the input of a block, which is always kept */
-    DT_REMAT_QUERY = 1 << 1,       /* results of products, before activations */
+    DT_REMAT_LAYER_INPUT = 1 << 0, /* the input of a block, which is kept by all policies */
+    /* DT_REMAT_QUERY to DT_REMAT_VALUE: results of the products that project to queries, keys and
+     * values */
+    DT_REMAT_QUERY = 1 << 1,
     DT_REMAT_KEY = 1 << 2,
     DT_REMAT_VALUE = 1 << 3,
     DT_REMAT_CONTEXT = 1 << 4, /* the input of attention's output projection */
     DT_REMAT_OUT = 1 << 5,
-    DT_REMAT_WI_0 = 1 << 6, /* feed-forward: the gate, and the values that it multiplies */
+    DT_REMAT_WI_0 = 1 << 6, /* feed-forward networks: the gate, and the values that it multiplies */
     DT_REMAT_WI_1 = 1 << 7,
     DT_REMAT_WO = 1 << 8
 } dt_remat_value;
 
-/* The values that are stored for the gradient; all others are recomputed. */
+/* A policy of rematerialization: the values that are stored for the gradient. All others are
+ * recomputed. */
 typedef struct dt_rematerialize {
     const char *name; /* name of the policy; "custom": the job lists values */
     bool on;          /* whether values are recomputed; false: all values are stored */
-    unsigned save;    /* dt_remat_value bits of values kept on the device */
-    unsigned offload; /* dt_remat_value bits of values kept in the host's memory */
+    unsigned save;    /* the dt_remat_value bits of values that are kept on the device */
+    unsigned offload; /* the dt_remat_value bits of values that are kept in the host's memory */
 } dt_rematerialize;
-/* Names of policies; "none" and "full" come first. */
+/* Names of policies in jobs; "none" and "full" come first. */
 extern const char *const dt_rematerialize_names[];
 
-/* Names of values; some stand for several values. */
+/* Names of values in jobs. Some stand for several values. */
 extern const char *const dt_remat_value_names[];
-/* dt_remat_value bits of such a name; 0: there is none. */
+/* Returns the dt_remat_value bits that a name stands for; 0: the name is unknown. */
 unsigned dt_remat_values_of(const char *name);
 
 /* The products of KerasHub's blocks, by the layer whose kernel they multiply. Products of experts
  * have the same names as those of a single feed-forward network, as in MaxText. */
 typedef struct dt_remat_product {
     dt_remat_value value;
-    const char *layer; /* name of the layer, such as "query" */
+    const char *layer; /* name of the layer whose product is the value, such as "query" */
 } dt_remat_product;
 enum { DT_REMAT_PRODUCTS = 10 };
 extern const dt_remat_product dt_remat_products[DT_REMAT_PRODUCTS];
 /* Whether a weight's path is LAYER or "LAYER/kernel", or ends with "/LAYER" or "/LAYER/kernel". */
 bool dt_is_kernel_of(const char *path, const char *layer);
 
-/* A policy that a job gives as lists of values' names. given false: the job names a policy
+/* A policy that a job gives as lists of names of values. given false: the job names a policy
  * instead. */
 typedef struct dt_remat_lists {
     bool given;
@@ -110,15 +115,19 @@ dt_rematerialize dt_rematerialize_of(const dt_remat_lists *lists, int policy);
 
 #define DT_MAX_INPUTS 32
 #define DT_MAX_OUTPUTS 32
-/* `init_from`: the source of the initial weights. */
+/* The key `init_from`: a file with initial weights, and how its weights are matched with the
+ * model's. */
 typedef struct dt_init_from {
     /* a checkpoint, a run's directory or a file of weights; NULL: random initial weights */
     const char *path;
-    bool skip_mismatch; /* missing weights, and those of another shape, are initialized randomly */
-    int names;          /* a dt_weight_names: the program whose names and shapes the file has */
-    /* regular expressions for names in the file, and the text that replaces a match of each */
-    dt_items map;          /* of texts */
-    dt_items skip, freeze; /* of texts: regular expressions */
+    /* whether weights that the file lacks, or has in another shape, are initialized randomly */
+    bool skip_mismatch;
+    int names; /* a dt_weight_names: the program whose names and shapes the file has */
+    /* texts, each under a regular expression for names in the file, whose matches it replaces */
+    dt_items map;
+    /* skip: names in the file that are not used; freeze: layers that are not trained. Both are texts
+     * that are regular expressions. */
+    dt_items skip, freeze;
     dt_location at, map_at, skip_at, freeze_at;
 } dt_init_from;
 enum { DT_NAMES_KERAS, DT_NAMES_TORCH };
@@ -135,22 +144,22 @@ dt_status *dt_init_from_freeze(const dt_init_from *from, const char *const *name
 /* A checked model. Its memory is in its arena. */
 typedef struct dt_model_spec {
     dt_init_from init_from;
-    int n_inputs;               /* number of Inputs, 1 to DT_MAX_INPUTS */
-    const dt_input_spec *input; /* inputs in the order of the file */
+    int n_inputs;               /* number of layers that are Inputs, from 1 to DT_MAX_INPUTS */
+    const dt_input_spec *input; /* [n_inputs] the inputs in the order in which the job names them */
     /* Number of layers, which are in the order of the file, including Inputs; a layer's inputs are
      * earlier layers. */
     int n_layers;
     const dt_layer_spec *layer;
     int n_outputs;                /* number of outputs, 1 to DT_MAX_OUTPUTS */
-    const dt_output_spec *output; /* outputs in the order of the job's `outputs` */
+    const dt_output_spec *output; /* [n_outputs] the outputs in the order of the job's `outputs` */
     int n_weights;                /* number of weights; weight[] is in the order of creation */
     const dt_weight_spec *const *weight;
     int64_t parameters;
     dt_rematerialize rematerialize;
     /* Number of parts in which a slice computes the output of the last layer. */
     int vocabulary_tiling;
-    bool no_flash_attention; /* attention stores its scores */
-    bool scan_layers;        /* a plan counts the blocks of a Repeat as loops */
+    bool no_flash_attention; /* whether attention stores its scores instead of being one fused op */
+    bool scan_layers;        /* whether a plan counts the blocks of a Repeat as loops */
     dt_documents documents;  /* how texts of the data set are divided into documents */
 } dt_model_spec;
 
@@ -162,13 +171,13 @@ dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tre
  * independent errors; they name layer, shape and line. */
 dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_location *at,
                          dt_model_spec *out) DT_MUST_USE;
-/* The Input of that name; NULL: there is none. */
+/* Returns the Input of that name; NULL: the model does not have it. */
 const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *name);
 
 /* ---- compile ---- */
 
 #define DT_MAX_METRICS 64
-#define DT_MAX_NUMBERS 256 /* limit of the results of all metrics together */
+#define DT_MAX_NUMBERS 256 /* The most results of all metrics together. */
 typedef struct dt_metric_use {
     const dt_metric_row *row;
     const void *args;
@@ -177,33 +186,35 @@ typedef struct dt_metric_use {
     /* "accuracy" for the short form, else `name` or the class name in snake case; with several
      * outputs "kind_accuracy" */
     const char *key;
-    int n; /* number of results */
+    int n; /* number of results that the metric has */
     /* [n] keys in the history: `key`, or for several results "f1_score_0", "f1_score_1", ... */
     const char *const *keys;
     dt_location at;
-    int output;    /* index of the model's output */
-    bool weighted; /* examples are weighted as in the loss of the same output */
+    int output; /* index of the model's output that the metric is about */
+    /* whether examples have the weights that they have in the loss of the same output */
+    bool weighted;
     /* the key is from the job, by `name` or by a word such as "acc"; else it is derived from the
      * class */
     bool is_named;
 } dt_metric_use;
 
-/* The training of one output. */
+/* What `compile` says about one output: its loss, weights and metrics. */
 typedef struct dt_output_use {
     const char *name; /* name of the output; NULL: the model has errors */
-    dt_named loss;    /* loss of the output; kind NULL: none */
+    dt_named loss;    /* the loss of the output; kind NULL: none */
     /* for `crossentropy`: the loss that replaces it if targets are class numbers; NULL: none */
     const dt_named *if_sparse;
-    double loss_weight;   /* factor of this loss in the total loss */
-    const char *loss_key; /* "kind_loss"; NULL: this is the model's only loss */
-    const char *target;   /* name of the element with the targets; NULL: see dt_match_names */
+    double loss_weight; /* factor of this loss in the total loss */
+    /* name of the output's loss in the history, "kind_loss"; NULL: it is the model's only loss */
+    const char *loss_key;
+    const char *target; /* name of the element with the targets; NULL: see dt_match_names */
     dt_location target_at;
-    /* Name of the element with the sample weights; NULL: all weights are 1. */
+    /* name of the data set's element with the sample weights; NULL: all weights are 1 */
     const char *sample_weight;
     dt_location sample_weight_at;
 } dt_output_use;
 
-/* Quantization of the operands of products with weights to 8 bits. */
+/* How operands of products with weights are quantized to 8 bits. */
 typedef enum dt_quantization {
     DT_QUANTIZE_NONE,
     DT_QUANTIZE_INT8,
@@ -214,18 +225,18 @@ extern const char *const dt_quantizations[];
 typedef struct dt_compile_spec {
     dt_named optimizer;
     int n_outputs;         /* number of the model's outputs; 1 if the model has errors */
-    dt_output_use *output; /* uses of the outputs, in the order of outputs */
+    dt_output_use *output; /* [n_outputs] what `compile` says about each output, in their order */
     dt_location loss_at;
     int n_metrics;
     dt_metric_use *metric;
-    dt_policy precision; /* compute dtype of layers; variables are float32 */
+    /* the policy that determines in which dtype layers compute; variables are float32 */
+    dt_policy precision;
     dt_location precision_at;
     dt_quantization quantization;
     dt_location quantization_at;
     /* The dynamic loss scale under mixed_float16, unless the job sets a scale. */
     dt_loss_scale scaling;
-    /* compute metrics and predictions in the original units of the target, as the data set stores
-     * it */
+    /* whether metrics and predictions use the units in which the data set stores the target */
     bool original_units;
 } dt_compile_spec;
 /* Reads `compile`. model: NULL if it has errors. Until dt_compile_see_targets, `accuracy` and
@@ -244,7 +255,7 @@ void dt_output_warnings(const dt_model_spec *m, const dt_compile_spec *c, dt_are
  * Returns their number. */
 #define DT_MAX_KEYS (1 + DT_MAX_OUTPUTS + DT_MAX_NUMBERS)
 int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS]);
-/* The tables of `compile` and `model`, for lists of all keys. */
+/* The tables of keys of `compile` and `model`. */
 const dt_field *dt_compile_fields(void);
 const dt_field *dt_model_fields(void);
 
@@ -260,24 +271,24 @@ struct dt_model {
     const dt_tree *tree;
     dt_model_spec spec;
     int n_weights;
-    dt_variable **weight; /* weights in the order of creation */
+    dt_variable **weight; /* [n_weights] the weights in the order of their creation */
     dt_variables trainable;
     uint64_t seed;
-    dt_policy precision; /* compute dtype of layers */
+    dt_policy precision; /* the policy that determines in which dtype layers compute */
     /* The strategy in whose scope the model was created; room train counts the reference. */
     struct dt_strategy *strategy;
     bool compiled;
-    const dt_tree *compile_tree; /* `compile` as written */
+    const dt_tree *compile_tree; /* the mapping `compile` as written */
     dt_compile_spec compile;
     dt_optimizer *optimizer;
-    void *runner; /* data that room train keeps for this model */
+    void *runner; /* data that the room train attaches to the model */
     /* Replaces the value of an input, a layer's output or a value within a layer, by name; NULL:
      * no change. */
     dt_value (*annotate)(const void *user, const char *name, dt_value x);
     /* Replaces an input of a layer, by the layer's name; NULL: no change. */
     dt_value (*enter)(const void *user, const char *name, dt_value x);
     const void *annotate_user;
-    dt_digest *digest; /* destination of dt_model_weights_sha256's result */
+    dt_digest *digest; /* where dt_model_weights_sha256 stores its result */
 };
 /* Finds the weight of that path. Otherwise the error suggests the nearest path. */
 dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable **out) DT_MUST_USE;

@@ -178,7 +178,7 @@ struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_vari
 
 static void fill(dt_variable *v, double value) {
     void *data = dt_host_edit(v);
-    /* the memory is already zero */
+    /* for 0 nothing is written, since new memory is zeroed */
     for (int64_t i = 0, n = value == 0 ? 0 : dt_type_elements(&v->type); i < n; i++)
         if (v->type.dtype == DT_FLOAT64) ((double *)data)[i] = value;
         else ((float *)data)[i] = (float)value;
@@ -291,8 +291,8 @@ static dt_status *prepare_accumulation(dt_optimizer *o) {
     return create_slot(&o->examples, "optimizer/accumulated_examples", &examples, false);
 }
 
-/* The learning rate is not a slot: checkpoints store it separately, since the same job may run
- * with callbacks and without. */
+/* The learning rate becomes a variable, but not a slot: checkpoints store it separately, since the
+ * same job may run with callbacks and without. */
 dt_status *dt_optimizer_vary_rate(dt_optimizer *o) {
     const dt_type scalar = dt_scalar_type(DT_FLOAT32);
     const dt_optimizer_head *head = o->named.args;

@@ -20,8 +20,8 @@ dt_status *dt_rate_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUS
 dt_value dt_rate_emit(const dt_named *named, dt_value step);
 /* Computes the rate as a number */
 dt_status *dt_rate_value(const dt_named *named, int64_t step, double *rate) DT_MUST_USE;
-dt_value dt_rate_step(dt_value step); /* the step as float32 */
-dt_value dt_rate_floor(dt_value x);   /* rounds x >= 0 down */
+dt_value dt_rate_step(dt_value step); /* Returns the step, an int64 scalar, as float32. */
+dt_value dt_rate_floor(dt_value x);   /* Rounds x, which is at least 0, down. */
 
 /* ---- optimizers ---- */
 
@@ -30,18 +30,19 @@ dt_value dt_rate_floor(dt_value x);   /* rounds x >= 0 down */
 typedef struct dt_optimizer_head {
     const dt_tree *learning_rate;
     double rate;       /* the argument learning_rate, or the row's default */
-    dt_named schedule; /* kind NULL: the rate does not change */
+    dt_named schedule; /* the schedule of the learning rate; kind NULL: the rate does not change */
     /* Decoupled weight decay: w -= w * weight_decay * rate before the step; 0: none. */
     double weight_decay;
     /* limits of gradients after their sum over replicas; at most one is given, and it applies if it
      * is above 0 */
     double clipvalue, clipnorm, global_clipnorm;
-    /* loss_scale_factor 0: no scale. */
+    /* momentum of the running mean of weights; factor of the loss, 0: none */
     double ema_momentum, loss_scale_factor;
-    int64_t ema_overwrite_frequency, gradient_accumulation_steps; /* 0: the option is off */
+    /* numbers of steps; 0: the option is off */
+    int64_t ema_overwrite_frequency, gradient_accumulation_steps;
     dt_texts exclude_from_weight_decay;
     bool use_ema;
-    /* whether the argument was given */
+    /* whether the job has set the argument */
     bool has_decay, has_clipvalue, has_clipnorm, has_global_clipnorm, has_frequency, has_scale,
         has_accumulation;
 } dt_optimizer_head;
@@ -80,7 +81,8 @@ typedef struct dt_optimizer_head {
 /* A slot of a variable. It is filled with one number, and has the variable's type unless the row
  * sets another. */
 typedef struct dt_slot_spec {
-    const char *name; /* last part of its path: "momentum" in optimizer/dense/kernel/momentum */
+    /* last part of the slot's path: "momentum" in optimizer/dense/kernel/momentum */
+    const char *name;
     dt_type type;
     double initial;
     /* 1 + the dimension of the variable over which the slot is a mean, and which it lacks, so that
@@ -97,17 +99,19 @@ typedef struct dt_update {
     dt_trace *trace;
     const void *args;
     const dt_variable *of;
-    dt_value stored; /* the variable's value before weight decay */
-    /* W: on entry the value after weight decay, on return the new value; g: the gradient. */
+    dt_value stored; /* the variable's value in memory, before weight decay */
+    /* w: at first the value after weight decay, then the new value, which the row sets; g: the
+     * gradient */
     dt_value w, g;
-    dt_value slot[DT_MAX_SLOTS]; /* slots: before the step on entry, after it on return */
-    dt_value rate;               /* the learning rate, a scalar */
-    dt_value t;                  /* iteration + 1, as a scalar of the variable's dtype */
+    /* values of the slots: at first the old ones, then the new ones, which the row sets */
+    dt_value slot[DT_MAX_SLOTS];
+    dt_value rate; /* the learning rate, a scalar */
+    dt_value t; /* the number of this update, counted from 1, as a scalar of the variable's dtype */
 } dt_update;
 
 typedef struct dt_optimizer_row {
     dt_kind kind;
-    double rate; /* default of the learning rate */
+    double rate; /* default of the argument learning_rate */
     /* checks arguments in ways that fields cannot express; NULL: nothing to check */
     dt_status *(*check)(const void *args, const dt_location *where);
     /* Fills slot[] and returns the number of slots. Their types are preset to the variable's. NULL:
@@ -128,7 +132,7 @@ typedef struct dt_loss_scale {
     int64_t growth; /* number of good updates before the scale doubles; 0: no loss scale */
 } dt_loss_scale;
 
-struct dt_optimizer { /* the public handle */
+struct dt_optimizer { /* The type behind the public handle of an optimizer. */
     int refs;
     dt_arena *arena;
     dt_named named;
@@ -142,7 +146,8 @@ struct dt_optimizer { /* the public handle */
     /* float32 and int64 scalars, "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL:
      * not scaled */
     dt_variable *scale, *good_steps;
-    /* Number of updates, the int64 scalar "optimizer/iteration"; created with the first slot. */
+    /* number of updates, the int64 scalar "optimizer/iteration"; it is created with the first
+     * slot */
     dt_variable *iteration;
     /* learning rate that callbacks change, a float32 scalar; NULL: the learning rate of the job
      * applies */
@@ -152,28 +157,28 @@ struct dt_optimizer { /* the public handle */
         const dt_variable *of;
         int n, own; /* number of all slots; number of those of the row, which come first */
         dt_variable *slot[DT_ALL_SLOTS];
-        /* Two of the elements of `slot`: the mean of the weights, the sum of gradients; NULL: the
-         * variable has none. */
+        /* average: the slot for the running mean of the weights; sum: the slot for the sum of
+         * gradients. NULL: the variable does not have it */
         dt_variable *average, *sum;
-    } * slot;               /* an entry for each trainable variable */
-    dt_hash_index slots_at; /* index of `slot` by the address of the variable */
+    } * slot;               /* [n] for each trainable variable: its slots */
+    dt_hash_index slots_at; /* finds an element of `slot` by the address of its variable */
     int n_all, cap_all;
-    /* slots of all variables, owned by `slot`, in order of creation */
+    /* the slots of all variables in the order of their creation; `slot` owns them */
     const dt_variable **all;
-    dt_hash_index all_at; /* index of `all` by path */
+    dt_hash_index all_at; /* finds an element of `all` by its path */
 };
 /* Whether the arguments exclude the weight of that path from weight decay. */
 bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path);
 /* stored - stored * weight_decay * rate; `stored` if the variable is excluded from weight decay */
 dt_value dt_optimizer_decayed(const dt_update *u, double weight_decay);
-/* The slots of one variable; NULL: they were not created yet. */
+/* Returns the slots of one variable; NULL: they have not been created. */
 struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v);
 /* Turns the learning rate into a variable with the job's value. Steps that were traced before keep
  * the constant. */
 dt_status *dt_optimizer_vary_rate(dt_optimizer *o) DT_MUST_USE;
 /* Creates iteration and the slots of these variables that do not exist, with their first values. */
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
-/* Resets all state to its first values. */
+/* Sets all state to its initial values. */
 void dt_optimizer_reset(dt_optimizer *o);
 /* Emits the update of every variable from its gradient, which is already summed over replicas;
  * variables without a gradient do not change. Increases `iteration` by 1. All variables must be
@@ -190,10 +195,11 @@ void dt_optimizer_add_sums(const dt_optimizer *o, dt_trace *t, const dt_variable
                            const dt_value *gradient, dt_value examples);
 void dt_optimizer_take_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v,
                             dt_value *gradient, dt_value *examples);
-/* With use_ema, sets variables to their running means; *any: whether there are any. */
+/* If use_ema is set, sets variables to their running means. *any: whether there are such
+ * variables. */
 dt_status *dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v,
                                       bool *any) DT_MUST_USE;
-/* With use_ema, exchanges variables and their running means. */
+/* If use_ema is set, exchanges variables and their running means. */
 dt_status *dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
 /* Lists all slots and `iteration` in a fixed order, for checkpoints. *n is their number; the array,
  * in the arena, has lent variables. */
@@ -208,7 +214,7 @@ dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int
 
 /* ---- running means: most optimizers keep those of gradients and of their squares ---- */
 
-/* Fields for Adam's arguments, which are doubles with these names in the struct `type`. */
+/* The fields for Adam's arguments. The struct `type` must have doubles with these names. */
 #define DT_MOMENT_FIELDS(type)                                                                     \
     DT_REAL(type, beta_1, .preset = "0.9", .max = 1, .below_max = true,                            \
             .help = "decay rate of the mean of gradients"),                                        \
@@ -216,15 +222,16 @@ dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int
                 .help = "decay rate of the mean of squared gradients"),                            \
         DT_REAL(type, epsilon, .preset = "1e-7", .above_min = true,                                \
                 .help = "small constant that avoids division by 0")
-/* For `slots`: two slots, "momentum" and "velocity". */
+/* The function `slots` of optimizers with two slots, "momentum" and "velocity". */
 int dt_moment_slots(const void *args, const dt_variable *of, dt_slot_spec *slot);
 
-/* 1 - beta^t, a scalar: the sum of the weights that a running mean has given to values so far.
- * Dividing by it corrects a mean that began at 0. */
+/* Returns 1 - beta^t, a scalar: the sum of the weights that a running mean has given to values so
+ * far. Dividing by it corrects a mean that began at 0. */
 dt_value dt_moment_filled(const dt_update *u, double beta);
 /* Emits mean + (x - mean) share. */
 dt_value dt_moment_moved(dt_value mean, dt_value x, double share);
-/* share * mean + (1 - share) * x, equal to the form above except for rounding; both as in Keras */
+/* Emits share * mean + (1 - share) * x. This equals the form above except for rounding; Keras has
+ * both. */
 dt_value dt_moment_mixed(dt_value mean, dt_value x, double share);
 
 #endif

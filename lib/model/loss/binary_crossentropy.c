@@ -92,7 +92,7 @@ static const dt_field focal_fields[] = {
     CROSSENTROPY_FIELDS,
     DT_END};
 
-/* y a + (1 - y) b: a where y is 1, b where y is 0 */
+/* Emits y a + (1 - y) b, which is a where y is 1 and b where y is 0. */
 static dt_value blend(dt_value y, dt_value a, dt_value b) {
     return dt_add(dt_multiply(y, a), dt_multiply(dt_subtract(dt_like(y, 1), y), b));
 }

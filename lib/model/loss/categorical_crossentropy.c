@@ -89,7 +89,7 @@ static dt_status *check_focal(const void *args, const dt_type *target, const dt_
     const struct crossentropy *x = args;
     DT_TRY(dt_check_one_hot(args, target, prediction));
     const int axis = dt_axis_in(prediction->rank, x->axis);
-    /* an axis out of range is reported elsewhere */
+    /* Other code reports an axis that is out of range. */
     if (x->alpha.n == 1 || axis < 0 || prediction->dim[axis] == x->alpha.n) return NULL;
     return dt_fail(DT_E_LABELS, &x->alpha.at,
                    "alpha has %d numbers for %lld classes: give one number, or one per class",

@@ -33,7 +33,7 @@ static const dt_field fields[] = {
             .help = "leave out the pair of an example with itself"),
     DT_END};
 
-/* Stands for the log of 0. It is finite, so that the difference of two of them is, too. */
+/* A finite number in place of log 0, so that the difference of two of them is finite, too. */
 #define NEVER (-1e30)
 
 static dt_status *check(const void *args, const dt_type *target, const dt_type *prediction) {
@@ -49,9 +49,10 @@ static dt_status *check(const void *args, const dt_type *target, const dt_type *
 
 /* ---- pairs ---- */
 
-/* The pairs (B, all) of an example of this replica with an example of the global batch. */
+/* All pairs (B, all) of an example of this replica and an example of the global batch. */
 typedef struct pairs {
-    /* same, other: bools, whether the labels are equal or different. */
+    /* same, other: bools, whether the labels of the two examples are equal, and whether they
+     * differ */
     dt_value distance, same, other;
 } pairs;
 
@@ -75,7 +76,7 @@ static pairs pairs_of(const dt_loss_call_args *c) {
     const struct circle *o = c->args;
     dt_trace *t = c->prediction.trace;
     pairs p = {.distance = distances(c->prediction, dt_all_gather(c->prediction, 0))};
-    if (!p.distance.trace) return p; /* the trace has failed */
+    if (!p.distance.trace) return p; /* without a trace: tracing has failed before */
     dt_type type = dt_type_of_value(p.distance);
     type.dtype = DT_INT32;
     int64_t rows = 0;

@@ -25,9 +25,9 @@ struct ctc {
 
 static const dt_field fields[] = {DT_LOSS_FIELDS(struct ctc), DT_END};
 
-/* Stands for the log of 0. It is finite, so that the difference of two of them is, too. */
+/* A finite number in place of log 0, so that the difference of two of them is finite, too. */
 #define NEVER (-1e30)
-/* Every step is emitted, so their number is limited. */
+/* The most steps of a sequence. It is limited, since ops are emitted for each step. */
 enum { MOST_STEPS = 4096 };
 
 static dt_status *check(const void *args, const dt_type *target, const dt_type *prediction) {
@@ -101,7 +101,8 @@ static dt_value log_sum(const dt_value *x, int n) {
 
 /* alpha of the last step, (B, S). may: states that can be reached by leaving out a blank. */
 static dt_value last_alpha(dt_value scores, dt_value may) {
-    if (!scores.trace || !may.trace) return (dt_value){0}; /* the trace has failed */
+    /* without a trace: tracing has failed before */
+    if (!scores.trace || !may.trace) return (dt_value){0};
     const int64_t steps = dt_dim(scores, 1);
     const dt_type states = dt_type_of_value(may);
     dt_value *step = dt_arena_array(dt_trace_arena(scores.trace), dt_value, steps);

@@ -54,7 +54,7 @@ static const dt_field cosine_fields[] = {
     DT_LOSS_FIELDS(struct cosine),
     DT_INT(struct cosine, axis, .preset = "-1", .help = "axis of the vectors to compare"), DT_END};
 
-/* x / |x|, where |x|^2 is at least 1e-12, so that 0 becomes 0. */
+/* Emits x / |x|, where |x|^2 counts as at least 1e-12, so that 0 stays 0. */
 static dt_value direction(dt_value x) {
     dt_type type = dt_type_of_value(x);
     dt_value squares = dt_sum_last(dt_multiply(x, x));

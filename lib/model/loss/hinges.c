@@ -17,12 +17,12 @@ struct hinge {
 
 static const dt_field fields[] = {DT_LOSS_FIELDS(struct hinge), DT_END};
 
-/* y; if all labels are 0 or 1, 2 y - 1. */
+/* Emits labels of -1 and 1: y itself or, if all labels are 0 or 1, 2 y - 1. */
 static dt_value signed_labels(dt_value y) {
     dt_type type = dt_type_of_value(y);
     dt_value zero = dt_convert(dt_compare(y, dt_like(y, 0), DT_EQ), type.dtype);
     dt_value one = dt_convert(dt_compare(y, dt_like(y, 1), DT_EQ), type.dtype);
-    /* 1 if all labels are 0 or 1 */
+    /* 1 if all labels are 0 or 1, else 0 */
     dt_value all = dt_reduce(dt_add(zero, one), DT_REDUCE_MIN, (1u << type.rank) - 1);
     dt_value binary = dt_broadcast_to(dt_compare(all, dt_like(all, 1), DT_EQ), &type);
     return dt_select(binary, dt_subtract(dt_multiply(dt_like(y, 2), y), dt_like(y, 1)), y);

@@ -109,7 +109,7 @@ static void count(dt_metric_parts *m) {
     m->part[m->n++] = outside(m->prediction);
 }
 
-/* The counts at one threshold. */
+/* Counts of right and wrong decisions at one threshold. */
 typedef struct counts {
     double tp, fp, tn, fn;
 } counts;
@@ -148,7 +148,7 @@ static double height(int how, double a, double b) {
     return how == INTERPOLATION ? (a + b) / 2 : how == MINORING ? fmin(a, b) : fmax(a, b);
 }
 
-/* The area under the curve of one label. */
+/* Computes the area under the curve of one label. */
 static double area_of(const struct auc *a, const double *sum, int n_labels) {
     curve kind = (curve)(a->curve % CURVES);
     int n = n_thresholds(a);

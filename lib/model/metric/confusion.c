@@ -107,7 +107,7 @@ static void count(const dt_confusion_plan *plan, dt_metric_parts *m, dt_value p,
     for (int i = 0; i < 4; i++) m->part[m->n++] = dt_reduce(counted[i], DT_REDUCE_SUM, 1);
 }
 
-/* The selected outputs, in one dimension. */
+/* Emits the selected outputs, reshaped to one dimension. */
 static dt_value in_row(const dt_confusion_plan *plan, dt_value x) {
     return plan->by_class ? x : dt_in_one_row(choose(plan, x));
 }

@@ -17,9 +17,9 @@ typedef struct dt_confusion_plan {
     int n; /* number of thresholds */
     const double *threshold;
     int64_t top_k;    /* only the k largest outputs can count as 1; 0: no such limit */
-    int64_t class_id; /* count only this class; -1: all classes */
-    /* count for each class of predictions (B, C) instead of all together; top_k and class_id are
-     * ignored */
+    int64_t class_id; /* the only class that is counted; -1: all classes are */
+    /* whether each class of predictions (B, C) is counted by itself, instead of all together; then
+     * top_k and class_id are ignored */
     bool by_class;
     const double *class_weight; /* [C]: weights of the classes' outputs; NULL: all 1 */
 } dt_confusion_plan;
@@ -28,7 +28,7 @@ typedef struct dt_confusion_plan {
 void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m);
 /* n thresholds from 0 to 1, in equal steps; in `arena`. */
 double *dt_confusion_even(dt_arena *arena, int n);
-dt_value dt_in_one_row(dt_value x);  /* reshapes x to one dimension, (N) */
-double dt_ratio(double a, double b); /* a / b; 0 if b is 0 */
+dt_value dt_in_one_row(dt_value x);  /* Reshapes x to one dimension, (N). */
+double dt_ratio(double a, double b); /* Returns a / b, or 0 if b is 0. */
 
 #endif

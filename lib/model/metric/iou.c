@@ -54,7 +54,8 @@ static const dt_field binary_fields[] = {
     COMMON, DT_END};
 
 static int64_t classes_of(const struct iou *m) {
-    return m->num_classes ? m->num_classes : 2; /* BinaryIoU has no num_classes */
+    /* The field num_classes is missing in BinaryIoU, which has two classes. */
+    return m->num_classes ? m->num_classes : 2;
 }
 
 /* ---- checks ---- */
@@ -190,7 +191,8 @@ static int results(const void *args, const double *sum, int n_sums, double *out)
     return 1;
 }
 
-/* After check_ come the function that counts, and other members of the row. */
+/* The row of an IoU metric. After check_ come the function that counts, and other members of the
+ * row. */
 #define IOU(row, class_name, alias, words, table, check_, ...)                                     \
     const dt_metric_row dt_metric_##row = {.kind = {class_name, words, table, sizeof(struct iou),  \
                                                     (const char *const[]){alias, NULL}},           \
