@@ -35,7 +35,7 @@ static dt_value clip_norm(dt_value g, double c) {
     return dt_divide(dt_multiply(g, dt_like(g, c)), dt_maximum(norm, dt_like(norm, c)));
 }
 
-/* The norm of all gradients, in the dtype of the first. */
+/* Emits the norm of all gradients together, in the dtype of the first one. */
 static dt_value global_norm(const dt_value *gradient, int n) {
     dt_value sum = {0};
     for (int i = 0; i < n; i++) {
@@ -46,7 +46,8 @@ static dt_value global_norm(const dt_value *gradient, int n) {
     return dt_sqrt(sum);
 }
 
-/* c min(1 / norm, 1 / c), and NaN when the norm is not finite. */
+/* Emits c min(1 / norm, 1 / c), the factor that limits the norm to c. It is NaN if the norm is not
+ * finite. */
 static dt_value global_scale(dt_value norm, double c) {
     dt_value inverse = dt_minimum(dt_divide(dt_like(norm, 1), norm), dt_like(norm, 1 / c));
     return dt_add(dt_multiply(dt_like(norm, c), inverse), dt_subtract(norm, norm));
@@ -58,7 +59,7 @@ static bool has_any(const dt_value *gradient, int n) {
     return false;
 }
 
-/* Clips gradients in place by the limits of the head. */
+/* Clips gradients in place, by the limits that the optimizer's arguments set. */
 static void clip_gradients(const dt_optimizer_head *head, dt_value *gradient, int n) {
     dt_value scale = {0};
     if (head->global_clipnorm > 0 && has_any(gradient, n))
@@ -77,12 +78,14 @@ typedef struct step {
     const dt_optimizer *o;
     const dt_optimizer_head *head;
     dt_trace *trace;
-    dt_value before;  /* int64: number of steps done */
-    dt_value done;    /* int64: number of updates done */
-    dt_value t;       /* int64: number of updates done, including this one */
-    dt_value updates; /* bool: whether this step updates; not set: every step does */
-    dt_value rate;    /* float32: the learning rate; not set: it is constant */
-    dt_value finite;  /* bool: whether all gradients are finite; not set: not checked */
+    dt_value before; /* number of training steps done before this one, int64 */
+    dt_value done;   /* number of updates done before this step, int64 */
+    dt_value t;      /* number of updates done, this one included, int64 */
+    /* whether this step makes an update, bool; without a trace: every step does */
+    dt_value updates;
+    dt_value rate; /* the learning rate, a float32 scalar; without a trace: it is constant */
+    /* whether all gradients are finite, bool; without a trace: that is not checked */
+    dt_value finite;
 } step;
 
 static dt_value int64(dt_trace *t, int64_t value) { return dt_scalar(t, DT_INT64, (double)value); }
@@ -281,14 +284,14 @@ void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v,
 
 /* ---- the public call ---- */
 
-/* The trace of any gradient; NULL: there is none. */
+/* Returns the trace of the first gradient that has one; NULL: no variable has a gradient. */
 static dt_trace *trace_of(const dt_gradients *g) {
     for (int i = 0; i < g->variables->n; i++)
         if (g->value[i].trace) return g->value[i].trace;
     return NULL;
 }
 
-/* As in Keras, the first call determines the variables. */
+/* Checks that the variables are those of the first call, which determines them, as in Keras. */
 static dt_status *check_variables(const dt_optimizer *o, const dt_variables *v) {
     for (int i = 0; o->n > 0 && i < v->n; i++)
         if (!dt_optimizer_find(o, v->v[i]))
@@ -305,7 +308,7 @@ void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients) {
     const dt_variables *v = gradients.variables;
     if (!v || (gradients.trace &&
                (!dt_trace_is_live(gradients.trace) || dt_trace_error(gradients.trace))))
-        return; /* the error has been reported */
+        return; /* The trace holds an error that was reported before. */
     dt_trace *t = gradients.value ? trace_of(&gradients) : NULL;
     if (!o) {
         dt_trace_fail(t ? t : gradients.trace, dt_want(o, "dt_optimizer_apply", "optimizer"));

@@ -25,7 +25,8 @@ dt_yield dt_yields_real(const dt_layer_spec *l, const dt_yield *above) {
 
 /* ---- layers that move values, or whose values lie between those of inputs ---- */
 
-/* A range with a limit on one side only becomes unknown. */
+/* Returns the range of values that lie between values of range r. A range with a limit on one side
+ * only becomes unknown. */
 dt_range dt_range_between(dt_range r) {
     switch (r) {
     case DT_RANGE_REAL:
@@ -53,7 +54,7 @@ dt_yield dt_yields_between(const dt_layer_spec *l, const dt_yield *above) {
 
 /* ---- layers that compute with values ---- */
 
-/* The number of the layer's inputs whose range is in the set. */
+/* Counts the inputs of the layer whose range is in the set `ranges`. */
 static int count_of(const dt_layer_spec *l, const dt_yield *above, unsigned ranges) {
     int n = 0;
     for (int k = 0; k < l->n_in; k++) n += ranges >> above[l->from[k]].range & 1;
@@ -83,7 +84,8 @@ dt_yield dt_yields_of_norm(const dt_layer_spec *l, const dt_yield *above) {
                       .scaled = true};
 }
 
-/* The least and the greatest value of a range. False: it has no such limits. */
+/* Finds the least and the greatest value of a range. Returns false if it is not limited on both
+ * sides. */
 static bool limits_of(dt_range r, double *low, double *high) {
     static const double limits[][2] = {
         [DT_RANGE_REAL] = {-INFINITY, INFINITY},
@@ -139,14 +141,14 @@ static void yields_of_model(const dt_model_spec *m, dt_yield *out) {
 
 typedef struct looker {
     const dt_model_spec *model;
-    const dt_yield *yields; /* n_layers elements */
+    const dt_yield *yields; /* [n_layers] the range of each layer's output */
     dt_arena *arena;
     dt_texts *out;
 } looker;
 
 static bool has(unsigned ranges, dt_range r) { return ranges >> r & 1; }
 
-/* Words for a range that complete a sentence with "gives". */
+/* Returns words for a range that complete a sentence such as "the layer gives ...". */
 static const char *words_of(dt_range r) {
     static const char *const words[] = {
         [DT_RANGE_REAL] = "any number",
@@ -204,7 +206,8 @@ static void look_at_output(const looker *k, const dt_output_spec *o, const dt_na
     const dt_yield y = k->yields[o->layer];
     const bool logits = dt_loss_takes_logits(loss);
     const unsigned ranges = logits ? row->expects.logits : row->expects.ranges;
-    if (y.range == DT_RANGE_ONE_SHARE) return; /* an earlier warning is about this layer */
+    /* an earlier warning is about the layer with this range */
+    if (y.range == DT_RANGE_ONE_SHARE) return;
     if (row->of == DT_OUTPUT_CLASSES && o->type.rank > 1 && o->type.dim[o->type.rank - 1] == 1) {
         k->out->v[k->out->n++] =
             dt_arena_printf(k->arena,

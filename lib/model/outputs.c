@@ -12,7 +12,8 @@
 #include "model/read.h"
 
 typedef struct found {
-    int n, *layer; /* DT_MAX_OUTPUTS elements */
+    /* n: number of layers found; layer: their indices, with room for DT_MAX_OUTPUTS */
+    int n, *layer;
 } found;
 
 static bool is_output(const found *f, int layer) {

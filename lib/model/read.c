@@ -22,14 +22,15 @@ static const dt_location *name_place(const dt_model_reader *r, int i) {
     return name ? &name->at : &r->named[i].at;
 }
 
-/* Keras names layers after their classes. Two classes have another name in exports. */
+/* Returns the class name from which Keras makes names of layers. Two classes have another name in
+ * exports. */
 static const char *class_of(const dt_kind *kind) {
     return kind == &dt_layer_input.kind                   ? "InputLayer"
            : kind == &dt_layer_group_query_attention.kind ? "GroupedQueryAttention"
                                                           : kind->name;
 }
 
-/* "dense", "dense_1", ...: Keras' names for layers without one. */
+/* Returns Keras' name for a layer without one: "dense", "dense_1", ... */
 static const char *next_name(dt_model_reader *r, const dt_kind *kind) {
     const char *base = dt_snake_case(r->arena, class_of(kind));
     int n, row = 0;
@@ -160,7 +161,7 @@ static void give_inputs(const dt_model_reader *r, int i, dt_layer_build *b) {
     b->ins = ins;
     b->from = from;
     b->masks = masks;
-    b->in = ins[0]; /* an Input has no inputs; its type is a scalar */
+    b->in = ins[0]; /* An Input has no inputs, so its input type is a scalar. */
 }
 
 /* Whether two layers have the same weights, apart from the layers' names. */
@@ -290,7 +291,7 @@ static void list_weights(const dt_model_reader *r, dt_model_spec *out) {
     for (int i = 0; i < out->n_layers; i++)
         for (int k = 0; k < out->layer[i].n_weights; k++) {
             *weight++ = &out->layer[i].weight[k];
-            /* weights that are not floats count steps */
+            /* weights that are integers count steps and are no parameters of the model */
             if (dt_dtype_is_float(out->layer[i].weight[k].type.dtype))
                 out->parameters += dt_type_elements(&out->layer[i].weight[k].type);
         }
@@ -346,7 +347,7 @@ struct model {
     dt_texts outputs;
     dt_location outputs_at;
     bool has_outputs;
-    /* Does not occur in a file, since its keras_config was replaced before. */
+    /* Never set in a job that is read here: the layers of Keras' file have replaced the key. */
     const char *keras_config;
     dt_init_from init_from;
 };

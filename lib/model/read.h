@@ -9,7 +9,7 @@
 
 typedef struct dt_sources {
     int n;           /* number of inputs; 0: an Input, or unknown because of an error */
-    const int *from; /* indices of earlier layers */
+    const int *from; /* [n] indices of earlier layers, whose outputs are the inputs */
 } dt_sources;
 
 typedef struct dt_model_reader {
@@ -17,24 +17,24 @@ typedef struct dt_model_reader {
     const dt_tree *list;
     const int *turn; /* [n] the turn of a Repeat that contains layer i; 0: none */
     bool functional;
-    dt_texts outputs; /* names of outputs; v NULL: the last layer */
+    dt_texts outputs; /* names of the output layers; v NULL: the last layer is the output */
     dt_location outputs_at;
     dt_named *named;   /* [n] the layers; kind NULL: the layer has errors */
-    const char **name; /* [n] their names; NULL: the name has errors */
-    /* Index of the names of layers that were read; of equal names it finds the first. */
+    const char **name; /* [n] names of the layers; NULL: the name has errors */
+    /* finds a layer that was read by its name; of equal names, the first layer */
     dt_hash_index names;
-    int missing;              /* number of inputs that were not found so far */
+    int missing;              /* number of inputs that name no layer, so far */
     bool is_one_faulty;       /* a layer could not be read, so that its name is unknown */
     dt_named *within;         /* [n] the layer that layer i wraps; kind NULL: none */
-    const char **within_name; /* n elements */
+    const char **within_name; /* [n] names of the layers in `within` */
     /* [rows]: for each kind, the number of layers that were named automatically so far */
     int *unnamed;
-    dt_sources *source;   /* n elements */
-    dt_layer_spec *layer; /* n elements */
-    bool *built;          /* n elements */
+    dt_sources *source;   /* [n] from which layers each layer takes its inputs */
+    dt_layer_spec *layer; /* [n] the layers, as far as they have been built */
+    bool *built;          /* [n] whether the layer was built without errors */
 } dt_model_reader;
 
-/* The head of layer i's arguments. */
+/* Returns the head of the arguments of layer i. */
 static inline const dt_layer_head *dt_reader_head(const dt_model_reader *r, int i) {
     return r->named[i].args;
 }
@@ -52,7 +52,7 @@ dt_status *dt_read_inputs(dt_model_reader *r, int i) DT_MUST_USE;
 /* Finds the layers that are outputs, and checks that every layer is used. All layers must be
  * read. */
 dt_status *dt_read_outputs(const dt_model_reader *r, int *n, int layer[DT_MAX_OUTPUTS]) DT_MUST_USE;
-/* The layer of that name among the first n; -1: there is none. */
+/* Returns the index of the layer of that name among the first n; -1: no such layer. */
 int dt_reader_find(const dt_model_reader *r, const char *name, int n);
 
 #endif

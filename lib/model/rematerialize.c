@@ -28,7 +28,7 @@ enum {
     PRODUCTS = QKV | OUT | WI | WO
 };
 
-/* X(name, kept on the device, kept on the host) */
+/* Each policy: X(name, bits of values kept on the device, bits of values kept on the host). */
 #define POLICIES(X)                                                                                \
     X(none, 0, 0)                                                                                  \
     X(full, 0, 0)                                                                                  \
@@ -48,7 +48,7 @@ const char *const dt_rematerialize_names[] = {POLICIES(NAME) NULL};
 #define POLICY(name, save, offload) {#name, true, save, offload},
 static const dt_rematerialize policies[] = {POLICIES(POLICY)};
 
-/* X(name, values): some names stand for several. */
+/* Each name of values: X(name, bits of values). Some names stand for several values. */
 #define VALUES(X)                                                                                  \
     X(decoder_layer_input, LAYER_INPUT)                                                            \
     X(query_proj, QUERY)                                                                           \

@@ -24,12 +24,13 @@
 
 typedef struct rule {
     const char *layer; /* the layer's kind must begin with this; NULL: any kind */
-    /* end: the weight's path must end with this; torch: the end of the tensor's name */
+    /* end: the ending of paths of weights to which the rule applies; torch: the ending of the
+     * tensor's name in PyTorch */
     const char *end, *torch;
     /* number of a kernel's dimensions for inputs and for outputs; both 0: the order of values is
      * the same */
     int ins, outs;
-    bool flat; /* the tensor has only one dimension */
+    bool flat; /* whether the tensor has only one dimension */
     /* the weight is part number `part` of the tensor; parts 0: it is the whole tensor */
     int part, parts;
     /* the tensor is row number `row` of the weight; rows 0: it is the whole weight */
@@ -70,7 +71,8 @@ static const rule rules[] = {
     {KEPT("attention_output/kernel", "out_proj.weight"), .ins = 2, .outs = 1},
     {KEPT("attention_output/bias", "out_proj.bias")},
     {.layer = "Depthwise", KEPT("kernel", "weight"), .ins = 0, .outs = 2},
-    {KERNEL("kernel", "weight")}, /* Dense, and convolutions without a row above */
+    /* the kernel of Dense, and of convolutions that no row above is for */
+    {KERNEL("kernel", "weight")},
     {KEPT("bias", "bias")},
     {KEPT("gamma", "weight")},
     {KEPT("beta", "bias")},
@@ -112,8 +114,8 @@ struct dt_torch_move {
     dt_named_view *tensor;
     const dt_named_view *weight;
     int64_t places, in, out; /* dimensions of the weight, or of its row, as (places, in, out) */
-    /* if the inputs, or the values of a vector, are a flattened image: its number of channels;
-     * otherwise 1 */
+    /* number of channels of an image whose flattened values are the inputs or the vector; otherwise
+     * 1 */
     int64_t channels;
 };
 typedef struct dt_torch_move move;
@@ -188,7 +190,8 @@ static int64_t image_channels(const dt_model_spec *m, const dt_layer_spec *l) {
     return space && count(&flat, 1, flat.rank) > channels ? channels : 1;
 }
 
-/* The features of layer i. from: those of earlier layers, by number. */
+/* Finds which features layer i returns: an image's, or those of a vector. from: [layers] the
+ * features of earlier layers. */
 static features features_of(const dt_model_spec *m, int i, const features *from) {
     const dt_layer_spec *l = &m->layer[i];
     const bool groups = l->row == &dt_layer_group_normalization;
@@ -327,7 +330,8 @@ static dt_status *add(opening *o, const rule *r, const dt_named_view *weight, co
     if ((r && r->ins ? m->in : m->out) % channels == 0) m->channels = channels;
     if (!r) return find_tensor(o, m, dotted(o->arena, weight->name));
     const char *tail = weight->name + strlen(layer) + 1;
-    /* length of an inner layer's name, such as "self_attention"; 0 or -1: there is none */
+    /* length of the name of an inner layer, such as "self_attention", in the path; 0 or -1: the
+     * path has no such layer */
     const int inner = ends_in(tail, r->end);
     const bool cell = strstr(r->end, "_cell/"), back = cell && strncmp(tail, "backward_", 9) == 0;
     const char *name =
@@ -337,7 +341,8 @@ static dt_status *add(opening *o, const rule *r, const dt_named_view *weight, co
     return find_tensor(o, m, dotted(o->arena, name));
 }
 
-/* channels: see find_channels. The bias of a Dense has outputs, not inputs. */
+/* Adds the tensors of a weight. channels: the result of find_channels; the bias of a Dense has
+ * outputs, not inputs. */
 static dt_status *add_all(opening *o, const dt_layer_spec *l, const dt_named_view *weight,
                           int64_t channels) {
     const rule *first = find_rule(l, weight, weight->name + strlen(l->name) + 1);

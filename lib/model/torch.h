@@ -10,13 +10,13 @@
 #include "format/format.h"
 #include "model/model.h"
 
-/* The tensors of a model, and how weights are copied to and from them. Its memory is in the
- * arena. */
+/* The tensors of a model under PyTorch's names, and how values are copied between them and the
+ * weights. Its memory is in the arena. */
 typedef struct dt_torch {
-    /* The tensors in PyTorch's shapes; data is NULL if the weights have no memory. */
+    /* the tensors in PyTorch's shapes; data is NULL if the weights have no memory */
     dt_arrays tensors;
     int n;
-    struct dt_torch_move *move; /* n elements */
+    struct dt_torch_move *move; /* [n] how each tensor is copied to and from a weight */
 } dt_torch;
 
 /* Lists the tensors. weights: all weights of the model, in the order of its specification. A

@@ -69,7 +69,7 @@ static dt_value outer(dt_value row, dt_value column, const dt_type *type) {
     return dt_multiply(rows, dt_broadcast_in_dim(column, type, dims));
 }
 
-/* The estimate v of the mean of squared gradients. */
+/* Emits the estimate v of the mean of squared gradients. */
 static dt_value estimate(dt_update *u, dt_value share) {
     const struct adafactor *a = u->args;
     dt_type type = dt_type_of_value(u->w);

@@ -72,7 +72,7 @@ static bool finds(const char *expression, const char *path) {
     dt_pattern *p = NULL;
     dt_status *s = dt_pattern_create(&p, expression);
     const bool found = !s && dt_pattern_finds(p, path);
-    dt_status_free(s); /* `check` has already reported the error */
+    dt_status_free(s); /* an error is dropped, since `check` has reported it */
     dt_pattern_destroy(p);
     return found;
 }
@@ -132,7 +132,7 @@ static dt_value direction(const struct muon *a, dt_value u) {
     return is_high ? dt_transpose(u, exchanged) : u;
 }
 
-/* The factor of the rate for a matrix. */
+/* Returns the factor by which the learning rate of a matrix is multiplied. */
 static double scale_of(const struct muon *a, const dt_type *type) {
     const int64_t longer = type->dim[0] > type->dim[1] ? type->dim[0] : type->dim[1];
     return a->rms_rate == 0 ? 1 : a->rms_rate * sqrt((double)longer);

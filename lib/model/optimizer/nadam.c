@@ -26,7 +26,7 @@ static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
     return 3;
 }
 
-/* The momentum u_t. */
+/* Emits the momentum u_t, which grows with the number t of the update. */
 static dt_value momentum_at(const struct nadam *a, dt_value t) {
     dt_value half = dt_multiply(dt_like(t, 0.5), dt_power(dt_like(t, 0.96), t));
     return dt_multiply(dt_like(t, a->beta_1), dt_subtract(dt_like(t, 1), half));

@@ -30,7 +30,7 @@ static const dt_field fields[] = {
            .help = "updates during which the rate rises from 0 to learning_rate"),
     DT_END};
 
-/* The sequence z before this update. Before the first one it equals the weights. */
+/* Returns the sequence z before this update. Before the first update z equals the weights. */
 static dt_value sequence(const dt_update *u) {
     const dt_type type = dt_type_of_value(u->stored);
     dt_value is_first = dt_compare(u->t, dt_like(u->t, 1), DT_EQ);
