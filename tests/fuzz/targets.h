@@ -73,7 +73,7 @@ FUZZ_ROW(tokenizer,
          "lib/file/tokenizer/encode.c")
 FUZZ_ROW(topology, "lib/topo/slices.c lib/topo/device.c lib/topo/resolver.c")
 FUZZ_ROW(topology_proto, "lib/topo/topology_proto.c")
-FUZZ_ROW(trace, "lib/job/inspect.c")
+FUZZ_ROW(trace, "lib/job/run_trace.c")
 FUZZ_ROW(webp, "lib/file/image/webp.c")
 FUZZ_ROW(weights, "lib/format/weights.c lib/format/weights_npz.c")
 FUZZ_ROW(wire, "lib/net/wire.c lib/net/frame.c lib/net/address.c lib/strategy/closure_values.c")
