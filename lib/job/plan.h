@@ -93,7 +93,7 @@ double dt_job_plan_dollars(const dt_job_plan *p);
 /* US dollars of `seconds` seconds on all slices; 0: no price is known. */
 double dt_job_plan_usd(const dt_job_plan *p, double seconds);
 
-/* Several plans to be printed side by side. The first one is that of the unchanged job. */
+/* Several plans to be printed side by side. The first one is the plan of the unchanged job. */
 typedef struct dt_plan_columns {
     const dt_job_plan *const *p;
     const char *const *label;

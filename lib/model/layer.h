@@ -94,8 +94,9 @@ int dt_layer_role(const char *weight);
 typedef struct dt_layer_head {
     const char *name; /* the layer's name; NULL: it gets the name that Keras would give it */
     bool trainable;
-    dt_texts inputs;     /* names of the layers it reads; v NULL: the layer before it */
-    dt_texts weights_of; /* the layer whose weights it uses; n 0: it has its own */
+    dt_texts inputs; /* names of the layers it reads; v NULL: the layer before it */
+    /* the layer whose weights this layer uses; n 0: it has its own weights */
+    dt_texts weights_of;
     dt_location inputs_at;
     /* the layer's own dtype policy, a dt_policy, if has_dtype is set; otherwise the model's policy
      * applies */

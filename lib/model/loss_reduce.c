@@ -85,7 +85,7 @@ static int reduction_of(const weighting *x) {
     return ((const dt_loss_head *)x->named->args)->reduction;
 }
 
-/* The divisor of a mean, summed over all replicas. `count` is this replica's contribution. */
+/* Emits the divisor of a mean, summed over all replicas. `count` is what this replica adds. */
 static dt_value divisor_of(const weighting *x, dt_value count) {
     return count.trace && dt_trace_replicas(count.trace) > 1 && x->average == DT_GLOBAL_AVERAGE
                ? dt_all_reduce(DT_SUM, count)

@@ -15,7 +15,7 @@ static dt_value same_rank(dt_value x, dt_value as) {
     return dt_reshape(x, is.rank, is.dim);
 }
 
-/* The mean over the dimensions after the first `rank`. */
+/* Emits the mean over all dimensions after the first `rank`. */
 static dt_value mean_behind(dt_value x, int rank) {
     while (dt_type_of_value(x).rank > 1 && dt_type_of_value(x).rank > rank) x = dt_mean_last(x);
     if (dt_type_of_value(x).rank <= rank) return x;

@@ -155,7 +155,9 @@ struct dt_optimizer { /* The type behind the public handle of an optimizer. */
     int n, cap;
     struct dt_optimizer_slot {
         const dt_variable *of;
-        int n, own; /* number of all slots; number of those of the row, which come first */
+        /* n: number of all slots of the variable; own: number of slots that the optimizer's row
+         * asks for, which come first */
+        int n, own;
         dt_variable *slot[DT_ALL_SLOTS];
         /* average: the slot for the running mean of the weights; sum: the slot for the sum of
          * gradients. NULL: the variable does not have it */

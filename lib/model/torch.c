@@ -35,9 +35,11 @@ typedef struct rule {
     int part, parts;
     /* the tensor is row number `row` of the weight; rows 0: it is the whole weight */
     int row, rows;
-    /* number of the tensor's gate for each gate of the weight; NULL: the same */
+    /* for each gate of the weight, the number of the gate in the tensor; NULL: the order is the
+     * same */
     const int *gates;
-    bool adds; /* the weight is the sum of this tensor and that of the previous rule */
+    /* whether the weight is the sum of this tensor and the tensor of the previous rule */
+    bool adds;
 } rule;
 
 enum { GATES = 3 };

@@ -95,7 +95,8 @@ typedef struct dt_convolution_attr {
     int8_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature;
     int8_t lhs_spatial[DT_MAX_SPATIAL], rhs_spatial[DT_MAX_SPATIAL], out_spatial[DT_MAX_SPATIAL];
     int32_t feature_groups, batch_groups; /* 1: no groups; at most one of the two is larger */
-    dt_window window[DT_MAX_SPATIAL];     /* sizes are those of rhs; unused windows are zero */
+    /* one window for each spatial dimension, with the sizes of rhs; the others are all zeros */
+    dt_window window[DT_MAX_SPATIAL];
 } dt_convolution_attr;
 typedef struct
     dt_reduce_window_attr { /* used by select_and_scatter, too; unused dimensions are zero */

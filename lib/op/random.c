@@ -94,7 +94,7 @@ static void one_round(words *w, uint32_t i) {
     w->word[3] = low0;
 }
 
-/* The index of each element within its row, which is the same in all rows. */
+/* Emits the index of each element within its row. It is the same for all rows. */
 static dt_hlo_value places(dt_hlo *h, const dt_type *type) {
     dt_type row = dt_type_of(DT_UINT32, type->rank - 1, type->dim + 1),
             flat = {.dtype = DT_UINT32, .rank = 1, .dim = {dt_type_elements(&row)}};

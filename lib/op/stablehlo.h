@@ -125,7 +125,7 @@ dt_hlo_text dt_hlo_array64(const int64_t *v, int n);
 /* Returns the attribute that sets the precision of a product's operands; "" if no precision is
  * requested. */
 dt_hlo_text dt_hlo_precision(const dt_hlo *h);
-dt_hlo_text dt_hlo_list(const int8_t *v, int n); /* text such as "[0, 1]" */
+dt_hlo_text dt_hlo_list(const int8_t *v, int n); /* Returns a list of numbers as text: "[0, 1]". */
 /* Windows along n dimensions. */
 typedef struct dt_hlo_windows {
     dt_hlo_text stride, base, dilation,

@@ -97,7 +97,8 @@ typedef struct dt_pjrt_named_value {
         float number;
         bool boolean;
     } value;
-    size_t value_size; /* number of characters of a string, of numbers of a list; otherwise 1 */
+    /* number of characters if the value is a string, of elements if it is a list; otherwise 1 */
+    size_t value_size;
 } dt_pjrt_named_value;
 
 /* ---- arguments of functions; members after a mark "output" are filled by the plug-in ---- */

@@ -162,7 +162,7 @@ typedef struct dt_hlo_stack {
     int n, cap;
     int *item;    /* [n] the item that each row of the stack holds; -1: none */
     dt_type type; /* type of a row, with the batch size in place of B */
-    /* the stack has one more row, which blocks write that have no row of their own */
+    /* whether the stack has one more row, which blocks write that have no row of their own */
     bool scratch;
     /* the current value of the stack; its id is -1 until the stack is first written */
     dt_hlo_value value;

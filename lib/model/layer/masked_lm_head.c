@@ -47,7 +47,9 @@ static const dt_field fields[] = {
 typedef struct parts {
     dt_layer_part dense, norm;
     int table, bias; /* indices of the embedding table and of the bias among the layer's weights */
-    bool is_own;     /* the table is the layer's own, (D, V); false: borrowed, (V, D) */
+    /* whether the table is the layer's own weight, (D, V); false: it is borrowed from an embedding,
+     * (V, D) */
+    bool is_own;
 } parts;
 
 /* ---- building ---- */

@@ -18,7 +18,7 @@ static const dt_field fields[] = {
             .help = "between 0 and 1: robustness against wrong labels"),
     DT_END};
 
-/* The probability of the labelled class, (B, ...). */
+/* Emits the probability that the prediction gives to the labelled class, (B, ...). */
 static dt_value probability(const dt_loss_call_args *c) {
     dt_type type = dt_type_of_value(c->prediction), index = type;
     index.dtype = DT_INT32;

@@ -48,7 +48,8 @@ static int n_thresholds(const struct auc *a) {
     return a->has_thresholds ? a->thresholds.n + 2 : (int)a->num_thresholds;
 }
 
-/* The number of sums of one curve; 0 with multi_label, since it depends on the number of labels. */
+/* Returns the number of sums of one curve; 0 with multi_label, since it depends on the number of
+ * labels. */
 static int sums(const void *args) {
     return ((const struct auc *)args)->multi_label ? 0 : 4 * n_thresholds(args) + 1;
 }
@@ -86,8 +87,8 @@ static dt_value outside(dt_value p) {
     return dt_reduce_sum(dt_add(low, high), DT_NO_AXIS);
 }
 
-/* The first and the last threshold are slightly outside of [0, 1], so that all outputs lie between
- * them. */
+/* Counts decisions at all thresholds. The first and the last one are slightly outside of [0, 1], so
+ * that all outputs lie between them. */
 static void count(dt_metric_parts *m) {
     const struct auc *a = m->args;
     int n = n_thresholds(a);

@@ -40,7 +40,7 @@ static void count(dt_metric_parts *m) {
     m->part[m->n++] = dt_reduce_sum(one, DT_NO_AXIS);
 }
 
-/* The adjusted score uses the number of samples; Keras uses the number of all targets. */
+/* Adjusts the score by the number of samples. Keras uses the number of all targets instead. */
 static double adjusted(const struct r2 *r, double score, double samples) {
     double p = (double)r->num_regressors;
     if (p == 0 || p >= samples - 1) return score;
