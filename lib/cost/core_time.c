@@ -98,8 +98,8 @@ static double registers(int64_t rows, int64_t columns) {
 
 static double result_cycles(const dt_core *c, const dt_matrix_work *p) {
     const dt_kernel_rates *r = &c->chip->kernel;
-    double wide = dt_dtype_size(p->dtype) == 2 ? 1 : WIDE_RESULT, each = registers(p->m, p->n),
-           turned = registers(p->n, p->m);
+    double wide = dt_dtype_size(p->dtype) == 2 || p->rounds ? 1 : WIDE_RESULT,
+           each = registers(p->m, p->n), turned = registers(p->n, p->m);
     if ((p->m == 1 || p->n == 1) && !r->vectors)
         return p->count * (double)p->k * (double)(p->m * p->n) / (MATRIX_LANES * SUBLANES) *
                r->result / c->cores;

@@ -352,6 +352,8 @@ typedef struct dt_matrix_work {
     dt_dtype dtype; /* the dtype of the operands of the products */
     double
         faster; /* the speed relative to bfloat16 if the operands are quantized; 0: they are not */
+    bool
+        rounds; /* results become 16 bits for another product of the kernel, whatever their dtype */
 } dt_matrix_work;
 
 typedef struct dt_cost {

@@ -227,15 +227,24 @@ dt_cost dt_attention_cost(const dt_call *c, int position, dt_attention_work work
     dt_attending a = dt_attention_of(c, position);
     double pairs = pairs_of(&a),
            share = a.queries > 0 && a.keys > 0 ? pairs / ((double)a.queries * (double)a.keys) : 0;
-    dt_matrix_work p[] = {
-        {.count = work.scores * share, .m = a.queries, .k = a.key_size, .n = a.keys},
-        {.count = work.taken * share, .m = a.queries, .k = a.keys, .n = a.value_size}};
+    dt_matrix_work p[] = {{.count = work.scores * share,
+                           .m = a.queries,
+                           .k = a.key_size,
+                           .n = a.keys,
+                           .rounds = true},
+                          {.count = work.taken * share,
+                           .m = a.queries,
+                           .k = a.keys,
+                           .n = a.value_size,
+                           .rounds = true}};
     dt_cost cost = dt_cost_products(c, p, 2);
     cost.vector = (work.vector + work.exponentials * dt_op_exponential.operations) * pairs;
     return cost;
 }
 
-/* The cost of a kernel that works in blocks and never stores the scores: two products, and for each
+/* Scores become weights, and sums of blocks are added up, in 32 bits; matrix units then round them
+ * for the next product, in each precision. So plans in float32 are not faster than in bfloat16.
+ * The cost of a kernel that works in blocks and never stores the scores: two products, and for each
  * pair scale, mask, maximum, difference, exponential and sum. */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_attention_cost(

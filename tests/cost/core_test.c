@@ -25,14 +25,14 @@ typedef struct row {
 } row;
 
 #define ESTIMATE(generation, dtype, count, m, k, n, cycles)                                        \
-    {#generation, {count, m, k, n, dtype, 0}, cycles},
+    {#generation, {count, m, k, n, dtype, 0, false}, cycles},
 static const row shared[] = {
 #define ESTIMATE_SHARED
 #include "estimates.h"
 #undef ESTIMATE_SHARED
 };
 #define ESTIMATE(generation, dtype, count, m, k, n, cycles)                                        \
-    {#generation, {count, m, k, n, dtype, 0}, cycles},
+    {#generation, {count, m, k, n, dtype, 0, false}, cycles},
 static const row drawn[] = {
 #define ESTIMATE_DRAWN
 #include "estimates.h"
@@ -219,6 +219,21 @@ static void test_nothing_takes_no_time(void **state) {
     }
 }
 
+/* Weights of attention are rounded for the next product, in float32 as well as in bfloat16. */
+static void test_rounded_results_take_as_long_in_each_precision(void **state) {
+    (void)state;
+    for (int g = 0; g < 7; g++) {
+        dt_core core = core_of(generations[g]);
+        dt_cost narrow = {.product = {{.count = 64, .m = 512, .k = 64, .n = 512}}}, wide;
+        narrow.product[0].dtype = DT_BFLOAT16;
+        wide = narrow;
+        wide.product[0].dtype = DT_FLOAT32;
+        assert_true(dt_core_time(&core, &wide).seconds < dt_core_time(&core, &narrow).seconds);
+        wide.product[0].rounds = true;
+        assert_true(dt_core_time(&core, &wide).seconds == dt_core_time(&core, &narrow).seconds);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_estimates_of_the_shared_rows),
@@ -228,6 +243,7 @@ int main(void) {
         cmocka_unit_test(test_larger_products_take_no_less),
         cmocka_unit_test(test_nothing_beats_the_roofline),
         cmocka_unit_test(test_padding_is_paid_for),
+        cmocka_unit_test(test_rounded_results_take_as_long_in_each_precision),
         cmocka_unit_test(test_nothing_takes_no_time),
     };
     return cmocka_run_group_tests_name("cost/core", tests, NULL, NULL);
