@@ -52,8 +52,8 @@ dt_head_strides dt_attention_strides(const dt_attended *a);
 
 bool dt_attention_fits(const dt_graph *g, int node);
 void dt_attention_narrow(dt_exec *x, int node);
-/* Sets [*first, *last) to the keys that a query at this position may attend to. *first = *last if
- * there are none. */
+/* Sets [*first, *last) to the keys that a query at this position may attend to besides sinks.
+ * *first = *last if there are none. */
 void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, int64_t *last);
 /* Reads the shapes of a node. Does not plan blocks and products. */
 dt_attended *dt_attention_read(dt_exec *x, const dt_step *step);

@@ -50,8 +50,8 @@ void dt_attention_narrow(dt_exec *x, int node) {
     if (!all) dt_store_wide(x, node);
 }
 
-/* Sets [*first, *last) to the keys that a query at this position may attend to. *first = *last if
- * there are none. */
+/* Sets [*first, *last) to the keys that a query at this position may attend to besides sinks.
+ * *first = *last if there are none. */
 void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, int64_t *last) {
     bool is_narrow = a->attr.window > 0 && a->attr.window < a->keys + dt_max(position, -position);
 
@@ -82,6 +82,8 @@ static void cut_blocks(dt_exec *x, const dt_step *step, dt_attended *a) {
         if (in_order) {
             dt_attention_keys(a, b->query, &b->first, &ignored);
             dt_attention_keys(a, b->query + b->rows - 1, &ignored, &b->last);
+            if (a->attr.sinks > 0) b->first = 0;
+            b->last = dt_max(b->last, dt_min(a->attr.sinks, a->keys));
             b->first = dt_min(b->first, b->last);
         }
     }

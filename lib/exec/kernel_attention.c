@@ -10,7 +10,7 @@
  * Q has shape (block, H). K and V are those keys and values that at least one query of the block
  * attends to. With a causal mask, later blocks have more of them. So the products of blocks have
  * different sizes. They are planned when compiling, one set for each lane. If positions are not
- * simply 0, 1, ..., every block has all keys.
+ * simply 0, 1, ..., every block has all keys. With sinks, every block begins at the first key.
  *
  * If Q, K, V and dY are stored as bfloat16 and the library multiplies that type, P and dS are
  * rounded to it for products; scores, softmax and sums over blocks are float32. Otherwise one head
@@ -130,6 +130,15 @@ static const char *row_of(const head *h, const char *operand, int64_t row, int64
     return operand + row * stride * h->a->bytes;
 }
 
+/* Replaces scores between the sinks and `first` by one that becomes a weight of 0. Returns the first
+ * key with a weight. */
+static int64_t join_sinks(const dt_attended *a, const dt_query_block *b, int64_t first, float *p) {
+    const int64_t sinks = dt_min(a->attr.sinks, a->keys) - b->first;
+    if (a->attr.sinks == 0) return first;
+    for (int64_t s = sinks; s < first; s++) p[s] = -1e30f;
+    return 0;
+}
+
 /* Turns the scores of row r of the block into weights, not yet divided by their sum. Returns 1 /
  * the sum; 0 if the query attends to no key. */
 static float take_shares(const head *h, const dt_query_block *b, int64_t r) {
@@ -139,7 +148,8 @@ static float take_shares(const head *h, const dt_query_block *b, int64_t r) {
 
     dt_attention_keys(a, h->position[b->query + r], &first, &last);
     first = dt_max(first, b->first) - b->first;
-    last = dt_min(last, b->last) - b->first;
+    last = dt_max(dt_min(last, b->last), dt_min(a->attr.sinks, a->keys)) - b->first;
+    first = join_sinks(a, b, dt_min(first, last), p);
     if (first >= last) {
         memset(p, 0, (size_t)keys * sizeof *p);
         return 0;
@@ -245,7 +255,8 @@ static bool goes_with(const dt_exec *x, int node, int other) {
     return o->op == n->op && x->p->piece[node].group == x->p->piece[other].group &&
            x->p->piece[node].units == x->p->piece[other].units &&
            memcmp(n->in, o->in, sizeof n->in) == 0 && a->scale == b->scale &&
-           a->window == b->window && a->causal == b->causal && a->rounded == b->rounded;
+           a->window == b->window && a->sinks == b->sinks && a->causal == b->causal &&
+           a->rounded == b->rounded;
 }
 
 static dt_status *prepare_grad(dt_exec *x, dt_step *step) {

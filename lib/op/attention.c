@@ -14,7 +14,8 @@
  * Usually K = N; with fewer it is grouped-query attention (J. Ainslie et al., GQA, 2023).
  *
  * If it is causal, a query at position p attends to keys s <= p only; with a window (0: none) to
- * keys with |s - p| < window only. A query that may attend to no key gives 0.
+ * keys with |s - p| < window only. All queries attend to the first `sinks` keys. A query that may
+ * attend to no key gives 0.
  *
  * (C1) Query, key and value hold floats of one dtype, position holds integers.
  * (C2) Their dimensions agree as above; B can only be among the leading ones.
@@ -150,6 +151,7 @@ int64_t dt_attention_at(const dt_attending *a, const dt_view *v, int64_t example
 
 static bool looks_at(const dt_attending *a, int64_t position, int64_t key) {
     int64_t apart = key > position ? key - position : position - key;
+    if (key < a->attr->sinks) return true;
     return !(a->attr->causal && key > position) &&
            !(a->attr->window > 0 && apart >= a->attr->window);
 }
@@ -218,7 +220,8 @@ static double pairs_of(const dt_attending *a) {
         int64_t end = a->attr->causal && behind < a->keys ? behind : a->keys;
         int64_t reach = i - a->attr->window + 1,
                 begin = a->attr->window > 0 && reach > 0 ? reach / BLOCK * BLOCK : 0;
-        seen += (double)(behind - i) * (double)(end > begin ? end - begin : 0);
+        int64_t first = a->attr->sinks > 0 && begin > 0 ? BLOCK : 0;
+        seen += (double)(behind - i) * (double)(end > begin ? end - begin + first : first);
     }
     return seen * (double)(a->examples * a->heads);
 }
@@ -255,6 +258,7 @@ void dt_attention_print(const void *attr, dt_str *out) {
     const dt_attention_attr *a = attr;
     dt_str_printf(out, "scale=%g%s", a->scale, a->causal ? " causal" : "");
     if (a->window > 0) dt_str_printf(out, " window=%lld", (long long)a->window);
+    if (a->sinks > 0) dt_str_printf(out, " sinks=%lld", (long long)a->sinks);
     if (a->rounded) dt_str_puts(out, " rounded");
 }
 
@@ -367,8 +371,12 @@ static dt_value looks(const parts *p, dt_value scores) {
     dt_value behind = dt_compare(asked, asks, DT_LE),
              near_by = dt_compare(dt_abs(dt_subtract(asks, asked)),
                                   dt_like(asks, (double)p->attr->window), DT_LT);
-    if (!p->attr->causal) return near_by;
-    return p->attr->window > 0 ? dt_select(behind, near_by, behind) : behind;
+    dt_value may = !p->attr->causal      ? near_by
+                   : p->attr->window > 0 ? dt_select(behind, near_by, behind)
+                                         : behind;
+    if (p->attr->sinks == 0) return may;
+    dt_value first = dt_compare(asked, dt_like(asked, (double)p->attr->sinks), DT_LT);
+    return dt_select(first, first, may);
 }
 
 /* Repeats x, (B.., N, T), for every key. */

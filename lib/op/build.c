@@ -383,6 +383,7 @@ dt_value dt_attention(dt_value query, dt_value key, dt_value value, const dt_att
     memset(&attr, 0, sizeof attr);
     attr.scale = how->scale;
     attr.window = how->window;
+    attr.sinks = how->sinks;
     attr.causal = how->causal;
     dt_value position = how->position.trace ? how->position : dt_positions(query);
     return dt_emit(query.trace, &dt_op_attention, (dt_value[]){query, key, value, position}, 4,

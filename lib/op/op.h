@@ -165,11 +165,12 @@ typedef struct dt_all_reduce_attr {
     int32_t op, merged, call;
 } dt_all_reduce_attr;
 
-/* rounded: attention weights are multiplied as bfloat16 (pass/chip.c). `of`: in attention_grad, the
- * number of the input whose gradient is computed. */
+/* sinks: number of first keys that all queries attend to. rounded: attention weights are multiplied
+ * as bfloat16 (pass/chip.c). `of`: in attention_grad, the number of the input whose gradient is
+ * computed. */
 typedef struct dt_attention_attr {
     double scale;
-    int64_t window, rounded;
+    int64_t window, sinks, rounded;
     int32_t causal, of;
 } dt_attention_attr;
 typedef struct dt_norm_attr {
@@ -247,6 +248,7 @@ typedef struct dt_attention_how {
     double scale;   /* factor of the scores, usually 1 / sqrt(H) */
     bool causal;    /* whether queries ignore keys at later positions than their own */
     int64_t window; /* queries ignore keys that are this many positions away or more; 0: no limit */
+    int64_t sinks;  /* all queries attend to this many first keys */
     /* positions of queries among the keys, (.., T) of integers; without a trace: dt_positions */
     dt_value position;
 } dt_attention_how;

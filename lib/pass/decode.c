@@ -56,8 +56,9 @@ static bool is_cached(const decoder *d, const dt_node *n, int k) {
     const dt_attention_attr *a = n->attr;
     const dt_node *query = node_at(d, n->in[0]), *at = node_at(d, n->in[3]);
     const int steps = query->type.rank - 3;
-    return a->causal && d->along[n->in[0]] == steps && d->along[n->in[k]] == steps &&
-           at->op == &dt_op_iota && ((const dt_iota_attr *)at->attr)->axis == steps;
+    return a->causal && a->sinks == 0 && d->along[n->in[0]] == steps &&
+           d->along[n->in[k]] == steps && at->op == &dt_op_iota &&
+           ((const dt_iota_attr *)at->attr)->axis == steps;
 }
 
 /* Finds along[i], the dimension that counts positions. Returns false if the op mixes positions in

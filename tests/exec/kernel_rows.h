@@ -114,6 +114,9 @@ static dt_value near_attention(setting *s) { return attended(s, (dt_attention_ho
 static dt_value near_causal_attention(setting *s) {
     return attended(s, (dt_attention_how){.causal = true, .window = 3});
 }
+static dt_value near_attention_with_sinks(setting *s) {
+    return attended(s, (dt_attention_how){.causal = true, .window = 3, .sinks = 2});
+}
 /* each query three steps ahead: the last ones see nothing */
 static dt_value placed_attention(setting *s) {
     dt_value at = dt_positions(steps(s, 0.3, 2));
@@ -158,6 +161,9 @@ static dt_value attention_grad_of_key(setting *s) {
 }
 static dt_value attention_grad_of_value(setting *s) {
     return attention_grad_of(s, (dt_attention_how){0}, 2);
+}
+static dt_value grad_of_key_with_sinks(setting *s) {
+    return attention_grad_of(s, (dt_attention_how){.causal = true, .window = 3, .sinks = 2}, 1);
 }
 static dt_value lonely_grad(setting *s) {
     dt_value x = steps(s, 0.3, 2), at = dt_positions(x), in[5] = {x, x, x, x, at};
@@ -402,6 +408,7 @@ static const row rows[] = {
     {"attention", causal_attention},
     {"attention", near_attention},
     {"attention", near_causal_attention},
+    {"attention", near_attention_with_sinks},
     {"attention", grouped_attention},
     {"attention_grad", grouped_grad_of_query},
     {"attention_grad", grouped_grad_of_key},
@@ -411,6 +418,7 @@ static const row rows[] = {
     {"attention_grad", attention_grad_of_query},
     {"attention_grad", attention_grad_of_key},
     {"attention_grad", attention_grad_of_value},
+    {"attention_grad", grad_of_key_with_sinks},
     {"attention_grad", lonely_grad},
     {"layer_norm", normed},
     {"layer_norm", normed_rows},

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records attention_layers.json: attention of DeepSeek, Llama 4, Whisper and T5, and the experts of DeepSeek, as PyTorch and transformers compute it.
+"""Records attention_layers.json: attention of DeepSeek, Llama 4, Whisper, T5, gpt-oss and Wan, and the experts of DeepSeek and gpt-oss, as PyTorch and transformers compute it.
 
     python -m venv v && v/bin/pip install torch==2.15.0 transformers==5.24.0
     v/bin/python tests/golden/record_attention.py tests/golden
 
 Recorded in float64: y, and the gradients of sum(y * cotangent). MultiHeadLatentAttention is transformers' DeepseekV3Attention; LlamaAttention in chunks is
 scaled_dot_product_attention with a mask, with the rotation of transformers' Llama; MultiHeadAttention without biases of keys is torch's function alone. Gates
-of MixtureOfExperts are those of transformers' DeepseekV3TopkRouter, with one group; its experts compute all steps.
+of MixtureOfExperts are those of transformers' DeepseekV3TopkRouter, with one group; its experts compute all steps. With sinks, LlamaAttention is transformers'
+GptOssAttention, and with swiglu_limit MixtureOfExperts is its GptOssMLP. With rope_grid or qk_norm it is torch's function with RMSNorm and Wan's rotation, in
+which an axis of n rotates the pairs of features by its own position.
 """
 import json
 import os
@@ -18,6 +20,8 @@ import torch
 import transformers
 from transformers.models.deepseek_v3.configuration_deepseek_v3 import DeepseekV3Config
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention, DeepseekV3RotaryEmbedding, DeepseekV3TopkRouter
+from transformers.models.gpt_oss.configuration_gpt_oss import GptOssConfig
+from transformers.models.gpt_oss.modeling_gpt_oss import GptOssAttention, GptOssMLP, GptOssRotaryEmbedding
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 from transformers.models.t5.configuration_t5 import T5Config
 from transformers.models.t5.modeling_t5 import T5Attention
@@ -44,6 +48,18 @@ RELATIVE = {"relative": {"num_heads": 2, "key_value_dim": 3, "relative_attention
 EXPERTS = {"sigmoid": {"num_experts": 4, "intermediate_dim": 3, "scoring_func": "sigmoid", "routed_scaling_factor": 2.5},
            "sigmoid-top-1": {"num_experts": 6, "intermediate_dim": 2, "top_k": 1, "scoring_func": "sigmoid", "norm_topk_prob": False},
            "scaled": {"num_experts": 4, "intermediate_dim": 3, "top_k": 3, "scoring_func": "sigmoid", "norm_topk_prob": False, "routed_scaling_factor": 0.5}}
+SINKS = {"sinks": {"num_query_heads": 4, "num_key_value_heads": 2, "head_dim": 4, "use_sinks": True, "use_bias": True},
+         "sinks-window": {"num_query_heads": 2, "num_key_value_heads": 1, "head_dim": 2, "use_sinks": True, "sliding_window": 3},
+         "sinks-yarn": {"num_query_heads": 2, "num_key_value_heads": 2, "head_dim": 8, "use_sinks": True, "use_bias": True, "rope_type": "yarn", "rope_max_wavelength": 30.0,
+                        "rope_position_scaling_factor": 4.0, "rope_pretraining_sequence_length": 8, "rope_beta_fast": 2.0, "rope_beta_slow": 0.25}}
+GRIDS = {"film": {"num_query_heads": 2, "num_key_value_heads": 2, "head_dim": 8, "use_causal_mask": False, "use_bias": True, "rope_grid": [1, 2, 3],
+                  "qk_norm": "rms_norm_across_heads"},
+         "picture": {"num_query_heads": 2, "num_key_value_heads": 1, "head_dim": 6, "use_causal_mask": False, "rope_grid": [2, 3], "qk_norm": "rms_norm",
+                     "layer_norm_epsilon": 0.01},
+         "norm-causal": {"num_query_heads": 2, "num_key_value_heads": 2, "head_dim": 4, "qk_norm": "rms_norm"}}
+NORMS = {"norm": {"num_heads": 2, "key_dim": 3, "qk_norm": "rms_norm_across_heads"}}
+CLIPPED = {"clipped": {"num_experts": 4, "intermediate_dim": 3, "use_bias": True, "swiglu_limit": 0.5},
+           "clipped-top-1": {"num_experts": 3, "intermediate_dim": 2, "top_k": 1, "use_bias": True, "swiglu_limit": 7.0}}
 
 
 def number(x):
@@ -97,8 +113,10 @@ def latent(draw, x, c):
     return w, torch.func.functional_call(layer, theirs, (x,), {"position_embeddings": places, "attention_mask": mask})[0]
 
 
-def attend(w, x, may, turn):
+def attend(w, x, may, turn, epsilon=1e-6):
     q, k, v = (torch.einsum("btd,dnh->bnth", x, w[f"{p}/kernel"]) + w.get(f"{p}/bias", torch.zeros(1, 1))[None, :, None] for p in ("query", "key", "value"))
+    if "query_norm/scale" in w:
+        q, k = (normed(a, w[f"{p}_norm/scale"], epsilon) for p, a in (("query", q), ("key", k)))
     if turn is not None:
         q, k = apply_rotary_pos_emb(q, k, *turn)
     k, v = (a.repeat_interleave(q.shape[1] // a.shape[1], 1) for a in (k, v))
@@ -139,6 +157,102 @@ def relative(draw, x, c):
     return w, torch.func.functional_call(layer, theirs, (x,), {"mask": mask})[0]
 
 
+def normed(x, scale, epsilon):
+    """x (B, N, T, H); a scale (H) is of each head, (N, H) of all together."""
+    x = x.transpose(1, 2)
+    if scale.dim() == 1:
+        return torch.nn.functional.rms_norm(x, scale.shape, scale, epsilon).transpose(1, 2)
+    flat = torch.nn.functional.rms_norm(x.flatten(2), (scale.numel(),), scale.flatten(), epsilon)
+    return flat.reshape(x.shape).transpose(1, 2)
+
+
+def biased(draw, n, m, h, has_bias):
+    """Kernels and biases of queries, keys and values, in their order here."""
+    w = {}
+    for path, heads in (("query", n), ("key", m), ("value", m)):
+        w[f"{path}/kernel"] = leaf(draw, FEATURES, heads, h)
+        if has_bias:
+            w[f"{path}/bias"] = leaf(draw, heads, h)
+    w["attention_output/kernel"] = leaf(draw, n, h, FEATURES)
+    if has_bias:
+        w["attention_output/bias"] = leaf(draw, FEATURES)
+    return w
+
+
+def sinks(draw, x, c):
+    n, m, h, has_bias = c["num_query_heads"], c["num_key_value_heads"], c["head_dim"], c.get("use_bias", False)
+    w = biased(draw, n, m, h, has_bias)
+    w["sinks"] = leaf(draw, n)
+    rope = {"rope_type": "default", "rope_theta": c.get("rope_max_wavelength", 10000.0)}
+    if "rope_type" in c:
+        rope |= {"rope_type": "yarn", "factor": c["rope_position_scaling_factor"], "beta_fast": c["rope_beta_fast"], "beta_slow": c["rope_beta_slow"],
+                 "original_max_position_embeddings": c["rope_pretraining_sequence_length"], "truncate": False}
+    config = GptOssConfig(hidden_size=FEATURES, num_attention_heads=n, num_key_value_heads=m, head_dim=h, attention_bias=has_bias, rope_parameters=rope,
+                          num_hidden_layers=1, layer_types=["sliding_attention" if "sliding_window" in c else "full_attention"], max_position_embeddings=32)
+    config._attn_implementation = "eager"
+    names = {"query": "q_proj", "key": "k_proj", "value": "v_proj"}
+    theirs = {f"{their}.weight": w[f"{ours}/kernel"].reshape(FEATURES, -1).T for ours, their in names.items()}
+    theirs |= {"o_proj.weight": w["attention_output/kernel"].reshape(-1, FEATURES).T, "sinks": w["sinks"]}
+    if has_bias:
+        theirs |= {f"{their}.bias": w[f"{ours}/bias"].flatten() for ours, their in names.items()} | {"o_proj.bias": w["attention_output/bias"]}
+    t = torch.arange(STEPS)
+    may = (t[None] <= t[:, None]) & (t[:, None] - t[None] < c.get("sliding_window", STEPS))
+    mask = torch.where(may, 0.0, -1e30).double()[None, None]
+    places = GptOssRotaryEmbedding(config)(torch.zeros(1, STEPS, 1, dtype=torch.float64), torch.arange(STEPS)[None])
+    return w, torch.func.functional_call(GptOssAttention(config, 0).double(), theirs, (x,), {"position_embeddings": places, "attention_mask": mask})[0]
+
+
+def grid_places(grid, width):
+    """Cosines and sines (1, steps, width) of Wan's rope_params, pair i of width / 2 in the features i and i + width / 2."""
+    half, n = width // 2, len(grid)
+    sizes = [half - half // n * (n - 1)] + [half // n] * (n - 1)
+    steps = torch.stack(torch.meshgrid(*(torch.arange(s, dtype=torch.float64) for s in grid), indexing="ij"), -1).reshape(-1, n)
+    angle = torch.cat([steps[:, i:i + 1] / 10000.0 ** (torch.arange(s, dtype=torch.float64) / s) for i, s in enumerate(sizes)], 1)
+    angle = torch.cat([angle, angle], 1)[None]
+    return angle.cos(), angle.sin()
+
+
+def grids(draw, x, c):
+    n, m, h, has_bias = c["num_query_heads"], c["num_key_value_heads"], c["head_dim"], c.get("use_bias", False)
+    w = biased(draw, n, m, h, has_bias)
+    w = with_norms(draw, w, c["qk_norm"], n, m, h)
+    may = torch.ones(STEPS, STEPS, dtype=torch.bool)
+    return w, attend(w, x, may if c.get("use_causal_mask") is False else may.tril(), grid_places(c.get("rope_grid", [STEPS]), h), c.get("layer_norm_epsilon", 1e-6))
+
+
+def with_norms(draw, w, kind, n, m, h):
+    """The weights, and after those of queries and of keys the numbers that normalized ones are multiplied by."""
+    all_ = {}
+    for path, v in w.items():
+        part, what = path.split("/")
+        all_[path] = v
+        if part in ("query", "key") and (what == "bias" or f"{part}/bias" not in w):
+            all_[f"{part}_norm/scale"] = leaf(draw, *([n if part == "query" else m] if kind.endswith("heads") else []), h, mean=1)
+    return all_
+
+
+def norms(draw, x, c):
+    n, h = c["num_heads"], c["key_dim"]
+    w = with_norms(draw, biased(draw, n, n, h, True), c["qk_norm"], n, n, h)
+    return w, attend(w, x, torch.ones(STEPS, STEPS, dtype=torch.bool), None)
+
+
+def clipped(draw, x, c):
+    n, f, k = c["num_experts"], c["intermediate_dim"], c.get("top_k", 2)
+    paths = ("expert_feedforward_gate", "expert_feedforward_intermediate", "expert_feedforward_output")
+    w = {"sparse_feedforward_gate_dense/kernel": leaf(draw, FEATURES, n), "sparse_feedforward_gate_dense/bias": leaf(draw, n)}
+    for path, shape in zip(paths, ((n, FEATURES, f), (n, FEATURES, f), (n, f, FEATURES))):
+        w[f"experts/{path}_dense"], w[f"experts/{path}_bias"] = leaf(draw, *shape), leaf(draw, n, shape[2])
+    router, router_bias, gate, gate_bias, up, up_bias, down, down_bias = w.values()
+    config = GptOssConfig(hidden_size=FEATURES, intermediate_size=f, num_local_experts=n, num_experts_per_tok=k)
+    mlp = GptOssMLP(config).double()
+    mlp.experts.limit = c["swiglu_limit"]
+    # transformers interleaves gates and hidden features
+    theirs = {"router.weight": router.T, "router.bias": router_bias, "experts.gate_up_proj": torch.stack((gate, up), 3).flatten(2),
+              "experts.gate_up_proj_bias": torch.stack((gate_bias, up_bias), 2).flatten(1), "experts.down_proj": down, "experts.down_proj_bias": down_bias}
+    return w, torch.func.functional_call(mlp, theirs, (x,))[0]
+
+
 def experts(draw, x, c):
     n, f, k = c["num_experts"], c["intermediate_dim"], c.get("top_k", 2)
     w = {"sparse_feedforward_gate_dense/kernel": leaf(draw, FEATURES, n), "experts/expert_feedforward_gate_dense": leaf(draw, n, FEATURES, f),
@@ -166,10 +280,11 @@ def record(slug, kind, config, make):
 
 def main(folder):
     kinds = (("MultiHeadLatentAttention", LATENT, latent), ("LlamaAttention", CHUNKS, chunks), ("MultiHeadAttention", KEYS, keys), ("T5MultiHeadAttention", RELATIVE, relative),
-             ("MixtureOfExperts", EXPERTS, experts))
+             ("MixtureOfExperts", EXPERTS, experts), ("LlamaAttention", SINKS, sinks), ("LlamaAttention", GRIDS, grids), ("MultiHeadAttention", NORMS, norms),
+             ("MixtureOfExperts", CLIPPED, clipped))
     cases = [{"id": f"layers/a-{slug}", "op": "layer", **record(slug, kind, config, make)} for kind, all_, make in kinds for slug, config in all_.items()]
     head = {"format": 1, "area": "layers", "torch": torch.__version__, "transformers": transformers.__version__, "backend": "torch, float64",
-            "about": "attention of DeepSeek, Llama 4, Whisper and T5, experts of DeepSeek"}
+            "about": "attention of DeepSeek, Llama 4, Whisper, T5, gpt-oss and Wan, experts of DeepSeek and gpt-oss"}
     with open(os.path.join(folder, "attention_layers.json"), "w") as f:
         f.write(json.dumps(head)[:-1] + ', "cases": [\n' + ",\n".join(json.dumps(c) for c in cases) + "\n]}\n")
 

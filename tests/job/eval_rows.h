@@ -295,6 +295,10 @@ static const eval_row eval_rows[] = {
     "rope_frequency_adjustment_factor: 2, rope_low_freq_factor: 1, rope_high_freq_factor: 4, "     \
     "rope_pretraining_sequence_length: 4"
 
+#define YARN                                                                                       \
+    "head_dim: 8, rope_type: yarn, rope_max_wavelength: 10, rope_position_scaling_factor: 2, "     \
+    "rope_pretraining_sequence_length: 64"
+
 /* Options whose values do not follow from their types; kind NULL: of all. "": no job, since it
  * changes no step that others do not have. */
 static const struct {
@@ -327,6 +331,13 @@ static const struct {
     {"MixtureOfExperts", "capacity_factor", "capacity_factor: 1.5"},
     {"MixtureOfExperts", "routed_scaling_factor", "routed_scaling_factor: 2.5"},
     {"LlamaAttention", "attention_chunk_size", "attention_chunk_size: 2"},
+    {"LlamaAttention", "rope_type", YARN},
+    {"LlamaAttention", "rope_beta_fast", YARN ", rope_beta_fast: 3"},
+    {"LlamaAttention", "rope_beta_slow", YARN ", rope_beta_slow: 0.1"},
+    {"LlamaAttention", "rope_grid", "head_dim: 8, rope_grid: [2, 4]"},
+    {"LlamaAttention", "layer_norm_epsilon", "qk_norm: rms_norm, layer_norm_epsilon: 0.1"},
+    {"MultiHeadAttention", "layer_norm_epsilon", "qk_norm: rms_norm, layer_norm_epsilon: 0.1"},
+    {"MixtureOfExperts", "swiglu_limit", "swiglu_limit: 0.5"},
     {"MultiHeadLatentAttention", "q_lora_rank", "q_lora_rank: 3"},
     {"T5MultiHeadAttention", "relative_attention_num_buckets", "relative_attention_num_buckets: 8"},
     {"T5MultiHeadAttention", "relative_attention_max_distance",

@@ -41,6 +41,10 @@ static void test_numbers_of_parameters(void **state) {
         {"t5-xxl", 11135332352, 0},
         {"whisper-large", 1541570560, 1920000}, /* kept: sines and cosines of positions */
         {"stable-diffusion-2-unet", 865910724, 0},
+        {"gpt-oss-20b", 20914757184, 0},
+        {"gpt-oss-120b", 116829156672, 0},
+        {"wan2.1-14b", 14288491584, 0},
+        {"wan2.1-1.3b", 1418996800, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_job *job;

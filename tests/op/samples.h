@@ -229,8 +229,10 @@ static inline void make_attention(sample *s) {
     s->in[3] = position;
     s->fill[3] = FILL_CLASS;
     s->classes = keys;
-    s->attr.attention = (dt_attention_attr){
-        .scale = 0.5, .causal = coin(s), .window = coin(s) ? 1 + below(s, 3) : 0};
+    s->attr.attention = (dt_attention_attr){.scale = 0.5,
+                                            .causal = coin(s),
+                                            .window = coin(s) ? 1 + below(s, 3) : 0,
+                                            .sinks = below(s, 3)};
 }
 
 static inline void make_attention_grad(sample *s) {

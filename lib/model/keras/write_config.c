@@ -30,10 +30,14 @@ static const struct {
     {"Tied", "dtrain"},
 };
 
+/* Whether a flag is set, or a choice is not the first one. */
 static bool flag(const dt_layer_spec *l, const char *key) {
-    for (const dt_field *f = l->row->kind.fields; f && f->kind != DT_FIELD_END; f++)
-        if (strcmp(f->name, key) == 0 && f->kind == DT_FIELD_BOOL)
-            return *(const bool *)((const char *)l->args + f->offset);
+    for (const dt_field *f = l->row->kind.fields; f && f->kind != DT_FIELD_END; f++) {
+        const void *p = (const char *)l->args + f->offset;
+        if (strcmp(f->name, key) != 0) continue;
+        if (f->kind == DT_FIELD_BOOL) return *(const bool *)p;
+        if (f->kind == DT_FIELD_ENUM) return *(const int *)p != 0;
+    }
     return false;
 }
 
@@ -49,9 +53,11 @@ static dt_status *check_layer(const dt_layer_spec *l) {
     if (flag(l, "use_bias") && strcmp(kind, "MultiHeadAttention") == 0 && !flag(l, "use_key_bias"))
         return dt_fail(DT_E_KERAS_MODEL, &l->at,
                        "layer '%.80s' has use_key_bias: false, which Keras does not know", l->name);
-    if (flag(l, "use_output_bias"))
-        return dt_fail(DT_E_KERAS_MODEL, &l->at,
-                       "layer '%.80s' has use_output_bias, which Keras does not know", l->name);
+    static const char *const ours[] = {"use_output_bias", "qk_norm"};
+    for (int i = 0; i < 2; i++)
+        if (flag(l, ours[i]))
+            return dt_fail(DT_E_KERAS_MODEL, &l->at,
+                           "layer '%.80s' has %s, which Keras does not know", l->name, ours[i]);
     return NULL;
 }
 
@@ -191,6 +197,7 @@ static bool is_elsewhere(const char *key) {
                                        "use_causal_mask",
                                        "use_attention_mask",
                                        "return_attention_scores",
+                                       "layer_norm_epsilon",
                                        "weights_of"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i], key) == 0) return true;

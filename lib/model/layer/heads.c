@@ -3,9 +3,12 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "model/layer/axes.h"
 #include "model/layer/heads.h"
 
 enum { QUERY, VALUE, KEY }; /* the order of the inputs */
+
+const char *const dt_qk_norms[] = {"none", "rms_norm", "rms_norm_across_heads", NULL};
 
 /* The number of the input that provides queries, values or keys. */
 static int source(const dt_heads *h, int n_in, int what) {
@@ -77,16 +80,38 @@ static dt_status *add_projection(dt_layer_build *b, const dt_heads *h, const pro
 
 /* The request for the projection of an input to heads. */
 typedef struct to_heads {
-    const char *kernel, *bias;
+    const char *kernel, *bias, *norm;
     int from; /* the input that is projected: QUERY, VALUE or KEY */
     int64_t heads, size;
 } to_heads;
 
+/* Adds the numbers by which normalized queries or keys are multiplied. */
+static dt_status *add_norm(dt_layer_build *b, const dt_heads *h, const to_heads *p) {
+    const bool of_all = h->qk_norm == DT_QK_NORM_OF_ALL;
+    if (!h->qk_norm || !p->norm) return NULL;
+    return dt_layer_weight(b, &(dt_weight_request){.name = p->norm,
+                                                   .dtype = b->in.dtype,
+                                                   .rank = of_all ? 2 : 1,
+                                                   .dim = {of_all ? p->heads : p->size, p->size},
+                                                   .preset = "ones"});
+}
+
 static dt_status *add_heads(dt_layer_build *b, const dt_heads *h, const to_heads *p) {
     const int64_t dim[] = {source_type(b, h, p->from)->dim[2], p->heads, p->size};
-    return add_projection(b, h,
+    DT_TRY(add_projection(b, h,
                           &(projection){p->kernel, p->bias, dt_type_of(b->in.dtype, 3, dim), 1},
-                          h->use_bias && !(p->from == KEY && h->no_key_bias));
+                          h->use_bias && !(p->from == KEY && h->no_key_bias)));
+    return add_norm(b, h, p);
+}
+
+/* Adds the logit of each head that no key has. */
+static dt_status *add_sinks(dt_layer_build *b, const dt_heads *h) {
+    if (!h->sink) return NULL;
+    return dt_layer_weight(b, &(dt_weight_request){.name = "sinks",
+                                                   .dtype = b->in.dtype,
+                                                   .rank = 1,
+                                                   .dim = {h->query_heads},
+                                                   .preset = "zeros"});
 }
 
 /* Adds the projection from the heads to a step of the layer's result. */
@@ -114,15 +139,16 @@ static dt_status *check_groups(const dt_layer_build *b, const dt_heads *h) {
 
 dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
     int64_t n = h->query_heads, m = h->key_heads, k = h->key_dim, v = h->value_dim;
-    const to_heads all[] = {{"query/kernel", "query/bias", QUERY, n, k},
-                            {"key/kernel", "key/bias", KEY, m, k},
-                            {"gate/kernel", "gate/bias", QUERY, n, v},
-                            {"value/kernel", "value/bias", VALUE, m, v}};
+    const to_heads all[] = {{"query/kernel", "query/bias", "query_norm/scale", QUERY, n, k},
+                            {"key/kernel", "key/bias", "key_norm/scale", KEY, m, k},
+                            {"gate/kernel", "gate/bias", NULL, QUERY, n, v},
+                            {"value/kernel", "value/bias", NULL, VALUE, m, v}};
     DT_TRY(check_groups(b, h));
     DT_TRY(check_sources(b, h));
     for (int i = 0; i < 4; i++)
         if (i != 2 || h->use_gate) DT_TRY(add_heads(b, h, &all[i]));
     DT_TRY(add_output(b, h));
+    DT_TRY(add_sinks(b, h));
     dt_heads *made = dt_arena_copy(b->arena, h, sizeof *h);
     const int64_t steps = b->in.dim[1], keys = source_type(b, h, KEY)->dim[1];
     /* A window that covers all keys has no effect. */
@@ -211,13 +237,13 @@ static bool masks_documents(const dt_layer_call *c) {
 }
 
 /* Whether some step may not attend to some key because of a mask, whether a step may have no keys
- * in its window, or whether the last chunk is shorter than the others. fused_attention computes
- * none of these. */
+ * in its window, or whether the last chunk is shorter than the others, or chunks have a sink.
+ * fused_attention computes none of these. */
 static bool is_masked(const dt_layer_call *c) {
     const dt_heads *h = c->made;
     const int64_t steps = dt_type_of_value(c->x).dim[1];
-    bool masked =
-        h->takes_mask || is_beyond(c) || masks_documents(c) || (h->chunk && steps % h->chunk);
+    bool masked = h->takes_mask || is_beyond(c) || masks_documents(c) ||
+                  (h->chunk && (steps % h->chunk || h->sink));
     for (int what = QUERY; what <= KEY; what++)
         masked |= c->masks[source(h, c->n_in, what)].trace != NULL;
     return masked;
@@ -301,8 +327,26 @@ static dt_value drop(const dt_layer_call *c, dt_value x, const dt_value *weight)
     const dt_heads *h = c->made;
     dt_type type = dt_type_of_value(x);
     dt_noise noise = h->noise;
-    noise.counter = (int)(weight - c->weight) + 1 + h->use_output_bias;
+    noise.counter = (int)(weight - c->weight) + 1 + h->use_output_bias + h->sink;
     return dt_noise_drop(c, &noise, x, h->dropout, &type);
+}
+
+/* The logits of heads, (N). `weight` is the kernel of the output projection. */
+static dt_value sinks(const dt_heads *h, const dt_value *weight) {
+    return weight[1 + h->use_output_bias];
+}
+
+/* The weights (B, N, T, S) of scores. A sink is the score of a further key, whose weight is left
+ * out. */
+static dt_value shares_of(const dt_heads *h, dt_value scores, const dt_value *weight) {
+    const dt_type t = dt_type_of_value(scores);
+    dt_type one = t;
+    if (!h->sink || t.rank != 4) return dt_softmax(scores);
+    one.dim[3] = 1;
+    dt_value sink = dt_convert(sinks(h, weight), t.dtype);
+    sink = dt_broadcast_in_dim(sink, &one, (int8_t[]){1});
+    return dt_slice_axis(dt_softmax(dt_concatenate((dt_value[]){scores, sink}, 2, 3)), 3, 0,
+                         t.dim[3], 1);
 }
 
 /* The means of the values, weighted by the attention weights. */
@@ -317,7 +361,8 @@ static dt_value take_shares(const dt_layer_call *c, dt_value shares, dt_value va
 static dt_value take_by_scores(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight,
                                bool drops) {
     const dt_heads *h = c->made;
-    dt_value scores = dt_softmax(mask_scores(h, scores_of(h, qkv[0], repeat_heads(h, qkv[1]))));
+    dt_value scores = mask_scores(h, scores_of(h, qkv[0], repeat_heads(h, qkv[1])));
+    scores = shares_of(h, scores, weight);
     return take_shares(c, scores, qkv[2], drops ? weight : NULL);
 }
 
@@ -329,7 +374,7 @@ static dt_value take_masked(const dt_layer_call *c, const dt_value *qkv, const d
     dt_value scores = dt_to_float32(scores_of(h, qkv[0], repeat_heads(h, qkv[1])));
     dt_type type = dt_type_of_value(scores);
     dt_value low = dt_like(scores, -1e9),
-             shares = dt_softmax(dt_select(allowed(c, &type), scores, low));
+             shares = shares_of(h, dt_select(allowed(c, &type), scores, low), weight);
     if (h->returns_scores) shares = dt_select(allowed(c, &type), shares, dt_like(shares, 0));
     shares = dt_convert(shares, dt_type_of_value(qkv[2]).dtype);
     return take_shares(c, shares, qkv[2], drops ? weight : NULL);
@@ -343,20 +388,79 @@ static dt_value in_chunks(const dt_heads *h, dt_value x) {
                       (int64_t[]){t.dim[0], t.dim[1] / h->chunk, h->chunk, t.dim[2], t.dim[3]});
 }
 
+/* x (B, T, N, H) with one more step before the others, of zeros. */
+static dt_value after_zeros(dt_value x) {
+    dt_pad_attr a;
+    memset(&a, 0, sizeof a);
+    a.dim[1].low = 1;
+    return dt_pad(x, &a);
+}
+
+/* x (B, T, N, H) with one more feature. */
+static dt_value with_feature(dt_value x, dt_value feature) {
+    return dt_concatenate((dt_value[]){x, feature}, 2, 3);
+}
+
+static dt_type feature_of(dt_value x) {
+    dt_type t = dt_type_of_value(x);
+    t.dim[3] = 1;
+    return t;
+}
+
+/* Attention with a sink: the first key has the value 0. It is 1 in a feature in which all others
+ * are 0 and queries have the logit, divided by the scale that scores are multiplied by. */
+static dt_value attend_with_sink(const dt_heads *h, const dt_value *qkv, dt_attention_how *how,
+                                 const dt_value *weight) {
+    dt_value logit = sinks(h, weight), key = after_zeros(qkv[1]);
+    const dt_type of_query = feature_of(qkv[0]), of_key = feature_of(key);
+    dt_type number = of_key;
+    logit = dt_multiply(logit, dt_like(logit, 1 / how->scale));
+    logit = dt_broadcast_in_dim(logit, &of_query, (int8_t[]){2});
+    number.dtype = DT_INT32;
+    dt_value step = dt_iota(key.trace, &number, 1),
+             is_first = dt_convert(dt_compare(step, dt_like(step, 0), DT_EQ), of_key.dtype);
+    how->sinks = 1;
+    how->position = dt_positions(qkv[0]);
+    how->position = dt_add(how->position, dt_like(how->position, 1));
+    return dt_attention(with_feature(qkv[0], logit), with_feature(key, is_first),
+                        after_zeros(qkv[2]), how);
+}
+
 /* Attention as one op, so that scores need not be stored. */
-static dt_value fused_attention(const dt_heads *h, const dt_value *qkv) {
+static dt_value fused_attention(const dt_heads *h, const dt_value *qkv, const dt_value *weight) {
     dt_value in[3];
+    dt_attention_how how = {
+        .scale = 1 / sqrt((double)h->key_dim), .causal = h->causal, .window = h->window};
+    if (h->sink) return attend_with_sink(h, qkv, &how, weight);
     for (int i = 0; i < 3; i++) in[i] = h->chunk ? in_chunks(h, qkv[i]) : qkv[i];
-    dt_value y = dt_attention(in[0], in[1], in[2],
-                              &(dt_attention_how){.scale = 1 / sqrt((double)h->key_dim),
-                                                  .causal = h->causal,
-                                                  .window = h->window});
+    dt_value y = dt_attention(in[0], in[1], in[2], &how);
     const dt_type t = dt_type_of_value(qkv[0]);
     if (!h->chunk) return y;
     return dt_reshape(y, 4, (int64_t[]){t.dim[0], t.dim[1], t.dim[2], h->value_dim});
 }
 
-static dt_value turn(const dt_heads *h, dt_value x) {
+dt_value dt_heads_norm(dt_value x, dt_value scale, double epsilon) {
+    const dt_type type = dt_type_of_value(x);
+    const int rank = dt_type_of_value(scale).rank;
+    uint32_t dims = 0;
+    int8_t along[DT_MAX_RANK];
+    for (int i = 0; i < rank; i++) {
+        along[i] = (int8_t)(type.rank - rank + i);
+        dims |= 1u << along[i];
+    }
+    dt_value wide = dt_to_float32(x), square = dt_mean_over(dt_multiply(wide, wide), dims);
+    dt_value inverse = dt_rsqrt(dt_add(square, dt_like(square, epsilon)));
+    const dt_type all = dt_type_of_value(wide);
+    wide = dt_multiply(wide, dt_broadcast_rows(inverse, &all));
+    return dt_multiply(dt_convert(wide, type.dtype), dt_broadcast_in_dim(scale, &type, along));
+}
+
+/* Queries or keys, normalized and rotated. *weight advances. */
+static dt_value project_turned(const dt_layer_call *c, const char *name, int what,
+                               const dt_value **weight) {
+    const dt_heads *h = c->made;
+    dt_value x = project_input(c, name, what, weight);
+    if (h->qk_norm) x = dt_heads_norm(x, *(*weight)++, h->norm_epsilon);
     return h->rotation ? dt_rotate(h->rotation, x) : x;
 }
 
@@ -369,7 +473,7 @@ static dt_value take_values_of(const dt_layer_call *c, const dt_value *qkv,
     dt_value taken = is_masked(c) ? take_masked(c, qkv, weight, drops_scores)
                      : drops_scores || h->returns_scores || c->model->spec.no_flash_attention
                          ? take_by_scores(c, qkv, weight, drops_scores)
-                         : fused_attention(h, qkv);
+                         : fused_attention(h, qkv, weight);
     return drops && h->drops_taken ? drop(c, taken, weight) : taken;
 }
 
@@ -382,8 +486,8 @@ dt_value dt_heads_call(const dt_layer_call *c) {
     const dt_heads *h = c->made;
     const dt_value *weight = c->weight;
     dt_value qkv[3], gate = {0};
-    qkv[0] = turn(h, project_input(c, "query", QUERY, &weight));
-    qkv[1] = turn(h, project_input(c, "key", KEY, &weight));
+    qkv[0] = project_turned(c, "query", QUERY, &weight);
+    qkv[1] = project_turned(c, "key", KEY, &weight);
     if (h->use_gate) gate = dt_logistic(project_input(c, "gate", QUERY, &weight));
     qkv[2] = project_input(c, "value", VALUE, &weight);
     dt_value taken = take_values_of(c, qkv, weight);

@@ -15,12 +15,25 @@
  * With `takes_mask` the last input is a mask, (B, T, S) or (B, 1, S) of any dtype: a step attends
  * to those where it is not 0. With `returns_scores` the weights of the means, (B, N, T, S) before
  * dropout, are a further output, attention_scores.
+ *
+ * With `sink` each head has a trained logit, the score of one more key with the value 0: gpt-oss'
+ * attention can so attend to nothing.
  */
 #ifndef DT_MODEL_LAYER_HEADS_H
 #define DT_MODEL_LAYER_HEADS_H
 
 #include "model/layer/noise.h"
 #include "model/layer/rotary.h"
+
+/* The field qk_norm, with diffusers' words: the mean is that of a head, or of all heads. */
+enum { DT_QK_NORM_NONE, DT_QK_NORM_OF_HEAD, DT_QK_NORM_OF_ALL };
+extern const char *const dt_qk_norms[];
+#define DT_QK_NORM(type)                                                                           \
+    DT_ENUM(type, qk_norm, dt_qk_norms,                                                            \
+            .help = "divide queries and keys by the root of their mean square, in each head or "   \
+                    "across all, and multiply by trained numbers"),                                \
+        DT_REAL(type, layer_norm_epsilon, .preset = "1e-6", .max = INFINITY,                       \
+                .help = "of qk_norm: added to avoid division by 0")
 
 typedef struct dt_heads {
     int64_t query_heads, key_heads, key_dim, value_dim;
@@ -41,6 +54,11 @@ typedef struct dt_heads {
     int64_t window;
     /* Number of steps in a chunk: each step attends to its own chunk only; 0: no chunks. */
     int64_t chunk;
+    bool sink;
+    /* DT_QK_NORM_NONE, ..: whether queries and keys are divided by the root of their mean square,
+     * before they are rotated */
+    int qk_norm;
+    double norm_epsilon;
     const dt_rotation *rotation; /* rotation of queries and keys; NULL: none */
     dt_noise noise;
     const dt_tree *kernel_initializer, *bias_initializer;
@@ -50,6 +68,9 @@ typedef struct dt_heads {
 dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) DT_MUST_USE;
 /* Computes y, the output of the layer. */
 dt_value dt_heads_call(const dt_layer_call *c);
+/* x times scale / sqrt(mean of x^2 + epsilon), in float32 whatever dtype x has. The mean is over the
+ * last dimensions of x, as many as scale has. */
+dt_value dt_heads_norm(dt_value x, dt_value scale, double epsilon);
 /* Attention for a layer that computes queries, keys and values from its only input; the layer's
  * `made` begins with a dt_heads. `weight`: the weights from the kernel of attention_output on. */
 dt_value dt_heads_attend(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight);

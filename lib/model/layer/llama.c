@@ -13,8 +13,10 @@
  * No biases; norm is RMSNormalization. Three arguments are not KerasHub's: `head_dim`, D /
  * num_query_heads by default; `sliding_window`, GroupQueryAttention's; and `gated: false`, which
  * removes the gate: narrow(f(norm(x) widen)), as in decoders before it. LlamaAttention
- * has two more for Llama 4, attention_chunk_size and use_rope. KerasHub 0.32 accepts
- * rope_position_scaling_factor and ignores it; here it is the scaling_factor of RotaryEmbedding.
+ * has two more for Llama 4, attention_chunk_size and use_rope; use_bias, use_sinks and rope_type for
+ * gpt-oss; and use_causal_mask, rope_grid and qk_norm for diffusion transformers. KerasHub 0.32
+ * accepts rope_position_scaling_factor and ignores it; here it is the scaling_factor of
+ * RotaryEmbedding.
  * H. Touvron et al., LLaMA (2023); N. Shazeer, GLU Variants (2020).
  */
 #include "model/layer/heads.h"
@@ -27,8 +29,9 @@ struct attention {
     dt_noise noise;
     dt_rotation rope;
     int64_t num_query_heads, num_key_value_heads, head_dim, sliding_window, attention_chunk_size;
-    bool use_rope;
-    double dropout;
+    int qk_norm;
+    bool use_rope, use_bias, use_causal_mask, use_sinks;
+    double dropout, layer_norm_epsilon;
     const dt_tree *kernel_initializer;
 };
 
@@ -70,10 +73,60 @@ static const dt_field attention_fields[] = {
     DT_FLAG(struct attention, use_rope, .preset = "true",
             .help = "rotate queries and keys; some layers of Llama 4 "
                     "do not"),
+    DT_KEY(ENUM, "rope_type", struct attention, rope.rope_type, .choices = dt_rope_types,
+           .help = "linear: positions are divided by the factor; yarn: only long wavelengths are, "
+                   "as in gpt-oss"),
+    ROPE(REAL, struct attention, "beta_fast", beta_fast, .preset = "32", .above_min = true,
+         .max = INFINITY, .help = "of yarn: wavelengths that fit this often do not change"),
+    ROPE(REAL, struct attention, "beta_slow", beta_slow, .preset = "1", .above_min = true,
+         .max = INFINITY,
+         .help = "of yarn: those that fit less often are multiplied by the factor"),
+    ROPE(INTS, struct attention, "grid", grid, .min = 1, .max = 65536,
+         .help = "[height, width] or [frames, height, width]: steps are in rows of a picture or "
+                 "film, and each axis rotates a part of the features; default: they are in a line"),
+    DT_FLAG(struct attention, use_bias, .help = "add biases to queries, keys, values and output"),
+    DT_FLAG(struct attention, use_causal_mask, .preset = "true",
+            .help = "causal: positions do not attend to later ones"),
+    DT_FLAG(struct attention, use_sinks,
+            .help = "a trained logit for each head in the sum that scores are divided by, as in "
+                    "gpt-oss"),
+    DT_QK_NORM(struct attention),
     DT_NOISE_FIELD(struct attention),
     DT_END};
 
+static dt_status *check_yarn(const dt_layer_build *b, const dt_rotation *r) {
+    if (r->pretraining_sequence_length == 0)
+        return dt_fail(DT_E_RANGE, &b->at,
+                       "rope_type: yarn needs rope_pretraining_sequence_length");
+    if (r->frequency_adjustment_factor + r->low_freq_factor + r->high_freq_factor > 0)
+        return dt_fail(DT_E_RANGE, &b->at,
+                       "rope_type: yarn does not take rope_frequency_adjustment_factor, "
+                       "rope_low_freq_factor and rope_high_freq_factor");
+    if (r->beta_fast <= r->beta_slow || r->max_wavelength <= 1)
+        return dt_fail(DT_E_RANGE, &b->at,
+                       "rope_type: yarn needs rope_beta_fast above rope_beta_slow and "
+                       "rope_max_wavelength above 1, got %g, %g and %g",
+                       r->beta_fast, r->beta_slow, r->max_wavelength);
+    return NULL;
+}
+
+static dt_status *check_grid(const dt_layer_build *b, const dt_rotation *r, int64_t features) {
+    int64_t places = 1;
+    if (r->grid.n == 0) return NULL;
+    if (r->grid.n > 3 || features / 2 < r->grid.n)
+        return dt_fail(
+            DT_E_RANGE, &b->at,
+            "rope_grid has %d axes; at most 3 are possible, and each needs a pair of the "
+            "%lld features of a head",
+            r->grid.n, (long long)features);
+    for (int i = 0; i < r->grid.n; i++) places *= r->grid.v[i];
+    if (places == b->in.dim[1]) return NULL;
+    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "rope_grid has %lld places for %lld steps",
+                   (long long)places, (long long)b->in.dim[1]);
+}
+
 static dt_status *check_waves(const dt_layer_build *b, const dt_rotation *r) {
+    if (r->rope_type == DT_ROPE_YARN) return check_yarn(b, r);
     int given = (r->frequency_adjustment_factor > 0) + (r->low_freq_factor > 0) +
                 (r->high_freq_factor > 0) + (r->pretraining_sequence_length > 0);
     if (given != 0 && given != 4)
@@ -106,6 +159,7 @@ static dt_status *build_attention(dt_layer_build *b) {
     DT_TRY(find_head_dim(b, a->head_dim, a->num_query_heads, &head_dim));
     if (a->use_rope) DT_TRY(dt_rotation_check(b, "LlamaAttention", head_dim));
     DT_TRY(check_waves(b, &a->rope));
+    DT_TRY(check_grid(b, &a->rope, head_dim));
     return dt_heads_build(b, &(dt_heads){
                                  .query_heads = a->num_query_heads,
                                  .key_heads = a->num_key_value_heads,
@@ -114,7 +168,12 @@ static dt_status *build_attention(dt_layer_build *b) {
                                  .dropout = a->dropout,
                                  .drops_taken = true,
                                  .masks_keys_alone = true,
-                                 .causal = true,
+                                 .use_bias = a->use_bias,
+                                 .use_output_bias = a->use_bias,
+                                 .causal = a->use_causal_mask,
+                                 .sink = a->use_sinks,
+                                 .qk_norm = a->qk_norm,
+                                 .norm_epsilon = a->layer_norm_epsilon,
                                  .window = a->sliding_window,
                                  .chunk = a->attention_chunk_size,
                                  .rotation = a->use_rope ? &a->rope : NULL,

@@ -8,7 +8,12 @@
  *     y = sum over experts e of gate[e] * (f(x G[e]) * (x U[e])) D[e]
  *
  * DeepSeek-V3 and Llama 4 score experts by `scoring_func: sigmoid`, p = sigmoid(x router), and
- * DeepSeek multiplies gates by `routed_scaling_factor`. Of equal probabilities the expert with the
+ * DeepSeek multiplies gates by `routed_scaling_factor`. In gpt-oss the router and the experts have
+ * biases, and experts compute, with g = x G and u = x U, both clipped by `swiglu_limit`
+ *
+ *     (g * sigmoid(1.702 g) * (u + 1)) D        g at most the limit, u between - and + the limit
+ *
+ * Of equal probabilities the expert with the
  * lower index is taken. There are two ways to compute y:
  *
  *     all         every expert computes every step, and gates of 0 remove what is not used. No
@@ -33,8 +38,8 @@ struct mixture {
     dt_layer_head head;
     int64_t intermediate_dim, num_experts, top_k;
     int activation, scoring_func;
-    bool gated, norm_topk_prob;
-    double capacity_factor, router_aux_loss_coef, routed_scaling_factor;
+    bool gated, norm_topk_prob, use_bias;
+    double swiglu_limit, capacity_factor, router_aux_loss_coef, routed_scaling_factor;
     const dt_tree *kernel_initializer;
 };
 
@@ -51,6 +56,10 @@ static const dt_field fields[] = {
     DT_ENUM(struct mixture, activation, dt_activations, .preset = "silu",
             .help = "activation function of the gate of an expert"),
     DT_FLAG(struct mixture, gated, .preset = "true", .help = "use gated experts"),
+    DT_FLAG(struct mixture, use_bias, .help = "add biases in the router and the experts"),
+    DT_REAL(struct mixture, swiglu_limit, .above_min = true, .max = INFINITY,
+            .help = "clip gates and hidden features, and multiply these plus 1 by gpt-oss' "
+                    "activation of the gate, gate * sigmoid(1.702 gate); 7 in gpt-oss"),
     DT_FLAG(struct mixture, norm_topk_prob, .preset = "true",
             .help = "divide the probabilities of the chosen experts by their sum"),
     DT_ENUM(struct mixture, scoring_func, scoring_funcs, .preset = "softmax",
@@ -75,14 +84,23 @@ enum { ROUTER, GATE, UP, DOWN };
 
 /* ---- build ---- */
 
-static dt_status *add_kernel(dt_layer_build *b, const char *name, int rank, const int64_t *dim) {
+/* Adds a kernel (E, D, F), or (D, E) of the router, and a bias with the last one of the dimensions,
+ * or with the first and the last one. */
+static dt_status *add_weights(dt_layer_build *b, const char *kernel, const char *bias, int rank,
+                              const int64_t *dim) {
     const struct mixture *m = b->args;
-    dt_weight_request w = {.name = name,
+    dt_weight_request w = {.name = kernel,
                            .dtype = b->in.dtype,
                            .rank = rank,
                            .initializer = m->kernel_initializer,
                            .preset = "glorot_uniform"};
     for (int i = 0; i < rank; i++) w.dim[i] = dim[i];
+    DT_TRY(dt_layer_weight(b, &w));
+    if (!m->use_bias) return NULL;
+    w = (dt_weight_request){
+        .name = bias, .dtype = b->in.dtype, .rank = rank - 1, .preset = "zeros"};
+    w.dim[0] = rank == 3 ? dim[0] : dim[1];
+    w.dim[1] = dim[rank - 1];
     return dt_layer_weight(b, &w);
 }
 
@@ -92,6 +110,8 @@ static dt_status *check(const dt_layer_build *b) {
     if (m->top_k > m->num_experts)
         return dt_fail(DT_E_RANGE, &b->at, "top_k %lld is larger than num_experts %lld",
                        (long long)m->top_k, (long long)m->num_experts);
+    if (m->swiglu_limit > 0 && !m->gated)
+        return dt_fail(DT_E_RANGE, &b->at, "swiglu_limit needs gated experts");
     if (m->capacity_factor > 0 && b->in.rank < 3)
         return dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at,
                                   "capacity_factor needs an input (B, steps, features), got %s",
@@ -130,18 +150,43 @@ static dt_status *build(dt_layer_build *b) {
     DT_TRY(check(b));
     DT_TRY(check_size(b));
     const int64_t n = m->num_experts, d = b->in.dim[b->in.rank - 1], f = m->intermediate_dim;
-    DT_TRY(add_kernel(b, "sparse_feedforward_gate_dense/kernel", 2, (int64_t[]){d, n}));
+    DT_TRY(add_weights(b, "sparse_feedforward_gate_dense/kernel",
+                       "sparse_feedforward_gate_dense/bias", 2, (int64_t[]){d, n}));
     if (m->gated)
-        DT_TRY(add_kernel(b, "experts/expert_feedforward_gate_dense", 3, (int64_t[]){n, d, f}));
-    DT_TRY(add_kernel(b, "experts/expert_feedforward_intermediate_dense", 3, (int64_t[]){n, d, f}));
-    DT_TRY(add_kernel(b, "experts/expert_feedforward_output_dense", 3, (int64_t[]){n, f, d}));
+        DT_TRY(add_weights(b, "experts/expert_feedforward_gate_dense",
+                           "experts/expert_feedforward_gate_bias", 3, (int64_t[]){n, d, f}));
+    DT_TRY(add_weights(b, "experts/expert_feedforward_intermediate_dense",
+                       "experts/expert_feedforward_intermediate_bias", 3, (int64_t[]){n, d, f}));
+    DT_TRY(add_weights(b, "experts/expert_feedforward_output_dense",
+                       "experts/expert_feedforward_output_bias", 3, (int64_t[]){n, f, d}));
     b->out = b->in;
     return NULL;
 }
 
+/* The number of a kernel among the weights, or of the bias that follows it. */
+static int place_of(const struct mixture *m, int which) {
+    return (which - (which > GATE && !m->gated)) * (m->use_bias ? 2 : 1);
+}
+
 static dt_value weight(const dt_layer_call *c, int which) {
+    return c->weight[place_of(c->args, which)];
+}
+
+/* y plus the bias of a kernel, if there are biases. The bias has the last dimensions of y. */
+static dt_value biased(const dt_layer_call *c, int which, dt_value y) {
     const struct mixture *m = c->args;
-    return c->weight[which - (which > GATE && !m->gated)];
+    return m->use_bias ? dt_add(y, c->weight[place_of(m, which) + 1]) : y;
+}
+
+/* The hidden features of experts from x G and x U; without gates the first is not used. */
+static dt_value hidden(const struct mixture *m, dt_value gate, dt_value up) {
+    if (!m->gated) return dt_activate(m->activation, up);
+    if (m->swiglu_limit == 0) return dt_multiply(dt_activate(m->activation, gate), up);
+    const dt_value limit = dt_like(gate, m->swiglu_limit);
+    gate = dt_minimum(gate, limit);
+    up = dt_maximum(dt_minimum(up, limit), dt_like(up, -m->swiglu_limit));
+    gate = dt_multiply(gate, dt_logistic(dt_multiply(gate, dt_like(gate, 1.702))));
+    return dt_multiply(dt_add(up, dt_like(up, 1)), gate);
 }
 
 /* ---- the router ---- */
@@ -235,12 +280,13 @@ static dt_value by_all(const dt_layer_call *c, dt_value x, dt_value gates) {
                   wide = dt_type_of(in.dtype, 4,
                                     (int64_t[]){in.dim[0], in.dim[1], down.dim[0], down.dim[1]});
     const int64_t joined = down.dim[0] * down.dim[1];
-    dt_value h = widen(x, weight(c, UP));
-    if (m->gated) h = dt_multiply(dt_activate(m->activation, widen(x, weight(c, GATE))), h);
-    else h = dt_activate(m->activation, h);
-    h = dt_multiply(h, along(gates, &wide));
-    return dt_matmul(dt_reshape(h, 3, (int64_t[]){in.dim[0], in.dim[1], joined}),
-                     dt_reshape(weight(c, DOWN), 2, (int64_t[]){joined, down.dim[2]}));
+    dt_value gate = {0}, up = biased(c, UP, widen(x, weight(c, UP)));
+    if (m->gated) gate = biased(c, GATE, widen(x, weight(c, GATE)));
+    dt_value h = dt_multiply(hidden(m, gate, up), along(gates, &wide));
+    dt_value y = dt_matmul(dt_reshape(h, 3, (int64_t[]){in.dim[0], in.dim[1], joined}),
+                           dt_reshape(weight(c, DOWN), 2, (int64_t[]){joined, down.dim[2]}));
+    if (!m->use_bias) return y;
+    return dt_add(y, dt_matmul(gates, c->weight[place_of(m, DOWN) + 1]));
 }
 
 /* ---- slots ---- */
@@ -289,10 +335,9 @@ static dt_value by_expert(dt_value x, dt_value kernel) {
 
 static dt_value feed_forward(const dt_layer_call *c, dt_value x) {
     const struct mixture *m = c->args;
-    dt_value h = by_expert(x, weight(c, UP));
-    if (m->gated) h = dt_multiply(dt_activate(m->activation, by_expert(x, weight(c, GATE))), h);
-    else h = dt_activate(m->activation, h);
-    return by_expert(h, weight(c, DOWN));
+    dt_value gate = {0}, up = biased(c, UP, by_expert(x, weight(c, UP)));
+    if (m->gated) gate = biased(c, GATE, by_expert(x, weight(c, GATE)));
+    return biased(c, DOWN, by_expert(hidden(m, gate, up), weight(c, DOWN)));
 }
 
 static dt_value by_capacity(const dt_layer_call *c, dt_value x, dt_value chosen, dt_value gates) {
@@ -318,7 +363,8 @@ static dt_value call(const dt_layer_call *c) {
     dt_value x = dt_reshape(c->x, 3, (int64_t[]){in.dim[0], steps, in.dim[in.rank - 1]});
     dt_value mask = c->masks[0];
     if (mask.trace) mask = dt_reshape(mask, 2, (int64_t[]){in.dim[0], steps});
-    dt_value p = scores_of(m, dt_to_float32(dt_matmul(x, weight(c, ROUTER)))); /* shape (B, T, E) */
+    dt_value p = biased(c, ROUTER, dt_matmul(x, weight(c, ROUTER)));
+    p = scores_of(m, dt_to_float32(p)); /* shape (B, T, E) */
     dt_value chosen = choose(p, m->top_k), gates = gates_of(m, p, chosen);
     add_balance(c, mask, shares_of(m, p), chosen);
     dt_value y = m->capacity_factor > 0 ? by_capacity(c, x, chosen, gates)

@@ -21,6 +21,8 @@ struct attention {
     bool use_bias, use_key_bias, use_output_bias, use_gate, use_causal_mask, use_attention_mask,
         return_attention_scores;
     int64_t sliding_window;
+    int qk_norm;
+    double layer_norm_epsilon;
     dt_ints output_shape;
     const dt_tree *kernel_initializer, *bias_initializer;
 };
@@ -51,6 +53,7 @@ static const dt_field fields[] = {
             .help = "also output the attention scores, (B, heads, T, S): NAME/attention_scores"),
     DT_INT(struct attention, sliding_window, .min = 1, .max = INFINITY,
            .help = "size of the attention window: positions attend only to closer ones"),
+    DT_QK_NORM(struct attention),
     DT_INTS(struct attention, output_shape, .lone = true, .min = 1, .max = INFINITY,
             .help = "shape of the output; default: that of the input"),
     DT_INITIALIZER(struct attention, kernel_initializer,
@@ -82,6 +85,8 @@ static dt_status *build_heads(dt_layer_build *b, bool masks_keys_alone) {
                                  .use_gate = a->use_gate,
                                  .causal = a->use_causal_mask,
                                  .window = a->sliding_window,
+                                 .qk_norm = a->qk_norm,
+                                 .norm_epsilon = a->layer_norm_epsilon,
                                  .masks_keys_alone = masks_keys_alone,
                                  .takes_mask = a->use_attention_mask,
                                  .returns_scores = a->return_attention_scores,

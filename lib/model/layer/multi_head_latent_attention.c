@@ -15,7 +15,6 @@
  *
  * DeepSeek-AI, DeepSeek-V2 (2024), section 2.1.
  */
-#include "model/layer/axes.h"
 #include "model/layer/heads.h"
 
 struct latent {
@@ -98,18 +97,6 @@ static dt_status *build(dt_layer_build *b) {
 
 /* ---- call ---- */
 
-/* RMSNormalization in float32, whatever dtype x (B, T, n) has. */
-static dt_value norm(const dt_layer_call *c, dt_value x, dt_value scale) {
-    const struct latent *l = c->args;
-    const dt_type type = dt_type_of_value(x);
-    dt_value wide = dt_to_float32(x), square = dt_mean_over(dt_multiply(wide, wide), 1u << 2);
-    dt_value inverse = dt_rsqrt(dt_add(square, dt_like(square, l->layer_norm_epsilon)));
-    const dt_type all = dt_type_of_value(wide);
-    wide = dt_multiply(wide, dt_broadcast_rows(inverse, &all));
-    return dt_multiply(dt_convert(wide, type.dtype),
-                       dt_broadcast_in_dim(scale, &type, (int8_t[]){2}));
-}
-
 /* x (B, T, n) times a kernel (n, heads, size). The product gets the name by which policies of
  * rematerialization know it. */
 static dt_value by_heads(const dt_layer_call *c, const char *name, dt_value x, dt_value kernel) {
@@ -128,7 +115,7 @@ static dt_value query_of(const dt_layer_call *c, const dt_value **weight) {
     dt_value x = c->x;
     if (l->q_lora_rank) {
         x = dt_matmul(x, *(*weight)++);
-        x = norm(c, x, *(*weight)++);
+        x = dt_heads_norm(x, *(*weight)++, l->layer_norm_epsilon);
     }
     x = by_heads(c, "query", x, *(*weight)++);
     const int64_t flat = l->qk_nope_head_dim, turned = l->qk_rope_head_dim;
@@ -152,7 +139,8 @@ static dt_value call(const dt_layer_call *c) {
     const dt_value *weight = c->weight;
     dt_value qkv[3] = {query_of(c, &weight)};
     dt_value down = dt_matmul(c->x, *weight++),
-             latent = norm(c, part(down, 0, l->kv_lora_rank), *weight++);
+             latent =
+                 dt_heads_norm(part(down, 0, l->kv_lora_rank), *weight++, l->layer_norm_epsilon);
     dt_value shared = part(down, l->kv_lora_rank, l->qk_rope_head_dim);
     qkv[1] = key_of(c, latent, shared, *weight++);
     qkv[2] = by_heads(c, "value", latent, *weight++);

@@ -15,7 +15,18 @@ typedef struct dt_rotation {
      * adjusted */
     double frequency_adjustment_factor, low_freq_factor, high_freq_factor;
     int64_t pretraining_sequence_length;
+    /* YaRN: wavelengths that fit beta_slow times or less into pretraining_sequence_length are
+     * multiplied by scaling_factor, those that fit beta_fast times do not change, and sines and
+     * cosines are multiplied by 0.1 log(scaling_factor) + 1. */
+    int rope_type;
+    double beta_fast, beta_slow;
+    /* The steps are the places of a picture or a film of this size, row by row; n 0: of a line.
+     * Each axis rotates a part of the pairs by its own position. */
+    dt_ints grid;
 } dt_rotation;
+
+enum { DT_ROPE_LINEAR, DT_ROPE_YARN };
+extern const char *const dt_rope_types[];
 
 /* Rotates x (B, T, ..., H), pair by pair of features, by angles that grow along T. H is even. */
 dt_value dt_rotate(const dt_rotation *r, dt_value x);

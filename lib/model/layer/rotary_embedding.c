@@ -9,16 +9,28 @@
  * so that the product of a query and a key depends on how far they are apart. J. Su et al.,
  * RoFormer (2021). The layer is KerasHub's. Angles are float32 for any dtype of x, and the same for
  * all examples, heads and layers, so a training step computes them once.
+ *
+ * On a grid of n axes, each but the first rotates 1 / n of the pairs, rounded down, and the first
+ * one rotates the others, which come first, as in Wan. YaRN, which extends the context of trained
+ * models, is that of gpt-oss: B. Peng et al. (2023).
  */
+#include "base/size.h"
 #include "model/layer/rotary.h"
 
+const char *const dt_rope_types[] = {"linear", "yarn", NULL};
+
 /* ---- waves ---- */
+
+/* 0, 1, .. n - 1 in float32 */
+static dt_value count(dt_trace *t, int64_t n) {
+    return dt_convert(dt_iota(t, &(dt_type){.dtype = DT_INT32, .rank = 1, .dim = {n}}, 0),
+                      DT_FLOAT32);
+}
 
 /* (H / 2): the angle by which one step rotates each pair. */
 static dt_value turns(const dt_rotation *r, dt_trace *t, int64_t half) {
     dt_type type = dt_type_of(DT_FLOAT32, 1, &half);
-    dt_value share = dt_convert(
-        dt_iota(t, &(dt_type){.dtype = DT_INT32, .rank = 1, .dim = {half}}, 0), DT_FLOAT32);
+    dt_value share = count(t, half);
     dt_value base =
         dt_broadcast_to(dt_convert(dt_constant(t, r->max_wavelength), DT_FLOAT32), &type);
     return dt_power(base, dt_multiply(share, dt_like(share, -1.0 / (double)half)));
@@ -39,14 +51,64 @@ static dt_value adjust(const dt_rotation *r, dt_value turn) {
     return dt_select(dt_compare(waves, dt_like(turn, low), DT_LT), slow, kept);
 }
 
+/* The number of the pair whose wavelength fits `times` times into the length of pretraining. */
+static double pair_of(const dt_rotation *r, int64_t half, double times) {
+    return (double)half * log((double)r->pretraining_sequence_length / (times * 2 * M_PI)) /
+           log(r->max_wavelength);
+}
+
+/* Divides the turns of long wavelengths by scaling_factor, none of short ones, and others partly. */
+static dt_value stretch(const dt_rotation *r, dt_value turn, int64_t half) {
+    const double fast = fmax(pair_of(r, half, r->beta_fast), 0),
+                 slow = fmin(pair_of(r, half, r->beta_slow), (double)half * 2 - 1);
+    dt_value share = dt_subtract(count(turn.trace, half), dt_like(turn, fast));
+    share = dt_divide(share, dt_like(turn, slow > fast ? slow - fast : 0.001));
+    share = dt_minimum(dt_maximum(share, dt_like(share, 0)), dt_like(share, 1));
+    dt_value long_ones = dt_divide(turn, dt_like(turn, r->scaling_factor));
+    return dt_add(dt_multiply(long_ones, share),
+                  dt_multiply(turn, dt_subtract(dt_like(share, 1), share)));
+}
+
+/* The number of steps (T, n) along an axis of the grid, in float32. */
+static dt_value steps_along(const dt_rotation *r, dt_trace *t, const dt_type *type, int axis) {
+    dt_type whole = *type;
+    whole.dtype = DT_INT32;
+    dt_value at = dt_iota(t, &whole, 0);
+    int64_t inner = 1;
+    for (int k = axis + 1; k < r->grid.n; k++) inner *= r->grid.v[k];
+    if (inner > 1) at = dt_divide(at, dt_like(at, (double)inner));
+    if (axis > 0) {
+        const dt_value size = dt_like(at, (double)r->grid.v[axis]);
+        at = dt_subtract(at, dt_multiply(dt_divide(at, size), size));
+    }
+    return dt_convert(at, DT_FLOAT32);
+}
+
+/* The angles (T, pairs) of the pairs that an axis rotates. */
+static dt_value angles_along(const dt_rotation *r, dt_trace *t, int64_t steps, int64_t pairs,
+                             int axis) {
+    const dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){steps, pairs});
+    dt_value turn = turns(r, t, pairs);
+    if (r->frequency_adjustment_factor > 0) turn = adjust(r, turn);
+    turn = r->rope_type == DT_ROPE_YARN ? stretch(r, turn, pairs)
+                                        : dt_divide(turn, dt_like(turn, r->scaling_factor));
+    return dt_multiply(steps_along(r, t, &type, axis), dt_broadcast_to(turn, &type));
+}
+
 /* shape (T, H / 2) */
 static dt_value angles(const dt_rotation *r, dt_trace *t, int64_t steps, int64_t half) {
-    dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){steps, half}), count = type;
-    dt_value turn = turns(r, t, half);
-    count.dtype = DT_INT32;
-    if (r->frequency_adjustment_factor > 0) turn = adjust(r, turn);
-    turn = dt_divide(turn, dt_like(turn, r->scaling_factor));
-    return dt_multiply(dt_convert(dt_iota(t, &count, 0), DT_FLOAT32), dt_broadcast_to(turn, &type));
+    dt_value part[DT_MAX_IN];
+    const int n = dt_max(r->grid.n, 1);
+    const int64_t each = half / n;
+    for (int i = 0; i < n; i++)
+        part[i] = angles_along(r, t, steps, i == 0 ? half - each * (n - 1) : each, i);
+    return n == 1 ? part[0] : dt_concatenate(part, n, 1);
+}
+
+/* A sine or cosine, multiplied by YaRN's factor. */
+static dt_value lengthened(const dt_rotation *r, dt_value wave) {
+    if (r->rope_type != DT_ROPE_YARN || r->scaling_factor <= 1) return wave;
+    return dt_multiply(wave, dt_like(wave, 0.1 * log(r->scaling_factor) + 1));
 }
 
 /* ---- x ---- */
@@ -66,7 +128,8 @@ dt_value dt_rotate(const dt_rotation *r, dt_value x) {
     dt_value angle = angles(r, x.trace, t.dim[1], half);
     dt_value one = dt_slice_axis(x, last, 0, half, 1),
              other = dt_slice_axis(x, last, half, half, 1);
-    dt_value cosine = lay(dt_cosine(angle), one), sine = lay(dt_sine(angle), one);
+    dt_value cosine = lay(lengthened(r, dt_cosine(angle)), one),
+             sine = lay(lengthened(r, dt_sine(angle)), one);
     return dt_concatenate(
         (dt_value[]){dt_subtract(dt_multiply(one, cosine), dt_multiply(other, sine)),
                      dt_add(dt_multiply(other, cosine), dt_multiply(one, sine))},

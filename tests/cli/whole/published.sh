@@ -43,6 +43,17 @@ fall deepseek-v3 0.8 <"$TEST_DIR/whole"
 losses deepseek-v3 $latent $two let.expert_parts=2 let.expert_rest=1 >"$TEST_DIR/cut"
 paste -d ' ' "$TEST_DIR/whole" "$TEST_DIR/cut" | awk '{ d = $2 - $4; if ($1 != $3 || d > 1e-3 || d < -1e-3) print "step " $0 }'
 losses llama4-scout $llama let.layers=1 let.experts=4 let.capacity=2 let.chunk=4 $two | fall llama4-scout 0.8
+oss="$llama let.layers=1 let.experts=4 let.top_k=2 let.capacity=2 let.window=4"
+losses gpt-oss-20b $oss let.slice=sim:v4-8 let.replicas=4 >"$TEST_DIR/whole"
+fall gpt-oss-20b 0.8 <"$TEST_DIR/whole"
+losses gpt-oss-20b $oss $two let.expert_parts=2 let.expert_rest=1 >"$TEST_DIR/cut"
+paste -d ' ' "$TEST_DIR/whole" "$TEST_DIR/cut" | awk '{ d = $2 - $4; if ($1 != $3 || d > 1e-3 || d < -1e-3) print "step " $0 }'
+losses gpt-oss-120b $oss $two | fall gpt-oss-120b 0.8
+for job in wan2.1-14b wan2.1-1.3b; do
+    losses $job let.layers=2 let.width=24 let.six_widths=144 let.intermediate=48 let.heads=2 let.head_dim=12 let.frames=2 let.rows=2 let.columns=3 \
+        let.patch=4 let.words=3 let.text=8 let.sines=16 let.examples=16 let.batch=8 let.slice=sim:v4-8 let.replicas=4 let.rate=0.01 fit.steps=16 |
+        fall $job 0.95
+done
 losses whisper-large $words let.width=32 let.heads=4 let.head_dim=8 let.frames=16 let.positions=8 let.bands=4 let.words=6 let.vocabulary=32 \
     let.slice=sim:v4-8 let.replicas=2 let.rate=0.01 fit.steps=16 | fall whisper-large 0.8
 losses t5-xxl let.more=1 let.width=32 let.intermediate=48 let.heads=4 let.head_dim=8 let.vocabulary=32 let.words=8 let.targets=6 let.examples=16 \

@@ -62,7 +62,7 @@ def check(dtrain, where, case):
     if lacking:
         refused.update(lacking)
         return None if code == 78 and f"is a {lacking[0]} of " in text else f"{lacking} {text}"
-    for key, value in (("use_output_bias", "true"), ("use_key_bias", "false")):
+    for key, value in (("use_output_bias", "true"), ("use_key_bias", "false"), ("qk_norm", '"rms_norm_across_heads"')):
         if f'"{key}": {value}' in json.dumps(case["in"]):
             return None if code == 78 and key in text and "which Keras" in text else text
     if code:
