@@ -130,8 +130,8 @@ static const char *row_of(const head *h, const char *operand, int64_t row, int64
     return operand + row * stride * h->a->bytes;
 }
 
-/* Replaces scores between the sinks and `first` by one that becomes a weight of 0. Returns the first
- * key with a weight. */
+/* Replaces scores between the sinks and `first` by one that becomes a weight of 0. Returns the
+ * first key with a weight. */
 static int64_t join_sinks(const dt_attended *a, const dt_query_block *b, int64_t first, float *p) {
     const int64_t sinks = dt_min(a->attr.sinks, a->keys) - b->first;
     if (a->attr.sinks == 0) return first;

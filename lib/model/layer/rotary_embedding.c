@@ -57,7 +57,7 @@ static double pair_of(const dt_rotation *r, int64_t half, double times) {
            log(r->max_wavelength);
 }
 
-/* Divides the turns of long wavelengths by scaling_factor, none of short ones, and others partly. */
+/* Divides the turns of long wavelengths by scaling_factor, none of short ones, others partly. */
 static dt_value stretch(const dt_rotation *r, dt_value turn, int64_t half) {
     const double fast = fmax(pair_of(r, half, r->beta_fast), 0),
                  slow = fmin(pair_of(r, half, r->beta_slow), (double)half * 2 - 1);

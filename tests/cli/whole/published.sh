@@ -48,6 +48,8 @@ losses gpt-oss-20b $oss let.slice=sim:v4-8 let.replicas=4 >"$TEST_DIR/whole"
 fall gpt-oss-20b 0.8 <"$TEST_DIR/whole"
 losses gpt-oss-20b $oss $two let.expert_parts=2 let.expert_rest=1 >"$TEST_DIR/cut"
 paste -d ' ' "$TEST_DIR/whole" "$TEST_DIR/cut" | awk '{ d = $2 - $4; if ($1 != $3 || d > 1e-3 || d < -1e-3) print "step " $0 }'
+losses gpt-oss-20b $oss let.slice=sim:v4-8 let.replicas=4 model.flash_attention=false >"$TEST_DIR/scores"
+paste -d ' ' "$TEST_DIR/whole" "$TEST_DIR/scores" | awk '{ d = $2 - $4; if ($1 != $3 || d > 1e-3 || d < -1e-3) print "step " $0 }'
 losses gpt-oss-120b $oss $two | fall gpt-oss-120b 0.8
 for job in wan2.1-14b wan2.1-1.3b; do
     losses $job let.layers=2 let.width=24 let.six_widths=144 let.intermediate=48 let.heads=2 let.head_dim=12 let.frames=2 let.rows=2 let.columns=3 \
