@@ -49,7 +49,7 @@ DT_CHIP(v2, .kind = "TPU v2",     /* source: libtpu */
         /* calibrated on the Scaling book's profile: a reduce-scatter, 1.1 ms by its formula, took
      * 1.13 ms */
         .ring_efficiency = 0.96, .line_efficiency = 0.96,
-        .collective_s = 5e-6, /* as for v5e, on which it is calibrated */
+        .collective_s = 5e-6, /* the value fitted to measurements of v5e */
         .usd_hour = 4.50 / 4,
         /* DAWNBench: 4.50 dollars an hour for a v2-8 */
         .price_source = "DAWNBench (2018), region unknown", .dims = 2,
@@ -81,7 +81,7 @@ DT_CHIP(v3, .kind = "TPU v3",                   /* source: libtpu */
      * links: 83 */
         .links = 4, .link_Bps = 82e9, .hop_s = 1e-6,      /* source: Scaling book */
         .ring_efficiency = 0.96, .line_efficiency = 0.96, /* assumed to be that of v2 */
-        .collective_s = 5e-6, /* as for v5e, on which it is calibrated */
+        .collective_s = 5e-6, /* the value fitted to measurements of v5e */
         .usd_hour = 8.00 / 4,
         /* SkyPilot: 2,048 dollars an hour for 1,024 chips */
         .price_source = "on demand in us-east1, August 2024",
@@ -118,7 +118,7 @@ DT_CHIP(v4, .kind = "TPU v4", /* source: libtpu */
      * 44.8 */
         .links = 6, .link_Bps = 45e9, .hop_s = 1e-6,      /* source: Scaling book */
         .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be that of v5e */
-        .collective_s = 5e-6, /* as for v5e, on which it is calibrated */
+        .collective_s = 5e-6, /* the value fitted to measurements of v5e */
         .pcie_Bps = 16e9,     /* source: Scaling book */
         .dcn_Bps = 6.25e9,    /* source: Scaling book */
         .usd_hour = 3.22,
@@ -204,7 +204,7 @@ DT_CHIP(
         90e9, /* source: Scaling book; Cloud TPU docs: 1,200 GB/s per chip both ways: 100 nominal */
     .hop_s = 1e-6,                                    /* source: Scaling book */
     .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be that of v5e */
-    .collective_s = 5e-6,                             /* as for v5e, on which it is calibrated */
+    .collective_s = 5e-6,                             /* the value fitted to measurements of v5e */
     .pcie_Bps = 16e9,                                 /* source: Scaling book */
     .dcn_Bps = 6.25e9,                                /* Cloud TPU docs: 50 Gbit/s per chip */
     .usd_hour = 4.20,
@@ -247,7 +247,7 @@ DT_CHIP(
     .hop_s = 1e-6,                                    /* source: Scaling book */
     .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be that of v5e */
     /* calibrated on the psum of 606 MB over 16x16 of TPU recipes, by microbenchmarks 5.12 ms */
-    .sum_efficiency = 0.69, .collective_s = 5e-6, /* as for v5e, on which it is calibrated */
+    .sum_efficiency = 0.69, .collective_s = 5e-6, /* the value fitted to measurements of v5e */
     .pcie_Bps = 32e9,                             /* source: Scaling book */
     .dcn_Bps = 12.5e9, /* Cloud TPU docs: a host of 8 chips has 4 x 200 Gbit/s */
     .usd_hour = 2.70, .price_source = "on demand in us-east5, January 2025", /* source: SkyPilot */
@@ -285,7 +285,7 @@ DT_CHIP(
     .hop_s = 1e-6,                 /* Scaling book: that of v5p; that of tpu7x is unknown */
     /* the efficiencies are assumed to be those of v5e, of 90 % of the nominal rate, since the
      * Scaling book gives 90 % of it for all other generations */
-    /* as for v5e, on which it is calibrated */
+    /* the value fitted to measurements of v5e */
     .ring_efficiency = 0.86, .line_efficiency = 0.75, .collective_s = 5e-6,
     /* Cloud TPU docs: between the chiplets, six times a link; from memory */
     .core_link_Bps = 6 * 2 * 100e9, .dcn_Bps = 12.5e9, /* Cloud TPU docs: 100 Gbit/s per chip */
