@@ -128,7 +128,7 @@ typedef enum dt_field_kind {
     DT_FIELD_WORDS,
     /* the member is a dt_items; the value is a list of items, each of which has one of `forms` */
     DT_FIELD_LIST,
-    /* the member is a dt_items; the value is a mapping with any keys, whose values are such items */
+    /* the member is a dt_items; the value is a mapping with any keys to such items */
     DT_FIELD_MAP,
     /* the member is a dt_named: a kind that a job names by its name, or by a mapping of the name to
      * its arguments */

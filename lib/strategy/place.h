@@ -22,7 +22,7 @@ void dt_place_hosts(dt_strategy *s);
 
 /* ---- reading a strategy's part of a job's `strategy` mapping ---- */
 
-/* The key `devices` of a struct with the members `dt_texts devices` and `dt_location devices_at`. */
+/* The key `devices` of a struct with the members `dt_texts devices`, `dt_location devices_at`. */
 #define DT_DEVICES(type, ...)                                                                      \
     DT_ONE_OF(devices, DT_FORMS(DT_PLAIN(TEXTS, type, devices)), .as = DT_TREE_LIST,               \
               DT_AT(type, devices_at), __VA_ARGS__)
