@@ -19,8 +19,8 @@ typedef enum dt_gemm_float { DT_GEMM_F32, DT_GEMM_BF16, DT_GEMM_F16 } dt_gemm_fl
 
 /*
  * Room in which a product keeps its B packed for others that have the same B. The first product
- * that needs a panel packs it, and the others read it. Only the functions of such products (strip.h,
- * product.c) know what is in `room`.
+ * that needs a panel packs it, and the others read it. Only the functions of such products
+ * (strip.h, product.c) know what is in `room`.
  */
 typedef struct dt_panels {
     float *room; /* at first 0 */

@@ -2,11 +2,11 @@
 /*
  * Weights: variables, or what is computed from variables alone, that are the second operand of
  * products. They are packed by the first product that needs them and kept for the others: those of
- * other pieces, of later steps of a recurrent layer, and of later runs while a variable has the same
- * value. All executables of an engine share a packed variable. A variable may be packed several
- * times: as it is, for a layer's output; transposed, for the gradient of its input; and, with AVX2,
- * in panels of other widths for products of few rows. What is computed from variables, such as
- * weights in bfloat16, is packed anew by each run.
+ * other pieces, of later steps of a recurrent layer, and of later runs while a variable has the
+ * same value. All executables of an engine share a packed variable. A variable may be packed
+ * several times: as it is, for a layer's output; transposed, for the gradient of its input; and,
+ * with AVX2, in panels of other widths for products of few rows. What is computed from variables,
+ * such as weights in bfloat16, is packed anew by each run.
  *
  * A variable counts its changes: those by the host (dt_host_edit) and those by runs. A run compares
  * the count with that of the packed value when it begins.
