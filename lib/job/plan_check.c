@@ -123,8 +123,8 @@ static dt_status *compile(const dt_pjrt *plugin, const dt_spmd *s, const dt_assi
         order.host[axis] = slice->chip->host[axis] < slice->chips[axis] ? slice->chip->host[axis]
                                                                         : slice->chips[axis];
     }
-    /* writes those blocks as loops that the plan counts as loops */
-    const dt_hlo_request text = {.loops = true, .settled = !s->how.scanned};
+    /* writes those blocks as loops that the plan counts, and so is memory without scores as loops */
+    const dt_hlo_request text = {.loops = true, .settled = !s->how.scanned, .scores_again = true};
     dt_status *bad = dt_stablehlo_write_spmd(s, &text, &program, NULL);
     order.program = dt_str_text(&program);
     order.size = program.size;

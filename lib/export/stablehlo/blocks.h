@@ -15,8 +15,9 @@
 #include "op/stablehlo.h"
 #include "export/stablehlo/stablehlo.h"
 
-/* Returns g without barriers that only delay values which do not depend on examples. */
-dt_status *dt_drop_barriers(const dt_graph *g, dt_graph **out) DT_MUST_USE;
+/* Returns g without barriers that only delay values which do not depend on examples. scores_again:
+ * the member of dt_hlo_request. */
+dt_status *dt_hlo_set_barriers(const dt_graph *g, bool scores_again, dt_graph **out) DT_MUST_USE;
 
 /* Returns g with products that have the same left operand joined to one (products.c). */
 dt_status *dt_hlo_join_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;

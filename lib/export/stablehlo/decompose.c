@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replaces ops that a format lacks by other ops, with the function `decompose` of their rows. First
- * removes barriers that are useless for a compiler. */
+ * removes barriers that are useless for a compiler, and adds some that save memory. */
 #include "op/partition.h"
 #include "export/stablehlo/blocks.h"
 
@@ -65,24 +65,37 @@ dt_status *dt_decompose_but_pieces(const dt_graph *g, const dt_hlo_sizes *sizes,
 
 typedef struct examples {
     const bool *follows; /* [nodes] whether the node depends on examples */
+    bool scores_again;
 } examples;
+
+/* Gradients of attention whose queries wait for dy. A compiler cannot merge their scores with those
+ * of the forward pass. */
+static dt_value behind_gradient(const dt_rewrite_call *c) {
+    enum { QUERY = 0, DY = 3 };
+    dt_value in[DT_MAX_IN];
+    for (int k = 0; k < c->graph->node[c->node].n_in; k++) in[k] = c->in[k];
+    in[QUERY] = dt_emit(c->trace, &dt_op_optimization_barrier,
+                        (const dt_value[]){c->in[QUERY], c->in[DY]}, 2, NULL);
+    return dt_emit_like(c->trace, c->graph, c->node, in);
+}
 
 /* Removes a barrier of pass/remat.c if it waits for nothing, or if it delays values that are the
  * same for all examples, such as positions. */
-static dt_value without_barrier(const dt_rewrite_call *c) {
+static dt_value with_barriers(const dt_rewrite_call *c) {
     const examples *e = c->user;
     const dt_node *n = &c->graph->node[c->node];
     bool waits = n->op->role == DT_ROLE_NAME && n->n_in == 2,
          idle = waits && (n->in[0] == n->in[1] || !e->follows[n->in[0]]);
+    if (e->scores_again && n->op == &dt_op_attention_grad) return behind_gradient(c);
     return idle ? c->in[0] : dt_emit_like(c->trace, c->graph, c->node, c->in);
 }
 
-dt_status *dt_drop_barriers(const dt_graph *g, dt_graph **out) {
+dt_status *dt_hlo_set_barriers(const dt_graph *g, bool scores_again, dt_graph **out) {
     DT_LOCAL bool *follows = dt_alloc((size_t)g->n_nodes + 1);
-    examples e = {follows};
+    examples e = {follows, scores_again};
     for (int i = 0; i < g->n_nodes; i++) {
         follows[i] = g->node[i].op->role == DT_ROLE_ARGUMENT;
         for (int k = 0; k < g->node[i].n_in; k++) follows[i] |= follows[g->node[i].in[k]];
     }
-    return dt_rewrite(g, without_barrier, &e, out);
+    return dt_rewrite(g, with_barriers, &e, out);
 }

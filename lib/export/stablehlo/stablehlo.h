@@ -60,6 +60,9 @@ typedef struct dt_hlo_request {
     /* with loops: [n_groups] stacks that exist already and must be used */
     const dt_hlo_group *group;
     int n_groups;
+    /* whether gradients of attention compute its scores again, as a fused kernel does; otherwise a
+     * compiler may keep the scores of the forward pass */
+    bool scores_again;
     /* whether each statement is followed by a comment with the path of its layer */
     bool names_layers;
 } dt_hlo_request;

@@ -415,12 +415,13 @@ void dt_hlo_signature_release(dt_hlo_signature *s) {
 bool dt_hlo_has_form(const dt_op *op) { return op->forms.stablehlo != NULL; }
 
 /* Returns g with ops that have no form replaced by others. */
-static dt_status *prepare(const dt_graph *g, const dt_hlo_sizes *sizes, dt_graph **out) {
-    dt_graph *free_of = NULL, *plain = NULL;
-    DT_TRY(dt_drop_barriers(g, &free_of));
-    dt_status *bad = dt_decompose_but_pieces(free_of, sizes, &plain);
+static dt_status *prepare(const dt_graph *g, const dt_hlo_request *q, dt_graph **out) {
+    const dt_hlo_sizes sizes = sizes_of(g, q);
+    dt_graph *barred = NULL, *plain = NULL;
+    DT_TRY(dt_hlo_set_barriers(g, q->scores_again, &barred));
+    dt_status *bad = dt_decompose_but_pieces(barred, &sizes, &plain);
     if (!bad) bad = dt_hlo_join_products(plain, out);
-    dt_graph_destroy(free_of);
+    dt_graph_destroy(barred);
     dt_graph_destroy(plain);
     return bad;
 }
@@ -428,10 +429,9 @@ static dt_status *prepare(const dt_graph *g, const dt_hlo_sizes *sizes, dt_graph
 dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, dt_str *out,
                               dt_hlo_signature *signature) {
     dt_graph *plain = NULL, *numbered = NULL;
-    const dt_hlo_sizes sizes = sizes_of(g, request);
     dt_hlo_signature s = {0};
     dt_status *bad = NULL;
-    DT_TRY(prepare(g, &sizes, &plain));
+    DT_TRY(prepare(g, request, &plain));
     if (request->loops) bad = dt_hlo_number_steps(plain, &numbered);
     if (!bad) bad = write_graph(plain, numbered, request, out, &s);
     dt_graph_destroy(numbered);

@@ -118,24 +118,44 @@ static void test_long_sums_have_steps_on_cpus(void **state) {
     }
 }
 
-/* Attention and its gradients with scores of 72 MiB, which are made piece by piece: the result's
- * pieces are joined, those of keys and values added. */
-static void write_large_attention(const char *directory) {
-    const dt_type heads = dt_type_of(DT_FLOAT32, 4, (int64_t[]){DT_BATCH, 1024, 6, 2});
+static dt_graph *attention_of(int64_t steps) {
+    const dt_type heads = dt_type_of(DT_FLOAT32, 4, (int64_t[]){DT_BATCH, steps, 6, 2});
     const dt_attention_how how = {.scale = 0.5, .causal = true};
-    random_graph *g = dt_alloc(sizeof *g);
     dt_trace *t = dt_trace_create("attention");
+    dt_graph *g = NULL;
     dt_value x[3], dx[3];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         x[i] = dt_trace_declare(t, (const char *[]){"query", "key", "value"}[i], &heads);
-        g->distributed[i] = true;
-    }
     dt_value y = dt_attention(x[0], x[1], x[2], &how);
     dt_gradients_of(dt_reduce_sum(dt_multiply(y, y), DT_NO_AXIS), x, 3, dx);
     dt_return(t, "y", y);
     for (int i = 0; i < 3; i++) dt_return(t, (const char *[]){"dq", "dk", "dv"}[i], dx[i]);
-    assert_null(dt_trace_end(t, &g->graph));
+    assert_null(dt_trace_end(t, &g));
+    return g;
+}
+
+/* Attention and its gradients with scores of 72 MiB, which are made piece by piece: the result's
+ * pieces are joined, those of keys and values added. */
+static void write_large_attention(const char *directory) {
+    random_graph *g = dt_alloc(sizeof *g);
+    for (int i = 0; i < 3; i++) g->distributed[i] = true;
+    g->graph = attention_of(1024);
     write_graph(directory, g, 99, 1, true, 4);
+}
+
+/* The three gradients share the scores that they compute again, behind one barrier. */
+static void test_scores_are_computed_again(void **state) {
+    (void)state;
+    dt_graph *g = attention_of(8);
+    for (int again = 0; again <= 1; again++) {
+        const dt_hlo_request request = {.batch = ROWS, .replicas = 1, .scores_again = again};
+        dt_str text = {0};
+        assert_null(dt_stablehlo_write(g, &request, &text, NULL));
+        assert_int_equal(count_of(dt_str_text(&text), "optimization_barrier"), again);
+        assert_int_equal(count_of(dt_str_text(&text), "stablehlo.exponential"), 1 + again);
+        dt_str_release(&text);
+    }
+    dt_graph_destroy(g);
 }
 
 /* Stacks of blocks become loops, but for those that are too small; both ways of writing them are
@@ -203,6 +223,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks_are_found),
                                        cmocka_unit_test(test_shifted_steps_stay_shifted),
                                        cmocka_unit_test(test_long_sums_have_steps_on_cpus),
+                                       cmocka_unit_test(test_scores_are_computed_again),
                                        cmocka_unit_test(test_xla_computes_the_same)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
