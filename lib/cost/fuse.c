@@ -45,6 +45,9 @@ typedef struct fusing {
     /* [nodes] whether the node is a single number that depends only on variables and constants */
     bool *early;
     bool *out; /* [nodes] whether the node is a result or an update */
+    /* [nodes] the place from which the node can be read, if it is received over links: that of the
+     * last member of its bucket, since a bucket is launched as one */
+    int *arrives;
     /* the nodes that read node i, directly or by another name, are reader[begin[i]] to
      * reader[begin[i + 1] - 1] */
     int *reader, *begin;
@@ -151,7 +154,7 @@ static bool can_run_at(const fusing *f, const members *m, int root, int at, int 
             int from = dt_priced_source(f->r, f->g->node[m->node[j]].in[k]), kernel = f->of[from];
             bool waits = kernel >= 0 ? !f->early[from] && f->at[kernel] >= at && kernel != but &&
                                            kernel != root
-                                     : f->role[from] == ROLE_LINK && from >= at;
+                                     : f->role[from] == ROLE_LINK && f->arrives[from] >= at;
             if (waits) return false;
         }
     return true;
@@ -331,6 +334,14 @@ static void find_early(fusing *f) {
     }
 }
 
+static void find_arrivals(fusing *f) {
+    const int *bucket = f->r->program->bucket;
+    int *last = dt_arena_array(f->arena, int, f->g->n_nodes + 1);
+    for (int i = 0; i < f->g->n_nodes; i++)
+        if (bucket[i] >= 0) last[bucket[i]] = i;
+    for (int i = 0; i < f->g->n_nodes; i++) f->arrives[i] = bucket[i] >= 0 ? last[bucket[i]] : i;
+}
+
 dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena) {
     const dt_graph *g = r->program->local;
     const dt_core core = dt_core_of(r->topology);
@@ -344,6 +355,7 @@ dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena) {
                 .at = dt_arena_array(arena, int, n),
                 .early = dt_arena_array(arena, bool, n),
                 .out = dt_arena_array(arena, bool, n),
+                .arrives = dt_arena_array(arena, int, n),
                 .begin = dt_arena_array(arena, int, n)};
     for (int i = 0; i < g->n_nodes; i++) f.role[i] = role_of(r, i);
     for (int i = 0; i < g->n_results; i++) f.out[dt_priced_source(r, g->result[i].node)] = true;
@@ -351,6 +363,7 @@ dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena) {
         if (g->state[i].update >= 0) f.out[dt_priced_source(r, g->state[i].update)] = true;
     count_readers(&f);
     find_early(&f);
+    find_arrivals(&f);
     join_producers(&f);
     join_consumers(&f);
     dt_launches k = collect(&f);
