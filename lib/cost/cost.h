@@ -40,6 +40,8 @@ dt_core_price dt_core_roofline(const dt_core *c, const dt_cost *work);
 
 /* Returns the bytes of a concrete type in HBM, with the padding of the chip's tiles. */
 int64_t dt_padded_bytes(const dt_type *t);
+/* The same for (examples, spatial dimensions.., channels) that convolutions read or write. */
+int64_t dt_padded_image_bytes(const dt_type *t);
 
 /* ---- parts of the time of a kernel ---- */
 

@@ -35,6 +35,9 @@
  * are shorter: 1, 2 or 4. An array with one dimension has tiles of 1,024. A few numbers take the
  * next power of two, at least 512 bytes.
  *
+ * What convolutions read and write has examples or channels along the lanes, whatever that costs:
+ * libtpu stores bfloat16 values of (64, 128, 128, 64) with 64 channels padded to 128 lanes.
+ *
  * tests/cost/layout_test.c compares the results with the sizes of arguments in libtpu 0.0.42.1.
  */
 
@@ -58,17 +61,28 @@ static int64_t line_bytes(int64_t n, int64_t size) {
     return bytes;
 }
 
-int64_t dt_padded_bytes(const dt_type *t) {
+/* Returns the least bytes of an array of rank 2 or more whose lanes are one of the dimensions in
+ * the set `lanes`. */
+static int64_t tiled_bytes(const dt_type *t, unsigned lanes) {
     int64_t size = (int64_t)dt_dtype_size(t->dtype), all = dt_type_elements(t), least = INT64_MAX;
-    if (all == 0) return 0;
-    if (t->rank < 2) return line_bytes(all, size);
     for (int lane = 0; lane < t->rank; lane++)
-        for (int row = 0; row < t->rank; row++) {
+        for (int row = 0; row < t->rank && (lanes >> lane & 1); row++) {
             int64_t filled = all / t->dim[lane] * up(t->dim[lane], LANES);
             if (row != lane && filled / t->dim[row] * sublanes(t->dim[row], size) < least)
                 least = filled / t->dim[row] * sublanes(t->dim[row], size);
         }
     return least * size;
+}
+
+int64_t dt_padded_bytes(const dt_type *t) {
+    const int64_t all = dt_type_elements(t);
+    if (all == 0) return 0;
+    return t->rank < 2 ? line_bytes(all, (int64_t)dt_dtype_size(t->dtype)) : tiled_bytes(t, ~0u);
+}
+
+int64_t dt_padded_image_bytes(const dt_type *t) {
+    if (t->rank < 3 || dt_type_elements(t) == 0) return dt_padded_bytes(t);
+    return tiled_bytes(t, 1u | 1u << (t->rank - 1));
 }
 
 /* ---- memory ---- */
@@ -80,7 +94,8 @@ typedef struct holding {
     dt_arena *arena;
     /* [kernels] whether the kernel computes the new value of a weight or slot */
     bool *updates;
-    bool *own;                /* [nodes] whether the node's memory is allocated throughout */
+    bool *own;   /* [nodes] whether the node's memory is allocated throughout */
+    bool *image; /* [nodes] whether the node has the shape of a convolution's examples */
     int64_t gradient_padding; /* bytes by which tiles enlarge the gradients */
     const bool *forward;      /* [nodes] whether the node belongs to the forward pass */
     int *place;               /* [kernels] position in the program at which each kernel runs */
@@ -99,12 +114,47 @@ static int position_of(const holding *h, int i) {
 
 static int64_t bytes_of(const holding *h, int i, bool padded) {
     dt_type t = dt_priced_type(h->r, i);
-    int64_t bytes =
-        padded && !h->r->topology->slice->chip->is_host ? dt_padded_bytes(&t) : dt_type_bytes(&t);
+    int64_t bytes = !padded || h->r->topology->slice->chip->is_host ? dt_type_bytes(&t)
+                    : h->image[i]                                   ? dt_padded_image_bytes(&t)
+                                                                    : dt_padded_bytes(&t);
     return dt_priced_is_piece(h->r, i) ? bytes / h->r->program->how.pieces : bytes;
 }
 
 /* ---- what is stored ---- */
+
+typedef struct shapes {
+    dt_type *of;
+    int n;
+} shapes;
+
+static bool has_shape_of(const dt_type *a, const dt_type *b) {
+    return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0;
+}
+
+static bool is_among(const shapes *s, const dt_type *t) {
+    for (int i = 0; i < s->n; i++)
+        if (has_shape_of(&s->of[i], t)) return true;
+    return false;
+}
+
+static void add_shape(shapes *s, const dt_type *t) {
+    if (dt_type_has_batch(t) && !is_among(s, t)) s->of[s->n++] = *t;
+}
+
+/* Marks values with the shape of examples that a convolution reads or writes: elements between
+ * convolutions stay where they lie. */
+static void find_images(holding *h) {
+    shapes s = {dt_arena_array(h->arena, dt_type, 3 * h->g->n_nodes + 1), 0};
+    h->image = dt_arena_array(h->arena, bool, h->g->n_nodes + 1);
+    for (int i = 0; i < h->g->n_nodes; i++) {
+        const dt_node *n = &h->g->node[i];
+        if (!dt_convolution_of(n)) continue;
+        add_shape(&s, &n->type);
+        for (int k = 0; k < n->n_in; k++) add_shape(&s, &h->g->node[n->in[k]].type);
+    }
+    for (int i = 0; i < h->g->n_nodes; i++)
+        h->image[i] = h->g->node[i].n_in > 0 && is_among(&s, &h->g->node[i].type);
+}
 
 /* Marks float32 values that products alone read outside of the kernel that makes them. Matrix units
  * round what they multiply, so a compiler stores these in two bytes. */
@@ -308,10 +358,13 @@ static bool takes_room(const holding *h, int i) {
 
 static int end_of(const span *s) { return s->end > s->last ? s->end : s->last; }
 
-static bool is_as_large(const holding *h, int a, int b) {
+/* Whether kernel k can write value b over value a: b is as large, or a part of that where the kernel
+ * has no product. */
+static bool is_as_large(const holding *h, const dt_kernel_launch *k, int a, int b) {
     const dt_type s = dt_priced_type(h->r, a), t = dt_priced_type(h->r, b);
+    const int64_t room = bytes_of(h, a, true), bytes = bytes_of(h, b, true);
     return dt_type_elements(&s) == dt_type_elements(&t) &&
-           bytes_of(h, a, true) >= bytes_of(h, b, true);
+           (k->work.product[0].count > 0 ? room == bytes : room >= bytes);
 }
 
 /* Whether a kernel with node i can write where i reads: element-wise ops, sums, and composites of
@@ -320,31 +373,54 @@ static bool reads_in_place(const dt_op *op) {
     return dt_is_elementwise(op) || op->role == DT_ROLE_REDUCE || op->forms.decompose;
 }
 
-/* Whether a kernel can write its result over input `from`, which it is the last to read: it has no
- * product, and the result has as many elements, of at most the same size. */
+/* Whether a kernel can write its result over input `from`, which it is the last to read: elements
+ * are read where they are written, and the result has as many elements, of at most the same
+ * size. */
 static bool is_written_over(const holding *h, const span *s, int i, int reader, int from) {
-    const dt_kernel_launch *k = &h->k->kernel[h->k->of[i]];
-    return k->work.product[0].count == 0 && reads_in_place(h->g->node[reader].op) &&
-           takes_room(h, from) && h->k->of[from] != h->k->of[i] &&
-           end_of(&s[from]) == h->place[h->k->of[i]] && !dt_priced_is_gathered_twice(h->r, from) &&
-           is_as_large(h, from, i);
+    return reads_in_place(h->g->node[reader].op) && takes_room(h, from) &&
+           h->k->of[from] != h->k->of[i] && end_of(&s[from]) == h->place[h->k->of[i]] &&
+           !dt_priced_is_gathered_twice(h->r, from) &&
+           is_as_large(h, &h->k->kernel[h->k->of[i]], from, i);
+}
+
+/* [nodes] Whether the node is the product of its kernel, or computes one of its operands. */
+static bool *find_multiplied(const holding *h) {
+    bool *is = dt_arena_array(h->arena, bool, h->g->n_nodes + 1);
+    for (int i = h->g->n_nodes - 1; i >= 0; i--) {
+        const int kernel = h->k->of[i];
+        if (kernel < 0) continue;
+        const dt_kernel_launch *k = &h->k->kernel[kernel];
+        is[i] |= k->work.product[0].count > 0 && k->head == i;
+        for (int j = 0; is[i] && j < h->g->node[i].n_in; j++) {
+            const int from = dt_priced_source(h->r, h->g->node[i].in[j]);
+            is[from] |= h->k->of[from] == kernel;
+        }
+    }
+    return is;
 }
 
 /* If a value is written to the memory of an input, its period in memory begins where that of the
- * input ends. */
+ * input ends. An operand of a product is read until the last element is written; what is added to
+ * the product, or masks it, is not. */
 static void reuse_inputs(const holding *h, span *s) {
     bool *taken = dt_arena_array(h->arena, bool, h->g->n_nodes + 1);
     /* [kernels] 1 + number of the kernel's first result */
     int *result = dt_arena_array(h->arena, int, h->k->n + 1);
+    /* [nodes] 1 + the last kernel that reads the node for its product */
+    int *operand = dt_arena_array(h->arena, int, h->g->n_nodes + 1);
+    const bool *multiplied = find_multiplied(h);
     for (int i = h->g->n_nodes - 1; i >= 0; i--)
         if (h->k->of[i] >= 0 && takes_room(h, i)) result[h->k->of[i]] = 1 + i;
     for (int i = 0; i < h->g->n_nodes; i++) {
-        int to = h->k->of[i] >= 0 ? result[h->k->of[i]] - 1 : -1;
+        const int kernel = h->k->of[i];
+        int to = kernel >= 0 ? result[kernel] - 1 : -1;
         for (int k = 0; to >= 0 && k < h->g->node[i].n_in; k++) {
             int from = dt_priced_source(h->r, h->g->node[i].in[k]);
-            if (taken[from] || !is_written_over(h, s, to, i, from)) continue;
+            if (multiplied[i]) operand[from] = 1 + kernel;
+            if (operand[from] == 1 + kernel || taken[from] || !is_written_over(h, s, to, i, from))
+                continue;
             taken[from] = true;
-            result[h->k->of[i]] = 0;
+            result[kernel] = 0;
             s[to].first++;
             to = -1;
         }
@@ -463,6 +539,7 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
                  .forward = dt_priced_forward(r, arena),
                  .own = dt_arena_array(arena, bool, r->program->local->n_nodes + 1),
                  .lives = dt_arena_array(arena, life, 2 * r->program->local->n_nodes + 1)};
+    find_images(&h);
     find_places(&h);
     mark_updates(&h);
     if (has_gradients_throughout(r->program)) mark_gradients(&h);

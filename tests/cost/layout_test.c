@@ -111,6 +111,26 @@ static void test_sizes_of_arguments(void **state) {
     }
 }
 
+/* What libtpu 0.0.42.1 stores between convolutions on v2, v3, v4 and v5e. */
+static void test_sizes_between_convolutions(void **state) {
+    (void)state;
+    static const struct {
+        dt_dtype dtype;
+        int64_t dim[4], mib;
+    } rows[] = {
+        {DT_FLOAT16, {64, 128, 128, 64}, 256}, /* 64 channels take 128 lanes */
+        {DT_FLOAT16, {128, 96, 96, 64}, 144},  /* examples take the lanes */
+        {DT_FLOAT16, {128, 32, 32, 64}, 16},
+        {DT_FLOAT32, {64, 64, 64, 64}, 128},
+        {DT_FLOAT32, {64, 64, 64, 32}, 64},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const dt_type t = dt_type_of(rows[i].dtype, 4, rows[i].dim);
+        assert_int_equal(dt_padded_image_bytes(&t), rows[i].mib << 20);
+        assert_true(dt_padded_bytes(&t) <= rows[i].mib << 20);
+    }
+}
+
 /* No less than the numbers need, and for large arrays hardly more. */
 static void test_padding_is_bounded(void **state) {
     (void)state;
@@ -134,6 +154,7 @@ static void test_padding_is_bounded(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes_of_arguments),
+        cmocka_unit_test(test_sizes_between_convolutions),
         cmocka_unit_test(test_padding_is_bounded),
     };
     return cmocka_run_group_tests_name("cost/layout", tests, NULL, NULL);
