@@ -120,8 +120,7 @@ static void test_sizes_between_convolutions(void **state) {
     } rows[] = {
         {DT_FLOAT16, {64, 128, 128, 64}, 256}, /* 64 channels take 128 lanes */
         {DT_FLOAT16, {128, 96, 96, 64}, 144},  /* examples take the lanes */
-        {DT_FLOAT16, {128, 32, 32, 64}, 16},
-        {DT_FLOAT32, {64, 64, 64, 64}, 128},
+        {DT_FLOAT16, {128, 32, 32, 64}, 16},   {DT_FLOAT32, {64, 64, 64, 64}, 128},
         {DT_FLOAT32, {64, 64, 64, 32}, 64},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
