@@ -45,8 +45,8 @@ typedef struct fusing {
     /* [nodes] whether the node is a single number that depends only on variables and constants */
     bool *early;
     bool *out; /* [nodes] whether the node is a result or an update */
-    /* [nodes] the place from which the node can be read, if it is received over links: that of the
-     * last member of its bucket, since a bucket is launched as one */
+    /* [nodes] the last member of the node's bucket, which is launched as one; without a bucket the
+     * node itself */
     int *arrives;
     /* the nodes that read node i, directly or by another name, are reader[begin[i]] to
      * reader[begin[i + 1] - 1] */
@@ -146,15 +146,27 @@ static double size_of(const fusing *f, int i) {
     return (double)dt_type_bytes(&t);
 }
 
+/* Whether the kernel at position `at` computes what a later member of the collective's bucket sends,
+ * so that it cannot read the collective's result. */
+static bool is_launched_after(const fusing *f, int collective, int at) {
+    const int *bucket = f->r->program->bucket;
+    for (int i = at; i <= f->arrives[collective]; i++)
+        if (bucket[i] == bucket[collective] &&
+            f->of[dt_priced_source(f->r, f->g->node[i].in[0])] == f->of[at])
+            return true;
+    return false;
+}
+
 /* Whether kernel `root` can run at position `at`: all its inputs, except those that kernel `but`
  * computes, come before it. */
 static bool can_run_at(const fusing *f, const members *m, int root, int at, int but) {
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
         for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {
             int from = dt_priced_source(f->r, f->g->node[m->node[j]].in[k]), kernel = f->of[from];
-            bool waits = kernel >= 0 ? !f->early[from] && f->at[kernel] >= at && kernel != but &&
-                                           kernel != root
-                                     : f->role[from] == ROLE_LINK && f->arrives[from] >= at;
+            bool waits =
+                kernel >= 0
+                    ? !f->early[from] && f->at[kernel] >= at && kernel != but && kernel != root
+                    : f->role[from] == ROLE_LINK && (from >= at || is_launched_after(f, from, at));
             if (waits) return false;
         }
     return true;
