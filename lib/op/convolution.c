@@ -76,14 +76,20 @@ static dt_value move_groups(dt_value x, int64_t groups, int from, int into) {
                       merged.dim);
 }
 
+/* Reverses a kernel's spatial dimensions. Dimensions of one element need no reversal. */
+static dt_value reverse_spatial(dt_value w, const dt_convolution_attr *a) {
+    const dt_type t = dt_type_of_value(w);
+    uint32_t spatial = 0;
+    for (int i = 0; i < a->n_spatial; i++)
+        if (t.dim[a->rhs_spatial[i]] != 1) spatial |= 1u << a->rhs_spatial[i];
+    return dt_reverse(w, spatial);
+}
+
 /* Returns the kernel for the gradient of lhs: reversed along spatial dimensions. Its inputs and
  * outputs are exchanged by renaming dimensions where possible. */
 static dt_value turn_round(const dt_grad *g, const dt_convolution_attr *a) {
-    dt_value w =
-        move_groups(g->in[1], (int64_t)a->feature_groups * a->batch_groups, a->rhs_out, a->rhs_in);
-    uint32_t spatial = 0;
-    for (int i = 0; i < a->n_spatial; i++) spatial |= 1u << a->rhs_spatial[i];
-    return dt_reverse(w, spatial);
+    const int64_t groups = (int64_t)a->feature_groups * a->batch_groups;
+    return reverse_spatial(move_groups(g->in[1], groups, a->rhs_out, a->rhs_in), a);
 }
 
 /* Exchanges inputs and outputs of the kernel in memory, too, so that outputs are the innermost
@@ -170,7 +176,6 @@ static bool moves_lhs(const dt_grad *g, const dt_convolution_attr *a) {
 static dt_value grad_rhs_of_dilated(const dt_grad *g, const dt_convolution_attr *a) {
     dt_type x = dt_type_of_value(g->in[0]), w = dt_type_of_value(g->in[1]), y = g->node->type;
     dt_convolution_attr b = *a;
-    uint32_t spatial = 0;
     int perm[DT_MAX_RANK];
     b.lhs_batch = a->out_feature;
     b.lhs_feature = a->out_batch;
@@ -188,11 +193,10 @@ static dt_value grad_rhs_of_dilated(const dt_grad *g, const dt_convolution_attr 
             .stride = v->dilation, .base_dilation = 1, .dilation = v->base_dilation, .low = low};
         b.window[i].high = dt_dilated(x.dim[a->lhs_spatial[i]], v->base_dilation) + size -
                            y.dim[a->out_spatial[i]] - 1 - low;
-        spatial |= 1u << a->rhs_spatial[i];
     }
     for (int d = 0; d < w.rank; d++)
         perm[d] = d == a->rhs_in ? a->rhs_out : d == a->rhs_out ? a->rhs_in : d;
-    return dt_reverse(dt_transpose(dt_convolution(g->dout, g->in[0], &b), perm), spatial);
+    return reverse_spatial(dt_transpose(dt_convolution(g->dout, g->in[0], &b), perm), a);
 }
 
 static void grad(dt_grad *g) {
