@@ -329,7 +329,82 @@ static void run_panel(const dt_conv_product *p, const cut *c, const int64_t rang
     }
 }
 
+#if defined(__FMA__) && !defined(__AVX512F__)
+/* ---- products of few columns of A ---- */
+
+/* With at most so many columns, what surrounds a tile takes as long as its work. */
+enum { FEW = 32 };
+
+/* Columns of A: where a row has column i, and where in B the row is that it is multiplied by. */
+typedef struct few {
+    const dt_conv_product *p;
+    int64_t n, a[FEW], b[FEW];
+    int64_t last; /* number of columns in the last vector */
+} few;
+
+/* The sums of neighbouring rows of a line. They are one block. */
+TILE_FUNCTION run_few(const few *f, const float *a, const float *b, float *c, const kind of) {
+    const int64_t step = f->p->row_step, ldc = f->p->ldc;
+    const float *row[MOST_ROWS];
+    vec sum[MOST_ROWS][2];
+    UNROLL(16) for (int i = 0; i < of.rows; i++) row[i] = a + i * step;
+    EACH_SUM(of) sum[i][j] = ALL(0.0f);
+    for (int64_t k = 0; k < f->n; k++) {
+        vec y[2];
+        UNROLL(2) for (int j = 0; j < of.vectors; j++) y[j] = LOAD(b + f->b[k] + j * W);
+        UNROLL(16) for (int i = 0; i < of.rows; i++) {
+            const vec x = ALL(row[i][f->a[k]]);
+            UNROLL(2) for (int j = 0; j < of.vectors; j++) ADD_PRODUCT(sum[i][j], x, y[j]);
+        }
+    }
+    EACH_SUM(of)
+    store_part(c + i * ldc + j * W, sum[i][j], j == of.vectors - 1 ? f->last : W);
+}
+
+typedef void (*few_function)(const few *f, const float *a, const float *b, float *c);
+#define TILE_OF_FEW(r, v)                                                                          \
+    static void few_##r##_##v(const few *f, const float *a, const float *b, float *c) {            \
+        kind of = {r, v, BY_ROW};                                                                  \
+        HIDE_SIZES(of);                                                                            \
+        run_few(f, a, b, c, of);                                                                   \
+    }
+TILES_TO_6(TILE_OF_FEW)
+#define ENTRY_OF_FEW(r, v) [v][r] = few_##r##_##v,
+static const few_function few_functions[3][ROWS + 1] = {TILES_TO_6(ENTRY_OF_FEW)};
+
+static void run_lines_of_few(const few *f, int vectors, const float *b, int64_t column) {
+    const dt_conv_product *p = f->p;
+    const int64_t tiles = ceil_of(p->each, ROWS);
+    for (const dt_conv_line *l = p->line, *end = l + p->lines; l < end; l++)
+        for (int64_t i = 0; i < tiles; i++) {
+            const int64_t from = p->each * i / tiles, rows = p->each * (i + 1) / tiles - from;
+            few_functions[vectors][rows](f, p->a + l->a + from * p->row_step, b,
+                                         p->c + l->c + from * p->ldc + column);
+        }
+}
+
+static void run_few_columns(const dt_conv_product *p) {
+    for (int64_t j = 0; j < p->columns; j += 2 * W) {
+        const int64_t columns = dt_min(2 * W, p->columns - j);
+        const int vectors = columns > W ? 2 : 1;
+        few f = {.p = p, .last = columns - (vectors - 1) * W};
+        for (const dt_conv_span *s = p->span, *end = s + p->spans; s < end; s++)
+            for (int64_t k = 0; k < s->n; k++, f.n++) {
+                f.a[f.n] = s->at + k * p->k_step;
+                f.b[f.n] = (s->k + k) * vectors * W;
+            }
+        run_lines_of_few(&f, vectors, p->b + j * p->k, j);
+    }
+}
+#endif
+
 static void run(const dt_conv_product *p) {
+#if defined(__FMA__) && !defined(__AVX512F__)
+    if (p->k <= FEW && !p->single && p->ldb == 0) {
+        run_few_columns(p);
+        return;
+    }
+#endif
     _Alignas(64) float buffer[DT_CONV_LEVELS * ROWS * 2 * W];
     const cut c = cut_of(p);
     const int64_t all = c.lines * c.tiles,
@@ -403,28 +478,36 @@ static ALWAYS_INLINE void add_element(window *w, const kind of, const dt_conv_sp
     }
 }
 
-/* Whether three elements of the kernel follow one another such that each reads, at a position, what
- * the one before reads at the next position. */
-static ALWAYS_INLINE bool are_three(const dt_conv_span *s, const dt_conv_span *end, int64_t step) {
-    return end - s >= 3 && s[1].at == s->at + step && s[2].at == s[1].at + step &&
-           (s[0].joins & s[1].joins) < 0 && s[0].n & s[1].n & s[2].n;
+/* Whether three elements of the kernel follow one another such that positions share what they read:
+ * 1 if each reads, at a position, what the one before reads at the next position; 2 if so does each
+ * second one, as with strides of 2; otherwise 0. */
+static ALWAYS_INLINE int shared_by_three(const dt_conv_span *s, const dt_conv_span *end,
+                                         int64_t step) {
+    if (end - s < 3 || (s[0].joins & s[1].joins) >= 0 || !(s[0].n & s[1].n & s[2].n)) return 0;
+    const int64_t apart = s[1].at - s[0].at;
+    if (s[2].at - s[1].at != apart) return 0;
+    return apart == step ? 1 : 2 * apart == step ? 2 : 0;
 }
 
-/* Adds the products of three such elements. What the positions read is loaded only once. */
-static ALWAYS_INLINE void add_three(window *w, const kind of, const dt_conv_span *s) {
+/* Adds the products of three such elements, `stride` as shared_by_three says. What the positions
+ * read is loaded only once. */
+static ALWAYS_INLINE void add_three(window *w, const kind of, const dt_conv_span *s,
+                                    const int stride) {
+    const int64_t apart = s[1].at - s[0].at;
     const float *a = w->a + s->at;
     vec y[3][2];
     UNROLL(3) for (int t = 0; t < 3; t++) {
         const float *b = w->b + s[t].k * w->ldb;
         UNROLL(2) for (int j = 0; j < of.vectors; j++) y[t][j] = load_channels(w, of, b, j);
     }
-    UNROLL(14) for (int i = 0; i < of.rows + 2; i++, a += w->step) {
+    UNROLL(18) for (int i = 0; i < stride * (of.rows - 1) + 3; i++, a += apart) {
         HIDE(a);
         UNROLL(2) for (int j = 0; j < of.vectors; j++) {
             const vec x = load_channels(w, of, a, j);
             UNROLL(3)
             for (int t = 2; t >= 0; t--)
-                if (i >= t && i - t < of.rows) ADD_PRODUCT(w->sum[i - t][j], x, y[t][j]);
+                if (i >= t && (i - t) % stride == 0 && (i - t) / stride < of.rows)
+                    ADD_PRODUCT(w->sum[(i - t) / stride][j], x, y[t][j]);
         }
     }
 }
@@ -434,10 +517,11 @@ static ALWAYS_INLINE void run_places(const dt_conv_product *p, window w, const k
     const int64_t ldc = p->ldc, sums = (int64_t)of.rows * of.vectors * W;
     EACH_SUM(of) w.sum[i][j] = ALL(0.0f);
     for (const dt_conv_span *s = p->span, *end = s + p->spans; s < end; s++) {
-        if (are_three(s, end, w.step)) {
-            add_three(&w, of, s);
-            s += 2;
-        } else if (s->n > 0) add_element(&w, of, s);
+        const int shared = shared_by_three(s, end, w.step);
+        if (shared == 1) add_three(&w, of, s, 1);
+        else if (shared == 2) add_three(&w, of, s, 2);
+        else if (s->n > 0) add_element(&w, of, s);
+        if (shared) s += 2;
         if (s->joins < 0) continue;
         for (int joins = s->joins; joins > 0; joins--) {
             const float *other = top -= sums;
