@@ -81,7 +81,7 @@ const dt_kind *const *dt_initializers(int *n);
 #define DT_AXES(type, member, ...)                                                                 \
     DT_INTS(type, member, .lone = true, .some = true, .min = -DT_MAX_RANK, .max = DT_MAX_RANK,     \
             __VA_ARGS__)
-/* A value that is a name of something in the model, or a list of names; the member is a dt_texts. */
+/* A name of something in the model, or a list of names; the member is a dt_texts. */
 #define DT_NAME DT_FORMS(DT_FORM(DT_FIELD_TEXT, .lone = true))
 #define DT_NAME_OR_NAMES DT_FORMS(DT_FORM(DT_FIELD_TEXT, .lone = true), DT_FORM(DT_FIELD_TEXTS))
 #define DT_LAYER_LIST DT_FORMS(DT_LIST_OF(DT_NAMED("layer"), DT_NAMED("repeat")))
