@@ -27,7 +27,7 @@ int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last) {
  * waits for its own rows only; the whole file is read once the ring is full and the caller is busy.
  * This does not pay if the ring holds a large share of the data, or if the file is small. */
 static bool is_deferred(const dt_feed *f, int e) {
-    int64_t rows = f->rows->count;
+    int64_t rows = dt_rows_count(f->rows);
     return rows * dt_rows_bytes(f->rows, e) > SMALL_FILE && f->o.batch < rows / (4 * f->depth);
 }
 
@@ -144,7 +144,7 @@ static void init(dt_feed *f, const dt_dataset *data, const dt_batch_options *o) 
 /* Divides the examples into batches. */
 static dt_status *divide(dt_feed *f) {
     dt_workers *w = &f->workers;
-    DT_TRY(dt_workers_dealing(f->data, f->o.policy, f->o.workers, &w->dealing));
+    DT_TRY(dt_workers_policy(f->data, f->o.policy, f->o.workers, &w->policy));
     DT_TRY(dt_workers_prepare(w, f->arena, f->data));
     const dt_type offsets = dt_type_of(DT_INT32, 1, (const int64_t[]){w->n * w->replicas + 1});
     if (f->o.workers) DT_TRY(dt_tensor_new(&f->offsets, &offsets));
@@ -216,6 +216,7 @@ static void close_feed(dt_feed *f) {
         for (int k = 0; k < f->pieces; k++) dt_status_free(f->slots[i].piece[k].error);
         for (int e = 0; e < f->d->n; e++) dt_tensor_unref(f->slots[i].tensor[e]);
     }
+    dt_workers_release(&f->workers);
     dt_tensor_unref(f->offsets);
     dt_tensor_unref(f->memory);
     dt_arena_destroy(f->arena);

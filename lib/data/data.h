@@ -64,6 +64,8 @@ typedef enum dt_last_batch { DT_LAST_PARTIAL, DT_LAST_DROP, DT_LAST_PAD } dt_las
  * bytes they take, NO never. */
 typedef enum dt_cache { DT_CACHE_AUTO, DT_CACHE_YES, DT_CACHE_NO } dt_cache;
 
+extern const char *const dt_policy_names[]; /* of each dt_auto_shard_policy, then NULL */
+
 typedef struct dt_map dt_map;
 
 /* How examples of `train` are set aside for validation (split.c). */
@@ -148,7 +150,7 @@ typedef struct dt_dataset_spec {
     int prefetch;   /* batches to read ahead; 0: chosen automatically */
     int parallel;   /* num_parallel_calls: threads that read ahead; 0: chosen automatically */
     dt_cache cache;
-    const char *auto_shard_policy;
+    dt_auto_shard_policy auto_shard_policy; /* AUTO: in the order of a single process */
     bool as_stored; /* the steps of `map` are skipped, and texts stay texts */
     /* opening the data set decodes every example and reports all that cannot be read */
     bool checks_all;
@@ -323,8 +325,7 @@ typedef struct dt_batch_options {
     /* number of input workers that share the examples by the sharding policy, and number of
      * replicas per worker; 0: one */
     int workers, replicas;
-    /* the policy that replaces the spec's auto_shard_policy; NULL: the spec's is used */
-    const char *policy;
+    dt_auto_shard_policy policy; /* AUTO: that of the spec */
     /* every batch, including the last, is divided into equal parts, which dt_example.offsets
      * shows */
     bool even;
@@ -383,5 +384,55 @@ dt_status *dt_iterator_read_batch(dt_iterator *it, int64_t number, dt_example *b
 int dt_batches_ready(const dt_iterator *it);
 /* Returns the number of batches in an epoch over n examples. */
 int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last);
+
+/* ---- workers.c: which examples each worker and replica gets ---- */
+
+typedef struct dt_workers {
+    /* The caller sets these members. */
+    dt_part part;
+    dt_auto_shard_policy policy; /* as dt_workers_policy resolves it */
+    int64_t n, replicas;         /* number of workers, and number of replicas that each has */
+    /* number of examples in a global batch, and number of passes in an epoch */
+    int64_t batch, repeat;
+    dt_last_batch last;
+    bool shuffle;
+    /* every batch, including the last, is divided into equal parts; only allowed if there is one
+     * stream */
+    bool even;
+    /* dt_workers_prepare sets the members below. */
+    int streams;
+    /* [streams] references to the streams of an epoch: the part's examples, or those of a worker's
+     * files, shuffled and repeated */
+    dt_dataset **stream;
+    int64_t *length;         /* [streams] number of examples of each stream that are read */
+    int64_t steps, examples; /* number of steps in an epoch, and of examples in it */
+} dt_workers;
+
+/* Sets *out to the policy by which `workers` workers share the examples: AUTO, FILE, DATA or OFF,
+ * which stands for HINT, too. asked: the policy to use; AUTO: that of the spec. Fails for FILE if
+ * there are too few files. */
+dt_status *dt_workers_policy(const dt_dataset *d, dt_auto_shard_policy asked, int64_t workers,
+                             dt_auto_shard_policy *out) DT_MUST_USE;
+
+/* After an error, x must be released, too. */
+dt_status *dt_workers_prepare(dt_workers *x, dt_arena *arena, const dt_dataset *d) DT_MUST_USE;
+/* Releases the streams. Numbers of rows, steps and examples can still be asked for. */
+void dt_workers_release(const dt_workers *x);
+
+/* Returns the number of rows in a step. Unless offsets is NULL, offsets[n * replicas + 1] receives
+ * the first row of each replica. */
+int64_t dt_workers_cut(const dt_workers *x, int64_t step, int32_t *offsets);
+/* Returns the number of examples in the first `steps` steps of an epoch. */
+int64_t dt_workers_fed(const dt_workers *x, int64_t steps);
+
+/* Sets out->example to the examples in rows [from, from + out->n) of a step of an epoch, and
+ * out->pass to the passes over the data that they belong to, which are counted through all epochs.
+ * Examples are numbered as in `to`, one of the data sets that the part is made of; NULL: as the
+ * format reads them. */
+typedef struct dt_dealt {
+    int64_t epoch, step, from;
+    const dt_dataset *to;
+} dt_dealt;
+void dt_workers_deal(const dt_workers *x, const dt_dealt *q, const dt_indices *out);
 
 #endif

@@ -12,8 +12,11 @@
  * where files are read. So sharding and rebatching are transformations, too, which are put into a
  * rewritten data set (autoshard.c, worker.c).
  *
- * A job's data set is a source (parts.h). It has several parts, of which it hands out batches that
- * threads read ahead (batches.c); the other transformations do not take it.
+ * A job's data set has several parts (parts.h). Each is a chain, too: the examples that a format
+ * reads, then `take`, and `skip` or `select` for a validation split. To hand out batches, a feed
+ * adds the files of a worker, `shuffle` and `repeat` (workers.c), follows the numbers of a batch's
+ * examples through the chain to the format, and reads them ahead in threads, straight into the
+ * batch (batches.c). Transformations do not take a job's data set as a whole.
  *
  * An example is what one transformation hands to the next: a list of tensors in host memory, one
  * per component. A batch is an example, too, whose tensors have a first dimension of rows. The spec
@@ -136,6 +139,12 @@ dt_status *dt_spec_check(const dt_example_spec *s, const dt_example *example,
 
 /* ---- data sets ---- */
 
+/* Examples of a data set by their numbers, and the iteration that each is of, which matters to
+ * those that shuffle. */
+typedef struct dt_indices {
+    int64_t n, *example, *pass; /* [n] */
+} dt_indices;
+
 typedef struct dt_transform {
     const char *name;
     size_t args_size, state_size;
@@ -145,16 +154,18 @@ typedef struct dt_transform {
     /* `open` starts at example it->at; false: the examples before it are read and dropped */
     bool seeks;
     bool reads_files; /* reads its examples from the files that its input names */
-    /* The static batch size, or -1; called if the spec does not have it. NULL: unknown. */
+    /* The static batch size, or -1; called if the spec does not have it. NULL: that of the input if
+     * the row has `index`, else unknown. */
     int64_t (*batch_size)(const dt_dataset *d);
     /* The number of examples, DT_ENDLESS or DT_UNCOUNTED; called once. NULL: DT_UNCOUNTED. */
     int64_t (*count)(const dt_dataset *d);
     /* Makes example i of examples that dt_input_at gets. it NULL: in any order and any thread. Else
      * it is an iterator over d at example i, whose inputs are read from front to back. */
     dt_status *(*at)(const dt_dataset *d, int64_t i, const dt_iterator *it, dt_example *out);
-    /* Instead of `at`: which example of the only input is example i; -1: none. It increases with i,
-     * unless the row has `next`. */
-    int64_t (*index)(const dt_dataset *d, int64_t i);
+    /* Instead of `at`: replaces the numbers of examples by those that the examples have in the only
+     * input; -1: no such example. Unless the row has `next`, or its inputs are always indexed,
+     * larger numbers become larger ones. */
+    void (*index)(const dt_dataset *d, const dt_indices *q);
     dt_status *(*open)(dt_iterator *it); /* NULL: nothing to do; the state is zeroed before */
     /* *out is empty before; `next` leaves it empty at the end. Called where an input has to be read
      * from front to back. NULL: `at` or `index` does that. */
@@ -200,7 +211,10 @@ dt_dataset *dt_dataset_ref(const dt_dataset *d);
 int64_t dt_dataset_search_batch(const dt_dataset *d);
 int64_t dt_batch_of_input(const dt_dataset *d);
 int64_t dt_length_of_input(const dt_dataset *d);
-int64_t dt_same_index(const dt_dataset *d, int64_t i); /* i: examples follow those of the input */
+void dt_same_index(const dt_dataset *d, const dt_indices *q); /* examples are those of the input */
+/* Replaces the numbers of examples of d by those that they have in `to`, from which d was made by
+ * rows with `index`; NULL: in the source. */
+void dt_dataset_index(const dt_dataset *d, const dt_dataset *to, const dt_indices *q);
 /* Example i of an indexed data set; out->n is 0 if it has no such example. */
 dt_status *dt_dataset_at(const dt_dataset *d, int64_t i, dt_example *out) DT_MUST_USE;
 /* Example i of an input of d; with an iterator over d, the next one of that input. */

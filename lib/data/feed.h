@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 
 #include "data/parts.h"
-#include "data/workers.h"
 
 enum { DT_FEED_MOST_THREADS = 64, DT_FEED_MOST_PIECES = 8, DT_FEED_SPANS = 1 << 13 };
 

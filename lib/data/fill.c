@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/random.h"
 
 enum {
     AHEAD_ROWS = 2,     /* rows to prefetch ahead of the current one */
@@ -44,11 +45,9 @@ struct dt_filler {
     track *tracks; /* [n] one per element */
     void **wanted; /* [n] where each element is decoded to, in the format's own order */
     bool pairs;    /* a step combines each example with another one, its partner */
-    /* [2 * most_rows] the examples of a piece, followed by their partners; and the pass over the
-     * data that each belongs to */
+    /* [2 * most_rows] the numbers that the examples of a piece have for the format, followed by
+     * those of their partners; and the pass over the data that each belongs to */
     int64_t *chosen, *pass;
-    /* a copy whose orders belong to this thread, because computing with them changes them */
-    dt_workers workers;
     int64_t taken; /* number of examples read so far, for examples that are read once */
     bool ended;    /* all examples have been read */
     void *scratch;
@@ -98,12 +97,8 @@ dt_status *dt_filler_create(dt_filler **out, const dt_feed *feed) {
     *f = (dt_filler){.feed = feed,
                      .rows = feed->rows,
                      .n = feed->d->n,
-                     .workers = feed->workers,
                      .at = {.seed = feed->d->spec.map_seed,
                             .training = feed->o.part == DT_PART_TRAIN && !feed->o.looks}};
-    const size_t orders = (size_t)f->workers.streams * sizeof *f->workers.order;
-    f->workers.order = dt_alloc(orders);
-    memcpy(f->workers.order, feed->workers.order, orders);
     dt_status *s = allocate(f);
     if (s) {
         dt_filler_destroy(f);
@@ -123,7 +118,6 @@ void dt_filler_destroy(dt_filler *f) {
     free(f->wanted);
     free(f->chosen);
     free(f->pass);
-    free(f->workers.order);
     free(f->scratch);
     dt_str_release(&f->record.bytes);
     free(f);
@@ -145,16 +139,16 @@ static dt_status *load(dt_filler *f, const dt_piece *p) {
 static int64_t partner(const dt_filler *f, int64_t i) { return f->feed->most_rows + i; }
 
 static void choose(dt_filler *f, const dt_piece *p) {
-    dt_workers_deal(&f->workers,
-                    &(dt_dealt){p->epoch, p->step, p->into, p->rows, f->chosen, f->pass});
+    dt_workers_deal(&f->feed->workers, &(dt_dealt){p->epoch, p->step, p->into, NULL},
+                    &(dt_indices){p->rows, f->chosen, f->pass});
     if (!f->pairs) return;
     const uint64_t batch = (uint64_t)(p->epoch * f->feed->steps + p->step);
     const dt_permutation rows = dt_permutation_make(f->at.seed, "partner", batch, (uint64_t)p->all);
     for (int64_t i = 0; i < p->rows; i++) {
         const int64_t row = (int64_t)dt_permutation_at(&rows, (uint64_t)(p->into + i)),
                       k = partner(f, i);
-        dt_workers_deal(&f->workers,
-                        &(dt_dealt){p->epoch, p->step, row, 1, f->chosen + k, f->pass + k});
+        dt_workers_deal(&f->feed->workers, &(dt_dealt){p->epoch, p->step, row, NULL},
+                        &(dt_indices){1, f->chosen + k, f->pass + k});
     }
 }
 
@@ -168,7 +162,7 @@ static void pair(dt_filler *f, int e, int64_t i, const void *other) {
     f->at.other = f->tracks[e].combined ? other : NULL;
     if (!f->at.other) return;
     f->at.other_pass = f->pass[partner(f, i)];
-    f->at.other_example = dt_rows_number(f->rows, f->chosen[partner(f, i)]);
+    f->at.other_example = f->chosen[partner(f, i)];
     f->at.other_group = dt_rows_group(f->rows, f->chosen[partner(f, i)]);
 }
 
@@ -176,7 +170,7 @@ static void pair(dt_filler *f, int e, int64_t i, const void *other) {
 static dt_status *turn(dt_filler *f, const dt_piece *p, int e, int64_t i, const void *row) {
     const track *t = &f->tracks[e];
     f->at.pass = f->pass[i];
-    f->at.example = dt_rows_number(f->rows, f->chosen[i]);
+    f->at.example = f->chosen[i];
     f->at.group = dt_rows_group(f->rows, f->chosen[i]);
     if (row != in_batch(f, p, e, i))
         return dt_map_run(t->plan, &f->at, row, in_batch(f, p, e, i), f->scratch);
@@ -184,14 +178,13 @@ static dt_status *turn(dt_filler *f, const dt_piece *p, int e, int64_t i, const 
 }
 
 static const char *row_at(const dt_filler *f, const track *t, int64_t i) {
-    return (const char *)t->whole + (dt_rows_number(f->rows, f->chosen[i])) * t->stored_bytes;
+    return (const char *)t->whole + f->chosen[i] * t->stored_bytes;
 }
 
 /* Returns how many rows, from row i of a piece on, lie one after the other in memory. */
 static int64_t run_at(const dt_filler *f, const dt_piece *p, int64_t i) {
-    const int64_t first = dt_rows_number(f->rows, f->chosen[i]);
     int64_t n = 1;
-    while (i + n < p->rows && dt_rows_number(f->rows, f->chosen[i + n]) == first + n) n++;
+    while (i + n < p->rows && f->chosen[i + n] == f->chosen[i] + n) n++;
     return n;
 }
 
@@ -275,11 +268,11 @@ static dt_status *take_example(dt_filler *f, example *x, int64_t spent_ns[DT_SPE
 static dt_status *read_examples(dt_filler *f, const dt_piece *p, int64_t spent_ns[DT_SPENT_KINDS]) {
     int64_t since = dt_now_ns();
     for (int64_t i = 0; i < p->rows; i++) {
-        example x = {.piece = p, .i = i, .row = dt_rows_number(f->rows, f->chosen[i])},
+        example x = {.piece = p, .i = i, .row = f->chosen[i]},
                 other = {.piece = p, .i = i, .is_partner = true};
         DT_TRY(take_example(f, &x, spent_ns, &since));
         if (f->pairs) {
-            other.row = dt_rows_number(f->rows, f->chosen[partner(f, i)]);
+            other.row = f->chosen[partner(f, i)];
             DT_TRY(take_example(f, &other, spent_ns, &since));
         }
         for (int e = 0; e < f->n; e++) {

@@ -28,14 +28,6 @@ static dt_status *check_element(const held_part *x, int i, const char *name, con
     return NULL;
 }
 
-/* Returns the type of one example, given the type (count, ...) of an array of them. */
-static dt_type row_type(const dt_type *rows) {
-    dt_type t = *rows;
-    memmove(t.dim, t.dim + 1, sizeof t.dim - sizeof *t.dim);
-    t.dim[--t.rank] = 0;
-    return t;
-}
-
 void dt_held_release(dt_examples *held) { dt_example_release(&((held_part *)held)->rows); }
 
 dt_status *dt_held_make(dt_arena *arena, const dt_example_spec *spec, const dt_example *examples,
@@ -50,9 +42,10 @@ dt_status *dt_held_make(dt_arena *arena, const dt_example_spec *spec, const dt_e
                             .count = first->rank > 0 ? first->dim[0] : 0,
                             .stored = dt_arena_array(arena, dt_element_spec, spec->n)};
     for (int i = 0; i < spec->n; i++) {
+        const dt_type *t = &x->rows.tensor[i]->type;
         DT_TRY(check_element(x, i, spec->c[i].name, spec->c[0].name));
         x->base.stored[i] = (dt_element_spec){.name = dt_arena_strdup(arena, spec->c[i].name),
-                                              .type = row_type(&x->rows.tensor[i]->type),
+                                              .type = dt_type_of(t->dtype, t->rank - 1, t->dim + 1),
                                               .file = "memory"};
     }
     return NULL;

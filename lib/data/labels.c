@@ -89,7 +89,7 @@ void dt_dataset_locate(const dt_dataset *data, dt_part part, int element, int64_
                        dt_str *out) {
     const char *alone = dt_dataset_example_file(data, part, example);
     const dt_rows *r = dt_rows_of(data, part);
-    const place at = place_of(r, element, dt_rows_in_pass(r, example));
+    const place at = place_of(r, element, example);
     if (alone) dt_str_escaped(out, alone, strlen(alone), SIZE_MAX);
     else
         dt_str_printf(out, "example %lld of %s", (long long)at.number + 1,
@@ -108,23 +108,6 @@ static int64_t find_outside(const scan *c, dt_dtype dtype, const char *values, i
     return -1;
 }
 
-/* Checks all rows. memory has room for a stored row, a row after `plan`, and scratch. */
-static dt_status *scan_rows(const scan *c, const void *whole, char *memory) {
-    const dt_type *t = dt_map_plan_type(c->plan);
-    int64_t n = dt_type_elements(t);
-    double value;
-    char *mapped = memory + dt_aligned(dt_rows_bytes(c->rows, c->e)),
-         *scratch = mapped + dt_aligned(dt_type_bytes(t));
-    for (int64_t i = 0; i < c->rows->count; i++) {
-        const void *row;
-        DT_TRY(dt_rows_get(c->rows, c->e, i, whole, memory, &row));
-        DT_TRY(dt_map_run(c->plan, &(dt_map_at){.example = dt_rows_number(c->rows, i)}, row, mapped,
-                          scratch));
-        if (find_outside(c, t->dtype, mapped, n, &value) >= 0) return outside(c, i, value);
-    }
-    return NULL;
-}
-
 /* Whether labels are known to be in range without reading them. Generated labels are, and there may
  * be too many of them to read. */
 static bool is_known(const scan *c) {
@@ -135,17 +118,17 @@ static bool is_known(const scan *c) {
 
 static dt_status *scan_labels(const scan *c) {
     const dt_type *t = dt_map_plan_type(c->plan);
-    const dt_element_spec *x = &c->rows->stored[c->rows->index[c->e]];
-    const void *whole;
+    dt_element_rows x;
+    double value;
     if (is_known(c)) return NULL;
-    DT_TRY(dt_rows_whole(c->rows, c->e, &whole));
-    int64_t bytes = dt_aligned(dt_rows_bytes(c->rows, c->e)) + dt_aligned(dt_type_bytes(t)) +
-                    dt_map_plan_scratch(c->plan);
-    char *memory = dt_try_alloc((size_t)bytes);
-    if (!memory)
-        return dt_fail(DT_E_NO_MEMORY, &x->at, "%s: out of memory for one of its rows", x->file);
-    dt_status *s = scan_rows(c, whole, memory);
-    free(memory);
+    dt_status *s = dt_element_rows_open(&x, c->rows, c->e, c->plan);
+    for (int64_t i = 0; !s && i < dt_rows_count(c->rows); i++) {
+        const void *row;
+        s = dt_element_rows_get(&x, i, &row);
+        if (!s && find_outside(c, t->dtype, row, dt_type_elements(t), &value) >= 0)
+            s = outside(c, i, value);
+    }
+    free(x.memory);
     return s;
 }
 
@@ -159,7 +142,7 @@ dt_status *dt_dataset_check_labels_but(dt_dataset *data, int element, int64_t cl
     dt_status *s = NULL;
     for (dt_part p = 0; p < DT_PARTS; p++) {
         const dt_rows *r = d->rows[p].single ? d->rows[p].single : &d->rows[p];
-        if (r->count > 0)
+        if (dt_rows_count(r) > 0)
             dt_status_append(&s,
                              scan_labels(&(scan){r, element, r->plan[element], classes, ignored}));
     }
@@ -222,23 +205,15 @@ static dt_status *weighs(const range_scan *c, int64_t row, int64_t value, int64_
     const dt_rows *r = &c->d->rows[c->part];
     const dt_map_plan *plan = r->plan[c->q->weight];
     const dt_type *t = dt_map_plan_type(plan);
-    const int64_t weights = dt_type_elements(t),
-                  stored = dt_aligned(dt_rows_bytes(r, c->q->weight));
-    const void *whole, *bytes;
-    DT_TRY(dt_rows_whole(r, c->q->weight, &whole));
-    char *memory =
-        dt_try_alloc((size_t)(stored + dt_aligned(dt_type_bytes(t)) + dt_map_plan_scratch(plan)));
-    if (!memory)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for the weights of an example");
-    dt_status *s = dt_rows_get(r, c->q->weight, row, whole, memory, &bytes);
-    char *mapped = memory + stored;
+    const int64_t weights = dt_type_elements(t);
+    dt_element_rows x;
+    const void *weight;
+    dt_status *s = dt_element_rows_open(&x, r, c->q->weight, plan);
+    if (!s) s = dt_element_rows_get(&x, row, &weight);
     if (!s)
-        s = dt_map_run(plan, &(dt_map_at){.example = dt_rows_number(r, row)}, bytes, mapped,
-                       mapped + dt_aligned(dt_type_bytes(t)));
-    if (!s)
-        *counts = dt_cell_double(&(dt_view){.type = *t, .data = mapped},
+        *counts = dt_cell_double(&(dt_view){.type = *t, .data = (void *)weight},
                                  weights <= n && n % weights == 0 ? value / (n / weights) : 0) != 0;
-    free(memory);
+    free(x.memory);
     return s;
 }
 
@@ -272,7 +247,7 @@ dt_status *dt_dataset_check_range(const dt_dataset *data, const dt_target_range 
     dt_status *faults = NULL;
     for (dt_part p = 0; p < DT_PARTS; p++) {
         const dt_rows *r = &d->rows[p];
-        if (r->count == 0 || is_drawn_within(r, q)) continue;
+        if (dt_rows_count(r) == 0 || is_drawn_within(r, q)) continue;
         range_scan c = {.d = d, .part = p, .q = q};
         const int64_t rows =
             MOST_VALUES / (dt_type_elements(dt_map_plan_type(r->plan[q->element])) + 1);

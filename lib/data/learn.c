@@ -16,30 +16,6 @@ static const dt_rows *training_rows(const dt_parts *d) {
     return train->single ? train->single : train;
 }
 
-/* Shows all rows of train to the step that learns. memory has room for a stored row, a row after
- * `plan`, and scratch. */
-static dt_status *take_rows(const dt_parts *d, int e, const dt_map_plan *plan, void *lesson,
-                            char *memory) {
-    const dt_rows *train = training_rows(d), *part = &d->rows[DT_PART_TRAIN];
-    const dt_map_stage *s = dt_map_plan_pending(plan);
-    const void *whole, *row;
-    char *mapped = memory + dt_aligned(dt_rows_bytes(train, e)),
-         *scratch = mapped + dt_aligned(dt_type_bytes(dt_map_plan_type(plan)));
-    DT_TRY(dt_rows_whole(train, e, &whole));
-    for (int64_t i = 0; i < train->count; i++) {
-        const int64_t number = dt_rows_number(train, i);
-        const dt_map_at at = {.example = number,
-                              .group = part->single ? dt_windows_group_of_row(part->x, number) : 0};
-        DT_TRY(dt_rows_get(train, e, i, whole, memory, &row));
-        if (!dt_map_plan_is_empty(plan)) {
-            DT_TRY(dt_map_run(plan, &at, row, mapped, scratch));
-            row = mapped;
-        }
-        s->step->learning->take(lesson, s, &at, row);
-    }
-    return NULL;
-}
-
 static void add_lesson(dt_parts *d, const dt_lesson *lesson) {
     dt_lesson *all = dt_arena_array(d->arena, dt_lesson, d->learned.n + 1);
     for (int i = 0; i < d->learned.n; i++) all[i] = d->learned.lesson[i];
@@ -47,28 +23,30 @@ static void add_lesson(dt_parts *d, const dt_lesson *lesson) {
     d->learned.lesson = all;
 }
 
+/* Shows all rows of train to the step that learns. */
 static dt_status *learn(dt_parts *d, int e, const dt_map_plan *plan) {
     const dt_rows *train = training_rows(d);
     const dt_map_stage *s = dt_map_plan_pending(plan);
     const dt_map_learning *how = s->step->learning;
-    char *memory = dt_try_alloc((size_t)(dt_aligned(dt_rows_bytes(train, e)) +
-                                         dt_aligned(dt_type_bytes(dt_map_plan_type(plan))) +
-                                         dt_map_plan_scratch(plan) + 1));
-    if (!memory)
-        return dt_fail(DT_E_NO_MEMORY, s->at, "%s: out of memory for one of its rows", s->file);
-    void *lesson = how->begin(s);
-    dt_status *bad = take_rows(d, e, plan, lesson, memory);
     dt_lesson learned = {.step = s->purpose};
+    dt_element_rows x;
+    void *lesson = how->begin(s);
+    dt_status *bad = dt_element_rows_open(&x, train, e, plan);
+    for (int64_t i = 0; !bad && i < dt_rows_count(train); i++) {
+        const void *row;
+        bad = dt_element_rows_get(&x, i, &row);
+        if (!bad) how->take(lesson, s, &x.at, row);
+    }
     how->end(lesson, s, bad ? NULL : d->arena, &learned);
     if (!bad) add_lesson(d, &learned);
-    free(memory);
+    free(x.memory);
     return bad;
 }
 
 /* Checks that steps have learned values for the groups of all windows. */
 static dt_status *check_groups(const dt_parts *d, const dt_rows *r, int e) {
-    for (int64_t i = 0; r->single && i < r->count; i++)
-        if (!dt_map_plan_knows(r->plan[e], dt_rows_group(r, i)))
+    for (int64_t i = 0; r->single && i < dt_rows_count(r); i++)
+        if (!dt_map_plan_knows(r->plan[e], dt_rows_group(r, dt_rows_number(r, i))))
             return dt_suggest(
                 dt_fail(DT_E_DATA_FILE, &d->spec.window.group_at,
                         "%s: row %lld is of a series that the training data does not have, so "

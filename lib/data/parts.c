@@ -12,6 +12,38 @@
 
 /* ---- rows ---- */
 
+struct source {
+    dt_examples *x;
+};
+
+static int64_t count_examples(const dt_dataset *d) {
+    const int64_t n = ((const struct source *)d->args)->x->count;
+    return n < 0 ? DT_UNCOUNTED : n;
+}
+
+static void close_examples(void *args) {
+    dt_examples *x = ((struct source *)args)->x;
+    if (x->reader->close) x->reader->close(x);
+}
+
+dt_dataset *dt_examples_source(dt_examples *x) {
+    static const dt_transform row = {.name = "examples",
+                                     .args_size = sizeof(struct source),
+                                     .count = count_examples,
+                                     .release = close_examples};
+    return dt_dataset_make(
+        &(dt_dataset){.row = &row,
+                      .args = &(struct source){x},
+                      .spec = dt_spec_copy(&(dt_example_spec){.n = x->n, .c = x->stored})});
+}
+
+int64_t dt_rows_number(const dt_rows *r, int64_t i) {
+    int64_t pass = 0;
+    if (dt_rows_count(r) > 0) i %= dt_rows_count(r);
+    dt_dataset_index(r->examples, NULL, &(dt_indices){1, &i, &pass});
+    return i;
+}
+
 int64_t dt_rows_bytes(const dt_rows *r, int e) {
     return dt_type_bytes(&r->stored[r->index[e]].type);
 }
@@ -25,24 +57,6 @@ static dt_status *whole_of(dt_examples *x, int index, const void **whole) {
 
 dt_status *dt_rows_whole(const dt_rows *r, int e, const void **whole) {
     return whole_of(r->x, r->index[e], whole);
-}
-
-/* Reads one element of an example. */
-static dt_status *read_alone(dt_examples *x, int index, int64_t row, void *out) {
-    dt_read_buffer buffer = {0};
-    void **wanted = dt_alloc((size_t)x->n * sizeof *wanted);
-    wanted[index] = out;
-    dt_status *s = x->reader->at(x, row, &buffer, wanted);
-    free(wanted);
-    dt_str_release(&buffer.bytes);
-    return s;
-}
-
-dt_status *dt_rows_get(const dt_rows *r, int e, int64_t i, const void *whole, void *buffer,
-                       const void **row) {
-    const int64_t number = dt_rows_number(r, i);
-    *row = whole ? (const char *)whole + number * dt_rows_bytes(r, e) : buffer;
-    return whole ? NULL : read_alone(r->x, r->index[e], number, buffer);
 }
 
 /* ---- opening the parts ---- */
@@ -65,11 +79,11 @@ static dt_status *open_rows(dt_parts *d, dt_part p) {
         d->spec.rows ? dt_dataset_request_rows(&d->spec, d->arena) : request_part(d, p);
     if (dt_parts_are_once(d)) r->x = dt_examples_in_order(d->spec.rows->once);
     else DT_TRY((d->spec.rows ? dt_records_open_part : d->spec.format->open_part)(&q, &r->x));
-    if (d->spec.checks_all && r->x->encoded) DT_TRY(dt_examples_faults(r->x));
-    if (d->spec.window.length > 0) DT_TRY(dt_windows_open(d, r));
-    r->stored = r->x->stored;
-    r->count = r->x->count;
-    return NULL;
+    dt_status *s = d->spec.checks_all && r->x->encoded ? dt_examples_faults(r->x) : NULL;
+    if (!s && d->spec.window.length > 0) s = dt_windows_open(d, r);
+    r->examples = dt_examples_source(r->x);
+    if (!s) r->stored = r->x->stored;
+    return s;
 }
 
 /* Opens all parts, so that all faults are reported in one run; missing files (66) come before bad
@@ -150,9 +164,7 @@ static dt_status *compare_types(const dt_parts *d, const dt_rows *r) {
 static void set_types(dt_parts *d) {
     for (int e = 0; e < d->n; e++) {
         const dt_type *t = dt_map_plan_type(d->rows[DT_PART_TRAIN].plan[e]);
-        dt_type batch = {.dtype = t->dtype, .rank = t->rank + 1, .dim = {DT_BATCH}};
-        memcpy(batch.dim + 1, t->dim, (size_t)t->rank * sizeof *t->dim);
-        d->element[e].type = batch;
+        d->element[e].type = dt_map_batch_type(t);
         d->element[e].stored = d->spec.as_stored
                                    ? &d->rows[DT_PART_TRAIN].stored[d->rows[DT_PART_TRAIN].index[e]]
                                    : NULL;
@@ -247,16 +259,14 @@ static int64_t batch_size(const dt_dataset *d) { return dt_parts_of(d)->spec.glo
 
 static void release(void *args) {
     dt_parts *d = args;
-    free(d->divided);
     dt_keeper_destroy(d->keeper);
-    for (dt_part p = 0; p < DT_PARTS; p++)
-        if (d->rows[p].single) free((void *)d->rows[p].single->row);
-    for (dt_part p = 0; p < DT_PARTS; p++)
-        if (d->rows[p].x &&
-            !(p == DT_PART_VALIDATION && d->rows[p].x == d->rows[DT_PART_TRAIN].x)) {
-            dt_example_cache_destroy(d->rows[p].kept);
-            if (d->rows[p].x->reader->close) d->rows[p].x->reader->close(d->rows[p].x);
-        }
+    for (dt_part p = 0; p < DT_PARTS; p++) {
+        dt_rows *r = &d->rows[p];
+        if (p == DT_PART_TRAIN || r->kept != d->rows[DT_PART_TRAIN].kept)
+            dt_example_cache_destroy(r->kept);
+        if (r->single) dt_dataset_unref(r->single->examples);
+        dt_dataset_unref(r->examples);
+    }
     dt_arena_destroy(d->arena);
     dt_arena_destroy(d->owned);
 }
@@ -288,7 +298,7 @@ dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) {
         return s;
     }
     d->spec = dt_spec_copy(&(dt_example_spec){.n = made->n, .c = made->element});
-    d->length = made->rows[DT_PART_TRAIN].count;
+    d->length = dt_rows_count(&made->rows[DT_PART_TRAIN]);
     return dt_dataset_replace(out, d);
 }
 
@@ -336,4 +346,151 @@ dt_status *dt_dataset_hold(dt_dataset **out, const dt_example_spec *spec,
     dt_held_release(held);
     dt_arena_destroy(arena);
     return s;
+}
+
+/* ---- facts, and the two settings that a program may change ---- */
+
+int64_t dt_dataset_examples(const dt_dataset *d) { return dt_dataset_cardinality(d); }
+
+const _Atomic uint32_t *dt_dataset_preparing(const dt_dataset *data) {
+    return &dt_parts_of(data)->preparing;
+}
+
+dt_status *dt_dataset_declare(const dt_dataset *data, int element, dt_trace *t, dt_value *out) {
+    const dt_parts *d = dt_parts_of(data);
+    const dt_rows *r = &d->rows[DT_PART_TRAIN];
+    dt_type stored = dt_map_batch_type(&r->stored[r->index[element]].type);
+    return dt_map_emit(r->plan[element], dt_trace_declare(t, d->element[element].name, &stored),
+                       out);
+}
+
+int dt_dataset_elements(const dt_dataset *data, const dt_element_spec **elements) {
+    const dt_parts *d = dt_parts_of(data);
+    *elements = d->element;
+    return d->n;
+}
+
+const dt_location *dt_dataset_combines(const dt_dataset *data, int element) {
+    return dt_map_plan_combines(dt_rows_of(data, DT_PART_TRAIN)->plan[element]);
+}
+
+const dt_element_spec *dt_dataset_stored(const dt_dataset *data, int element) {
+    const dt_rows *train = dt_rows_of(data, DT_PART_TRAIN);
+    return train->stored ? &train->stored[train->index[element]] : NULL;
+}
+
+int dt_dataset_find(const dt_dataset *data, const char *name) {
+    const dt_parts *d = dt_parts_of(data);
+    for (int e = 0; e < d->n; e++)
+        if (strcmp(d->element[e].name, name) == 0) return e;
+    return -1;
+}
+
+dt_status *dt_dataset_encode(const dt_dataset *data, const char *text, dt_tokens *out) {
+    const dt_examples *x = dt_rows_of(data, DT_PART_TRAIN)->x;
+    return x->reader->encode(x, text, out);
+}
+
+dt_documents dt_dataset_documents(const dt_dataset *data) {
+    const dt_examples *x = dt_rows_of(data, DT_PART_TRAIN)->x;
+    return x ? x->documents : (dt_documents){0};
+}
+
+void dt_dataset_decode(const dt_dataset *data, int32_t token, bool first, dt_str *out) {
+    const dt_examples *x = dt_rows_of(data, DT_PART_TRAIN)->x;
+    x->reader->decode(x, token, first, out);
+}
+
+int64_t dt_dataset_count(const dt_dataset *data, dt_part part) {
+    const dt_parts *d = dt_parts_of(data);
+    const int64_t n = dt_rows_count(&d->rows[part]);
+    return n < 0 ? -1 : n * (part == DT_PART_TRAIN ? d->spec.repeat : 1);
+}
+
+bool dt_dataset_is_once(const dt_dataset *data) { return dt_parts_are_once(dt_parts_of(data)); }
+
+const char *dt_dataset_part_name(const dt_dataset *data, dt_part part) {
+    return dt_parts_of(data)->spec.rows ? "input" : dt_part_name(part);
+}
+
+const char *dt_dataset_example_file(const dt_dataset *data, dt_part part, int64_t example) {
+    const dt_rows *r = dt_rows_of(data, part);
+    return r->x->single ? r->x->paths.v[dt_rows_number(r, example)] : NULL;
+}
+
+void dt_dataset_undo_group(const dt_dataset *data, dt_part part, const char *target,
+                           int64_t example, float *x, int64_t n) {
+    const dt_parts *d = dt_parts_of(data);
+    const dt_rows *r = &d->rows[part];
+    if (r->single)
+        dt_map_undo_group(d->spec.map, &d->learned, target,
+                          dt_rows_group(r, dt_rows_number(r, example)), x, n);
+}
+
+const dt_learned *dt_dataset_learned(const dt_dataset *data) { return &dt_parts_of(data)->learned; }
+
+/* Returns the warning about rounding in a column, from the first part that has one; NULL if none
+ * has. */
+static const char *rounded_in(const dt_parts *d, int e, int column) {
+    for (dt_part p = 0; p < DT_PARTS; p++) {
+        const dt_rows *r = &d->rows[p];
+        const dt_element_spec *x = r->x ? &r->stored[r->index[e]] : NULL;
+        if (x && x->rounded && x->rounded[column]) return x->rounded[column];
+    }
+    return NULL;
+}
+
+void dt_dataset_rounded(const dt_dataset *data, dt_arena *arena, dt_texts *out) {
+    const dt_parts *d = dt_parts_of(data);
+    enum { MOST_LISTED = 8 };
+    *out = (dt_texts){.v = dt_arena_array(arena, const char *, d->n *MOST_LISTED)};
+    for (int e = 0; e < d->n; e++) {
+        const dt_rows *train = &d->rows[DT_PART_TRAIN];
+        const int columns = train->stored[train->index[e]].columns.n;
+        for (int i = 0, listed = 0; i < columns && listed < MOST_LISTED; i++) {
+            const char *what = rounded_in(d, e, i);
+            if (!what) continue;
+            out->v[out->n++] = dt_arena_printf(
+                arena,
+                "%s, because float32 rounds whole numbers beyond 16777216; to keep them, set "
+                "'dtype: float64' in dataset.element.%s, with normalize or rescale in dataset.map",
+                what, d->element[e].name);
+            listed++;
+        }
+    }
+}
+
+void dt_dataset_left_out(const dt_dataset *data, dt_texts *out) {
+    const dt_parts *d = dt_parts_of(data);
+    *out = (dt_texts){.v = dt_arena_array(d->arena, const char *, DT_PARTS)};
+    for (dt_part p = 0; p < DT_PARTS; p++) {
+        const dt_examples *x = d->rows[p].x;
+        const bool is_train = p != DT_PART_TRAIN && x == d->rows[DT_PART_TRAIN].x;
+        if (x && !is_train && x->left_out) out->v[out->n++] = x->left_out;
+    }
+}
+
+const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *data) {
+    return &dt_parts_of(data)->spec;
+}
+
+void dt_dataset_set_global_batch(dt_dataset *data, int64_t global_batch_size) {
+    dt_parts *d = dt_parts_of(data);
+    d->spec.global_batch_size = global_batch_size;
+}
+
+void dt_dataset_set_seed(dt_dataset *data, uint64_t seed) {
+    dt_parts *d = dt_parts_of(data);
+    if (!dt_dataset_has_parts(data)) return;
+    d->spec.map_seed = seed;
+    if (!d->spec.own_shuffle_seed) d->spec.shuffle_seed = seed;
+}
+
+dt_status *dt_dataset_check_job(const dt_dataset *d) {
+    if (!d) return dt_fail(DT_E_PIPELINE, NULL, "no data set given");
+    return dt_dataset_has_parts(d)
+               ? NULL
+               : dt_fail(DT_E_PIPELINE, NULL,
+                         "fit, evaluate and predict do not take a pipeline; call "
+                         "dt_dataset_collect to make a data set of it");
 }

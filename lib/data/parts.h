@@ -38,13 +38,12 @@ void dt_example_cache_filled(dt_example_cache *k, int64_t row, bool right);
 
 /* ---- an open data set ---- */
 
-/* The rows of a part, as indices of the format's examples: [first, first + count), unless `row`
- * lists them. With a validation split, validation shares the examples of train. */
+/* A part. With a validation split, train and validation have the same source. */
 typedef struct dt_rows {
     dt_examples *x; /* the examples that the format reads; NULL if there is no such part */
-    int64_t first, count;
-    /* [count] indices of the format's examples, if they are not the range; else NULL */
-    const uint32_t *row;
+    /* a reference to the examples of the part: a source, which owns x, followed by `take` and the
+     * validation split */
+    dt_dataset *examples;
     /* [elements] the elements as stored, in the format's own order */
     const dt_element_spec *stored;
     const int *index; /* [elements] position of element i in `stored` */
@@ -53,6 +52,7 @@ typedef struct dt_rows {
     dt_example_cache *kept; /* cache of decoded examples; NULL: none */
     /* with dataset.window, where x has windows: the rows that they cover, each once; else NULL */
     struct dt_rows *single;
+    const dt_examples *windows; /* in `single`: the windows over these rows; else NULL */
 } dt_rows;
 
 /* The parts of a job's data set: the args of its source. */
@@ -64,9 +64,6 @@ typedef struct dt_parts {
     int n;
     dt_element_spec *element; /* [n] the elements, in the order of train */
     dt_rows rows[DT_PARTS];
-    /* indices of the rows of train, followed by those of validation, if a split needs a table; else
-     * NULL */
-    uint32_t *divided;
     dt_learned learned; /* what steps of `map` learned */
     /* [n_named] files that the job names besides its data, as written, with their SHA-256 */
     dt_pair *named;
@@ -94,16 +91,17 @@ dt_status *dt_held_make(dt_arena *arena, const dt_example_spec *spec, const dt_e
                         dt_examples **out) DT_MUST_USE;
 void dt_held_release(dt_examples *held); /* may be called again, which does nothing */
 
-/* Returns the number, among all examples that the format reads from the files, of row i of a
- * part such as train or validation. */
-static inline int64_t dt_rows_number(const dt_rows *r, int64_t i) {
-    return r->row ? (int64_t)r->row[i] : r->first + i;
+/* Makes a data set of the examples that a format reads, which it takes. Feeds read them straight
+ * into batches (fill.c); the data set only says how many there are. */
+dt_dataset *dt_examples_source(dt_examples *x);
+/* Returns the number of examples of a part, DT_UNCOUNTED if it is unknown before the end; 0 if there
+ * is no such part. */
+static inline int64_t dt_rows_count(const dt_rows *r) {
+    return r->examples ? r->examples->length : 0;
 }
-/* Returns the index, within one pass over the data, of an example that is counted over several
- * passes, as `repeat` does. */
-static inline int64_t dt_rows_in_pass(const dt_rows *r, int64_t example) {
-    return r->count > 0 ? example % r->count : example;
-}
+/* Returns the number, among all examples that the format reads from the files, of example i of a
+ * part. i may be counted over several passes, as `repeat` does. */
+int64_t dt_rows_number(const dt_rows *r, int64_t i);
 /* Applies `take`, then splits train (split.c). */
 dt_status *dt_parts_split(dt_parts *d) DT_MUST_USE;
 
@@ -136,15 +134,31 @@ int64_t dt_windows_row(const dt_examples *windows, int e, int64_t window);
  * `group`; 0 if there is none. */
 uint64_t dt_windows_group(const dt_examples *windows, int64_t window);
 uint64_t dt_windows_group_of_row(const dt_examples *windows, int64_t row);
-/* Returns the group of example i of a part; 0 if its examples are not windows. */
-static inline uint64_t dt_rows_group(const dt_rows *r, int64_t i) {
-    return r->single ? dt_windows_group(r->x, dt_rows_number(r, i)) : 0;
+/* Returns the group of an example of a part, of which `number` is dt_rows_number; 0 without
+ * windows. */
+static inline uint64_t dt_rows_group(const dt_rows *r, int64_t number) {
+    return r->single    ? dt_windows_group(r->x, number)
+           : r->windows ? dt_windows_group_of_row(r->windows, number)
+                        : 0;
 }
 
-/* Gets element e of row i of a part, as stored. `whole` comes from dt_rows_whole; if it is NULL,
- * the row is read into `buffer`. */
-dt_status *dt_rows_get(const dt_rows *r, int e, int64_t i, const void *whole, void *buffer,
-                       const void **row) DT_MUST_USE;
+/* ---- survey.c: one element of a part ---- */
+
+typedef struct dt_element_rows {
+    const dt_rows *rows;
+    int e;
+    const dt_map_plan *plan; /* the steps to run outside of training; NULL: none */
+    const void *whole;       /* all stored rows, lent; NULL if they are read one by one */
+    char *memory, *mapped, *scratch;
+    dt_map_at at; /* of the row that was read last */
+} dt_element_rows;
+/* Prepares to read rows of element e. After that, also after an error, the caller frees x->memory. */
+dt_status *dt_element_rows_open(dt_element_rows *x, const dt_rows *r, int e,
+                                const dt_map_plan *plan) DT_MUST_USE;
+/* Gets the element of example i of the part, after the steps. It is lent until the next call. */
+dt_status *dt_element_rows_get(dt_element_rows *x, int64_t i, const void **row) DT_MUST_USE;
+
+/* Gets all stored rows of element e in one array; NULL if they have to be read one by one. */
 dt_status *dt_rows_whole(const dt_rows *r, int e, const void **whole) DT_MUST_USE;
 /* Returns the bytes of a row of element e, as stored. */
 int64_t dt_rows_bytes(const dt_rows *r, int e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports which worker reads which examples: deals one pass over the examples to the workers with
- * the same code as `fit` (workers.h), and counts how often each example was read. */
+ * the same code as `fit` (workers.c), and counts how often each example was read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "data/parts.h"
 #include "data/inspect.h"
-#include "data/workers.h"
 
 #define MOST_EXAMPLES ((int64_t)1 << 28)
 
@@ -16,10 +15,10 @@ enum { SHOWN = 4 };
 
 typedef struct shared {
     const dt_sharing *q;
-    const char *format, *policy;
-    dt_dealing dealing;
-    int64_t files;  /* number of files of the part; 0 if unknown */
-    int64_t count;  /* number of examples in one pass, without `repeat` */
+    const char *format;
+    dt_auto_shard_policy asked, policy; /* policy: what dt_workers_policy makes of `asked` */
+    int64_t files;                      /* number of files of the part; 0 if unknown */
+    int64_t count;                      /* number of examples in one pass, without `repeat` */
     uint8_t *times; /* [count] how often each example was read; 255 stands for that or more */
     int64_t *read;  /* [workers] number of examples that each worker read */
     int64_t *shown; /* [workers * SHOWN] the first examples of each worker */
@@ -37,7 +36,9 @@ static void run_step(shared *x, dt_workers *w, int64_t step, dt_arena *arena) {
     const int64_t rows = dt_workers_cut(w, step, offsets);
     int64_t *example = dt_arena_array(arena, int64_t, rows + 1),
             *pass = dt_arena_array(arena, int64_t, rows + 1);
-    dt_workers_deal(w, &(dt_dealt){.step = step, .count = rows, .example = example, .pass = pass});
+    dt_workers_deal(w,
+                    &(dt_dealt){.step = step, .to = dt_rows_of(x->q->data, x->q->part)->examples},
+                    &(dt_indices){rows, example, pass});
     for (int64_t r = 0; r < all; r++)
         for (int32_t i = offsets[r]; i < offsets[r + 1]; i++)
             count_example(x, r / w->replicas, example[i]);
@@ -47,10 +48,10 @@ static void run_step(shared *x, dt_workers *w, int64_t step, dt_arena *arena) {
  * all examples, as in `fit`. */
 static dt_status *run_all(shared *x) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(x->q->data);
-    const bool clips = x->dealing == DT_DEAL_GLOBAL && x->count < x->q->batch;
+    const bool clips = x->policy == DT_AUTO_SHARD_AUTO && x->count < x->q->batch;
     dt_arena *arena = dt_arena_create();
     dt_workers w = {.part = x->q->part,
-                    .dealing = x->dealing,
+                    .policy = x->policy,
                     .n = x->q->workers,
                     .replicas = x->q->replicas,
                     .batch = clips ? x->count : x->q->batch,
@@ -63,6 +64,7 @@ static dt_status *run_all(shared *x) {
         run_step(x, &w, step, scratch);
         dt_arena_destroy(scratch);
     }
+    dt_workers_release(&w);
     dt_arena_destroy(arena);
     return s;
 }
@@ -77,10 +79,9 @@ static int64_t count_times(const shared *x, bool twice) {
 
 /* ---- the report ---- */
 
-/* [dt_dealing] what is dealt to the workers */
-static const char *const ways[] = {"element", "element", "file", "nothing"};
-/* [dt_dealing] the words with which `fit` prints it */
-static const char *const sayings[] = {"sharded by element", "sharded by element", "sharded by file",
+/* [dt_auto_shard_policy] what is dealt to the workers, and the words with which `fit` prints it */
+static const char *const ways[] = {"element", "file", "element", "nothing"};
+static const char *const sayings[] = {"sharded by element", "sharded by file", "sharded by element",
                                       "not sharded"};
 
 static void put_text(const shared *x, dt_str *out) {
@@ -90,7 +91,7 @@ static void put_text(const shared *x, dt_str *out) {
     dt_str_printf(out, " examples in %lld file%s, %lld worker%s\n",
                   (long long)(x->files ? x->files : 1), x->files > 1 ? "s" : "",
                   (long long)x->q->workers, x->q->workers == 1 ? "" : "s");
-    dt_str_printf(out, "policy %s: %s", x->policy, sayings[x->dealing]);
+    dt_str_printf(out, "policy %s: %s", dt_policy_names[x->asked], sayings[x->policy]);
     dt_str_puts(out, "\n\nworker   examples   first of them\n");
     for (int64_t w = 0; w < x->q->workers; w++) {
         size_t from = out->size;
@@ -118,8 +119,8 @@ static void put_json(const shared *x, dt_str *out) {
     dt_json_int(&j, "examples", x->count);
     dt_json_int(&j, "files", x->files ? x->files : 1);
     dt_json_int(&j, "workers", x->q->workers);
-    dt_json_string(&j, "policy", x->policy);
-    dt_json_string(&j, "sharded_by", ways[x->dealing]);
+    dt_json_string(&j, "policy", dt_policy_names[x->asked]);
+    dt_json_string(&j, "sharded_by", ways[x->policy]);
     dt_json_int(&j, "read_twice", count_times(x, true));
     dt_json_int(&j, "read_never", count_times(x, false));
     dt_json_open(&j, "worker", '[');
@@ -134,23 +135,27 @@ static void put_json(const shared *x, dt_str *out) {
     dt_str_putc(out, '\n');
 }
 
-static dt_status *find_policy(const dt_sharing *q, const char **out) {
-    static const char *const known[] = {"auto", "file", "data", "off", "hint"};
-    const char *name = q->policy ? q->policy : dt_dataset_spec_of(q->data)->auto_shard_policy;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (name && strcmp(name, known[i]) == 0) {
-            *out = name;
-            return NULL;
-        }
-    return dt_fail(DT_E_SHARD, NULL, "unknown policy '%s'; known: auto, file, data, off, hint",
-                   name ? name : "");
+/* Finds the policy, and what it comes to. A policy AUTO that the request names is not that of the
+ * spec. */
+static dt_status *find_policy(shared *x) {
+    const char *name = x->q->policy;
+    int i = (int)dt_dataset_spec_of(x->q->data)->auto_shard_policy;
+    if (name)
+        for (i = 0; dt_policy_names[i] && strcmp(name, dt_policy_names[i]) != 0;) i++;
+    if (!dt_policy_names[i])
+        return dt_fail(DT_E_SHARD, NULL, "unknown policy '%s'; known: auto, file, data, off, hint",
+                       name);
+    x->asked = (dt_auto_shard_policy)i;
+    return x->asked == DT_AUTO_SHARD_AUTO
+               ? NULL
+               : dt_workers_policy(x->q->data, x->asked, x->q->workers, &x->policy);
 }
 
 /* Checks the result: all policies but OFF and HINT give each example to exactly one worker. With
  * drop_remainder, no worker reads the examples after the last whole batch. */
 static dt_status *judge(const shared *x) {
     const bool drops = dt_dataset_spec_of(x->q->data)->last_batch == DT_LAST_DROP;
-    if (x->dealing == DT_DEAL_ALL || x->q->workers == 1) return NULL;
+    if (x->policy == DT_AUTO_SHARD_OFF || x->q->workers == 1) return NULL;
     if (count_times(x, true) > 0 || (!drops && count_times(x, false) > 0))
         return dt_fail(DT_E_INTERNAL, NULL, "shards overlap, or leave examples out");
     return NULL;
@@ -159,9 +164,8 @@ static dt_status *judge(const shared *x) {
 dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out) {
     shared x = {.q = q,
                 .format = dt_dataset_spec_of(q->data)->format->kind.name,
-                .count = dt_rows_of(q->data, q->part)->count};
-    DT_TRY(find_policy(q, &x.policy));
-    DT_TRY(dt_workers_dealing(q->data, x.policy, q->workers, &x.dealing));
+                .count = dt_rows_count(dt_rows_of(q->data, q->part))};
+    DT_TRY(find_policy(&x));
     const dt_examples *from = dt_rows_of(q->data, q->part)->x;
     x.files = from->single ? x.count : from->first ? from->paths.n : 0;
     if (x.count > MOST_EXAMPLES)

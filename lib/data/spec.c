@@ -12,7 +12,7 @@
 enum { MOST_PREFETCH = 1024, MOST_PARALLEL = 64 };
 
 static const char *const last_batches[] = {"partial", "drop_remainder", "pad", NULL};
-static const char *const policies[] = {"auto", "file", "data", "off", "hint", NULL};
+const char *const dt_policy_names[] = {"auto", "file", "data", "off", "hint", NULL};
 
 /* The common keys as they are read. `spec` has the final settings; the other members are used to
  * compute them. */
@@ -20,7 +20,6 @@ struct dataset {
     dt_dataset_spec spec;
     const dt_tree *format, *map, *cache;
     int64_t buffer_size;
-    int auto_shard_policy;
 };
 
 #define PART(name, index, ...)                                                                     \
@@ -154,9 +153,9 @@ static const dt_field common[] = {
               .help =
                   "number of reading threads: auto (as many as needed, at most one per core) or "
                   "a number"),
-    DT_ENUM(struct dataset, auto_shard_policy, policies,
-            .help = "how to divide the data among workers; with all but auto, results depend on "
-                    "their number"),
+    SPEC(ENUM, auto_shard_policy, .choices = dt_policy_names,
+         .help = "how to divide the data among workers; with all but auto, results depend on "
+                 "their number"),
     DT_END};
 
 /* ---- the format and its keys ---- */
@@ -432,7 +431,6 @@ static dt_status *read_mapping(dt_arena *arena, const dt_tree *t, dt_dataset_spe
     if (!spec->split.listed) spec->split.shuffle = spec->split.folds > 0;
     if (!spec->split.own_seed) spec->split.seed = spec->seed;
     spec->window.at = dt_given(dt_tree_get(t, "window")) ? *dt_tree_key_at(t, "window") : t->at;
-    spec->auto_shard_policy = policies[d.auto_shard_policy];
     dt_status_append(&s, check_batch(t));
     dt_status_append(&s, check_split(t, spec));
     dt_status_append(&s, read_cache(d.cache, &spec->cache));

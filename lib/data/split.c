@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chooses the examples of `train` that are set aside for validation. A plain number takes the last
- * ones, as Keras does, so each part is a range of the file. Otherwise each part has a table of the
- * indices of its examples, in file order. The tables depend on the seed and the data alone.
+ * ones, as Keras does: train is `take` and validation is `skip` of the same source. Otherwise each
+ * part is a `select` of its examples, in file order, which depend on the seed and the data alone.
  *
  *     stratify: examples are grouped by the stored value of an element, and each group is divided
  *               in the same proportion; without it, all examples are one group
@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "base/size.h"
 #include "data/parts.h"
+#include "data/pipeline/build.h"
 
 typedef struct member {
     uint64_t class; /* hash of the stored value of the `stratify` element; 0 without it */
@@ -60,23 +61,16 @@ static int by_class(const void *a, const void *b) {
 }
 
 static dt_status *read_classes(division *v, const dt_rows *train, int element) {
-    const dt_rows one = {.x = train->x,
-                         .first = train->first,
-                         .count = train->count,
-                         .stored = train->stored,
-                         .index = &element};
-    const size_t bytes = (size_t)dt_rows_bytes(&one, 0);
-    const void *whole, *row;
-    DT_TRY(dt_rows_whole(&one, 0, &whole));
-    char *buffer = dt_try_alloc(bytes + 1);
-    dt_status *s = buffer ? NULL
-                          : dt_fail(DT_E_NO_MEMORY, &v->d->spec.at,
-                                    "out of memory for a row of '%.80s'", v->q->stratify);
+    const dt_rows one = {
+        .x = train->x, .examples = train->examples, .stored = train->stored, .index = &element};
+    dt_element_rows x;
+    dt_status *s = dt_element_rows_open(&x, &one, 0, NULL);
     for (int64_t i = 0; !s && i < v->n; i++) {
-        s = dt_rows_get(&one, 0, i, whole, buffer, &row);
-        if (!s) v->member[i].class = dt_hash_bytes(0, row, bytes);
+        const void *row;
+        s = dt_element_rows_get(&x, i, &row);
+        if (!s) v->member[i].class = dt_hash_bytes(0, row, (size_t)dt_rows_bytes(&one, 0));
     }
-    free(buffer);
+    free(x.memory);
     if (!s) qsort(v->member, (size_t)v->n, sizeof *v->member, by_class);
     return s;
 }
@@ -220,21 +214,23 @@ static dt_status *divide(division *v, const dt_rows *train) {
 
 static dt_status *put_parts(dt_parts *d, const division *v) {
     dt_rows *train = &d->rows[DT_PART_TRAIN], *validation = &d->rows[DT_PART_VALIDATION];
-    const int64_t n = v->n;
-    int64_t aside = 0, kept = 0;
-    for (int64_t i = 0; i < n; i++) aside += v->aside[i];
-    d->divided = dt_try_alloc((size_t)n * sizeof *d->divided);
-    if (!d->divided)
+    int64_t n[2] = {0}; /* the number of examples kept, and of those set aside */
+    for (int64_t i = 0; i < v->n; i++) n[v->aside[i]]++;
+    uint32_t *list[2] = {dt_try_alloc((size_t)n[0] * sizeof **list + 1),
+                         dt_try_alloc((size_t)n[1] * sizeof **list + 1)};
+    if (!list[0] || !list[1]) {
+        free(list[0]);
+        free(list[1]);
         return dt_fail(DT_E_NO_MEMORY, &d->spec.at, "out of memory to divide %lld examples",
-                       (long long)n);
+                       (long long)v->n);
+    }
+    n[0] = n[1] = 0;
+    for (int64_t i = 0; i < v->n; i++) list[v->aside[i]][n[v->aside[i]]++] = (uint32_t)i;
     *validation = *train;
-    train->row = d->divided;
-    train->count = n - aside;
-    validation->row = d->divided + train->count;
-    validation->count = aside;
-    aside = train->count;
-    for (int64_t i = 0; i < n; i++) d->divided[v->aside[i] ? aside++ : kept++] = (uint32_t)i;
-    return NULL;
+    validation->examples = NULL;
+    dt_status *s = dt_dataset_add_select(&validation->examples, train->examples, list[1], n[1]);
+    dt_status_append(&s, dt_dataset_add_select(&train->examples, train->examples, list[0], n[0]));
+    return s;
 }
 
 static dt_status *nothing_left(const dt_parts *d, const char *of, int64_t all) {
@@ -243,7 +239,7 @@ static dt_status *nothing_left(const dt_parts *d, const char *of, int64_t all) {
 }
 
 static dt_status *split_by_table(dt_parts *d) {
-    division v = {.d = d, .q = &d->spec.split, .n = d->rows[DT_PART_TRAIN].count};
+    division v = {.d = d, .q = &d->spec.split, .n = dt_rows_count(&d->rows[DT_PART_TRAIN])};
     if (v.n < v.q->folds)
         return dt_fail(DT_E_DATA_EMPTY, &d->spec.at,
                        "validation_folds: %lld examples cannot be divided into %lld folds",
@@ -263,30 +259,32 @@ static dt_status *split_by_table(dt_parts *d) {
     free(v.group);
     free(v.aside);
     if (s) return s;
-    if (d->rows[DT_PART_TRAIN].count == 0) return nothing_left(d, "train on", v.n);
-    return d->rows[DT_PART_VALIDATION].count == 0 ? nothing_left(d, "validate with", v.n) : NULL;
+    if (dt_rows_count(&d->rows[DT_PART_TRAIN]) == 0) return nothing_left(d, "train on", v.n);
+    return dt_rows_count(&d->rows[DT_PART_VALIDATION]) == 0 ? nothing_left(d, "validate with", v.n)
+                                                            : NULL;
 }
 
 static dt_status *split_by_range(dt_parts *d) {
     dt_rows *train = &d->rows[DT_PART_TRAIN], *validation = &d->rows[DT_PART_VALIDATION];
-    const int64_t all = train->count, rest = training_count(all, d->spec.split.fraction);
+    const int64_t all = dt_rows_count(train), rest = training_count(all, d->spec.split.fraction);
     if (rest == 0) return nothing_left(d, "train on", all);
+    const int64_t kept = d->spec.window.length > 0 ? dt_windows_before(train->x, rest, all) : rest;
     *validation = *train;
-    validation->first = rest;
-    validation->count = all - rest;
-    train->count = d->spec.window.length > 0 ? dt_windows_before(train->x, rest, all) : rest;
-    if (train->count == 0)
+    validation->examples = NULL;
+    DT_TRY(dt_dataset_add_skip(&validation->examples, train->examples, rest));
+    if (kept == 0)
         return dt_fail(DT_E_DATA_EMPTY, &d->spec.window.at,
                        "validation_split leaves no windows to train on: none of %lld ends before "
                        "the targets of the last %lld begin",
-                       (long long)all, (long long)validation->count);
-    return NULL;
+                       (long long)all, (long long)(all - rest));
+    return dt_dataset_add_take(&train->examples, train->examples, kept);
 }
 
 dt_status *dt_parts_split(dt_parts *d) {
     dt_rows *train = &d->rows[DT_PART_TRAIN];
     const dt_validation_split *q = &d->spec.split;
-    if (d->spec.take > 0 && d->spec.take < train->count) train->count = d->spec.take;
+    if (d->spec.take > 0)
+        DT_TRY(dt_dataset_add_take(&train->examples, train->examples, d->spec.take));
     if (!dt_validation_splits(q)) return NULL;
     return q->shuffle || q->stratify || q->folds > 0 ? split_by_table(d) : split_by_range(d);
 }

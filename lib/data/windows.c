@@ -24,6 +24,7 @@
 #include "base/hash.h"
 #include "base/size.h"
 #include "data/parts.h"
+#include "data/pipeline/build.h"
 #include "file/cast.h"
 #include "file/part_files.h"
 
@@ -32,7 +33,8 @@
 typedef struct windows {
     dt_examples base;
     dt_examples *rows;
-    int *from; /* [n] the index of each element in `rows` */
+    dt_dataset *source; /* a reference to the data set that owns `rows` */
+    int *from;          /* [n] the index of each element in `rows` */
     /* [n] the first row of a window that the element has: 0, or `length` for an element in the
      * future */
     int64_t *first;
@@ -141,17 +143,17 @@ static dt_status *read_column(sorting *s, const char *name,
                               dt_status *(*take)(sorting *s, int64_t row, const void *value)) {
     int e = 0;
     while (e < s->w->rows->n - 1 && strcmp(s->w->rows->stored[e].name, name) != 0) e++;
-    const dt_rows one = {.x = s->w->rows, .count = s->n, .stored = s->w->rows->stored, .index = &e};
-    const void *whole, *value;
+    const dt_rows one = {
+        .x = s->w->rows, .examples = s->w->source, .stored = s->w->rows->stored, .index = &e};
+    dt_element_rows x;
     s->column = &one.stored[e];
-    DT_TRY(dt_rows_whole(&one, 0, &whole));
-    char *buffer = dt_try_alloc((size_t)dt_rows_bytes(&one, 0) + 1);
-    dt_status *bad = buffer ? NULL : no_memory(s->d, 1);
+    dt_status *bad = dt_element_rows_open(&x, &one, 0, NULL);
     for (int64_t i = 0; !bad && i < s->n; i++) {
-        bad = dt_rows_get(&one, 0, i, whole, buffer, &value);
+        const void *value;
+        bad = dt_element_rows_get(&x, i, &value);
         if (!bad) bad = take(s, i, value);
     }
-    free(buffer);
+    free(x.memory);
     return bad;
 }
 
@@ -346,7 +348,7 @@ static void close_windows(dt_examples *base) {
     free(w->time);
     free(w->group);
     free(w->start);
-    if (w->rows->reader->close) w->rows->reader->close(w->rows);
+    dt_dataset_unref(w->source);
 }
 
 /* ---- opening ---- */
@@ -426,11 +428,15 @@ dt_status *dt_windows_open(dt_parts *d, dt_rows *r) {
     w->rows = r->x;
     w->base.reader = once ? &in_order : &reader;
     r->x = &w->base; /* The caller closes r->x, even after an error. */
-    if (once && d->spec.rows->once->answers)
-        return dt_fail(DT_E_ELEMENTS, &d->spec.window.at,
-                       "errors cannot be answered row by row for windows: a row is in several");
-    if (once || w->rows->encoded)
-        DT_TRY(dt_held_rows_open(d->arena, &w->rows, once ? d->spec.rows->once : NULL));
+    dt_status *bad =
+        once && d->spec.rows->once->answers
+            ? dt_fail(DT_E_ELEMENTS, &d->spec.window.at,
+                      "errors cannot be answered row by row for windows: a row is in several")
+            : NULL;
+    if (!bad && (once || w->rows->encoded))
+        bad = dt_held_rows_open(d->arena, &w->rows, once ? d->spec.rows->once : NULL);
+    w->source = dt_examples_source(w->rows);
+    DT_TRY(bad);
     DT_TRY(add_elements(d, w));
     return make(d, w);
 }
@@ -464,18 +470,20 @@ dt_status *dt_windows_list_rows(dt_parts *d, dt_rows *r) {
     dt_rows *single = dt_arena_new(d->arena, dt_rows);
     bool *covered = dt_try_alloc((size_t)w->rows->count + 1);
     uint32_t *row = dt_try_alloc((size_t)w->rows->count * sizeof *row + 1);
-    *single = (dt_rows){.x = w->rows, .row = row, .stored = w->rows->stored};
+    int64_t n = 0;
+    *single = (dt_rows){.x = w->rows, .stored = w->rows->stored, .windows = r->x};
     r->single = single;
     if (!covered || !row) {
         free(covered);
+        free(row);
         return no_memory(d, w->rows->count);
     }
     memset(covered, 0, (size_t)w->rows->count);
-    for (int64_t i = 0; i < r->count; i++)
+    for (int64_t i = 0; i < dt_rows_count(r); i++)
         for (int64_t k = -w->before; k < w->span; k++)
             covered[w->row[w->start[dt_rows_number(r, i)] + k]] = true;
     for (int64_t i = 0; i < w->rows->count; i++)
-        if (covered[i]) row[single->count++] = (uint32_t)i;
+        if (covered[i]) row[n++] = (uint32_t)i;
     free(covered);
-    return NULL;
+    return dt_dataset_add_select(&single->examples, w->source, row, n);
 }

@@ -1,45 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See workers.h. The pieces of a stream have sizes that repeat with each global batch of G
- * examples: n pieces of G / n, and one more for the first G mod n of them; pipeline/worker.c shows
- * an example. */
-#include "data/workers.h"
-
+/*
+ * Computes which examples each replica gets in each step of an epoch, if input workers share a data
+ * set by one of tf.data's sharding policies. A worker reads a stream of examples and cuts it into
+ * pieces, one for each of its replicas in each step, as distributed pipelines do
+ * (pipeline/worker.c):
+ *
+ *     auto         one stream; the pieces of a step follow one another, in the order in which one
+ *                  process would read the examples
+ *     data         one stream; its pieces are dealt to the workers in turn
+ *     file         a stream for each worker w of W: the examples of files w, w + W, ...
+ *     off, hint    a stream for each worker: all examples (a job has nowhere to put a hint)
+ *
+ * If each worker has its own stream, each is shuffled by itself. Everything is computed from
+ * (seed, epoch, step), so a feed can begin anywhere.
+ *
+ * The pieces of a stream have sizes that repeat with each global batch of G examples: n pieces of
+ * G / n, and one more for the first G mod n of them; pipeline/worker.c shows an example.
+ */
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/size.h"
-#include "data/parts.h"
-
-/* ---- order ---- */
-
-/* Permutations are computed, not stored, so a pass over a billion examples needs no table. */
-dt_order dt_order_make(uint64_t seed, int64_t n, int64_t repeat, bool shuffle, bool reshuffle) {
-    return (dt_order){.seed = seed,
-                      .n = n,
-                      .repeat = repeat,
-                      .shuffle = shuffle,
-                      .reshuffle = reshuffle,
-                      .pass = -1};
-}
-
-int64_t dt_order_pass(const dt_order *o, int64_t epoch, int64_t i) {
-    return epoch * o->repeat + i / o->n;
-}
-
-/* Returns the example at position `at` of a pass. */
-static int64_t order_in_pass(dt_order *o, int64_t pass, int64_t at) {
-    if (!o->shuffle) return at;
-    if (!o->reshuffle) pass = 0;
-    if (pass != o->pass) {
-        o->current = dt_permutation_make(o->seed, "shuffle", (uint64_t)pass, (uint64_t)o->n);
-        o->pass = pass;
-    }
-    return (int64_t)dt_permutation_at(&o->current, (uint64_t)at);
-}
-
-int64_t dt_order_at(dt_order *o, int64_t epoch, int64_t i) {
-    return order_in_pass(o, dt_order_pass(o, epoch, i), i % o->n);
-}
+#include "data/pipeline/build.h"
 
 /* ---- policies ---- */
 
@@ -66,32 +48,25 @@ static dt_status *check_files(const dt_parts *d, const dt_location *at, int64_t 
                    (long long)files, files == 1 ? "" : "s", (long long)workers);
 }
 
-dt_status *dt_workers_dealing(const dt_dataset *data, const char *policy, int64_t workers,
-                              dt_dealing *out) {
+dt_status *dt_workers_policy(const dt_dataset *data, dt_auto_shard_policy asked, int64_t workers,
+                             dt_auto_shard_policy *out) {
     const dt_parts *d = dt_parts_of(data);
-    static const struct {
-        const char *name;
-        dt_dealing dealing;
-    } rows[] = {
-        {"auto", DT_DEAL_GLOBAL}, {"file", DT_DEAL_FILE}, {"data", DT_DEAL_DATA},
-        {"off", DT_DEAL_ALL},     {"hint", DT_DEAL_ALL},
-    };
-    const char *name = policy ? policy : d->spec.auto_shard_policy;
-    *out = DT_DEAL_GLOBAL;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (workers > 1 && strcmp(name, rows[i].name) == 0) *out = rows[i].dealing;
-    return *out == DT_DEAL_FILE ? check_files(d, policy ? NULL : place_of_policy(d), workers)
-                                : NULL;
+    *out = asked == DT_AUTO_SHARD_AUTO ? d->spec.auto_shard_policy : asked;
+    if (workers <= 1) *out = DT_AUTO_SHARD_AUTO;
+    if (*out == DT_AUTO_SHARD_HINT) *out = DT_AUTO_SHARD_OFF;
+    return *out == DT_AUTO_SHARD_FILE
+               ? check_files(d, asked == DT_AUTO_SHARD_AUTO ? place_of_policy(d) : NULL, workers)
+               : NULL;
 }
 
 dt_status *dt_dataset_sharing(const dt_dataset *data, int64_t workers, dt_str *out) {
-    const dt_parts *d = dt_parts_of(data);
-    const char *policy = d->spec.auto_shard_policy;
-    dt_dealing dealing;
-    DT_TRY(dt_workers_dealing(data, NULL, workers, &dealing));
-    if (strcmp(policy, "off") == 0 || strcmp(policy, "hint") == 0) dt_str_puts(out, "not sharded");
-    else dt_str_puts(out, strcmp(policy, "file") == 0 ? "sharded by file" : "sharded by element");
-    if (dealing != DT_DEAL_GLOBAL)
+    static const char *const words[] = {"sharded by element", "sharded by file",
+                                        "sharded by element", "not sharded", "not sharded"};
+    const dt_auto_shard_policy own = dt_parts_of(data)->spec.auto_shard_policy;
+    dt_auto_shard_policy policy;
+    DT_TRY(dt_workers_policy(data, DT_AUTO_SHARD_AUTO, workers, &policy));
+    dt_str_puts(out, words[own]);
+    if (policy != DT_AUTO_SHARD_AUTO)
         dt_str_printf(out, " (results depend on the number of workers: %lld)", (long long)workers);
     return NULL;
 }
@@ -123,12 +98,10 @@ static int64_t begin_of(const dt_workers *x, int64_t stream, int64_t piece) {
 /* Returns the index, in its stream, of the piece that replica r (counted over all workers) gets in
  * a step. */
 static int64_t piece_of(const dt_workers *x, int64_t step, int64_t r) {
-    if (x->dealing == DT_DEAL_GLOBAL) return step * x->n * x->replicas + r;
+    if (x->policy == DT_AUTO_SHARD_AUTO) return step * x->n * x->replicas + r;
     const int64_t worker = r / x->replicas, own = r % x->replicas;
-    switch (x->dealing) {
-    case DT_DEAL_DATA: return (step * x->replicas + own) * x->n + worker;
-    default: return step * x->replicas + own;
-    }
+    return x->policy == DT_AUTO_SHARD_DATA ? (step * x->replicas + own) * x->n + worker
+                                           : step * x->replicas + own;
 }
 
 typedef struct span {
@@ -163,44 +136,20 @@ int64_t dt_workers_fed(const dt_workers *x, int64_t steps) {
 
 /* ---- examples ---- */
 
-/* Returns the index in the part of example i of a worker's files. */
-static int64_t example_of_files(const dt_workers *x, int64_t worker, int64_t i) {
-    /* searches the worker's files for the last one that begins at or before i */
-    int64_t low = 0, high = (x->files - worker + x->n - 1) / x->n;
-    while (high - low > 1) {
-        const int64_t middle = (low + high) / 2;
-        *(x->before[worker + middle * x->n] <= i ? &low : &high) = middle;
-    }
-    const int64_t file = worker + low * x->n;
-    return x->first[file] + i - x->before[file];
-}
-
-/* Appends examples at consecutive positions of a stream until q has all its rows. `out` is the
- * number of rows that q has already. Returns the number of rows added. Divides only once, since
- * this is done for each batch. */
-static int64_t deal_some(dt_workers *x, const dt_dealt *q, const span *s, int64_t out) {
-    dt_order *o = &x->order[s->stream];
-    const int64_t n = dt_min(s->to - s->from, q->count - out);
-    int64_t pass = dt_order_pass(o, q->epoch, s->from), at = s->from % o->n;
-    for (int64_t i = out; i < out + n; i++) {
-        const int64_t example = order_in_pass(o, pass, at);
-        q->example[i] =
-            x->dealing == DT_DEAL_FILE ? example_of_files(x, s->stream, example) : example;
-        q->pass[i] = pass;
-        if (++at < o->n) continue;
-        at = 0;
-        pass++;
-    }
-    return n;
-}
-
-void dt_workers_deal(dt_workers *x, const dt_dealt *q) {
-    int64_t row = 0, out = 0;
-    for (int64_t r = 0; r < x->n * x->replicas && out < q->count; r++) {
+void dt_workers_deal(const dt_workers *x, const dt_dealt *q, const dt_indices *out) {
+    int64_t row = 0, n = 0;
+    for (int64_t r = 0; r < x->n * x->replicas && n < out->n; r++) {
         const span s = span_of(x, q->step, r);
-        const int64_t first = s.from + dt_max(q->from - row, 0);
+        const int64_t first = s.from + dt_max(q->from - row, 0),
+                      count = dt_min(s.to - first, out->n - n);
+        const dt_indices some = {count, out->example + n, out->pass + n};
+        for (int64_t i = 0; i < count; i++) {
+            some.example[i] = first + i;
+            some.pass[i] = q->epoch;
+        }
+        if (count > 0) dt_dataset_index(x->stream[s.stream], q->to, &some);
+        n += dt_max(count, 0);
         row += s.to - s.from;
-        if (first < s.to) out += deal_some(x, q, &(span){s.stream, first, s.to}, out);
     }
 }
 
@@ -209,7 +158,7 @@ void dt_workers_deal(dt_workers *x, const dt_dealt *q) {
 /* Returns the number of rows of a part whose indices among the format's examples are below
  * `number`. */
 static int64_t rows_before(const dt_rows *r, int64_t number) {
-    int64_t low = 0, high = r->count;
+    int64_t low = 0, high = dt_rows_count(r);
     while (low < high) {
         const int64_t middle = (low + high) / 2;
         if (dt_rows_number(r, middle) < number) low = middle + 1;
@@ -218,21 +167,46 @@ static int64_t rows_before(const dt_rows *r, int64_t number) {
     return low;
 }
 
-/* Finds where each file begins among the part's examples. After a split or `take`, files may have
- * fewer examples, or none. */
-static void take_files(dt_workers *x, dt_arena *arena, const dt_parts *d) {
-    const dt_rows *r = &d->rows[x->part];
-    const int64_t *stored = r->x->first;
-    x->files = r->x->paths.n;
-    int64_t *first = dt_arena_array(arena, int64_t, x->files + 1),
-            *before = dt_arena_array(arena, int64_t, x->files);
-    for (int64_t i = 0; i <= x->files; i++) { first[i] = rows_before(r, stored[i]); }
-    for (int64_t i = 0; i < x->files; i++) {
-        before[i] = x->length[i % x->n];
-        x->length[i % x->n] += first[i + 1] - first[i];
+/* The examples of the files of a worker. After a split or `take`, files may have fewer examples, or
+ * none. */
+struct files {
+    int64_t n;
+    /* first: [n] index in the part of the first example of each file; before: [n + 1] number of
+     * examples before the file */
+    int64_t *first, *before;
+};
+
+static int64_t count_in_files(const dt_dataset *d) {
+    const struct files *a = d->args;
+    return a->before[a->n];
+}
+
+/* Searches for the last file that begins at or before an example. */
+static void index_in_files(const dt_dataset *d, const dt_indices *q) {
+    const struct files *a = d->args;
+    for (int64_t i = 0; i < q->n; i++) {
+        int64_t low = 0, high = a->n;
+        while (high - low > 1) {
+            const int64_t middle = (low + high) / 2;
+            *(a->before[middle] <= q->example[i] ? &low : &high) = middle;
+        }
+        q->example[i] += a->first[low] - a->before[low];
     }
-    x->first = first;
-    x->before = before;
+}
+
+static dt_status *add_files(const dt_workers *x, int worker, dt_arena *arena, const dt_rows *r) {
+    static const dt_transform row = {.name = "files",
+                                     .args_size = sizeof(struct files),
+                                     .count = count_in_files,
+                                     .index = index_in_files};
+    struct files a = {.first = dt_arena_array(arena, int64_t, r->x->paths.n),
+                      .before = dt_arena_array(arena, int64_t, r->x->paths.n + 1)};
+    for (int64_t i = worker; i < r->x->paths.n; i += x->n, a.n++) {
+        a.first[a.n] = rows_before(r, r->x->first[i]);
+        a.before[a.n + 1] = a.before[a.n] + rows_before(r, r->x->first[i + 1]) - a.first[a.n];
+    }
+    dt_dataset **s = &x->stream[worker];
+    return dt_dataset_build(s, &row, *s, &a, dt_spec_copy(&(*s)->spec));
 }
 
 /* Returns the shuffle seed of a stream. The first stream has the seed that a single process uses;
@@ -263,26 +237,34 @@ static void count_steps(dt_workers *x) {
     x->examples = dt_workers_fed(x, x->steps);
 }
 
+static dt_status *add_stream(const dt_workers *x, int i, dt_arena *arena, const dt_parts *d) {
+    const dt_rows *r = &d->rows[x->part];
+    dt_dataset **s = &x->stream[i];
+    *s = dt_dataset_ref(r->examples);
+    if (x->policy == DT_AUTO_SHARD_FILE) DT_TRY(add_files(x, i, arena, r));
+    if (x->shuffle) DT_TRY(dt_dataset_add_shuffle(s, *s, seed_of(d, i), d->spec.reshuffle));
+    DT_TRY(dt_dataset_add_repeat(s, *s, x->repeat));
+    x->length[i] = (*s)->length;
+    return NULL;
+}
+
 dt_status *dt_workers_prepare(dt_workers *x, dt_arena *arena, const dt_dataset *data) {
     const dt_parts *d = dt_parts_of(data);
-    const bool apart = x->dealing == DT_DEAL_FILE || x->dealing == DT_DEAL_ALL;
+    const bool apart = x->policy == DT_AUTO_SHARD_FILE || x->policy == DT_AUTO_SHARD_OFF;
     x->even = x->even && !apart;
     x->streams = apart ? (int)x->n : 1;
+    x->length = dt_arena_array(arena, int64_t, x->streams);
+    x->stream = dt_arena_array(arena, dt_dataset *, x->streams);
     if (apart && x->batch < x->n * x->replicas)
         return dt_fail(DT_E_SHARD, place_of_policy(d),
                        "a global batch of %lld is too small for %lld replicas whose workers read "
                        "separate shards",
                        (long long)x->batch, (long long)(x->n * x->replicas));
-    x->length = dt_arena_array(arena, int64_t, x->streams);
-    x->order = dt_arena_array(arena, dt_order, x->streams);
-    for (int i = 0; i < x->streams; i++)
-        x->length[i] = x->dealing == DT_DEAL_FILE ? 0 : d->rows[x->part].count;
-    if (x->dealing == DT_DEAL_FILE) take_files(x, arena, d);
-    for (int i = 0; i < x->streams; i++) {
-        x->order[i] =
-            dt_order_make(seed_of(d, i), x->length[i], x->repeat, x->shuffle, d->spec.reshuffle);
-        x->length[i] *= x->repeat;
-    }
+    for (int i = 0; i < x->streams; i++) DT_TRY(add_stream(x, i, arena, d));
     count_steps(x);
     return NULL;
+}
+
+void dt_workers_release(const dt_workers *x) {
+    for (int i = 0; i < x->streams; i++) dt_dataset_unref(x->stream[i]);
 }

@@ -11,7 +11,6 @@
 
 #include "base/size.h"
 #include "data/pipeline/build.h"
-#include "data/workers.h"
 #include "strategy/iterators.h"
 
 /* ---- options ---- */
@@ -180,8 +179,8 @@ bool dt_dist_dataset_element_spec(const dt_dist_dataset *d, int i, dt_spec *out)
 /* With the option no_fallback: fails if there are fewer files than workers. Data sets that are not
  * files have no fallback. */
 static dt_status *check_fallback(const dt_dataset *data, int64_t workers) {
-    dt_dealing dealing;
-    dt_status *s = dt_workers_dealing(data, "file", workers, &dealing);
+    dt_auto_shard_policy policy;
+    dt_status *s = dt_workers_policy(data, DT_AUTO_SHARD_FILE, workers, &policy);
 
     if (!s || dt_status_number(s) == DT_E_TOO_FEW_FILES) return s;
     dt_status_free(s);
@@ -192,23 +191,22 @@ static dt_status *check_fallback(const dt_dataset *data, int64_t workers) {
  * auto_shard_policy. */
 static dt_status *share_job(dt_batch_options *b, dt_dataset *data, const dt_strategy *s,
                             const dt_input_options *o, dt_str *decision) {
-    static const char *const names[] = {NULL, "file", "data", "off", "hint"};
-    static const char *const dealt[] = {"auto: the order of one process",
-                                        "data: tiles of batches in turn", "file: whole files",
-                                        "off: each worker reads everything"};
+    static const char *const shares[] = {"auto: the order of one process", "file: whole files",
+                                         "data: tiles of batches in turn",
+                                         "off: each worker reads everything"};
     const int workers = input_workers(s, o);
-    dt_dealing dealing;
+    dt_auto_shard_policy policy;
 
-    b->policy = names[o->auto_shard_policy];
+    b->policy = o->auto_shard_policy;
     b->even = o->rebatch == DT_REBATCH_EVEN && (o->auto_shard_policy == DT_AUTO_SHARD_AUTO ||
                                                 o->auto_shard_policy == DT_AUTO_SHARD_DATA);
     if (o->workers) DT_TRY(check_even(s, workers));
-    DT_TRY(dt_workers_dealing(data, b->policy, workers, &dealing));
-    if (dealing != DT_DEAL_GLOBAL) DT_TRY(check_even(s, workers));
-    if (o->no_fallback && dealing == DT_DEAL_GLOBAL) DT_TRY(check_fallback(data, workers));
-    dt_str_printf(decision, "%s, %d worker%s", dealt[dealing], workers, workers == 1 ? "" : "s");
+    DT_TRY(dt_workers_policy(data, b->policy, workers, &policy));
+    if (policy != DT_AUTO_SHARD_AUTO) DT_TRY(check_even(s, workers));
+    if (o->no_fallback && policy == DT_AUTO_SHARD_AUTO) DT_TRY(check_fallback(data, workers));
+    dt_str_printf(decision, "%s, %d worker%s", shares[policy], workers, workers == 1 ? "" : "s");
     /* If workers take their rows from whole batches, the data set needs no parts for workers. */
-    b->workers = dealing == DT_DEAL_GLOBAL ? 1 : workers;
+    b->workers = policy == DT_AUTO_SHARD_AUTO ? 1 : workers;
     b->replicas = s->replicas / b->workers;
     return NULL;
 }
@@ -232,9 +230,7 @@ static dt_status *distribute_job(dt_dist_dataset *d, dt_dataset *data, const dt_
 
 static void report(dt_dist_dataset *d, const dt_input_options *o, dt_auto_shard_policy policy,
                    int64_t files, int workers) {
-    static const char *const names[] = {"auto", "file", "data", "off", "hint"};
-
-    dt_str_puts(&d->decision, names[policy]);
+    dt_str_puts(&d->decision, dt_policy_names[policy]);
     if (files >= 0)
         dt_str_printf(&d->decision,
                       ": %lld file%s for %d workers, so each reads everything and keeps its share",

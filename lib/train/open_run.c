@@ -60,8 +60,8 @@ static dt_status *same_workers(const run *r, const dt_saved *c) {
     return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL,
                               "auto_shard_policy: %s divides the data among %d worker%s, and "
                               "checkpoint %s was trained with %lld",
-                              dt_dataset_spec_of(r->data)->auto_shard_policy, r->strategy->hosts,
-                              r->strategy->hosts == 1 ? "" : "s", c->path,
+                              dt_policy_names[dt_dataset_spec_of(r->data)->auto_shard_policy],
+                              r->strategy->hosts, r->strategy->hosts == 1 ? "" : "s", c->path,
                               (long long)(then ? then : 1)),
                       "change the number of workers back, or start over with --fresh; "
                       "auto_shard_policy: auto allows any number");

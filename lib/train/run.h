@@ -5,7 +5,7 @@
 #define DT_TRAIN_RUN_H
 
 #include "base/clock.h"
-#include "data/workers.h"
+#include "data/data.h"
 #include "train/train.h"
 
 /* How far the training of a run has come. */

@@ -8,24 +8,26 @@
 static dt_status *share_data(run *r) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
     const dt_strategy *s = r->strategy;
-    dt_dealing dealing;
+    dt_auto_shard_policy policy;
 
-    DT_TRY(dt_workers_dealing(r->data, NULL, s->hosts, &dealing));
-    if (dealing == DT_DEAL_GLOBAL) return NULL;
+    DT_TRY(dt_workers_policy(r->data, DT_AUTO_SHARD_AUTO, s->hosts, &policy));
+    if (policy == DT_AUTO_SHARD_AUTO) return NULL;
     if (s->replicas % s->hosts)
         return dt_fail(DT_E_INPUT_WORKERS, NULL,
                        "%d replicas cannot be divided evenly among %d workers", s->replicas,
                        s->hosts);
     r->size.workers = dt_arena_new(r->arena, dt_workers);
     *r->size.workers = (dt_workers){.part = DT_PART_TRAIN,
-                                    .dealing = dealing,
+                                    .policy = policy,
                                     .n = s->hosts,
                                     .replicas = s->replicas / s->hosts,
                                     .batch = dt_dataset_batch_size(r->data),
                                     .repeat = spec->repeat,
                                     .last = spec->last_batch,
                                     .shuffle = spec->shuffle};
-    return dt_workers_prepare(r->size.workers, r->arena, r->data);
+    dt_status *bad = dt_workers_prepare(r->size.workers, r->arena, r->data);
+    dt_workers_release(r->size.workers); /* a run needs numbers only; its feeds have their own */
+    return bad;
 }
 
 int64_t dt_run_fed(const run *r, int64_t steps) {

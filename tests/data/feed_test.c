@@ -3,6 +3,7 @@
  * and wherever one begins. */
 #define HERE "build/tmp/data-feed"
 #include "files.h"
+#include "order.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -52,11 +53,11 @@ static void check_batch(const dt_example *b, int64_t epoch, int64_t step, int64_
     assert_int_equal((uintptr_t)b->tensor[1]->data % 64, 0);
 }
 
-static void check_rows(const dt_example *b, dt_order *order, int64_t first) {
+static void check_rows(const dt_example *b, const ordering *order, int64_t first) {
     const float *x = (const float *)b->tensor[0]->data; /* (rows, 3) */
     const int64_t *y = (const int64_t *)b->tensor[1]->data;
     for (int64_t i = 0; i < b->rows; i++) {
-        int64_t row = dt_order_at(order, b->epoch, first + i);
+        int64_t row = order_at(order, b->epoch, first + i);
         assert_int_equal(y[i], row);
         for (int k = 0; k < 3; k++) assert_true(x[3 * i + k] == (float)(row + k));
     }
@@ -64,7 +65,7 @@ static void check_rows(const dt_example *b, dt_order *order, int64_t first) {
 
 /* Everything a feed gives, against the plain loop; with `keeps` the batch before as well, a moment
  * after the next one was taken. */
-static void check_feed(dt_dataset *d, const dt_batch_options *o, dt_order order) {
+static void check_feed(dt_dataset *d, const dt_batch_options *o, ordering order) {
     dt_iterator *f = NULL;
     dt_example b, before = {0};
     int64_t count = dt_dataset_count(d, o->part),
@@ -114,7 +115,7 @@ static void test_batches_are_those_of_a_plain_loop(void **state) {
                                                .batch = batches[i],
                                                .last = (dt_last_batch)last,
                                                .shuffle = shuffle},
-                           dt_order_make(0, 100, 1, shuffle, true));
+                           (ordering){0, 100, 1, shuffle, true});
     dt_dataset_unref(d);
 }
 
@@ -129,7 +130,7 @@ static void test_ring_sizes(void **state) {
         for (int keeps = 0; keeps < 2; keeps++)
             check_feed(
                 d, &(dt_batch_options){.epochs = 4, .batch = 7, .shuffle = true, .keeps = keeps},
-                dt_order_make(5, 100, 3, true, true));
+                (ordering){5, 100, 3, true, true});
         dt_dataset_unref(d);
     }
 }
@@ -148,7 +149,7 @@ static void test_kept_batches_stay(void **state) {
     dt_dataset *d = open_rows("prefetch: 2, shuffle: {seed: 5}");
     for (int keeps = 0; keeps < 2; keeps++) {
         const dt_batch_options o = {.batch = 7, .shuffle = true, .keeps = keeps};
-        dt_order order = dt_order_make(5, 100, 1, true, true);
+        ordering order = {5, 100, 1, true, true};
         dt_example_list kept = {0};
         dt_iterator *f = NULL;
         dt_example b;
@@ -179,7 +180,7 @@ static void test_resume_anywhere(void **state) {
                 d,
                 &(dt_batch_options){
                     .epoch = epoch, .first_step = step, .epochs = 2, .batch = 4, .shuffle = true},
-                dt_order_make(0, 50, 1, true, true));
+                (ordering){0, 50, 1, true, true});
     dt_dataset_unref(d);
 }
 
@@ -190,9 +191,9 @@ static void test_shuffle_seed(void **state) {
     dt_dataset_set_seed(d, 8);
     dt_dataset_set_seed(own, 8);
     check_feed(d, &(dt_batch_options){.batch = 4, .shuffle = true},
-               dt_order_make(8, 50, 1, true, true));
+               (ordering){8, 50, 1, true, true});
     check_feed(own, &(dt_batch_options){.batch = 4, .shuffle = true},
-               dt_order_make(3, 50, 1, true, true));
+               (ordering){3, 50, 1, true, true});
     dt_dataset_unref(d);
     dt_dataset_unref(own);
 }
@@ -203,9 +204,9 @@ static void test_large_file_is_read_behind_the_first_batches(void **state) {
     write_rows(120000);
     dt_dataset *d = open_rows("shuffle: true, prefetch: 3");
     check_feed(d, &(dt_batch_options){.batch = 1000, .epochs = 2, .shuffle = true},
-               dt_order_make(0, 120000, 1, true, true));
+               (ordering){0, 120000, 1, true, true});
     check_feed(d, &(dt_batch_options){.batch = 1000, .shuffle = true},
-               dt_order_make(0, 120000, 1, true, true));
+               (ordering){0, 120000, 1, true, true});
     dt_dataset_unref(d);
 }
 
@@ -245,7 +246,7 @@ static void test_first_batches_of_every_way_to_hold_rows(void **state) {
             dt_dataset *d = NULL;
             OK(dt_dataset_open(&d, "%s", ways[i]));
             check_feed(d, &(dt_batch_options){.batch = 1000, .epochs = 2, .shuffle = shuffle},
-                       dt_order_make(0, 120000, 1, shuffle, true));
+                       (ordering){0, 120000, 1, shuffle, true});
             dt_dataset_unref(d);
         }
 }
@@ -268,12 +269,12 @@ static void test_huge_file_is_read_row_by_row(void **state) {
     OK(dt_dataset_open(&d, "{format: idx, train: {x: " HERE
                            "/huge.idx}, global_batch_size: 2, prefetch: 1}"));
     OK(dt_iterator_open_batches(&f, d, &(dt_batch_options){.batch = 2, .shuffle = true}));
-    dt_order order = dt_order_make(0, ROWS, 1, true, true);
+    ordering order = {0, ROWS, 1, true, true};
     for (int i = 0; i < 20; i++) {
         OK(dt_iterator_next_batch(f, &b));
         for (int k = 0; k < 2; k++)
             assert_int_equal(((const uint8_t *)b.tensor[0]->data)[k * BYTES + 5],
-                             dt_order_at(&order, 0, 2 * i + k) & 255);
+                             order_at(&order, 0, 2 * i + k) & 255);
     }
     dt_iterator_close(f);
     dt_dataset_unref(d);
@@ -287,7 +288,7 @@ static void test_any_batch_by_its_number(void **state) {
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         write_rows((int)rows[k]);
         dt_dataset *d = open_rows("shuffle: {seed: 4}, repeat: 2, prefetch: 3");
-        dt_order order = dt_order_make(4, rows[k], 2, true, true);
+        ordering order = {4, rows[k], 2, true, true};
         const int64_t batch = rows[k] == 3 ? 16 : 7, count = 2 * rows[k],
                       steps = dt_steps_per_epoch(count, batch, DT_LAST_PARTIAL);
         dt_iterator *f = NULL;
@@ -320,7 +321,7 @@ static void test_own_rows(void **state) {
     (void)state;
     write_rows(100);
     dt_dataset *d = open_rows("shuffle: true, prefetch: 20");
-    dt_order order = dt_order_make(0, 100, 1, true, true);
+    ordering order = {0, 100, 1, true, true};
     for (int user = 0; user < 3; user++) {
         dt_iterator *f = NULL;
         dt_example b;
@@ -336,7 +337,7 @@ static void test_own_rows(void **state) {
             assert_int_equal(b.to, to);
             for (int64_t i = from; i < to; i++)
                 assert_int_equal(((const int64_t *)b.tensor[1]->data)[i],
-                                 dt_order_at(&order, 0, 7 * step + i));
+                                 order_at(&order, 0, 7 * step + i));
         }
         dt_iterator_close(f);
     }
@@ -351,7 +352,7 @@ static void test_slow_and_fast_callers(void **state) {
     (void)state;
     write_rows(1000);
     dt_dataset *d = open_rows("shuffle: true, prefetch: 4");
-    dt_order order = dt_order_make(0, 1000, 1, true, true);
+    ordering order = {0, 1000, 1, true, true};
     for (int rhythm = 1; rhythm < 12; rhythm++) {
         dt_iterator *f = NULL;
         dt_example b;
@@ -393,7 +394,7 @@ static void test_two_feeds_over_one_file(void **state) {
     dt_dataset *d = open_rows("shuffle: true, validation_split: 0.5");
     dt_iterator *train = NULL, *validation = NULL;
     dt_example a, b;
-    dt_order order = dt_order_make(0, 60000, 1, true, true);
+    ordering order = {0, 60000, 1, true, true};
     OK(dt_iterator_open_batches(&train, d, &(dt_batch_options){.batch = 100, .shuffle = true}));
     OK(dt_iterator_open_batches(&validation, d,
                                 &(dt_batch_options){.part = DT_PART_VALIDATION, .batch = 100}));

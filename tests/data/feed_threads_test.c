@@ -6,6 +6,7 @@
  */
 #define HERE "build/tmp/data-feed-threads"
 #include "files.h"
+#include "order.h"
 
 #include <time.h>
 
@@ -141,10 +142,10 @@ static void test_errors_come_in_order(void **state) {
     int64_t first = PICTURES;
     char text[64] = "";
     write_pictures();
-    dt_order order = dt_order_make(0, PICTURES, 2, true, true);
+    ordering order = {0, PICTURES, 2, true, true};
     for (int64_t i = PICTURES - 1; i >= 0; i--)
         for (int k = 0; k < 4; k++)
-            if (dt_order_at(&order, 0, i) == spoilt[k]) {
+            if (order_at(&order, 0, i) == spoilt[k]) {
                 first = i;
                 int c = (int)(spoilt[k] / 15);
                 snprintf(text, sizeof text, "%c/%02d.png: not a PNG, JP", 'a' + c,

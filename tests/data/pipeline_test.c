@@ -53,10 +53,17 @@ static dt_dataset *range(int64_t n) {
 /* One step of a chain: what it is called here, and its number. */
 typedef struct part {
     /* b batch, B batch that drops, p padded, u unbatch, r repeat, t take, s skip, h shard of 2,
-     * e even, f prefetch */
+     * e even, f prefetch, l select of n odd numbers */
     char what;
     int64_t n;
 } part;
+
+static dt_status *select_odd(dt_dataset **d, int64_t n) {
+    uint32_t *odd = dt_try_alloc((size_t)n * sizeof *odd);
+    assert_non_null(odd);
+    for (int64_t i = 0; i < n; i++) odd[i] = (uint32_t)(2 * i + 1);
+    return dt_dataset_add_select(d, *d, odd, n);
+}
 
 static dt_status *apply(dt_dataset **d, part k) {
     switch (k.what) {
@@ -70,6 +77,7 @@ static dt_status *apply(dt_dataset **d, part k) {
     case 'h': return dt_dataset_shard(d, *d, 2, k.n);
     case 'e': return dt_dataset_rebatch_even(d, *d, k.n);
     case 'f': return dt_dataset_prefetch(d, *d, k.n);
+    case 'l': return select_odd(d, k.n);
     default: return dt_dataset_shuffle(d, *d, k.n, 1, true);
     }
 }
@@ -105,6 +113,8 @@ static const chain chains[] = {
     {7, {{'b', 4}, {'e', 2}}, "[0 1][2 3][4 5][6]", 4, -1},
     {8, {{'B', 4}, {'e', 2}}, "[0 1][2 3][4 5][6 7]", 4, 2},
     {3, {{'x', 1}}, "0 1 2 ", 3, -9},
+    {7, {{'l', 3}}, "1 3 5 ", 3, -9},
+    {9, {{'s', 2}, {'l', 3}, {'r', 2}, {'t', 4}}, "3 5 7 3 ", 4, -9},
 };
 
 /* Elements of an indexed data set from the last to the first, each by its index, in order of their

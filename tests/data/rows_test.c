@@ -8,11 +8,11 @@
  */
 #define HERE "build/tmp/data-rows"
 #include "files.h"
+#include "order.h"
 
 #include "base/hash.h"
 #include "base/random.h"
 #include "data/inspect.h"
-#include "data/workers.h"
 #include "data/rows_file.h"
 
 enum { SEEDS = 40, JOBS = 200, MOST_ROWS = 12, ELEMENTS = 3 };
@@ -212,7 +212,7 @@ static void test_rows_of_each_format(void **state) {
 typedef struct walk {
     dt_dataset *d;
     dt_batch_options o;
-    dt_order order;
+    ordering order;
     int64_t count, steps; /* of an epoch */
     int n;
     char *row[ELEMENTS];
@@ -245,8 +245,8 @@ static void draw_walk(dt_random *r, dt_dataset *d, walk *w) {
                               .threads = 1 + (int)dt_random_below(r, 3)};
     w->steps = dt_steps_per_epoch(w->count, w->o.batch, w->o.last);
     w->o.first_step = (int64_t)dt_random_below(r, (uint64_t)w->steps + 1);
-    w->order = dt_order_make(spec->shuffle_seed, w->count / spec->repeat, spec->repeat,
-                             spec->shuffle, spec->reshuffle);
+    w->order = (ordering){spec->shuffle_seed, w->count / spec->repeat, spec->repeat, spec->shuffle,
+                          spec->reshuffle};
 }
 
 static void check_batch(walk *w, const dt_example *b, int64_t number) {
@@ -258,7 +258,7 @@ static void check_batch(walk *w, const dt_example *b, int64_t number) {
         const size_t bytes = (size_t)(dt_type_bytes(&w->type[e]) / w->type[e].dim[0]);
         const char *row = b->tensor[e]->data;
         for (int64_t i = 0; i < b->rows; i++) {
-            const int64_t of = dt_order_at(&w->order, b->epoch, first + i);
+            const int64_t of = order_at(&w->order, b->epoch, first + i);
             if (memcmp(row + (size_t)i * bytes, w->row[e] + (size_t)of * bytes, bytes) != 0)
                 fail_msg("seed %llu: row %lld of batch %lld is not example %lld",
                          (unsigned long long)seed, (long long)i, (long long)at, (long long)of);

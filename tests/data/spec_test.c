@@ -31,7 +31,7 @@ static void test_defaults(void **state) {
     assert_int_equal(d.take, -1);
     assert_int_equal(d.repeat, 1);
     assert_int_equal(d.prefetch, 0);
-    assert_string_equal(d.auto_shard_policy, "auto");
+    assert_int_equal(d.auto_shard_policy, DT_AUTO_SHARD_AUTO);
     assert_false(dt_validation_splits(&d.split));
     assert_null(d.part[DT_PART_VALIDATION]);
     dt_arena_destroy(arena);
@@ -58,7 +58,7 @@ static void test_all_keys(void **state) {
     assert_int_equal(d.take, 1000);
     assert_int_equal(d.repeat, 2);
     assert_int_equal(d.prefetch, 4);
-    assert_string_equal(d.auto_shard_policy, "data");
+    assert_int_equal(d.auto_shard_policy, DT_AUTO_SHARD_DATA);
     assert_non_null(d.part[DT_PART_TEST]);
     dt_arena_destroy(arena);
 }

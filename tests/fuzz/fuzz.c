@@ -240,10 +240,11 @@ static dt_status *read_alone(const dt_dataset *d, const dt_rows *r) {
     const bool of_csv = strcmp(dt_dataset_spec_of(d)->format->kind.name, "csv") == 0;
     dt_status *s = NULL;
     for (int e = 0; e < dt_dataset_components(d) && !of_csv; e++) {
-        void *row = malloc((size_t)dt_rows_bytes(r, e) + 1);
+        char *row = malloc((size_t)dt_rows_bytes(r, e) + 1);
+        dt_element_rows x = {.rows = r, .e = e, .memory = row};
         const void *at;
-        for (int64_t i = 0; !s && row && i < r->count && i < MOST_ALONE; i++)
-            s = dt_rows_get(r, e, r->count - 1 - i, NULL, row, &at);
+        for (int64_t i = 0, n = dt_rows_count(r); !s && row && i < n && i < MOST_ALONE; i++)
+            s = dt_element_rows_get(&x, n - 1 - i, &at);
         free(row);
     }
     return s;

@@ -17,7 +17,19 @@
  * transformations do not take. `what` is the name of the transformation, such as "batch". */
 dt_status *dt_dataset_check_input(const dt_dataset *in, const char *what) DT_MUST_USE;
 
-/* Transformations that distribution adds. They take a reference to the input. */
+/* Transformations that job files and distribution add, whose arguments have been checked. They take
+ * a reference to the input. */
+dt_status *dt_dataset_add_take(dt_dataset **out, const dt_dataset *in, int64_t count) DT_MUST_USE;
+dt_status *dt_dataset_add_skip(dt_dataset **out, const dt_dataset *in, int64_t count) DT_MUST_USE;
+/* The n examples whose numbers are listed in increasing order. Takes the list, which was allocated
+ * by dt_alloc, even after an error. */
+dt_status *dt_dataset_add_select(dt_dataset **out, const dt_dataset *in, uint32_t *example,
+                                 int64_t n) DT_MUST_USE;
+dt_status *dt_dataset_add_repeat(dt_dataset **out, const dt_dataset *in, int64_t times) DT_MUST_USE;
+/* Shuffles all examples of an indexed data set: each pass has a permutation of its own, or, without
+ * reshuffle_each_iteration, that of pass 0. */
+dt_status *dt_dataset_add_shuffle(dt_dataset **out, const dt_dataset *in, uint64_t seed,
+                                  bool reshuffle_each_iteration) DT_MUST_USE;
 dt_status *dt_dataset_add_shard(dt_dataset **out, const dt_dataset *in, int64_t shards,
                                 int64_t index) DT_MUST_USE;
 dt_status *dt_dataset_add_rebatch(dt_dataset **out, const dt_dataset *in, const int64_t *sizes,

@@ -129,15 +129,21 @@ int64_t dt_dataset_cardinality(const dt_dataset *d) {
 
 int64_t dt_length_of_input(const dt_dataset *d) { return d->in[0]->length; }
 
-int64_t dt_same_index(const dt_dataset *d, int64_t i) {
-    (void)d;
-    return i;
+void dt_same_index(const dt_dataset *d, const dt_indices *q) { (void)d, (void)q; }
+
+void dt_dataset_index(const dt_dataset *d, const dt_dataset *to, const dt_indices *q) {
+    for (; d != to && d->row->index; d = d->in[0]) d->row->index(d, q);
+}
+
+static bool has(const dt_dataset *d, int64_t i) {
+    return i >= 0 && (i < d->length || d->length == DT_ENDLESS);
 }
 
 dt_status *dt_dataset_at(const dt_dataset *d, int64_t i, dt_example *out) {
+    int64_t pass = 0;
     *out = (dt_example){0};
-    if (i < 0 || (i >= d->length && d->length != DT_ENDLESS)) return NULL;
-    if (!d->row->at) return dt_dataset_at(d->in[0], d->row->index(d, i), out);
+    for (; has(d, i) && !d->row->at; d = d->in[0]) d->row->index(d, &(dt_indices){1, &i, &pass});
+    if (!has(d, i)) return NULL;
     dt_status *s = d->row->at(d, i, NULL, out);
     if (s) dt_example_release(out);
     return s;
@@ -156,7 +162,9 @@ bool dt_dataset_element_spec(const dt_dataset *d, int i, dt_spec *out) {
 }
 
 int64_t dt_dataset_search_batch(const dt_dataset *d) {
-    return d->row->batch_size ? d->row->batch_size(d) : DT_UNKNOWN_DIM;
+    return d->row->batch_size ? d->row->batch_size(d)
+           : d->row->index    ? dt_batch_of_input(d)
+                              : DT_UNKNOWN_DIM;
 }
 
 int64_t dt_batch_of_input(const dt_dataset *d) { return dt_dataset_search_batch(d->in[0]); }
@@ -220,7 +228,8 @@ dt_status *dt_iterator_open(dt_iterator **out, const dt_dataset *d, uint64_t epo
 
 /* Reads the only input up to the example that `index` chooses. */
 static dt_status *next_chosen(const dt_iterator *it, dt_example *out) {
-    const int64_t chosen = it->dataset->row->index(it->dataset, it->at);
+    int64_t chosen = it->at, pass = 0;
+    it->dataset->row->index(it->dataset, &(dt_indices){1, &chosen, &pass});
     if (chosen < 0) return NULL;
     do {
         dt_example_release(out);

@@ -5,7 +5,6 @@
 
 static const dt_transform prefetch_row = {
     .name = "prefetch",
-    .batch_size = dt_batch_of_input,
     .count = dt_length_of_input,
     .index = dt_same_index,
 };

@@ -25,16 +25,15 @@ static dt_status *open_hint(dt_iterator *it) {
     return dt_fail_hint();
 }
 
-static int64_t index_of(const dt_dataset *d, int64_t i) {
+static void index_of(const dt_dataset *d, const dt_indices *q) {
     const struct shard *a = d->args;
-    int64_t at;
-    return dt_mul_fits(i, a->shards, &at) && dt_add_fits(at, a->index, &at) ? at : -1;
+    for (int64_t i = 0, *at = q->example; i < q->n; i++, at++)
+        if (!dt_mul_fits(*at, a->shards, at) || !dt_add_fits(*at, a->index, at)) *at = -1;
 }
 
 static const dt_transform shard_row = {
     .name = "shard",
     .args_size = sizeof(struct shard),
-    .batch_size = dt_batch_of_input,
     .count = count,
     .index = index_of,
 };

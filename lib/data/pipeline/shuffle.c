@@ -3,6 +3,9 @@
  * shuffle(buffer_size, seed): keeps a buffer of buffer_size elements, and hands out a random one
  * for each element that comes in. The choices depend only on the seed and the number of the
  * iteration.
+ *
+ * A job shuffles all examples of an epoch. They can be read in any order, so this needs no buffer:
+ * example i is element i of a permutation that is computed, not stored.
  */
 #include "data/pipeline/build.h"
 
@@ -69,4 +72,31 @@ dt_status *dt_dataset_shuffle(dt_dataset **out, const dt_dataset *in, int64_t bu
         return dt_fail(DT_E_PIPELINE, NULL, "shuffle: buffer_size must be from 1 to %d, got %lld",
                        INT32_MAX, (long long)buffer_size);
     return dt_dataset_build(out, &shuffle_row, in, &args, dt_spec_copy(&in->spec));
+}
+
+/* ---- all examples ---- */
+
+static void index_permuted(const dt_dataset *d, const dt_indices *q) {
+    const struct shuffle *a = d->args;
+    dt_permutation p = {0};
+    for (int64_t i = 0, pass = -1; i < q->n; i++) {
+        const int64_t of = a->anew ? q->pass[i] : 0;
+        if (of != pass)
+            p = dt_permutation_make(a->seed, "shuffle", (uint64_t)of, (uint64_t)d->length);
+        q->example[i] = (int64_t)dt_permutation_at(&p, (uint64_t)q->example[i]);
+        pass = of;
+    }
+}
+
+static const dt_transform permute_row = {
+    .name = "shuffle",
+    .args_size = sizeof(struct shuffle),
+    .count = dt_length_of_input,
+    .index = index_permuted,
+};
+
+dt_status *dt_dataset_add_shuffle(dt_dataset **out, const dt_dataset *in, uint64_t seed,
+                                  bool reshuffle_each_iteration) {
+    const struct shuffle args = {in->length, seed, reshuffle_each_iteration};
+    return dt_dataset_build(out, &permute_row, in, &args, dt_spec_copy(&in->spec));
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* take(count) and skip(count); a count of -1 means all elements. */
+/* take(count) and skip(count), where -1 means all elements; and select(numbers), which lists the
+ * elements to keep. */
+#include <stdlib.h>
+
 #include "data/pipeline/build.h"
 
 struct part {
@@ -18,45 +21,84 @@ static int64_t count_left(const dt_dataset *p) {
     return n < 0 ? n : n > first ? n - first : 0;
 }
 
-static int64_t index_taken(const dt_dataset *d, int64_t i) {
+static void index_taken(const dt_dataset *d, const dt_indices *q) {
     const int64_t most = ((const struct part *)d->args)->count;
-    return most >= 0 && i >= most ? -1 : i;
+    for (int64_t i = 0; i < q->n; i++)
+        if (most >= 0 && q->example[i] >= most) q->example[i] = -1;
 }
 
-static int64_t index_left(const dt_dataset *d, int64_t i) {
+static void index_left(const dt_dataset *d, const dt_indices *q) {
     const int64_t first = ((const struct part *)d->args)->count;
-    int64_t at;
-    return first >= 0 && dt_add_fits(i, first, &at) ? at : -1;
+    for (int64_t i = 0; i < q->n; i++)
+        q->example[i] = first < 0 || q->example[i] > INT64_MAX - first ? -1 : q->example[i] + first;
 }
 
 static const dt_transform take_row = {
     .name = "take",
     .args_size = sizeof(struct part),
-    .batch_size = dt_batch_of_input,
     .count = count_taken,
     .index = index_taken,
 };
 static const dt_transform skip_row = {
     .name = "skip",
     .args_size = sizeof(struct part),
-    .batch_size = dt_batch_of_input,
     .count = count_left,
     .index = index_left,
 };
 
-static dt_status *build(dt_dataset **out, const dt_dataset *in, int64_t count,
-                        const dt_transform *row) {
-    DT_TRY(dt_dataset_check_input(in, row->name));
+static dt_status *add(dt_dataset **out, const dt_dataset *in, int64_t count,
+                      const dt_transform *row) {
     const struct part args = {count < 0 ? -1 : count};
     return dt_dataset_build(out, row, in, &args, dt_spec_copy(&in->spec));
 }
 
+dt_status *dt_dataset_add_take(dt_dataset **out, const dt_dataset *in, int64_t count) {
+    return add(out, in, count, &take_row);
+}
+
+dt_status *dt_dataset_add_skip(dt_dataset **out, const dt_dataset *in, int64_t count) {
+    return add(out, in, count, &skip_row);
+}
+
 dt_status *dt_dataset_take(dt_dataset **out, const dt_dataset *in, int64_t count) {
     DT_LIVE(in);
-    return build(out, in, count, &take_row);
+    DT_TRY(dt_dataset_check_input(in, "take"));
+    return dt_dataset_add_take(out, in, count);
 }
 
 dt_status *dt_dataset_skip(dt_dataset **out, const dt_dataset *in, int64_t count) {
     DT_LIVE(in);
-    return build(out, in, count, &skip_row);
+    DT_TRY(dt_dataset_check_input(in, "skip"));
+    return dt_dataset_add_skip(out, in, count);
+}
+
+/* ---- select ---- */
+
+struct list {
+    uint32_t *example; /* [n] numbers of the input's examples, in increasing order */
+    int64_t n;
+};
+
+static int64_t count_selected(const dt_dataset *d) { return ((const struct list *)d->args)->n; }
+
+static void index_selected(const dt_dataset *d, const dt_indices *q) {
+    const struct list *a = d->args;
+    for (int64_t i = 0; i < q->n; i++)
+        q->example[i] = q->example[i] < a->n ? (int64_t)a->example[q->example[i]] : -1;
+}
+
+static void release_list(void *args) { free(((struct list *)args)->example); }
+
+static const dt_transform select_row = {
+    .name = "select",
+    .args_size = sizeof(struct list),
+    .count = count_selected,
+    .index = index_selected,
+    .release = release_list,
+};
+
+dt_status *dt_dataset_add_select(dt_dataset **out, const dt_dataset *in, uint32_t *example,
+                                 int64_t n) {
+    const struct list args = {example, n};
+    return dt_dataset_build(out, &select_row, in, &args, dt_spec_copy(&in->spec));
 }
