@@ -64,7 +64,8 @@ typedef enum dt_last_batch { DT_LAST_PARTIAL, DT_LAST_DROP, DT_LAST_PAD } dt_las
  * bytes they take, NO never. */
 typedef enum dt_cache { DT_CACHE_AUTO, DT_CACHE_YES, DT_CACHE_NO } dt_cache;
 
-extern const char *const dt_policy_names[]; /* of each dt_auto_shard_policy, then NULL */
+/* [dt_auto_shard_policy] its name, followed by NULL; and what it does, such as "sharded by file" */
+extern const char *const dt_policy_names[], *const dt_policy_words[];
 
 typedef struct dt_map dt_map;
 
@@ -399,6 +400,9 @@ typedef struct dt_workers {
     /* every batch, including the last, is divided into equal parts; only allowed if there is one
      * stream */
     bool even;
+    /* one of the data sets that the part is made of, in which examples are numbered; NULL: the
+     * format's */
+    const dt_dataset *to;
     /* dt_workers_prepare sets the members below. */
     int streams;
     /* [streams] references to the streams of an epoch: the part's examples, or those of a worker's
@@ -426,13 +430,8 @@ int64_t dt_workers_cut(const dt_workers *x, int64_t step, int32_t *offsets);
 int64_t dt_workers_fed(const dt_workers *x, int64_t steps);
 
 /* Sets out->example to the examples in rows [from, from + out->n) of a step of an epoch, and
- * out->pass to the passes over the data that they belong to, which are counted through all epochs.
- * Examples are numbered as in `to`, one of the data sets that the part is made of; NULL: as the
- * format reads them. */
-typedef struct dt_dealt {
-    int64_t epoch, step, from;
-    const dt_dataset *to;
-} dt_dealt;
-void dt_workers_deal(const dt_workers *x, const dt_dealt *q, const dt_indices *out);
+ * out->pass to the passes over the data that they belong to, counted through all epochs. */
+void dt_workers_deal(const dt_workers *x, int64_t epoch, int64_t step, int64_t from,
+                     const dt_indices *out);
 
 #endif

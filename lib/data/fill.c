@@ -139,7 +139,7 @@ static dt_status *load(dt_filler *f, const dt_piece *p) {
 static int64_t partner(const dt_filler *f, int64_t i) { return f->feed->most_rows + i; }
 
 static void choose(dt_filler *f, const dt_piece *p) {
-    dt_workers_deal(&f->feed->workers, &(dt_dealt){p->epoch, p->step, p->into, NULL},
+    dt_workers_deal(&f->feed->workers, p->epoch, p->step, p->into,
                     &(dt_indices){p->rows, f->chosen, f->pass});
     if (!f->pairs) return;
     const uint64_t batch = (uint64_t)(p->epoch * f->feed->steps + p->step);
@@ -147,7 +147,7 @@ static void choose(dt_filler *f, const dt_piece *p) {
     for (int64_t i = 0; i < p->rows; i++) {
         const int64_t row = (int64_t)dt_permutation_at(&rows, (uint64_t)(p->into + i)),
                       k = partner(f, i);
-        dt_workers_deal(&f->feed->workers, &(dt_dealt){p->epoch, p->step, row, NULL},
+        dt_workers_deal(&f->feed->workers, p->epoch, p->step, row,
                         &(dt_indices){1, f->chosen + k, f->pass + k});
     }
 }
@@ -163,7 +163,7 @@ static void pair(dt_filler *f, int e, int64_t i, const void *other) {
     if (!f->at.other) return;
     f->at.other_pass = f->pass[partner(f, i)];
     f->at.other_example = f->chosen[partner(f, i)];
-    f->at.other_group = dt_rows_group(f->rows, f->chosen[partner(f, i)]);
+    f->at.other_group = f->rows->single ? dt_rows_group(f->rows, f->at.other_example) : 0;
 }
 
 /* Runs row i of a piece through the steps of `map` into its batch. */
@@ -171,7 +171,7 @@ static dt_status *turn(dt_filler *f, const dt_piece *p, int e, int64_t i, const 
     const track *t = &f->tracks[e];
     f->at.pass = f->pass[i];
     f->at.example = f->chosen[i];
-    f->at.group = dt_rows_group(f->rows, f->chosen[i]);
+    f->at.group = f->rows->single ? dt_rows_group(f->rows, f->at.example) : 0;
     if (row != in_batch(f, p, e, i))
         return dt_map_run(t->plan, &f->at, row, in_batch(f, p, e, i), f->scratch);
     return NULL;

@@ -108,19 +108,18 @@ static int64_t find_outside(const scan *c, dt_dtype dtype, const char *values, i
     return -1;
 }
 
-/* Whether labels are known to be in range without reading them. Generated labels are, and there may
- * be too many of them to read. */
-static bool is_known(const scan *c) {
-    const int64_t classes =
-        dt_map_plan_is_empty(c->plan) ? c->rows->stored[c->rows->index[c->e]].classes : 0;
-    return classes > 0 && classes <= c->classes;
+/* Returns the limit of values that need not be read to know it, such as generated labels, of which
+ * there may be too many; 0 if it is unknown. */
+static int64_t known_classes(const dt_rows *r, int e, const dt_map_plan *plan) {
+    return dt_map_plan_is_empty(plan) ? r->stored[r->index[e]].classes : 0;
 }
 
 static dt_status *scan_labels(const scan *c) {
     const dt_type *t = dt_map_plan_type(c->plan);
     dt_element_rows x;
+    const int64_t known = known_classes(c->rows, c->e, c->plan);
     double value;
-    if (is_known(c)) return NULL;
+    if (known > 0 && known <= c->classes) return NULL;
     dt_status *s = dt_element_rows_open(&x, c->rows, c->e, c->plan);
     for (int64_t i = 0; !s && i < dt_rows_count(c->rows); i++) {
         const void *row;
@@ -234,20 +233,14 @@ static bool see_range(const dt_view *target, int64_t row, void *user) {
     return !c->bad;
 }
 
-/* Whether generated class numbers are known to be in range, so that they need not be read: there
- * may be too many. */
-static bool is_drawn_within(const dt_rows *r, const dt_target_range *q) {
-    const int64_t classes =
-        dt_map_plan_is_empty(r->plan[q->element]) ? r->stored[r->index[q->element]].classes : 0;
-    return classes > 0 && q->low <= 0 && (double)classes - 1 <= q->high;
-}
-
 dt_status *dt_dataset_check_range(const dt_dataset *data, const dt_target_range *q) {
     const dt_parts *d = dt_parts_of(data);
     dt_status *faults = NULL;
     for (dt_part p = 0; p < DT_PARTS; p++) {
         const dt_rows *r = &d->rows[p];
-        if (dt_rows_count(r) == 0 || is_drawn_within(r, q)) continue;
+        if (dt_rows_count(r) == 0) continue;
+        const int64_t known = known_classes(r, q->element, r->plan[q->element]);
+        if (known > 0 && q->low <= 0 && (double)known - 1 <= q->high) continue;
         range_scan c = {.d = d, .part = p, .q = q};
         const int64_t rows =
             MOST_VALUES / (dt_type_elements(dt_map_plan_type(r->plan[q->element])) + 1);

@@ -107,14 +107,6 @@ static void name_elements(dt_parts *d) {
     for (int e = 0; e < d->n; e++) d->element[e].name = x->stored[e].name;
 }
 
-/* Returns the position of the named element in the format's own order. Reading the mapping has
- * checked that it exists. */
-static int find_stored(const dt_rows *r, const char *name) {
-    int i = 0;
-    while (i < r->x->n - 1 && strcmp(r->stored[i].name, name) != 0) i++;
-    return i;
-}
-
 /* Whether the plan of a part fails with the same fault as the plan of train, which has been
  * reported already. */
 static bool fails_like_train(const dt_parts *d, const dt_rows *r, int e) {
@@ -125,7 +117,8 @@ static bool fails_like_train(const dt_parts *d, const dt_rows *r, int e) {
 
 static void find_elements(const dt_parts *d, dt_rows *r) {
     int *index = dt_arena_array(d->arena, int, d->n);
-    for (int e = 0; e < d->n; e++) index[e] = find_stored(r, d->element[e].name);
+    for (int e = 0; e < d->n; e++)
+        index[e] = dt_element_find(r->stored, r->x->n, d->element[e].name);
     r->index = index;
     r->plan = dt_arena_array(d->arena, const dt_map_plan *, d->n);
     if (r->single) find_elements(d, r->single);
@@ -380,10 +373,7 @@ const dt_element_spec *dt_dataset_stored(const dt_dataset *data, int element) {
 }
 
 int dt_dataset_find(const dt_dataset *data, const char *name) {
-    const dt_parts *d = dt_parts_of(data);
-    for (int e = 0; e < d->n; e++)
-        if (strcmp(d->element[e].name, name) == 0) return e;
-    return -1;
+    return dt_element_find(dt_parts_of(data)->element, dt_parts_of(data)->n, name);
 }
 
 dt_status *dt_dataset_encode(const dt_dataset *data, const char *text, dt_tokens *out) {

@@ -94,8 +94,8 @@ void dt_held_release(dt_examples *held); /* may be called again, which does noth
 /* Makes a data set of the examples that a format reads, which it takes. Feeds read them straight
  * into batches (fill.c); the data set only says how many there are. */
 dt_dataset *dt_examples_source(dt_examples *x);
-/* Returns the number of examples of a part, DT_UNCOUNTED if it is unknown before the end; 0 if there
- * is no such part. */
+/* Returns the number of examples of a part: 0 if there is no such part, DT_UNCOUNTED if the number
+ * is unknown before the end. */
 static inline int64_t dt_rows_count(const dt_rows *r) {
     return r->examples ? r->examples->length : 0;
 }
@@ -130,19 +130,11 @@ dt_status *dt_windows_list_rows(dt_parts *d, dt_rows *r) DT_MUST_USE;
 /* Returns the index, among the rows of a part, of the first row of element e of a window. */
 int64_t dt_windows_row(const dt_examples *windows, int e, int64_t window);
 
-/* These return the group of a window, and that of a row by its index: the hash of the element
- * `group`; 0 if there is none. */
-uint64_t dt_windows_group(const dt_examples *windows, int64_t window);
-uint64_t dt_windows_group_of_row(const dt_examples *windows, int64_t row);
-/* Returns the group of an example of a part, of which `number` is dt_rows_number; 0 without
- * windows. */
-static inline uint64_t dt_rows_group(const dt_rows *r, int64_t number) {
-    return r->single    ? dt_windows_group(r->x, number)
-           : r->windows ? dt_windows_group_of_row(r->windows, number)
-                        : 0;
-}
+/* Returns the group of an example of a part, of which `number` is dt_rows_number: the hash of the
+ * element `group`; 0 without windows, or if they have no such element. */
+uint64_t dt_rows_group(const dt_rows *r, int64_t number);
 
-/* ---- survey.c: one element of a part ---- */
+/* ---- element_rows.c ---- */
 
 typedef struct dt_element_rows {
     const dt_rows *rows;
@@ -152,11 +144,14 @@ typedef struct dt_element_rows {
     char *memory, *mapped, *scratch;
     dt_map_at at; /* of the row that was read last */
 } dt_element_rows;
-/* Prepares to read rows of element e. After that, also after an error, the caller frees x->memory. */
+/* Prepares to read rows of element e. The caller frees x->memory, also after an error. */
 dt_status *dt_element_rows_open(dt_element_rows *x, const dt_rows *r, int e,
                                 const dt_map_plan *plan) DT_MUST_USE;
 /* Gets the element of example i of the part, after the steps. It is lent until the next call. */
 dt_status *dt_element_rows_get(dt_element_rows *x, int64_t i, const void **row) DT_MUST_USE;
+/* Reads one stored element of the example `number`, by its index among those of the format. */
+dt_status *dt_examples_read_one(dt_examples *x, int index, int64_t number, dt_read_buffer *buffer,
+                                void *out) DT_MUST_USE;
 
 /* Gets all stored rows of element e in one array; NULL if they have to be read one by one. */
 dt_status *dt_rows_whole(const dt_rows *r, int e, const void **whole) DT_MUST_USE;

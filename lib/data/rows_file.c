@@ -42,9 +42,8 @@ static dt_status *open_file(dt_row_source *s, const char *path, unsigned char fi
 
 /* Returns the element as a checkpoint or the open data set stores it; NULL if it is unknown. */
 static const dt_element_spec *find_saved(const dt_dataset_spec *job, const char *name) {
-    for (int i = 0; i < job->n_stored; i++)
-        if (strcmp(job->stored[i].name, name) == 0) return &job->stored[i];
-    return NULL;
+    const int i = dt_element_find(job->stored, job->n_stored, name);
+    return i >= 0 ? &job->stored[i] : NULL;
 }
 
 static dt_status *declare(const dt_row_source *s, const dt_dataset_spec *job, const char *name,
@@ -109,10 +108,7 @@ static dt_status *add_keys(dt_row_source *x, const dt_dataset_spec *job) {
     const char *key[] = {job->window.order, job->window.group};
     for (int k = 0; k < 2; k++) {
         const dt_element_spec named = {.name = key[k]};
-        bool is_named = !key[k];
-        for (int e = 0; e < x->n && !is_named; e++)
-            is_named = strcmp(x->element[e].name, key[k]) == 0;
-        if (is_named) continue;
+        if (!key[k] || dt_element_find(x->element, x->n, key[k]) >= 0) continue;
         DT_TRY(describe(x, job, &named, &x->element[x->n]));
         x->n++;
     }

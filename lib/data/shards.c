@@ -36,9 +36,7 @@ static void run_step(shared *x, dt_workers *w, int64_t step, dt_arena *arena) {
     const int64_t rows = dt_workers_cut(w, step, offsets);
     int64_t *example = dt_arena_array(arena, int64_t, rows + 1),
             *pass = dt_arena_array(arena, int64_t, rows + 1);
-    dt_workers_deal(w,
-                    &(dt_dealt){.step = step, .to = dt_rows_of(x->q->data, x->q->part)->examples},
-                    &(dt_indices){rows, example, pass});
+    dt_workers_deal(w, 0, step, 0, &(dt_indices){rows, example, pass});
     for (int64_t r = 0; r < all; r++)
         for (int32_t i = offsets[r]; i < offsets[r + 1]; i++)
             count_example(x, r / w->replicas, example[i]);
@@ -51,6 +49,7 @@ static dt_status *run_all(shared *x) {
     const bool clips = x->policy == DT_AUTO_SHARD_AUTO && x->count < x->q->batch;
     dt_arena *arena = dt_arena_create();
     dt_workers w = {.part = x->q->part,
+                    .to = dt_rows_of(x->q->data, x->q->part)->examples,
                     .policy = x->policy,
                     .n = x->q->workers,
                     .replicas = x->q->replicas,
@@ -79,10 +78,8 @@ static int64_t count_times(const shared *x, bool twice) {
 
 /* ---- the report ---- */
 
-/* [dt_auto_shard_policy] what is dealt to the workers, and the words with which `fit` prints it */
+/* [dt_auto_shard_policy] what is dealt to the workers */
 static const char *const ways[] = {"element", "file", "element", "nothing"};
-static const char *const sayings[] = {"sharded by element", "sharded by file", "sharded by element",
-                                      "not sharded"};
 
 static void put_text(const shared *x, dt_str *out) {
     const int64_t twice = count_times(x, true), none = count_times(x, false);
@@ -91,7 +88,7 @@ static void put_text(const shared *x, dt_str *out) {
     dt_str_printf(out, " examples in %lld file%s, %lld worker%s\n",
                   (long long)(x->files ? x->files : 1), x->files > 1 ? "s" : "",
                   (long long)x->q->workers, x->q->workers == 1 ? "" : "s");
-    dt_str_printf(out, "policy %s: %s", dt_policy_names[x->asked], sayings[x->policy]);
+    dt_str_printf(out, "policy %s: %s", dt_policy_names[x->asked], dt_policy_words[x->policy]);
     dt_str_puts(out, "\n\nworker   examples   first of them\n");
     for (int64_t w = 0; w < x->q->workers; w++) {
         size_t from = out->size;

@@ -52,6 +52,11 @@ static int64_t training_count(int64_t n, double f) {
     return (int64_t)(fabs(x - near) < 1e-9 * (double)n ? near : floor(x));
 }
 
+static dt_status *no_memory(const division *v) {
+    return dt_fail(DT_E_NO_MEMORY, &v->d->spec.at, "out of memory to divide %lld examples",
+                   (long long)v->n);
+}
+
 /* ---- groups ---- */
 
 static int by_class(const void *a, const void *b) {
@@ -76,9 +81,8 @@ static dt_status *read_classes(division *v, const dt_rows *train, int element) {
 }
 
 static dt_status *find_classes(division *v, const dt_rows *train) {
-    int e = 0;
-    while (e < train->x->n && strcmp(train->stored[e].name, v->q->stratify) != 0) e++;
-    if (e < train->x->n) return read_classes(v, train, e);
+    const int e = dt_element_find(train->stored, train->x->n, v->q->stratify);
+    if (e >= 0) return read_classes(v, train, e);
     dt_str names = {0};
     for (int i = 0; i < train->x->n; i++)
         dt_str_printf(&names, "%s%.80s", i > 0 ? ", " : "", train->stored[i].name);
@@ -119,9 +123,7 @@ static dt_status *make_groups(division *v) {
     }
     if (v->q->stratify) DT_TRY(check_groups(v));
     v->group = dt_try_alloc((size_t)v->groups * sizeof *v->group);
-    if (!v->group)
-        return dt_fail(DT_E_NO_MEMORY, &v->d->spec.at, "out of memory to divide %lld examples",
-                       (long long)v->n);
+    if (!v->group) return no_memory(v);
     for (int64_t i = 0, at = -1; i < v->n; i++) {
         if (i == 0 || v->member[i].class != v->member[i - 1].class)
             v->group[++at] = (group){.first = i};
@@ -144,9 +146,7 @@ static int by_rest(const void *a, const void *b, void *groups) {
 static dt_status *apportion(division *v) {
     int64_t left = v->n - training_count(v->n, v->q->fraction);
     int64_t *order = dt_try_alloc((size_t)v->groups * sizeof *order);
-    if (!order)
-        return dt_fail(DT_E_NO_MEMORY, &v->d->spec.at, "out of memory to divide %lld examples",
-                       (long long)v->n);
+    if (!order) return no_memory(v);
     for (int64_t i = 0; i < v->groups; i++) {
         group *g = &v->group[i];
         const int64_t most = v->groups > 1 ? g->n - 1 : g->n;
@@ -221,8 +221,7 @@ static dt_status *put_parts(dt_parts *d, const division *v) {
     if (!list[0] || !list[1]) {
         free(list[0]);
         free(list[1]);
-        return dt_fail(DT_E_NO_MEMORY, &d->spec.at, "out of memory to divide %lld examples",
-                       (long long)v->n);
+        return no_memory(v);
     }
     n[0] = n[1] = 0;
     for (int64_t i = 0; i < v->n; i++) list[v->aside[i]][n[v->aside[i]]++] = (uint32_t)i;
@@ -250,10 +249,7 @@ static dt_status *split_by_table(dt_parts *d) {
                        (long long)v.n);
     v.member = dt_try_alloc((size_t)v.n * sizeof *v.member + 1);
     v.aside = dt_try_alloc((size_t)v.n * sizeof *v.aside + 1);
-    dt_status *s = v.member && v.aside
-                       ? divide(&v, &d->rows[DT_PART_TRAIN])
-                       : dt_fail(DT_E_NO_MEMORY, &d->spec.at,
-                                 "out of memory to divide %lld examples", (long long)v.n);
+    dt_status *s = v.member && v.aside ? divide(&v, &d->rows[DT_PART_TRAIN]) : no_memory(&v);
     if (!s) s = put_parts(d, &v);
     free(v.member);
     free(v.group);

@@ -141,8 +141,7 @@ static dt_status *take_group(sorting *s, int64_t row, const void *value) {
 /* Calls `take` with the stored value of an element in each row. */
 static dt_status *read_column(sorting *s, const char *name,
                               dt_status *(*take)(sorting *s, int64_t row, const void *value)) {
-    int e = 0;
-    while (e < s->w->rows->n - 1 && strcmp(s->w->rows->stored[e].name, name) != 0) e++;
+    const int e = dt_element_find(s->w->rows->stored, s->w->rows->n, name);
     const dt_rows one = {
         .x = s->w->rows, .examples = s->w->source, .stored = s->w->rows->stored, .index = &e};
     dt_element_rows x;
@@ -258,47 +257,29 @@ static dt_status *make(const dt_parts *d, windows *w) {
 
 /* ---- reading ---- */
 
-/* Reads `n` rows of an element that is not in memory as one array. */
-static dt_status *read_rows(const windows *w, int e, const uint32_t *row, int64_t n,
-                            dt_read_buffer *buffer, char *out) {
-    const int from = w->from[e];
-    const int64_t bytes = dt_type_bytes(&w->rows->stored[from].type);
-    void **wanted = dt_alloc((size_t)w->rows->n * sizeof *wanted);
-    dt_status *bad = NULL;
-    memset(wanted, 0, (size_t)w->rows->n * sizeof *wanted);
-    for (int64_t k = 0; !bad && k < n; k++) {
-        wanted[from] = out + k * bytes;
-        bad = w->rows->reader->at(w->rows, row[k], buffer, wanted);
-    }
-    free(wanted);
-    return bad;
-}
-
 /* Lists the rows of an element's lags, for `n` rows of a window from `row` on. */
 static void list_lags(const dt_ints *lags, const uint32_t *row, int64_t n, uint32_t *out) {
     for (int64_t k = 0; k < n; k++)
         for (int i = 0; i < lags->n; i++) *out++ = row[k - lags->v[i]];
 }
 
-static void copy_rows(const windows *w, const char *whole, int64_t bytes, const uint32_t *row,
-                      int64_t n, char *out) {
-    if (w->in_order) memcpy(out, whole + row[0] * bytes, (size_t)(n * bytes));
-    for (int64_t k = 0; !w->in_order && k < n; k++)
-        memcpy(out + k * bytes, whole + row[k] * bytes, (size_t)bytes);
-}
-
 /* Reads the rows of an element, which are consecutive unless it has lags. */
 static dt_status *read_element(const windows *w, int e, const uint32_t *row, dt_read_buffer *buffer,
-                               void *out) {
+                               char *out) {
     const int64_t n = w->base.stored[e].window,
                   bytes = dt_type_bytes(&w->rows->stored[w->from[e]].type);
+    const bool run = w->in_order && w->lags[e].n == 0;
+    const char *rows;
     const void *whole = NULL;
+    dt_status *bad = NULL;
     if (w->rows->reader->whole) DT_TRY(w->rows->reader->whole(w->rows, w->from[e], &whole));
-    if (!whole) return read_rows(w, e, row, n, buffer, out);
-    if (w->lags[e].n == 0) copy_rows(w, whole, bytes, row, n, out);
-    for (int64_t k = 0; w->lags[e].n > 0 && k < n; k++)
-        memcpy((char *)out + k * bytes, (const char *)whole + row[k] * bytes, (size_t)bytes);
-    return NULL;
+    rows = whole;
+    if (whole && run) memcpy(out, rows + row[0] * bytes, (size_t)(n * bytes));
+    for (int64_t k = 0; whole && !run && k < n; k++)
+        memcpy(out + k * bytes, rows + row[k] * bytes, (size_t)bytes);
+    for (int64_t k = 0; !whole && !bad && k < n; k++)
+        bad = dt_examples_read_one(w->rows, w->from[e], row[k], buffer, out + k * bytes);
+    return bad;
 }
 
 static dt_status *read_window(dt_examples *base, int64_t i, dt_read_buffer *buffer,
@@ -456,13 +437,9 @@ int64_t dt_windows_row(const dt_examples *x, int e, int64_t window) {
     return w->row[w->start[window] + w->first[e]];
 }
 
-uint64_t dt_windows_group(const dt_examples *x, int64_t window) {
-    const windows *w = (const windows *)x;
-    return w->group[w->row[w->start[window]]];
-}
-
-uint64_t dt_windows_group_of_row(const dt_examples *x, int64_t row) {
-    return ((const windows *)x)->group[row];
+uint64_t dt_rows_group(const dt_rows *r, int64_t number) {
+    const windows *w = (const windows *)(r->single ? r->x : r->windows);
+    return !w ? 0 : w->group[r->single ? w->row[w->start[number]] : number];
 }
 
 dt_status *dt_windows_list_rows(dt_parts *d, dt_rows *r) {

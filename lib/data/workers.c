@@ -25,6 +25,9 @@
 
 /* ---- policies ---- */
 
+const char *const dt_policy_words[] = {"sharded by element", "sharded by file",
+                                       "sharded by element", "not sharded", "not sharded"};
+
 static const dt_location *place_of_policy(const dt_parts *d) {
     const dt_tree *value = d->spec.tree ? dt_tree_get(d->spec.tree, "auto_shard_policy") : NULL;
     return value ? &value->at : &d->spec.at;
@@ -60,12 +63,10 @@ dt_status *dt_workers_policy(const dt_dataset *data, dt_auto_shard_policy asked,
 }
 
 dt_status *dt_dataset_sharing(const dt_dataset *data, int64_t workers, dt_str *out) {
-    static const char *const words[] = {"sharded by element", "sharded by file",
-                                        "sharded by element", "not sharded", "not sharded"};
     const dt_auto_shard_policy own = dt_parts_of(data)->spec.auto_shard_policy;
     dt_auto_shard_policy policy;
     DT_TRY(dt_workers_policy(data, DT_AUTO_SHARD_AUTO, workers, &policy));
-    dt_str_puts(out, words[own]);
+    dt_str_puts(out, dt_policy_words[own]);
     if (policy != DT_AUTO_SHARD_AUTO)
         dt_str_printf(out, " (results depend on the number of workers: %lld)", (long long)workers);
     return NULL;
@@ -136,18 +137,19 @@ int64_t dt_workers_fed(const dt_workers *x, int64_t steps) {
 
 /* ---- examples ---- */
 
-void dt_workers_deal(const dt_workers *x, const dt_dealt *q, const dt_indices *out) {
+void dt_workers_deal(const dt_workers *x, int64_t epoch, int64_t step, int64_t from,
+                     const dt_indices *out) {
     int64_t row = 0, n = 0;
     for (int64_t r = 0; r < x->n * x->replicas && n < out->n; r++) {
-        const span s = span_of(x, q->step, r);
-        const int64_t first = s.from + dt_max(q->from - row, 0),
+        const span s = span_of(x, step, r);
+        const int64_t first = s.from + dt_max(from - row, 0),
                       count = dt_min(s.to - first, out->n - n);
         const dt_indices some = {count, out->example + n, out->pass + n};
         for (int64_t i = 0; i < count; i++) {
             some.example[i] = first + i;
-            some.pass[i] = q->epoch;
+            some.pass[i] = epoch;
         }
-        if (count > 0) dt_dataset_index(x->stream[s.stream], q->to, &some);
+        if (count > 0) dt_dataset_index(x->stream[s.stream], x->to, &some);
         n += dt_max(count, 0);
         row += s.to - s.from;
     }

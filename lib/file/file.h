@@ -17,6 +17,8 @@
 #ifndef DT_FILE_FILE_H
 #define DT_FILE_FILE_H
 
+#include <string.h>
+
 #include "base/file.h"
 #include "base/json.h"
 #include "conf/conf.h"
@@ -89,6 +91,12 @@ typedef struct dt_element_spec {
     bool pictures;
 } dt_element_spec;
 
+/* Returns the index of the element with this name; -1 if there is none. */
+static inline int dt_element_find(const dt_element_spec *v, int n, const char *name) {
+    for (int i = 0; i < n; i++)
+        if (strcmp(v[i].name, name) == 0) return i;
+    return -1;
+}
 /* The type of one row of a stored element. */
 static inline dt_type dt_element_row(const dt_element_spec *e) {
     return e->window > 0 ? dt_type_of(e->type.dtype, e->type.rank - 1, e->type.dim + 1) : e->type;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/dataset.h"
+#include "data/map.h"
 
 dt_example_spec dt_spec_make(int n) {
     return (dt_example_spec){n, dt_alloc((size_t)n * sizeof(dt_element_spec))};
@@ -36,10 +36,8 @@ dt_status *dt_spec_batched(const dt_example_spec *in, int64_t rows, dt_example_s
                            DT_MAX_RANK);
     *out = dt_spec_copy(in);
     for (int i = 0; i < in->n; i++) {
-        const dt_type *t = &in->c[i].type;
-        dt_type *to = &out->c[i].type;
-        *to = (dt_type){.dtype = t->dtype, .rank = t->rank + 1, .dim = {rows}};
-        memcpy(to->dim + 1, t->dim, (size_t)t->rank * sizeof *t->dim);
+        out->c[i].type = dt_map_batch_type(&in->c[i].type);
+        out->c[i].type.dim[0] = rows;
     }
     return NULL;
 }
