@@ -146,8 +146,8 @@ static double size_of(const fusing *f, int i) {
     return (double)dt_type_bytes(&t);
 }
 
-/* Whether the kernel at position `at` computes what a later member of the collective's bucket sends,
- * so that it cannot read the collective's result. */
+/* Whether the kernel at position `at` computes what a later member of the collective's bucket
+ * sends, so that it cannot read the collective's result. */
 static bool is_launched_after(const fusing *f, int collective, int at) {
     const int *bucket = f->r->program->bucket;
     for (int i = at; i <= f->arrives[collective]; i++)

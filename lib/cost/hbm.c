@@ -358,8 +358,8 @@ static bool takes_room(const holding *h, int i) {
 
 static int end_of(const span *s) { return s->end > s->last ? s->end : s->last; }
 
-/* Whether kernel k can write value b over value a: b is as large. Without a product in the kernel it
- * may be smaller. */
+/* Whether kernel k can write value b over value a: b is as large. Without a product in the kernel
+ * it may be smaller. */
 static bool is_as_large(const holding *h, const dt_kernel_launch *k, int a, int b) {
     const dt_type s = dt_priced_type(h->r, a), t = dt_priced_type(h->r, b);
     const int64_t room = bytes_of(h, a, true), bytes = bytes_of(h, b, true);
