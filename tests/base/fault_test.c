@@ -8,6 +8,7 @@
  * has none.
  */
 #define DT_FAULTS
+#define _GNU_SOURCE /* file_write.c calls renameat2 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

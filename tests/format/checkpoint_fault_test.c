@@ -22,7 +22,6 @@
 
 #include "base/fault.c"
 #include "base/file_write.c"
-#include "base/file_write.c"
 #include "kit.h"
 
 #define DIR_ "build/tmp/format-checkpoint-fault"
