@@ -69,8 +69,7 @@ static bool is_asked_to_save(const run *r) {
            (c && c->every_seconds > 0 && dt_seconds_since(r->out.saved_ns) >= c->every_seconds);
 }
 
-/* Whether save_freq, in steps or epochs, asks for a checkpoint. All workers come to the same
- * answer. */
+/* Whether save_freq, in steps or epochs, asks for a checkpoint. All workers get the same answer. */
 static bool is_saved_after(const run *r, int64_t step, bool ends_epoch) {
     const dt_checkpoint_spec *c = r->q->checkpoint;
     return c &&
@@ -153,8 +152,7 @@ static dt_status *train(run *r) {
     return s;
 }
 
-/* Trains from the run's position to its end. With a parameter server, the workers read the
- * batches. */
+/* Trains from the run's position to its end. A parameter server's workers read their batches. */
 static dt_status *train_from_here(run *r) {
     if (!dt_run_is_training(r)) return NULL;
     if (!r->coordinator) DT_TRY(dt_run_open_batches(r));
