@@ -120,7 +120,7 @@ static dt_cost cost_of(double count, int64_t m, int64_t k, int64_t n, dt_dtype d
            b = (double)k * (double)n, y = (double)m * (double)n;
     return (dt_cost){.flops = 2 * count * a * (double)n,
                      .bytes = count * size * (a + b + y),
-                     .product = {{count, m, k, n, dtype, 0}}};
+                     .product = {{.count = count, .m = m, .k = k, .n = n, .dtype = dtype}}};
 }
 
 static void test_products_measured_on_hardware(void **state) {
