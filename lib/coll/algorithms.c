@@ -21,9 +21,10 @@ void dt_moves_add(dt_moves *m, dt_move move) {
  *     round 2   a . c d a b . d a b c . . b c d
  *     round 3   a b c d a b c d a b c d a b c d
  *
- * There are ranks - 1 rounds. In each, one chunk passes over every link of the ring, in one
- * direction. The total time is bytes * (N - 1) / N / link. The reduce-scatter is this in reverse,
- * so it goes round in the other direction.
+ * There are N - 1 rounds for N ranks. In each, one chunk passes over every link of the ring, in one
+ * direction. The total time of a buffer of `bytes` is bytes * (N - 1) / N / link, where link is its
+ * rate in bytes per second. The reduce-scatter is this in reverse, so it goes round in the other
+ * direction.
  */
 static void gather_ring(int ranks, dt_moves *out) {
     for (int round = 0; round < ranks - 1; round++)
@@ -46,7 +47,8 @@ static void gather_ring(int ranks, dt_moves *out) {
  * N / 2 rounds, bytes * (N - 1) / N / 2 over every link in each direction.
  */
 static void gather_two_way_ring(int ranks, dt_moves *out) {
-    /* number of hops of a rank's two chunks in one direction */
+    /* near: number of hops that both chunks of a rank travel in each direction; far: number of hops
+     * of the chunk that travels farthest, which with an even number of ranks is one more */
     const int far = ranks / 2, near = (ranks - 1) / 2;
     for (int hop = 1; hop <= far; hop++) {
         const int both = hop <= near ? 2 : 1;
@@ -73,8 +75,8 @@ static void gather_two_way_ring(int ranks, dt_moves *out) {
  *     0   1 <-- b -- ( b ) ...        round 1:  b goes to both neighbours
  *     0 <-- b -- 1                    round 2:  and on
  *
- * ranks - 1 rounds; the link at each end carries N - 1 chunks inwards: bytes * (N - 1) / N / link,
- * as a one-way ring, and no message crosses more than one link.
+ * N - 1 rounds for N ranks; the link at each end carries N - 1 chunks inwards: bytes * (N - 1) / N
+ * / link, as a one-way ring, and no message crosses more than one link.
  */
 static void gather_line(int ranks, dt_moves *out) {
     for (int round = 0; round < ranks - 1; round++)

@@ -31,14 +31,14 @@ typedef enum dt_collective {
     DT_COLLECTIVE_BROADCAST, /* rank 0 sends its chunk to all */
 } dt_collective;
 enum { DT_COLLECTIVES = DT_COLLECTIVE_BROADCAST + 1 };
-/* returns the collective's name, such as "all_reduce" */
+/* Returns the collective's name, such as "all_reduce". */
 const char *dt_collective_name(dt_collective c);
 
 /* In a round, chunks first .. first + chunks - 1 of rank `from` replace those of rank `to`. A rank
  * sends the chunks that it had before the round. */
 typedef struct dt_move {
     int round;
-    int from, to; /* the ranks that send and receive, by number */
+    int from, to; /* the ranks that send and receive, in [0, ranks) */
     int first, chunks;
 } dt_move;
 
@@ -53,8 +53,8 @@ void dt_moves_add(dt_moves *m, dt_move move);
 typedef struct dt_algorithm {
     const char *name; /* name of the algorithm, such as "ring" */
     int chunks;       /* number of chunks per rank */
-    /* Writes the moves of an all-gather, round by round. Rank i owns chunks i * chunks to (i + 1) *
-     * chunks - 1. */
+    /* Appends the moves of an all-gather to *out, round by round. Rank i owns chunks i * chunks to
+     * (i + 1) * chunks - 1. */
     void (*gather)(int ranks, dt_moves *out);
 } dt_algorithm;
 
@@ -64,26 +64,29 @@ const dt_algorithm *dt_algorithm_find(const char *name);
 /* ---- cost ---- */
 
 /* The hardware that a collective runs on: ranks at coordinates of a topology whose chips are
- * linked. */
+ * linked, and the rates of the links. */
 typedef struct dt_wires {
     const dt_topology *topology;
-    const int *place; /* [ranks][4] the coordinates of each rank */
-    double link_Bps;  /* bytes per second of a link in one direction */
-    double hop_s;     /* latency of a link in seconds */
-    double chip_Bps;  /* bytes per second between cores of a chip; 0: such messages cost nothing */
-    /* Number of groups that run the same collective at the same time, whose coordinates follow one
-     * another in `place`; 0 means 1. */
+    /* [groups][ranks][4] the coordinates of each rank: x, y, z of its chip, and the core */
+    const int *place;
+    double link_Bps; /* bytes per second of a link in one direction */
+    double hop_s;    /* latency of a link in seconds */
+    /* bytes per second between the cores of a chip; 0: such messages cost nothing */
+    double chip_Bps;
+    /* number of groups that run the same collective at the same time; 0 means 1 */
     int groups;
 } dt_wires;
-/* Returns the wires of a slice's chips, with nominal rates. Cores of a chip exchange data over the
- * link between them or, without one, through HBM, with one write and one read. */
+/* Returns the wires of a slice's chips, with nominal rates; `place` is not copied. Cores of a chip
+ * exchange data over the link between them or, without one, through HBM, with one write and one
+ * read. */
 dt_wires dt_wires_of(const dt_topology *t, const int *place);
 
 typedef struct dt_wire_price {
     double seconds;
     double latency_s;    /* seconds until the first byte arrives: the cost of an empty message */
     double busiest_link; /* number of bytes that the busiest link carries in one direction */
-    /* The same number for links along x, y and z; [1]: in the direction of larger coordinates. */
+    /* bytes over the busiest link along x, y and z in each direction; [1]: that of larger
+     * coordinates */
     double way[3][2];
 } dt_wire_price;
 

@@ -14,9 +14,9 @@
  * Collectives on hosts that a switch joins, with devices that a switch joins. A group of d devices
  * on each of h hosts works in two tiers, one after the other:
  *
- *     inside    each device sends and receives its own rate
- *     between   each host does, for all groups with devices on it; data that its devices share is
- *               sent once
+ *     inside    each device sends and receives, at the rate core_link_Bps of its chip
+ *     between   each host sends and receives, at the rate link_Bps, for all groups with devices on
+ *               it; data that its devices share is sent once
  *
  *                          inside, a device          between, a host           messages between
  *     all_gather           V (d - 1) / d             V (h - 1) / h             log2 h, rounded up
@@ -25,15 +25,16 @@
  *     all_to_all           V / (h d) (d - 1) / d     V / h (h - 1) / h         1
  *     permute, broadcast   V                         V                         1, log2 h
  *
- * V is the group's whole buffer, of a permute what one rank sends. Between hosts these are the
- * bytes and rounds of the sums that workers make (net/tree.c). A message takes hop_s before its
- * first byte; inside a host that is left out.
+ * The columns are bytes that a device, and a host, sends, and the messages that follow one another.
+ * V is the bytes of the group's whole buffer, of a permute those that one rank sends. Between hosts
+ * these are the bytes and rounds of the sums that workers make (net/tree.c). A message takes hop_s
+ * before its first byte; inside a host that is left out.
  */
 typedef struct tiers {
     /* hosts: number of hosts of a group; devices: number of its devices on the host that has the
      * most. */
     int hosts, devices;
-    int sharing; /* number of groups that have devices on the busiest host */
+    int sharing; /* number of groups that have devices on the host of group 0's rank 0 */
 } tiers;
 
 static int host_of(const dt_collective_request *x, int group, int rank) {
@@ -47,7 +48,7 @@ static int count_on(const dt_collective_request *x, int group, int host) {
     return n;
 }
 
-/* Finds the tiers from the first group, since all groups are alike. */
+/* Finds hosts and devices of the first group, since all groups are alike. */
 static tiers find_tiers(const dt_collective_request *x) {
     tiers t = {0};
     const int first = host_of(x, 0, 0);
@@ -64,7 +65,8 @@ static tiers find_tiers(const dt_collective_request *x) {
 
 static double part(int n) { return (n - 1.0) / n; }
 
-/* Returns the number of rounds, in one direction, of a sum over all hosts. */
+/* Returns the number of rounds of a reduction to one host, or of the spreading back: a sum over all
+ * hosts is both. */
 static double rounds_of(int hosts) { return ceil(log2(hosts)); }
 
 /* Computes the cost of an exchange between devices and hosts that are joined by switches. ideal_s
@@ -100,12 +102,13 @@ static void switched_price(const dt_collective_request *x, dt_exchange_price *ou
  * (Swift, SIGCOMM 2020; from memory). */
 static const double one_way_s = 12.5e-6;
 
-/* For each collective: how many messages follow one another, and which part of the bytes a chip
- * sends. */
+/* For each collective: steps, the number of messages that follow one another; times, how often a
+ * chip sends what `all` says. */
 static const struct {
     int steps;
     double times;
-    /* whether the part is that of the whole buffer; false: of the shares of the other slices */
+    /* whether a chip sends its whole buffer; false: the (slices - 1) / slices of it that belong to
+     * other slices */
     bool all;
 } dcn_shapes[DT_COLLECTIVES] = {
     [DT_ALL_GATHER] = {1, 1, false},        [DT_REDUCE_SCATTER] = {1, 1, false},
@@ -127,7 +130,8 @@ bool dt_dcn_price(const dt_chip *chip, int slices, dt_collective c, double bytes
 
 /* ---- slices ---- */
 
-/* The costs of several algorithms are compared for this exchange. */
+/* An exchange for which the costs of several algorithms are compared. `best` has the fastest so
+ * far. */
 typedef struct question {
     const dt_collective_request *x;
     dt_wires wires;      /* the links with nominal rates, without the time to start a collective */
@@ -190,7 +194,9 @@ static double efficiency(const question *q, const dt_chip *chip) {
     return (links > 0 ? links : 1) * (sum > 0 ? sum : 1);
 }
 
-/* Chooses this algorithm if it is the fastest one so far. name: the algorithm in reports. */
+/* Computes an algorithm's cost, and writes it to *q->best if it takes less time, at measured link
+ * rates and with the time to start, than all before it. Lowers ideal_s if the algorithm takes less
+ * at nominal rates. name: the algorithm in reports. */
 static void weigh(const question *q, const char *name, pricing *price) {
     const dt_chip *chip = q->x->topology->slice->chip;
     const double ideal = price(q, &q->wires).seconds;
@@ -200,7 +206,8 @@ static void weigh(const question *q, const char *name, pricing *price) {
     dt_exchange_price *b = q->best;
     const bool first = !b->schedule[0];
     if (first || ideal < b->ideal_s) b->ideal_s = ideal;
-    /* Of equally fast algorithms the first one is chosen, as compilers do. */
+    /* Of equally fast algorithms (up to 1e-6 of the time) the first one is chosen, as compilers
+     * do. */
     if (!first && p.seconds + chip->collective_s >= b->seconds * (1 - 1e-6)) return;
     b->seconds = p.seconds + chip->collective_s;
     b->latency_s = p.latency_s + chip->collective_s;
@@ -231,7 +238,7 @@ static void weigh_all(question *q) {
     }
 }
 
-/* ---- the formula of the book ---- */
+/* ---- textbook_s: the rule of "How to Scale Your Model" ---- */
 
 static double textbook(const question *q) {
     const dt_collective_request *x = q->x;

@@ -11,8 +11,9 @@
  *
  * There are three costs. `seconds` is for real hardware: links at their measured efficiency, plus
  * the time to start. `ideal_s` is for the fastest schedule on perfect links. `textbook_s` follows
- * the rule of the book "How to Scale Your Model", which treats every axis as a long ring: max(hops,
- * V / (2 w n)).
+ * the rule of the book "How to Scale Your Model", which treats every axis as a long ring: an
+ * all-gather of V bytes over n axes takes max(hops * hop_s, V / (2 w n)) if a link carries w bytes
+ * per second in each direction.
  */
 #ifndef DT_COLL_EXCHANGE_H
 #define DT_COLL_EXCHANGE_H
@@ -33,10 +34,12 @@ typedef struct dt_collective_request {
 typedef struct dt_exchange_price {
     double seconds;
     double ideal_s, textbook_s;
-    double latency_s; /* the seconds that an empty message costs, which are part of `seconds` */
+    /* the seconds that an empty message costs, with the time to start; part of `seconds` */
+    double latency_s;
     /* The number of bytes of all groups, in one direction, over the link that carries the most. */
     double busiest_link;
-    /* The same number for links along x, y and z; [1]: in the direction of larger coordinates. */
+    /* the same number for links along x, y and z in each direction; [1]: that of larger
+     * coordinates */
     double way[3][2];
     /* The algorithm that was chosen: "torus 6 colours 3 phases", "line"; "": nothing is sent. */
     char schedule[48];

@@ -6,7 +6,8 @@
 
 #include "base/arena.h"
 
-/* Reads the positions of a group's ranks along one axis. Returns false if they are not at equal
+/* Reads the positions of a group's ranks along one axis: sets ranks and stride of *out, whose
+ * size is known, and *base to the smallest coordinate. Returns false if they are not at equal
  * distances. */
 static bool read_axis(const int *place, int ranks, int axis, dt_grid_axis *out, int *base) {
     bool seen[DT_GRID_SIDE] = {false};
@@ -47,7 +48,7 @@ static bool inside(const dt_topology *t, const int *at) {
     return true;
 }
 
-/* Whether all ranks are at different positions in the mesh. */
+/* Whether all n ranks are at different positions, and inside the mesh. */
 static bool all_apart(const dt_topology *t, const int *place, int n) {
     const size_t places =
         (size_t)t->mesh[0] * (size_t)t->mesh[1] * (size_t)t->mesh[2] * (size_t)t->mesh[3];

@@ -18,7 +18,7 @@
 
 #include "topo/topo.h"
 
-/* DT_GRID_SIDE: the longest axis of a slice */
+/* DT_GRID_SIDE: the most chips along an axis; DT_GRID_AXES: x, y, z and the cores of a chip */
 enum { DT_GRID_SIDE = 256, DT_GRID_AXES = 4, DT_CORE_AXIS = 3 };
 
 typedef struct dt_grid_axis {
@@ -26,10 +26,12 @@ typedef struct dt_grid_axis {
     bool wrap; /* whether a link joins the two ends of the mesh along the axis */
     int ranks; /* number of ranks of a group along the axis; 1: groups do not extend along it */
     int stride;
-    /* Whether the last rank of a group is as close to the first one as any two neighbours. */
+    /* Whether the last of 3 or more ranks of a group is as close to the first one as any two
+     * neighbours. */
     bool ring;
     int bases;
-    bool based[DT_GRID_SIDE]; /* for each coordinate along the axis: whether a group begins there */
+    /* [coordinate along the axis] whether a group begins there; `bases` counts them */
+    bool based[DT_GRID_SIDE];
 } dt_grid_axis;
 
 typedef struct dt_grid {
@@ -38,8 +40,9 @@ typedef struct dt_grid {
     int cores; /* number of cores of a chip that take part in all groups together */
 } dt_grid;
 
-/* Finds the grid of the groups. place: [groups][ranks][4]. Returns false if they do not form a
- * grid. */
+/* Finds the grid of the groups. place: [groups][ranks][4] coordinates. Returns false if they form
+ * no grid, two ranks have the same place, a place is outside the mesh, or an axis is longer than
+ * DT_GRID_SIDE. */
 bool dt_grid_find(const dt_topology *t, int groups, int ranks, const int *place, dt_grid *out);
 /* Lists in axes[3] the axes along which a group has more than one rank, the longest first, without
  * the axis of the cores. Returns their number. */

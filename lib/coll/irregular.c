@@ -14,8 +14,8 @@ static const int *coordinates_of(const dt_collective_request *x, int group, int 
 
 /* ---- rings ---- */
 
-/* Adds the loads of a step of the ring: every rank sends one byte to the next rank, or to the
- * previous one. */
+/* Adds the loads of a step of the ring: every rank sends one byte to the next rank or, if `back`,
+ * to the previous one. */
 static void add_step(dt_loads *l, const dt_collective_request *x, bool back) {
     for (int g = 0; g < x->groups; g++)
         for (int r = 0; r < x->ranks; r++) {
@@ -30,7 +30,8 @@ static void note_links(dt_wire_price *p, const dt_loads *l, double bytes) {
         for (int up = 0; up < 2; up++) p->way[axis][up] = bytes * dt_loads_way(l, axis, up);
 }
 
-/* Returns the seconds of all rounds of an all-gather, given the loads of one step of the ring. */
+/* Returns the seconds of all rounds of an all-gather, given the loads of one step of the ring.
+ * both: chunks travel both ways round, so there are half as many rounds. */
 static double gather_seconds(const dt_collective_request *x, bool both, const dt_loads *l,
                              const dt_wires *w) {
     const double link = dt_loads_link(l), chip = dt_loads_chip(l), chunk = x->bytes / x->ranks;
@@ -41,8 +42,9 @@ static double gather_seconds(const dt_collective_request *x, bool both, const dt
            (far - near) * dt_wires_round(w, l->hops, link * chunk / 2, chip * chunk / 2);
 }
 
-/* Adds the cost of one half of a ring collective to *p. A reduce-scatter goes in the other
- * direction than an all-gather. */
+/* Adds the cost of an all-gather round the ring, or of a reduce-scatter (`back`: it goes round in
+ * the other direction), to *p, and the loads of one step to *total. both: chunks travel both ways
+ * round. */
 static void add_half(dt_wire_price *p, dt_loads *total, const dt_collective_request *x, bool both,
                      bool back, const dt_wires *w) {
     dt_loads l = dt_loads_create(x->topology);
@@ -156,8 +158,9 @@ static dt_branch branch_in_grid(const dt_grid *grid, const int *root, const int 
     return b;
 }
 
-/* Returns the last step to a rank in the broadcast's tree. Without a grid, half of the ranks are on
- * each side of rank 0. */
+/* Returns where a rank of a group receives the broadcast from, and how many steps it is from rank
+ * 0. Without a grid (NULL), ranks up to ranks / 2 receive from the rank before them, and the others
+ * from the rank after them. */
 dt_branch dt_branch_to(const dt_collective_request *x, const dt_grid *grid, int group, int rank) {
     const bool behind = 2 * rank > x->ranks;
     if (grid)

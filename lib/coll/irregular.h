@@ -8,7 +8,7 @@
 #include "coll/grid.h"
 
 /* Returns the cost of an all-gather, reduce-scatter or all-reduce along a ring through the ranks of
- * each group, in one direction or in both. */
+ * each group. both: chunks travel in both directions; false: in one. */
 dt_wire_price dt_ring_cost(const dt_collective_request *x, bool both, const dt_wires *wires);
 /* Returns the cost of the same collectives by Bruck's algorithm: in round k every rank sends all it
  * has to the rank 2^k before it, in log2(ranks) rounds, rounded up. It is fast for few bytes. A
@@ -18,13 +18,13 @@ dt_wire_price dt_doubling_cost(const dt_collective_request *x, const dt_wires *w
 dt_wire_price dt_direct_cost(const dt_collective_request *x, const dt_wires *wires);
 /* Returns the cost of a broadcast of rank 0's buffer in pieces, down a tree: along the first axis
  * of the grid, then from all ranks there along the second, and so on; without a grid (NULL), from
- * rank to rank in both directions. *pieces is chosen so that sending a piece takes as long as the
- * first piece needs to reach the last rank. Rounds in which the tree fills are counted like full
- * ones. */
+ * rank to rank in both directions. *pieces is set so that a piece takes as long on the busiest link
+ * as the latency of one step of the tree. The time is (depth of the tree + pieces - 1) times that:
+ * rounds in which the tree fills are counted like full ones. */
 dt_wire_price dt_spread_cost(const dt_collective_request *x, const dt_grid *grid,
                              const dt_wires *wires, int *pieces);
 
-/* The last step on the way of a broadcast to a rank. */
+/* The last step of a broadcast on its way to a rank, which comes from the coordinates `from`. */
 typedef struct dt_branch {
     int depth; /* number of steps from rank 0 */
     dt_coords from;

@@ -34,8 +34,8 @@ static int chip_index(const dt_topology *t, const int at[3]) {
 
 /* ---- routes ---- */
 
-/* Counts the links of a number of steps along an axis, from a chip on. A link belongs to the chip
- * at its lower end; the link that closes a ring belongs to the last chip. */
+/* Adds `bytes` to each link of a number of steps along an axis, from a chip on. A link belongs to
+ * the chip at its lower end; the link that closes a ring belongs to the last chip. */
 static void step_along(dt_loads *l, const int from[3], int axis, int steps, bool up, double bytes) {
     int at[3] = {from[0], from[1], from[2]};
     const int size = l->topology->mesh[axis];
@@ -47,8 +47,9 @@ static void step_along(dt_loads *l, const int from[3], int axis, int steps, bool
     }
 }
 
-/* Moves the position `at` along one axis to coordinate `to`, and adds the bytes to the links on the
- * way. Returns the number of these links. */
+/* Moves the position `at` along one axis to coordinate `to`, by the shorter direction, and adds the
+ * bytes to the links on the way; if both directions are equally long, half to each. Returns the
+ * number of links of one direction. */
 static int go(dt_loads *l, int at[3], int axis, int to, double bytes) {
     const dt_topology *t = l->topology;
     const int size = t->mesh[axis], ahead = (to - at[axis] + size) % size, behind = size - ahead;

@@ -15,7 +15,9 @@
 
 typedef struct dt_loads {
     const dt_topology *topology;
-    double *link; /* [chip][axis][up] the number of bytes on each link */
+    /* [chip][axis][up] the number of bytes on each link; up: in the direction of larger
+     * coordinates */
+    double *link;
     double *chip; /* [chip] the number of bytes between the cores of each chip */
     int links, chips;
     int hops; /* number of links on the longest route of a message */
@@ -23,16 +25,18 @@ typedef struct dt_loads {
 
 dt_loads dt_loads_create(const dt_topology *t);
 void dt_loads_release(dt_loads *l);
-/* Adds a message between two coordinates of the topology. */
+/* Adds a message of `bytes` between two coordinates (x, y, z, core) of the topology. */
 void dt_loads_add(dt_loads *l, const int *from, const int *to, double bytes);
 /* Return the largest number of bytes on a link, and between the cores of a chip. */
 double dt_loads_link(const dt_loads *l);
 double dt_loads_chip(const dt_loads *l);
-/* Returns the number of bytes on the busiest link along an axis, in one direction. */
+/* Returns the number of bytes on the busiest link along an axis. up: in the direction of larger
+ * coordinates. */
 double dt_loads_way(const dt_loads *l, int axis, bool up);
 
-/* Returns the seconds of a round of messages: the latency of the longest route, or the time of the
- * busiest link or chip, whichever is longer. */
+/* Returns the seconds of a round of messages: the latency of the longest route, which has `hops`
+ * links, or the time of the busiest link, which carries `link` bytes, or of the busiest chip,
+ * between whose cores `chip` bytes pass, whichever is longest. */
 double dt_wires_round(const dt_wires *w, int hops, double link, double chip);
 
 #endif

@@ -47,8 +47,8 @@ static bool one_way(const dt_grid *g, dt_torus *s) {
     return n > 0;
 }
 
-/* Makes a schedule of two-way rings and lines: n colours on n axes. Returns false if that is
- * impossible. */
+/* Makes a schedule of two-way rings and lines: n colours on n axes. Returns false if the ranks of a
+ * group are on one chip. */
 static bool pincer(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     bool rings = false;
@@ -66,8 +66,8 @@ static bool pincer(const dt_grid *g, dt_torus *s) {
     return n > 0;
 }
 
-/* Makes a schedule of partners at doubling distances, axis after axis. Returns false if that is
- * impossible. */
+/* Makes a schedule of partners at doubling distances, axis after axis. Returns false if the ranks
+ * of a group are on one chip, or their number along some axis is not a power of two. */
 static bool halving(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     dt_color *c = add_color(s);
@@ -79,7 +79,8 @@ static bool halving(const dt_grid *g, dt_torus *s) {
     return n > 0;
 }
 
-/* Makes a schedule of the links within a chip. Returns false if the groups have several chips. */
+/* Makes a schedule of the links between the cores of a chip. Returns false if a group has several
+ * chips. */
 static bool in_chip(const dt_grid *g, dt_torus *s) {
     int axes[3];
     if (dt_grid_axes(g, axes) > 0) return false;
@@ -91,7 +92,8 @@ static bool in_chip(const dt_grid *g, dt_torus *s) {
 int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_WAYS]) {
     static bool (*const makers[])(const dt_grid *, dt_torus *) = {one_way, pincer, in_chip,
                                                                   halving};
-    /* In a twisted slice, distant partners use other links than those along the axis. */
+    /* In a twisted slice, distant partners use other links than those along the axis, so `halving`,
+     * the last maker, is left out. */
     const bool twisted = t->slice && t->slice->twisted;
     int n = dt_torus_twisted(t, g, &out[0]);
     for (size_t i = 0; i < sizeof makers / sizeof *makers - twisted; i++) {
@@ -207,8 +209,8 @@ static double most_of(const dt_grid *g, const rows *r) {
     return m;
 }
 
-/* Returns the seconds of one round of a colour by itself. chunk: bytes of all participating cores
- * of a chip together. */
+/* Adds the bytes of one round of a colour to b->phase, and returns the seconds that the round takes
+ * by itself. chunk: bytes of a chunk, added over all participating cores of a chip. */
 static double price_round(bill *b, const profile *p, int axis, int round, double chunk) {
     /* Only the first lap of a ring with several laps is counted, since all laps are alike. */
     const int size = b->s->view[0].axis[axis].size;
@@ -223,8 +225,9 @@ static double price_round(bill *b, const profile *p, int axis, int round, double
                                 : dt_wires_round(b->wires, p->hops[round], busiest, 0);
 }
 
-/* Returns the size in bytes of a chunk in a phase of a colour, whose part of the buffer is
- * `bytes`. */
+/* Returns the bytes of one chunk in a phase of a colour whose part of the buffer is `bytes`: that
+ * part, divided by the number of ranks along the axes of this phase and of those before it, and by
+ * the algorithm's chunks per rank. */
 static double chunk_bytes(const dt_torus *s, const dt_color *c, int phase, double bytes) {
     for (int i = 0; i <= phase; i++) bytes /= s->view[c->view].axis[c->phase[i].axis].ranks;
     return bytes / c->phase[phase].algorithm->chunks;
@@ -234,8 +237,9 @@ static void larger(double *most_so_far, double v) {
     *most_so_far = v > *most_so_far ? v : *most_so_far;
 }
 
-/* Computes the time of a colour's phase without interference from other colours. All participating
- * cores of a chip send over its links. */
+/* Raises *slowest to the seconds, and *latency to the seconds of the hops, of one phase of a colour
+ * without interference from other colours. bytes: the colour's part of the buffer, which each
+ * participating core of a chip has, so the links of a chip carry it once per core. */
 static void price_color(bill *b, int color, int phase, bool backwards, double bytes,
                         double *slowest, double *latency) {
     const dt_color *c = &b->s->color[color];
@@ -298,9 +302,12 @@ static void gather_all_pairs(int ranks, dt_moves *out) {
             if (from != to) dt_moves_add(out, (dt_move){.from = from, .to = to, .chunks = 1});
 }
 
-/* Returns the cost of an all-to-all that routes each message along each axis once. All rows are
- * alike, so the load of an axis is that of one row: the messages for all pairs of places in the
- * row, multiplied by the number of pairs of rows. */
+/* Returns the cost of an all-to-all that routes each message along each axis once. bytes: what a
+ * group holds, so that each pair of ranks exchanges bytes / ranks^2. All rows of an axis are alike,
+ * so one row is priced, in which any two different coordinates exchange bytes / ranks^2 * (ranks /
+ * axis.ranks) * cores: the ranks with one coordinate send to those with the other, over ranks /
+ * axis.ranks / (cores of a group) rows. Along the axis of cores, only messages between cores of the
+ * same chip are counted, bytes / ranks^2 for each pair: the factor is left out there. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires) {
     static const dt_algorithm all_pairs = {.chunks = 1, .gather = gather_all_pairs};
     const dt_torus s = {.view = {*g}, .twisted = {-1}, .views = 1, .colors = 1};

@@ -51,22 +51,22 @@ typedef struct dt_torus {
     dt_color color[DT_COLORS];
 } dt_torus;
 
-/* Writes all schedules that are possible on a grid to out[], beginning with the one that compilers
- * prefer for large buffers. Returns their number. */
+/* Writes all schedules that are possible on a grid to `out`, at most DT_TORUS_WAYS, beginning with
+ * the one that compilers prefer for large buffers. Returns their number (dt_torus_ways). */
 enum { DT_TORUS_WAYS = 4 };
 int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_WAYS]);
 
-/* Returns the cost of an all_gather, reduce_scatter or all_reduce of a buffer of `bytes`, by all
- * groups of the grid at the same time. */
+/* Returns the cost of an all_gather, reduce_scatter or all_reduce of a buffer of `bytes` bytes per
+ * group (of an all_gather, the gathered buffer), by all groups of the grid at the same time. */
 dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes,
                             const dt_wires *wires);
-/* Finds the colours for all chips of a twisted slice. Returns false if the slice is not twisted, or
- * the group does not have all of its chips. */
+/* Writes the schedule with a colour for each axis and direction, for all chips of a twisted slice.
+ * Returns false if the slice is not twisted, or the group does not have all of its chips. */
 bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out);
-/* Returns the cost of an all_to_all by all groups at the same time, in which every message takes
- * the shortest route. */
+/* Returns the cost of an all_to_all by all groups of a grid that is not twisted, at the same time.
+ * Each group holds `bytes` bytes, and every message takes the shortest route. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires);
-/* Returns the cost of an all_to_all between all chips of a twisted slice. */
+/* The same between all chips of a twisted slice, for which dt_grid_is_whole must be true. */
 dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g, double bytes,
                                          const dt_wires *wires);
 /* Whether the grid has one group, which has all chips of a slice. */

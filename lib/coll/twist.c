@@ -101,8 +101,8 @@ static void add_last_steps(const dt_topology *t, share *all, int chip) {
     for (int i = 0; n > 0 && i < 6; i++) s->way[i / 2][i % 2] /= n;
 }
 
-/* Returns the cost of an all_to_all. All chips are equivalent, so the traffic along an axis is
- * spread evenly over its links. */
+/* Returns the cost of an all_to_all of `bytes` per group. All chips are equivalent, so the traffic
+ * along an axis in one direction is spread evenly over its links. */
 dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g, double bytes,
                                          const dt_wires *wires) {
     const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], far = dt_topology_diameter(t);
