@@ -32,11 +32,11 @@
 /* ---- the queue of a unit ---- */
 
 /*
- * The queue of a unit. It has the launches that wait only for the unit or for time to pass. It
- * returns the first one in program order that is ready or, if none is, the one that will be ready
- * soonest. It has two heaps: launches that are ready when the unit becomes free, in program order;
- * and launches that will be ready later, by time. The time when the unit is free only increases, so
- * each launch moves from the second heap to the first once.
+ * The queue of a unit. It has the items (kernels, collectives, copies) whose inputs are computed or
+ * have a known time of completion. It returns the first one in program order that is ready or, if
+ * none is, the one that will be ready soonest. It has two heaps: items that are ready when the unit
+ * becomes free, in program order; and items that will be ready later, by time. The time when the
+ * unit is free only increases, so each item moves from the second heap to the first once.
  */
 
 typedef struct queued {
@@ -50,7 +50,7 @@ typedef struct queue_heap {
     queued *entry;
 } queue_heap;
 
-/* The launches that wait for a unit. Must be zeroed before use. */
+/* The items that wait for a unit, in two heaps (see above). Must be zeroed before use. */
 typedef struct ready_queue {
     queue_heap later, due;
 } ready_queue;
@@ -91,8 +91,8 @@ static void queue_add(ready_queue *t, const queued *entry) {
     push(&t->later, entry);
 }
 
-/* Returns the next launch if the unit is free at the time `now`, which must not decrease between
- * calls. NULL: none waits. */
+/* Returns the next item if the unit is free at the time `now`, which must not decrease between
+ * calls. It stays in the queue. NULL: the queue is empty. */
 static const queued *queue_next(ready_queue *t, double now) {
     while (t->later.n > 0 && t->later.entry[0].ready <= now) {
         const queued ready = pop(&t->later);
@@ -101,7 +101,7 @@ static const queued *queue_next(ready_queue *t, double now) {
     return t->due.n > 0 ? t->due.entry : t->later.n > 0 ? t->later.entry : NULL;
 }
 
-/* Removes the launch that dt_queue_next returned last. */
+/* Removes the item that queue_next returned last. */
 static void queue_take(ready_queue *t) { pop(t->due.n > 0 ? &t->due : &t->later); }
 
 static void queue_release(ready_queue *t) {
@@ -137,18 +137,18 @@ typedef struct clock {
     dt_plan *p;
     int n;
     item *item;   /* [n] items, ordered by their place in the program */
-    int *of;      /* [nodes] number of the item that computes the node; -1: none */
+    int *of;      /* [nodes] the item that computes, receives or fetches the node; -1: none */
     int *again;   /* [nodes] the item that gathers the node again for the backward pass; -1: none */
-    int *bucket;  /* [buckets] number of the item that sends the bucket of collectives */
+    int *bucket;  /* [buckets] the item that sends the bucket of collectives; -1: none yet */
     int *between; /* [items] the item that continues the sum between slices; -1: none */
-    /* [nodes] for a node that is fetched from the host: the item that sends it there, and the node
-     * with which fetching begins; -1: none */
+    /* [nodes] for a node that is fetched from the host: sent, the item that sends it there;
+     * waits_for, the node at which fetching may begin, -1: at once */
     int *sent, *waits_for;
     edge *edge;
     int n_edges, cap_edges;
     /* [items] number of the item's first edge, to an item that waits for it; -1: none */
     int *first;
-    int *reader; /* [nodes] the first node after the forward pass that reads it; 0: none */
+    int *reader; /* [nodes] the first node of the backward pass that reads it; 0: none */
     /* [units] items whose inputs are done and that wait for the unit */
     ready_queue queue[DT_UNITS];
     const bool *forward; /* [nodes] whether the node belongs to the forward pass */
@@ -169,7 +169,9 @@ static double put_in(const clock *c, int i) {
     return (double)dt_type_bytes(&t);
 }
 
-/* Returns the number of pieces in which collective i can be part of a product; 0: it cannot. */
+/* Returns the number of pieces in which collective i can be sent while a product works on others:
+ * the number of devices that take part, if i is an all-gather or reduce-scatter between the devices
+ * of a replica and the job asks for collective products; otherwise 0. */
 static int pieces_of(const clock *c, int i) {
     const dt_across_kind kind = dt_across_kind_of(&c->g->node[i]);
     const dt_mesh *mesh = &c->r->program->mesh;
@@ -376,8 +378,9 @@ static double *part_of(dt_plan *p, dt_plan_unit unit) {
                                    : &p->parts.links;
 }
 
-/* Adds the time that a kernel waits to the layer that it waits for, or, if it waits for a bucket
- * with several layers, to the bucket. */
+/* Adds the time `wait` that a kernel waits to the plan's part of the unit that it waits for, and to
+ * the layer whose input it waits for, or, if that input is in a bucket with several layers, to the
+ * row "(gradients)". */
 static void note_wait(clock *c, const item *it, double wait) {
     if (wait <= 0) return;
     *part_of(c->p, it->behind >= 0 ? c->item[it->behind].unit : DT_UNIT_LINKS) += wait;
@@ -388,7 +391,10 @@ static void note_wait(clock *c, const item *it, double wait) {
     l->seconds += wait;
 }
 
-/* Returns when item `to`, which waits for `it`, can start. `it` runs from `start` to `end`. */
+/* Returns when item `to`, which waits for `it`, can start. `it` runs from `start` to `end`. If
+ * one is a product and the other a collective that is sent in pieces, `to` starts after the
+ * first piece, or so that only its last piece ends after `end`, whichever is later; otherwise at
+ * `end`. */
 static double ready_at(const item *it, double start, double end, const item *to) {
     const item *link = it->unit == DT_UNIT_LINKS ? it : to, *product = link == it ? to : it;
     const bool together = link->unit == DT_UNIT_LINKS && link->pieces > 1 &&

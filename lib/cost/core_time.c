@@ -40,9 +40,10 @@
  */
 
 enum { MATRIX_LANES = 128, SUBLANES = 8 };
-/* the fraction of a result's cycles that does not depend on how many lanes are filled */
+/* Cost of a register whose 128 lanes are filled to the fraction f, relative to a full one: min(1,
+ * SPARSE_LANES + LANE_SHARE * f). */
 #define SPARSE_LANES 0.4
-/* the fraction of a result's cycles that is proportional to the filled lanes */
+/* see SPARSE_LANES */
 #define LANE_SHARE 0.8
 /* cycles that storing a 32-bit result takes, relative to one that is rounded to 16 bits */
 #define WIDE_RESULT 0.35
@@ -77,8 +78,8 @@ static double units(const dt_chip *c) {
     return c->core_flops / (2.0 * c->mxu_size * c->mxu_size * c->clock_hz);
 }
 
-/* Returns the number of bfloat16 passes of a product. float64 counts as float32 at the highest
- * precision. */
+/* Returns the number of bfloat16 passes of a product: 6 for float64, which counts as float32 at the
+ * highest precision, otherwise 1. */
 static double passes(const dt_matrix_work *p) { return dt_dtype_size(p->dtype) == 8 ? 6 : 1; }
 
 static double matrix_cycles(const dt_core *c, const dt_matrix_work *p) {
@@ -88,8 +89,8 @@ static double matrix_cycles(const dt_core *c, const dt_matrix_work *p) {
 
 /* ---- results ---- */
 
-/* Returns the number of registers of 8 x 128 numbers for a result (rows, columns), weighted by
- * cost. */
+/* Returns the number of registers of 8 x 128 numbers for a result (rows, columns). A partly filled
+ * one counts as its cost relative to a full one. */
 static double registers(int64_t rows, int64_t columns) {
     int64_t whole = columns / MATRIX_LANES, rest = columns % MATRIX_LANES;
     double part = rest ? fmin(1, SPARSE_LANES + LANE_SHARE * (double)rest / MATRIX_LANES) : 0;
@@ -103,7 +104,8 @@ static double result_cycles(const dt_core *c, const dt_matrix_work *p) {
     if ((p->m == 1 || p->n == 1) && !r->vectors)
         return p->count * (double)p->k * (double)(p->m * p->n) / (MATRIX_LANES * SUBLANES) *
                r->result / c->cores;
-    /* the compiler lays small results across lanes, but not many at once */
+    /* The compiler transposes a result if it then takes fewer registers, but not the results of
+     * several products with k of 128 or more. */
     if (turned < each && (p->count <= 1 || p->k < MATRIX_LANES)) each = turned;
     return p->count * each * r->result * wide / c->cores;
 }
@@ -114,7 +116,8 @@ dt_product_cycles dt_core_product(const dt_core *c, const dt_matrix_work *p) {
                                .result = result_cycles(c, p)};
 }
 
-/* Returns the bytes of a kernel whose transfer does not overlap with computing. */
+/* Returns the bytes of a kernel whose transfer does not overlap with computing. Half of its bytes
+ * count as operands, half as results. */
 static double fill_bytes(double bytes) {
     return fmin(bytes / 2, DT_FIRST_BYTES) + fmin(bytes / 2, DT_LAST_BYTES);
 }

@@ -40,7 +40,8 @@ dt_core_price dt_core_roofline(const dt_core *c, const dt_cost *work);
 
 /* Returns the bytes of a concrete type in HBM, with the padding of the chip's tiles. */
 int64_t dt_padded_bytes(const dt_type *t);
-/* The same for (examples, spatial dimensions.., channels) that convolutions read or write. */
+/* The same for (examples, spatial dimensions.., channels) that convolutions read or write: examples
+ * or channels are along the lanes. */
 int64_t dt_padded_image_bytes(const dt_type *t);
 
 /* ---- parts of the time of a kernel ---- */
@@ -55,8 +56,8 @@ typedef struct dt_product_cycles {
 } dt_product_cycles;
 dt_product_cycles dt_core_product(const dt_core *c, const dt_matrix_work *p);
 
-/* Returns the time of three parts that run in parallel: that of the longest part, and somewhat more
- * if two of them take similar times. */
+/* Returns the time of three parts that run in parallel, (a^4 + b^4 + c^4)^(1/4): that of the
+ * longest part, and somewhat more if two of them take similar times. */
 double dt_core_norm(double a, double b, double c);
 
 #endif

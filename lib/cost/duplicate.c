@@ -40,7 +40,8 @@ typedef struct looking {
     const bool *forward; /* [nodes] whether the node belongs to the forward pass */
     bool *read_back;     /* [nodes] whether the backward pass reads the node */
     bool *looped;        /* [nodes] whether a block of a loop over blocks computes the node */
-    /* [nodes] whether the node is a sum over devices, or is computed from one and is as small */
+    /* [nodes] whether the node is a sum over devices, or is computed from one and has at most its
+     * bytes */
     bool *summed;
     /* whether to find which values lie in memory at all, instead of when they are there */
     bool in_memory;
@@ -58,8 +59,8 @@ static bool is_cheap(const looking *l, int i) {
            dt_priced_cost(l->r, i).vector <= FEW_OPERATIONS * (double)dt_type_elements(&t);
 }
 
-/* Returns the only large array that node i is computed from; -1: there are several or none, or the
- * array is larger than the value of i. */
+/* Returns the only large input of node i, one with more than 1 / SMALL of the node's own bytes. -1:
+ * there are several or none, or it has more bytes than the node. */
 static int array_behind(const looking *l, int i) {
     double own = bytes_of(l, i);
     int large = -1, source = -1;

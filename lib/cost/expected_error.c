@@ -30,7 +30,8 @@ const dt_expected_error *dt_expected_error_of(const dt_plan_kind *kind, const ch
 
 static bool counts(const dt_graph *g, int i) { return g->node[i].op->role == DT_ROLE_COUNTER; }
 
-/* Whether the mask is causal. Attention with dropout writes its mask as a separate node. */
+/* Whether the node is a causal mask: it compares two counters, of rows and of columns. Attention
+ * with dropout writes its mask as a separate node. */
 static bool is_causal_mask(const dt_graph *g, const dt_node *n) {
     return n->op == &dt_op_compare && n->type.rank == 2 && counts(g, n->in[0]) &&
            counts(g, n->in[1]);

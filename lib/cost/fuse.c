@@ -185,8 +185,9 @@ static bool updates_alike(const fusing *f, int a, int b) {
            elements_of(f, a) > 1 && elements_of(f, a) == elements_of(f, b);
 }
 
-/* Returns the kernel whose result kernel `root` works on: one with a product, or an update of the
- * same number of elements. */
+/* Returns the latest kernel whose result kernel `root` reads, if `root` can be computed in it: that
+ * kernel has a product, or both are updates of the same number of elements, and all other inputs of
+ * `root` come before it. -1: it cannot. */
 static int product_read(const fusing *f, const members *m, int root) {
     int last = -1;
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
@@ -325,8 +326,9 @@ static dt_launches collect(fusing *f) {
     return k;
 }
 
-/* Counts the output layer's product twice if it is computed in pieces: once for the loss, and once
- * for the gradient. */
+/* Sets `again`, the runs of the kernel that repeat work for the backward pass: all, if the kernel
+ * rematerializes. The output layer's product, if it is computed in pieces, runs once more: once for
+ * the loss, and once for the gradient. */
 static void repeat_pieces(const fusing *f, dt_kernel_launch *k) {
     const dt_node *n = &f->g->node[k->head];
     k->again = dt_is_rematerialized(n) ? k->times : 0;

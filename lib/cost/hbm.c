@@ -45,8 +45,9 @@ enum { LANES = 128, SUBLANES = 8, LINE = 1024, LEAST = 512 };
 
 static int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-/* Returns the number of sublanes of n numbers. Narrow numbers are packed until they fill 32
- * bits. */
+/* Returns n, the length of the dimension that lies along the sublanes, with its padding: rounded up
+ * to 1, 2, 4 or a multiple of 8. Numbers of less than 32 bits are packed into sublanes of 32 bits,
+ * so the result is at least 4 / size, where `size` is the bytes of a number. */
 static int64_t sublanes(int64_t n, int64_t size) {
     int64_t least = size >= 4 ? 1 : 4 / size;
     for (; least < SUBLANES; least *= 2)
@@ -61,8 +62,9 @@ static int64_t line_bytes(int64_t n, int64_t size) {
     return bytes;
 }
 
-/* Returns the least bytes of an array of rank 2 or more whose lanes are one of the dimensions in
- * the set `lanes`. */
+/* Returns the bytes of an array of rank 2 or more, padded for the choice of two dimensions, one
+ * along the lanes and one along the sublanes, that takes the least memory. Bit d of `lanes`:
+ * dimension d may lie along the lanes. */
 static int64_t tiled_bytes(const dt_type *t, unsigned lanes) {
     int64_t size = (int64_t)dt_dtype_size(t->dtype), all = dt_type_elements(t), least = INT64_MAX;
     for (int lane = 0; lane < t->rank; lane++)
@@ -85,7 +87,7 @@ int64_t dt_padded_image_bytes(const dt_type *t) {
     return tiled_bytes(t, 1u | 1u << (t->rank - 1));
 }
 
-/* ---- memory ---- */
+/* ---- how long values are in memory ---- */
 
 typedef struct holding {
     const dt_priced_program *r;
@@ -94,16 +96,20 @@ typedef struct holding {
     dt_arena *arena;
     /* [kernels] whether the kernel computes the new value of a weight or slot */
     bool *updates;
-    bool *own;   /* [nodes] whether the node's memory is allocated throughout */
-    bool *image; /* [nodes] whether the node has the shape of a convolution's examples */
+    /* [nodes] whether no period in `lives` is counted for the node's value: gradients that are in
+     * memory throughout, and updates */
+    bool *own;
+    /* [nodes] whether the node's type is that of examples that some convolution reads or writes */
+    bool *image;
     int64_t gradient_padding; /* bytes by which tiles enlarge the gradients */
     const bool *forward;      /* [nodes] whether the node belongs to the forward pass */
     int *place;               /* [kernels] position in the program at which each kernel runs */
     int n_lives;
-    struct life *lives; /* periods in which values are in memory; a value may have two */
+    struct life *lives; /* [n_lives] periods in which values are in memory; a value may have two */
 } holding;
 
-/* A period in which a value is in memory: the places at which it begins and ends. */
+/* A period in which a node's value is in memory: from the node at position `from` to the one at
+ * `to`, both included. */
 typedef struct life {
     int node, from, to;
 } life;
@@ -141,8 +147,9 @@ static void add_shape(shapes *s, const dt_type *t) {
     if (dt_type_has_batch(t) && !is_among(s, t)) s->of[s->n++] = *t;
 }
 
-/* Marks values with the shape of examples that a convolution reads or writes: elements between
- * convolutions stay where they lie. */
+/* Marks nodes whose type is that of examples (with a batch dimension) that a convolution reads or
+ * writes: the values between convolutions, such as activations, keep the layout that the
+ * convolutions need. */
 static void find_images(holding *h) {
     shapes s = {dt_arena_array(h->arena, dt_type, 3 * h->g->n_nodes + 1), 0};
     h->image = dt_arena_array(h->arena, bool, h->g->n_nodes + 1);
@@ -156,8 +163,9 @@ static void find_images(holding *h) {
         h->image[i] = h->g->node[i].n_in > 0 && is_among(&s, &h->g->node[i].type);
 }
 
-/* Marks float32 values that products alone read outside of the kernel that makes them. Matrix units
- * round what they multiply, so a compiler stores these in two bytes. */
+/* [nodes] Whether only products read the node's value outside of the kernel that makes it, and it
+ * is neither a result nor an update. Matrix units round what they multiply, so a compiler stores
+ * such float32 values in two bytes. */
 static bool *find_operands(const dt_priced_program *r, const dt_launches *k, dt_arena *arena) {
     const dt_graph *g = r->program->local;
     bool *is = dt_arena_array(arena, bool, g->n_nodes + 1);
@@ -174,8 +182,9 @@ static bool *find_operands(const dt_priced_program *r, const dt_launches *k, dt_
     return is;
 }
 
-/* Returns the program with the dtypes in which its compiler stores values. These take less memory
- * than the dtypes that the clock counts. */
+/* Returns the program with the dtypes in which a compiler stores values: bfloat16 for float32
+ * values that only products read (find_operands). The clock counts values with their own dtypes,
+ * which take more bytes. */
 static dt_priced_program as_stored(const dt_priced_program *r, const dt_launches *k,
                                    dt_arena *arena) {
     const dt_graph *g = r->program->local;
@@ -196,10 +205,11 @@ static dt_priced_program as_stored(const dt_priced_program *r, const dt_launches
 
 enum { SHRINKS = 8 };
 
-/* The values that a kernel reads and writes. */
+/* What a kernel reads and writes. largest: bytes of its largest input; kept: bytes of all its
+ * results that other kernels read. */
 typedef struct flow {
     int64_t largest, kept;
-    int ready; /* the last position that computes one of the kernel's inputs */
+    int ready; /* the last position in the program that computes one of the kernel's inputs */
 } flow;
 
 static void follow_inputs(const holding *h, int i, flow *f) {
@@ -212,9 +222,10 @@ static void follow_inputs(const holding *h, int i, flow *f) {
     }
 }
 
-/* Finds where kernels run. If a kernel's results are small compared to what it reads, it runs as
- * soon as possible, because a compiler orders it so to save memory. Examples are losses and
- * metrics, which run before the gradient needs more memory. */
+/* Finds where kernels run. A kernel runs as soon as its inputs are ready if its results have at
+ * most 1 / SHRINKS of the bytes of its largest input, because a compiler orders it so to save
+ * memory. Examples are losses and metrics, which run before the gradient needs more memory. Kernels
+ * that recompute values for the backward pass stay where they are. */
 static void find_places(holding *h) {
     flow *f = dt_arena_array(h->arena, flow, h->k->n + 1);
     h->place = dt_arena_array(h->arena, int, h->k->n + 1);
@@ -273,13 +284,15 @@ static bool is_large(const holding *h, int i) {
     return t.rank > 0 && h->g->node[i].n_in > 0;
 }
 
-/* Whether gradients have memory from the start: a loop over blocks writes them into its arrays, and
- * those of several micro-batches are added up. */
+/* Whether gradients are in memory from the start of the step: with `model.scan_layers`, whose loops
+ * write them into arrays of all blocks, and in a pipeline with several micro-batches, which adds
+ * them up. */
 static bool has_gradients_throughout(const dt_spmd *s) {
     return s->how.scanned || (s->how.micro_batches > 1 && dt_plan_has_places(s));
 }
 
-/* Marks gradients: the inputs of kernels that update, other than variables and constants. */
+/* Marks gradients in `own`: the inputs of kernels that update weights or slots, without scalars,
+ * variables, constants and what the kernel computes itself. */
 static void mark_gradients(holding *h) {
     for (int i = 0; i < h->g->n_nodes; i++)
         for (int k = 0; k < h->g->node[i].n_in; k++) {
@@ -290,7 +303,8 @@ static void mark_gradients(holding *h) {
         }
 }
 
-/* Counts the bytes of gradients. A gradient is as large as its variable's new value. */
+/* Counts the bytes of gradients and, in gradient_padding, their padding. A gradient is as large as
+ * its variable's new value. */
 static void count_gradients(holding *h, dt_plan *p) {
     h->gradient_padding = -p->bytes.padding;
     for (int i = 0; i < h->g->n_states; i++) {
@@ -358,8 +372,8 @@ static bool takes_room(const holding *h, int i) {
 
 static int end_of(const span *s) { return s->end > s->last ? s->end : s->last; }
 
-/* Whether kernel k can write value b over value a: b is as large. Without a product in the kernel
- * it may be smaller. */
+/* Whether kernel k can write value b over value a: both have as many elements, and b takes no more
+ * bytes; if the kernel has a product, exactly as many. */
 static bool is_as_large(const holding *h, const dt_kernel_launch *k, int a, int b) {
     const dt_type s = dt_priced_type(h->r, a), t = dt_priced_type(h->r, b);
     const int64_t room = bytes_of(h, a, true), bytes = bytes_of(h, b, true);
@@ -367,15 +381,16 @@ static bool is_as_large(const holding *h, const dt_kernel_launch *k, int a, int 
            (k->work.product[0].count > 0 ? room == bytes : room >= bytes);
 }
 
-/* Whether a kernel with node i can write where i reads: element-wise ops, sums, and composites of
- * these, such as losses. Others (moves, lookups, windows) read elements at other places. */
+/* Whether this op reads each element where the result's element is written, so that the kernel can
+ * write its result over the op's input: element-wise ops, sums, and composites of these, such as
+ * losses. Other ops (moves, lookups, windows) read elements at other places. */
 static bool reads_in_place(const dt_op *op) {
     return dt_is_elementwise(op) || op->role == DT_ROLE_REDUCE || op->forms.decompose;
 }
 
-/* Whether a kernel can write its result over input `from`, which it is the last to read: elements
- * are read where they are written, and the result has as many elements, of at most the same
- * size. */
+/* Whether kernel h->k->of[i] can write its result i over `from`, which node `reader` of the kernel
+ * reads: the kernel is the last one to read it, reads each element where it writes one, and result
+ * i fits there (is_as_large). Values that are gathered twice are never written over. */
 static bool is_written_over(const holding *h, const span *s, int i, int reader, int from) {
     return reads_in_place(h->g->node[reader].op) && takes_room(h, from) &&
            h->k->of[from] != h->k->of[i] && end_of(&s[from]) == h->place[h->k->of[i]] &&
@@ -458,8 +473,9 @@ static const char *layer_at(const dt_graph *g, int i) {
     return i < g->n_nodes ? g->node[i].path : "";
 }
 
-/* For a position in the program: bytes that are in memory from there on, and bytes that are in
- * memory until there. */
+/* What changes in memory at a position of the program: bytes of values that are in memory from
+ * there on (born), and bytes of values that are in memory up to there (dies), with padding;
+ * true_born and true_dies: without. */
 typedef struct change {
     int64_t born, dies, true_born, true_dies;
 } change;
@@ -493,8 +509,9 @@ static void share_peak(const holding *h, int peak, dt_plan *p) {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Adds the memory of values (`bytes` bytes, or `padded` with padding) and of the batch to the plan.
- * Values may use the memory of gradients, so only those that do not fit there are added. */
+/* Adds the memory of values at the peak (`padded` bytes with padding, `bytes` without) and of the
+ * batch to the plan. Unless gradients are in memory throughout, values use the memory of gradients,
+ * so only what exceeds it is added. */
 static void add_values(const holding *h, int64_t padded, int64_t bytes, dt_plan *p) {
     const bool shares = !has_gradients_throughout(h->r->program);
     const int64_t shared = shares ? least(bytes, p->bytes.gradients) : 0,

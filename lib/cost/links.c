@@ -38,16 +38,16 @@ typedef struct asked {
 struct dt_links {
     const dt_priced_program *r;
     const dt_assignment *assignment;
-    /* [replicas] numbers of the replicas in the order of their coordinates; NULL: they have this
-     * order */
+    /* [replicas] the replicas in the order of their coordinates; NULL: that is the order of their
+     * numbers */
     int *order;
     dt_arena *arena;
     int n, cap;
     asked *asked;
 };
 
-/* Returns the order of replicas. If they are several axes of the mesh, they are counted by their
- * coordinates (spmd/replicas.c). */
+/* Returns the replicas in the order of their coordinates (spmd/replicas.c), if they are several
+ * axes of the mesh and form a grid. NULL: they are in the order of their numbers. */
 static int *order_of(const dt_assignment *a, const dt_mesh *m, dt_arena *arena) {
     int grid[4], *order = dt_arena_array(arena, int, a->replicas);
     const bool several = m->replicas & (m->replicas - 1);
@@ -81,8 +81,9 @@ static const int *coordinates_of(const dt_links *l, int device) {
                             logical % l->assignment->logical);
 }
 
-/* Returns [groups][ranks][4], the coordinates of devices by group. Devices that differ only in
- * `axes` form a group. Micro-batches do not count as devices. */
+/* Returns [groups][ranks][4], the coordinates of devices by group, and sets x->groups and x->ranks.
+ * Devices that differ only in `axes` form a group. Micro-batches do not count as devices. The
+ * caller frees the array. */
 static int *groups_over(const dt_links *l, dt_mesh_axes axes, dt_collective_request *x) {
     const dt_mesh *m = &l->r->program->mesh;
     dt_mesh_axes others = (((dt_mesh_axes)1 << m->n) - 1) & ~axes & ~m->time;
@@ -97,8 +98,9 @@ static int *groups_over(const dt_links *l, dt_mesh_axes axes, dt_collective_requ
     return place;
 }
 
-/* Returns pairs of places: from one logical device of each replica to another one, or to all
- * others. */
+/* Returns [groups][ranks][4] coordinates, one group for each replica: logical device a->dim and the
+ * one that it sends to, a->to, or all others if a->to < 0. Sets x->groups and x->ranks. The caller
+ * frees the array. */
 static int *pairs(const dt_links *l, const dt_across_attr *a, dt_collective_request *x) {
     const dt_assignment *as = l->assignment;
     int *place;
@@ -121,7 +123,8 @@ static const kind *kind_of(const dt_node *n) {
     return k < DT_ACROSS_KINDS ? &kinds[k] : NULL;
 }
 
-/* Returns the bytes that a device sends. For a halo, these are as many as it receives. */
+/* Returns the bytes that a device sends in collective i if it contributes `bytes`. For a halo,
+ * these are as many as it receives. */
 static double sent(const dt_links *l, int i, double bytes) {
     const dt_node *n = &l->r->program->local->node[i];
     dt_type in = dt_priced_type(l->r, n->in[0]);
@@ -131,7 +134,7 @@ static double sent(const dt_links *l, int i, double bytes) {
                : bytes;
 }
 
-/* Whether a group on more than one chip uses the links of the chip at `at`. */
+/* Whether a group with ranks on several chips has one on the chip at `at`. */
 static bool uses_links_of(const dt_collective_request *x, const int at[3]) {
     for (int g = 0; g < x->groups; g++) {
         bool here = false, elsewhere = false;
@@ -146,7 +149,8 @@ static bool uses_links_of(const dt_collective_request *x, const int at[3]) {
     return false;
 }
 
-/* Returns by how much a collective is slowed down: by as much as the slowest link that it needs. */
+/* Returns the factor by which a collective is slower than on normal links: that of the slowest chip
+ * whose links it uses. */
 static double slowness(const dt_links *l, const dt_collective_request *x) {
     double most = 1;
     for (int i = 0; i < l->r->n_slow; i++)

@@ -45,9 +45,9 @@ bool dt_priced_is_piece(const dt_priced_program *r, int i) {
  * clipping. */
 #define QUANTIZE_OPERATIONS 6
 
-/* Whether both operands of a product can have 8 bits. They can if it multiplies by a weight, or
- * computes the gradient of one. The output layer and the products of attention are not
- * quantized. */
+/* Whether both operands of a product can have 8 bits: it is a product without batch dimensions,
+ * which multiplies by a weight or computes the gradient of one, and is not in the output layer. The
+ * products of attention have batch dimensions. */
 static bool is_quantized(const dt_priced_program *r, int i) {
     const dt_dot_attr *dot = dt_dot_of(node_of(r, i));
     return dot && dot->n_batch == 0 &&

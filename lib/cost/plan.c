@@ -115,8 +115,8 @@ void dt_plan_put_largest(const dt_plan *p, bool values, dt_str *out) {
  * logits as one float32 array, which their gradient then overwrites (docs/simulator.md).
  */
 
-/* Whether a node belongs to a layer. Nodes without a layer work on gradients between the passes
- * and the optimizer. */
+/* Whether a node's path begins with a layer's name, not with optimizer, loss or metrics. Nodes with
+ * an empty path work on gradients between the passes and the optimizer. */
 static bool is_of_layers(const char *path) {
     static const char *const wide[] = {"optimizer", "loss", "metrics"};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
@@ -176,7 +176,8 @@ static dt_plan_bound bound_of(const dt_core_price *k) {
     return k->memory_s >= k->vector_s ? DT_BOUND_MEMORY : DT_BOUND_VECTOR;
 }
 
-/* Counts the work of one device in a step. In a pipeline this is the mean over devices. */
+/* Adds the times and operations of one device's kernels in a step to the plan and to its layers. In
+ * a pipeline these are means over devices. */
 static void count_kernels(const dt_priced_program *r, const dt_launches *kernels, dt_plan *p) {
     double *part[] = {&p->parts.matrix, &p->parts.memory, &p->parts.vector, &p->parts.launch};
     for (int i = 0; i < kernels->n; i++) {

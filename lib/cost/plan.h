@@ -101,13 +101,13 @@ typedef enum dt_plan_unit {
 typedef struct dt_plan_event {
     double start, end;
     /* the unit that runs the launch. CHIP: a kernel, or a stage's work on a micro-batch; LINKS,
-     * NETWORK: a collective */
+     * NETWORK: a collective; HOST: a copy to or from the host's memory */
     dt_plan_unit unit;
     int node; /* number of the node of the local graph; for a stage, of its first node */
     /* for a stage: its kind 'F', 'B' or 'U' (pass/timeline.h); 0: the launch is not a stage */
     char stage;
     int device, micro;    /* for a stage: number of its logical device and of its micro-batch */
-    double bytes;         /* for collectives: bytes that a device contributes */
+    double bytes;         /* for collectives and copies: bytes that a device contributes */
     const char *schedule; /* for collectives: name of the algorithm */
     dt_cost work;         /* for kernels: operations and bytes */
 } dt_plan_event;

@@ -54,7 +54,8 @@ static void share_kernels(const dt_pipeline *line, dt_launches *k) {
         k->kernel[i].share = (double)runs_of(line, k->kernel[i].head) / line->devices;
 }
 
-/* Counts the bytes of transfers. Each is received by a single device. */
+/* Adds the transfers between stages to the plan: `received`, the mean over devices of the bytes
+ * that they receive; the seconds of links; and the bytes on them. */
 static void count_links(const prices *x, const dt_pipeline *line, dt_plan *p) {
     const dt_spmd *s = x->r->program;
     for (int i = 0; i < s->local->n_nodes; i++) {
@@ -93,7 +94,8 @@ static void put_runs(const dt_spmd *s, const dt_pipeline *line, const dt_timelin
     }
 }
 
-/* Returns the time in which devices are busy with collectives inside a stage. */
+/* Returns the mean time in which a device is busy, but not with kernels: that of collectives inside
+ * a stage. */
 static double other_work(const dt_launches *k, const dt_timeline *t) {
     double busy = t->seconds * (1 - t->bubble);
     for (int i = 0; i < k->n; i++)
