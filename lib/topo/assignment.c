@@ -81,8 +81,8 @@ static dt_status *check_core_shape(const int64_t *shape, int rank) {
     return s;
 }
 
-/* Returns an error if the core does not exist: IndexError if it is outside the mesh, or if its
- * device is missing. */
+/* Fails with COORDINATES (an IndexError in Python) if the core is outside the mesh, or its device
+ * is missing. */
 static dt_status *check_core(const dt_topology *t, const int64_t at[4], int64_t replica,
                              int64_t logical) {
     bool inside = true;
@@ -158,7 +158,8 @@ static dt_status *check_positive(const char *name, const int64_t v[4]) {
     return NULL;
 }
 
-/* Returns the number of replicas that fit into the mesh with blocks of that size. */
+/* Returns the number of replicas that fit into the mesh if each is a block of cores, `stride`
+ * apart. */
 static int64_t room_for(const int mesh[4], const int64_t block[4], const int64_t stride[4]) {
     int64_t room = 1, footprint;
     for (int k = 0; k < 4; k++)
@@ -168,8 +169,8 @@ static int64_t room_for(const int mesh[4], const int64_t block[4], const int64_t
     return room;
 }
 
-/* Finds another block with the same number of cores that fits often enough; blocks of whole chips
- * are preferred. Returns false if no block does. */
+/* Finds another block with `cores` cores of which at least `replicas` fit into the mesh; blocks of
+ * whole chips are preferred. Returns false if there is none. */
 static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4], int64_t replicas,
                        int64_t block[4]) {
     for (block[3] = mesh[3]; block[3] >= 1; block[3]--)
@@ -183,8 +184,8 @@ static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4]
 }
 
 /* Appends advice such as "use tpu: sim:v4-16 with cores_per_chip: 2, mesh [2,2,2,2]": the smallest
- * slice of these chips (NULL: of any chips) that has room for `blocks` blocks. Appends nothing if
- * no slice has. */
+ * slice of these chips (NULL: of any chips) that has room for `blocks` blocks of the size
+ * `footprint`. Appends nothing if no slice has. */
 static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footprint[4],
                         int64_t blocks) {
     dt_slice s;
@@ -205,7 +206,8 @@ static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t s
         if (!dt_mul_fits(cores, shape[k], &cores) || !dt_mul_fits(steps, stride[k], &steps) ||
             !dt_mul_fits(shape[k], stride[k], &footprint[k]))
             return s;
-    /* With strides, the blocks of several replicas interleave. */
+    /* With strides, the blocks of several replicas interleave, so one footprint has room for as
+     * many replicas as the product of the strides. */
     const int64_t blocks = replicas > steps ? (replicas + steps - 1) / steps : 1;
     dt_local_str text = {0}, slice = {0};
     if (find_block(t->mesh, cores, stride, replicas > 1 ? replicas : 1, block)) {
@@ -220,7 +222,8 @@ static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t s
     return s;
 }
 
-/* With strides, appends ", a footprint of [4,1,1,1],". */
+/* Appends " with computation_stride [2,1,1,1], a footprint of [4,1,1,1],". The footprint is the
+ * product of shape and stride along each axis; it is left out if one overflows. */
 static void print_stride(dt_str *text, const int64_t shape[4], const int64_t stride[4]) {
     int64_t footprint[4];
     bool known = true;
@@ -234,8 +237,9 @@ static void print_stride(dt_str *text, const int64_t shape[4], const int64_t str
     }
 }
 
-/* Returns the error "computation_shape [1,2,2,2] does not fit v3-8, mesh [2,2,1,2]". With strides,
- * it also names the product of shape and stride. */
+/* Returns the error "computation_shape [1,2,2,2] does not fit v3-8, mesh [2,2,1,2]", with the size
+ * along `axis`, which is too large, and alternatives (note_block). With strides, it also names the
+ * product of shape and stride. */
 static dt_status *does_not_fit(const dt_topology *t, const int64_t shape[4],
                                const int64_t stride[4], int64_t replicas, int axis) {
     static const char *const names[] = {"x", "y", "z", "core"};

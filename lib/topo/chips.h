@@ -90,13 +90,14 @@ DT_CHIP(v3, .kind = "TPU v3",                   /* source: libtpu */
         .shapes = "1x1 2x2 4x2 4x4 4x8 8x8 8x16 16x16 16x32 32x32", /* source: libtpu */
         .host = {2, 2, 1})    /* Cloud TPU docs: a v3-8 machine has 4 chips */
 DT_CHIP(v4, .kind = "TPU v4", /* source: libtpu */
-        /* Cloud TPU docs, libtpu: megacore, Cloud TPU's default; 2 where a program asks for them */
+        /* Cloud TPU docs, libtpu: both cores are one device (megacore) by default; a program can
+         * ask for one per core */
         .cores = 2, .devices = 1, .counts_cores = true, /* Cloud TPU docs: v4-8 has 4 chips */
         .core_flops = 275e12 / 2,                       /* Cloud TPU docs: 275 TFLOP/s per chip */
-        .core_int8_ops = 275e12 / 2,   /* Cloud TPU docs: "275 teraflops (bf16 or int8)" */
-        .clock_hz = 1050e6,            /* 275e12 / (8 * 2 * 128 * 128) */
-        .mxus = 4, .mxu_size = 128,    /* source: jax, Cloud TPU docs */
-        .core_hbm = INT64_C(32) << 29, /* Cloud TPU docs: 32 GiB per chip */
+        .core_int8_ops = 275e12 / 2, /* Cloud TPU docs: "275 teraflops (bf16 or int8)" */
+        /* 275e12 FLOP/s of a chip / (8 matrix units * 2 * 128 * 128) */
+        .clock_hz = 1050e6, .mxus = 4, .mxu_size = 128, /* source: jax, Cloud TPU docs */
+        .core_hbm = INT64_C(32) << 29,                  /* Cloud TPU docs: 32 GiB per chip */
         .core_hbm_usable = 32745848832 /
                            2,           /* libtpu: the limit that a device (both cores) reports */
         .core_hbm_Bps = 1200e9 / 2,     /* Cloud TPU docs: 1,200 GB/s per chip; jax: 1,230 */
@@ -173,15 +174,15 @@ DT_CHIP(
     /* Cloud TPU docs: machines of 4 chips; up to 8 chips are one machine */
     .host = {2, 2, 1}, .lone_host = {2, 4, 1})
 DT_CHIP(
-    v5p, .kind = "TPU v5",         /* source: libtpu */
-    .aliases = {"v5"},             /* source: jax */
-    .cores = 2, .devices = 1,      /* jax, libtpu: megacore */
-    .counts_cores = true,          /* Cloud TPU docs: v5p-8 has 4 chips */
-    .core_flops = 459e12 / 2,      /* Cloud TPU docs: 459 TFLOP/s per chip */
-    .core_int8_ops = 918e12 / 2,   /* source: Cloud TPU docs */
-    .clock_hz = 1750e6,            /* source: Scaling book; 459e12 / (8 * 2 * 128 * 128) */
-    .mxus = 4, .mxu_size = 128,    /* source: jax, Cloud TPU docs */
-    .core_hbm = INT64_C(95) << 29, /* Cloud TPU docs: 95 GiB per chip */
+    v5p, .kind = "TPU v5",       /* source: libtpu */
+    .aliases = {"v5"},           /* source: jax */
+    .cores = 2, .devices = 1,    /* jax, libtpu: both cores are one device (megacore) */
+    .counts_cores = true,        /* Cloud TPU docs: v5p-8 has 4 chips */
+    .core_flops = 459e12 / 2,    /* Cloud TPU docs: 459 TFLOP/s per chip */
+    .core_int8_ops = 918e12 / 2, /* source: Cloud TPU docs */
+    /* source: Scaling book; 459e12 FLOP/s / (8 matrix units * 2 * 128 * 128) */
+    .clock_hz = 1750e6, .mxus = 4, .mxu_size = 128, /* source: jax, Cloud TPU docs */
+    .core_hbm = INT64_C(95) << 29,                  /* Cloud TPU docs: 95 GiB per chip */
     /* libtpu: the limit that a device (both cores) reports, which is above the 95 GiB of the
      * docs */
     .core_hbm_usable = 102803437568 / 2,

@@ -341,7 +341,8 @@ static void draw_rounds(sketch *k, const frame *f) {
     }
 }
 
-/* Draws the heads of columns, centred above the chips if there is room. */
+/* Draws the coordinates of columns above the chips, "x=0 x=1", or "x=0 1" if drawn tightly, and
+ * "z=0" in the line above if the slice has several planes. */
 static void draw_heads(sketch *k, const frame *f, int line) {
     for (int i = 0; i < k->cut[0].n; i++) {
         char head[16];

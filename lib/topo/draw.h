@@ -21,8 +21,9 @@ int dt_draw_legend(const dt_topology_picture *p, int used, bool roomy, dt_str li
  * gradients use. */
 void dt_draw_traffic(const dt_topology_picture *p, dt_str *out);
 
-/* The parts of a cluster's picture (cluster.c): its first line; the traffic of its links; a line
- * for each host with its devices. */
+/* Parts of a cluster's picture (cluster.c). dt_cluster_header appends its first line, and
+ * dt_cluster_traffic the rates at which devices and hosts exchange data. dt_cluster_draw appends
+ * the whole picture: both, and a line for each host with its devices. */
 void dt_cluster_header(const dt_topology *t, dt_str *out);
 void dt_cluster_traffic(const dt_topology *t, dt_str *out);
 void dt_cluster_draw(const dt_topology_picture *p, int columns, dt_str *out);

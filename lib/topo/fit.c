@@ -37,7 +37,8 @@ static void count_replicas(const int mesh[4], block *b) {
     }
 }
 
-/* Returns all blocks with `devices` devices, beginning with those of whole chips. */
+/* Returns all blocks with `devices` devices, even those that do not fit the mesh, with the most
+ * cores per chip first. */
 static blocks blocks_of(int64_t devices, const int mesh[4]) {
     blocks all = {0};
     for (int64_t core = devices; core >= 1; core--)
@@ -91,8 +92,8 @@ static void print_misfits(const blocks *all, const int mesh[4], int axis, int co
 static void print_slice(const dt_topology *t, const int64_t want[4], int columns, dt_str *out) {
     const int64_t devices = want[0] * want[1] * want[2] * want[3];
     blocks all = blocks_of(devices, t->mesh);
-    /* Appends, if the block does not fit, "[1,2,2,2] does not fit v3-8, mesh [2,2,1,2]: z is 2, the
-     * slice has 1". */
+    /* Appends "[1,2,2,2] does not fit v3-8, mesh [2,2,1,2]: z is 2, the slice has 1", or "[1,1,1,2]
+     * fits v3-8, mesh [2,2,1,2], 4 times". */
     block b = {.side = {want[0], want[1], want[2], want[3]}};
     count_replicas(t->mesh, &b);
     dt_list_print(out, want, 4);
@@ -129,8 +130,9 @@ static bool has_room(const dt_slice *s, const int64_t want[4], room *out) {
     return false;
 }
 
-/* Finds the smallest slices of a generation with room for a block. Unusual shapes are used only if
- * no usual one has room. Returns their number. */
+/* Finds the smallest slices of a generation with room for a block, at most HANDFUL, smallest first.
+ * If none that has an ordinary name (v4-16) has room, unusual shapes (v4:2x2x2) are used. Returns
+ * their number. */
 static int find_rooms(const dt_chip *c, const int64_t want[4], room found[HANDFUL]) {
     int all, n = 0;
     DT_LOCAL dt_slice *slice = dt_slices_of(c, &all);

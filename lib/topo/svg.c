@@ -235,7 +235,7 @@ static void put_round_y(sheet *s, int x, int z) {
         middle, bottom, side - 5, top - 5, middle + 5);
 }
 
-/* Prints the label of a twisted link, which says where the link leads: "round x: y + 4, z + 4". */
+/* Prints the label of a twisted link, which says where the link leads: "round x: y+4 z+4". */
 static void put_twist(sheet *s, int axis, int x, int y) {
     static const char *const name[] = {"x", "y", "z"};
     dt_str_printf(s->out, "<text class=\"twist\" x=\"%d\" y=\"%d\">round %s:", x, y, name[axis]);

@@ -216,14 +216,15 @@ typedef struct dt_cluster_facts {
 dt_topology *dt_topology_of_cluster(const dt_cluster_facts *f);
 /* Returns the number of cores that make up one device of a slice's topology. */
 int dt_topology_device_cores(const dt_topology *t);
-/* Returns the number of cores that exist. */
+/* Returns the number of positions of the mesh that have a device: a core, or all cores of a chip if
+ * they are one device. */
 int dt_topology_cores(const dt_topology *t);
 bool dt_topology_has(const dt_topology *t, const dt_coords at);
 /* Return the task, or the device within its task, at coordinates for which dt_topology_has is
  * true. */
 int dt_topology_task(const dt_topology *t, const dt_coords at);
 int dt_topology_device(const dt_topology *t, const dt_coords at);
-/* Returns the id of the core: core + C * (x + X * (y + Y * z)). */
+/* Returns the id of the core: core + C * (x + X * (y + Y * z)), for a mesh of X x Y x Z x C. */
 int dt_topology_id(const dt_topology *t, const dt_coords at);
 /* Returns the neighbour of a chip along an axis, towards larger coordinates if `up`; -1: it has
  * none. Takes wraparound links and twists into account. On a wrapped axis of two chips, these are
@@ -323,7 +324,8 @@ dt_status *dt_accelerators_parse(const char *const *names, int n, const dt_locat
 
 /* ---- resolvers ---- */
 
-/* TPUClusterResolver (declared in dtrain.h, counted): a slice, and how it was found. */
+/* dt_resolver is TPUClusterResolver (declared in dtrain.h, reference-counted): a slice, and how it
+ * was found. */
 /* How products are computed on a simulated slice. EXACT: in float32, and values that a replica
  * divides over logical devices are computed as a whole, so that results are those of a single
  * device. CHIP: like the chip: operands are rounded to bfloat16, and sums over divided values are
@@ -382,7 +384,8 @@ void dt_topology_draw(const dt_topology_picture *p, dt_str *out);
  */
 void dt_topology_json(const dt_topology_picture *p, dt_str *out);
 
-/* Draws the picture as a complete SVG file, in which nothing is folded. */
+/* Draws the picture as a complete SVG file. Nothing is folded, but of slices with more than 1,024
+ * chips only the first 8 chips along each axis are drawn. */
 void dt_topology_svg(const dt_topology_picture *p, dt_str *out);
 /* Prints where a block of [x, y, z, core] devices fits: for a slice's topology (may be NULL),
  * whether this block and all others with the same number of devices fit; then the smallest slices

@@ -106,7 +106,9 @@ static int seen_from(const dt_topology *t, const int a[3], const int b[3]) {
             d[axis] += t->mesh[axis];
             for (int along = 0; along < 3; along++) d[along] -= dt_topology_twist(t, axis, along);
         }
-    for (int axis = 0; axis < 3; axis++) /* Only short axes have a twist. */
+    /* Going round an axis here changes no other coordinate: only short axes have a twist, and the
+     * loop above has taken it into account. */
+    for (int axis = 0; axis < 3; axis++)
         d[axis] = (d[axis] % t->mesh[axis] + t->mesh[axis]) % t->mesh[axis];
     return index_of(t, d);
 }
