@@ -151,7 +151,8 @@ typedef struct dt_reals {
 typedef struct dt_texts {
     int n;
     const char **v;
-    const dt_location *at; /* [n] where each is written; NULL: not read from a table */
+    /* [n] where each text of v is written; NULL: the texts were not read by a table of fields */
+    const dt_location *at;
 } dt_texts;
 /* The items of a list, or the values of a mapping, without those that have faults. */
 typedef struct dt_items {

@@ -31,7 +31,8 @@ static bool is_deferred(const dt_feed *f, int e) {
     return rows * dt_rows_bytes(f->rows, e) > SMALL_FILE && f->o.batch < rows / (4 * f->depth);
 }
 
-/* Sets most_threads and returns the number of threads to start with. */
+/* Sets f->most_threads, the largest number of reading threads, and returns how many to start with:
+ * 1 if the job leaves the number open, otherwise the largest number. */
 static int choose_threads(dt_feed *f) {
     int wanted = f->o.threads > 0 ? f->o.threads : f->d->spec.parallel, cores = dt_cores();
     f->most_threads = wanted == 0 ? (cores < MOST_BY_THEMSELVES ? cores : MOST_BY_THEMSELVES)
@@ -66,8 +67,9 @@ static dt_status *batch_bytes(const dt_feed *f, int64_t *out) {
     return NULL;
 }
 
-/* Returns the number of slots: batches to read ahead, plus the batches that the caller holds. There
- * are never more than the feed has batches to read. */
+/* Returns the number of slots of the ring: batches of `bytes` bytes to read ahead, one that is
+ * current, and those before it that the caller keeps. No more batches are read ahead than the feed
+ * has. 1 if the caller's thread does the reading. */
 static uint32_t choose_depth(const dt_feed *f, int64_t bytes) {
     int64_t ahead = f->d->spec.prefetch;
     if (f->by_caller) return 1;
@@ -141,7 +143,8 @@ static void init(dt_feed *f, const dt_dataset *data, const dt_batch_options *o) 
                               .even = o->even};
 }
 
-/* Divides the examples into batches. */
+/* Prepares f->workers, which determines the examples of each batch, and allocates f->offsets if
+ * there are input workers. Sets most_rows, steps and batches. */
 static dt_status *divide(dt_feed *f) {
     dt_workers *w = &f->workers;
     DT_TRY(dt_workers_policy(f->data, f->o.policy, f->o.workers, &w->policy));

@@ -66,7 +66,8 @@ static int rank_of(const dt_element_spec *e) {
 }
 
 /* Returns the index of a column: found by its name, or equal to the number that is its name if the
- * files have no header. The job has been checked, so every record has the column. */
+ * files have no header. Raises c->columns to have that index. The job has been checked, so every
+ * record has the column. */
 static int column_index(conversion *c, const char *name) {
     int64_t at = 0;
     if (c->no_header) dt_parse_int64(name, &at);
@@ -118,8 +119,8 @@ static dt_status *check_defaults(const conversion *c) {
     return NULL;
 }
 
-/* Returns an upper limit of the number of columns: the number of elements, or the highest column
- * number + 1. */
+/* Returns an upper limit of the number of columns: the number of elements and of all columns that
+ * they read, or the highest column number + 1 if that is more. */
 static int64_t most_columns(const conversion *c) {
     int64_t most = c->n, number;
     for (int e = 0; e < c->n; e++) {
@@ -166,7 +167,8 @@ static int64_t first_of(const conversion *c, int64_t k) {
            (k < c->count % c->q->shards ? k : c->count % c->q->shards);
 }
 
-/* Appends the name of the file for output i, or for the next shard. */
+/* Sets *out to the name of the file for output i or, if there are several shards, for shard
+ * c->shard. */
 static void file_name(const conversion *c, int i, dt_str *out) {
     const char *name = c->q->output, *at = strstr(name, PLACE);
     dt_str_clear(out);
@@ -196,7 +198,7 @@ static dt_status *open_output(conversion *c, int i, dt_str *files) {
     return s ? s : dt_output_begin(o);
 }
 
-/* Writes the next shard. A shard without examples becomes a file, too. */
+/* Finishes the open shard and opens the next one. A shard without examples becomes a file, too. */
 static dt_status *next_shard(conversion *c, dt_str *files) {
     DT_TRY(dt_output_finish(&c->out[0]));
     dt_output_close(&c->out[0]);
@@ -248,8 +250,10 @@ static dt_status *put_all(conversion *c, dt_str *files) {
 
 /* ---- what can be written ---- */
 
-/* Refuses names of elements that would lead to another folder, because they may come from the
- * data. */
+/* Refuses an output of arrays in two cases: there are several elements, but the output's name lacks
+ * {element}, so that all would be written to one file; or the name has it, and an element's name is
+ * empty, is "." or "..", or contains '/'. Such a name, which may come from the data, would lead to
+ * another folder or name no file. */
 static dt_status *check_places(const conversion *c) {
     const bool named = strstr(c->q->output, PLACE);
     if (c->n > 1 && !named)

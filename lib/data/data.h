@@ -107,7 +107,7 @@ typedef struct dt_rows_file {
 typedef struct dt_dataset_spec {
     const dt_format *format;
     const void *format_args;
-    /* the mapping of each part; NULL if the job does not give the part */
+    /* tree: the mapping `dataset`; part: what the job gives for each part, NULL if nothing */
     const dt_tree *tree, *part[DT_PARTS];
     const dt_map *map; /* the steps of each element */
     /* values that steps of `map` learned in a run; NULL: they are learned from the training part
@@ -237,11 +237,12 @@ dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) 
  * count. ignored may be NULL if there is no such value. */
 dt_status *dt_dataset_check_labels_but(dt_dataset *d, int element, int64_t classes,
                                        const int64_t *ignored) DT_MUST_USE;
-/* Fails with LABEL_RANGE, naming file and row, unless the values of an element lie in [low, high].
- * Ignores non-finite values and examples with sample weight 0. If there are more than 64 Mi values,
- * it checks a sample of the examples. */
+/* What dt_dataset_check_range checks. It fails with LABEL_RANGE, naming file and row, unless the
+ * values of an element lie in [low, high]. It ignores non-finite values and examples with sample
+ * weight 0. If there are more than 64 Mi values, it checks a sample of the examples. */
 typedef struct dt_target_range {
-    int element, weight; /* index of the element with sample weights; -1: none */
+    /* indices of the element to check, and of the one with sample weights; weight -1: none */
+    int element, weight;
     double low, high;
 } dt_target_range;
 dt_status *dt_dataset_check_range(const dt_dataset *d, const dt_target_range *q) DT_MUST_USE;
@@ -301,7 +302,8 @@ typedef void (*dt_own_rows)(const void *user, int64_t batch, int64_t rows, int64
 /* Functions by which a reading thread lends each complete batch to the device that will compute
  * with it. */
 typedef struct dt_batch_lend {
-    /* Called by any thread, once for each batch. NULL: batches are not lent. */
+    /* Called by any thread, once for each batch; sets *lent to what take_back is given for the
+     * batch. NULL: batches are not lent. */
     dt_status *(*lend)(void *user, const dt_example *batch, void **lent);
     /* called before the memory of the batch is used again */
     void (*take_back)(void *user, void *lent);
@@ -363,8 +365,8 @@ const _Atomic uint32_t *dt_dataset_preparing(const dt_dataset *d);
 /* A data set whose examples are the batches of a part of a job's data set. Its
  * iterators begin with the epoch and batch that they are opened at, whatever o says. */
 dt_dataset *dt_dataset_batches(const dt_dataset *d, const dt_batch_options *o);
-/* Opens an iterator over these at the batch o->first_step of o->epoch. Closing it ends its
- * threads. */
+/* Opens an iterator over dt_dataset_batches(d, o) at the batch o->first_step of o->epoch. Closing
+ * it ends its threads. */
 dt_status *dt_iterator_open_batches(dt_iterator **out, const dt_dataset *d,
                                     const dt_batch_options *o) DT_MUST_USE;
 /* Returns the bytes of the batches that an iterator reads ahead, plus those of the batch that its
@@ -383,7 +385,8 @@ dt_status *dt_iterator_next_batch(dt_iterator *it, dt_example *batch) DT_MUST_US
 dt_status *dt_iterator_read_batch(dt_iterator *it, int64_t number, dt_example *batch) DT_MUST_USE;
 /* Returns the number of batches that can be taken without waiting. */
 int dt_batches_ready(const dt_iterator *it);
-/* Returns the number of batches in an epoch over n examples. */
+/* Returns the number of batches in an epoch over n examples; `last` says whether a short last batch
+ * counts. */
 int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last);
 
 /* ---- workers.c: which examples each worker and replica gets ---- */
@@ -418,7 +421,8 @@ typedef struct dt_workers {
 dt_status *dt_workers_policy(const dt_dataset *d, dt_auto_shard_policy asked, int64_t workers,
                              dt_auto_shard_policy *out) DT_MUST_USE;
 
-/* After an error, x must be released, too. */
+/* Sets streams, stream, length, steps and examples, from d and the members that the caller has set.
+ * After an error, x must be released, too. */
 dt_status *dt_workers_prepare(dt_workers *x, dt_arena *arena, const dt_dataset *d) DT_MUST_USE;
 /* Releases the streams. Numbers of rows, steps and examples can still be asked for. */
 void dt_workers_release(const dt_workers *x);

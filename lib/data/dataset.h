@@ -142,7 +142,8 @@ dt_status *dt_spec_check(const dt_example_spec *s, const dt_example *example,
 /* Examples of a data set by their numbers, and the iteration that each is of, which matters to
  * those that shuffle. */
 typedef struct dt_indices {
-    int64_t n, *example, *pass; /* [n] */
+    /* [n] number of each example, and the pass over the data (iteration) that it belongs to */
+    int64_t n, *example, *pass;
 } dt_indices;
 
 typedef struct dt_transform {
@@ -182,7 +183,7 @@ enum { DT_MOST_INPUTS = 64 };
 struct dt_dataset {
     _Atomic int refs;
     const dt_transform *row;
-    const dt_dataset *const *in; /* [n_in], one reference each */
+    const dt_dataset *const *in; /* [n_in] the inputs, one reference each */
     int n_in, depth;
     const void *args; /* row->args_size bytes, constant */
     dt_example_spec spec;
@@ -228,7 +229,7 @@ struct dt_iterator {
     dt_dataset *dataset; /* a reference */
     uint64_t epoch;      /* number of the iteration, so that shuffles differ */
     int64_t at;          /* the position: number of the next example */
-    dt_iterator **in;    /* [n_in] */
+    dt_iterator **in;    /* [n_in] the iterators over the inputs */
     void *state;         /* row->state_size bytes */
     bool ended, failed;
     /* The members below are those of a program's iterator: the distributed data set that it reads,

@@ -107,7 +107,8 @@ static void add_lesson(dt_parts *d, const dt_lesson *lesson) {
     d->learned.lesson = all;
 }
 
-/* Shows all rows of train to the step that learns. */
+/* Lets the plan's first step that still has to learn see all rows of the training part in order,
+ * and adds what it learned to d->learned. */
 static dt_status *learn(dt_parts *d, int e, const dt_map_plan *plan) {
     const dt_rows *train = training_rows(d);
     const dt_map_stage *s = dt_map_plan_pending(plan);

@@ -109,7 +109,8 @@ static void lend(const dt_feed *f, dt_slot *s, int64_t batch) {
     s->refused = f->o.lend.lend(f->o.lend.user, &b, &s->lent);
 }
 
-/* Reports that a piece is done. The last piece of a batch makes the batch ready. */
+/* Reports that a piece is done. If it is the last piece of its batch, lends the batch to the
+ * device, marks it ready, and wakes the caller if it waits. */
 static void publish(dt_feed *f, dt_slot *s, int64_t batch) {
     if (atomic_fetch_sub(&s->left, 1) > 1) return;
     if (f->o.lend.lend) lend(f, s, batch);
@@ -208,8 +209,9 @@ static dt_status *replace_kept(const dt_feed *f, const dt_slot *s) {
     return NULL;
 }
 
-/* Returns the caller's oldest slot to the ring, and wakes threads if that leaves the ring half
- * empty. */
+/* Returns the caller's oldest slot to the ring, unless the caller may still use its batch
+ * (o.keeps). Tensors that the caller refers to are replaced by new ones. Wakes the sleeping threads
+ * if one of them has room for its batch. */
 static dt_status *give_back(dt_feed *f) {
     dt_slot *s = &f->slots[(f->at - f->lent) % f->depth];
     if (f->lent <= f->o.keeps) return NULL;
@@ -238,8 +240,8 @@ static int64_t wait_for(dt_feed *f, dt_slot *s, uint32_t ready) {
     return waited;
 }
 
-/* Adds up the times of the pieces and returns the first error of a piece; further errors are
- * dropped. */
+/* Adds up the times of the pieces. Returns the first error of a piece or, if there is none, that of
+ * lending the batch to the device; further errors are dropped. */
 static dt_status *collect(const dt_feed *f, dt_slot *s, dt_example *out) {
     dt_status *first = NULL;
     for (int k = 0; k < f->pieces; k++) {

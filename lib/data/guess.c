@@ -69,7 +69,7 @@ const char *dt_guess_path(const char *file, size_t *name) {
     return named ? file + n + 1 : file;
 }
 
-/* The file's name without its folder and up to its first dot. */
+/* Appends the file's name without its folder and up to its first dot. */
 static void put_stem(const char *path, dt_str *out) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     dt_str_add(out, name, strcspn(name, "."));
@@ -85,7 +85,8 @@ static void name_of(const char *file, dt_str *out) {
 
 /* ---- arrays ---- */
 
-/* Subtracts a file's arrays from *room, the number of elements that all files may still have. */
+/* Subtracts a file's arrays from *room, the number of arrays that this and further files may still
+ * have. Fails if it becomes negative. */
 static dt_status *check_room(const char *path, int64_t arrays, int64_t *room) {
     *room -= arrays;
     if (*room >= 0) return NULL;

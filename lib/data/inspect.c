@@ -24,7 +24,7 @@ typedef struct look {
     const dt_element_spec *element; /* [n] the elements of the data set */
     int n;
     int64_t count;
-    tally *tally;  /* [n] what has been computed for each element */
+    tally *tally;  /* [n] minimum, maximum, sum and counts of each element's values */
     dt_str *shown; /* [n] for each element, its values in the examples to show, as bytes */
 } look;
 
@@ -150,7 +150,8 @@ static void put_shape(dt_str *out, const dt_element_spec *e) {
     dt_str_putc(out, ']');
 }
 
-/* A line of the table. Columns are as wide as their widest cell. */
+/* The number of columns of the table: element, dtype, shape, min, max, mean. Each is as wide as its
+ * widest cell. */
 enum { CELLS = 6 };
 
 static void put_cell(const look *x, int e, int cell, dt_str *out) {

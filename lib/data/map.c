@@ -139,8 +139,9 @@ static dt_status *check_order(const dt_map_stage *s, const dt_map_plan *p) {
     return NULL;
 }
 
-/* Adds step i of a list to the plan. The list is that of the element, or that of the image if the
- * element is its mask. */
+/* Adds step i of a list to the plan, with its type, limit, names and scratch. If the step has yet
+ * to learn, sets p->pending and adds nothing. The list is that of the element, or that of the image
+ * if the element is its mask. */
 static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const dt_map_chain *c, int i,
                             dt_map_plan *p) {
     const dt_named *named = &c->step[i];
@@ -278,8 +279,8 @@ int dt_map_plan_limits(const dt_map_plan *p, const dt_map_limit **limits) {
     return p->n_limits;
 }
 
-/* There are two values between steps; combining needs two more of the other example, and its final
- * value. */
+/* There are two values between steps, none if there is only one step. Combining needs three more
+ * for the other example: two between its steps, and its final value. */
 int64_t dt_map_plan_scratch(const dt_map_plan *p) {
     return p->n > 1 ? (p->before ? 5 : 2) * p->widest : 0;
 }
@@ -412,7 +413,8 @@ void dt_map_undo_group(const dt_map *m, const dt_learned *learned, const char *e
     if (lesson) step->undo_group(lesson, group, x, n);
 }
 
-/* Returns the reason why a stage cannot be part of a graph; NULL if it can. */
+/* Returns the reason why a stage cannot be part of a graph, as the end of an error message ("": the
+ * step has no form in a graph); NULL if it can. */
 static const char *why_not(const dt_map_plan *p, const dt_map_stage *s) {
     if (!s->step->emit) return "";
     if (s->step->by_group && s->step->by_group(s->args)) return ": it needs the group of a window";

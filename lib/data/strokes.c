@@ -28,8 +28,9 @@ typedef struct point {
     double x, y;
 } point;
 
-/* A stroke in the unit square, with y downwards. A corner is drawn as the end of one stroke and the
- * beginning of the next. A stroke with n = 0 ends a list of strokes. */
+/* A smooth curve through the points p[0] to p[n - 1] of the unit square, whose y axis points
+ * downwards. A corner is drawn as the end of one stroke and the beginning of the next. n = 0: the
+ * list of strokes ends before this one. */
 typedef struct stroke {
     int n;
     point p[MOST_POINTS];

@@ -344,8 +344,9 @@ typedef struct notation {
     bool blanks, symbols;
 } notation;
 
-/* Notes symbols and blanks in a number. Returns the number without them, or the unchanged text if
- * it has none. */
+/* Removes a currency symbol or %, and blanks between groups of three digits, from a number such as
+ * "$1 234,5". Returns the rest, in `room`, and notes in *n which of the two there were; *blanks:
+ * whether there were blanks. Returns `text`, and notes nothing, if the rest is not a number. */
 static const char *undress(const char *text, char room[DT_CSV_LONGEST_NUMBER + 1], notation *n,
                            bool *blanks) {
     static const dt_element_spec marked = {.symbols = true}, spaced = {.thousands = ' '},

@@ -37,7 +37,7 @@ typedef struct record_part {
     dt_str *rows;     /* [n] all values of each element; texts are joined, each with its NUL */
     /* [n][count] where each text begins in rows[n]; NULL: the element is not text */
     int64_t **text;
-    int *text_cap; /* n elements */
+    int *text_cap; /* [n] the number of offsets that text[e] has room for */
     /* [n] destination of the next value; for a text, a buffer for the longest text. */
     void **row;
 } record_part;

@@ -39,7 +39,9 @@ static void put_score(const board *b, int row, int column, double x) {
     put_cell(b, row, column, text);
 }
 
-/* Writes the titles: from settings such as "learning_rate=0.1 width=64", the names before '='. */
+/* Writes the first row: rank, trial, the name of the metric, outcome, rung if the sweep has
+ * several, and the names of the swept settings. These are the parts before '=' in the first trial's
+ * settings, a text such as "learning_rate=0.1 width=64". */
 static void put_titles(const board *b) {
     const char *const titles[] = {"rank", "trial", b->s->metric, "outcome"};
     const char *at = b->s->trial[0].settings;

@@ -202,15 +202,17 @@ dt_status *dt_space_read(dt_arena *arena, const char *const *overrides, int n,
 
 /* ---- the values of a trial ---- */
 
-/* Returns a value of the grid. The last key changes fastest, as in nested loops. */
+/* Returns the value of a parameter (an index of s->range) in trial i of the grid, lent by s. The
+ * last parameter changes fastest, as in nested loops. `arena` is not used. */
 const char *dt_space_grid(dt_arena *arena, const dt_sweep_space *s, int64_t i, int parameter) {
     (void)arena;
     for (int k = s->n - 1; k > parameter; k--) i /= s->range[k].n;
     return s->range[parameter].value[i % s->range[parameter].n];
 }
 
-/* Writes a number with six digits, to be easy to read and type. In a narrow range it has all
- * digits. */
+/* Returns x as text with six significant digits, which are easy to read and type. If the range is
+ * narrow (its width is less than 1/1000 of its larger limit), or the rounded number is outside of
+ * it, the text has all digits and x is clipped to the range. */
 static const char *real_text(dt_arena *arena, double x, const dt_sweep_range *r) {
     const char *text = dt_arena_printf(arena, "%.6g", x);
     double rounded;

@@ -21,8 +21,8 @@
 #include "file/cast.h"
 #include "data/map/step.h"
 
-/* The number of values in a block, which are processed at a time; with few channels, shorter loops
- * would not be vectorized. */
+/* The least number of values in a block, which are processed at a time; with few channels, shorter
+ * loops would not be vectorized. */
 enum { LEAST_BLOCK = 64 };
 
 struct normalize {
@@ -76,7 +76,8 @@ static dt_status *check_count(const dt_map_stage *s, const char *what, const dt_
 typedef struct moments {
     uint64_t group;
     int64_t features;
-    /* [features] squares is the sum of squared differences from the mean */
+    /* [features] number of values of each feature, their mean, and the sum of squared differences
+     * from it */
     double *count, *mean, *squares;
 } moments;
 
@@ -87,7 +88,7 @@ static bool learns(const void *args) { return ((const struct normalize *)args)->
 /* The means and variances of all groups, sorted by group. */
 typedef struct lessons {
     int n, cap, last;
-    moments **of; /* [n] those of each group */
+    moments **of; /* [n] the means and variances of each group */
 } lessons;
 
 static moments *create(const dt_map_stage *s, uint64_t group) {

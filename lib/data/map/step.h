@@ -152,7 +152,9 @@ struct dt_map_stage {
  * elements that are combined alike. */
 dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t *seed);
 
-/* Adds constant numbers of a step to a graph, as a constant named after the step. */
+/* Adds numbers of a step, the values `v` of the type, to the graph of x, and returns them. They are
+ * a variable that is never assigned, named s->purpose and `name` (map/normalize/x/0/mean). If there
+ * is no memory for it, fails the trace and returns x. */
 dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type,
                         const void *v);
 

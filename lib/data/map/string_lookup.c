@@ -133,7 +133,8 @@ static bool is_mask(const struct string_lookup *a, const char *text) {
     return mask_token(a) && strcmp(mask_token(a), text) == 0;
 }
 
-/* Whether a text is the job's mask_token or oov_token and therefore not learned as a word. */
+/* Whether a text is the job's mask_token, or its oov_token if that is not the default. Such a text
+ * may stand only at the front of a vocabulary. */
 static bool is_token(const struct string_lookup *a, const char *text) {
     return is_mask(a, text) ||
            (strcmp(oov_token(a), DT_UNKNOWN_TEXT) != 0 && strcmp(oov_token(a), text) == 0);
