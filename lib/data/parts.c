@@ -86,8 +86,8 @@ static dt_status *open_rows(dt_parts *d, dt_part p) {
     return s;
 }
 
-/* Opens all parts, so that all faults are reported in one run; missing files (66) come before bad
- * ones (65). */
+/* Opens all parts, so that all faults are reported in one run. Faults of missing files (exit status
+ * 66) come before those of bad files (65). */
 static dt_status *open_parts(dt_parts *d) {
     dt_status *missing = NULL, *bad = NULL;
     if (d->spec.rows) return open_rows(d, DT_PART_TRAIN);

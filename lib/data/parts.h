@@ -14,7 +14,7 @@
  * writes it straight into the cache; from then on all threads read it there. Examples are cached as
  * they are before `map`, so all iterators over the same files share one cache.
  */
-/* bytes of examples per part, if the job has no `cache` */
+/* the most bytes of decoded examples that are cached per part if the job has no key `cache` */
 #define DT_EXAMPLE_CACHE_AUTO ((int64_t)256 << 20)
 
 typedef struct dt_example_cache dt_example_cache;
@@ -139,7 +139,7 @@ uint64_t dt_rows_group(const dt_rows *r, int64_t number);
 typedef struct dt_element_rows {
     const dt_rows *rows;
     int e;
-    const dt_map_plan *plan; /* the steps to run outside of training; NULL: none */
+    const dt_map_plan *plan; /* the steps, which run as outside of training; NULL: none */
     const void *whole;       /* all stored rows, lent; NULL if they are read one by one */
     char *memory, *mapped, *scratch;
     dt_map_at at; /* of the row that was read last */
@@ -160,7 +160,9 @@ int64_t dt_rows_bytes(const dt_rows *r, int e);
 /* Plans the steps of element e for a part. A step that has to learn does so over the rows of train,
  * so train must be planned first. */
 dt_status *dt_rows_plan(dt_parts *d, dt_rows *r, int e) DT_MUST_USE;
-/* Checks every row of a part against the limits that steps such as one_hot set for their input. */
+/* Checks every row of a part against the limits that steps such as one_hot set for their input;
+ * with dataset.window, every row that the windows cover. Rows that are read once are left to
+ * dt_rows_check_row. */
 dt_status *dt_rows_check_limits(const dt_parts *d, const dt_rows *r) DT_MUST_USE;
 /* Like dt_rows_check_limits, for one stored row of element e; used for examples that are read
  * once. */

@@ -132,8 +132,9 @@ static void put_json(const shared *x, dt_str *out) {
     dt_str_putc(out, '\n');
 }
 
-/* Finds the policy, and what it comes to. A policy AUTO that the request names is not that of the
- * spec. */
+/* Sets x->asked to the policy that the request names or, if it names none, to that of the spec; and
+ * x->policy to what dt_workers_policy makes of it. AUTO stays AUTO, even if the spec has another
+ * policy. Fails if the name is unknown, or there are too few files. */
 static dt_status *find_policy(shared *x) {
     const char *name = x->q->policy;
     int i = (int)dt_dataset_spec_of(x->q->data)->auto_shard_policy;

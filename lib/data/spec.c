@@ -362,7 +362,9 @@ static dt_status *check_window_split(const dt_tree *t, const dt_dataset_spec *sp
                       "write a number, or shuffle: false");
 }
 
-/* Refuses lags of an element in `future` that reach the rows that are predicted. */
+/* Checks the lags of one element: the element exists, and has at least one lag, each from 0 to 1e6.
+ * Those of an element in `future` must be at least the horizon, so that they do not reach the rows
+ * that are predicted. */
 static dt_status *check_lags(const dt_dataset_spec *spec, const dt_entry *e,
                              const dt_texts *names) {
     const bool future = dt_texts_have(&spec->window.future, e->key);

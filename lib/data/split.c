@@ -174,9 +174,9 @@ static uint32_t row_of(const division *v, const group *g, const dt_permutation *
     return v->member[g->first + at].row;
 }
 
-/* Returns the fold of member i of a group of n. Without shuffling and grouping, folds are
- * consecutive ranges of the file, and the first ones are longer by one example, as in
- * scikit-learn's KFold. */
+/* Returns the fold of member i of a group of n members; `dealt` members are in the groups before
+ * it. Without shuffling and grouping, folds are consecutive ranges of the file, and the first ones
+ * are longer by one example, as in scikit-learn's KFold. Otherwise members are dealt in turn. */
 static int64_t fold_of(const dt_validation_split *q, int64_t dealt, int64_t i, int64_t n) {
     const int64_t each = n / q->folds, longer = n % q->folds, in_longer = longer * (each + 1);
     if (q->shuffle || q->stratify) return (dealt + i) % q->folds;

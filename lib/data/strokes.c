@@ -258,7 +258,8 @@ static void add_stroke(const stroke *s, path *out) {
 
 static bool same(point a, point b) { return a.x == b.x && a.y == b.y; }
 
-/* Moves each point of a shape at random; strokes that meet still meet afterwards. */
+/* Moves each point of a shape at random. A stroke that begins where the one before it ends still
+ * does so afterwards. */
 static void jitter_points(const shape *in, dt_random *r, stroke out[MOST_STROKES]) {
     memcpy(out, in->s, sizeof in->s);
     for (int i = 0; i < MOST_STROKES; i++)

@@ -12,7 +12,7 @@
 enum { LONGEST_CYCLE = 4096 };
 
 struct state {
-    dt_iterator **open; /* [cycle_length] NULL: an empty slot */
+    dt_iterator **open; /* [cycle_length] iterators over the open pipelines; NULL: an empty slot */
     int64_t n_open, turn, taken;
     bool dry; /* the input has ended */
 };

@@ -14,7 +14,7 @@
 #include "data/pipeline/build.h"
 
 struct rebatch {
-    int64_t *sizes; /* [n] */
+    int64_t *sizes; /* [n] the number of rows of each piece, in turn */
     int n;
     bool drop;
 };
