@@ -138,7 +138,8 @@ static bool unwire(const dt_header *h, void *values, int64_t n, int64_t *bad) {
 
 /* ---- a file with one array ---- */
 
-/* PIECE: number of values to read and convert at a time, so that they stay in the cache */
+/* PIECE: number of values to read and convert at a time, so that they stay in the cache; HUGE_PAGE:
+ * bytes of a large page of memory */
 enum { PIECE = 1 << 18, HUGE_PAGE = 2 << 20 };
 
 dt_status *dt_array_check_rows(const char *path, const dt_type *t) {
@@ -200,7 +201,8 @@ static void scatter(const char *in, int64_t n, size_t size, char *out, int64_t s
 #undef SCATTER
 }
 
-/* BAND is a number of rows, the others are bytes. */
+/* BAND: number of rows that are copied at a time; LINE: bytes of a cache line; SHORTEST_COLUMN:
+ * bytes of a column from which on columns are read one by one */
 enum { BAND = 64, LINE = 64, SHORTEST_COLUMN = 4096 };
 
 /* Writes n columns, at most a line of bytes wide, side by side into rows that are row_bytes apart.

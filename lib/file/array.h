@@ -75,8 +75,8 @@ dt_status *dt_array_values(const dt_array_file *a, int64_t first, int64_t n, voi
 /* Loads all rows into a->rows, which the caller frees. */
 dt_status *dt_array_load(dt_array_file *a) DT_MUST_USE;
 
-/* Opens array files as sources (file/file.h): one array for a model with one input, or an archive
- * with an array for each input. */
+/* Open array files as sources (file/file.h): dt_array_source_open one array, for a model with one
+ * input, and dt_array_source_npz an archive with an array for each input. */
 struct dt_row_source;
 dt_status *dt_array_source_open(struct dt_row_source *s, dt_header_reader *read_header) DT_MUST_USE;
 dt_status *dt_array_source_npz(struct dt_row_source *s) DT_MUST_USE;

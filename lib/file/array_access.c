@@ -35,7 +35,7 @@ typedef struct array_part {
     dt_examples base;
     dt_header_reader *header;
     bool members;  /* files may be members of an archive */
-    array *arrays; /* n elements */
+    array *arrays; /* [n] the file of each element */
     pthread_mutex_t loading;
 } array_part;
 
@@ -233,7 +233,8 @@ static dt_status *load_all(dt_array_file *a) {
     return NULL;
 }
 
-/* Loads all rows if they are few enough. Two feeds over one part (training, and validation of a
+/* Loads all rows of an element if they have at most LARGEST_WHOLE bytes; otherwise *rows becomes
+ * NULL unless they are loaded already. Two feeds over one part (training, and validation of a
  * split) may call it at the same time. */
 static dt_status *whole(dt_examples *base, int e, const void **rows) {
     array_part *x = (array_part *)base;

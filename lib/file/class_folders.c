@@ -69,7 +69,9 @@ static dt_status *check_listed(const dt_format_request *r, const dt_class_query 
     return NULL;
 }
 
-/* Names the classes: those that the job lists, else the folders of train. */
+/* Sets the label's class names: those that the job lists, else the names of train's folders. Fails
+ * if train lacks the folder of a listed class or, without a list, has another number of folders
+ * than the job states. */
 static dt_status *name_classes(const dt_format_request *r, const dt_class_query *q,
                                dt_element_spec *label) {
     dt_paths folders = {0};

@@ -34,8 +34,9 @@ typedef struct dt_column {
     double least, most, sum, middle, squares;
     int64_t least_int, most_int, last_int;
     bool rises, ascends;
-    uint32_t symbol; /* for CSV, of its numbers; see dt_csv_symbol_agrees */
-    bool dates;      /* all texts so far are dates */
+    /* for CSV: the currency sign or % of the column's numbers so far, see dt_csv_symbol_agrees */
+    uint32_t symbol;
+    bool dates; /* all texts so far are dates */
     /* unclear: some date may have its day or its month first; proved: another one shows which */
     bool unclear, proved;
     /* number of words, separated by blanks, in all values; bytes of the longest value */
@@ -60,7 +61,7 @@ typedef struct dt_column_value {
 
 /* All columns of a table. */
 typedef struct dt_table {
-    dt_column *v; /* n elements */
+    dt_column *v; /* [n] the columns, in file order */
     int n;
     int64_t records;
     int64_t wanted; /* number of first records whose texts are kept in dt_column.shown */

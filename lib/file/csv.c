@@ -400,7 +400,8 @@ static bool is_json(const char *p, const char *end) {
     return (seen[0] == '{' || seen[0] == '[') && (seen[1] == '"' || seen[1] == '{');
 }
 
-/* Reads the delimiter from a first line "sep=;", which spreadsheets write. */
+/* If the first line is "sep=;", which spreadsheets write, skips it and, unless the job gives the
+ * delimiter, takes the delimiter from it. */
 static dt_status *take_separator(dt_csv *c) {
     const char *p = dt_str_text(&c->window) + c->at;
     if (strncmp(p, "sep=", 4) != 0 || !p[4] || (p[5] != '\n' && strncmp(p + 5, "\r\n", 2) != 0))

@@ -54,7 +54,7 @@ typedef struct dt_csv_faults {
         const char *column, *what; /* faults are of one kind if both are equal */
         int64_t times;
         dt_status *first;
-    } * kind; /* n elements */
+    } * kind; /* [n] the kinds of faults, in the order in which they occurred */
     int n, cap;
     int64_t others; /* number of faults whose kinds were not kept */
 } dt_csv_faults;

@@ -42,8 +42,8 @@ static int find_name(const dt_csv_header *h, const char *name) {
     return low < h->n && strcmp(h->name[h->sorted[low]], name) == 0 ? low : -1;
 }
 
-/* Renames repeated names as pandas does: a, a.1, a.2. If another column already has the name a.1,
- * a.2 is next. */
+/* Renames repeated names, unless they are empty, as pandas does: a, a.1, a.2. If another column
+ * already has the name a.1, a.2 is next. */
 static void rename_again(dt_arena *arena, dt_csv_header *h) {
     const char **name = dt_arena_array(arena, const char *, h->n);
     for (int i = 0; i < h->n; i++) name[i] = h->name[i];

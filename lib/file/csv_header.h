@@ -17,8 +17,9 @@
 typedef struct dt_csv_header {
     bool named; /* columns have names; false: they have only numbers */
     int n;
-    const char **name; /* n elements */
-    int *sorted;       /* [n] column indices sorted by name; equal names in file order */
+    /* [n] the name of each column, in file order; without a header its number, as text */
+    const char **name;
+    int *sorted; /* [n] column indices sorted by name; equal names in file order */
 } dt_csv_header;
 
 /* Reads the names from the current record, the header; without a header, counts its fields. */
@@ -29,7 +30,8 @@ bool dt_csv_header_has(const dt_csv_header *h, const char *name);
 /* Replaces an element's patterns by the names of columns, and sets its type. */
 dt_status *dt_csv_header_expand(dt_arena *arena, const dt_csv *c, const dt_csv_header *h,
                                 dt_element_spec *e) DT_MUST_USE;
-/* Finds the positions of the element's columns in records. to: [columns] */
+/* Sets to[i] to the position of the element's column i in a record. Fails, naming up to 20 columns,
+ * if some are missing. */
 dt_status *dt_csv_find_columns(const dt_csv *c, const dt_csv_header *h, const dt_element_spec *e,
                                int *to) DT_MUST_USE;
 

@@ -31,7 +31,8 @@ static size_t last_size(const char *text, size_t n) {
     return size;
 }
 
-/* Copies a number without the symbol before or after it. Returns false if it has both. */
+/* Copies a number without the symbol before or after it, and sets *symbol to that symbol if there
+ * is one. Returns false if it has both. */
 static bool drop_symbol(const char *text, char *out, uint32_t *symbol) {
     const char *p = text + (*text == '-' || *text == '+');
     uint32_t code = 0;
@@ -54,7 +55,8 @@ static bool drop_symbol(const char *text, char *out, uint32_t *symbol) {
     return true;
 }
 
-/* Removes blanks between groups of three digits, in place. */
+/* Removes blanks between groups of three digits, in place. Returns false if a group has another
+ * number of digits, except the first one, which has 1 to 3 digits and must not begin with 0. */
 static bool join_groups(char *text) {
     char *out = text;
     int digits = 0; /* number of digits in the current group */

@@ -24,7 +24,8 @@ typedef struct table {
 
 /* ---- fields ---- */
 
-/* trimmed: the text without blanks at its ends; NULL: too long to be a number */
+/* Returns the value of a field. trimmed: its text without blanks at its ends; NULL: it is too long
+ * to be a number. */
 static dt_column_value value_of(const table *t, const dt_csv_field *f, const char *trimmed) {
     char room[DT_CSV_LONGEST_NUMBER + 1];
     dt_column_value v = {.text = f->text};
@@ -249,7 +250,9 @@ typedef struct glance {
     bool hash;  /* the first record begins with # */
     /* All records have the same number of fields, there are several, and some field is a number. */
     bool table;
-    bool marks; /* the same is true, and all fields that have a comma are numbers such as 1,5 */
+    /* all records have the same number of fields, some fields have a comma, and all of these are
+     * numbers such as 1,5 */
+    bool marks;
 } glance;
 
 static bool is_number(const dt_element_spec *e, const char *text) {
@@ -262,7 +265,8 @@ static bool has_decimal_comma(const char *text) {
     return is_number(&(dt_element_spec){.thousands = '.', .decimal = ','}, text);
 }
 
-/* Fails if the first record cannot be read. */
+/* Reads up to 20 records in a style, and sets *out to what they look like. A fault of a later
+ * record ends the reading; fails if the first record cannot be read. */
 static dt_status *glance_at(const char *path, const dt_csv_style *style, glance *out) {
     enum { LOOKED_AT = 20 };
     dt_csv c;

@@ -336,8 +336,9 @@ static void close_table(dt_row_source *s) {
     t->csv.style = style;
 }
 
-/* Whether a line is in the window. The line may be only a part of a record, since quoted fields may
- * contain line ends; then the reader waits for the rest. */
+/* Whether the next row can be read without waiting for more of a pipe: it has been read already, or
+ * a line is in the window. The line may be only a part of a record, since quoted fields may contain
+ * line ends; then the reader waits for the rest. */
 static bool holds(const dt_row_source *s) {
     const table *t = s->state;
     const dt_str *w = &t->csv.window;
@@ -364,7 +365,10 @@ static void note_rounded(dt_row_source *s, const table *t, int e, const float *v
     }
 }
 
-/* Elements of drop_missing are read first: in a record that lacks one, the others do not matter. */
+/* Converts the fields of the current record to row[e] for each element e. Elements of drop_missing
+ * are read first: in a record that lacks one (csv.omits), the others do not matter. Faults of the
+ * first LOOKED_THROUGH rows of a file that can be read again are collected in t->faults, and NULL
+ * is returned. */
 static dt_status *read_values(dt_row_source *s, table *t, void *const *row) {
     dt_csv_faults *faults = s->again && s->row < LOOKED_THROUGH ? &t->faults : NULL;
     dt_status *bad = dt_csv_check_fields(&t->csv, t->fields);

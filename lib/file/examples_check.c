@@ -10,10 +10,12 @@ enum { MOST_THREADS = 16 };
 
 typedef struct check {
     dt_examples *x;
-    dt_status **fault;             /* count elements */
-    _Atomic int64_t next;          /* the next example to read */
-    dt_status *stop[MOST_THREADS]; /* errors that do not concern one example alone */
-    _Atomic int threads;           /* number of threads that have begun */
+    dt_status **fault;    /* [x->count] receives the fault of each example; NULL: none */
+    _Atomic int64_t next; /* the next example to read */
+    /* [threads] the error with which each thread stopped that does not concern one example alone;
+     * NULL: none */
+    dt_status *stop[MOST_THREADS];
+    _Atomic int threads; /* number of threads that have begun */
     _Atomic bool stops;
 } check;
 
@@ -21,7 +23,8 @@ typedef struct check {
  * would affect other examples as well. */
 static bool is_of_example(const dt_status *s) { return dt_status_code(s) == 65; }
 
-/* Allocates memory for one example. */
+/* Sets out[e] to memory for a value of each element e. After an error the caller frees those that
+ * were allocated. */
 static dt_status *allocate(const dt_examples *x, void **out) {
     for (int e = 0; e < x->n; e++) {
         out[e] = dt_try_alloc((size_t)dt_type_bytes(&x->stored[e].type) + 1);

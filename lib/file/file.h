@@ -147,7 +147,7 @@ typedef struct dt_row_source {
     bool native;
     const dt_tree *keys; /* keys of the data set */
     int n;
-    dt_element_spec *element; /* n elements */
+    dt_element_spec *element; /* [n] the elements that each row has */
     /* rows with faults are reported one by one, and reading goes on; set before `open` */
     bool answers;
     bool passed;   /* the error of `next` concerns only that row, and `next` may be called again */
@@ -169,7 +169,7 @@ bool dt_row_source_put(dt_dtype dtype, double x, void *out, int64_t i);
 /* A request to survey files without a job: writes the keys of `dataset` that the files need, with
  * `element`, to j. */
 typedef struct dt_survey_request {
-    const char *const *path; /* n elements */
+    const char *const *path; /* [n] the paths of the files */
     int n;
     dt_json *j;
     dt_str *notes; /* lines about columns whose values are converted */

@@ -42,7 +42,8 @@ struct dt_inflow {
     int64_t raw_size, raw_got;
     uLong raw_crc, crc;
     z_stream z;
-    unsigned char *window; /* WINDOW elements */
+    /* [WINDOW] compressed bytes that were read; NULL: nothing is decompressed */
+    unsigned char *window;
     struct {
         int n, at;
         unsigned char byte[DT_PEEK];

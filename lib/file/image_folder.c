@@ -210,7 +210,7 @@ static dt_status *match_masks(folder_part *x, dt_paths *masks) {
     return s;
 }
 
-/* Reports the pictures without a mask. */
+/* Fails if pictures have no mask; the message names the first five of them. */
 static dt_status *check_masks(const folder_part *x, const char *images, const char *masks) {
     enum { LISTED = 5 };
     const dt_examples *base = &x->folders.base;
@@ -352,7 +352,8 @@ static void remove_broken(folder_part *part, dt_status *const *fault, int64_t *n
     x->base.count = kept;
 }
 
-/* Leaves out the pictures that cannot be decoded. */
+/* Decodes all pictures, and leaves out those that cannot be decoded or lack their mask;
+ * base.left_out becomes the warning about them. Fails if no picture is left. */
 static dt_status *skip_broken(const dt_format_request *r, folder_part *part) {
     dt_class_folders *x = &part->folders;
     const char *name = x->base.stored[part->image].file;

@@ -112,8 +112,9 @@ static dt_status *next_line(dt_row_source *s, void *const *row, bool *more) {
     return NULL;
 }
 
-/* Reads the next row. After a fault it skips the rest of the line; in a list of rows it continues
- * with the next item. */
+/* Reads the next row that is not left out (drop_missing), and counts those before it in s->omitted.
+ * After a fault it first skips the rest of the line; in a list of rows it continues with the next
+ * item. */
 static dt_status *next_row(dt_row_source *s, void *const *row, bool *more) {
     lines *l = s->state;
     if (l->bad && !l->values.list) DT_TRY(dt_json_values_skip_line(&l->values));

@@ -16,7 +16,8 @@ typedef struct dt_jsonl_target {
 } dt_jsonl_target;
 
 typedef struct dt_jsonl_names {
-    dt_jsonl_target *target; /* n elements */
+    /* [n] the targets of all elements; those of one element are next to each other */
+    dt_jsonl_target *target;
     int n;
 } dt_jsonl_names;
 

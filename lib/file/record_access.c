@@ -156,8 +156,9 @@ static int64_t bytes_of_row(const record_part *x) {
     return bytes;
 }
 
-/* Reads and keeps all values of a file. The header of an array can claim rows of any size, so the
- * size is checked before memory is allocated. */
+/* Reads all values of a file, and keeps them unless those of all files are more than LARGEST_KEPT
+ * bytes: then they are dropped, and only the places of records are kept. The header of an array can
+ * claim rows of any size, so their size is checked before memory is allocated. */
 static dt_status *read_all(record_part *x, int file) {
     dt_row_source *s = &x->source[file];
     bool more = true;
@@ -218,8 +219,8 @@ static void note_omitted(const dt_format_request *r, record_part *x) {
             (long long)(n + x->base.count));
 }
 
-/* Finishes reading. Checks that the values of compressed files are still in memory, because they
- * cannot be read again. */
+/* Finishes reading: if all values are kept, closes the files and drops the places of records. Fails
+ * if the values of a compressed file are not in memory, because it cannot be read again. */
 static dt_status *finish_reading(const dt_format_request *r, record_part *x) {
     for (int i = 0; i < x->base.paths.n && !x->skips; i++) {
         if (!x->kept && !x->source[i].file)
@@ -325,7 +326,8 @@ static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *b
     return unpack(x, row, &place, &bytes, out);
 }
 
-/* Reads the first example, so that a wrong shape or name is reported before training. */
+/* Lets the reader look at the first record and reads the first example, so that a wrong shape or
+ * name is reported before training. */
 static dt_status *try_first(const dt_format_request *r, record_part *x) {
     void **out = dt_arena_array(r->arena, void *, x->base.n);
     dt_status *s = NULL;

@@ -434,7 +434,8 @@ static void put_token(const dt_examples *base, int32_t token, bool first, dt_str
     dt_str_utf8(out, is_known ? x->code[token] : REPLACEMENT_CHARACTER);
 }
 
-/* Finds the token that ends a document. */
+/* Sets `documents` and, if attention or positions are reset, the token that ends a document. Fails
+ * unless end_of_text is exactly one token. */
 static dt_status *find_end(const dt_format_request *r, text_part *x) {
     const struct text *a = r->args;
     dt_tokens end = {0};

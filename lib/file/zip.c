@@ -92,7 +92,8 @@ static dt_status *read_end64(const archive *a, int64_t end, uint64_t *offset, ui
     return NULL;
 }
 
-/* Finds the last end record whose comment reaches to the end of the file; -1: none. */
+/* Returns the place of the last end record whose comment reaches to the end of the file; -1:
+ * none. */
 static int64_t find_end(const unsigned char *tail, int64_t n) {
     for (int64_t at = n - END; at >= 0; at--)
         if (little(tail + at, 4) == 0x06054b50 &&
@@ -131,8 +132,8 @@ static dt_status *load_directory(archive *a) {
 
 /* ---- entries of the directory ---- */
 
-/* Reads the numbers that do not fit 32 bits from the ZIP64 extra field, which has only those, in
- * this order. */
+/* Replaces those of the three values that do not fit in 32 bits (UINT32_MAX) by the numbers of the
+ * ZIP64 extra field, which has only them, in this order. False: the field lacks one. */
 static bool widen(const unsigned char *extra, int64_t n, uint64_t *const value[3]) {
     int64_t at = 0;
     while (n - at >= 4 && little(extra + at, 2) != ZIP64_EXTRA)

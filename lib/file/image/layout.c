@@ -74,7 +74,7 @@ static dt_status *check_dtype(const dt_entry *e, const struct element *x) {
 
 /* ---- masks ---- */
 
-/* The color of a class: a grey, or red, green and blue. */
+/* Reads the color of a class: [red, green, blue], or a grey for all three. */
 static dt_status *read_color(const dt_tree *t, uint8_t out[3]) {
     int64_t v[3];
     if (t->kind == DT_TREE_LIST && t->n != 3)
@@ -133,7 +133,8 @@ static dt_status *read_mask(dt_arena *arena, const dt_entry *e, const struct ele
     return read_colors(arena, e, x, mask);
 }
 
-/* Gives a mask the settings of its image that concern resizing. */
+/* Checks that the mask has as many rows and columns as its image, and gives it the image's settings
+ * for resizing. */
 static dt_status *join_mask(const dt_tree *element, dt_image_layout *l) {
     const dt_entry *e = &element->entry[l->label];
     if (l->mask->type.dim[0] != l->type.dim[0] || l->mask->type.dim[1] != l->type.dim[1])

@@ -109,7 +109,7 @@ static void merge_all(work *w) {
     }
 }
 
-/* The token of the last byte or character of a piece, together with the suffix. */
+/* Returns the token of the last byte or character of a piece, together with the suffix. */
 static int32_t last_token(const dt_tokenizer *t, const char *text, size_t n) {
     const bpe *b = t->made;
     dt_local_str last = {0};
@@ -119,7 +119,8 @@ static int32_t last_token(const dt_tokenizer *t, const char *text, size_t n) {
     return dt_vocabulary_find(&t->vocabulary, dt_str_text(&last), last.size);
 }
 
-/* The token of the byte or character at the front of a piece. *size: its number of bytes. */
+/* Returns the token of the byte or character at the front of a piece. *size: its number of
+ * bytes. */
 static int32_t first_token(const dt_tokenizer *t, const char *piece, size_t n, size_t *size) {
     const bpe *b = t->made;
     uint32_t code;

@@ -89,7 +89,8 @@ static uint32_t unit(const charsmap *x, uint32_t at) {
 
 static uint32_t offset(uint32_t unit) { return unit >> 10 << ((unit & 1u << 9) >> 6); }
 
-/* The text of the shortest prefix of `key` in the map; NULL: no prefix is in the map. */
+/* Returns the text of the shortest prefix of `key` in the map; NULL: no prefix is in the map.
+ * *size: number of bytes of that text. */
 static const uint8_t *find(const charsmap *x, const char *key, size_t n, size_t *size) {
     uint32_t at = offset(unit(x, 0));
     for (size_t i = 0; i < n; i++) {

@@ -126,7 +126,7 @@ dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at, 
 
 /* ---- tokens to text ---- */
 
-/* The byte that a character of a token stands for; -1: it does not stand for a byte. */
+/* Returns the byte that a character of a token stands for; -1: it does not stand for a byte. */
 static int byte_of(uint32_t code) {
     for (int b = 0; b < 256; b++)
         if (dt_byte_level_code((unsigned char)b) == code) return b;
@@ -177,7 +177,7 @@ static void put_blanks(const dt_tokenizer *t, const char *text, bool first, dt_s
     }
 }
 
-/* The byte that a token such as "<0x0A>" stands for; -1: it is not such a token. */
+/* Returns the byte that a token such as "<0x0A>" stands for; -1: it is not such a token. */
 static int fallback_of(const char *text) {
     static const char digits[] = "0123456789ABCDEF";
     const char *high = strncmp(text, "<0x", 3) == 0 && text[3] ? strchr(digits, text[3]) : NULL,

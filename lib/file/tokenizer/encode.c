@@ -85,7 +85,8 @@ static dt_status *see(void *user, const char *text, size_t n, bool is_match) {
     return (is_match ? by->drops_matches : by->drops_gaps) ? NULL : split(s, text, n);
 }
 
-/* Replaces spaces, and adds the prefix if the piece does not begin with it. */
+/* Appends the piece with its spaces replaced, and the prefix before it if it does not begin with
+ * it. */
 static void change(const dt_splitter *by, const char *first, const char *text, size_t n,
                    dt_str *out) {
     const size_t prefix = strlen(first);
@@ -117,8 +118,8 @@ static dt_status *split(const stage *s, const char *text, size_t n) {
 
 /* ---- added tokens ---- */
 
-/* The index of the first of the tokens [from, to) whose byte k is at least `byte`. All of them have
- * the same first k bytes. */
+/* Returns the index of the first of the tokens [from, to) whose byte k is at least `byte`; `to`:
+ * there is none. All of them have the same first k bytes. */
 static int find_byte(const dt_added_tokens *a, int from, int to, size_t k, int byte) {
     while (from < to) {
         const int half = (from + to) / 2;
@@ -128,7 +129,7 @@ static int find_byte(const dt_added_tokens *a, int from, int to, size_t k, int b
     return from;
 }
 
-/* The longest added token at the front of the text. */
+/* Returns the longest added token at the front of the text; NULL: none. */
 static const dt_added_token *added_at(const dt_added_tokens *a, const char *text, size_t n) {
     const dt_added_token *longest = NULL;
     int from = a->from[(unsigned char)*text], to = a->from[(unsigned char)*text + 1];

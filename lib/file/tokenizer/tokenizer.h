@@ -9,8 +9,8 @@
  *     model            BPE, WordPiece or Unigram: a piece to tokens
  *     post-processor   adds tokens at both ends: [CLS] ... [SEP]
  *
- * If a file needs something that is not implemented, reading fails with its location; nothing is
- * ignored.
+ * If a file needs something that is not implemented, reading fails with its location. Only settings
+ * that do not affect tokens are ignored, and lengths, which the job sets.
  */
 #ifndef DT_FILE_TOKENIZER_TOKENIZER_H
 #define DT_FILE_TOKENIZER_TOKENIZER_H
@@ -32,7 +32,7 @@ void dt_tokens_add(dt_tokens *out, int32_t token);
  * installed. */
 dt_status *dt_tokenizer_read(dt_arena *arena, const char *path,
                              const dt_tokenizer **out) DT_MUST_USE;
-/* Numbers of tokens are in [0, size). */
+/* Returns the limit of tokens' numbers: all are in [0, size). */
 int64_t dt_tokenizer_size(const dt_tokenizer *t);
 /* Appends the tokens of a text, without those of the post-processor. A byte that is not UTF-8 is
  * treated as U+FFFD. Error RANGE: the pattern of the file needs too many steps. Any thread may call
@@ -43,7 +43,7 @@ dt_status *dt_tokenizer_encode(const dt_tokenizer *t, const char *text, size_t n
  * of the post-processor before and after them, and padding. */
 dt_status *dt_tokenizer_fill(const dt_tokenizer *t, const char *text, int64_t length,
                              int32_t *out) DT_MUST_USE;
-/* The number of tokens that the post-processor adds. */
+/* Returns the number of tokens that the post-processor adds, at both ends together. */
 int64_t dt_tokenizer_ends(const dt_tokenizer *t);
 /* Appends the text of a token as the file's decoder writes it, or U+FFFD if no token has that
  * number. first: the token is the first of a text. Tokens of bytes may end within a character. */

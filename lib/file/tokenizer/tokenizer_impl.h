@@ -28,7 +28,8 @@ dt_status *dt_regex_split(const dt_regex *p, const char *text, size_t n, dt_see_
 
 typedef struct dt_vocabulary {
     int32_t size; /* all numbers are below this limit */
-    /* Numbers of the model's tokens are below this limit; those of added tokens are not. */
+    /* Numbers of the model's tokens are below this limit. Added tokens that the model lacks have
+     * numbers from it on. */
     int32_t own;
     bool has_gaps;        /* some numbers below `own` have no token */
     const char **text;    /* [size] NUL-terminated; NULL: no token has the number */
@@ -37,9 +38,10 @@ typedef struct dt_vocabulary {
     dt_siphash_key key;
 } dt_vocabulary;
 enum { DT_MOST_TOKENS = 1 << 21, DT_LONGEST_TOKEN = 1 << 16 };
-/* The slot of a text in the hash table, or the free slot where it belongs. */
+/* Returns the slot of a text in the hash table, or the free slot where it belongs. */
 uint32_t *dt_vocabulary_slot(const dt_vocabulary *v, const char *text, size_t n);
-/* The number of the model's token with that text; -1: there is none. Added tokens are not found. */
+/* Returns the number of the model's token with that text; -1: there is none. Added tokens are not
+ * found. */
 int32_t dt_vocabulary_find(const dt_vocabulary *v, const char *text, size_t n);
 
 /* ---- reading: json.c ---- */
@@ -63,11 +65,12 @@ typedef struct dt_tokenizer_key {
  * name in messages, such as "model". */
 dt_status *dt_tokenizer_object(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
                                const dt_tokenizer_key *keys) DT_MUST_USE;
-/* The value of an object's "type", lent until the next text is read. */
+/* Reads the text of an object's "type". *out is valid until the next text is read. */
 dt_status *dt_tokenizer_type(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
                              const char **out) DT_MUST_USE;
-/* Read values. If a value is missing, *out is not changed; a missing text is an error. Texts with
- * NUL are refused. */
+/* Read a text, an integer from 0 to `most`, and a boolean. If an integer or a boolean is missing,
+ * *out is not changed; a missing text is an error. Texts with NUL are refused. A text is valid
+ * until the next one is read. */
 dt_status *dt_tokenizer_text(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
                              const char **out) DT_MUST_USE;
 dt_status *dt_tokenizer_int(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
@@ -79,7 +82,7 @@ dt_status *dt_tokenizer_enter(dt_tokenizer_reader *r, dt_json_cursor *at, const 
                               char open) DT_MUST_USE;
 dt_status *dt_tokenizer_fail(const dt_tokenizer_reader *r, const dt_json_cursor *at,
                              const char *format, ...) DT_MUST_USE DT_PRINTF(3, 4);
-/* The error at the cursor, or NULL if there is none. */
+/* Returns the syntax error at which the cursor stopped; NULL: there is none. */
 dt_status *dt_tokenizer_fault(const dt_tokenizer_reader *r, const dt_json_cursor *at) DT_MUST_USE;
 
 /* Makes an empty vocabulary with space for `size` numbers, n texts, and the added tokens. */
@@ -90,14 +93,14 @@ dt_status *dt_vocabulary_add(dt_tokenizer_reader *r, const dt_json_cursor *at, d
 /* Reads {"text": number, ...}. */
 dt_status *dt_vocabulary_read(dt_tokenizer_reader *r, dt_json_cursor at,
                               dt_vocabulary *out) DT_MUST_USE;
-/* With byte_fallback, finds the tokens of all bytes, such as "<0x0A>"; otherwise byte[0] is -1. */
+/* With byte_fallback, finds the tokens of all bytes, such as "<0x0A>", and fails if one is missing.
+ * Otherwise sets byte[0] to -1. */
 dt_status *dt_vocabulary_bytes(dt_tokenizer_reader *r, dt_json_cursor at, const dt_vocabulary *v,
                                bool falls_back, int32_t byte[256]) DT_MUST_USE;
 
 /* ---- models ---- */
 
-/* A model, which converts a piece to tokens. `bytes`: the characters of the piece stand for bytes,
- * as after ByteLevel. */
+/* A model, which converts a piece to tokens. */
 typedef struct dt_token_model {
     const char *type; /* the "type" in tokenizer.json, such as "BPE" */
     dt_status *(*read)(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t);
@@ -110,7 +113,8 @@ extern const dt_token_model dt_token_bpe, dt_token_word_piece, dt_token_unigram,
  * slot in use works without the cache. */
 typedef struct dt_cached_word {
     atomic_flag in_use;
-    uint8_t size, n; /* size 0: the slot is free */
+    /* size: number of bytes of the word, 0: the slot is free; n: number of its tokens */
+    uint8_t size, n;
     char word[22];
     int32_t token[8];
 } dt_cached_word;
@@ -141,7 +145,7 @@ typedef struct dt_added_tokens {
     int n, from[257];  /* from[b]: index of the first token whose first byte is at least b */
 } dt_added_tokens;
 
-/* A step of the normalizer: appends the changed text. */
+/* A step of the normalizer. `apply` appends the changed text to `out`. */
 typedef struct dt_normalizer_step {
     dt_status *(*apply)(const void *made, const char *text, size_t n, dt_str *out);
     const void *made; /* data of the step, in the arena */
@@ -162,9 +166,11 @@ struct dt_tokenizer {
     bool byte_level;    /* characters of pieces stand for bytes */
     bool decodes_bytes; /* characters of tokens stand for bytes of the text */
     const char *blank;  /* text that stands for a space in tokens; NULL: none */
-    int first_blanks;   /* number of spaces that are removed at the front of a text's first token */
-    bool falls_back;    /* tokens such as "<0x0A>" stand for bytes of the text */
-    bool fuses;         /* the decoder joins the texts of all tokens */
+    /* 1: a space at the front of a text's first token is removed; INT_MAX: all spaces in that token
+     * are */
+    int first_blanks;
+    bool falls_back; /* tokens such as "<0x0A>" stand for bytes of the text */
+    bool fuses;      /* the decoder joins the texts of all tokens */
     /* the prefix of tokens that continue a word, such as "##"; NULL: texts of tokens are joined
      * without spaces */
     const char *continues;
@@ -182,10 +188,11 @@ struct dt_tokenizer {
 
 /* Whether the character has Unicode's property White_Space. */
 bool dt_is_blank(uint32_t c);
-/* The number of bytes of the blank character with which a text begins (or ends); 0: it does not. */
+/* Returns the number of bytes of the blank character that a text begins with (after) or ends with
+ * (before); 0: it does not. */
 size_t dt_blank_after(const char *text, size_t n);
 size_t dt_blank_before(const char *text, size_t n);
-/* The character that stands for a byte in byte-level vocabularies. */
+/* Returns the character that stands for a byte in byte-level vocabularies. */
 uint32_t dt_byte_level_code(unsigned char byte);
 
 /* ---- parts of the file: normalize.c, splits.c, added.c, decode.c ---- */

@@ -28,7 +28,7 @@ typedef struct unigram {
     dt_siphash_key key;
     double unknown_score;
     int32_t unknown; /* the unknown token; -1: none */
-    /* The token of each byte; byte[0] -1: some byte has no token, or there is no byte_fallback. */
+    /* The token of each byte; byte[0] is -1 without byte_fallback. */
     int32_t byte[256];
 } unigram;
 
@@ -72,7 +72,8 @@ static void walk(const unigram *u, const char *piece, size_t n, way *ways) {
     }
 }
 
-/* Adds the tokens of one or several adjacent characters that have no token. */
+/* Adds the token of adjacent characters none of which has a token itself: the unknown token, or the
+ * tokens of their bytes with byte_fallback. */
 static void add_unknown(const dt_tokenizer *t, const char *text, size_t n, dt_tokens *out) {
     const unigram *u = t->made;
     const int32_t whole = dt_vocabulary_find(&t->vocabulary, text, n);
@@ -81,7 +82,8 @@ static void add_unknown(const dt_tokenizer *t, const char *text, size_t n, dt_to
         for (size_t i = 0; i < n; i++) dt_tokens_add(out, u->byte[(unsigned char)text[i]]);
 }
 
-/* Follows the best division back from the end, reverses it, and adds its tokens. */
+/* Adds the tokens of the best division. Follows it back from the end first, and reverses its
+ * links. */
 static void add_path(const dt_tokenizer *t, const char *piece, size_t n, way *ways,
                      dt_tokens *out) {
     const unigram *u = t->made;

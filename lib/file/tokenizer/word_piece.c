@@ -16,8 +16,8 @@ typedef struct word_piece {
     const char *prefix;
 } word_piece;
 
-/* The longest token at the front of the text; -1: none. *size: number of bytes of the text that it
- * covers. */
+/* Returns the longest token at the front of the text; -1: none. *size: number of bytes of the text
+ * that it covers. */
 static int32_t longest_token(const dt_tokenizer *t, const char *text, size_t n, bool continues,
                              size_t *size) {
     const word_piece *m = t->made;
