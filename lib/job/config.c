@@ -91,7 +91,7 @@ static void put_item(page *p, const dt_tree *t, int indent) {
 }
 
 /* Prints a tree. dash: the tree is an item of a list, so its first line begins with "- ". The
- * function calls itself, at most as often as trees are deep. */
+ * recursion is at most as deep as the tree. */
 static void put_tree(page *p, const dt_tree *t, int indent, bool dash) {
     if (t->kind == DT_TREE_LIST && dash) {
         dt_str_printf(p->out, "%*s-\n", indent - 2, "");
@@ -168,7 +168,8 @@ DT_API dt_status *dt_job_config_text(const dt_job *j, bool with_origin, char **t
 
 /* ---- differences ---- */
 
-/* Whether YAML reads the text as a string even without quotes. */
+/* Whether YAML reads the text as a string even without quotes, because it is a word that begins
+ * with a letter and has no other meaning. */
 static bool is_bare_word(const dt_tree *t) {
     static const char *const others[] = {"true", "false", "null", "nan", "inf", "infinity"};
     if (t->kind != DT_TREE_SCALAR || !is_plain(t->text) || !isalpha((unsigned char)t->text[0]))

@@ -17,7 +17,8 @@
 
 enum { MOST_BACKENDS = 8 };
 
-/* A library, with its name and whether it is installed. */
+/* What was looked for, a library or a back end: its name, whether it is here, and a text about
+ * it. */
 typedef dt_host_library found;
 
 typedef struct machine {
@@ -61,14 +62,14 @@ static void forget(machine *m) {
 
 /* ---- the report ---- */
 
-/* Prints a line for each device; the first one begins with the heading. */
+/* Prints a line for each library or back end; the first line begins with the heading. */
 static void print_found(const char *heading, const found *f, int n, dt_str *out) {
     for (int i = 0; i < n; i++)
         dt_str_printf(out, "%-12s%-10s%s%s\n", i == 0 ? heading : "", f[i].name,
                       f[i].found ? "" : "not here: ", f[i].about);
 }
 
-/* Lists slices from the smallest to the largest of each generation. */
+/* Appends the smallest and the largest slice of each generation that have a name: "sim:A to B". */
 static void list_slices(dt_str *out) {
     int n, slices;
     const dt_chip *const *chip = dt_chips(&n);
@@ -222,8 +223,8 @@ static dt_status *no_slice(const dt_job *j) {
         "strategy: {type: multi_worker_mirrored, cluster: ...} describes other machines");
 }
 
-/* Shows the slice with another number of devices per chip, in a copy of the resolver, since the
- * job's own must not change. */
+/* Replaces *r by another resolver of the same slice with `cores` devices per chip, since the job's
+ * own must not change. 0, or the number that the slice has: *r stays. */
 static dt_status *show_cores(dt_resolver **r, int64_t cores) {
     const char *name = (*r)->slice->name;
     dt_resolver *own = NULL;
@@ -258,7 +259,8 @@ static int64_t cores_of(const dt_topology_request *q, const dt_resolver *r) {
                : 0;
 }
 
-/* Opens the requested slice, or else the job's slice. *out stays NULL if --fit needs no slice. */
+/* Opens the requested slice, or else the job's cluster or slice. *out stays NULL if --fit needs no
+ * slice. */
 static dt_status *open_slice(const dt_topology_request *q, dt_resolver **out) {
     if (q->tpu) DT_TRY(dt_resolver_open(out, q->tpu, DT_E_UNKNOWN_SLICE_OPTION, NULL));
     else if (q->job && q->job->strategy.cluster)
@@ -361,8 +363,9 @@ DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **te
     return s;
 }
 
-/* Writes the names of slices. A slice whose shape is not the usual one for its number of chips is
- * named by its shape only. */
+/* Writes the names of a chip's slices, one on each line. Slices that are named by their shape
+ * (v4:4x4x16) are left out. If accelerator types begin with another word than the generation's name
+ * (v5litepod-16), a line with the generation follows (v5e-16). */
 static void put_names(const dt_chip *c, dt_str *out) {
     int n;
     DT_LOCAL dt_slice *all = dt_slices_of(c, &n);

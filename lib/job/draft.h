@@ -10,7 +10,7 @@
 
 #include "data/describe.h"
 
-/* number of words in the vocabulary that a drafted job has for texts */
+/* the number of words in the vocabulary that a drafted job has for texts */
 enum { DT_DRAFT_TOKENS = 10000 };
 
 typedef enum dt_draft_body {
@@ -50,8 +50,8 @@ typedef struct dt_draft {
     const char *about;
 } dt_draft;
 
-/* Each function drafts a job for one kind of data. It fills in all members but `guess` and
- * `target`, which the caller sets. Errors say what to do. */
+/* Each function drafts a job for one kind of data. It sets `dataset` and the members after it, as
+ * far as the body of the model needs them; the caller sets those before. Errors say what to do. */
 dt_status *dt_draft_table(dt_draft *d) DT_MUST_USE;
 dt_status *dt_draft_pictures(dt_draft *d, const char *folder) DT_MUST_USE;
 dt_status *dt_draft_arrays(dt_draft *d) DT_MUST_USE;
@@ -61,11 +61,11 @@ dt_status *dt_draft_language(dt_draft *d, const char *path) DT_MUST_USE;
  * is the folder's name, `file` says what its files are, such as "picture". */
 dt_status *dt_draft_check_folder(const char *folder, const char *file, int64_t broken,
                                  int64_t classes) DT_MUST_USE;
-/* Appends the whole job. */
+/* Appends the whole job to `out`. */
 void dt_draft_write(const dt_draft *d, dt_str *out);
 
-/* Makes a name for an element or a layer, in the arena: letters, digits and _, different from the
- * names of all inputs. */
+/* Returns a name for an element or a layer, in the arena: letters, digits and _, different from the
+ * names of all inputs and of the layers that draft_write.c writes. */
 const char *dt_draft_name(dt_draft *d, const char *text);
 
 #endif

@@ -72,7 +72,8 @@ typedef struct arrays {
     int n, target;
     double least, most, mean, squares;
     int64_t seen;
-    /* whether all values of the target are integers of at least 0, so that they may be classes */
+    /* whether all values of the target that were seen are integers of at least 0, so that they may
+     * be classes */
     bool whole;
     int64_t times[MOST_CLASSES]; /* number of times that each value of the target occurs */
 } arrays;
@@ -134,7 +135,8 @@ static dt_status *read_target(arrays *a) {
     return s;
 }
 
-/* Takes the target. Integers of at least 0 are classes if each occurs 10 times, on average. */
+/* Takes the target. Integers of at least 0 are classes if there are 10 examples for each number
+ * from 0 to the largest, on average. */
 static void take_target(arrays *a) {
     dt_draft *d = a->d;
     d->examples = a->seen;

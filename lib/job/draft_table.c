@@ -138,7 +138,7 @@ static bool is_named_id(const char *name) {
            (n > 2 && strcmp(name + n - 2, "Id") == 0) || (n > 2 && strcmp(name + n - 2, "ID") == 0);
 }
 
-/* Whether a column of integers is an id: all values differ, and it is named like an id or mostly
+/* Whether a column of integers is an id: all values differ, and it is named like an id, or mostly
  * counts up. */
 static bool is_id(const dt_column_facts *c) {
     if (!c->integers || c->many || c->distinct < c->count || c->count < 20 || c->missing > 0)
@@ -261,7 +261,7 @@ static void put_numbers(table *t) {
     in->type = dt_type_of(DT_FLOAT32, 1, &(int64_t){n});
 }
 
-/* Returns a word that can stand for a missing value, different from all others in the column. */
+/* Returns a word that can stand for a missing value and is not among the column's words. */
 static const char *gap_word(const dt_column_facts *c) {
     for (int i = 0; i < c->words.n; i++)
         if (strcmp(c->words.v[i], "missing") == 0) return "missing_value";

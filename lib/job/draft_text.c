@@ -16,7 +16,7 @@ static bool is_unlabeled(const char *name) {
     return strcmp(name, "unsup") == 0 || strcmp(name, "unlabeled") == 0;
 }
 
-/* Counts the classes and their texts without those folders. */
+/* Counts the classes and their texts, without folders of texts that have no labels. */
 static void count_classes(dt_draft *d, const dt_texts_facts *f) {
     d->rarest = f->texts;
     for (int i = 0; i < f->classes.n; i++) {
@@ -113,7 +113,8 @@ static dt_status *read_prompt(dt_dataset *data, language *x) {
     return s;
 }
 
-/* Opens the text as the job will do, but in windows of one character. */
+/* Opens the text as the job will do, but in windows of one character, and counts its characters and
+ * their kinds. */
 static dt_status *survey(const char *path, language *x) {
     dt_local_str keys = {0};
     dt_json j = {.out = &keys};

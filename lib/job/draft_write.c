@@ -21,7 +21,7 @@ static bool is_taken(const dt_draft *d, const char *name) {
     return d->element && strcmp(d->element, name) == 0;
 }
 
-/* Returns the name. Appends a number if an input or a layer already has it. */
+/* Returns the name, with a number appended if an input or a layer already has it. */
 static const char *free_name(const dt_draft *d, const char *name) {
     const char *free = name;
     for (int i = 2; is_taken(d, free); i++) free = dt_arena_printf(d->arena, "%s_%d", name, i);
@@ -86,15 +86,15 @@ static void put_input(const dt_draft_input *in, dt_str *out) {
     dt_str_printf(out, "]%s}\n", in->rows > 0 ? ", dtype: int32" : "");
 }
 
-/* Makes a name for a layer that follows an input. */
+/* Returns a name for a layer that follows an input: "INPUT_WHAT". */
 static const char *name_behind(const dt_draft *d, const dt_draft_input *in, const char *what) {
     const char *name = dt_arena_printf(d->arena, "%s_%s", in->name, what);
     return free_name(d, name);
 }
 
-/* Writes layers that scale an input's tf-idf weights to length LENGTH_OF_WORDS. Words that are not
- * in the vocabulary are left out, since new texts have many more of them than the training
- * texts. */
+/* Writes layers that scale an input's tf-idf weights to length LENGTH_OF_WORDS, and returns the
+ * last layer's name. Words that are not in the vocabulary are left out, since new texts have many
+ * more of them than the training texts. */
 static const char *put_words(const dt_draft *d, const dt_draft_input *in, dt_str *out) {
     const char *place = name_behind(d, in, "places"), *known = name_behind(d, in, "known"),
                *words = name_behind(d, in, "words"), *unit = name_behind(d, in, "unit"),
@@ -112,7 +112,8 @@ static const char *put_words(const dt_draft *d, const dt_draft_input *in, dt_str
     return scaled;
 }
 
-/* Writes layers that flatten an input to one dimension. Returns the last layer's name. */
+/* Writes layers that turn an input into one dimension, if it has not one already. Returns the name
+ * of the last of them, or else the input's. */
 static const char *put_row_of(const dt_draft *d, const dt_draft_input *in, dt_str *out) {
     const char *name;
     if (in->words) return put_words(d, in, out);
@@ -138,8 +139,8 @@ static const char *put_joined(const char *name, const char *const *part, int n, 
     return name;
 }
 
-/* The regularizer of the last layer if words are among the inputs. It corresponds to scikit-learn's
- * C=1 for classes, and to alpha=1 with rows of length 1 for a number. */
+/* Returns the regularizer of the last layer if words are among the inputs; else "". It corresponds
+ * to scikit-learn's C=1 for classes, and to alpha=1 with rows of length 1 for a number. */
 static const char *regularizer_of(const dt_draft *d) {
     const double parts = d->classes > 0 ? 0.5 : pow(LENGTH_OF_WORDS * d->deviation, 2),
                  trained = (1 - validation_of(d)) * (double)d->examples;

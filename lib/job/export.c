@@ -33,8 +33,8 @@ static int list_facts(const exporting *e, dt_pair facts[FACTS]) {
 
 /* ---- formats ---- */
 
-/* Traces the model. The data set is opened, because it has the types of examples, unless the model
- * is exported without `map`. */
+/* Traces the model. The data set, which has the types of examples, is opened unless the model is
+ * exported without `map`. */
 static dt_status *trace(const exporting *e, dt_graph **out) {
     dt_match match;
     if (e->q->without_map) return dt_export_trace(e->session.model, NULL, NULL, NULL, out);

@@ -22,7 +22,7 @@ static const dt_layer_spec *find_divided(const dt_job *j) {
     return NULL;
 }
 
-/* most warnings: six of the function limits_of, and those that idle_keys.c finds */
+/* the most warnings: those of the function limits_of, at most six, and those of idle_keys.c */
 enum { MOST_LIMITS = 6 + DT_MOST_IDLE_KEYS };
 
 /* Lists settings of the job that have less effect than a user may expect. */
@@ -138,7 +138,7 @@ static dt_status *check_is_no_worker(const dt_job *j) {
 
 DT_API int dt_job_worker(const dt_job *j) { return DT_LIVE(j) ? j->strategy.launch.rank : 0; }
 
-/* Writes the job's text to a file in memory and returns its descriptor. */
+/* Writes the job's text to a file in memory. *out: its descriptor, also after an error. */
 static dt_status *write_input(const dt_source *text, int *out) {
     *out = memfd_create("job", MFD_CLOEXEC);
     if (*out < 0) return dt_fail_errno(DT_E_IO, "the job for workers");
@@ -150,7 +150,7 @@ static dt_status *write_input(const dt_source *text, int *out) {
     return NULL;
 }
 
-/* Opens the standard input for the workers that this process starts. If the job was read from
+/* Sets *out to the standard input of the workers that this process starts. If the job was read from
  * standard input, this is the job's text. If standard input is a file, which the job may name as
  * /dev/stdin, each worker reads it from the beginning. Otherwise *out is -1. */
 static dt_status *open_input(const dt_job *j, int *out) {

@@ -35,7 +35,8 @@ static bool may_continue(const char *bytes, size_t n) {
     return n < size && lead <= 0xf4;
 }
 
-/* Moves characters from g->bytes to g->text. Bytes that are not UTF-8 become U+FFFD. */
+/* Moves complete characters from g->bytes to g->text; with `last`, also what is left at the end.
+ * Bytes that are not UTF-8, and NUL, become U+FFFD. */
 static void take_characters(generation *g, bool last) {
     enum { REPLACEMENT_CHARACTER = 0xfffd };
     const char *bytes = dt_str_text(&g->bytes);
@@ -52,7 +53,8 @@ static void take_characters(generation *g, bool last) {
     g->bytes = rest;
 }
 
-/* If the text contains a stop text, cuts it off there and returns true. */
+/* If the part of the text that was not sent contains a stop text, cuts the text off there and
+ * returns true. */
 static bool cut_at_stop(generation *g) {
     const char *text = dt_str_text(&g->text), *first = NULL;
     for (int i = 0; i < g->q->n_stop; i++) {
@@ -64,7 +66,7 @@ static bool cut_at_stop(generation *g) {
 }
 
 /* Returns the number of bytes at the end of the text with which a stop text may begin, so that they
- * are not printed yet. */
+ * are not sent yet. */
 static size_t find_held(const generation *g) {
     const char *text = dt_str_text(&g->text);
     for (size_t at = g->sent; at < g->text.size; at++)

@@ -116,15 +116,15 @@ DT_API dt_status *dt_data_inspect(const dt_data_request *q, int64_t records, cha
     return end(&x, s, &out, text);
 }
 
-/* Returns the number of replicas of the job, if they can be divided evenly among the workers; else
- * one for each worker. */
+/* Returns the number of replicas of each worker: the job's replicas, if they can be divided evenly
+ * among the workers; else 1. */
 static int64_t replicas_of(const dt_data_request *q, int workers) {
     return q->job && q->job->replicas > 0 && q->job->replicas % workers == 0
                ? q->job->replicas / workers
                : 1;
 }
 
-/* Returns the size of the global batch. For files without a job each worker gets one example, the
+/* Returns the size of the global batch. For files without a job, each worker gets one example, the
  * smallest possible batch. */
 static int64_t batch_of(const opened *x, const dt_data_request *q, int workers) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(x->data);
@@ -135,7 +135,7 @@ static int64_t batch_of(const opened *x, const dt_data_request *q, int workers) 
 }
 
 /* Returns the number of workers that `fit` would have, so that the answer describes what each
- * worker reads. */
+ * worker reads; 2 if there is no job. */
 static int workers_of(const dt_data_request *q) {
     return q->job && q->job->workers > 0 ? (int)q->job->workers : 2;
 }

@@ -46,8 +46,9 @@ static bool is_refused(const dt_job *j) {
     return refused;
 }
 
-/* Reports that a plug-in's file is missing, even if the plug-in is not opened. A name without a
- * slash is searched in the directories of libraries, so it is not checked. */
+/* Reports that a plug-in's file is missing, if `fit` will need it and the job is only inspected, so
+ * that nothing opens the plug-in. A name without a slash is searched in the directories of
+ * libraries, so it is not checked. */
 static dt_status *check_plugin_is_there(const dt_job *j) {
     struct stat st;
     if (!j->sealed || j->purpose != DT_FOR_FIT || !j->plugin || !strchr(j->plugin, '/') ||
@@ -102,7 +103,8 @@ static void stratify_folds(dt_job *j) {
     split->stratify_unasked = true;
 }
 
-/* Reports Inputs that read elements which are only used to sort or group rows. */
+/* Reports Inputs that read elements which only sort or group rows, so that examples do not have
+ * them. */
 static dt_status *check_left_out(const dt_job *j) {
     dt_status *s = NULL;
     for (int i = 0; i < j->model.n_inputs; i++) {

@@ -107,11 +107,12 @@ void dt_job_prefix_paths(dt_job *j, const char *prefix);
 
 /* ---- model.c ---- */
 
-/* Replaces model.keras_config by the contents of its file. If the file is missing, only sets
- * j->no_model, since the run's checkpoint may have the model. */
+/* Replaces model.keras_config by the contents of its file. If the file is missing, training and
+ * planning fail, and so does an override that names it. Otherwise the error is kept in j->no_model,
+ * since the run's checkpoint may have the model. */
 dt_status *dt_job_import_model(dt_job *j) DT_MUST_USE;
-/* Takes the model from the run's checkpoint if its file is missing. Called once output.dir is
- * known. */
+/* Takes the model from the run's newest checkpoint if j->no_model says that its file is missing;
+ * fails with that error if there is none. Called once output.dir is known. */
 dt_status *dt_job_recall_model(dt_job *j) DT_MUST_USE;
 
 /* ---- substitute.c ---- */
@@ -146,7 +147,8 @@ void dt_job_take_backend(dt_job *j, const dt_job_source *source);
 
 /* ---- rows.c ---- */
 
-/* Opens j->data on the first call. */
+/* Opens j->data, if that is not open yet, and sets the documents of the model. Fails if `partition`
+ * does not fit the targets. */
 dt_status *dt_job_open_data(dt_job *j) DT_MUST_USE;
 /* Sets the model's documents from the training data, if the job separates documents and its data is
  * not open yet. */
@@ -154,8 +156,6 @@ dt_status *dt_job_find_documents(dt_job *j) DT_MUST_USE;
 /* Makes steps of `map` use the values that they learned in the checkpoint's run, even if the files
  * of the training part have changed. */
 dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) DT_MUST_USE;
-
-/* ---- rows.c ---- */
 
 /* Opens the examples to predict: a file, a folder or a pipe whose rows are stored in the form of
  * the job's data set. Facts that the checkpoint lacks (dt_job_take_learned) are taken from the

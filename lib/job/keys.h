@@ -49,7 +49,8 @@ bool dt_field_has_max(const dt_field *f);
 /* ---- the schema of job files ---- */
 
 /* Internal declarations of the schema of job files: schema.c writes the structure, schema_value.c
- * the values. All functions write the contents of an object. */
+ * the values. All functions write the contents of an object, except dt_schema_word and
+ * dt_schema_form, which write an item of a list. */
 
 /* Writes a type. With `words`, a text with a {word} is allowed in place of the value. With `null`,
  * the value may be null. */

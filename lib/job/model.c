@@ -95,7 +95,8 @@ static dt_status *read_trained(dt_job *j, const dt_saved *c, dt_tree **model) {
     return NULL;
 }
 
-/* Sets *model to the model of the run's newest checkpoint, or to NULL if there is no checkpoint. */
+/* Sets *model to the model of the run's newest checkpoint; leaves it unchanged if there is no
+ * checkpoint. */
 static dt_status *find_trained(dt_job *j, dt_tree **model) {
     dt_saved c = {0};
     dt_status *warnings = NULL;

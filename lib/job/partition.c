@@ -53,8 +53,8 @@ static void add(dt_job_tensors *list, const char *noun, const char *name, const 
     list->v[list->n++] = (dt_job_tensor){noun, name, *type};
 }
 
-/* The layouts that the job requests, while a step of the model is annotated. Names are kept in the
- * job's arena. */
+/* Where the layers and the values within them are listed while the forward pass is traced. Their
+ * names are copied to the arena of the job. */
 typedef struct asker {
     dt_arena *arena;
     dt_job_tensors *list;
@@ -99,9 +99,8 @@ dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out) {
     return s ? dt_at(s, &j->model.input[0].at) : NULL;
 }
 
-/*
- * If `shown` is true, errors are printed in full; otherwise they are only counted.
- */
+/* In the functions below, `shown` is whether the error will be printed, so that it gets
+ * suggestions; other errors are only counted. */
 
 /* Lists elements of the data, then layers. */
 static int list_names(const dt_job *j, const char **names) {
@@ -129,8 +128,8 @@ static bool is_layer(const dt_job *j, const char *name, size_t length) {
     return false;
 }
 
-/* Makes an error such as "layer 'decoder_0' has no value 'decoder_0/atention'", and lists the
- * layer's values, if it has any. */
+/* Returns an error such as "layer 'decoder_0' has no value 'decoder_0/atention'", with a list of
+ * the layer's values, if it has any. */
 static dt_status *no_such_value(const dt_job *j, const dt_job_tensors *list,
                                 const dt_job_value *v) {
     size_t length = strcspn(v->name, "/");
@@ -173,8 +172,8 @@ static int logical_devices(const dt_job *j) {
                : 1;
 }
 
-/* Returns the number of devices that the job requests for a replica, even if the slice has no such
- * block. */
+/* Returns the number of devices that the job requests for a replica, even if the strategy is faulty
+ * because the slice has no such block. */
 static int devices_asked_for(const dt_job *j) {
     const dt_tree *shape = dt_tree_get(
         dt_tree_get(dt_tree_get(j->tree, "strategy"), "device_assignment"), "computation_shape");
@@ -290,8 +289,8 @@ static const dt_job_rule *rule_for(const dt_job_partition *p, const dt_weight_sp
     return NULL;
 }
 
-/* Returns the error that no weight matches a rule. If `shown` is false, errors are only counted, so
- * it has no suggestions. */
+/* Returns the error that no weight matches a rule. If `shown` is false, the error is only counted,
+ * so it has no suggestions. */
 static dt_status *no_match(const dt_job *j, const dt_job_rule *r, bool shown) {
     enum { MOST_SHOWN = 6 };
     const dt_model_spec *m = &j->model;

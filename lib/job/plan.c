@@ -131,7 +131,7 @@ static void put_parts(dt_json *j, const dt_plan_parts *p) {
     dt_json_close(j, '}');
 }
 
-/* Writes the bytes over the busiest link of each direction. */
+/* Writes the bytes over the busiest link of each axis and direction. */
 static void put_links(dt_json *j, const dt_plan *p) {
     dt_json_open(j, "traffic_bytes_per_link", '{');
     for (int axis = 0; axis < 3; axis++)
@@ -263,7 +263,8 @@ static dt_status *price(dt_job_plan *p, int i) {
 
 /* ---- facts of the whole job ---- */
 
-/* Sets the host's memory, except for jobs that can be planned but not run here. */
+/* Computes the bytes that `fit` would allocate on this machine, if the caller wants them; not for
+ * jobs that can be planned but not run here. */
 static dt_status *ask_host(dt_job_plan *p) {
     const dt_job *j = p->job;
     if (!p->o.host || j->compile.precision != DT_POLICY_FLOAT32 || j->strategy.slices > 1)
@@ -379,11 +380,11 @@ typedef struct made {
     dt_job_plan **p;
     const char **label;
     int n;
-    dt_status *bad; /* if no plan succeeded, the error of the first one */
+    dt_status *bad; /* the errors of the jobs that could not be planned; NULL: there are none */
 } made;
 
-/* Plans all jobs, one for each column of the output. A job that cannot be planned is left out,
- * unless it is the first one. */
+/* Plans all jobs, one for each column of the output. A job that cannot be planned has no column,
+ * and its error is in `bad`. If it is the first one, the others are not planned. */
 static made plan_all(const dt_plan_request *q, const dt_plan_options *o) {
     made m = {.p = dt_alloc(dt_size_mul((size_t)q->n_jobs, sizeof *m.p)),
               .label = dt_alloc(dt_size_mul((size_t)q->n_jobs, sizeof *m.label))};

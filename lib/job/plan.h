@@ -73,7 +73,8 @@ void dt_job_plan_destroy(dt_job_plan *p); /* p may be NULL */
 bool dt_job_plan_fits(const dt_job_plan *p);
 const dt_topology *dt_job_plan_topology(const dt_job_plan *p);
 double dt_job_plan_examples_per_s(const dt_job_plan *p);
-/* number of slices that are joined by a network; `replicas` counts those of one slice */
+/* returns the number of slices that are joined by a network, at least 1; `replicas` counts those of
+ * one slice */
 int dt_job_plan_slices(const dt_job_plan *p);
 
 /* ---- dollars (plan_fit.c) ---- */
@@ -127,8 +128,8 @@ typedef struct dt_would_fit {
     double bytes[10];      /* bytes that a device needs with each of these overrides */
     double least; /* bytes that a device needs with all changes that save memory, if n is 0 */
 } dt_would_fit;
-/* Adds overrides for more logical devices per replica, larger slices, and other chips. Needs
- * p->o.source. */
+/* Adds overrides for more logical devices per replica, larger slices, and other chips. Adds none if
+ * p->o.source is NULL. */
 void dt_job_plan_elsewhere(const dt_job_plan *p, dt_would_fit *f);
 /* Print what would fit, for people and as JSON. Nothing is printed if the job fits. */
 void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out);

@@ -39,8 +39,8 @@ static void count_ends(const dt_spmd *s, dt_plan_figures *f) {
     }
 }
 
-/* Returns the index of a collective's kind in dt_pjrt_kinds, or -1 for another node. Both lists
- * have the same order. */
+/* Returns the index of a collective's kind in dt_pjrt_kinds; -1: the node is no collective. Both
+ * lists have the same order. */
 static int kind_of(const dt_node *n) {
     dt_across_kind k = dt_across_kind_of(n);
     return k < DT_ACROSS_KINDS ? (int)k : -1;
@@ -123,7 +123,8 @@ static dt_status *compile(const dt_pjrt *plugin, const dt_spmd *s, const dt_assi
         order.host[axis] = slice->chip->host[axis] < slice->chips[axis] ? slice->chip->host[axis]
                                                                         : slice->chips[axis];
     }
-    /* writes those blocks as loops that the plan counts, and so is memory without scores as loops */
+    /* in the form that the plan assumes: repeats are loops, and gradients compute attention's
+     * scores again, so that no scores of the forward pass are kept */
     const dt_hlo_request text = {.loops = true, .settled = !s->how.scanned, .scores_again = true};
     dt_status *bad = dt_stablehlo_write_spmd(s, &text, &program, NULL);
     order.program = dt_str_text(&program);

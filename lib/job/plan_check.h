@@ -22,9 +22,11 @@ typedef struct dt_plan_figures {
 struct dt_plan_check {
     dt_str compiler; /* name and version of the compiler */
     double took_s;   /* seconds that the compiler took */
-    /* number of loops in the compiler's program; the body of a loop counts once */
+    /* number of loops in the compiler's program that do not say how often they run, so that their
+     * bodies count once */
     int loops;
-    double unknown;    /* number of kernel launches that the compiler gives no estimate for */
+    /* number of runs of kernels in a step that the compiler gives no estimate for */
+    double unknown;
     unsigned left_out; /* features of the job that the compiled program lacks, one bit each */
     dt_plan_figures ours, theirs;
 };

@@ -49,7 +49,7 @@ static bool add_if_fits(const elsewhere *e) {
     return fits;
 }
 
-/* Whether the variables alone exceed a device's memory, even if they were divided among all
+/* Whether the variables alone exceed the devices' memory, even if they were divided among all
  * devices. */
 static bool is_hopeless(const dt_job_plan *p, int64_t usable, int devices) {
     const int64_t limit = p->o.budget > 0 && p->o.budget < usable ? p->o.budget : usable;
@@ -95,7 +95,8 @@ static bool try_slice(const elsewhere *e, const dt_slice *slice) {
     return fits;
 }
 
-/* Tries the usual slices of a chip with `least` to `most` chips. Returns whether one fits. */
+/* Tries slices of a chip that have `least` to `most` chips, a power of two, each number in its
+ * first shape of the list, until one fits. Returns whether one does. */
 static bool try_chip(const elsewhere *e, const dt_chip *chip, int least, int most) {
     int n, last = 0;
     bool fits = false;

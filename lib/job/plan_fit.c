@@ -81,7 +81,7 @@ typedef enum change {
     CHANGES
 } change;
 
-/* Changes of a job, and its batch: `rows` examples, or 0 for the job's own. */
+/* Changes of a job, and of its batch: `rows` examples, or 0 for the job's own. */
 typedef struct changed {
     bool on[CHANGES];
     int64_t rows;
@@ -131,8 +131,8 @@ static void put_words(const dt_job_plan *p, const changed *c, const char *betwee
                   (long long)(each ? c->rows / p->replicas : c->rows));
 }
 
-/* The bytes that a device needs with the changes. Sets *fits to whether a device has that many.
- * Returns INFINITY if the changed job cannot be planned. */
+/* Returns the bytes that a device needs with the changes; INFINITY: the changed job cannot be
+ * planned. Sets *fits to whether a device has that many. */
 static double bytes_with(const dt_job_plan *p, const changed *c, bool *fits) {
     dt_job *j = p->job;
     dt_job_plan *other = NULL;
@@ -157,7 +157,7 @@ static double bytes_with(const dt_job_plan *p, const changed *c, bool *fits) {
     return bytes;
 }
 
-/* Adds changes to the list of those that would fit, with the bytes that they need. */
+/* Adds an entry: the changes of `c`, with the bytes that a device needs then. */
 static void add(dt_would_fit *f, const dt_job_plan *p, const changed *c, double bytes) {
     dt_str words = {0};
     put_words(p, c, " ", &words);
@@ -165,8 +165,8 @@ static void add(dt_would_fit *f, const dt_job_plan *p, const changed *c, double 
     f->bytes[f->n++] = bytes;
 }
 
-/* Halves the batch until the job fits into memory. Returns false if it never fits; *bytes then is
- * what a device needs with one example per replica. */
+/* Halves the batch until the job fits into memory. Returns false if it never fits. *bytes: what a
+ * device needs with the last batch that was tried; unchanged if none was. */
 static bool halve(const dt_job_plan *p, changed *c, double *bytes) {
     bool fits = false;
     const int64_t least = (int64_t)p->replicas * dt_job_plan_slices(p);

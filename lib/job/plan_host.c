@@ -48,7 +48,7 @@ static int by_size(const void *a, const void *b) {
 }
 
 /* Trains some steps and takes the median of their times. The first step also allocates memory, so
- * it counts only if there is no time for another. */
+ * it counts only if it is the only one. */
 static dt_status *train_some(host_plan *p, dt_trainer *t, dt_iterator *batches, dt_sums *sums) {
     double seconds[MOST_STEPS + 1], spent = 0, loss;
     int n = 0;
@@ -82,8 +82,9 @@ static dt_status *time_training(host_plan *p, const dt_job *j, const dt_session 
     return bad;
 }
 
-/* Evaluates a full piece of the validation data, or all of it if there is less, and takes the time
- * of the second of two passes, since the first one allocates memory. */
+/* Evaluates a full piece of the validation data, or all of it if there is less, and derives the
+ * time of a whole validation from the second of two passes, since the first one allocates
+ * memory. */
 static dt_status *time_validation(host_plan *p, const dt_job *j, const dt_session *s,
                                   dt_sums *sums) {
     const int64_t all = dt_dataset_count(j->data, DT_PART_VALIDATION),

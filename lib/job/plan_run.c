@@ -18,7 +18,7 @@
  * table 5) are one in 50,677 hours of a chip. For TPUs no such number is published. */
 #define CHIP_MTBF_S (54.0 * 86400 * 16384 / 419)
 /* Assumptions: all hosts write a checkpoint at the same time, each at this rate in bytes per
- * second. A restart takes this many seconds if a spare slice is ready. */
+ * second; a restart takes this many seconds, because a spare slice is ready. */
 #define HOST_WRITE_BPS 1e9
 #define RESTART_S 600.0
 

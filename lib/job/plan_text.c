@@ -73,7 +73,8 @@ static double has_bubble(const dt_job_plan *p) { return train_of(p)->parts.bubbl
 typedef struct row {
     const char *label;
     void (*put)(const dt_job_plan *p, dt_str *s);
-    /* used if `put` is NULL: offsets in dt_plan of the members that are printed */
+    /* used if `put` is NULL: offset in dt_plan of the member that is printed, in bytes or in
+     * seconds; the other one is 0 */
     size_t bytes, seconds;
     /* the row is left out if this returns 0 for all plans; NULL: the row is always printed */
     double (*shown)(const dt_job_plan *p);
@@ -273,8 +274,8 @@ static void print_warning(void *user, const char *text) {
 
 void dt_job_plans_print(const dt_plan_columns *c, dt_str *out) {
     print_head(c->p[0], out);
-    /* offset at which the label begins; labels that are too long are replaced by numbers, and
-     * listed above the table */
+    /* offset at which the line begins; labels are too long for titles of columns, so they are
+     * listed with numbers above the table */
     size_t from;
     for (int i = 1; i < c->n; i++) dt_str_printf(out, "[%d] %s\n", i, c->label[i]);
     from = out->size;

@@ -7,10 +7,10 @@
 #include "job/plan.h"
 
 typedef struct rule {
-    /* returns the fraction of a step's time that is lost to what the row warns about */
+    /* returns the fraction that the text is about: of memory, cores, time or products */
     double (*share)(const dt_job_plan *p);
     double from;
-    const char *text; /* text of the warning; "%" formats take the lost fraction in percent */
+    const char *text; /* text of the warning; its "%" format takes that fraction in percent */
 } rule;
 
 static double padding(const dt_job_plan *p) {
@@ -56,7 +56,7 @@ static const rule rules[] = {
 /* ---- waiting for links ---- */
 
 /* Returns the seconds of a step of the same job with another over_replicas; 0: the job cannot be
- * planned so, or does not fit. */
+ * planned with it, or does not fit then. */
 static double seconds_if(const dt_job_plan *p, dt_over_replicas over) {
     dt_job_plan *other = NULL;
     const dt_over_replicas now = p->job->how.over_replicas;
@@ -113,7 +113,7 @@ static int64_t dividing_replicas(const dt_job_plan *p, const dt_type *t) {
 }
 
 /* Warns if over_replicas divides variables among replicas, but the sizes of some cannot be divided
- * evenly, and these are 1 % of all or more. */
+ * evenly, and a device therefore keeps 1 % more of all weights and slots, or more. */
 static void warn_undivided(const dt_job_plan *p, void (*line)(void *user, const char *text),
                            void *user) {
     const dt_spmd *s = p->program[0];

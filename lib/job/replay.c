@@ -32,7 +32,7 @@ typedef struct replay {
     int64_t first; /* number of the first step to replay, the one after checkpoint `begin` */
     int64_t steps; /* number of steps of the whole run, by the job as it is now */
     char *scratch;
-    char *saved; /* the checkpoint that the repeated steps ended with */
+    char *saved; /* the checkpoint with which the repeated steps ended; NULL: there is none */
     int64_t saved_step;
 } replay;
 
@@ -176,7 +176,8 @@ static dt_status *measure(replay *r) {
  * of callbacks. So the number of steps is limited only if the recorded run ended before that. */
 static dt_status *do_again(replay *r) {
     dt_run_options o = *r->options;
-    /* switches off callbacks, reports and other outputs, since only the weights are compared */
+    /* writes into the scratch directory, and no other checkpoint, recording or report than the last
+     * checkpoint, since only the weights are compared */
     dt_job *j = r->job;
     j->run_dir = r->scratch;
     j->checkpoint.every_epoch = false;
@@ -258,8 +259,8 @@ static dt_status *replay_all(replay *r, int64_t steps, dt_str *out) {
     return compare(r, out);
 }
 
-/* Refuses to compute with another back end than the run's, because results would differ in their
- * last bits. */
+/* Refuses a job that computes with a plug-in which the command line does not name: such a plug-in
+ * is not opened, and the bits of another back end would differ. */
 static dt_status *check_may_compute(const dt_job *j) {
     if (!j->sealed || !dt_backend_takes_plugin(j->backend)) return NULL;
     return dt_suggest(dt_fail(DT_E_BACKEND, j->backend_at.source ? &j->backend_at : NULL,

@@ -11,7 +11,7 @@
 
 /* ---- the data set ---- */
 
-/* The data set of a job: opened once, and checked against the model. */
+/* Opens the data set of the job once, and checks `partition` against it. */
 
 dt_status *dt_job_open_data(dt_job *j) {
     if (j->data) return NULL;
@@ -100,7 +100,8 @@ static dt_status *learn_for_rows(dt_job *j) {
     return NULL;
 }
 
-/* Whether the job names columns by patterns, whose order is that of the training data. */
+/* Whether the job names columns by patterns, or by those that it leaves out, so that their order is
+ * that of the training data. */
 static bool has_patterns(const dt_job *j) {
     const dt_tree *t = dt_tree_get(j->dataset.tree, "element");
     bool has = false;
@@ -149,7 +150,7 @@ static dt_status *store_for_rows(dt_job *j) {
     return NULL;
 }
 
-/* Opens rows to predict. Their elements are the model's Inputs. */
+/* Opens rows to predict. The elements of their examples are the model's Inputs. */
 dt_status *dt_job_open_rows(dt_job *j, const dt_predict_request *q, dt_dataset **out) {
     DT_TRY(learn_for_rows(j));
     DT_TRY(store_for_rows(j));
@@ -199,8 +200,8 @@ static dt_status *open_evaluated_rows(dt_job *j, const char *path, dt_dataset **
     return dt_rows_open(out, &q);
 }
 
-/* Opens a text, or a folder with a subfolder for each class. Tokens or classes are numbered as in
- * the training part, so that part is opened as well. */
+/* Opens a text, or a folder with a subfolder for each class, as the part for tests. Tokens or
+ * classes are numbered as in the training part, so that part is opened as well. */
 static dt_status *open_test_part(const dt_job *j, const char *path, dt_dataset **out) {
     dt_dataset_spec spec = j->dataset;
     char *here = path[0] == '/' ? NULL : realpath(".", NULL);

@@ -79,7 +79,8 @@ static bool is_below(const dt_saved *c, const char *directory) {
            stat(directory, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* Writes evaluation.PART.json in output.dir, if the checkpoint belongs to this run. */
+/* Writes evaluation.PART.json in output.dir, if the checkpoint belongs to this run and this process
+ * is the first worker. */
 static dt_status *keep_evaluation(const dt_job *j, const dt_saved *c, const dt_event *e) {
     DT_LOCAL char *directory = dt_job_output(j);
     const bool is_kept = j->strategy.launch.rank == 0 && is_below(c, directory);
@@ -433,9 +434,9 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q,
 
 /* ---- lower ---- */
 
-/* Opens what a stage of `lower` needs. Only the stages that compile need memory. The text for
- * another compiler has the types of the job's policy, and no shards, since its bits are not
- * reproducible anyway. */
+/* Opens what a stage of `lower` needs. Only the stage "executable", which compiles, needs memory.
+ * The text for another compiler (stablehlo) has the types of the job's policy, and no shards, since
+ * its bits are not reproducible anyway. */
 static dt_status *open_for(dt_job *j, const char *stage, const dt_run_options *o, dt_session *s) {
     bool ours = strncmp(stage, "stablehlo", strlen("stablehlo")) != 0;
 

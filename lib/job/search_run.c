@@ -158,8 +158,8 @@ static double price_of(const search *s, const dt_chip *chip) {
     return 0;
 }
 
-/* Whether a slice need not be planned: even at its chips' peak it would miss a limit, or be no
- * better than a plan that was found. */
+/* Whether a slice need not be planned: even at its chips' peak it would miss a limit (then it is
+ * counted in s->late), or be no better than a plan that was found. */
 static bool is_hopeless(search *s, const dt_chip *chip, int chips) {
     const double least = s->flops / (peak(chip) * s->faster * chips),
                  usd = least * chips * price_of(s, chip) / 3600;
@@ -307,8 +307,8 @@ static void try_slice(search *s, const dt_slice *slice, int slices) {
     dt_topology_unref(t);
 }
 
-/* Tries the slices of a chip whose number of chips is a power of two, in their usual shapes,
- * from large to small. */
+/* Tries the slices of a chip whose number of chips is a power of two, in their usual shapes, from
+ * large to small; the largest also several times, joined by a network. */
 static void try_chip(search *s, const dt_chip *chip) {
     int n, last = 0;
     DT_LOCAL dt_slice *all = dt_slices_of(chip, &n);

@@ -13,7 +13,7 @@
 /* The workers of a job, if a launcher started several. They connect, check that they run the same
  * job, and disconnect in the end. */
 
-/* A number among workers that the job does not have. */
+/* Refuses the number of a worker (--rank) if the job does not have workers. */
 dt_status *dt_job_check_rank(const dt_job *j) {
     if (!dt_launch_has_rank(&j->rank) || j->strategy.launch.workers) return NULL;
     return dt_launch_bad_rank(
@@ -129,8 +129,9 @@ static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s)
     return NULL;
 }
 
-/* The kernels to compute with. Only dtrain's own kernels give strictly reproducible bits. If the
- * processor can multiply bfloat16, what does so is much faster. */
+/* Returns the kernels to compute with. Only dtrain's own kernels give strictly reproducible bits.
+ * If values are bfloat16 and the processor can multiply them, the library that does so is much
+ * faster. */
 dt_kernels dt_job_kernels(const dt_job *j, dt_kernels asked) {
     if (j->strict) return DT_KERNELS_OWN;
     if (asked != DT_KERNELS_AUTO) return asked;

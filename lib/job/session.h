@@ -47,8 +47,8 @@ dt_status *dt_job_check_rank(const dt_job *j) DT_MUST_USE;
  * LAUNCH or NOT_YET if a launcher started several processes, but the job's strategy does not divide
  * work among them. o (may be NULL) gets an event about missing workers. */
 dt_status *dt_job_open_workers(dt_job *j, const dt_run_options *o) DT_MUST_USE;
-/* Disconnects the workers. s is the result of this one. A signal that stopped it has stopped all of
- * them. */
+/* Disconnects the workers. s: the result of this one. After an error it does not wait for the
+ * others, unless a signal stopped it, which has stopped all of them. */
 void dt_job_close_workers(dt_job *j, const dt_status *s);
 /* Fails with WORKERS_DISAGREE if workers have different weights, checkpoints or kernels. */
 dt_status *dt_job_compare_workers(const dt_job *j, const dt_session *s,
@@ -56,8 +56,8 @@ dt_status *dt_job_compare_workers(const dt_job *j, const dt_session *s,
 
 /* ---- run.c ---- */
 
-/* Returns the checkpoint of that path. With NULL returns the newest one below output.dir; it is an
- * error if there is none. */
+/* Opens the checkpoint of that path, or with NULL the newest one below output.dir. It is an error
+ * if there is none. */
 dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_run_options *o,
                                   dt_saved *c) DT_MUST_USE;
 dt_status *dt_job_load_weights(const dt_job *j, const dt_saved *c, const dt_session *s) DT_MUST_USE;

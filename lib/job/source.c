@@ -61,7 +61,7 @@ static void drop(dt_tree *map, const char *key) {
     map->n--;
 }
 
-/* Merges `over` into `base`. The function calls itself, at most as often as trees are deep. */
+/* Merges `over` into `base`. The recursion is at most as deep as the tree. */
 static void merge(dt_arena *arena, dt_tree *base, const dt_tree *over) {
     dt_entry *all = dt_arena_array(arena, dt_entry, base->n + over->n);
     if (base->n > 0) memcpy(all, base->entry, sizeof *all * (size_t)base->n);
@@ -293,8 +293,8 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) {
 
 /* ---- data files of a base ---- */
 
-/* Returns the directory of the base's file. Like the path that names the base, it is relative to
- * the job's directory. */
+/* Returns the directory of the base's file, which the caller frees. Like the path that names the
+ * base, it is relative to the job's directory. */
 static char *directory_of_base(const dt_job *j) {
     const char *base = j->base->name;
     size_t n = strlen(j->data_directory);
@@ -306,7 +306,8 @@ static void move_path(const dt_job *j, const char *directory, dt_tree *t) {
     char *path = dt_path_join(directory, t->text);
     t->text = dt_arena_strdup(j->arena, path);
     free(path);
-    /* the path begins with a variable, whose value may be an absolute path */
+    /* nothing else is recorded, or the record begins with a variable or "~", whose value may be an
+     * absolute path */
     if (!t->recorded || strchr("$~", *t->recorded)) return;
     path = dt_path_join(directory, t->recorded);
     t->recorded = dt_arena_strdup(j->arena, path);

@@ -38,8 +38,8 @@
  * not know that it replaces "{batch}".
  */
 
-/* Returns the value of a word of n bytes, and marks the word as used; NULL: there is no such
- * word. */
+/* Returns the value of a word of n bytes of `let`, and marks the word as used; NULL: there is no
+ * such word. */
 static const dt_tree *let_value(const dt_substitution *c, const char *word, size_t n) {
     int i = dt_hash_index_first(&c->words, dt_hash_bytes(0, word, n));
     for (; i >= 0; i = dt_hash_index_next(&c->words, i)) {
@@ -93,9 +93,9 @@ static dt_status *let_find(dt_job *j, dt_substitution *c) {
     return faults;
 }
 
-/* Whether a word may be unused. In plans, all words of files may be, because plans also try other
- * strategies and sizes. Otherwise a word may be unused if overrides replaced values of the file,
- * but not if an override set the word itself. */
+/* Whether a word may be unused: one that is null, and in plans all words of files, because plans
+ * also try other strategies and sizes. Otherwise a word may be unused if overrides replaced values
+ * of the file, but not if an override set the word itself. */
 static bool may_be_idle(const dt_job *j, const dt_entry *e) {
     bool in_files = dt_job_is_of_files(j, e->key_at.source);
     return e->value->kind == DT_TREE_NULL || (in_files && j->purpose == DT_FOR_PLAN) ||
@@ -224,7 +224,7 @@ static dt_status *put_word(dt_substitution *c, const dt_location *at, const char
 
 /* ---- ${VARIABLE} ---- */
 
-/* Whether the key names a tokenizer, which may be a file. */
+/* Whether the key's value is a tokenizer, which may be a file. */
 static bool is_tokenizer(const char *key) {
     return key && strncmp(key, "dataset.", strlen("dataset.")) == 0 &&
            (strstr(key, ".tokenizer.path") ||
@@ -233,7 +233,7 @@ static bool is_tokenizer(const char *key) {
              strcmp(key + strlen(key) - strlen(".tokenizer"), ".tokenizer") == 0));
 }
 
-/* Whether the key names a vocabulary, which may be a file of words. */
+/* Whether the key's value is a vocabulary, which may be a file of words. */
 static bool is_vocabulary(const char *key) {
     static const char vocabulary[] = ".vocabulary";
     const size_t n = key ? strlen(key) : 0, stem = strlen("dataset.map."), end = strlen(vocabulary);
@@ -241,8 +241,8 @@ static bool is_vocabulary(const char *key) {
            strcmp(key + n - end, vocabulary) == 0;
 }
 
-/* Whether the key is a path, in which variables are replaced. Values of `let` are checked where
- * they are used. */
+/* Whether the key's value is a path, in which variables are replaced. Values of `let` are checked
+ * where they are used. */
 static bool is_path(const char *key) {
     static const char *const keys[] = {"let",
                                        "output.dir",
@@ -293,7 +293,8 @@ static dt_status *check_value(const dt_location *at, const char *variable, const
     return NULL;
 }
 
-/* Finds the bracket that closes the one before `from`. Nested brackets are skipped. */
+/* Returns the brace that closes the one before `from`; NULL: none does. Nested braces are
+ * skipped. */
 static const char *closing(const char *from, const char *to) {
     int open = 1;
     for (const char *p = from; p < to; p++) {
@@ -332,7 +333,7 @@ static dt_status *put_variable(dt_substitution *c, const piece *p, texts *out) {
 
 /* ---- texts ---- */
 
-/* Substitutes the word or variable at p->from, which is '{' or "${"; Sets *end to the position
+/* Substitutes the word or variable at p->from, which is '{' or "${". Sets *end to the position
  * after it. A variable is recorded as written, so that the record is the same whether or not the
  * variable is set. */
 static dt_status *put_one(dt_substitution *c, const piece *p, texts *out, const char **end) {
@@ -432,7 +433,7 @@ static dt_status *substitute_text(dt_substitution *c, dt_tree *t) {
 
 /* ---- the tree ---- */
 
-/* Expands "~/" in a path. Records keep "~/", just as they keep the names of variables. */
+/* Expands "~/" in a path. Records keep "~/", as they keep the names of variables. */
 static dt_status *localize(dt_substitution *c, dt_tree *t) {
     char *path = NULL;
     if (!is_path(c->key) || strncmp(c->key, "let", 3) == 0 || t->kind != DT_TREE_SCALAR)
@@ -447,8 +448,8 @@ static dt_status *localize(dt_substitution *c, dt_tree *t) {
     return NULL;
 }
 
-/* Substitutes variables in a key's value. In the value of `match`, braces belong to patterns and
- * are left as they are. A Repeat has variables of its own. */
+/* Substitutes words and variables in a key's value. In the value of `match`, braces belong to
+ * patterns and are left as they are. A Repeat has variables of its own. */
 static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e) {
     const dt_tree *variables = strcmp(e->key, "Repeat") == 0 ? dt_tree_get(e->value, "for") : NULL;
     const dt_substitution_scope *outer = c->scope, inner = {variables, outer};
@@ -468,7 +469,7 @@ static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e) {
     return faults;
 }
 
-/* The function calls itself for parts of the tree, at most as often as trees are deep. */
+/* The recursion is at most as deep as the tree. */
 dt_status *dt_substitute(dt_substitution *c, dt_tree *t) {
     dt_status *faults = NULL;
     if (t == c->done[0] || t == c->done[1] || t == c->done[2]) return NULL;

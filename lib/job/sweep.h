@@ -70,9 +70,10 @@ typedef struct dt_sweep_entry {
     const char *const *value;     /* [space.n] value of each parameter in this trial */
     const char *const *overrides; /* [n_overrides] overrides that the trial's job is opened with */
     const char *settings;
-    const char *directory; /* directory of the trial's run, relative to that of option -C */
-    dt_sweep_state state;  /* the trial's state in the last rung in which it took part */
-    int rung;              /* number of the last rung in which the trial took part, from 0 */
+    /* path of the folder of the trial's run, with the folder of option -C before it */
+    const char *directory;
+    dt_sweep_state state; /* the trial's state in the last rung in which it took part */
+    int rung;             /* number of the last rung in which the trial took part, from 0 */
     bool scored[DT_SWEEP_MOST_RUNGS];
     /* the metric at the end of each rung; NaN: it has no value */
     double score[DT_SWEEP_MOST_RUNGS];
@@ -93,13 +94,14 @@ struct dt_sweep { /* The type behind the handle of the public header. */
     uint64_t seed;
     int64_t halving;
     const char *metric, *title;
-    const char *directory; /* directory of the sweep, relative to that of option -C */
+    /* path of the folder of the sweep, with the folder of option -C before it */
+    const char *directory;
     dt_writer lock;
     bool locked;
     /* the last line of trials.jsonl is incomplete, because a process was killed */
     bool torn;
     /* number of rungs; number of the current rung, from 0; exit code with which the sweep was
-     * halted */
+     * halted, 0: it was not */
     int rungs, rung, halted_code;
     int n;
     dt_sweep_entry *trial;

@@ -134,8 +134,8 @@ static const char *quoted(dt_arena *arena, const char *text) {
     return dt_arena_take(arena, &json);
 }
 
-/* Sets the folders of trials, below the job's output.dir. The directory of -C is prepended to
- * each. */
+/* Sets the folders of trials, below the job's output.dir. The folder of -C comes before them in
+ * t->directory, but not in the override of output.dir. */
 static void place_trials(dt_sweep *s) {
     char *directory = dt_job_output(s->job);
     s->directory = dt_arena_strdup(s->arena, directory);
@@ -392,7 +392,7 @@ static dt_status *parse(const char *path, const dt_str *text, json_t **out) {
         out);
 }
 
-/* Compares with the settings in the folder, if it has any. */
+/* Compares `now` with the settings in the folder. *there: whether it has any. */
 static dt_status *check_settings(const dt_sweep *s, const char *path, const dt_str *now,
                                  bool *there) {
     enum { MOST = 1 << 22 };

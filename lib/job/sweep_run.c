@@ -98,8 +98,7 @@ dt_status *dt_sweep_read_results(dt_sweep *s) {
     return bad;
 }
 
-/* Writes a result. Its line begins with a line feed, in case a killed process left the line before
- * it incomplete. */
+/* Writes a result. If a killed process left the last line incomplete, a line feed comes first. */
 static dt_status *write_result(dt_sweep *s, const result *r) {
     dt_local_str line = {0};
     dt_writer w;
@@ -125,7 +124,7 @@ static dt_status *write_result(dt_sweep *s, const result *r) {
     return bad;
 }
 
-/* Reads the metric that belongs to the weights which the trial keeps. */
+/* Reads the metric that belongs to the weights which the trial keeps, and their hash. */
 static dt_status *read_run(const dt_sweep *s, const dt_sweep_entry *t, result *r) {
     dt_report_run run;
     DT_TRY(dt_report_run_read(&run, t->directory));
@@ -210,8 +209,8 @@ static bool is_over(const dt_sweep_entry *t, int rung) {
     return t->scored[rung] || t->state == DT_TRIAL_FAILED;
 }
 
-/* Returns the first trial that waits in the current rung. Sets *open to whether any trial of the
- * rung is unfinished. */
+/* Returns the first trial that waits in the current rung; NULL: none does. Sets *open to whether
+ * any trial of the rung is unfinished. */
 static dt_sweep_entry *find_waiting(dt_sweep *s, const bool *in, bool *open) {
     *open = false;
     for (int i = 0; i < s->n; i++) {

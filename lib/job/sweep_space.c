@@ -95,7 +95,7 @@ static bool split(dt_arena *arena, const char *text, const char *side[2]) {
     return true;
 }
 
-/* Whether the text is an integer of at most 2^53, which is exact as a double. */
+/* Whether the text is an integer from -2^53 to 2^53: all these are exact as doubles. */
 static bool is_int(const char *text) {
     int64_t n;
     return dt_parse_int64(text, &n) && n <= INT64_C(1) << 53 && n >= -(INT64_C(1) << 53);
@@ -248,8 +248,8 @@ static const char *draw(dt_arena *arena, const dt_sweep_range *r, dt_random *ran
     return NULL;
 }
 
-/* Returns a random value. If all keys have lists, no combination occurs twice: the trials are a
- * permutation of the grid. */
+/* Returns a value that trial i draws at random. If all keys have lists, no combination occurs
+ * twice: the trials are a permutation of the grid. */
 const char *dt_space_random(dt_arena *arena, const dt_sweep_space *s, uint64_t seed, int64_t i,
                             int parameter) {
     const dt_sweep_range *r = &s->range[parameter];
