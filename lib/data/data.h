@@ -362,8 +362,8 @@ void dt_dataset_undo_group(const dt_dataset *d, dt_part part, const char *target
 /* Returns the number of threads that are preparing batches of d. The pointer is valid as long as
  * d. */
 const _Atomic uint32_t *dt_dataset_preparing(const dt_dataset *d);
-/* A data set whose examples are the batches of a part of a job's data set. Its
- * iterators begin with the epoch and batch that they are opened at, whatever o says. */
+/* Returns a data set whose examples are the batches of a part of a job's data set. Its iterators
+ * begin with the epoch and batch that they are opened at, whatever o says. */
 dt_dataset *dt_dataset_batches(const dt_dataset *d, const dt_batch_options *o);
 /* Opens an iterator over dt_dataset_batches(d, o) at the batch o->first_step of o->epoch. Closing
  * it ends its threads. */

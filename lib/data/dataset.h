@@ -62,12 +62,12 @@ typedef struct dt_example {
 } dt_example;
 
 dt_example dt_example_make(int n); /* all tensors are NULL */
-/* An example with one component: a vector of n bytes. */
+/* Sets *out to an example with one component: a vector of n bytes. */
 dt_status *dt_example_of_bytes(dt_example *out, const void *bytes, int64_t n) DT_MUST_USE;
 dt_example dt_example_ref(const dt_example *example);
 void dt_example_release(dt_example *example); /* leaves an empty example; tensors may be NULL */
-/* The number of rows that all components have; fails if the components disagree (ELEMENT_SHAPE) or
- * one of them is a scalar (NOT_BATCHED). */
+/* Sets *rows to the number of rows that all components have. Fails if they disagree
+ * (ELEMENT_SHAPE), or if one of them is a scalar (NOT_BATCHED). */
 dt_status *dt_example_rows(const dt_example *example, int64_t *rows) DT_MUST_USE;
 /* Copies row `row`, without the dimension of rows. */
 dt_status *dt_example_row(const dt_example *example, int64_t row, dt_example *out) DT_MUST_USE;
@@ -120,15 +120,15 @@ dt_example_spec dt_spec_with_rows(const dt_example_spec *in, int64_t rows);
 /* Divides the first dimension of each component by n; it becomes unknown if n does not divide
  * it. */
 dt_status *dt_spec_divided(const dt_example_spec *in, int64_t n, dt_example_spec *out) DT_MUST_USE;
-/* The spec that examples of both a and b fit. Dimensions that differ become unknown; names, dtypes
- * or ranks that differ are an error. */
+/* Sets *out to the spec that examples of both a and b fit. Dimensions that differ become unknown;
+ * names, dtypes or ranks that differ are an error. */
 dt_status *dt_spec_common(const dt_example_spec *a, const dt_example_spec *b,
                           dt_example_spec *out) DT_MUST_USE;
-/* The first dimension of all components, if it is known and the same for all, else -1. NOT_BATCHED
- * if a component is a scalar. */
+/* Sets *rows to the first dimension of all components, if it is known and the same for all, else to
+ * -1. Fails with NOT_BATCHED if a component is a scalar. */
 dt_status *dt_spec_rows(const dt_example_spec *s, int64_t *rows) DT_MUST_USE;
 bool dt_spec_is_static(const dt_example_spec *s);
-/* An example with no rows; unknown dimensions become 0. */
+/* Sets *out to an example with no rows; unknown dimensions become 0. */
 dt_status *dt_spec_empty_example(const dt_example_spec *s, dt_example *out) DT_MUST_USE;
 /* Converts a component to the form in the public header; the name is lent. */
 void dt_spec_public(const char *name, const dt_type *type, dt_spec *out);
@@ -201,10 +201,10 @@ dt_status *dt_dataset_replace(dt_dataset **out, dt_dataset *made) DT_MUST_USE;
 /* Like dt_dataset_make, for programs: replaces *out, and fails if there are too many
  * transformations. */
 dt_status *dt_dataset_build_of(dt_dataset **out, const dt_dataset *of) DT_MUST_USE;
-/* The same for a source (in NULL) or the transformation of one input. */
+/* Like dt_dataset_build_of, for a source (`in` is NULL) or the transformation of one input. */
 dt_status *dt_dataset_build(dt_dataset **out, const dt_transform *row, const dt_dataset *in,
                             const void *args, dt_example_spec spec) DT_MUST_USE;
-/* A data set like d with other inputs, whose examples have the same spec. */
+/* Returns a data set like d with other inputs, whose examples have the same spec. */
 dt_dataset *dt_dataset_rewrite(const dt_dataset *d, const dt_dataset *const *in);
 dt_dataset *dt_dataset_ref(const dt_dataset *d);
 /* Like dt_dataset_static_batch_size, but looks only at d's transformation and its inputs, not at

@@ -31,8 +31,9 @@ typedef struct dt_guess {
  * with a suggestion. The caller releases `out` and `notes`. */
 dt_status *dt_guess_files(dt_guess *g) DT_MUST_USE;
 void dt_guess_release(dt_guess *g);
-/* The path of a given file; *name becomes the length of the element name in front of it, 0 if there
- * is none. A name contains no '/' and does not begin with '.', so "./lr=0.1/x.npy" is a path. */
+/* Returns the path of a given file; *name becomes the length of the element name in front of it, 0
+ * if there is none. A name contains no '/' and does not begin with '.', so "./lr=0.1/x.npy" is a
+ * path. */
 const char *dt_guess_path(const char *file, size_t *name);
 
 #endif

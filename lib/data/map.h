@@ -49,10 +49,10 @@ const struct dt_map_stage *dt_map_plan_pending(const dt_map_plan *p);
 bool dt_map_plan_is_empty(const dt_map_plan *p);
 /* Whether the steps change nothing but the dtype. */
 bool dt_map_plan_is_plain(const dt_map_plan *p);
-/* The location of the step that combines each example with another one of its batch; NULL: none
- * does. */
+/* Returns the location of the step that combines each example with another one of its batch; NULL:
+ * none does. */
 const dt_location *dt_map_plan_combines(const dt_map_plan *p);
-/* The type of an example after all steps. */
+/* Returns the type of an example after all steps. */
 const dt_type *dt_map_plan_type(const dt_map_plan *p);
 /* Returns the limit of the output values, which lie in [0, limit); 0 if it is unknown. */
 int64_t dt_map_plan_numbers(const dt_map_plan *p);

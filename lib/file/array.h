@@ -30,7 +30,7 @@ typedef struct dt_header {
     bool fortran;   /* Fortran order: the first index runs fastest, not the last */
 } dt_header;
 
-/* The size of a value in the file, in bytes. */
+/* Returns the size of a value in the file, in bytes. */
 int dt_wire_size(dt_dtype dtype, dt_wire wire);
 
 /* Reverses the byte order of n values of `size` bytes, in place. */
@@ -43,8 +43,8 @@ dt_header_reader dt_idx_header, dt_npy_header;
  * the file ends. */
 dt_status *dt_header_bytes(dt_inflow *f, const char *path, void *buffer, int64_t n,
                            int64_t *at) DT_MUST_USE;
-/* An error that names the kind of file: "x.npy: is an HDF5 file, not an NPY file", or "not an NPY
- * file (first bytes 01 02 03 04)". `wanted` is the kind that was expected, such as "an NPY
+/* Returns an error that names the kind of file: "x.npy: is an HDF5 file, not an NPY file", or "not
+ * an NPY file (first bytes 01 02 03 04)". `wanted` is the kind that was expected, such as "an NPY
  * file". */
 dt_status *dt_not_this_file(const char *path, const char *wanted, const unsigned char *first,
                             int64_t n) DT_MUST_USE;

@@ -44,7 +44,7 @@ static int compare_names(const void *name, const void *element) {
     return strcmp(name, *(const char *const *)element);
 }
 
-/* The number of a class, which is the index of its name in a sorted list; -1: unknown. */
+/* Returns the number of a class, which is the index of its name in a sorted list; -1: unknown. */
 static int32_t number_of(const dt_texts *names, const char *name) {
     const char **found =
         names->n > 0 ? bsearch(name, names->v, (size_t)names->n, sizeof *names->v, compare_names)
@@ -52,7 +52,7 @@ static int32_t number_of(const dt_texts *names, const char *name) {
     return found ? (int32_t)(found - names->v) : -1;
 }
 
-/* The folder of a class that the job lists; NULL: there is none. */
+/* Returns the folder of a class that the job lists; NULL: there is none. */
 static const char *folder_of(const dt_paths *folders, const char *name) {
     for (int i = 0; i < folders->n; i++)
         if (strcmp(name_of(folders->v[i]), name) == 0) return folders->v[i];
@@ -190,7 +190,7 @@ dt_status *dt_class_folders_try(dt_class_folders *x, int e) {
     return s;
 }
 
-/* The path of a file; *what identifies it as "class/file". */
+/* Returns the path of a file; *what identifies it as "class/file". */
 const char *dt_class_folders_source(const dt_examples *base, int64_t i, const char **what) {
     const dt_class_folders *x = (const dt_class_folders *)base;
     if (i >= x->base.paths.n) return NULL;

@@ -26,7 +26,7 @@ static uint32_t table[8][256];
 static uint64_t over16[2], over64[2], over256[2];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The remainder of x^n, bit-reversed: bit 31 is x^0. */
+/* Returns the remainder of x^n, bit-reversed: bit 31 is x^0. */
 static uint32_t power(int n) {
     uint32_t c = 0x80000000u;
     for (; n > 0; n--) c = c >> 1 ^ (c & 1 ? POLYNOMIAL : 0);
@@ -91,8 +91,8 @@ PRODUCTS static uint64_t join(const __m128i x[4]) {
                          (uint64_t)_mm_extract_epi64(y, 1));
 }
 
-/* The CRC of the n bytes as far as they are whole blocks of 64, at least one. Moves *p behind
- * these. */
+/* Returns the CRC of the n bytes as far as they are whole blocks of 64, at least one. Moves *p
+ * behind these. */
 PRODUCTS static uint64_t by_products(uint64_t crc, const unsigned char **p, size_t n) {
     const __m128i k = _mm_loadu_si128((const __m128i *)over64);
     __m128i x[4];
@@ -110,8 +110,8 @@ WIDE_PRODUCTS static __m512i move_wide(__m512i x, __m512i k, __m512i onto) {
                                      _mm512_clmulepi64_epi128(x, k, 0x11), onto, 0x96);
 }
 
-/* The CRC of the n bytes as far as they are whole blocks of 256, at least one. Moves *p behind
- * these. */
+/* Returns the CRC of the n bytes as far as they are whole blocks of 256, at least one. Moves *p
+ * behind these. */
 WIDE_PRODUCTS static uint64_t by_wide_products(uint64_t crc, const unsigned char **p, size_t n) {
     const __m512i k = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)over256));
     const __m512i k64 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)over64));

@@ -270,8 +270,8 @@ static dt_status *cut_field(cutter *k, bool *more) {
     return NULL;
 }
 
-/* The size of a record without its line end. The last record of a file may have none; the window's
- * NUL follows it. */
+/* Returns the size of a record without its line end. The last record of a file may have none; the
+ * window's NUL follows it. */
 static size_t without_line_end(const char *p, size_t size) {
     if (size > 0 && p[size - 1] == '\n') size -= size > 1 && p[size - 2] == '\r' ? 2 : 1;
     return size;
@@ -330,8 +330,8 @@ static dt_status *skip_line(dt_csv *c) {
     }
 }
 
-/* The characters that may precede a comment on a line of its own. The delimiter is not one of them:
- * it would end an empty field. */
+/* Returns the characters that may precede a comment on a line of its own. The delimiter is not one
+ * of them: it would end an empty field. */
 static const char *blanks_of(const dt_csv_style *s) {
     if (s->blanks || (s->delimiter != ' ' && s->delimiter != '\t')) return " \t";
     return s->delimiter == ' ' ? "\t" : " ";

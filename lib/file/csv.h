@@ -70,7 +70,7 @@ void dt_csv_put(dt_str *out, const char *text, char delimiter, bool quotes_empty
 struct dt_output;
 dt_status *dt_csv_write_header(struct dt_output *o) DT_MUST_USE;
 dt_status *dt_csv_write_row(struct dt_output *o, const void *const *row) DT_MUST_USE;
-/* An error that begins with its location: "x.csv:4:7: ", then the text. */
+/* Returns an error that begins with its location: "x.csv:4:7: ", then the text. */
 dt_status *dt_csv_fail(const dt_csv *c, int64_t line, int64_t col, const char *format,
                        ...) DT_MUST_USE DT_PRINTF(4, 5);
 

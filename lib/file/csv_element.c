@@ -173,8 +173,8 @@ static dt_status *check_numbers(const dt_element_spec *e) {
     return NULL;
 }
 
-/* The limit of the values, which lie in [0, limit) because they are indices in the vocabulary; 0:
- * unknown, because default_value is not such an index. */
+/* Returns the limit of the values, which lie in [0, limit) because they are indices in the
+ * vocabulary; 0: unknown, because default_value is not such an index. */
 static int64_t places_of(const dt_element_spec *e) {
     const bool place = e->default_value >= 0 && e->default_value < e->vocabulary.n;
     return e->has_default && !place ? 0 : e->vocabulary.n;
@@ -384,7 +384,7 @@ static dt_status *put_number(const cell *c, const char *number, void *out) {
                : bad(c, "is out of range of ", dt_dtype_name(d));
 }
 
-/* The index of the word that is the same number, but written differently; -1: none. */
+/* Returns the index of the word that is the same number, but written differently; -1: none. */
 static int find_number(const dt_texts *words, const char *text) {
     double x, word;
     if (!dt_parse_double(text, &x)) return -1;

@@ -27,8 +27,8 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns co
 dt_status *dt_csv_settle_columns(dt_arena *arena, dt_element_spec *e,
                                  const dt_texts *columns) DT_MUST_USE;
 enum { DT_CSV_LONGEST_NUMBER = 400 };
-/* The field's text without blanks at its ends, NUL-terminated. If blanks follow, the text is copied
- * to `room`. NULL: too long to be a number. */
+/* Returns the field's text without blanks at its ends, NUL-terminated. If blanks follow, the text
+ * is copied to `room`. NULL: too long to be a number. */
 const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER + 1]);
 /* Rewrites a number in the element's notation (`thousands`, `decimal`, `symbols`) for strtod, and
  * sets *symbol as dt_csv_bare does if the notation has symbols or blanks. Returns false

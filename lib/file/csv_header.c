@@ -31,7 +31,7 @@ static void sort(dt_csv_header *h) {
     for (int i = 0; i < h->n; i++) h->sorted[i] = all[i].at;
 }
 
-/* The index in `sorted` of the first column with a name; -1: none. */
+/* Returns the index in `sorted` of the first column with a name; -1: none. */
 static int find_name(const dt_csv_header *h, const char *name) {
     int low = 0, high = h->n;
     while (low < high) {
@@ -97,8 +97,8 @@ static bool has_number(const dt_csv *c) {
     return false;
 }
 
-/* The name in the file, with blanks, if the header has blanks around this name, as in "a, b"; NULL:
- * it does not. */
+/* Returns the name in the file, with blanks, if the header has blanks around this name, as in "a,
+ * b"; NULL: it does not. */
 static const char *find_padded(const dt_csv *c, const char *name) {
     for (int i = 0; i < c->n; i++) {
         const char *text = c->field[i].text + strspn(c->field[i].text, " \t");
@@ -194,8 +194,8 @@ static int choose(dt_arena *arena, const dt_csv_header *h, const char *text, boo
     return n;
 }
 
-/* The names of the chosen columns, or of all others, in file order. A column without a name is
- * listed by its number. */
+/* Returns the names of the chosen columns, or of all others, in file order. A column without a name
+ * is listed by its number. */
 static dt_texts list_columns(dt_arena *arena, const dt_csv_header *h, const bool *chosen,
                              bool others) {
     dt_texts names = {.v = dt_arena_array(arena, const char *, h->n)};

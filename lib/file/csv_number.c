@@ -15,8 +15,8 @@ static bool is_currency(uint32_t c) {
            (c >= 0x20a0 && c <= 0x20c0);
 }
 
-/* The number of bytes of the blank at the front: a space, or a no-break, narrow or thin space; 0:
- * none. */
+/* Returns the number of bytes of the blank at the front: a space, or a no-break, narrow or thin
+ * space; 0: none. */
 static size_t blank_at(const char *p) {
     static const char *const blanks[] = {" ", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89"};
     for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
@@ -24,7 +24,7 @@ static size_t blank_at(const char *p) {
     return 0;
 }
 
-/* The number of bytes of the last character of a valid text of n bytes. */
+/* Returns the number of bytes of the last character of a valid text of n bytes. */
 static size_t last_size(const char *text, size_t n) {
     size_t size = n > 0;
     while (size < n && size < 4 && ((unsigned char)text[n - size] & 0xc0) == 0x80) size++;

@@ -122,7 +122,7 @@ static bool flag_of(const dt_tree *keys, const char *key, bool preset) {
 
 static bool has_header(const dt_tree *keys) { return flag_of(keys, "header", true); }
 
-/* The first character of a key's text; 0: the key is not given. */
+/* Returns the first character of a key's text; 0: the key is not given. */
 static char char_of(const dt_tree *keys, const char *key) {
     const dt_tree *t = dt_tree_get(keys, key);
     return t && t->kind == DT_TREE_SCALAR ? *t->text : '\0';
@@ -241,7 +241,7 @@ static dt_status *take_in_order(dt_row_source *s, table *t) {
     return NULL;
 }
 
-/* The index of the column with a name, which may have blanks around it; -1: none. */
+/* Returns the index of the column with a name, which may have blanks around it; -1: none. */
 static int find_padded(const dt_csv_header *h, const char *name) {
     const size_t size = strlen(name);
     for (int i = 0; i < h->n; i++) {

@@ -97,7 +97,7 @@ static inline int dt_element_find(const dt_element_spec *v, int n, const char *n
         if (strcmp(v[i].name, name) == 0) return i;
     return -1;
 }
-/* The type of one row of a stored element. */
+/* Returns the type of one row of a stored element. */
 static inline dt_type dt_element_row(const dt_element_spec *e) {
     return e->window > 0 ? dt_type_of(e->type.dtype, e->type.rank - 1, e->type.dim + 1) : e->type;
 }
@@ -159,7 +159,7 @@ typedef struct dt_row_source {
     int64_t omitted; /* rows that were left out so far: a value of drop_missing is missing */
 } dt_row_source;
 
-/* The number of values of all elements in a row. */
+/* Returns the number of values of all elements in a row. */
 int64_t dt_row_source_values(const dt_row_source *s);
 /* Closes a source, which need not be open. Does not close its file. */
 void dt_row_source_close(dt_row_source *s);
@@ -210,7 +210,7 @@ dt_status *dt_output_flush(dt_output *o) DT_MUST_USE;
 /* Completes the file and gives it its name. */
 dt_status *dt_output_finish(dt_output *o) DT_MUST_USE;
 void dt_output_close(dt_output *o); /* removes an incomplete file; a zeroed output is allowed */
-/* The type of all rows of a column together. */
+/* Returns the type of all rows of a column together. */
 dt_type dt_output_type(const dt_element_spec *c, int64_t rows);
 
 /* ---- the table ---- */
@@ -298,10 +298,10 @@ bool dt_format_has_rows(const dt_format *f);
 #undef DT_FILE_FORMAT
 /* All formats in order; ends with NULL. */
 extern const dt_format *const dt_file_formats[];
-/* The format for a file name, by its suffix; NULL: no format can be written under that name.
- * *suffix: the suffix found. */
+/* Returns the format for a file name, by its suffix; NULL: no format can be written under that
+ * name. *suffix: the suffix found. */
 const dt_format *dt_format_for(const char *path, const char **suffix);
-/* The format of a file, by its first bytes; NULL: unknown. */
+/* Returns the format of a file, by its first bytes; NULL: unknown. */
 const dt_format *dt_format_sniff(const unsigned char *first, int64_t n);
 /* Whether job files can name the format, which means that it is in the table. */
 bool dt_format_is_named(const dt_format *f);

@@ -39,10 +39,10 @@ bool dt_inflow_is_ready(const dt_inflow *f);
 bool dt_inflow_is_gzip(const dt_inflow *f);
 /* Reads the rest as zlib's format (RFC 1950); dt_inflow_is_gzip is true from then on. */
 dt_status *dt_inflow_take_zlib(dt_inflow *f) DT_MUST_USE;
-/* The size of the file itself in bytes, not of its decompressed contents. */
+/* Returns the size of the file itself in bytes, not of its decompressed contents. */
 int64_t dt_inflow_size(const dt_inflow *f);
-/* An upper limit of the number of bytes that can be read: the file's size, or the largest size to
- * which gzip data of that size can expand. */
+/* Returns an upper limit of the number of bytes that can be read: the file's size, or the largest
+ * size to which gzip data of that size can expand. */
 int64_t dt_inflow_most(const dt_inflow *f);
 /* Reads n bytes at `offset` of a file that is not compressed, in any order and from any thread. */
 dt_status *dt_inflow_pread(const dt_inflow *f, void *buffer, int64_t n, int64_t offset) DT_MUST_USE;

@@ -57,7 +57,7 @@ static const dt_field fields[] = {
                     "decode all images at the start and leave broken ones out, with a warning"),
     DT_END};
 
-/* The folder of the element at place `e` of `element`; NULL: the part lacks it. */
+/* Returns the folder of the element at place `e` of `element`; NULL: the part lacks it. */
 static const dt_tree *folder_of(const dt_format_request *r, int e) {
     const dt_tree *element = ((const struct image_folder *)r->args)->element;
     return dt_given(dt_tree_get(r->tree, element->entry[e].key));
@@ -282,7 +282,8 @@ static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *b
                  &image->at);
 }
 
-/* The number of bytes for decoding. The first picture has been decoded, so its size is known. */
+/* Returns the number of bytes for decoding. The first picture has been decoded, so its size is
+ * known. */
 static int64_t decoding(const dt_examples *base, int threads) {
     const folder_part *x = (const folder_part *)base;
     return dt_image_room_bytes(x->layout.room, threads);
@@ -290,7 +291,7 @@ static int64_t decoding(const dt_examples *base, int threads) {
 
 /* ---- the format ---- */
 
-/* The path of file number i. The pictures come first, then the masks. */
+/* Returns the path of file number i. The pictures come first, then the masks. */
 static const char *source(const dt_examples *base, int64_t i, const char **what) {
     const folder_part *x = (const folder_part *)base;
     const int64_t n = base->paths.n;

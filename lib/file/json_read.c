@@ -27,7 +27,7 @@ typedef struct weighing {
     size_t bytes; /* upper estimate of the bytes that jansson will take */
 } weighing;
 
-/* The position after the string that begins at i. */
+/* Returns the position after the string that begins at i. */
 static size_t skip_string(const char *text, size_t i, size_t n) {
     for (i++; i < n && text[i] != '"'; i++)
         if (text[i] == '\\') i++;

@@ -64,8 +64,8 @@ typedef struct lines {
     bool bad;   /* the last row had a fault */
 } lines;
 
-/* The number of values in a row if it is a list instead of an object, which is allowed if there is
- * only one element; else -1. */
+/* Returns the number of values in a row if it is a list instead of an object, which is allowed if
+ * there is only one element; else -1. */
 static int64_t values_alone(const dt_row_source *s) {
     return s->n != 1 ? -1 : s->element[0].text ? 1 : dt_type_elements(&s->element[0].type);
 }

@@ -91,7 +91,7 @@ static dt_status *fail_at(const row *r, const char *at, const char *format, ...)
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-/* The next word; n 0: the end of the line, or a comment. */
+/* Returns the next word; n 0: the end of the line, or a comment. */
 static const char *next_word(row *r, size_t *n) {
     while (r->at < r->end && is_blank(*r->at)) r->at++;
     const char *begin = r->at;

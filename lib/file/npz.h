@@ -10,7 +10,7 @@
  * "data.npz/NAME". */
 dt_status *dt_npz_open(dt_arena *arena, const char *element, const char **file,
                        dt_inflow **out) DT_MUST_USE;
-/* The archive "data.npz" for the path "data.npz/NAME"; any other path unchanged. */
+/* Returns the archive "data.npz" for the path "data.npz/NAME"; any other path unchanged. */
 const char *dt_npz_archive(dt_arena *arena, const char *path);
 
 #endif

@@ -24,7 +24,7 @@ dt_status *dt_files_check_elements(const dt_format_request *r, const dt_tree *el
  * an error, too. */
 dt_status *dt_files_read(const dt_format_request *r, dt_examples *x,
                          dt_status *(*read)(dt_examples *x, int file)) DT_MUST_USE;
-/* The index of the file that contains example `row`. */
+/* Returns the index of the file that contains example `row`. */
 int dt_files_at(const dt_examples *x, int64_t row);
 
 #endif

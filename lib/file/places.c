@@ -82,7 +82,7 @@ void dt_places_add(dt_places *p, const dt_record_range *place) {
 
 /* ---- reading ---- */
 
-/* The group of a record. All groups are full, except the last one of each file. */
+/* Returns the group of a record. All groups are full, except the last one of each file. */
 static int group_of(const dt_places *p, int64_t row) {
     int low = (int)(row / DT_PLACES_GROUP), high = p->n_groups;
     if (low + 1 == high || p->group[low + 1].first > row) return low;
@@ -94,8 +94,8 @@ static int group_of(const dt_places *p, int64_t row) {
     return low;
 }
 
-/* The sum of the differences of numbers [from, to), which have `bits` bits each and begin at
- * `word`. */
+/* Returns the sum of the differences of numbers [from, to), which have `bits` bits each and begin
+ * at `word`. */
 static int64_t sum_numbers(const dt_places *p, size_t word, int bits, int from, int to) {
     const uint64_t mask = (UINT64_C(1) << bits) - 1;
     const char *at = p->codes.data + word * sizeof(uint32_t);
@@ -109,7 +109,7 @@ static int64_t sum_numbers(const dt_places *p, size_t word, int bits, int from, 
     return sum;
 }
 
-/* The sum of the sizes of records [from, to) in a group. */
+/* Returns the sum of the sizes of records [from, to) in a group. */
 static int64_t sizes(const dt_places *p, int group, int from, int to) {
     const dt_places_group *g = &p->group[group];
     int64_t sum = 0;
@@ -119,8 +119,8 @@ static int64_t sizes(const dt_places *p, int group, int from, int to) {
     return sum;
 }
 
-/* The sum of the gaps before records [from, to) in a group; a group has no gap before its first
- * record. */
+/* Returns the sum of the gaps before records [from, to) in a group; a group has no gap before its
+ * first record. */
 static int64_t gaps(const dt_places *p, int group, int from, int to) {
     const dt_places_group *g = &p->group[group];
     int64_t sum = 0;

@@ -14,7 +14,8 @@
 
 /* CRC-32C (Castagnoli), as in iSCSI; test vectors in RFC 3720, B.4. */
 uint32_t dt_crc32c(const void *bytes, size_t n);
-/* The CRC of a range of bytes followed by n more bytes, given the CRC `crc` of the range. */
+/* Returns the CRC of a range of bytes followed by n more bytes, given the CRC `crc` of the
+ * range. */
 uint32_t dt_crc32c_more(uint32_t crc, const void *bytes, size_t n);
 /* TFRecord's masked CRC: rotated, and a constant added, so that a CRC over bytes that contain a CRC
  * works as well. */

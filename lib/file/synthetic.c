@@ -144,8 +144,8 @@ typedef struct synthetic_part {
     int64_t *num_classes; /* [n] number of classes; 0: the element is not a label */
 } synthetic_part;
 
-/* The key of a random stream for a purpose, an element, and a row or class; the stream gives 16
- * bytes per block. */
+/* Returns the key of a random stream for a purpose, an element, and a row or class; the stream
+ * gives 16 bytes per block. */
 static uint64_t stream_key(const synthetic_part *x, const char *purpose, int e, uint64_t part,
                            uint64_t row) {
     uint32_t word[4];

@@ -8,7 +8,7 @@
 /* Stores n bytes as a text of an element's type. Returns NULL, or the fault of the text, such as
  * "is not UTF-8". */
 const char *dt_text_put(const char *text, size_t n, const dt_type *type, void *out);
-/* The error of a text for any element, such as "is not UTF-8"; NULL: it has none. */
+/* Returns the error of a text for any element, such as "is not UTF-8"; NULL: it has none. */
 const char *dt_text_fault(const char *text, size_t n);
 
 #endif

@@ -374,7 +374,7 @@ static dt_status *next_record(dt_row_source *s, void *const *row, bool *more) {
 
 /* ---- records in any order ---- */
 
-/* The position of a record's data, without its checksum. */
+/* Returns the position of a record's data, without its checksum. */
 static dt_row_record data_of(const dt_row_record *r) {
     dt_row_record data = *r;
     data.size -= r->checked ? 0 : DT_TFRECORD_FOOTER;
@@ -442,8 +442,8 @@ static void put_integers(dt_str *out, dt_dtype d, const char *p, int64_t n) {
 
 enum { BYTES_LIST = 1, FLOAT_LIST = 2, INT64_LIST = 3 }; /* numbers of the fields in a Feature */
 
-/* The kind of list for a column. Arrays of bytes become one byte string; floats go to float_list,
- * which has no doubles; all other dtypes go to int64_list. */
+/* Returns the kind of list for a column. Arrays of bytes become one byte string; floats go to
+ * float_list, which has no doubles; all other dtypes go to int64_list. */
 static int list_of(const dt_type *row) {
     return dt_dtype_is_float(row->dtype)             ? FLOAT_LIST
            : row->dtype == DT_UINT8 && row->rank > 0 ? BYTES_LIST

@@ -90,7 +90,7 @@ static dt_status *look_through(survey *x, const char *path) {
     return s;
 }
 
-/* The reason to leave a feature out; NULL: it is used. */
+/* Returns the reason to leave a feature out; NULL: it is used. */
 static const char *unfit(const seen *s) {
     if (dt_text_fault(s->name, s->size)) /* a job cannot contain such a name */
         return "has a name that is not UTF-8, or holds a NUL";

@@ -89,9 +89,9 @@ dt_status *dt_prices_check(const char *const *prices, int n) DT_MUST_USE;
 /* Returns the last price that the user gave for the slice's generation, or else the price in the
  * table of chips. */
 dt_chip_price dt_job_plan_price(const dt_job_plan *p);
-/* US dollars of 1,000 steps on all slices; 0: no price is known. */
+/* Returns the US dollars of 1,000 steps on all slices; 0: no price is known. */
 double dt_job_plan_dollars(const dt_job_plan *p);
-/* US dollars of `seconds` seconds on all slices; 0: no price is known. */
+/* Returns the US dollars of `seconds` seconds on all slices; 0: no price is known. */
 double dt_job_plan_usd(const dt_job_plan *p, double seconds);
 
 /* Several plans to be printed side by side. The first one is the plan of the unchanged job. */

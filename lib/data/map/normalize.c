@@ -247,7 +247,7 @@ static bool knows(const dt_map_stage *s, uint64_t group) {
     return s->learned && group_index(s->learned, group) >= 0;
 }
 
-/* The means and variances of one group. */
+/* Returns the means and variances of one group. */
 static struct normalize of_group(const dt_lesson *l, int place) {
     const int n = l->mean.n / l->words.n;
     return (struct normalize){.mean = {.n = n, .v = l->mean.v + place * n},

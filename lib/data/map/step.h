@@ -163,7 +163,7 @@ typedef struct dt_pixels {
     int64_t rows, columns, channels, pixel;
 } dt_pixels;
 dt_pixels dt_pixels_of(const dt_type *t);
-/* The image type with other numbers of rows and columns. */
+/* Returns the image type with other numbers of rows and columns. */
 dt_type dt_image_sized(const dt_type *t, int64_t rows, int64_t columns);
 /* Copies the rectangle of out's rows and columns that begins at (row, column) of an image. */
 void dt_image_cut(const dt_type *in, const dt_type *out, int64_t row, int64_t column,

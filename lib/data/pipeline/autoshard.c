@@ -4,8 +4,8 @@
 
 /* ---- what a pipeline reads ---- */
 
-/* The smallest known number of files that a reader of files in p gets, or -1 if none is known.
- * *reads: whether a source reads files; *holds: whether a source does anything else. */
+/* Returns the smallest known number of files that a reader of files in p gets, or -1 if none is
+ * known. *reads: whether a source reads files; *holds: whether a source does anything else. */
 static int64_t count_files(const dt_dataset *p, bool *reads, bool *holds) {
     int64_t fewest = -1;
     if (p->row->reads_files) {

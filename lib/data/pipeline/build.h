@@ -21,8 +21,8 @@ dt_status *dt_dataset_check_input(const dt_dataset *in, const char *what) DT_MUS
  * a reference to the input. */
 dt_status *dt_dataset_add_take(dt_dataset **out, const dt_dataset *in, int64_t count) DT_MUST_USE;
 dt_status *dt_dataset_add_skip(dt_dataset **out, const dt_dataset *in, int64_t count) DT_MUST_USE;
-/* The n examples whose numbers are listed in increasing order. Takes the list, which was allocated
- * by dt_alloc, even after an error. */
+/* Sets *out to the n examples whose numbers are listed in increasing order. Takes the list, which
+ * was allocated by dt_alloc, even after an error. */
 dt_status *dt_dataset_add_select(dt_dataset **out, const dt_dataset *in, uint32_t *example,
                                  int64_t n) DT_MUST_USE;
 dt_status *dt_dataset_add_repeat(dt_dataset **out, const dt_dataset *in, int64_t times) DT_MUST_USE;
@@ -61,8 +61,8 @@ dt_status *dt_dataset_build_map(dt_dataset **out, const dt_dataset *in,
 dt_status *dt_dataset_build_interleave(dt_dataset **out, const dt_dataset *in,
                                        const dt_example_function *f, bool files,
                                        dt_example_spec spec) DT_MUST_USE;
-/* A data set of one example with these components (tensors), or of one example per row (slices).
- * Takes ownership of the example and the spec. */
+/* Sets *out to a data set of one example with these components (tensors), or of one example per row
+ * (slices). Takes ownership of the example and the spec. */
 dt_status *dt_dataset_build_tensors(dt_dataset **out, dt_example *example,
                                     dt_example_spec spec) DT_MUST_USE;
 dt_status *dt_dataset_build_slices(dt_dataset **out, dt_example *example,

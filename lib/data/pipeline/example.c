@@ -137,8 +137,8 @@ static dt_status *differ(const dt_type *a, const dt_type *b, const char *advice)
                    dt_text_of(a).s, dt_text_of(b).s, advice);
 }
 
-/* The smallest type that holds component k of all examples. Unless padded, their types must be
- * equal. */
+/* Sets *out to the smallest type that holds component k of all examples. Unless padded, their types
+ * must be equal. */
 static dt_status *largest(const dt_example *examples, int n, int k, bool padded, dt_type *out) {
     *out = examples[0].tensor[k]->type;
     for (int i = 1; i < n; i++) {

@@ -7,7 +7,8 @@
 #include "file/example.h"
 #include "data/pipeline/build.h"
 
-/* The type of a feature in an example: an unknown dimension becomes the number of values in it. */
+/* Sets *out to the type of a feature in an example: an unknown dimension becomes the number of
+ * values in it. */
 static dt_status *type_of(const dt_parsed_example *x, const dt_element_spec *c, dt_type *out) {
     *out = c->type;
     if (!dt_type_has_batch(out)) return NULL;

@@ -85,8 +85,8 @@ static const dt_transform rebatch_row = {
     .release = release,
 };
 
-/* The rows of each piece, if they are known: all sizes are equal, and short pieces are dropped or
- * cannot occur because the size divides the known batch size. */
+/* Returns the rows of each piece, if they are known: all sizes are equal, and short pieces are
+ * dropped or cannot occur because the size divides the known batch size. */
 static int64_t known_rows(const dt_example_spec *in, const struct rebatch *a) {
     int64_t rows, size = a->sizes[0];
     dt_status *s = dt_spec_rows(in, &rows);

@@ -79,14 +79,15 @@ static dt_status *read_header(const char *path, const uint8_t *bytes, size_t n,
     return NULL;
 }
 
-/* The bits of a value under a mask, scaled to 255 and rounded down; 255 if there is no mask. */
+/* Returns the bits of a value under a mask, scaled to 255 and rounded down; 255 if there is no
+ * mask. */
 static uint8_t part_of(uint32_t value, uint32_t mask) {
     if (!mask) return 255;
     const uint32_t lowest = mask & -mask;
     return (uint8_t)((uint64_t)((value & mask) / lowest) * 255 / (mask / lowest));
 }
 
-/* The palette index of pixel x of a row. */
+/* Returns the palette index of pixel x of a row. */
 static int index_of(const bmp *b, const uint8_t *row, int64_t x) {
     const int64_t bit = x * b->bits;
     const int shift = 8 - b->bits - (int)(bit % 8);

@@ -53,8 +53,8 @@ static dt_status *too_large(const char *path, int64_t needed) {
                       "save it as PNG or as a baseline JPEG");
 }
 
-/* Bytes that decoding takes: for the pixels, including colours that become grey, and for the
- * decoder. */
+/* Returns the bytes that decoding takes: for the pixels, including colours that become grey, and
+ * for the decoder. */
 static int64_t decoding_bytes(const dt_image_header *h, int channels) {
     return h->height * h->width * (channels == 1 ? 4 : channels) + h->working;
 }

@@ -169,8 +169,8 @@ typedef struct frame {
     int64_t row, column; /* row: index of the row in the order in which rows are stored */
 } frame;
 
-/* The position in the picture of stored row i. An interlaced frame stores every eighth row first,
- * then the rows between them. */
+/* Returns the position in the picture of stored row i. An interlaced frame stores every eighth row
+ * first, then the rows between them. */
 static int64_t row_position(const gif *g, int64_t i) {
     static const int64_t from[] = {0, 4, 2, 1}, by[] = {8, 8, 4, 2};
     for (int pass = 0; g->interlaced && pass < 4; pass++) {

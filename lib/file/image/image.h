@@ -80,10 +80,10 @@ extern const dt_image_format dt_image_png, dt_image_jpeg, dt_image_gif, dt_image
 
 /* Fails unless the picture has the wanted size. */
 dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t width) DT_MUST_USE;
-/* The error DATA_FILE "PATH: broken NAME image: WHAT". */
+/* Returns the error DATA_FILE "PATH: broken NAME image: WHAT". */
 dt_status *dt_image_broken(const char *path, const dt_image_format *f,
                            const char *what) DT_MUST_USE;
-/* The error "PATH: a NAME image of colours", if the caller wants class numbers. */
+/* Returns the error "PATH: a NAME image of colours", if the caller wants class numbers. */
 dt_status *dt_image_refuse_colors(const dt_image *want, const char *what) DT_MUST_USE;
 /* Writes `pixels` pixels of red, green, blue and alpha as want->channels channels. Grey is the
  * luminance of ITU-R BT.601, rounded. */
@@ -109,7 +109,7 @@ dt_status *dt_image_library_open(const dt_image_library *l, const dt_image_forma
 /* exif.c: the value of a tag, SHORT or LONG, in the first directory of a TIFF file, which Exif data
  * are, too. Returns false if the bytes are not TIFF or lack the tag. */
 bool dt_exif_value(const uint8_t *tiff, size_t n, unsigned tag, uint32_t *out);
-/* The orientation in Exif data, which may begin with "Exif"; 1: they have no valid one. */
+/* Returns the orientation in Exif data, which may begin with "Exif"; 1: they have no valid one. */
 int dt_exif_orientation(const uint8_t *exif, size_t n);
 
 #endif

@@ -155,8 +155,8 @@ static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, u
 
 static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-/* The number of bytes of the coefficients of all components, in whole sampling units, as jdcoefct.c
- * allocates them. */
+/* Returns the number of bytes of the coefficients of all components, in whole sampling units, as
+ * jdcoefct.c allocates them. */
 static int64_t coefficient_bytes(struct jpeg_decompress_struct *j) {
     int64_t blocks = 0;
     for (int i = 0; jpeg_has_multiple_scans(j) && i < j->num_components; i++) {
@@ -167,8 +167,8 @@ static int64_t coefficient_bytes(struct jpeg_decompress_struct *j) {
     return blocks * (int64_t)sizeof(JBLOCK);
 }
 
-/* The orientation in the first segment of Exif data. A segment has a marker, its length, which
- * includes itself, and data; the first scan (SOS) ends the header. */
+/* Returns the orientation in the first segment of Exif data. A segment has a marker, its length,
+ * which includes itself, and data; the first scan (SOS) ends the header. */
 static int orientation_of(const uint8_t *bytes, size_t n) {
     enum { APP1 = 0xe1, SOS = 0xda };
     for (size_t at = 2; at + 4 <= n && bytes[at] == 0xff && bytes[at + 1] != SOS;) {
