@@ -229,7 +229,7 @@ struct dt_iterator {
     dt_dataset *dataset; /* a reference */
     uint64_t epoch;      /* number of the iteration, so that shuffles differ */
     int64_t at;          /* the position: number of the next example */
-    dt_iterator **in;    /* [n_in] the iterators over the inputs */
+    dt_iterator **in;    /* [n_in] iterators over the inputs of the data set */
     void *state;         /* row->state_size bytes */
     bool ended, failed;
     /* The members below are those of a program's iterator: the distributed data set that it reads,

@@ -46,7 +46,7 @@ typedef struct dt_archive {
     dt_writer *file; /* lent, positioned at its beginning */
     int64_t at;      /* number of bytes written so far */
     int n, cap;
-    dt_archived *member; /* n elements */
+    dt_archived *member; /* [n] facts of the members in the order in which they were begun */
 } dt_archive;
 
 /* Begins a member. The bytes that are put after this call belong to it. Error TOO_LARGE: the name

@@ -119,7 +119,8 @@ static dt_tree *child(dt_arena *arena, dt_tree *map, const char *key, dt_tree_ki
     return t;
 }
 
-/* Adds the defaults of keys that the job leaves out, in the sections that every job has. */
+/* Adds the defaults of keys that the job leaves out or sets to null, in the sections that every job
+ * has. A section that is missing is added, too. */
 static void add_defaults(const dt_job *j, dt_tree *root) {
     const struct {
         const char *section, *key, *value;
@@ -229,7 +230,8 @@ static void compare(dt_str *out, const char *path, const dt_tree *a, const dt_tr
     }
 }
 
-/* Reads the job that a run's newest checkpoint was trained with. */
+/* Reads the job that a run's newest checkpoint was trained with. Fails with NO_INPUT if there is no
+ * checkpoint. */
 static dt_status *read_recorded(const dt_job *a, const char *run, dt_tree **out) {
     dt_saved c = {0};
     dt_status *warnings = NULL, *s = dt_saved_newest(&c, run, &warnings);

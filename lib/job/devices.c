@@ -273,7 +273,8 @@ static dt_status *open_slice(const dt_topology_request *q, dt_resolver **out) {
     return *out ? show_cores(out, cores_of(q, *out)) : NULL;
 }
 
-/* Places the job's replicas. On another slice than the job's, places blocks of the same shape. */
+/* Places the job's replicas: without an assignment of devices, one on each device. On another slice
+ * than the job's, places blocks of the same shape. */
 static dt_status *place(const dt_job *j, const dt_topology *t, dt_assignment **out) {
     const dt_assignment *own = j->strategy.assignment;
     if (!own) *out = dt_assignment_each_core(t);

@@ -86,7 +86,8 @@ static void print_limit(dt_str *out, const char *what, int resource) {
     else dt_str_printf(out, "%s %llu", what, (unsigned long long)l.rlim_cur);
 }
 
-/* Reports the memory limit of a control group, such as a container's. */
+/* Reports the memory limit of a control group, such as a container's, and as a problem if it is
+ * less than 256 MiB. */
 static void look_at_group(patient *p, dt_str *out) {
     enum { LITTLE = 256 << 20 };
     dt_memory_limit l;

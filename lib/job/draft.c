@@ -15,8 +15,8 @@ static bool is_folder(const dt_draft_request *q) {
     return q->n_files == 1 && stat(q->files[0], &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Whether the data is a text. A text file is a table only if one of its columns is to be
- * predicted. */
+/* Whether the data is a text: a single file *.txt of which no column is to be predicted; otherwise
+ * such a file is a table. */
 static bool is_text(const dt_draft_request *q) {
     const size_t n = q->n_files == 1 && !q->target ? strlen(q->files[0]) : 0;
     return n > 4 && strcasecmp(q->files[0] + n - 4, ".txt") == 0;

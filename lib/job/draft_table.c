@@ -105,8 +105,8 @@ static dt_status *check_target(const table *t) {
     return NULL;
 }
 
-/* Whether the target's values are classes: two different values, or a few integers, each of which
- * occurs in LEAST_OF_CLASS records on average. */
+/* Whether the target's values are classes: categories, two different values, or at most FEW_CLASSES
+ * different integers, each of which occurs in LEAST_OF_CLASS records on average. */
 static bool are_classes(const dt_column_facts *c) {
     if (c->kind == DT_COLUMN_CATEGORY) return true;
     if (c->shape.rank > 0 || c->many) return false;
@@ -139,7 +139,7 @@ static bool is_named_id(const char *name) {
 }
 
 /* Whether a column of integers is an id: all values differ, and it is named like an id, or mostly
- * counts up. */
+ * counts up. If there are too many different values to count, only the name matters. */
 static bool is_id(const dt_column_facts *c) {
     if (!c->integers || c->many || c->distinct < c->count || c->count < 20 || c->missing > 0)
         return c->many && c->integers && c->missing == 0 && is_named_id(c->name);
@@ -163,7 +163,9 @@ static const char *why_not(const table *t, const dt_column_facts *c) {
 }
 
 /* Decides how a column of texts is used. Texts are categories if each occurs in LEAST_OF_WORD
- * records on average. Otherwise their words are read if there are several. */
+ * records on average. Otherwise their words are read if a text has LEAST_TOKENS words on average,
+ * or 1.5 if the column is `alone`: the only useful one besides the target. Else the column is left
+ * out. */
 static void choose_text(column *x, bool alone) {
     const dt_column_facts *c = x->c;
     const bool categories = !c->many && c->distinct * LEAST_OF_WORD <= c->count;
@@ -202,8 +204,9 @@ static int count(const table *t, use wanted) {
     return n;
 }
 
-/* Chooses the scale of numbers. Many columns that have the same range from 0 are pixels or counts:
- * all are divided by the maximum. */
+/* Chooses the scale of numbers. At least LEAST_PIXELS columns without negative or missing values,
+ * more than half of which reach half of the largest value, are pixels or counts: all are divided by
+ * the largest value. */
 static void choose_scale(table *t) {
     double most = 0;
     int reach = 0;

@@ -49,8 +49,8 @@ static bool has_words(const dt_draft *d) {
     return false;
 }
 
-/* Whether validation gets only a tenth of the examples, because a model of texts gains much from
- * each further training example. */
+/* Whether validation gets only a tenth of the examples: if there are 200 or more, and the model
+ * reads words, because it gains much from each further training example. */
 static bool keeps_more(const dt_draft *d) { return has_words(d) && d->examples >= 200; }
 
 static double validation_of(const dt_draft *d) { return keeps_more(d) ? 0.1 : 0.2; }
@@ -288,8 +288,8 @@ static void put_split(const dt_draft *d, const sizes *z, dt_str *out) {
     dt_str_printf(out, "  shuffle: true\n  global_batch_size: %lld\n", (long long)z->batch);
 }
 
-/* Returns a name for the job: that of the first file or folder, up to its first dot. If that is
- * empty, the name of the target. */
+/* Returns a name for the job: that of the first file or folder, up to its first dot, with '_' in
+ * place of all but letters, digits and '-'. If that is empty, returns the name of the target. */
 static const char *job_name(const dt_draft *d) {
     size_t given;
     const char *path = dt_guess_path(d->guess->files[0], &given), *end = path + strlen(path);

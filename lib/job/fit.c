@@ -93,8 +93,9 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, d
     return bad;
 }
 
-/* Whether to write a report: only if training has begun. A run that failed before that may have
- * found its directory in use by another run. */
+/* Whether to write a report: the job asks for one, this is the first worker and not a dry run, and
+ * training succeeded, diverged or was stopped. A run that failed otherwise may have found its
+ * directory in use by another run. */
 static bool is_worth_a_report(const dt_job *j, const dt_run_options *o, const dt_status *s) {
     int number = dt_status_number(s);
     return j->report && j->strategy.launch.rank == 0 && j->strategy.launch.task == DT_TASK_WORKER &&
@@ -163,7 +164,8 @@ static dt_status *open_input(const dt_job *j, int *out) {
 }
 
 /* Connects the processes that will compute together. If a coordinator leads them, they connect
- * later, when they can compute. */
+ * later, when they can compute. With a parameter server, also sets what its workers need to check
+ * that they train the same job, and the program and input that a coordinator starts them with. */
 static dt_status *prepare_to_meet(dt_job *j, const dt_run_options *o) {
     dt_servers_spec *q = &j->strategy.servers;
     if (!dt_job_meets_coordinator(j)) DT_TRY(dt_job_open_workers(j, o));

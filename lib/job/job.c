@@ -46,9 +46,9 @@ static bool is_refused(const dt_job *j) {
     return refused;
 }
 
-/* Reports that a plug-in's file is missing, if `fit` will need it and the job is only inspected, so
- * that nothing opens the plug-in. A name without a slash is searched in the directories of
- * libraries, so it is not checked. */
+/* If `fit` will open a plug-in, but the job is only inspected now, reports that the plug-in's file
+ * is missing. A name without a slash is searched in the directories of libraries, so it is not
+ * checked. */
 static dt_status *check_plugin_is_there(const dt_job *j) {
     struct stat st;
     if (!j->sealed || j->purpose != DT_FOR_FIT || !j->plugin || !strchr(j->plugin, '/') ||

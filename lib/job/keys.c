@@ -278,7 +278,7 @@ static void list_fields(const listing *t, const char *stem, const dt_field *fiel
         else list_field(t, stem, f);
 }
 
-/* Lists the keys of a kind. A kind without keys is listed by its name alone. */
+/* Lists a kind, unless its keys are beside those of its section, and then the kind's keys. */
 static void list_kind(const listing *t, const dt_key_table *s, const dt_job_kind *k) {
     char stem[LONGEST_PATH];
     const listing of = {t->key, t->user, s, k};

@@ -199,7 +199,7 @@ typedef struct subject {
 } subject;
 
 /* Returns the number of rows of a replica in a full batch; 0: replicas have different numbers of
- * rows. */
+ * rows, or the job has no data set. */
 static int64_t rows_of_replica(const dt_job *j) {
     int64_t each = j->dataset.per_replica_batch_size, all = j->dataset.global_batch_size, replicas;
     if (!j->has_dataset) return 0;
@@ -350,7 +350,8 @@ static dt_status *no_partition_of(const dt_job *j, const char *input) {
                         : dt_note(s, "= add 'partition: {%s: replicate}'", input);
 }
 
-/* Checks that each input has a layout, which the SPMD mode needs. */
+/* Checks that each element of the data has a layout, if the strategy's spmd_partitioning needs that
+ * and a replica has several devices. */
 static dt_status *check_inputs(const dt_job *j) {
     const dt_tree *given = dt_tree_get(j->tree, "partition");
     dt_status *faults = NULL;

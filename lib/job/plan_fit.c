@@ -177,7 +177,9 @@ static bool halve(const dt_job_plan *p, changed *c, double *bytes) {
     return fits;
 }
 
-/* Applies changes one after the other, and keeps each that saves memory. */
+/* Applies changes one after the other until the job fits, and keeps each that saves memory. If it
+ * still does not fit, halves the batch, too. Adds the changes if the job fits, and sets f->least to
+ * the bytes that a device needs with them. */
 static void find_together(const dt_job_plan *p, dt_would_fit *f) {
     changed c = {0};
     bool fits = false;

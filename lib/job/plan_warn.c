@@ -69,7 +69,8 @@ static double seconds_if(const dt_job_plan *p, dt_over_replicas over) {
     return seconds;
 }
 
-/* Suggests another value of over_replicas if that saves a twentieth of the step's time or more. */
+/* Suggests another value of over_replicas if that saves a twentieth of the step's time or more;
+ * otherwise larger batches. */
 static void put_better_split(const dt_job_plan *p, dt_str *text) {
     dt_over_replicas best = p->job->how.over_replicas;
     double least = 0.95 * p->plan[0]->seconds;

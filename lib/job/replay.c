@@ -73,7 +73,8 @@ static dt_status *find_end(replay *r, const char *run) {
     return s ? s : check_newer(r, run);
 }
 
-/* Finds the last checkpoint of the same training that is at least `steps` steps before the end. */
+/* Finds the last checkpoint of the same training that is at least `steps` steps before the end.
+ * Sets r->begin (NULL: there is none, so the start of training) and r->first. */
 static dt_status *find_begin(replay *r, const char *run, int64_t steps) {
     dt_listing l = {0};
     const dt_listed *best = NULL;
@@ -160,7 +161,8 @@ static void note_steps(const dt_event *e, void *user) {
     if (e->kind == DT_EVENT_START) ((replay *)user)->steps = e->steps;
 }
 
-/* Counts the steps of the whole job, without training. */
+/* Sets r->steps to the number of steps of the whole job, without training. Fails if they are fewer
+ * than those of the checkpoint. */
 static dt_status *measure(replay *r) {
     dt_run_options o = *r->options;
     o.resume = DT_RESUME_NEVER;

@@ -82,15 +82,16 @@ static void add_candidate(search *s, candidate c) {
     s->at[s->n++] = c;
 }
 
-/* Whether the data has enough examples for a batch. */
+/* Whether the data has enough examples for a batch. If not, sets s->bounded. */
 static bool has_examples(search *s, int64_t batch) {
     bool has = s->examples == 0 || batch <= s->examples;
     s->bounded = s->bounded || !has;
     return has;
 }
 
-/* Lists the candidates: larger batches for a job that fits, smaller ones for a job that does
- * not. */
+/* Lists the candidates, with 1 to MOST_LOGICAL devices per replica and the ways to rematerialize
+ * and to divide variables. The batch is 1, 2 and 4 times that of the job if the job fits, otherwise
+ * 1 to 1/8 times. */
 static void list_candidates(search *s) {
     const int64_t least = s->base.fits ? s->base.batch : s->base.batch / 8,
                   most = s->base.fits ? 4 * s->base.batch : s->base.batch;

@@ -277,7 +277,9 @@ static bool divides_experts(const search *s, int parts) {
     return parts > 1 && experts > 0 && experts % parts == 0 && has_expert_words(s->let);
 }
 
-/* Tries more and more devices per replica, until a step takes longer. */
+/* Tries 1, 2, 4 and 8 devices per replica if the job has the word let.tensor, until a step takes
+ * longer; otherwise only the job's own number. Experts are also divided, if the job has words for
+ * that. */
 static void try_splits(search *s, const dt_topology *t, point c) {
     const int devices = t->mesh[0] * t->mesh[1] * t->mesh[2] * t->mesh[3],
               least = dt_tree_get(s->let, "tensor") ? 1 : s->logical,

@@ -373,8 +373,9 @@ static dt_status *expand(dt_substitution *c, const piece *p, texts *out) {
     return NULL;
 }
 
-/* If the whole text is one {word}, returns the value of that word of `let`; NULL: the text is
- * something else. */
+/* If the whole text is one {word}, returns the value of that word of `let`. NULL: the text is
+ * something else, or `let` has no such word, or the braces have another meaning: a variable of a
+ * Repeat, or a metric in a callback's filepath. */
 static const dt_tree *whole_value(const dt_substitution *c, const char *text) {
     size_t n = *text == '{' ? dt_word_length(text + 1, text + strlen(text)) : 0;
     if (n == 0 || strcmp(text + 1 + n, "}") != 0 || is_filepath(c->key) ||

@@ -14,7 +14,7 @@
 #include "data/pipeline/build.h"
 
 struct rebatch {
-    int64_t *sizes; /* [n] the number of rows of each piece, in turn */
+    int64_t *sizes; /* [n] numbers of rows of the pieces, which are used in turn */
     int n;
     bool drop;
 };

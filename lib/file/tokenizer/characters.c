@@ -36,13 +36,15 @@ enum {
 
 typedef struct accent {
     uint32_t code;
-    const char *base; /* the base characters, which end with a space or with the string */
+    /* the characters that it consists of; they end with a space or with the string */
+    const char *base;
 } accent;
 
 typedef struct characters {
     uint8_t kind[KNOWN];
     uint32_t lower[KNOWN];
-    accent accents[LINES * MOST_OF_A_LINE]; /* [n_accents] sorted by code */
+    /* [n_accents] the characters with accents, sorted by code */
+    accent accents[LINES * MOST_OF_A_LINE];
     int n_accents;
 } characters;
 

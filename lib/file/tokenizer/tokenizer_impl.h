@@ -141,7 +141,7 @@ typedef struct dt_added_token {
 
 /* Added tokens, sorted by their bytes. */
 typedef struct dt_added_tokens {
-    dt_added_token *v; /* n elements */
+    dt_added_token *v; /* [n] the tokens */
     int n, from[257];  /* from[b]: index of the first token whose first byte is at least b */
 } dt_added_tokens;
 
@@ -183,7 +183,7 @@ struct dt_tokenizer {
     dt_tokens before, after;
     int32_t pad;
     bool pad_left;
-    dt_cached_word *cache; /* DT_CACHED_WORDS elements */
+    dt_cached_word *cache; /* [DT_CACHED_WORDS] the slots of the cache */
 };
 
 /* Whether the character has Unicode's property White_Space. */

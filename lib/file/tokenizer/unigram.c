@@ -22,7 +22,7 @@ typedef struct edge {
 } edge;
 
 typedef struct unigram {
-    double *score; /* tokens elements */
+    double *score; /* [tokens of the model] the score of each token */
     edge *edges;   /* [mask + 1] a hash table with open addressing */
     uint64_t mask;
     dt_siphash_key key;
