@@ -79,8 +79,9 @@ typedef struct dt_element_spec {
     /* CSV: [columns] a warning with the first whole number that float32 rounds and its location;
      * NULL: none so far. rounded NULL: the dtype is not float32. */
     const char **rounded;
-    char delimiter;          /* the character that separates fields of a CSV file */
-    char thousands, decimal; /* separators in numbers of a CSV file; 0: none, and a point */
+    char delimiter; /* the character that separates fields of a CSV file */
+    /* separators in numbers of a CSV file: of groups of digits, 0: none; of decimals, 0: a point */
+    char thousands, decimal;
     /* CSV: [columns] the currency sign or % of the numbers so far; see dt_csv_symbol_agrees. NULL:
      * numbers have no symbols. */
     uint32_t *symbol;

@@ -49,8 +49,8 @@ static bool add_if_fits(const elsewhere *e) {
     return fits;
 }
 
-/* Whether the variables alone exceed the devices' memory, even if they were divided among all
- * devices. */
+/* Whether the variables alone exceed the memory that devices may use (the budget, if that is less
+ * than `usable`), even if they were divided among all devices. */
 static bool is_hopeless(const dt_job_plan *p, int64_t usable, int devices) {
     const int64_t limit = p->o.budget > 0 && p->o.budget < usable ? p->o.budget : usable;
     return dt_job_plan_state_bytes(p) / devices > (double)limit;

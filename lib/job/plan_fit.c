@@ -17,7 +17,8 @@
  * price or that of a commitment.
  */
 
-/* Reads "v6e=1.22": returns the generation and sets its price. NULL: the text is not a price. */
+/* Reads "v6e=1.22": returns the generation and sets its price. NULL: the text is not a price, or
+ * there is no such generation. */
 static const dt_chip *read_price(const char *text, double *usd_hour) {
     const char *equals = strchr(text, '=');
     char generation[16];

@@ -18,9 +18,12 @@ typedef struct dt_session {
 /* Returns the kernels that the job computes with. asked: the choice of --kernels; AUTO: the user
  * made none. */
 dt_kernels dt_job_kernels(const dt_job *j, dt_kernels asked);
-/* Opens strategy and model, annotated according to `partition`. */
+/* Opens strategy and model, with memory and first weights, and reads s->faults. The model's steps
+ * are annotated according to `partition`. Fails with NOT_YET if a launcher started several
+ * processes, but they are not connected. */
 dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s) DT_MUST_USE;
-/* Opens all members. The optimizer is opened only for training. */
+/* Opens the job's data, and all members. Only for training: checks first whether large models fit
+ * into memory, and opens the optimizer. */
 dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training,
                            dt_session *s) DT_MUST_USE;
 /*
