@@ -21,7 +21,9 @@ typedef struct dt_query_block {
 typedef struct dt_attended {
     dt_attention_attr attr;
     int64_t queries, keys, heads, key_heads, key_size, value_size;
-    int64_t each;    /* number of examples in one row of dimension 0 */
+    /* examples in one row of dimension 0: the product of the dimensions between it and the
+     * queries */
+    int64_t each;
     int in_position; /* index of the node's input that holds the positions of queries */
     int lanes, n_blocks;
     dt_query_block *block;
@@ -52,12 +54,15 @@ dt_head_strides dt_attention_strides(const dt_attended *a);
 
 bool dt_attention_fits(const dt_graph *g, int node);
 void dt_attention_narrow(dt_exec *x, int node);
-/* Sets [*first, *last) to the keys that a query at this position may attend to besides sinks.
- * *first = *last if there are none. */
+/* Sets [*first, *last) to the numbers of the keys that a query at this position may attend to
+ * because of the window and the causal mask; *first = *last if there are none. The first
+ * a->attr.sinks keys, to which every query may attend, are not considered. */
 void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, int64_t *last);
-/* Reads the shapes of a node. Does not plan blocks and products. */
+/* Returns a new description of the step's node, in the arena of x: its shapes and how its operands
+ * are stored. Blocks and products are not planned yet, and `gradient` has DT_OF_NONE. */
 dt_attended *dt_attention_read(dt_exec *x, const dt_step *step);
-/* Plans blocks of queries, matrix products and scratch memory. `a` becomes step->state. */
+/* Plans blocks of queries and the matrix products of the forward or the backward pass, and sets
+ * step->scratch. `a` becomes step->state. */
 dt_status *dt_attention_plan(dt_exec *x, dt_step *step, dt_attended *a, bool backward) DT_MUST_USE;
 void dt_attention_release(void *state);
 

@@ -37,8 +37,10 @@ dt_attended *dt_attention_read(dt_exec *x, const dt_step *step) {
     return a;
 }
 
-/* Decides whether operands of products are stored as bfloat16: either all or none. The library's
- * bfloat16 products need weights that are rounded, which the op's attributes must permit. */
+/* Lets query, key, value, dy and the result be stored in 16 bits only if all operands have the same
+ * 16-bit type; otherwise stores them all as float32. bfloat16 is refused, too, if products of
+ * bfloat16 are fast on this engine, but the op's attributes do not permit rounding the weights to
+ * it. */
 void dt_attention_narrow(dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     const dt_dtype d = x->type[n->in[0]].dtype;
@@ -50,8 +52,6 @@ void dt_attention_narrow(dt_exec *x, int node) {
     if (!all) dt_store_wide(x, node);
 }
 
-/* Sets [*first, *last) to the keys that a query at this position may attend to besides sinks.
- * *first = *last if there are none. */
 void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, int64_t *last) {
     bool is_narrow = a->attr.window > 0 && a->attr.window < a->keys + dt_max(position, -position);
 
@@ -101,8 +101,9 @@ dt_head_strides dt_attention_strides(const dt_attended *a) {
                              .y = a->heads * a->value_size};
 }
 
-/* Describes a product. Sums over blocks are float32. Gradients that are stored in 16 bits are
- * summed in scratch, where the rows of a head are adjacent. */
+/* Describes the product `which` (DT_SCORES etc.) for a block of queries. Products that are summed
+ * over blocks have float32 results. If such a gradient is stored in 16 bits, it is summed in
+ * scratch, where the rows of a head are adjacent. */
 static dt_gemm product_of(const dt_attended *a, const dt_query_block *b, int which, bool backward) {
     int64_t keys = b->last - b->first;
     dt_head_strides s = dt_attention_strides(a);

@@ -166,8 +166,8 @@ static void add_kernel(assembler *a, dt_group *group, int node) {
 
 /* ---- groups ---- */
 
-/* Estimates the work of a node, in elements of a loop. An element costs as much as four
- * multiply-adds of a product. */
+/* Estimates the work of a node: the number of its elements + its floating-point operations / 8, so
+ * an element counts as much as four multiply-adds. */
 static double work_of(const dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     dt_view in[DT_MAX_IN];
@@ -242,8 +242,8 @@ static bool leaves_nothing(const assembler *a, const dt_step *step) {
     return true;
 }
 
-/* Drops fused steps whose values are all recomputed by their readers. A group without other
- * steps is in no segment. */
+/* Drops fused steps of which no value is stored, because all readers compute the values again. If a
+ * group then has no steps, it is in no segment (-1). */
 static void drop_steps(const assembler *a, dt_group *group) {
     int kept = 0;
     for (int k = 0; k < group->n_steps; k++)
@@ -253,8 +253,8 @@ static void drop_steps(const assembler *a, dt_group *group) {
     if (kept == 0) group->segment = -1;
 }
 
-/* Marks the constants that need memory: those that a kernel reads. Strip programs contain the
- * numbers of constants themselves. */
+/* Marks the constants that need memory: those that a kernel reads, and those that are a result or
+ * an update. Fused steps have the values of constants in their programs. */
 static void mark_constants(dt_exec *x) {
     const dt_graph *g = x->g;
     bool *kernel_reads = dt_alloc((size_t)g->n_nodes + 1);
@@ -278,8 +278,9 @@ static dt_status *prepare_step(assembler *a, dt_step *step) {
     return step->kernel->prepare ? step->kernel->prepare(a->x, step) : NULL;
 }
 
-/* Counts the memory of a step. Steps share a lane's scratch memory. Memory that is kept between
- * runs is separate for each step. */
+/* Raises x->scratch_bytes to the scratch memory of this step if that is more, since the steps of a
+ * lane share it. Adds the step's kept memory, which each step has separately, to x->kept_bytes, and
+ * sets step->kept_at. */
 static void count_memory(dt_exec *x, dt_step *step) {
     const int64_t scratch = dt_aligned((int64_t)step->scratch);
     x->scratch_bytes = (size_t)dt_max((int64_t)x->scratch_bytes, scratch);

@@ -28,7 +28,8 @@ typedef struct dt_conv {
     int64_t images, groups, in, out;
     int64_t x[DT_CONV_SPACE], y[DT_CONV_SPACE], k[DT_CONV_SPACE];
     int64_t stride[DT_CONV_SPACE], dilation[DT_CONV_SPACE], low[DT_CONV_SPACE];
-    /* distances of neighbours in w along its dimensions, in elements */
+    /* distances in memory, in elements, from one index of w to the next: of a group, an input, an
+     * output, and of each spatial dimension */
     int64_t w_group, w_in, w_out, w_k[DT_CONV_SPACE];
 } dt_conv;
 

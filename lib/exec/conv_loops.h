@@ -25,7 +25,8 @@ typedef struct dt_conv_line {
 /* Columns of A at equal distances. */
 typedef struct dt_conv_span {
     int64_t at; /* floats from the beginning of a row to the first column */
-    /* with `single`: the rows that have these columns, one bit for each `single` rows */
+    /* if dt_conv_product.single is not 0: the rows that have these columns; bit i is set for rows
+     * [i * single, (i + 1) * single) */
     uint64_t taps;
     int32_t k, n; /* the first column, which is its row of B; the number of columns, may be 0 */
     /* -1: the block continues in the next span. Otherwise it ends here, and the sums of this many
@@ -34,7 +35,7 @@ typedef struct dt_conv_span {
 } dt_conv_span;
 enum {
     DT_CONV_LEVELS = 16, /* the most sums of blocks that wait to be added */
-    DT_CONV_TAPS = 64    /* with `single`: the bits of dt_conv_span.taps */
+    DT_CONV_TAPS = 64    /* the number of bits of dt_conv_span.taps */
 };
 
 typedef struct dt_conv_product {

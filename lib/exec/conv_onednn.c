@@ -39,7 +39,8 @@ typedef struct plan {
 
 static int64_t span(const dt_conv *c, int i) { return (c->k[i] - 1) * c->dilation[i] + 1; }
 
-/* Returns the padding at the end that the last window needs. */
+/* Returns the number of padding elements that the last window needs behind the end of spatial
+ * dimension i of x. */
 static int64_t high(const dt_conv *c, int i) {
     int64_t missing = (c->y[i] - 1) * c->stride[i] + span(c, i) - c->x[i] - c->low[i];
     return missing > 0 ? missing : 0;

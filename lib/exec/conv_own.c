@@ -27,7 +27,8 @@
 #include "exec/sums.h"
 
 enum { SPACE = DT_CONV_SPACE, FEW_PLACES = 4, SMALL_RESULT = 48 /* positions */ };
-/* Floats: an image that fits into the second-level cache beside a panel; a kernel that does not. */
+/* SMALL_IMAGE: the most floats of an image that fits into the second-level cache beside a panel.
+ * LARGE_KERNEL: a kernel of more floats does not fit. */
 enum { SMALL_IMAGE = 1 << 16, LARGE_KERNEL = 1 << 17 };
 
 /* ---- where blocks end ---- */
@@ -99,8 +100,8 @@ int64_t dt_own_stretch(int64_t rows, int64_t n) {
 
 static int64_t floor_of(int64_t n, int64_t by) { return n >= 0 ? n / by : -((by - 1 - n) / by); }
 
-/* Whether position rest + base * m reads element t of the kernel; *element of the image is then its
- * partner. */
+/* Whether position rest + base * m of the result reads the image, not padding or a gap, for element
+ * t of the kernel. Sets *element to the index in the image that it reads along this axis. */
 static bool reads(const dt_own_axis *a, int64_t rest, int64_t m, int64_t t, int64_t *element) {
     const int64_t at = rest - a->low + t * a->dilation, from = floor_of(at, a->base);
     *element = m * a->stride + from;
@@ -178,7 +179,7 @@ static void read_sizes(dt_own *p) {
     }
 }
 
-/* Floats from a feature that a kernel reads to the next. */
+/* Returns the distance in w, in floats, from a feature that the sum runs over to the next. */
 static int64_t inner_step(const dt_own *p) {
     return p->c.kind == DT_CONV_DATA ? p->c.w_out : p->c.w_in;
 }
@@ -211,7 +212,7 @@ void dt_own_join_lines(dt_own_part *q, int64_t n) {
 
 /* ---- the convolution, and the gradient of its image ---- */
 
-/* The spans of a part: the elements of the kernel that its positions read. */
+/* Finds the spans of a part: the elements of the kernel that its positions read. */
 static void find_spans(const dt_own *p, dt_own_part *q, const dt_own_places *at[SPACE]) {
     const int64_t k = p->taps * p->in, stretch = dt_own_stretch(DT_OWN_ROWS, p->in) * p->in;
     const dt_own_axis *a = p->a;
@@ -233,8 +234,8 @@ static void find_spans(const dt_own *p, dt_own_part *q, const dt_own_places *at[
     q->spans = s.n;
 }
 
-/* The lines of a part. They follow the last dimension, or the one before it if the last one has few
- * positions. */
+/* Finds the lines of a part. A line goes along the last spatial dimension, or along the one before
+ * it if the last one has few positions. */
 static void find_lines(const dt_own *p, dt_own_part *q, const dt_own_places *at[SPACE]) {
     const dt_own_axis *a = p->a;
     const int inner = at[2]->n < FEW_PLACES && at[1]->n > at[2]->n ? 1 : 2, outer = 3 - inner;
@@ -267,7 +268,8 @@ static bool has_few_places(const dt_own *p) {
     return plain && classes > 1 && places <= SMALL_RESULT;
 }
 
-/* The positions that read element t of the kernel, as bits. */
+/* Returns the set of positions that read element t of the kernel, not padding: bit i for position
+ * i. */
 static uint64_t readers(const dt_own *p, const int64_t t[SPACE]) {
     const dt_own_axis *a = p->a;
     uint64_t all = 0, bit = 1;
@@ -317,12 +319,13 @@ static void plan_few_places(dt_own *p) {
     p->single = true;
 }
 
-/* Floats of the result of an image. */
+/* Returns the number of floats in the result for one image. */
 static int64_t result_of(const dt_own *p) {
     return p->a[0].places * p->a[1].places * p->a[2].places * p->others;
 }
 
-/* A part for each group of positions that read the same elements of the kernel. */
+/* Makes p->part: n parts, one for each group of positions that read the same elements of the
+ * kernel. */
 static void plan_parts(dt_own *p, int64_t n) {
     p->part = dt_alloc((size_t)n * sizeof *p->part);
     for (int64_t i = 0; i < n; i++) {
@@ -384,7 +387,8 @@ static void pack(const dt_conv_plan *planned, const void *w, void *packed, void 
     }
 }
 
-/* Computes all groups of a part. */
+/* Computes the part of the result that m describes, for all groups of the convolution. x, w, y:
+ * image, kernel (packed unless depthwise) and result. */
 static void run_part(const dt_own *p, dt_conv_product m, const float *x, const float *w, float *y) {
     const dt_conv_loops *loops = p->simd->conv;
     if (p->one_by_one) {
@@ -399,7 +403,7 @@ static void run_part(const dt_own *p, dt_conv_product m, const float *x, const f
     }
 }
 
-/* The first `columns` columns of all parts of all images. */
+/* Computes the first `columns` columns of the result, for all parts and all images. */
 static void run_columns(const dt_own *p, const float *x, const float *w, float *y,
                         int64_t columns) {
     const int64_t images = p->joined ? 1 : p->c.images, result = result_of(p);
@@ -413,8 +417,9 @@ static void run_columns(const dt_own *p, const float *x, const float *w, float *
         }
 }
 
-/* Where the kernel is larger than the cache and the image is not, panel after panel: each part of
- * a small image reads all of the kernel, but has few rows. */
+/* Computes all columns of the result. If the kernel is larger than the cache and an image is not,
+ * it goes panel by panel, since each part of a small image reads all of the kernel, but has few
+ * rows. */
 static void run_windows(const dt_own *p, const float *x, const float *w, float *y) {
     const dt_conv_loops *loops = p->simd->conv;
     const bool by_panels = p->c.groups == 1 && !p->joined && p->image <= SMALL_IMAGE &&

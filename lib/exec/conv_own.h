@@ -8,7 +8,8 @@
 #include "exec/strip.h"
 
 enum {
-    /* columns of a stretch times rows of the product, or times DT_OWN_ROWS if there are more */
+    /* a stretch has about DT_OWN_STRETCH / min(rows of the product, DT_OWN_ROWS) columns
+     * (dt_own_stretch) */
     DT_OWN_STRETCH = 1 << 16,
     DT_OWN_ROWS = 64,
     DT_OWN_SPANS = 1 << 16, /* the most spans of a plan */
@@ -37,8 +38,9 @@ typedef struct dt_own_part {
     dt_conv_line *line;
     dt_conv_span *span; /* NULL for a kernel's gradient, which has its spans in working memory */
     int64_t lines, each, spans, row_step, ldc;
-    /* A kernel's gradient: the positions [low, high) that the rows read; floats from the image's
-     * beginning to what the first row reads at the first of them. */
+    /* For a kernel's gradient. low, high: the positions [low, high) of each axis at which the rows
+     * read the image. from: offset in the image of what the first row reads at the first of them,
+     * in floats. */
     int64_t from, low[DT_CONV_SPACE], high[DT_CONV_SPACE];
 } dt_own_part;
 
@@ -46,7 +48,8 @@ typedef struct dt_own {
     dt_conv c;
     const dt_simd *simd;
     dt_own_axis a[DT_CONV_SPACE];
-    dt_own_places *class[DT_CONV_SPACE]; /* all positions of an axis, [classes] */
+    /* [classes] the positions of each axis, by which elements they read */
+    dt_own_places *class[DT_CONV_SPACE];
     int64_t classes[DT_CONV_SPACE];
     int64_t in, out;     /* features of one group of the image that is read; columns of B */
     int64_t wide;        /* features of all groups of the image that is read */
@@ -57,9 +60,10 @@ typedef struct dt_own {
     int64_t n_parts;
     dt_own_part *part;
     bool single; /* dt_conv_product.single is used; here each row is a position */
-    /* A kernel's gradient. runs: rows of positions, of all images, of a stretch, of one image;
-     * packs: y is packed. With `single`, a part has at most DT_CONV_TAPS elements of the kernel,
-     * and `reads` (part, position of an axis) has those of them that read the image there, as
+    /* These are used for a kernel's gradient. runs: number of rows of positions in all images;
+     * stretch: in a stretch; runs_each: in one image. packs: y is packed. With `single`, a part has
+     * at most DT_CONV_TAPS elements of the kernel, and reads[axis] is an array [parts][positions of
+     * the axis]: the elements of the part that read the image at that position, not padding, as
      * bits. */
     int64_t runs, stretch, runs_each;
     bool packs;

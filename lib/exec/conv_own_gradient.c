@@ -202,7 +202,7 @@ static run run_of(const dt_own *p, int64_t r, const int64_t low[SPACE]) {
     return it;
 }
 
-/* Adds the spans of the runs [first, end) if each line is one row. */
+/* Adds the spans of the runs [first, end) to s, for a part in which each line is one row. */
 static void pass_singles(const dt_own *p, const dt_own_part *q, dt_own_spans *s, int64_t first,
                          int64_t end) {
     const dt_own_axis *a = p->a;
@@ -260,7 +260,8 @@ static void run_part(const work *v, const dt_own_part *q, int64_t first, int64_t
     loops->run(&m);
 }
 
-/* Adds the products of a group for the runs [first, end). */
+/* Computes the part of the gradient w that belongs to one group of the convolution, summed over the
+ * runs [first, end). */
 static void run_group(work v, int64_t group, int64_t first, int64_t end, float *w) {
     const dt_own *p = v.p;
     v.x += group * p->in;

@@ -39,8 +39,8 @@ int64_t dt_dot_bf16_room_b(const dt_dot_bf16 *t) { return t->k / 2 * in_panels(t
 #define HERE __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
 #define INLINE HERE __attribute__((always_inline)) static inline
 
-/* CPUID leaf 7.0 shows AVX-512 F, BW and VL, and leaf 7.1 BF16; XGETBV shows whether the system
- * saves the registers. */
+/* Needs AVX-512 F, BW and VL (CPUID leaf 7.0), BF16 (leaf 7.1), and a system that saves the
+ * registers (XGETBV). Returns false, too, if DTRAIN_INSTRUCTIONS limits the instruction set. */
 bool dt_dot_bf16_is_here(void) {
     const unsigned sets = bit_AVX512F | bit_AVX512BW | bit_AVX512VL, bf16 = 1u << 5, saved = 0xe6;
     unsigned a, b, c, d, low, high;
@@ -56,7 +56,7 @@ bool dt_dot_bf16_is_here(void) {
 
 /* ---- packing ---- */
 
-/* Sets to[i] to the pair (a[i], b[i]). */
+/* Sets to[i], i < n, to the pair (a[i], b[i]), with a[i] in the low 16 bits. */
 HERE static void interleave(const uint16_t *a, const uint16_t *b, int64_t n, uint32_t *to) {
     for (int64_t i = 0; i < n; i += 16) {
         const __mmask16 there = (__mmask16)(n - i >= 16 ? 0xffff : (1u << (n - i)) - 1);

@@ -55,8 +55,8 @@ dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out) {
     return NULL;
 }
 
-/* Checks CPUID leaf 7 for AMX-BF16 and AMX-TILE, and leaf 1 for XGETBV, by which the system reports
- * that it saves tile registers. */
+/* Checks CPUID leaf 7 for AMX-BF16 and AMX-TILE, and XGETBV, which shows whether the system saves
+ * tile registers. CPUID leaf 1 shows whether XGETBV exists. */
 bool dt_instructions_have_amx(void) {
 #if defined(__x86_64__)
     unsigned a, b, c, d, tiles = 1u << 22 | 1u << 24, saved = 3u << 17, low, high;
@@ -71,8 +71,9 @@ bool dt_instructions_have_amx(void) {
 #endif
 }
 
-/* Sets the processor's bit for flushing denormals to 0. Without it, operations on denormals are
- * slow but correct. */
+/* Sets the processor's bit that flushes results below the normal range to 0, and returns the
+ * control register as it was before. On other processors it does nothing: operations on denormals
+ * are then slow but correct. */
 unsigned dt_instructions_flush(void) {
     enum { FLUSH_TO_ZERO = 1 << 15 };
     unsigned before = 0;
@@ -143,8 +144,10 @@ void dt_gemm_open_own(dt_gemm_library *l, const struct dt_simd *simd) {
 
 /* ---- the library ---- */
 
-/* Chooses the kernels. Without instructions that multiply and add at once, our own loops are many
- * times slower than a library. Of bfloat16, libraries are faster where the processor has AMX. */
+/* Resolves DT_KERNELS_AUTO: our own loops if the processor can multiply and add in one instruction,
+ * else libraries, since the loops are many times slower without it. DT_KERNELS_BFLOAT16 becomes
+ * libraries, too, if there is no such instruction, or if the processor has AMX, which only
+ * libraries use. */
 static dt_kernels choose_kernels(dt_kernels wanted, const dt_simd *simd) {
     if (wanted == DT_KERNELS_BFLOAT16 && simd->fuses && !dt_instructions_have_amx()) return wanted;
     if (wanted == DT_KERNELS_BFLOAT16) return DT_KERNELS_LIBRARIES;

@@ -45,8 +45,8 @@ struct dt_exchanges {
 
 /* ---- choosing and ordering the nodes of an exchange ---- */
 
-/* [nodes] Finds the length of the longest path from the start of the graph to each node. Unlike
- * segments, it is the same on all workers. */
+/* Returns, for each node, the number of edges on the longest path to it from a node without inputs:
+ * [nodes], in `scratch`. Unlike the number of its segment, this is the same on all workers. */
 static int *find_distances(const dt_exec *x, dt_arena *scratch) {
     int *far = dt_arena_array(scratch, int, x->g->n_nodes + 1);
     for (int i = 0; i < x->g->n_nodes; i++)
@@ -68,8 +68,9 @@ static int lower_first(const void *a, const void *b) {
     return ((const traveller *)a)->node - ((const traveller *)b)->node;
 }
 
-/* Lists node `first` and the later nodes whose values can travel in the same exchange, in order.
- * Returns their number. */
+/* Lists node `first` and the later exchanged nodes of the same segment, op and stored dtype, whose
+ * values can therefore be sent in the same exchange, in the order of the graph. Returns their
+ * number. */
 static int find_fellows(const dt_exec *x, int first, const int *far, traveller *out) {
     int n = 0;
     for (int i = first; i < x->g->n_nodes; i++)

@@ -56,8 +56,8 @@ dt_status *dt_product_plan(dt_engine *e, const dt_gemm *g, dt_product *out) DT_M
 /* Runs a product. scratch: p->scratch bytes of working memory. */
 void dt_product_run(const dt_product *p, const void *a, const void *b, void *c, void *scratch);
 void dt_product_release(dt_product *p);
-/* Whether tiles of bfloat16 are packed and multiplied as they are, and how many floats the room of
- * g->panels then has. */
+/* dt_product_packs: whether the operands are packed as bfloat16 and multiplied without conversion
+ * to float32. dt_product_panels: how many floats g->panels->room must have for such a product. */
 bool dt_product_packs(const dt_engine *e, const dt_gemm *g);
 int64_t dt_product_panels(const dt_gemm *g);
 
@@ -112,8 +112,8 @@ typedef struct dt_kernel {
     /* the op that the kernel computes. NULL: any op; the compiler chooses such kernels (fused,
      * eval, copy) itself, so they are not in exec/kernels.h */
     const dt_op *op;
-    /* the ways in which the result may be divided into pieces, as bits of dt_division; true: by
-     * rows */
+    /* the ways in which the result may be divided into pieces, as bits of dt_division; true (1) is
+     * the bit DT_BY_ROWS */
     unsigned splits;
     /* returns whether the kernel can compute the node; NULL: it can compute every node of the op */
     bool (*fits)(const dt_graph *g, int node);
@@ -136,8 +136,8 @@ struct dt_step {
     /* `node` is computed by this step. Pieces of the step have the rows of the pieces of node
      * `pieces_of` */
     int node, pieces_of;
-    /* for a step that needs a kernel: the node whose step really computes the result, usually
-     * `node` */
+    /* the node whose step computes the result of `node`: usually `node` itself; for attention
+     * gradients, one step computes all three */
     int made_by;
     void *state;
     size_t scratch, kept, kept_at;

@@ -23,8 +23,9 @@ typedef enum dt_gemm_float { DT_GEMM_F32, DT_GEMM_BF16, DT_GEMM_F16 } dt_gemm_fl
  * (strip.h, product.c) know what is in `room`.
  */
 typedef struct dt_panels {
-    float *room; /* at first 0 */
-    /* of the values of B: even, changed when they change; 0: B is not kept now */
+    float *room; /* the packed panels and their states; filled with 0 when allocated */
+    /* version of the values of B: an even number that changes when they change; 0: B is not kept
+     * packed in this run */
     uint32_t version;
 } dt_panels;
 

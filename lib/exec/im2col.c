@@ -204,7 +204,8 @@ static void advance(const axis *axes, int n, int64_t index[DIMS]) {
     for (int d = n - 1; d >= 0 && ++index[d] == axes[d].size; d--) index[d] = 0;
 }
 
-/* Returns the offset in lhs at which a row begins, and the position of its window. */
+/* Returns the offset in lhs of the batch index of a row, in elements, and sets `place` to the
+ * window's position in each spatial dimension. */
 static int64_t begin_row(const convolution *v, const int64_t index[DIMS],
                          int64_t place[DT_MAX_SPATIAL]) {
     int64_t at = 0;
@@ -214,7 +215,8 @@ static int64_t begin_row(const convolution *v, const int64_t index[DIMS],
     return at;
 }
 
-/* Returns the offset in lhs at which a run begins; -1: the whole run is padding. */
+/* Returns the offset in lhs at which a run of the row begins, in elements; `at` and `place` are
+ * from begin_row. Returns -1 if the whole run is padding. */
 static int64_t begin_run(const convolution *v, int64_t at, const int64_t index[DIMS],
                          const int64_t place[DT_MAX_SPATIAL]) {
     for (int d = 0; d < v->n_dims - 1; d++) {
@@ -230,8 +232,8 @@ static int64_t within(int64_t x, int64_t least, int64_t most) {
     return x < least ? least : x > most ? most : x;
 }
 
-/* Fills a run over spatial dimension s. The run has no holes: its elements other than padding are
- * adjacent. */
+/* Fills `to` with a run over spatial dimension s, whose elements in the image are at equal
+ * distances (the image is not dilated). Padding becomes 0. */
 static void fill_places(const convolution *v, int s, const float *x, int64_t place, float *to) {
     const dt_window *w = &v->window[s];
     const int64_t begin = place * w->stride - w->low, step = w->dilation * v->step[s],
@@ -270,7 +272,8 @@ static void fill_run(const convolution *v, const float *x, const int64_t place[D
     }
 }
 
-/* Fills a tile with rows and runs from .. from + n - 1 of A. */
+/* Fills a tile, row by row, with rows from[0] .. from[0] + n[0] - 1 of A and runs from[1] ..
+ * from[1] + n[1] - 1 of each. */
 static void fill_tile(const convolution *v, const float *x, const int64_t from[2],
                       const int64_t n[2], float *to) {
     int64_t row[DIMS], first[DIMS], place[DT_MAX_SPATIAL] = {0};
@@ -306,7 +309,7 @@ static void fill_column(const convolution *v, const float *x, const int64_t colu
     }
 }
 
-/* Fills the same tile, but stored by columns. */
+/* Fills the same tile as fill_tile, but column by column. */
 static void fill_turned(const convolution *v, const float *x, const int64_t from[2],
                         const int64_t n[2], float *to) {
     int64_t column[DIMS];
@@ -317,7 +320,8 @@ static void fill_turned(const convolution *v, const float *x, const int64_t from
 
 /* ---- running ---- */
 
-/* Computes all tiles of some rows, and adds them up in y. */
+/* Computes block i of the piece's rows: multiplies its tiles and adds the products up in y. lo: the
+ * piece's first row of A. */
 static void run_rows(const convolution *v, const dt_kernel_call *c, int64_t lo, int64_t i,
                      const float *lhs, const float *rhs, float *y) {
     const tiling *t = &v->tiles[c->unit];

@@ -35,8 +35,8 @@ typedef struct head {
     const char *query, *key, *value, *dy;
     const int32_t *position;
     char *y, *gradient[3]; /* addresses in the results; a gradient is NULL if it is not needed */
-    /* attention of each query to each key, and gradients of the scores, as arrays (queries of the
-     * block, keys of the block) */
+    /* p: the weight of each key for each query; ds: the gradient of the scores; arrays [queries of
+     * the block][keys of the block] */
     float *p, *ds;
     /* working memory for rows that are converted to float32; used if operands are stored in 16
      * bits */
@@ -47,8 +47,8 @@ typedef struct head {
     float *sum[3];
 } head;
 
-/* Returns the part of a node's value that belongs to head n of the queries. Several of these may
- * share a head of keys. */
+/* Returns the address of the first row that head n of the queries uses in a node's value, for this
+ * example. If the node has fewer heads (keys, values), several heads of queries share one. */
 static char *head_of(const dt_kernel_call *c, int node, int64_t example, int64_t n) {
     const dt_attended *a = c->step->state;
     const dt_type *t = &c->x->type[node];
@@ -130,8 +130,8 @@ static const char *row_of(const head *h, const char *operand, int64_t row, int64
     return operand + row * stride * h->a->bytes;
 }
 
-/* Replaces scores between the sinks and `first` by one that becomes a weight of 0. Returns the
- * first key with a weight. */
+/* Sets the scores of keys between the sinks and `first` to -1e30, so that their weight is 0.
+ * Returns the first key of the block with a weight: 0 with sinks, else `first`. */
 static int64_t join_sinks(const dt_attended *a, const dt_query_block *b, int64_t first, float *p) {
     const int64_t sinks = dt_min(a->attr.sinks, a->keys) - b->first;
     if (a->attr.sinks == 0) return first;
@@ -165,8 +165,8 @@ static void find_scores(const head *h, const dt_query_block *b) {
              row_of(h, h->key, b->first, s.key), h->p);
 }
 
-/* Returns p as an operand of products. If p is rounded but remains float32, it is copied to
- * `room`. */
+/* Returns p as an operand of products: rounded into h->half if operands are bfloat16; rounded but
+ * still float32 in `room` if the op's weights are rounded; else p itself. */
 static const void *multiplied(const head *h, const dt_query_block *b, const float *p, float *room) {
     const dt_strip_function *strip = h->c->x->engine->simd->strip;
     int64_t n = b->rows * (b->last - b->first);
@@ -176,8 +176,8 @@ static const void *multiplied(const head *h, const dt_query_block *b, const floa
     return h->a->narrow ? (const void *)h->half : h->a->attr.rounded ? room : p;
 }
 
-/* Computes a block. If weights are rounded, they are divided by their sum before the product with
- * the values; otherwise the product is divided afterwards. */
+/* Computes the results of a block of queries. If weights are rounded, they are divided by their sum
+ * before the product with the values; otherwise the product is divided afterwards. */
 static void run_block(const head *h, const dt_query_block *b) {
     const dt_attended *a = h->a;
     const dt_row_functions *rows = h->c->x->engine->simd->rows;
@@ -246,8 +246,8 @@ const dt_kernel dt_kernel_attention = {
 
 /* ---- backward ---- */
 
-/* Whether two nodes have the same inputs and mask and are computed piece by piece in the same
- * task. */
+/* Whether two nodes are gradients of the same attention (same op, inputs and attributes), and their
+ * pieces are computed in the same tasks. */
 static bool goes_with(const dt_exec *x, int node, int other) {
     const dt_node *n = &x->g->node[node], *o = &x->g->node[other];
     const dt_attention_attr *a = n->attr, *b = o->attr;
@@ -332,8 +332,8 @@ static void clear(const head *h) {
     }
 }
 
-/* Begins sums at the first head of queries that uses a head of keys. Sums in scratch are stored
- * after the last such head. */
+/* Sets the sums for the gradients of a head of keys and values to 0, in scratch or in the result.
+ * Called for the first of the heads of queries that share it. */
 static void begin_sums(const head *h) {
     if (!h->sum[DT_OF_KEY]) clear(h);
     else

@@ -17,7 +17,8 @@
 
 enum { HEADER = 64 };
 
-/* Pieces have one of two sizes. */
+/* The plans of a node. Arrays [2]: all pieces have at most two different numbers of images, and
+ * there are plans for each. */
 typedef struct by_library {
     const dt_conv_calls *calls;
     dt_conv_kind kind;
@@ -125,8 +126,8 @@ static bool plan_library(const dt_exec *x, int node, by_library *v) {
     return plan_sizes(v, x, node);
 }
 
-/* Stores operands and result as bfloat16 if the library can compute the convolution with these. It
- * has no form in which only one operand is bfloat16. */
+/* Leaves operands and result as bfloat16 if both operands are and the library can compute the
+ * convolution with these. Otherwise stores all three as float32. */
 static void narrow(dt_exec *x, int node) {
     const int *in = x->g->node[node].in;
     by_library v = {0};
@@ -152,8 +153,9 @@ static bool prepare_library(const dt_exec *x, int node, by_library *v, dt_prepar
     return true;
 }
 
-/* Returns the packed kernel of this step, and packs it if that was not done in this run. A header
- * before it has the number of the run. */
+/* Returns this lane's packed kernel for the plan `which`, and packs w first if the lane has not
+ * done so in this run. The first bytes of c->kept are the numbers of the runs in which kernels were
+ * packed. */
 static const void *packed(const dt_kernel_call *c, const by_library *v, int which, const void *w) {
     uint32_t *run = (uint32_t *)c->kept + which;
     void *to = c->kept + v->packed_at[which];

@@ -16,8 +16,9 @@
 
 typedef struct side {
     int64_t outer, free,
-        /* products of sizes; outer: of the free dimensions before the contracted ones, if there are
-         * also free ones after them */
+        /* products of sizes: `contracted` of the contracted dimensions; `free` of the others;
+         * `outer` of the free dimensions before the contracted ones, if there are free ones after
+         * them, too */
         contracted;
     bool front; /* free dimensions follow the contracted ones */
 } side;
@@ -54,7 +55,8 @@ static bool fits(const dt_graph *g, int node) {
 typedef struct dot {
     side a, b;
     int64_t step; /* number of rows of the product, or of products, for one row of dimension 0 */
-    bool many;    /* the node is several products */
+    /* the contracted dimensions of A are in its middle, so there are a.outer products */
+    bool many;
     int units;
     dt_product *product; /* [units] the product of each piece */
 } dot;
@@ -65,8 +67,8 @@ static bool is_many(const dt_graph *g, int node) {
     return is_inside(a->lhs_contract, a->n_contract, g->node[n->in[0]].type.rank);
 }
 
-/* Pieces with fewer rows save no time, since each piece packs or converts the other matrix
- * again. */
+/* The least rows of a piece for which storing operands in 16 bits saves time, since each piece
+ * packs or converts the other matrix again. */
 enum { LEAST_ROWS_FOR_LIBRARY = 16, LEAST_ROWS_FOR_TILES = 32 };
 
 /* Decides how operands are stored. A matrix that is the same for all rows is read for every piece.

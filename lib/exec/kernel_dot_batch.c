@@ -77,7 +77,8 @@ static bool read_operand(const dt_type *t, const dt_dot_attr *a, bool is_rhs, op
            (o->free.stride == 1 || o->contracted.stride == 1);
 }
 
-/* Returns the distance between the result's rows; -1: it is not the same for all rows. */
+/* Returns the distance in memory between the rows of a product in the result, in elements; -1: it
+ * is not the same for all rows. */
 static int64_t row_of_result(const dt_type *ta, const dt_type *tb, const dt_type *ty,
                              const dt_dot_attr *a) {
     const dt_dot_places at = dt_dot_places_of(ta, tb, a);
@@ -96,7 +97,8 @@ static bool has(const int8_t *dims, int n, int8_t d) {
     return false;
 }
 
-/* Whether the dimension of rows (B), if an operand has it, is a batch dimension or contracted. */
+/* Whether operand k is float32 and can be read as matrices (read_operand), and its dimension 0 has
+ * a fixed size, or is a batch dimension or contracted. */
 static bool has_numbers(const dt_graph *g, int node, const dt_dot_attr *a, int k) {
     const dt_type *t = &g->node[g->node[node].in[k]].type;
     dt_type at = dt_type_at(t, 2);
@@ -119,8 +121,8 @@ static bool fits(const dt_graph *g, int node) {
     return !a->in_order || row_of_result(&ta, &tb, &ty, a) >= 0;
 }
 
-/* With fewer rows or columns, converting from 16 bits takes more time than reading less memory
- * saves. */
+/* The least rows of A, and columns of B, for which operands in 16 bits save time. With fewer,
+ * converting takes more time than reading less memory saves. */
 enum { LEAST_FOR_TILES = 16 };
 
 static void narrow(dt_exec *x, int node) {
@@ -151,7 +153,7 @@ static void release(void *state) {
     for (int u = 0; d && u < d->units; u++) dt_product_release(&d->product[u]);
 }
 
-/* Describes the product. row: the distance between rows of the result. */
+/* Describes one product. row: the distance between its rows in the result, in elements. */
 static dt_gemm product_of(const operand *a, const operand *b, int64_t row) {
     bool trans_a = a->contracted.stride != 1, trans_b = b->free.stride != 1;
     int64_t lda = trans_a ? a->contracted.stride : a->free.stride,

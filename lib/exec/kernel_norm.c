@@ -46,7 +46,8 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     return NULL;
 }
 
-/* Iterates over rows of features, `some` at a time. */
+/* Iterates over the rows [row, end) of features, at most `most` at a time; the current ones are row
+ * .. row + some - 1. */
 typedef struct walker {
     const dt_kernel_call *c;
     int64_t features, row, end, some, most;
@@ -59,7 +60,7 @@ static int64_t rows_in(const dt_exec *x, int node, int64_t rows, int64_t element
     return n ? rows * elements / n : 0;
 }
 
-/* Returns a walk over the rows of this piece, at most `most` at a time. */
+/* Returns a walker over the rows of features of this piece, at most `most` at a time. */
 static walker walk(const dt_kernel_call *c, int64_t most) {
     const int64_t row = dt_piece_elements(c->x, c->step->node);
     return (walker){.c = c,
@@ -75,8 +76,9 @@ static bool next(walker *w) {
     return w->some > 0;
 }
 
-/* Returns the current rows of a node's value as floats: in place, or in part `at` of the scratch
- * memory. */
+/* Returns the address for the walker's current rows of a node's value as floats: in the value
+ * itself if it is stored as float32, else buffer `at` of scratch, which has `most` rows. Does not
+ * convert. */
 static float *rows_as_floats(const walker *w, int node, int at) {
     if (!dt_is_stored_narrow(w->c->x, node)) return dt_floats(w->c->x, node) + w->row * w->features;
     return (float *)w->c->scratch + at * w->most * w->features;

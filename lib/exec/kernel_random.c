@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The op `random` for float32, as op/random.c defines it, one row of an example at a time. */
+/* Computes the op `random` for float32, one row of an example at a time, with the numbers that
+ * op/random.c defines. */
 #include "exec/exec_impl.h"
 
 static bool fits(const dt_graph *g, int node) {

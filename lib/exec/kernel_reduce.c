@@ -40,7 +40,7 @@ typedef struct reduction {
     extent extent[DT_MAX_RANK];
 } reduction;
 
-/* a row of at least this length is summed as fast as several rows together */
+/* a row of at least this many elements is summed alone as fast as several rows together */
 enum { LONG_ROW = 64 };
 
 /* ---- extents ---- */
@@ -68,7 +68,8 @@ static int64_t reduction_narrow(reduction *r, int64_t lo, int64_t hi, int64_t ro
     return lo * row * e->stride;
 }
 
-/* Whether the order is R K ..: rows of the last extent are reduced first. */
+/* Whether the last extent is reduced first, row by row, for extents in the order R K R ..: it is
+ * reduced and long. */
 static bool begins_at_the_end(const extent *e, int n) {
     return !e[n - 1].stays && e[n - 1].size >= LONG_ROW;
 }
@@ -90,7 +91,8 @@ static int64_t reduction_room(const reduction *r) { return room_of(r->extent, r-
 
 /* ---- steps ---- */
 
-/* The reduction that remains to be done for a part of the input. */
+/* The reduction that remains to be done, of the elements at `at` with the n extents e, which are
+ * read by `load`. */
 typedef struct part {
     const reduction *r;
     dt_strip_op load;
@@ -112,7 +114,7 @@ static float reduce_row(const reduction *r, const float *row, int64_t n) {
                                       : smallest(row, n);
 }
 
-/* Reduces the first extent to n elements, the product of the others. */
+/* Reduces the first extent. `to` gets n elements, the product of the sizes of the others. */
 static void reduce_rows(const part *p, int64_t n, float *to) {
     const dt_simd *simd = p->r->simd;
     const bool max = p->r->kind == DT_REDUCE_MAX;
@@ -290,8 +292,8 @@ const dt_kernel dt_kernel_argmax = {.name = "argmax",
  * bits as its rows would get in a separate batch.
  */
 
-/* Returns the number of rows of `node`, which has some for each example, that come before segment s
- * of `n`. */
+/* Returns the number of rows of `node` before segment s of op n. `node` has the same number of rows
+ * for each example. */
 static int64_t border(const dt_exec *x, const dt_node *n, int node, int s) {
     const dt_call call = {.node = n, .env = x->env};
     const int64_t examples = dt_segment_border(&call, dt_segment_count(n));

@@ -8,7 +8,8 @@ static int64_t classes(const dt_exec *x, int node) {
     return t->dim[t->rank - 1];
 }
 
-/* Returns the number of rows of scores in n elements. */
+/* Returns the number of rows of `scores` that have n elements together; 0 if there are no
+ * classes. */
 static int64_t score_rows(const dt_exec *x, int scores, int64_t n) {
     int64_t c = classes(x, scores);
     return c ? n / c : 0;
@@ -83,7 +84,7 @@ static int64_t label_at(dt_dtype d, const void *p, int64_t i) {
     case DT_UINT32: return ((const uint32_t *)p)[i];
     case DT_INT64:
     case DT_UINT64:
-        /* a class number above INT64_MAX becomes negative here, and both are invalid */
+        /* a uint64 above INT64_MAX becomes negative here; both are invalid class numbers */
         return ((const int64_t *)p)[i];
     default: return -1;
     }

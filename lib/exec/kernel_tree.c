@@ -27,8 +27,8 @@ typedef struct tree {
     int inner;
     int shards; /* number of shards that are added */
     int units;  /* number of pieces in which the result is computed */
-    /* [nodes] the sums to compute, as nodes of the tree over all shards of the batch. For tree_sum
-     * it is only the root; for tree_part the largest nodes over shards of this worker. */
+    /* [nodes] the sums to compute, as nodes of the tree over all shards of the batch: for tree_sum
+     * only the root; for tree_part the largest subtrees whose shards this worker has */
     dt_tree_node node[DT_TREE_NODES];
     int nodes;
     dt_shard_range range; /* the shards of the batch that this worker has */
@@ -105,7 +105,8 @@ static void release(void *state) {
     for (int i = 0; t && i < 2; i++) dt_conv_sum_release(&t->conv[i]);
 }
 
-/* Finds the two sizes that shards of a batch have. */
+/* Sets t->shards, t->k_scale and t->size, the numbers of examples in the larger and the smaller
+ * shards of the batch. */
 static void find_sizes(const dt_exec *x, const dt_node *inner, tree *t) {
     t->shards = ((const dt_segment_attr *)inner->attr)->count;
     t->k_scale = -x->g->node[inner->in[0]].type.dim[0];
@@ -169,7 +170,8 @@ static int64_t largest_piece(const dt_exec *x, int node) {
     return most;
 }
 
-/* Returns the number of columns of a tree node: 1 for a scalar, whose tree nodes are rows. */
+/* Returns the elements of one row of a tree node. For a sum of scalars, where the result has one
+ * row for each tree node, it is 1. */
 static int64_t columns_of_node(const dt_exec *x, int node, int nodes) {
     return x->type[x->g->node[node].in[0]].rank > 1 ? dt_row_elements(x, node) / nodes : 1;
 }
@@ -286,7 +288,8 @@ static void run_eval(const dt_kernel_call *c, const tree *t) {
                            .out = {.type = last.type, .data = x->at[c->step->node]}});
 }
 
-/* Computes tree node k, which is the sum of this worker's shards [from, to). */
+/* Computes tree node k, the sum of a range of this worker's shards, in c->scratch. n: its number of
+ * elements in this piece. */
 static void run_node(const dt_kernel_call *c, const tree *t, int k, int64_t n) {
     const int64_t stride = (int64_t)(t->piece_bytes / sizeof(float));
     dt_sum_tree sums = {.level = (float *)c->scratch,

@@ -21,8 +21,8 @@ static bool fits(const dt_graph *g, int node) {
            dt_window_is_one(&a->window[last], a->size[last]);
 }
 
-/* Returns a walk over the windows of examples lo .. hi of x (B, .., c), where all channels of a
- * place count as one element. */
+/* Returns a walk over the windows of examples c->lo .. c->hi - 1 of x (B, .., c), in which all
+ * channels of a position count as one element. */
 static dt_windows walk(const dt_kernel_call *c, const dt_type *x, const dt_type *y) {
     const dt_reduce_window_attr *a = c->x->g->node[c->step->node].attr;
     dt_type from = *x, to = *y;
@@ -46,7 +46,8 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     return NULL;
 }
 
-/* Whether windows have no padding. Then all have the same elements relative to their first one. */
+/* Whether no window reaches into padding or gaps. Then all windows have the same offsets relative
+ * to their first element. */
 static bool is_whole(const dt_windows *w) {
     bool whole = true;
     for (int i = 0; i < w->n_wide; i++) {
@@ -75,8 +76,9 @@ static pool pool_of(const dt_kernel_call *c, const dt_type *x, const dt_type *y)
     return p;
 }
 
-/* Sets p->e to the elements of the next window, relative to the first one, whose offset is
- * returned; e.n is 0 if the window has nothing but padding. */
+/* Sets p->e to the offsets of the elements of the next window, relative to its first one, and
+ * returns the offset of that one in x. e.n is 0 if the window is nothing but padding. If all
+ * windows have the same offsets (`whole`), p->e is set only once. */
 static int64_t next_window(pool *p) {
     int64_t at = dt_windows_first(&p->w), from = at * p->e.channels;
     if (!p->whole || p->e.n == 0) {
@@ -118,7 +120,7 @@ const dt_kernel dt_kernel_reduce_window = {.name = "reduce_window",
 
 /* ---- select_and_scatter ---- */
 
-/* Whether each element is in exactly one window. */
+/* Whether each element of x is in exactly one window. */
 static bool covers_once(const pool *p) {
     bool once = p->whole;
     for (int i = 0; i < p->w.n_wide; i++) {

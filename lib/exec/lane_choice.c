@@ -5,7 +5,8 @@ enum {
     /* number of runs before the first trial; until then caches are filled and waiting lanes
      * adapt */
     FIRST = 32,
-    /* number of runs at the start of a block that do not count, because lanes are woken in them */
+    /* number of runs at the start of a block that are not measured, because lanes still wake up or
+     * fall asleep */
     WARM = 4,
     LEAST_BLOCK = 8,
     MOST_BLOCK = 48,     /* the most runs of a block */

@@ -19,16 +19,16 @@
 #include "op/shapes.h"
 
 struct dt_packed {
-    dt_gemm g; /* as what it is packed */
+    dt_gemm g; /* the product for which it is packed: g.trans_b, g.n, g.k and types */
     int width;
     const dt_variable *variable; /* NULL: the node of an executable */
     const dt_exec *exec;
     int node;
     dt_panels panels;
-    uint32_t version; /* of its value when it was last compared */
-    unsigned written; /* dt_variable_written at that moment, */
-    const void *at;   /* and its memory; NULL: it was never compared */
-    int users;        /* executables */
+    uint32_t version; /* version of the value when it was last compared */
+    unsigned written; /* dt_variable_written at that moment */
+    const void *at;   /* the variable's memory at that moment; NULL: it was never compared */
+    int users;        /* number of executables that use it */
     struct dt_packed *next;
 };
 
@@ -58,7 +58,8 @@ static dt_packed *find_packed(dt_engine *e, const dt_packed *wanted) {
     return e->packed = p;
 }
 
-/* The state whose value a node has; -1: it is computed. */
+/* Returns the index in g->state of the variable whose value a node has; -1: the value is
+ * computed. */
 static int state_of(const dt_graph *g, int node) {
     const int named = dt_named_by(g, node);
     for (int i = 0; i < g->n_states; i++)
@@ -66,7 +67,8 @@ static int state_of(const dt_graph *g, int node) {
     return -1;
 }
 
-/* Whether products by B may share its panels: those of our own loops. */
+/* Whether products by B may share its panels: products of float32 by our own loops, or of bfloat16
+ * that are packed (dt_product_packs). n and k must not be 0. */
 static bool may_share(const dt_exec *x, const dt_gemm *g) {
     const bool is_own = x->engine->gemm.plan == x->engine->own.plan,
                is_plain =
@@ -74,7 +76,8 @@ static bool may_share(const dt_exec *x, const dt_gemm *g) {
     return ((is_own && is_plain) || dt_product_packs(x->engine, g)) && g->n > 0 && g->k > 0;
 }
 
-/* What products by a node share. */
+/* Describes the packed matrix that products by the node's value share. s: the variable that the
+ * node is; NULL: it is computed. */
 static dt_packed wanted_by(const dt_exec *x, int node, const dt_gemm *g, const dt_state *s) {
     dt_packed p = {.g = *g, .variable = s ? s->variable : NULL, .exec = s ? NULL : x};
     p.node = s ? -1 : dt_named_by(x->g, node);
@@ -114,11 +117,12 @@ void dt_packed_release(dt_exec *x) {
 
 /* ---- runs ---- */
 
-/* A panel that is kept goes to memory. One that a product packs for itself stays in the cache, so a
- * value that only one run needs must be shared by at least so many products. */
+/* A shared panel is written to memory, whereas one that a product packs for itself stays in the
+ * cache. So a value that each run changes is shared only if it has at least this many products. */
 enum { LEAST_PRODUCTS = 4 };
 
-/* Whether one run has enough products and rows. */
+/* Whether packing pays within a single run: a value that each run changes must have LEAST_PRODUCTS
+ * products; and float32 needs enough rows for the instruction set (pays). */
 static bool pays_at_once(const dt_exec *x, const dt_packed_use *u) {
     return (!u->is_updated || u->products >= LEAST_PRODUCTS) &&
            (is_bf16(u->of) || functions(x)->pays(&u->of->g, u->rows));
@@ -141,7 +145,8 @@ static dt_status *make_room(const dt_exec *x, dt_packed *p) {
     return NULL;
 }
 
-/* Whether a variable has the value of the run before. Remembers the value. */
+/* Whether p is a variable that has the same value as in the previous call. Remembers its count of
+ * changes and its memory for the next call. */
 static bool is_same_value(dt_packed *p) {
     if (!p->variable) return false;
     const unsigned written = dt_variable_written(p->variable);
@@ -152,7 +157,8 @@ static bool is_same_value(dt_packed *p) {
     return is_same;
 }
 
-/* Few rows are worth packing from the second run with the same value on. */
+/* If the products of a run have too few rows for packing to pay, the values are packed from the
+ * second run with the same values on. */
 dt_status *dt_packed_begin(const dt_exec *x) {
     for (int i = 0; i < x->n_packed; i++) {
         dt_packed *p = x->packed[i].of;

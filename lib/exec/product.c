@@ -136,7 +136,7 @@ static int64_t tiles_along(const dt_gemm *g, axis a) {
     return (size_of(g, a) + tile_of(a) - 1) / tile_of(a);
 }
 
-/* The packed tiles of B, and their states. */
+/* Returns the floats of the packed tiles of B, and of their states, one float each. */
 int64_t dt_product_panels(const dt_gemm *g) {
     return tiles_along(g, K) * tiles_along(g, N) * (room_of_tile(g) + 1);
 }
@@ -233,7 +233,8 @@ static const char *begin_of(const work *w, side of, const tile *at) {
     return w->in[of] + (is_by_k(g, of) ? at->k * ld + own : own * ld + at->k) * bytes_of(g->in[of]);
 }
 
-/* Returns a tile of an operand as floats. They are in place, or converted into contiguous rows. */
+/* Returns the address of a tile of an operand as floats: in place for float32, else converted into
+ * contiguous rows in scratch. */
 static const float *fetch(const work *w, side of, const tile *at) {
     const struct dt_tiles *t = w->p->tiles;
     const dt_gemm *g = &t->g;
@@ -250,7 +251,9 @@ static const float *fetch(const work *w, side of, const tile *at) {
     return w->room[of];
 }
 
-/* Returns a tile of B, packed: by another product, for all that share it, or for this one. */
+/* Returns tile `at` of B, packed: from the panels that products share, into which it is packed
+ * first if no product has done so; or in this product's scratch if there are none or another
+ * product is just packing this tile. */
 static const uint32_t *packed_tile(const work *w, const dt_dot_bf16 *one, const tile *at) {
     const dt_gemm *g = &w->p->tiles->g;
     const int64_t n = tiles_along(g, N), i = at->k / TILE_K * n + at->n / TILE_N,
@@ -268,8 +271,8 @@ static const uint32_t *packed_tile(const work *w, const dt_dot_bf16 *one, const 
     return to;
 }
 
-/* Adds the products of one stretch of k to a panel, for bfloat16 operands, which are not
- * converted. */
+/* Adds the products of one stretch of k to the panel of C at `to`, whose columns end at `end`. For
+ * bfloat16 operands, which are packed and not converted to float32. */
 static void add_packed(const work *w, tile at, int64_t end, float *to) {
     const struct dt_tiles *t = w->p->tiles;
     const bool adds = t->g.adds || at.k > 0;
@@ -285,7 +288,8 @@ static void add_packed(const work *w, tile at, int64_t end, float *to) {
     }
 }
 
-/* Adds the products of one stretch of k to a panel, which is at `to`. */
+/* Adds the products of one stretch of k to the panel of C at `to`, whose columns end at `end`.
+ * Operands of 16 bits are converted tile by tile. */
 static void add_stretch(const work *w, tile at, int64_t end, float *to) {
     const struct dt_tiles *t = w->p->tiles;
     const float *left = fetch(w, A, &at);
@@ -314,7 +318,7 @@ static void make_panel(const work *w, tile at) {
         t->simd->strip[stores[g->out]](to + i * g->ldc * 2, sum + i * ld, NULL, NULL, width);
 }
 
-/* Sets C to 0, because a sum without terms is 0. */
+/* Sets C to 0, the sum without terms, unless the product is added to C. */
 static void clear(const dt_gemm *g, char *c) {
     for (int64_t i = 0; i < g->m && !g->adds; i++)
         memset(c + i * g->ldc * bytes_of(g->out), 0, (size_t)(g->n * bytes_of(g->out)));

@@ -40,7 +40,7 @@ typedef struct planner {
 /* The ops and arrays from which a value can be computed again. */
 typedef struct recipe {
     int n_ops, n_arrays, op[MOST_OPS], array[MOST_ARRAYS];
-    int until; /* number of the first segment in which one of the arrays is overwritten */
+    int until; /* number of the first segment that overwrites one of the arrays */
     bool fits;
 } recipe;
 
@@ -96,7 +96,8 @@ static void note_all(planner *p) {
 static void add_array(const planner *p, recipe *r, int node, int shape) {
     int until = p->overwritten[dt_named_by(p->x->g, node)];
     r->until = until < r->until ? until : r->until;
-    /* an array that is broadcast has few numbers and costs little to read, so it is not counted */
+    /* an array of another shape, which is broadcast, has few elements and costs little to read, so
+     * it is not counted */
     if (!same_shape(p->x->g, node, shape)) return;
     for (int i = 0; i < r->n_arrays; i++)
         if (r->array[i] == node) return;

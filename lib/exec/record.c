@@ -20,7 +20,7 @@
 /* Prints an executable as text: segments, groups and their steps, and the memory of values. The
  * text does not depend on the number of lanes. */
 
-/* Prints what a kernel's name does not say: " add (f32[34,4], f32[34,4]) -> f32[34,4]". */
+/* Prints the op, input types and type of a node: " add (f32[34,4], f32[34,4]) -> f32[34,4]". */
 static void print_op(const dt_exec *x, const dt_node *n, int node, dt_str *out) {
     dt_str_printf(out, " %s (", n->op->name);
     for (int k = 0; k < n->n_in; k++) {
@@ -153,7 +153,8 @@ static void put_nodes(const dt_exec *x, const nodes *list, dt_json *j) {
     dt_str_release(&text);
 }
 
-/* Writes the layer and the shape of a step: those of the last node that it computes. */
+/* Writes what a span of the step shows: layer and shape of the last node that it computes, the
+ * kernel's name, and the nodes. */
 static void put_facts(const dt_exec *x, const dt_step *step, const nodes *list, dt_json *j) {
     dt_str shape = {0};
 

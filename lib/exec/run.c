@@ -5,7 +5,8 @@
  * All lanes take part in a run. In each segment a lane first runs the tasks assigned to it when
  * compiling (so that a slice of the weights stays in one core's cache from step to step), then any
  * that are left; then all lanes join. Which lane runs a task does not change its bits. So lane 0
- * may run all of them alone, if measurements show that this is faster (lane_choice.h).
+ * runs all of them alone if measurements show that this is faster (lane_choice.h), and it runs
+ * segments of a single task alone at the start of a run.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,9 @@ static void collect_tasks(dt_exec *x, int segment) {
     qsort(s->task, (size_t)n, sizeof *s->task, heavier_first);
 }
 
-/* Orders the tasks of each lane: first its own, then those of other lanes. Tasks are assigned by
- * giving the one with most work left to the lane with least work so far. */
+/* Sets s->of_lane: for each lane the order in which it looks for tasks, first the tasks assigned to
+ * it, then those of other lanes. Tasks are assigned in the order of s->task, each to the lane whose
+ * tasks have the least work so far. */
 static void deal(dt_exec *x, dt_segment *s, int lanes) {
     double *load = dt_alloc((size_t)lanes * sizeof *load);
     int *lane_of = dt_alloc((size_t)(s->n_tasks + 1) * sizeof *lane_of);
@@ -193,7 +195,7 @@ static void run_task(dt_exec *x, const dt_exec_task *t, int lane) {
     if (group->n_feeds) dt_exchanges_feed(x, group);
 }
 
-/* Joins all lanes between two segments. */
+/* Waits until all lanes have ended this segment, and records the wait. */
 static void join_lanes(dt_exec *x, int lane, int segment) {
     int64_t since = x->track ? dt_span_begin(x->track[lane]) : 0;
 
@@ -255,8 +257,8 @@ static bool chooses_lanes(const dt_exec *x) {
     return dt_engine_threads(x->engine) > 1 && !x->exchanges;
 }
 
-/* Runs the step with the chosen lanes. Recorded runs are not measured, since recording takes
- * time. */
+/* Runs the segments from x->n_alone on: on lane 0 alone, or on all lanes. Passes the time to
+ * dt_lane_choice_ran, except for recorded runs, since recording takes time. */
 static void run_lanes(dt_exec *x) {
     const int64_t since = dt_now_ns();
 
@@ -266,8 +268,9 @@ static void run_lanes(dt_exec *x) {
     if (chooses_lanes(x) && !x->track) dt_lane_choice_ran(&x->lanes, since, dt_now_ns());
 }
 
-/* Runs all segments. One that has a single task (the preamble, or the whole step for one row) runs
- * on lane 0 without waking the others. */
+/* Runs all segments. The x->n_alone segments at the start, which have a single task each (the
+ * preamble, or the whole step for one row), run on lane 0 without waking the others. The rest run
+ * on the chosen lanes. */
 static void run_segments(dt_exec *x) {
     const unsigned before = dt_instructions_flush();
     for (int i = 0; i < x->n_alone; i++) run_task(x, &x->segment[i].task[0], 0);

@@ -49,7 +49,8 @@ static bool is_number_of(double value, dt_dtype d) {
                                                         : dt_half_to_double(dt_half_of(value)));
 }
 
-/* Returns the type of all inputs from which an exact op takes its elements, without constants. */
+/* Returns the narrow type that represents the float32 inputs of an exact op exactly. Constants must
+ * be representable in the type of the others. FLOAT32: the types differ, or one is not narrow. */
 static dt_dtype exact_inputs(const storage *s, const dt_node *n) {
     const dt_graph *g = s->x->g;
     dt_dtype all = DT_BOOL;
@@ -91,8 +92,9 @@ static void find_wanted(storage *s) {
         }
 }
 
-/* Gives values in the arena that have more than one element their narrower type. Other values are
- * variables, arguments, constants and results. */
+/* Gives all float32 values of more than one element the 16-bit type that loses nothing (`exact`,
+ * else `wanted`), if there is one, and then takes it back for values that must stay float32, such
+ * as results and updates. */
 static void list_candidates(storage *s) {
     const dt_exec *x = s->x;
     const dt_graph *g = x->g;
@@ -253,8 +255,8 @@ static void find_homes(dt_exec *x) {
             x->slot[i].owner = x->slot[g->node[i].in[0]].owner;
 }
 
-/* Records that `node` is a result. If it is a variable that the step overwrites, its old value must
- * be kept. */
+/* Called for a node that is read at the end of the run. If its value is the old value of a variable
+ * that the step overwrites, reserves memory for a copy (slot.kept). */
 static void keep_old_value(dt_exec *x, int node) {
     int source = dt_named_by(x->g, node);
     dt_value_slot *s = &x->slot[source];
@@ -278,8 +280,8 @@ static void read_until(dt_exec *x, int node, int segment) {
     if (segment > owner->last) owner->last = segment;
 }
 
-/* Records that a node's inputs are read in a segment: in the node's own or, if a reader absorbs the
- * node, in that reader's. */
+/* Extends the lifetimes of a node's inputs to a segment that reads them: the node's own or, if a
+ * reader absorbs the node, that reader's. */
 static void note_reading(dt_exec *x, int node, int segment) {
     for (int k = 0; k < x->g->node[node].n_in; k++) {
         int in = x->g->node[node].in[k];
@@ -314,7 +316,6 @@ static void find_lifetimes(dt_exec *x) {
 
 /* ---- offsets ---- */
 
-/* Returns a + b, or INT64_MAX if the sum overflows. */
 int64_t dt_memory_sum(int64_t a, int64_t b) {
     int64_t c;
     return dt_add_fits(a, b, &c) ? c : INT64_MAX;
@@ -338,7 +339,7 @@ static int64_t lowest_gap(const dt_value_slot *s, dt_value_slot *const *placed, 
     return at;
 }
 
-/* Inserts s into the n placed blocks, ordered by offset. */
+/* Inserts s into the array of n placed blocks, which stays ordered by offset. */
 static void insert(dt_value_slot **placed, int n, dt_value_slot *s) {
     for (; n > 0 && placed[n - 1]->offset > s->offset; n--) placed[n] = placed[n - 1];
     placed[n] = s;

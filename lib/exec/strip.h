@@ -15,7 +15,8 @@ struct dt_gemm; /* declared in exec/gemm.h */
 
 #define DT_STRIP 1024
 
-/* Loops of ops, which have the names of the ops (op/ops.h), and then loops that load and store. */
+/* The loops of strips: first those of ops, named as the ops are (op/ops.h), then those that copy,
+ * load and store. */
 typedef enum dt_strip_op {
 #define DT_LOOP(name, y) DT_S_##name,
 #define DT_VARIANT(name, y) DT_S_##name,
@@ -37,7 +38,7 @@ typedef enum dt_strip_op {
  * op does not have are NULL. */
 typedef void (*dt_strip_function)(void *d, const void *a, const void *b, const void *c, int64_t n);
 
-/* Arguments for a row of n features that is normalized: z = (x - mean) / sqrt(variance +
+/* Arguments for `rows` rows of n features that are normalized: z = (x - mean) / sqrt(variance +
  * epsilon). */
 typedef struct dt_norm_args {
     int64_t rows, n;
@@ -80,20 +81,22 @@ typedef struct dt_window_elements {
 
 /* Loops over the channels of a window, for pooling (simd/window.c). */
 typedef struct dt_window_loops {
-    /* y = the sum, maximum or minimum of the elements of x, added or compared in order */
+    /* channel by channel, y = the sum, maximum or minimum of the window's elements of x, added or
+     * compared in order */
     void (*sum)(const dt_window_elements *e, const float *x, float *y);
     void (*most)(const dt_window_elements *e, const float *x, float *y);
     void (*least)(const dt_window_elements *e, const float *x, float *y);
-    /* dx += dy at the first element of x that is the largest or the smallest */
+    /* channel by channel, dx += dy at the first element of the window that is the largest or the
+     * smallest in x */
     void (*give_most)(const dt_window_elements *e, const float *x, const float *dy, float *dx);
     void (*give_least)(const dt_window_elements *e, const float *x, const float *dy, float *dx);
 } dt_window_loops;
 
 /*
- * C = op(A) op(B), or C += where g->adds: sums of blocks of DT_PRODUCT_BLOCK values of k, each a
- * chain of fused multiplications and additions, by the tree of exec/sums.h (simd/product.c). `room`
- * has as many floats as room(g) says. Where k is 0, C is left as it is. Products of one B with
- * equal k, n, trans_b, ldb and width() may share g->panels.
+ * Functions for C = op(A) op(B), or C += op(A) op(B) if g->adds is set (simd/product.c): sums of
+ * blocks of DT_PRODUCT_BLOCK values of k, each a chain of fused multiplications and additions, are
+ * added by the tree of exec/sums.h. `room` has room(g) floats. If k is 0, C is left as it is.
+ * Products of one B with equal k, n, trans_b, ldb and width() may share g->panels.
  */
 enum { DT_PRODUCT_BLOCK = 256 };
 typedef struct dt_product_functions {
@@ -101,7 +104,8 @@ typedef struct dt_product_functions {
     /* returns the number of floats that the packed form of B takes in g->panels->room */
     int64_t (*panels)(const struct dt_gemm *g);
     int (*width)(const struct dt_gemm *g); /* returns the number of columns of a panel of B */
-    /* returns whether packing B for products of so many rows saves more time than it takes */
+    /* returns whether packing B saves more time than it takes if it is multiplied by `rows` rows of
+     * A */
     bool (*pays)(const struct dt_gemm *g, int64_t rows);
     void (*run)(const struct dt_gemm *g, const float *a, const float *b, float *c, float *room);
 } dt_product_functions;
@@ -116,7 +120,9 @@ typedef struct dt_sum_block {
 /* The loops of one instruction set. */
 typedef struct dt_simd { /* declared in gemm.h */
     const char *name;    /* name of the set, such as "avx2" */
-    bool generates;      /* the processor has the instructions that exec/vex.h generates */
+    /* whether the processor has the instructions that exec/vex.h writes (AVX2), so that loops are
+     * generated */
+    bool generates;
     bool fuses; /* whether the processor multiplies and adds with a single rounding (FMA) */
     dt_strip_function strip[DT_S_COUNT];
     const dt_window_loops *window;
@@ -128,21 +134,22 @@ typedef struct dt_simd { /* declared in gemm.h */
     /* Computes d[j], j < n, as the sum over i < rows of a[i * stride + j], in one chain from 0 with
      * ascending i. For many rows use exec/sums.h. */
     void (*sum_block)(const dt_sum_block *s, float *d);
-    /* Returns the sum of n elements: interleaved chains, which a fixed tree adds up
+    /* Returns the sum of a[0] .. a[n - 1], added in 32 interleaved chains that a fixed tree adds up
      * (simd/sum.h). */
     float (*sum)(const float *a, int64_t n);
     float (*max)(const float *a, int64_t n);
-    /* For rows of length n: d = softmax(a). */
+    /* Computes d = softmax(a) for each of `rows` rows of n scores. In the functions below, i is the
+     * row. */
     void (*softmax)(float *d, const float *a, int64_t rows, int64_t n);
-    /* Computes loss[i] = -log softmax(a)[i][label]. NaN for a label outside [0, n). */
+    /* Computes loss[i] = -log softmax(a[i])[label[i]]; NaN for a label outside [0, n). */
     void (*sparse_entropy)(float *loss, const float *a, const int32_t *label, int64_t rows,
                            int64_t n);
-    /* Computes loss[i] = -sum over j of target log softmax(a). */
+    /* Computes loss[i] = -(sum over j of target[i][j] log softmax(a[i])[j]). */
     void (*entropy)(float *loss, const float *a, const float *target, int64_t rows, int64_t n);
-    /* Computes d = (softmax(a) - onehot(label)) dy[i]. */
+    /* Computes d[i] = (softmax(a[i]) - onehot(label[i])) dy[i]. */
     void (*sparse_entropy_grad)(float *d, const float *a, const int32_t *label, const float *dy,
                                 int64_t rows, int64_t n);
-    /* Computes d = (softmax(a) sum(target) - target) dy[i]. */
+    /* Computes d[i] = (softmax(a[i]) sum(target[i]) - target[i]) dy[i]. */
     void (*entropy_grad)(float *d, const float *a, const float *target, const float *dy,
                          int64_t rows, int64_t n);
 } dt_simd;

@@ -17,8 +17,8 @@
 
 /* ---- registers ---- */
 
-/* The vector registers, by number: results of instructions; from TEMPORARY on the loaded inputs X,
- * Y, Z; from SCRATCH on the temporaries T, U, V. */
+/* The numbers of the vector registers: 0 .. VALUES - 1 for results of instructions; from TEMPORARY
+ * on for the loaded inputs X, Y, Z; from SCRATCH on for the temporaries T, U, V. */
 enum { VALUES = 10, TEMPORARY = 10, SCRATCH = 13 };
 static const int stream_register[DT_PASS_STREAMS] = {8, 9, 10, 11, 12, 13, 14, 15, DT_RBX, DT_RBP};
 
@@ -33,7 +33,7 @@ typedef struct emitter {
     int *vector; /* [results] the vector register that holds the result; -1: none does */
     /* [results] whether the result is stored in the memory that loops in C use */
     bool *is_home;
-    bool *leaves; /* [results] whether a later pass reads the result */
+    bool *leaves; /* [results] whether the result is read after this pass */
     /* [registers] the result that the register holds; -1: the register is free */
     int holds[VALUES];
 } emitter;
@@ -141,8 +141,8 @@ static bool reads(const dt_strip_code *c, int result) {
     return false;
 }
 
-/* Returns a free register. If there is none, frees one: of the values that c does not read, the one
- * whose last reader is furthest away. */
+/* Returns a free vector register for the result of c. If there is none, frees the one whose value
+ * is read latest of those that c does not read; that value is stored in its memory first. */
 static int free_register(emitter *e, const dt_strip_code *c) {
     int latest = -1;
     for (int v = 0; v < VALUES; v++) {
@@ -205,8 +205,8 @@ static void emit_sum(const emitter *e, const dt_strip_sum *s) {
     emit_store(e, sum, sums, DT_S_COPY);
 }
 
-/* Emits prefetches of the next strip of arrays that are not in the cache, because processors do not
- * prefetch beyond a page. */
+/* Emits prefetches of the next strip of the arrays that are too large for the cache (operand.far),
+ * because processors do not prefetch beyond a page. */
 static void emit_prefetches(const emitter *e) {
     for (int o = 0; o < e->p->n_operands; o++)
         for (int k = 0; k < e->pass->n_streams && e->p->operand[o].far; k++)

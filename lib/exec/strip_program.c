@@ -40,7 +40,9 @@ static int loop_of(const dt_node *n) {
 
 static bool is_f32(const dt_graph *g, int node) { return g->node[node].type.dtype == DT_FLOAT32; }
 
-/* Whether a broadcast keeps leading and trailing dimensions and adds those between them. */
+/* Whether a broadcast keeps leading and trailing dimensions and adds those between them. Sets
+ * *inner to the number of elements in the kept trailing dimensions, and *period to that in all
+ * dimensions of the result after the kept leading ones. */
 static bool layout_inside(const dt_type *from, const dt_type *to, const dt_broadcast_attr *a,
                           int64_t *period, int64_t *inner) {
     int kept = 0, gap = to->rank - from->rank;
@@ -55,8 +57,9 @@ static bool layout_inside(const dt_type *from, const dt_type *to, const dt_broad
     return kept > 0 && *inner > 0;
 }
 
-/* Finds the layout of a broadcast's operand. It may have the trailing dimensions (a vector for all
- * rows), the leading ones (a value for each row), or none (a scalar). */
+/* Finds the layout of a broadcast's operand. The operand may have the trailing dimensions of the
+ * result (a vector for all rows), the leading ones (a value for each row), leading and trailing
+ * ones, or none (a scalar). Returns false if it is none of these. */
 static bool layout_of(const dt_graph *g, const dt_node *n, dt_strip_layout *out, int64_t *period,
                       int64_t *inner) {
     const dt_broadcast_attr *a = n->attr;
@@ -90,8 +93,8 @@ static bool can_convert(const dt_graph *g, const dt_node *n) {
                : from == DT_FLOAT32 && dt_dtype_is_narrow(n->type.dtype);
 }
 
-/* Whether the node is a sum that a fused step can compute: the dimensions that remain are the last
- * ones, and short. */
+/* Whether the node is a float32 sum over tiles of the batch (DT_CUT_TILES), of a value that is no
+ * argument, over its leading dimensions, with at most DT_STRIP elements for each tile. */
 bool dt_is_fused_sum(const dt_graph *g, int node) {
     const dt_node *n = &g->node[node];
     const dt_type *in = n->n_in > 0 ? &g->node[n->in[0]].type : NULL;
@@ -149,8 +152,8 @@ static int add_operand(builder *b, const dt_strip_operand *o) {
         if (same_operand(&b->p->operand[i], o)) return -1 - i;
     b->p->operand[b->p->n_operands] = *o;
     if (o->layout == DT_STRIP_REPEATED && o->period > b->longest) b->longest = o->period;
-    /* shortens strips, so that those which begin at the same element of the operand read the same
-     * values */
+    /* limits strips to multiples of this period, so that all strips that begin at the same element
+     * of the operand read the same values */
     if (o->layout == DT_STRIP_INSIDE && o->inner <= DT_STRIP && o->inner > b->longest)
         b->longest = o->inner;
     return -1 - b->p->n_operands++;
@@ -266,8 +269,8 @@ static void free_register(const dt_strip_program *p, int result, bool *busy) {
     if (p->result[result].reg >= 0) busy[p->result[result].reg] = false;
 }
 
-/* [results] Finds the last instruction that reads each result; -1: none in this program; n_code:
- * sums read it, at the end. */
+/* Returns, for each result, the last instruction that reads it: [results], to be freed. -1: no
+ * instruction of this program; n_code: sums read it, at the end. */
 static int *last_readings(const dt_strip_program *p) {
     int *last = dt_alloc((size_t)(p->n_code + 1) * sizeof *last);
 
@@ -298,16 +301,17 @@ static void assign_registers(dt_strip_program *p) {
             p->result[i].reg = take_register(p, busy);
         for (int k = 0; k < c->n_in; k++)
             if (c->in[k] >= 0 && last[c->in[k]] == i) free_register(p, c->in[k], busy);
-        /* The result is stored, but this program does not read it, so its register is free
-         * again. */
+        /* Nothing in this program reads the result again, so its register is free. */
         if (last[i] < 0) free_register(p, i, busy);
     }
     free(busy);
     free(last);
 }
 
-/* Chooses the length of strips. Periods are products of the last dimensions of one shape, so each
- * divides the longer ones. If values are divided by time, a piece may begin within a period. */
+/* Sets p->strip to the largest multiple of the longest period (of repeated operands) that is at
+ * most DT_STRIP, and p->row_break if strips must not cross multiples of that period, because it is
+ * longer than a strip or pieces may begin within it. Periods are products of the last dimensions of
+ * one shape, so each divides the longer ones. row: elements of a row. */
 static void choose_strip(dt_strip_program *p, int64_t longest, int64_t row) {
     const bool breaks = longest > DT_STRIP || (longest > 0 && row % longest != 0);
     int64_t period = breaks ? 1 : longest;
@@ -324,7 +328,7 @@ static void add_all(builder *b) {
         (dt_is_fused_sum(b->x->g, b->list->node.v[i]) ? add_sum : add_node)(b, b->list->node.v[i]);
 }
 
-/* Returns the number of elements of the largest piece. */
+/* Returns the number of elements of the largest piece of the node. */
 static int64_t largest_piece(const dt_exec *x, int node) {
     int64_t most = 0, lo, hi;
     for (int u = 0; u < x->p->piece[node].units; u++) {
@@ -334,8 +338,8 @@ static int64_t largest_piece(const dt_exec *x, int node) {
     return most * dt_piece_elements(x, node);
 }
 
-/* Reserves the buffers of the sums' trees, after the registers. Rows longer than a strip may end in
- * a shorter strip. */
+/* Assigns registers, after the others, to the buffers of the sums' trees (dt_strip_sum.level) and
+ * returns their number. If rows are longer than a strip, each may end in a shorter strip. */
 static int add_levels(const dt_exec *x, dt_strip_program *p) {
     const int64_t shortest = p->row_break ? (p->strip + 1) / 2 : p->strip;
     const int64_t strips = p->n_sums ? largest_piece(x, p->rows_of) / shortest + 1 : 0;

@@ -13,8 +13,8 @@ typedef enum dt_strip_layout {
     DT_STRIP_REPEATED, /* `period` elements are repeated again and again: (128) over (B, 128) */
     /* each element is repeated `period` times in a row: (B) over (B, 10) with period 10 */
     DT_STRIP_PER_ROW,
-    /* rows of `inner` elements, each repeated until it fills `period` elements: (B, 64) over (B, 8,
-     * 8, 64) */
+    /* rows of `inner` elements; each row is repeated until it fills `period` elements: (B, 64) over
+     * (B, 8, 8, 64) with inner 64, period 4096 */
     DT_STRIP_INSIDE
 } dt_strip_layout;
 
@@ -57,8 +57,8 @@ typedef struct dt_strip_code {
     int in[3];
 } dt_strip_code;
 
-/* A pass over the elements of a strip: instructions [from, to) as one generated loop, or as a loop
- * in C for each instruction. */
+/* A pass over the elements of a strip: instructions [from, to), run as one generated loop, or as a
+ * loop in C for each instruction. */
 enum { DT_PASS_STREAMS = 10 };
 typedef struct dt_strip_pass {
     int from, to;
@@ -71,7 +71,7 @@ typedef struct dt_strip_pass {
 } dt_strip_pass;
 
 /* The sum of a result or an operand, for one piece of the batch: `period` sums over all elements at
- * the same place in a period. */
+ * the same position in a period. */
 typedef struct dt_strip_sum {
     int in;    /* the result or the operand that is summed, numbered as in dt_strip_code */
     int node;  /* the node to whose memory the sum is written */
@@ -115,9 +115,6 @@ void dt_run_loop(const dt_strip_pass *pass, const dt_code *c, void *const *strea
 
 /* ---- the vector instructions of each op ---- */
 
-/* The vector instructions of each op of strip programs. The table is in strip_rows.c, and
- * strip_emit.c emits them. */
-
 /* The operands that a line can have: the result R, the inputs X, Y and Z, three further registers,
  * and constants, which are in dt_strip_numbers. */
 enum {
@@ -151,7 +148,8 @@ enum { NONE = 255, MOST_LINES = 8 };
 /* The vector instructions of one op. The first one with DT_VEX_NONE ends the list. */
 typedef dt_strip_line dt_strip_row[MOST_LINES];
 
-/* How eight elements are packed for a store, how eight or one are stored, and how one is loaded. */
+/* How elements are stored and loaded: `pack` makes eight results adjacent, `store` stores eight and
+ * `store_one` one; `load_one` loads one. */
 typedef struct dt_strip_format {
     int scale; /* number of bytes of an element, as a power of two: 1 << scale */
     uint8_t load_one, store, store_one;

@@ -81,15 +81,16 @@ const dt_strip_row dt_strip_rows[DT_S_COUNT] = {
     [DT_S_FROM_I32] = {{DT_VEX_FROM_INT, R, NONE, X, 0}},
     [DT_S_FROM_BF16] = {{DT_VEX_WIDEN_16, R, NONE, X, 0}, {DT_VEX_SHIFT_LEFT, R, NONE, R, 16}},
     [DT_S_FROM_F16] = {{DT_VEX_FROM_HALF, R, NONE, X, 0}},
-    /* These round floats to 16 or 8 bits. The instructions DT_VEX_PACK_... then make the results
-     * adjacent. */
+    /* These convert floats to 16 or 8 bits, one in each 32-bit element. The instructions
+     * DT_VEX_PACK_... then make the results adjacent. */
     [DT_S_TO_BF16] = ROUNDED,
     [DT_S_TO_F16] = {{DT_VEX_TO_HALF, X, NONE, R, 0}},
     [DT_S_TO_BOOL] = {{DT_VEX_COMPARE, T, X, ZERO, UNEQUAL}, {DT_VEX_AND, R, T, INT_ONE, 0}},
 };
 
-/* Used if the second input is known to be a number. Then the processor's instruction gives the
- * right result, because it returns its second operand if one is NaN, and for two zeros. */
+/* Faster rows for a maximum or minimum whose second input is a constant and not NaN (and, for
+ * most_by_number and least_by_number, not 0). Then the processor's instruction gives the right
+ * result, because it returns its second operand if one is NaN, and for two zeros. */
 static const dt_strip_row most_by_number = {{DT_VEX_MAX, R, Y, X, 0}},
                           least_by_number = {{DT_VEX_MIN, R, Y, X, 0}};
 static const dt_strip_row most_by_zero = {{DT_VEX_MAX, T, Y, X, 0}, {DT_VEX_AND, R, T, SIZE, 0}};
@@ -129,8 +130,8 @@ const dt_strip_format dt_strip_formats[DT_S_COUNT] = {
 
 /*
  * Divides a strip program into passes over memory. Consecutive instructions that all have vector
- * instructions become one loop, if there are enough registers for the addresses of its arrays.
- * Instructions between such runs are executed op by op.
+ * instructions become one loop, if there are enough registers for the addresses of its arrays. For
+ * instructions between such runs, each has its own loop in C.
  */
 
 int dt_strip_stream(const dt_strip_program *p, int in) {

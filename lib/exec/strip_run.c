@@ -11,8 +11,8 @@
 #include "exec/strip_program.h"
 #include "exec/sums.h"
 
-/* What the register of an operand contains: n elements of one row, the first of which is element
- * `within` of the row. */
+/* What the register of an operand contains: n elements of row `row` of the operand, the first of
+ * which is element `within` of the row. n 0: unknown. */
 typedef struct register_content {
     int64_t row, within, n;
 } register_content;
@@ -24,7 +24,7 @@ typedef struct runner {
     bool generated;         /* whether passes run as generated machine code */
     int64_t from, n;        /* the current strip: elements [from, from + n) by flat index */
     register_content *held; /* [operands] the elements that the register of each operand contains */
-    int64_t blocks;         /* number of blocks whose sums have been added so far */
+    int64_t blocks;         /* number of blocks that have been passed to the trees of the sums */
 } runner;
 
 static float *reg(const runner *r, int i) { return (float *)r->c->scratch + (int64_t)i * DT_STRIP; }
@@ -38,8 +38,8 @@ static void load(const runner *r, const dt_strip_operand *o, float *to, int64_t 
     r->simd->strip[o->load](to, memory_of(r, o->node, element), NULL, NULL, n);
 }
 
-/* Copies single numbers and short vectors to the registers of their operands, once for each
- * task. */
+/* Fills the registers of operands that are the same for all strips: single values, and vectors that
+ * are repeated (unless strips break at rows). Called once for each task. */
 static void lay_out_fixed(const runner *r) {
     for (int i = 0; i < r->p->n_operands; i++) {
         const dt_strip_operand *o = &r->p->operand[i];
@@ -150,8 +150,8 @@ static void run_op(const runner *r, int i) {
                                         NULL, r->n);
 }
 
-/* Prefetches part `part` of `parts` of the next strip, since processors do not prefetch
- * beyond a page, which is the size of a strip. */
+/* Prefetches a part (`part` of `parts` equal ones) of the next strip of each far operand, since
+ * processors do not prefetch beyond a page, which is the size of a strip. */
 static void fetch_ahead(const runner *r, int part, int parts) {
     int64_t line = 64;
     for (int i = 0; i < r->p->n_operands; i++) {
@@ -244,7 +244,7 @@ static void run(const dt_kernel_call *c) {
                 .simd = c->x->engine->simd,
                 .generated = c->x->code.base != NULL};
     int64_t row = dt_piece_elements(c->x, r.p->rows_of), end = c->hi * row;
-    int strips = 0; /* number of strips added so far in the current block */
+    int strips = 0; /* number of strips whose sums have been added in the current block */
 
     begin_block(&r);
     if (c->hi > c->lo) lay_out_fixed(&r);

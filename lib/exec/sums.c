@@ -13,7 +13,7 @@ static int64_t rows_abreast(int64_t stride) {
     return n;
 }
 
-/* The current block: some rows, and some of their columns. */
+/* The current block of rows. abreast: number of rows that are added side by side. */
 typedef struct block {
     const dt_simd *simd;
     const float *a, *mean; /* `mean` is repeated once for each row of a wide row */
@@ -42,7 +42,8 @@ static void sum_block(const block *b, float *to) {
     }
 }
 
-/* Returns rows as floats: in place, or converted into contiguous rows in `room`. */
+/* Sets b->a and b->stride to rows row .. row + b->rows - 1 as floats: in place, or converted into
+ * contiguous rows in `room`. */
 static void load_rows(const dt_simd *simd, const dt_sum_source *s, int64_t row, block *b,
                       float *room) {
     const int64_t bytes = s->load == DT_S_COPY ? sizeof(float) : sizeof(uint16_t);
@@ -57,8 +58,9 @@ static void load_rows(const dt_simd *simd, const dt_sum_source *s, int64_t row, 
     b->stride = b->n;
 }
 
-/* Sums some columns; with the rows next to each other they are at most DT_SUM_WIDE. Arrays on the
- * stack are only as large as this sum needs, because stacks of threads may be small. */
+/* Computes the sums of s->n columns. With the rows that are added side by side, they are at most
+ * DT_SUM_WIDE floats. Arrays on the stack are only as large as this sum needs, because stacks of
+ * threads may be small. */
 static void sum_columns(const dt_simd *simd, const dt_sum_source *s, float *to) {
     const int64_t abreast = rows_abreast(s->stride),
                   blocks = (s->rows - 1) / (DT_SUM_ROWS * abreast) + 1;

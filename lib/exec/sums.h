@@ -21,9 +21,9 @@
 #include "exec/strip.h"
 
 enum {
-    DT_SUM_ROWS = 16, /* number of rows that are added one after the other */
-    /* number of floats that are added side by side; if rows are narrow, several rows are treated as
-     * one */
+    DT_SUM_ROWS = 16, /* number of rows in a block, which are added one after the other */
+    /* number of floats that are added side by side; if rows are narrower, several of them are
+     * treated as one wide row */
     DT_SUM_WIDE = 128,
 };
 

@@ -65,8 +65,8 @@ static void choose(dt_exec *x) {
 
 /* ---- the steps from which and to which a value is used ---- */
 
-/* [nodes] Finds the number, within its group, of the step that computes each node. For a fused step
- * it is that of its last node. */
+/* Sets number[i], for each node i that a step computes, to the index of that step in its group. A
+ * fused step counts only for its last node. */
 static void number_steps(const dt_exec *x, int *number) {
     for (int i = 0; i < x->n_groups; i++)
         for (int k = 0; k < x->group[i].n_steps; k++)
@@ -80,8 +80,7 @@ static void number_steps(const dt_exec *x, int *number) {
         }
 }
 
-/* Sets number[i] to the number of fused step i within its group. Fused steps are numbered as in
- * fused_in. */
+/* Sets number[i] to the index in its group of fused step i, as numbered in fused_in. */
 static void number_fused(const dt_exec *x, int *number) {
     for (int i = 0; i < x->n_groups; i++)
         for (int k = 0; k < x->group[i].n_steps; k++)
@@ -152,8 +151,8 @@ static void place_values(dt_exec *x, dt_group *group, dt_taken *blocks) {
     group->own_bytes = dt_place_blocks(x, blocks, n);
 }
 
-/* Reserves task memory in a segment: for as many tasks as there are lanes, or for all tasks if that
- * is less. */
+/* Reserves task memory in a segment: the largest task's bytes for each lane, or the bytes of all
+ * tasks if that is not more. Raises x->task_bytes to it. */
 static void make_room(dt_exec *x, int segment) {
     int64_t most = 0, all = 0, lanes = dt_engine_threads(x->engine);
 

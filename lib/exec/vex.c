@@ -66,8 +66,9 @@ static void put(dt_code *c, int byte) { dt_code_bytes(c, &(char){(char)byte}, 1)
 
 static void put_distance(dt_code *c, int32_t x) { dt_code_bytes(c, (const char *)&x, sizeof x); }
 
-/* Writes the bytes after an opcode. An operand in memory always has a second byte and a distance of
- * four bytes, which is the only form that every register has. */
+/* Writes the bytes after an opcode, which name a register and the last operand. An operand in
+ * memory always has a second byte and a distance of four bytes, which is the only form that every
+ * register has. */
 static void put_place(dt_code *c, int reg, const dt_vex_operand *p) {
     /* in the processor's encoding, index number 4 stands for no index */
     int index = p->scale < 0 ? 4 : DT_RAX;

@@ -4,9 +4,9 @@
  *
  *     dz_j = dy * (softmax(z)_j * sum of y - y_j)
  *
- * for the logits z and the target y of softmax_cross_entropy; dy has one number for each row. For
- * probabilities the sum is
- * 1. A class number outside [0, C) makes the row NaN.
+ * for the logits z and the target y of softmax_cross_entropy. dy has one number for each row. The
+ * sum of y is 1 if the target is probabilities that add up to 1, or a class number. A class number
+ * outside [0, C) makes the row NaN.
  *
  * (C1), (C2), (C3) of softmax_cross_entropy.
  * (C4) dy has the dtype of the logits and their shape without the classes.

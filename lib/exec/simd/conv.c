@@ -43,8 +43,8 @@ typedef struct tile {
     const float *a[POINTERS], *b;
     float *c[POINTERS];
     uint64_t tap[POINTERS],
-        /* for SINGLE: one bit for the element of the kernel of each row, and all these bits
-         * together */
+        /* for SINGLE: tap[i] is the bit in dt_conv_span.taps of the element of the kernel that row
+         * i is; `taps` has the bits of all rows */
         taps;
     int64_t ldb, last; /* last is the number of columns in the last vector */
     const char *ahead; /* rows of A that the next tile reads, to be prefetched */
@@ -104,7 +104,8 @@ static ALWAYS_INLINE void go_on(runner *r, const kind of, int64_t k) {
     }
 }
 
-/* Adds the products of a span that only some rows of the tile have. */
+/* Adds the products of a span that only some rows of the tile have (s->taps) to the sums of these
+ * rows. */
 static ALWAYS_INLINE void add_some(runner *r, const kind of, const tile *t, const dt_conv_span *s) {
     for (int64_t k = s->n; k > 0; k--) {
         vec row[2];
@@ -271,8 +272,8 @@ typedef struct cursor {
     int64_t line, row;
 } cursor;
 
-/* Sets the addresses of a tile to those of n rows, beginning with *at. Sets *at to the row after
- * them. */
+/* Sets the addresses a and c of a tile to those of n rows, beginning with *at, and with column
+ * `column` of C. Sets *at to the row after them. */
 static ALWAYS_INLINE void find_rows(const dt_conv_product *p, cursor *at, int64_t n, int64_t column,
                                     tile *t) {
     const dt_conv_line *l = &p->line[at->line];
@@ -296,8 +297,8 @@ static ALWAYS_INLINE void find_rows(const dt_conv_product *p, cursor *at, int64_
     at->row -= p->each;
 }
 
-/* Sets the addresses of a tile to those of n rows, beginning with row `first`, if `single` is
- * set. */
+/* Sets the addresses a and c, and the taps, of a tile of n rows if `single` is set, beginning with
+ * row `first` and column `column` of C. */
 static void find_singles(const dt_conv_product *p, int64_t first, int64_t n, int64_t column,
                          tile *t) {
     t->taps = 0;
@@ -309,8 +310,9 @@ static void find_singles(const dt_conv_product *p, int64_t first, int64_t n, int
     }
 }
 
-/* Computes the tiles [range[0], range[1]) for a panel of B. The numbers of units in the tiles of a
- * line differ by at most one, and tiles with more units come first. */
+/* Computes the tiles [range[0], range[1]) of C for one panel of B, whose first column is `column`.
+ * The numbers of units in the tiles of a line differ by at most one, and tiles with more units come
+ * first. */
 static void run_panel(const dt_conv_product *p, const cut *c, const int64_t range[2], int vectors,
                       tile *t, int64_t column) {
     const int64_t least = c->each / c->tiles, larger = c->each % c->tiles;
@@ -332,17 +334,19 @@ static void run_panel(const dt_conv_product *p, const cut *c, const int64_t rang
 #if defined(__FMA__) && !defined(__AVX512F__)
 /* ---- products of few columns of A ---- */
 
-/* With at most so many columns, what surrounds a tile takes as long as its work. */
+/* With at most so many columns of A, setting up a tile takes as long as its products, so run_few is
+ * used. */
 enum { FEW = 32 };
 
-/* Columns of A: where a row has column i, and where in B the row is that it is multiplied by. */
+/* The n columns of A. Column i is a[i] floats behind the beginning of a row; it is multiplied by
+ * the row of B that begins at offset b[i]. */
 typedef struct few {
     const dt_conv_product *p;
     int64_t n, a[FEW], b[FEW];
     int64_t last; /* number of columns in the last vector */
 } few;
 
-/* The sums of neighbouring rows of a line. They are one block. */
+/* Computes of.rows neighbouring rows of a line of C. The columns of A are a single block. */
 TILE_FUNCTION run_few(const few *f, const float *a, const float *b, float *c, const kind of) {
     const int64_t step = f->p->row_step, ldc = f->p->ldc;
     const float *row[MOST_ROWS];
@@ -478,9 +482,9 @@ static ALWAYS_INLINE void add_element(window *w, const kind of, const dt_conv_sp
     }
 }
 
-/* Whether three elements of the kernel follow one another such that positions share what they read:
- * 1 if each reads, at a position, what the one before reads at the next position; 2 if so does each
- * second one, as with strides of 2; otherwise 0. */
+/* Whether the positions of a line share what three successive elements of the kernel read: 1 if
+ * each element reads, at a position, what the element before it reads at the next position; 2 if
+ * each second element does, as with strides of 2; otherwise 0. */
 static ALWAYS_INLINE int shared_by_three(const dt_conv_span *s, const dt_conv_span *end,
                                          int64_t step) {
     if (end - s < 3 || (s[0].joins & s[1].joins) >= 0 || !(s[0].n & s[1].n & s[2].n)) return 0;
@@ -489,8 +493,8 @@ static ALWAYS_INLINE int shared_by_three(const dt_conv_span *s, const dt_conv_sp
     return apart == step ? 1 : 2 * apart == step ? 2 : 0;
 }
 
-/* Adds the products of three such elements, `stride` as shared_by_three says. What the positions
- * read is loaded only once. */
+/* Adds the products of three such elements of the kernel. stride: what shared_by_three returned, 1
+ * or 2. What several positions read is loaded only once. */
 static ALWAYS_INLINE void add_three(window *w, const kind of, const dt_conv_span *s,
                                     const int stride) {
     const int64_t apart = s[1].at - s[0].at;
@@ -537,7 +541,8 @@ static ALWAYS_INLINE void run_places(const dt_conv_product *p, window w, const k
     store_part(c + i * ldc + j * W, w.sum[i][j], j == of.vectors - 1 ? w.last : W);
 }
 
-/* Computes all channels of `places` positions together, so that memory is read in order. */
+/* Computes all channels of `places` neighbouring positions of a line, channel group after channel
+ * group, so that memory is read in order. */
 static ALWAYS_INLINE void run_group(const dt_conv_product *p, const float *a, float *c,
                                     float *buffer, const int places) {
     window w = {.step = p->row_step, .ldb = p->ldb, .last = W};
@@ -588,7 +593,8 @@ static ALWAYS_INLINE void add_taps(const dt_conv_product *p, const dt_conv_span 
     }
 }
 
-/* Computes up to TAPS lines, for up to W channels. */
+/* Computes `taps` lines of C (at most TAPS), from line `first` on, in columns [j, j + channels) (at
+ * most W). */
 static ALWAYS_INLINE void run_taps(const dt_conv_product *p, int64_t first, int64_t j,
                                    int64_t channels, const int taps) {
     _Alignas(64) float buffer[DT_CONV_LEVELS][TAPS * W];

@@ -169,7 +169,8 @@ static ALWAYS_INLINE float gelu_slope(float x) {
     return 0.5f * (1 + erf_one(x * 0.707106781f)) + far;
 }
 
-/* Returns 2 sqrt(2 / pi) (x + 0.044715 x^3). */
+/* Returns logistic(2 sqrt(2 / pi) (x + 0.044715 x^3)), by which the approximate gelu multiplies
+ * x. */
 static ALWAYS_INLINE float near_gelu_gate(float x) {
     return logistic_one(x * (1.59576912f + 0.0713548163f * (x * x)));
 }
@@ -192,8 +193,8 @@ static ALWAYS_INLINE float power_one(float x, float y) {
     return (float)power_of((double)x, (double)y);
 }
 
-/* Returns the sine. For large x it calls the C library, so loops with it do not become vector
- * instructions. */
+/* Returns the sine. From |x| = 2^20 on it calls the C library, so loops with it do not become
+ * vector instructions. */
 static ALWAYS_INLINE float sine_one(float x) {
     return fabsf(x) < 0x1p20f ? x == 0 ? x : (float)sine_of((double)x, 0) : (float)sin((double)x);
 }
@@ -204,8 +205,9 @@ static ALWAYS_INLINE float cosine_one(float x) {
 
 /* ---- maximum and minimum ---- */
 
-/* The maximum of IEEE 754-2019: NaN if either number is, and -0 is less than 0. If both numbers are
- * equal, `and` or `or` of their bits chooses the right zero. */
+/* The maximum and the minimum of IEEE 754-2019: NaN if either number is, and -0 is less than 0. If
+ * both numbers are equal, `and` (maximum) or `or` (minimum) of their bits chooses the right
+ * zero. */
 static ALWAYS_INLINE float max_one(float x, float y) {
     float same = from_bits(to_bits(x) & to_bits(y));
     return x > y ? x : x < y ? y : x == y ? same : x + y;

@@ -48,8 +48,8 @@ typedef struct cut {
 
 static int64_t ceil_of(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
-/* Whether rows of B, or of a transposed A, lie in few sets of the first-level cache, or each in
- * another page. */
+/* Whether rows that are ld floats apart, of B or of a transposed A, share few sets of the
+ * first-level cache (ld is a multiple of 512), or are each in another page. */
 static bool lies_badly(int64_t ld) { return ld % 512 == 0 || ld > 2048; }
 
 /* Returns the number of values of k in a pass. */
@@ -68,7 +68,7 @@ static bool packing_pays(const dt_gemm *g, int64_t rows) {
     return g->trans_b || rows > (is_bad ? ROWS_BADLY : ROWS_WELL);
 }
 
-/* kept: B is read from panels that products share. */
+/* Decides how a product is divided. kept: B is read from panels that products share. */
 static cut cut_of(const dt_gemm *g, bool kept) {
     cut c = {.vectors = vectors_for(g), .columns = g->n, .depth = depth_of(g->k)};
     c.height = most_rows(c.vectors);
@@ -97,7 +97,8 @@ static int64_t padded(int64_t n) { return ceil_of(n, W) * W; }
  * different sets of the cache. */
 static int64_t packed_ld(int64_t k) { return (k + 31) / 32 * 32 + 16; }
 
-/* The columns of a part: the last one takes a vector that would be left alone. */
+/* Returns the number of columns of the part that begins at column j: c->columns, or all that are
+ * left if there would be at most one vector more. */
 static int64_t columns_of(const dt_gemm *g, const cut *c, int64_t j) {
     return g->n - j <= c->columns + W ? g->n - j : c->columns;
 }
@@ -130,7 +131,8 @@ static int64_t room_of(const dt_gemm *g) {
     return dt_max(room_of_cut(g, false), g->panels ? room_of_cut(g, true) : 0);
 }
 
-/* The panels of each pass, and their states. */
+/* Returns the number of floats for the packed panels of all passes, their states, and the count of
+ * products (states_of). */
 static int64_t panels_of(const dt_gemm *g) {
     return padded(g->n) * g->k + ceil_of(g->k, depth_of(g->k)) * ceil_of(g->n, W) + 1;
 }
@@ -176,8 +178,8 @@ typedef struct panel {
     int64_t next_bytes, next_each;
 } panel;
 
-/* Writes a vector of W columns for each k, from columns that are rows in memory. Missing columns
- * are 0. */
+/* Packs the columns j .. j + W - 1 of a transposed B, which are rows in memory: W floats for each
+ * k. Missing columns are 0. */
 static void turn_vector(const panel *p, int64_t j, float *to) {
     const float *b = p->b + j * p->ldb;
     const int64_t ldb = p->ldb, step = p->vectors * W, columns = p->columns - j;
@@ -235,8 +237,8 @@ static const float *a_at(const work *w, const part *p) {
     return w->a + (g->trans_a ? p->from * g->lda + p->i : p->i * g->lda + p->from);
 }
 
-/* Packs A with its rows close together; or with k first, so that the rows of each group are close
- * together. */
+/* Packs the rows of A of a part: row after row, packed_ld floats apart; or, if A is transposed,
+ * group after group, in which the rows of the group are adjacent for each k. */
 static void pack_a(const work *w, const part *p) {
     const dt_gemm *g = w->g;
     const float *a = a_at(w, p);
@@ -284,14 +286,15 @@ static void find_sums(const work *w, const part *p, tree *t) {
     t->left[t->n++] = t->to;
 }
 
-/* Lists memory in rows of so many bytes. Returns the place behind the list's end. */
+/* Adds memory to a list of what to prefetch: `rows` describes rows, each `bytes` long. Returns the
+ * list's new end. */
 static ahead *look_ahead(ahead *list, ahead rows, int64_t bytes) {
     for (; bytes > 0; bytes -= AHEAD_BYTES, rows.at += AHEAD_BYTES) *list++ = rows;
     return list;
 }
 
-/* Lists the memory that is needed after a tile of n rows from i on: that of its sums, and a part of
- * the next panel. */
+/* Sets t->ahead, the memory to prefetch during a tile of n rows from row i on: that of its sums,
+ * and a part of the panel after b. */
 static void find_ahead(tile *t, const panel *b, int64_t i, int64_t n) {
     const ahead c = {(const char *)t->to.at, t->to.ld * (int64_t)sizeof(float), n};
     const int64_t from = i * b->next_each >> 32, to = ((i + n) * b->next_each >> 32) + 1;
@@ -301,7 +304,8 @@ static void find_ahead(tile *t, const panel *b, int64_t i, int64_t n) {
     look_ahead(list, next, b->next_bytes);
 }
 
-/* Computes the tiles of rows [i, i + rows) of a part, for a panel that begins at column j. */
+/* Computes the tiles of rows [i, i + rows) of a part, for panel b, which begins at column j. at: i,
+ * rows and j. */
 static void make_tiles(const work *w, const part *p, const tree *sums_, const panel *b,
                        const int64_t at[3]) {
     const dt_gemm *g = w->g;
@@ -369,26 +373,30 @@ static void find_next(const work *w, const part *p, int64_t j, panel *b) {
 
 /* ---- panels that products share ---- */
 
-/* The number of products that have begun, and the state of each panel. */
+/* Returns an array in the room of the panels: element 0 counts the products that have begun, and
+ * the others are the states of the panels. */
 static dt_panel_state *states_of(const dt_gemm *g) {
     return (dt_panel_state *)(void *)(g->panels->room + padded(g->n) * g->k);
 }
 
-/* Products that run at the same time begin at different panels, so that each packs some of them:
- * at 0, 1/2, 1/4, 3/4, 1/8 ... of the columns. */
+/* Returns where a product begins among the columns, in 2^-32 of them: 0, 1/2, 1/4, 3/4, 1/8, ...
+ * for one product after the other. So products that run at the same time begin at different panels,
+ * and each packs some of them. */
 static uint32_t find_begin(const dt_gemm *g) {
     uint32_t n = atomic_fetch_add_explicit(states_of(g), 1, memory_order_relaxed), begin = 0;
     for (int i = 0; i < 32; i++, n >>= 1) begin = begin << 1 | (n & 1);
     return begin;
 }
 
-/* The first column of a pass: one at which a panel begins. */
+/* Returns the first column of a pass over a part: w->begin, rounded down to the beginning of a
+ * panel. */
 static int64_t first_column(const work *w, const part *p) {
     const int64_t width = w->cut.vectors * W;
     return (int64_t)((uint64_t)w->begin * (uint64_t)(p->columns / width) >> 32) * width;
 }
 
-/* The panel, packed now or before. NULL: another product is packing it. */
+/* Returns the shared panel at column j of a part, and packs it first if no product has done so.
+ * NULL: another product is packing it just now. */
 static const float *take_panel(const work *w, const part *p, int64_t j, const panel *b) {
     const dt_gemm *g = w->g;
     const uint32_t version = g->panels->version;
@@ -403,7 +411,8 @@ static const float *take_panel(const work *w, const part *p, int64_t j, const pa
     return at;
 }
 
-/* The panel of B at column j of a part: packed now or before, or where it lies. */
+/* Returns the panel of B at column j of a part: a shared one, packed now or before; in place, if B
+ * is not packed and the panel has whole vectors; or packed in this product's own room. */
 static panel find_panel(const work *w, const part *p, int64_t j) {
     panel b = panel_at(w, p, j);
     find_next(w, p, j + b.columns, &b);

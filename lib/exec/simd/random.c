@@ -9,7 +9,8 @@
 
 enum { SOME = 256 }; /* a multiple of the number of vector lanes */
 
-/* Computes the first two words of the blocks of (key; place + i, stream), for i < SOME. */
+/* Sets word[i], i < SOME, to the first 64 bits (two 32-bit words) of Philox's block of (key; place
+ * + i, stream). */
 static void draw_words(uint64_t key, int64_t place, uint64_t stream, uint64_t word[SOME]) {
     lanes at = lanes_from((uint64_t)place);
     for (int i = 0; i < SOME; i += LANES, at += LANES) {

@@ -75,7 +75,8 @@ static inline float largest(const float *a, int64_t n) {
     return top;
 }
 
-/* Turns a row of scores into weights. The maximum ignores NaN, but exp then returns it. */
+/* Sets p[i], i < n, to e^(scale (p[i] - the largest p)), and returns 1 / the sum of these. The
+ * maximum ignores NaN, but exp then returns it. */
 static float shares(float *p, float scale, int64_t n) {
     float top = largest(p, n), sum;
 

@@ -73,8 +73,9 @@ static void to_bf16(void *d, const void *a, const void *b, const void *c, int64_
     }
 }
 
-/* Both convert the elements from i on that the processor's instructions convert to the same bits,
- * and return the number of the first other one: a NaN may be among the next 8. */
+/* Both convert elements from i on, eight at a time, while the processor's instructions give the
+ * same bits as our own code, and return the first element that they have not converted: there are
+ * fewer than 8 left, a NaN is among the next 8, or the instruction set lacks the instructions. */
 static int64_t some_from_f16(float *to, const uint16_t *from, int64_t i, int64_t n) {
 #if defined(__F16C__)
     for (; i + 8 <= n; i += 8) {
@@ -132,7 +133,9 @@ static void fill(float *d, float x, int64_t n) {
 
 /* ---- sums ---- */
 
-/* Adds rows, four at a time, so that each sum is read and written once for four rows. */
+/* Sets d[j], j < s->n, to the sum over the block's rows of a[j] or, with `squares`, of (a[j] -
+ * mean[j])^2. Four rows are added at a time, so that each sum is read and written once for four
+ * rows. */
 static ALWAYS_INLINE void sum_rows(float *d, const dt_sum_block *s, bool squares) {
     const float *a = s->a, *mean = s->mean;
     const int64_t n = s->n, stride = s->stride;
@@ -195,8 +198,8 @@ static float top(const float *a, int64_t n) {
     return m > m2 ? m : m2;
 }
 
-/* Computes d = exp(a - m[i]), but not its sum. Works on many rows at a time, so that exp runs over
- * long vectors even if there are few classes. */
+/* Computes d[i][j] = exp(a[i][j] - m[i]) for rows of n scores, but not its sum. Works on many rows
+ * at a time, so that exp runs over long vectors even if there are few classes. */
 static void exp_rows(float *d, const float *a, const float *m, int64_t rows, int64_t n) {
     if (rows <= 0 || n <= 0) return; /* gcc would warn that d may be read but not written */
     for (int64_t i = 0; i < rows; i++)
@@ -204,7 +207,8 @@ static void exp_rows(float *d, const float *a, const float *m, int64_t rows, int
     loop_exponential(d, d, NULL, NULL, rows * n);
 }
 
-/* Number of scores that are worked on together: those of several rows, or of a piece of one row. */
+/* The number of scores that are worked on together: those of several rows, of which there are at
+ * most MOST_ROWS, or a piece of one row. */
 #define ROOM 1024
 #define MOST_ROWS 64
 static int64_t rows_together(int64_t rows, int64_t n) {
@@ -226,7 +230,8 @@ static void softmax(float *d, const float *a, int64_t rows, int64_t n) {
     }
 }
 
-/* Returns the sum of exp(a - m) of a row, computed piece by piece. */
+/* Returns the sum of exp(a[i] - m) over the n scores of a row. It is computed in pieces of ROOM
+ * scores, which are stored in `room`. */
 static float exp_sum(const float *a, float m, int64_t n, float *room) {
     float total = 0;
 
@@ -238,8 +243,8 @@ static float exp_sum(const float *a, float m, int64_t n, float *room) {
     return total;
 }
 
-/* Computes for some rows (rows_together) the largest score m, and the log of the sum of exp(a -
- * m). */
+/* Computes for each of `rows` rows of n scores (at most rows_together) the largest score m[i] and
+ * log_total[i], the log of the sum of exp(a - m[i]). */
 static void log_sums(float *log_total, float *m, const float *a, int64_t rows, int64_t n) {
     float room[ROOM];
 
@@ -268,8 +273,8 @@ static void sparse_entropy(float *loss, const float *a, const int32_t *label, in
     }
 }
 
-/* Returns the cross-entropy of a row. A class of probability 0 does not count, even if its score is
- * -inf. */
+/* Returns the cross-entropy of a row of n scores, the sum of target[i] (log_total - (a[i] - m)). A
+ * class of probability 0 does not count, even if its score is -inf. */
 static float entropy_of(const float *a, const float *target, float m, float log_total, int64_t n) {
     float total;
     SUM(total, n, target[i] != 0 ? target[i] * (log_total - (a[i] - m)) : 0);

@@ -18,7 +18,7 @@
 /* The number of blocks in a pass is a power of two, so that a pass is a whole subtree. */
 enum { PASS_BLOCKS = 4, PASS_BUFFERS = 2 };
 
-/* Rows of sums, which are `ld` floats apart. */
+/* A matrix of sums: the address of its first element, and the distance of its rows in floats. */
 typedef struct sums {
     float *at;
     int64_t ld;
@@ -60,7 +60,8 @@ typedef struct runner {
     const ahead *next;
 } runner;
 
-/* Adds the products for the k that is `u` after the runner's, and for the next row of B. */
+/* Adds the products for one k, u after the k at which the runner's addresses of A are, and advances
+ * the address of B to the next row. */
 static ALWAYS_INLINE void add_products(runner *r, const kind of, const int u) {
     vec row[4];
     UNROLL(4) for (int j = 0; j < of.vectors; j++) row[j] = LOAD(r->b + j * W);
@@ -99,7 +100,8 @@ static ALWAYS_INLINE void add_fours(runner *r, const kind of, ahead next, int64_
     }
 }
 
-/* Computes a block: adds the products for k values from 0 on, one after the other. */
+/* Computes the sums of one block: from 0, adds the products of the next k columns of A, one after
+ * the other. */
 static ALWAYS_INLINE void make_block(runner *r, const kind of, const tile *t, int64_t k) {
     EACH_SUM(of) r->sum[i][j] = ALL(0.0f);
     while (k >= 4) {

@@ -27,7 +27,8 @@
 #define EACH_SUM(of)                                                                               \
     UNROLL(16) for (int i = 0; i < (of).rows; i++) UNROLL(4) for (int j = 0; j < (of).vectors; j++)
 
-/* Keeps the compiler from loading numbers so early that sums have to be moved out of registers. */
+/* Keeps the compiler from moving loads of later iterations before this point, for which sums would
+ * have to leave their registers. */
 #if !defined(__AVX512F__)
 #define KEEP_ORDER() __asm__ volatile("" : : : "memory")
 #else

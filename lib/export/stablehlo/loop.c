@@ -169,7 +169,9 @@ static dt_hlo_value table(dt_hlo *h, dt_dtype dtype, const uint64_t *v, int n) {
                      dt_str_text(&text), n, dt_dtype_short(dtype));
 }
 
-/* Returns the number that the attributes of the item at this offset have in a block. */
+/* Returns the 64-bit number in the attributes (dt_op_attr.number) of the node at this offset in
+ * this block. It distinguishes nodes that are otherwise equal, such as streams of random
+ * numbers. */
 static uint64_t number_of(const loop *l, int offset, int block) {
     const dt_node *n = node_of(l, l->r->first + block * l->r->period + offset);
     uint64_t number;
@@ -177,7 +179,8 @@ static uint64_t number_of(const loop *l, int offset, int block) {
     return number;
 }
 
-/* Whether the numbers at this offset increase by the same amount from block to block. */
+/* Whether the number of the node at this offset (number_of) increases by the same amount from each
+ * block to the next. */
 static bool are_even(const loop *l, int offset) {
     const uint64_t first = number_of(l, offset, 0), step = number_of(l, offset, 1) - first;
     for (int b = 2; b < l->r->n; b++)
@@ -185,7 +188,8 @@ static bool are_even(const loop *l, int offset) {
     return true;
 }
 
-/* Returns a table of the numbers at this offset, one for each block. */
+/* Writes a constant with the number of the node at this offset (number_of) in each block, [blocks]
+ * uint64, and returns it. */
 static dt_hlo_value numbers_at(const loop *l, int offset) {
     DT_LOCAL uint64_t *v = dt_alloc(dt_size_mul((size_t)l->r->n, sizeof *v));
     for (int b = 0; b < l->r->n; b++) v[b] = number_of(l, offset, b);
@@ -321,8 +325,9 @@ static dt_hlo_value input_of(const loop *l, int offset, int k) {
     return dt_hlo_value_of(l->w, b->at);
 }
 
-/* Returns the number of the current block at this offset: computed from the counter if possible,
- * else the next operand. */
+/* Writes and returns the number of the node at this offset (number_of) in the current iteration:
+ * first + counter * step if the numbers are evenly spaced, else row `counter` of the loop's operand
+ * *operand, which is then advanced. */
 static dt_hlo_value block_number(const loop *l, int offset, int *operand) {
     dt_hlo *h = hlo_of(l);
     if (!are_even(l, offset)) return dt_hlo_get_row(h, l->now[(*operand)++], l->counter);
