@@ -35,9 +35,11 @@ typedef struct dt_across_attr {
     int32_t unused;
     /* collective_permute: the number of elements from lower and from higher neighbours. */
     int64_t low, high;
-    /* how many elements further on each device's range begins than that of the previous device */
+    /* for collective_permute: what is added to the distance from the beginning of one device's
+     * range to that of the next, which without it is the number of elements that a device holds */
     int64_t drift;
-    /* the value of elements that lie before the first device's part or after the last device's */
+    /* for collective_permute: the value of elements that lie before the first device's part or
+     * after the last device's */
     double fill;
 } dt_across_attr;
 _Static_assert(sizeof(dt_across_attr) == sizeof(dt_mesh) + sizeof(dt_mesh_axes) +
@@ -50,7 +52,7 @@ _Static_assert(sizeof(dt_across_attr) == sizeof(dt_mesh) + sizeof(dt_mesh_axes) 
 typedef struct dt_plain_call {
     dt_trace *trace;
     const dt_node *node;
-    /* [devices] the inputs of device number `device`; NULL if the op has no input */
+    /* [devices] the value of the op's input on each device; NULL if the op has no input */
     const dt_value *in;
     int device;
 } dt_plain_call;
@@ -102,9 +104,10 @@ typedef struct dt_block {
     int64_t at[DT_MAX_RANK], from[DT_MAX_RANK], size[DT_MAX_RANK];
 } dt_block;
 void dt_copy_block(const dt_view *out, const dt_view *in, const dt_block *b);
-/* A block that covers all of x. */
+/* Returns the block that covers all of x, with `at` and `from` 0. */
 dt_block dt_whole_block(const dt_type *x);
-/* Combines the cells of x, beginning at cell index `from`, with those of y: y = kind(y, x). */
+/* Combines a block of cells with those that `out` has: out[at ..] = kind(out[at ..], in[from ..]),
+ * where `kind` is a dt_reduce_kind. */
 void dt_join_block(const dt_view *out, const dt_view *in, const dt_block *b, int kind);
 /* Print the attributes as text: only the axes, or the axes and `dim`. */
 void dt_across_print(const void *attr, dt_str *out);

@@ -8,8 +8,7 @@
  *
  * call: dt_value dt_all_reduce(dt_reduce_op op, dt_value x)
  * computes: The sum or the mean of the replicas' values, the same on all of them. Floats are added
- * in replica order, in double; integers wrap, and become
- *   floats for the mean.
+ * in replica order, in double; integers wrap, and become floats for the mean.
  * shape: that of x
  * expects: (C1) x has the same shape on all replicas; (C2) x holds numbers; replica context
  * gradient: dx = dy, reduced over replicas in the same way

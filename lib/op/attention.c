@@ -330,8 +330,8 @@ static dt_dot_attr in_step(const parts *p, int heads) {
     return d;
 }
 
-/* The product of queries (or their gradients) with keys or values, summed over features. The result
- * has the shape of the scores. */
+/* The product of queries (or dy) with keys or values, summed over features. The result has the
+ * shape of the scores. */
 static dt_value by_feature(const parts *p, dt_value queries, dt_value keys) {
     dt_dot_attr d = in_step(p, p->lead + 1);
     d.lhs_contract[0] = (int8_t)p->last;

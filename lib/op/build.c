@@ -264,16 +264,17 @@ static dt_value reduce_along(dt_value x, dt_reduce_kind kind, int axis) {
 
 dt_value dt_reduce_sum(dt_value x, int axis) { return reduce_along(x, DT_REDUCE_SUM, axis); }
 
-/* MEAN divides without truncation: integers are converted to the float type that TensorFlow's
- * reductions over replicas use. */
+/* Returns floats and bools unchanged. Integers are converted to float32 (1 or 2 bytes) or float64,
+ * the float types that TensorFlow's reductions over replicas use, so that MEAN divides without
+ * truncation. */
 dt_value dt_as_float(dt_value x) {
     dt_dtype d = dt_type_of_value(x).dtype;
     if (dt_dtype_is_float(d) || d == DT_BOOL) return x;
     return dt_convert(x, dt_dtype_size(d) < 4 ? DT_FLOAT32 : DT_FLOAT64);
 }
 
-/* The number of elements of x that a reduction over `dims` joins, as a scalar of x's dtype: the
- * product of sizes that are known only when the step runs, and a constant for the others. */
+/* Emits the number of elements of x that a reduction over `dims` joins, as a scalar of x's dtype:
+ * the product of the sizes, of which those that depend on the batch are read when the step runs. */
 static dt_value count_reduced(dt_value x, uint32_t dims) {
     dt_type type = dt_type_of_value(x);
     dt_value count = none;
@@ -368,8 +369,8 @@ dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target) {
 
 /* ---- composites ---- */
 
-/* Builders of composites: ops that could be expressed in other ops and are kept as one op for
- * speed. */
+/* The positions 0, 1, ... of queries (.., T, N, H), as (.., T) of int32. No value if `query` has
+ * fewer than 3 dimensions. */
 
 dt_value dt_positions(dt_value query) {
     dt_type t = dt_type_of_value(query);
@@ -401,7 +402,7 @@ dt_value dt_gelu(dt_value x, bool approximate) {
 
 /* ---- spatial ops ---- */
 
-/* Builders of ops that move elements or use windows. They accept the results of failed calls. */
+/* Returns x itself if the attributes pad nothing. */
 
 dt_value dt_pad(dt_value x, const dt_pad_attr *attr) {
     bool pads = false;
@@ -449,7 +450,8 @@ dt_value dt_convolution(dt_value lhs, dt_value rhs, const dt_convolution_attr *a
                    attr);
 }
 
-/* Keras' order of dimensions is b01f x 01io -> b01f. */
+/* Returns attributes of a convolution with Keras' order of dimensions, b01f x 01io -> b01f, without
+ * strides, padding, dilation and groups. */
 dt_convolution_attr dt_convolution_channels_last(int n_spatial) {
     dt_convolution_attr a;
     memset(&a, 0, sizeof a);

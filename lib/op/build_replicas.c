@@ -53,8 +53,8 @@ dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged) {
     return dt_emit(x.trace, &dt_op_all_reduce, &x, 1, &attr);
 }
 
-/* Whether replicas can exchange values here. A function called by dt_merge_call cannot: it already
- * has the values of all replicas. */
+/* Whether replicas can exchange values here; if not, the trace has failed. A function called by
+ * dt_merge_call cannot: it already has the values of all replicas. */
 static bool in_replica(dt_value x, const char *call) {
     if (!dt_trace_has(x, call)) return false;
     if (x.trace->merging)
@@ -88,8 +88,9 @@ static dt_value rotate(dt_value x, int axis, bool back) {
     return dt_transpose(x, perm);
 }
 
-/* Returns the sizes of all replicas for the current gather, if each replica is traced by itself.
- * Records `own`, this replica's size. */
+/* Called if each replica is traced by itself. Returns [replicas] each replica's number of rows in
+ * the current gather; -1: not known yet. Records `own`, the number of this replica, and sets
+ * e->learnt if that is new. */
 static const int64_t *sizes_of_each(dt_trace *t, int64_t own) {
     dt_each *e = t->each;
     const int at = e->gathers++ * t->replicas;
@@ -103,8 +104,9 @@ static const int64_t *sizes_of_each(dt_trace *t, int64_t own) {
     return e->size + at;
 }
 
-/* The numbers of the result's rows where this replica's rows go. Unknown sizes of other replicas
- * are assumed to be this replica's; then all replicas are traced again. */
+/* Returns the numbers of the rows of the gather's result that come from this replica, int32 (own),
+ * and sets *rows to the number of rows of the result. Unknown sizes of other replicas are assumed
+ * to be `own`; then all replicas are traced again. */
 static dt_value places_of_each(dt_value x, int64_t own, int64_t *rows) {
     dt_trace *t = x.trace;
     const dt_type index = dt_type_of(DT_INT32, 1, &own);

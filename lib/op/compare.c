@@ -31,7 +31,8 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* All three arguments are false if a or b is NaN. */
+/* Whether a R b holds, for the direction R. less, equal, greater: whether a < b, a = b and a > b;
+ * all are false if a or b is NaN. */
 static bool holds(int64_t direction, bool less, bool equal, bool greater) {
     switch (direction) {
     case DT_EQ: return equal;

@@ -54,8 +54,8 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
         if (d != a->axis) rule->in[0][d] = rule->in[1][d] = rule->out[d] = (int8_t)d;
 }
 
-/* Returns the number of bytes that are contiguous in memory: the elements along the axis and the
- * dimensions after it. */
+/* Returns the number of bytes of an input that are contiguous in the result: the elements along the
+ * axis and the dimensions after it. */
 static size_t run_of(const dt_type *t, int axis) {
     size_t bytes = dt_dtype_size(t->dtype);
     for (int d = axis; d < t->rank; d++) bytes *= (size_t)t->dim[d];

@@ -57,8 +57,8 @@
  * gradient of lhs, the kernel's groups move from its outputs to its inputs.
  */
 
-/* Moves the major part of dimension `from` of x, the G of (G, n), to dimension `into`, which
- * becomes (G, m). */
+/* Moves the groups G from dimension `from` of x, of size G * n, to dimension `into`: the sizes
+ * become n, and G times the size of `into`. Groups are the major part of both. */
 static dt_value move_groups(dt_value x, int64_t groups, int from, int into) {
     dt_type t = dt_type_of_value(x), split = t, merged = t;
     int perm[DT_MAX_RANK], n = 0;
@@ -92,8 +92,9 @@ static dt_value turn_round(const dt_grad *g, const dt_convolution_attr *a) {
     return reverse_spatial(move_groups(g->in[1], groups, a->rhs_out, a->rhs_in), a);
 }
 
-/* Exchanges inputs and outputs of the kernel in memory, too, so that outputs are the innermost
- * dimension: products are fastest then. */
+/* Transposes the kernel so that its inputs and outputs are exchanged in memory, too, and adapts the
+ * attributes *b. Outputs are then the innermost dimension, for which products are fastest. A kernel
+ * with the batch in its shape stays as it is. */
 static dt_value exchange(dt_value w, dt_convolution_attr *b) {
     dt_type t = dt_type_of_value(w);
     int perm[DT_MAX_RANK];

@@ -16,9 +16,10 @@
 
 enum { SPACE = 3, GROUPS = SPACE + DT_MAX_SPATIAL };
 
-/* Whether the positions of the window along spatial dimension i are the elements of the kernel, as
- * in a kernel's gradient, rather than those of the result: they belong to the operand that has the
- * batch, unless its size there is 1; without a batch, to the larger one. */
+/* Whether the positions of the window along spatial dimension i are the elements of rhs, as in a
+ * kernel's gradient, and those of the result are the kernel's: the result has size 1 there, or rhs
+ * has the batch, or neither has it and rhs is larger. False if rhs has size 1 and the result has
+ * not. */
 static bool sums_over_places(const dt_type *rhs, const dt_type *out, const dt_convolution_attr *a,
                              int i) {
     int64_t size = rhs->dim[a->rhs_spatial[i]], places = out->dim[a->out_spatial[i]];

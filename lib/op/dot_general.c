@@ -97,8 +97,8 @@ static int contract_place(const side *s, int i) {
     return before;
 }
 
-/* perm[d] = the dimension of the product that is dimension d of x, if x's free dimensions begin at
- * `free_at` and contracted ones at `k_at`. */
+/* Sets perm[d] to the dimension of the product that is dimension d of x. In the product, batch
+ * dimensions come first, x's free dimensions begin at `free_at` and contracted ones at `k_at`. */
 static void back_to_x(const side *s, int free_at, int k_at, int perm[DT_MAX_RANK]) {
     for (int i = 0; i < s->n_batch; i++) perm[s->x_batch[i]] = i;
     for (int i = 0; i < s->n_x_free; i++) perm[s->x_free[i]] = free_at + i;
@@ -111,7 +111,7 @@ static void order_of_product(const side *s, bool o_first, int perm[DT_MAX_RANK])
 }
 
 /* Whether the product with o as first operand has the order of x's dimensions, so that no transpose
- * is needed. It does for a kernel (k, n) contracted over k. */
+ * is needed, as for a kernel (k, n) contracted over k. False if x has the batch in its shape. */
 static bool o_first_fits(const side *s) {
     int perm[DT_MAX_RANK];
     bool same = !dt_type_has_batch(&s->x);
@@ -345,8 +345,8 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
 
 /* ---- the definition: sums run over k in order; floats in double, integers wrap ---- */
 
-/* The sum over contracted dimensions for an element of y. The innermost dimension is separate,
- * because it is most of the work. */
+/* The sum over contracted dimensions for an element of y. `outer` walks over all of them but the
+ * innermost, which has n elements, step_a and step_b apart in a and b: it is most of the work. */
 typedef struct dot_sum {
     const dt_view *a, *b;
     dt_walk outer;
@@ -372,7 +372,7 @@ static int64_t add_int_row(const dot_sum *s, int64_t i, int64_t j, int64_t sum) 
     return sum;
 }
 
-/* Computes one element of y, with offsets i and j in a and b. */
+/* Computes cell `at` of y. i and j: the offsets in a and b at which its sum begins. */
 static void dot_one(dot_sum *s, int64_t i, int64_t j, const dt_view *y, int64_t at) {
     double sum = 0;
     int64_t ints = 0;

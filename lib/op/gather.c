@@ -72,8 +72,8 @@ static void fill_missing(const dt_view *y, int64_t at, int64_t n) {
         else dt_cell_set_int(y, i, 0);
 }
 
-/* Reports that element i of the index, `number`, is not a row of the table, which has `rows`
- * rows. */
+/* Reports in c->env->refusal that element i of the index, `number`, is not a row of the table,
+ * which has `rows` rows. Only the first such element is reported. */
 static void refuse(const dt_call *c, int64_t i, int64_t number, int64_t rows) {
     const dt_type *index = &c->in[1].type;
     dt_refusal *r = c->env ? c->env->refusal : NULL;

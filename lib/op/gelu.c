@@ -39,8 +39,8 @@ static void print(const void *attr, dt_str *out) {
 
 static int loop(const void *attr) { return ((const dt_gelu_attr *)attr)->approximate ? 1 : 0; }
 
-/* Counts operations per element: the polynomial or the quotient, and one sum and two products
- * around it. */
+/* Counts operations per element: 4 and those of erf or, with `approximate`, 9 and those of the
+ * logistic function. */
 static void cost(const dt_call *c, dt_cost *cost) {
     double share = ((const dt_gelu_attr *)c->node->attr)->approximate
                        ? 5 + dt_op_logistic.operations
@@ -92,7 +92,8 @@ static double slope_by_erf(double x, double dy) {
     return dy * (0.5 * erfc(-x / M_SQRT2) + x * exp(-0.5 * x * x) / sqrt(2 * M_PI));
 }
 
-/* s (1 - s) is 0 where x squared may be infinite. Their product, NaN, is avoided. */
+/* Computes the gradient with `approximate`. For large x, s (1 - s) is 0 and x squared may be
+ * infinite; their product, NaN, is avoided. */
 static double slope_by_tanh(double x, double dy) {
     double scale = 2 * sqrt(2 / M_PI), s = 1 / (1 + exp(-scale * (x + 0.044715 * x * x * x))),
            slope = s * (1 - s);

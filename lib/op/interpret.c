@@ -172,8 +172,8 @@ void dt_op_widen(const dt_node *n, void *attr) {
         memcpy((char *)attr + n->op->attr.rounds - 1, &yes, sizeof yes);
 }
 
-/* The node with float32 in place of 16-bit floats. If its attributes contain the type, a copy is
- * in `attr`. */
+/* Returns the node with float32 in place of 16-bit floats. attr: memory for a copy of its
+ * attributes, which is made if they contain the type or ask for rounding. */
 static dt_node widened_node(const dt_node *n, void *attr) {
     dt_node wide = *n;
     wide.type = widened(&n->type);
@@ -236,8 +236,8 @@ static void release_value(value *v) {
     *v = (value){0};
 }
 
-/* Counts down the remaining uses of the inputs of the node that has run, and frees inputs that have
- * none left. */
+/* Counts down the remaining uses of the inputs of the node that has run, frees values that have
+ * none left, and goes to the next node. */
 static void step_on(lane *l) {
     const dt_node *n = next_of(l);
     for (int k = 0; k < n->n_in; k++)
@@ -281,7 +281,8 @@ static dt_status *run_together(machine *m) {
 
 /* ---- results and updates ---- */
 
-/* Stores what each replica assigns to a variable that has a copy for each replica. */
+/* Sets *out to a new array (replicas, ...) of the values that the replicas assign to a variable
+ * that has a copy for each replica. */
 static dt_status *collect_each(const machine *m, const dt_state *s, dt_view *out) {
     int64_t bytes = dt_type_bytes(&s->variable->type);
 

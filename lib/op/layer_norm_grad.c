@@ -61,8 +61,8 @@ static dt_value stack(const dt_fold_call *c) {
                    (dt_value[]){c->in[0], dt_splat(c->trace, &features, 1), e}, 3, c->node->attr);
 }
 
-/* Counts the operations of layer_norm, plus two sums of products, two differences and two products
- * per element. */
+/* Counts operations per element: the 8 of layer_norm, two sums, two differences and two
+ * products. */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, 14 * (double)dt_type_elements(&c->out.type));
 }

@@ -2,8 +2,7 @@
 /*
  * The op table: one file per op in this folder (elementwise.c has several), its name in op/ops.h. A
  * row has the whole meaning of an op: shape rule, gradient, how it may be split, cost, and `eval`,
- * plain C that defines it.
- * Everything else (passes, kernels, back ends) is tested against `eval`.
+ * plain C that defines it. Everything else (passes, kernels, back ends) is tested against `eval`.
  *
  * This header has what builds nodes. The public functions (dt_add, dt_matmul, ...) are declared in
  * dtrain.h. The ones in this header do not broadcast unless their comments say so.
@@ -59,7 +58,8 @@ typedef struct dt_transpose_attr {
     int8_t perm[DT_MAX_RANK];
 } dt_transpose_attr;
 typedef enum dt_reduce_kind { DT_REDUCE_SUM, DT_REDUCE_MAX, DT_REDUCE_MIN } dt_reduce_kind;
-/* For reduce. If bit i of `dims` is set, dimension i is reduced and removed. */
+/* For reduce. kind: a dt_reduce_kind. If bit i of `dims` is set, dimension i is reduced and
+ * removed. */
 typedef struct dt_reduce_attr {
     int32_t kind;
     uint32_t dims;

@@ -8,12 +8,12 @@
  *   DT_UNARY(name)        one of one input without attributes: dt_name(x) is made of its row
  *   DT_BINARY(name)       one of two inputs: dt_name(a, b), which broadcasts as NumPy does
  *   DT_LOOP(name, y)      the executor's loop of an element-wise op over float32: y is an element
- *   of the result, X, Y, Z those of its inputs;
- *                         functions are those of exec/simd/math.h
- *   DT_VARIANT(name, y)   one more loop of the op above it, for other attributes: `loop` of the
- *   op's row chooses
- *   DT_WHOLE(name, y)     the same of integers and bools, as int64: I, J, K are elements of the
- *   inputs; DT_WHOLE_VARIANT(name, y) as DT_VARIANT
+ *                         of the result as an expression in the inputs' elements X, Y and Z;
+ *                         functions in it are those of exec/simd/math.h
+ *   DT_VARIANT(name, y)   one more loop of the op above it, for other attributes; forms.loop of the
+ *                         op's row chooses the loop
+ *   DT_WHOLE(name, y)     like DT_LOOP, for integers and bools as int64: I, J and K are the inputs'
+ *                         elements; DT_WHOLE_VARIANT(name, y) is like DT_VARIANT
  */
 #ifndef DT_OP
 #define DT_OP(name)

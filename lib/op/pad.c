@@ -21,7 +21,8 @@ static bool is_padded(const dt_pad_attr *a, int d) {
     return a->dim[d].low || a->dim[d].high || a->dim[d].interior;
 }
 
-/* Computes the size of dimension d of y: elements of x and those between them, then the ends. */
+/* Computes the size of dimension d of y from n, that of x: the elements of x and those between
+ * them, then the ends. Returns false if the size is negative or does not fit in an int64. */
 static bool padded_size(const dt_pad_attr *a, int d, int64_t n, int64_t *out) {
     int64_t holes = 0;
     bool fits = a->dim[d].interior >= 0 &&

@@ -15,9 +15,9 @@
  *
  * call: dt_value dt_stateless_uniform(dt_value x, dt_value counter, uint64_t seed)
  * computes: Floats in [0, 1) that depend on the seed, the counter, the example's number in the
- * global batch and the place in the example, and so not
- *   on the number of replicas. Increase `counter` from step to step, for example as a variable;
- *   with a constant, each step has the same numbers.
+ * global batch and the place in the example, and so not on the number of replicas. Increase
+ * `counter` from step to step, for example as a variable; with a constant, each step has the same
+ * numbers.
  * shape: that of x, and its dtype
  * expects: x holds floats, and its first dimension is the batch; counter is an int64 scalar
  * gradient: none
@@ -63,7 +63,8 @@ static dt_hlo_value shifted(dt_hlo *h, dt_hlo_value x, uint64_t by) {
     return dt_hlo_binary(h, "shift_right_logical", x, dt_hlo_word(h, &x.type, by));
 }
 
-/* Emits both halves of the product of a word and a constant. */
+/* Emits the product of a word and a constant, of which it returns the low 32 bits and sets *high to
+ * the high ones. */
 static dt_hlo_value multiplied(const words *w, dt_hlo_value x, uint64_t by, dt_hlo_value *high) {
     dt_hlo_value wide = dt_hlo_convert(w->h, x, DT_UINT64);
     wide = dt_hlo_binary(w->h, "multiply", wide, dt_hlo_word(w->h, &wide.type, by));
@@ -71,7 +72,7 @@ static dt_hlo_value multiplied(const words *w, dt_hlo_value x, uint64_t by, dt_h
     return dt_hlo_convert(w->h, wide, DT_UINT32);
 }
 
-/* Emits a word of the key plus the constant of the round, for every element. */
+/* Emits word `half` of the key plus `added`, the constant of the round, for every element. */
 static dt_hlo_value key_of(const words *w, int half, uint32_t added) {
     const dt_type scalar = dt_scalar_type(DT_UINT32);
     if (!w->is_value) return dt_hlo_word(w->h, &w->type, (uint32_t)(w->key >> 32 * half) + added);
@@ -94,7 +95,8 @@ static void one_round(words *w, uint32_t i) {
     w->word[3] = low0;
 }
 
-/* Emits the index of each element within its row. It is the same for all rows. */
+/* Emits the index of each element within its row, in the shape `type`, uint32. Rows are entries of
+ * dimension 0. */
 static dt_hlo_value places(dt_hlo *h, const dt_type *type) {
     dt_type row = dt_type_of(DT_UINT32, type->rank - 1, type->dim + 1),
             flat = {.dtype = DT_UINT32, .rank = 1, .dim = {dt_type_elements(&row)}};
@@ -120,8 +122,7 @@ static words draw_words(const dt_hlo_call *c) {
     return w;
 }
 
-/* Emits a number from 0 to 1. Its digits are the highest bits of `word`, followed by half a unit of
- * the last digit. */
+/* Emits (the highest `bits` bits of `word` + half) / 2^bits as a float: a number from 0 to 1. */
 static dt_hlo_value fraction(const words *w, dt_hlo_value word, int bits, double half,
                              dt_dtype dtype) {
     dt_hlo_value x = dt_hlo_convert(w->h, shifted(w->h, word, (uint64_t)(32 - bits)), dtype);

@@ -115,7 +115,8 @@ static dt_value segment(const dt_fold_call *c) {
     return dt_reshape(sums, stacked.rank, stacked.dim);
 }
 
-/* Counts filling y with zeros, and reading and writing a row of y for each entry of the index. */
+/* Counts an addition for each element of x, and its bytes twice more, since a row of y is read and
+ * written for each row of x. */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (double)dt_type_elements(&c->in[0].type));
     cost->bytes += 2 * (double)dt_type_bytes(&c->in[0].type);

@@ -270,7 +270,8 @@ static void stack_rule(const dt_type *out, dt_rule *rule) {
 
 /* ---- emitting ---- */
 
-/* memset clears the padding as well, since attributes are compared with memcmp. */
+/* Clears the attributes by memset, so that the padding is 0, too: attributes are compared with
+ * memcmp. */
 dt_segment_attr dt_segment_attr_of(int cut, int count) {
     dt_segment_attr a;
     memset(&a, 0, sizeof a);
@@ -292,9 +293,9 @@ dt_value dt_segment_each(const dt_fold_call *c) {
 
 enum { REPLICA_FACTOR = DT_MAX_FACTORS - 1 };
 
-/* For meshes in which replicas are an axis, so that each device has the rows and the segments of
- * its replicas (op/partition.h): adds the factor that stands for replicas to dimension 0 of the
- * result and of n_in inputs. */
+/* Adds the factor that stands for replicas to dimension 0 of the result and of n_in inputs, for
+ * meshes in which replicas are an axis: then each device has the rows and the segments of its
+ * replicas (op/partition.h). */
 static void add_replica_factor(dt_rule *rule, int n_in) {
     rule->out[0] = REPLICA_FACTOR;
     for (int i = 0; i < n_in; i++) rule->in[i][0] = REPLICA_FACTOR;

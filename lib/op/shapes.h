@@ -32,8 +32,8 @@ dt_value dt_stack_same(const dt_fold_call *c);
 void dt_cost_none(const dt_call *c, dt_cost *cost);
 /* The cost of reading and writing all values, and `operations` of the vector unit. */
 dt_cost dt_cost_vector(const dt_call *c, double operations);
-/* The cost of reading and writing all values, and of products, whose operands have the first
- * input's dtype. */
+/* The cost of reading all inputs and writing the result, and of the products in product[n], whose
+ * operands have the first input's dtype. */
 dt_cost dt_cost_products(const dt_call *c, const dt_matrix_work *product, int n);
 /* Turns the cost of a product over all rows into that of products over `count` segments. The
  * flops stay, since each row is in one segment. */

@@ -16,8 +16,8 @@ typedef struct dt_xent_row {
     double max, sum;     /* maximum of the logits; sum of e^(z - max) */
 } dt_xent_row;
 dt_xent_row dt_xent_row_at(const dt_view *logits, int64_t row);
-/* The target's y for class j of row `row`. An integer target is treated as one-hot. If it is not a
- * class, the result is NaN for all j. */
+/* Returns the target's y for class j of row `row`. An integer target is 1 for its class, else 0; if
+ * it is outside [0, classes), the result is NaN for all j. */
 double dt_xent_target(const dt_view *target, const dt_xent_row *r, int64_t row, int64_t j);
 
 /* Rows for dividing the ops over devices. */

@@ -120,7 +120,8 @@ dt_hlo_value dt_hlo_op(dt_hlo *h, const char *name, const dt_hlo_value *in, int 
     return y;
 }
 
-/* ^bb0(%a: T, %b: T): %c = add(%a, %b) return(%c)}) */
+/* Writes a region that combines two scalars of type s by operation `name`: ^bb0(%a: T, %b: T): %c =
+ * add(%a, %b) return(%c)}) */
 static void put_block(dt_hlo *h, const char *name, const char *s) {
     dt_str_printf(
         h->out,

@@ -103,7 +103,8 @@ void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr) {
     v->revision++;
 }
 
-/* Whether an annotation applies to replicas that have `logical` logical devices. */
+/* Whether an annotation applies to replicas that have `logical` logical devices: it has as many
+ * parts, or names one of the devices. */
 static bool speaks_of(const dt_sharding_attr *a, int logical) {
     int64_t parts = 1;
     for (int d = 0; d < a->rank; d++) parts *= a->parts[d];

@@ -26,7 +26,8 @@ bool dt_window_count(const dt_window *w, int64_t size, int64_t in, int64_t *out)
     return true;
 }
 
-/* The number of windows whose element k is in [0, in), if the base is not dilated. */
+/* Returns the number of windows, of `windows`, whose element k is in [0, in), for a base that is
+ * not dilated. */
 static int64_t windows_inside(const dt_window *w, int64_t k, int64_t in, int64_t windows) {
     int64_t from = w->low - k * w->dilation,
             first = from > 0 ? (from + w->stride - 1) / w->stride : 0;

@@ -59,7 +59,7 @@ void dt_windows_print(const dt_reduce_window_attr *a, dt_str *out);
 typedef struct dt_windows {
     const dt_reduce_window_attr *a;
     int64_t n; /* number of windows */
-    /* the dimensions in which windows are more than single elements; their count */
+    /* rank: that of x. wide: [n_wide] the dimensions in which windows have more than one element */
     int rank, wide[DT_MAX_RANK];
     int n_wide;
     /* in: sizes of x; step: distances between neighbours along each dimension, in elements */
