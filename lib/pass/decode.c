@@ -61,8 +61,8 @@ static bool is_cached(const decoder *d, const dt_node *n, int k) {
            ((const dt_iota_attr *)at->attr)->axis == steps;
 }
 
-/* Finds along[i], the dimension that counts positions. Returns false if the op mixes positions in
- * another way than causal attention. */
+/* Sets along[i], the dimension of node i that counts positions. Returns false if the op mixes
+ * positions in another way than causal attention. */
 static bool follow(decoder *d, int i) {
     const dt_node *n = node_at(d, i);
     dt_rule rule;
@@ -83,7 +83,8 @@ static bool follow(decoder *d, int i) {
     return !depends || d->along[i] >= 0;
 }
 
-/* Returns the first node that mixes values of several positions; -1: no node does. */
+/* Returns the first node that mixes values of several positions, or the result if its dimension 1
+ * does not count positions; -1: there is no such node. */
 static int find_mixing(decoder *d) {
     for (int i = 0; i < d->g->n_nodes; i++)
         if (!follow(d, i)) return i;
@@ -113,7 +114,8 @@ static dt_value pick(decoder *d, dt_value x, int along) {
 
 static dt_value one_of(decoder *d, int i, int along);
 
-/* Emits the op with inputs for one position. */
+/* Emits the op of node n for one position, with inputs `in` for it. Dimension `along` of its
+ * result, which counts positions, then has size 1. */
 static dt_value emit(decoder *d, const dt_node *n, const dt_value *in, int along) {
     const dt_op *op = n->op;
     void *attr = op->attr.size ? dt_arena_copy(dt_trace_arena(d->t), n->attr, op->attr.size) : NULL;

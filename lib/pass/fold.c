@@ -32,8 +32,8 @@
  * known from tf.distribute: different values are assigned to a variable that all replicas share.
  */
 
-/* Whether a node's result differs between replicas even if its inputs do not. A size that is a
- * constant does not differ. */
+/* Whether a node's result differs between replicas even if its inputs do not. A size differs only
+ * if it depends on the batch. */
 static bool differs_by_itself(const dt_graph *g, const dt_node *n) {
     if (n->op->role != DT_ROLE_SIZE) return n->op->traits.varying;
     return g->node[n->in[0]].type.dim[((const dt_axis_attr *)n->attr)->axis] < 0;
@@ -151,8 +151,8 @@ static bool counts_rows(const folder *f, const dt_node *n) {
     return n->op->role == DT_ROLE_SIZE && size_of(f, n) < 0;
 }
 
-/* Whether row i of the result depends only on row i of each input: the op's rule splits dimension 0
- * of all of them together. */
+/* Whether row i of the result depends only on row i of each input that is rows: the op's rule
+ * splits dimension 0 of these inputs and of the result together. */
 static bool is_row_wise(const folder *f, const dt_node *n) {
     dt_type in[DT_MAX_IN];
     dt_rule rule;
@@ -180,7 +180,8 @@ static dt_value without_replica(const folder *f, int node, dt_value x) {
     return f->spread[node] == DT_STACKED ? dt_reshape(x, own->rank, own->dim) : x;
 }
 
-/* Emits the op unchanged. This is possible with a single replica, which has all rows. */
+/* Emits node i unchanged, apart from the dimension of size 1 that counts replicas. This is possible
+ * with a single replica, which has all rows; with several, the graph cannot be folded. */
 static dt_value emit_alone(folder *f, int i) {
     const dt_node *n = &f->g->node[i];
     dt_value in[DT_MAX_IN];

@@ -59,8 +59,8 @@ int dt_find_group(dt_cutter *c, int i) {
     return i;
 }
 
-/* Joins the groups of node i and of those inputs of `reader` in the same segment of which it needs
- * only the piece with the same number. */
+/* Joins the group of node i with those of the inputs of `reader` that are in the same segment, of
+ * which it needs only the same piece; for an absorbed input, with those of its inputs. */
 static void join_inputs(dt_cutter *c, int i, const dt_node *reader) {
     for (int k = 0; k < reader->n_in; k++) {
         const int j = reader->in[k];
@@ -74,9 +74,9 @@ static bool is_whole(const dt_cutter *c, int i) {
     return c->p->piece[i].segment >= 0 && c->p->piece[i].units == 1;
 }
 
-/* [nodes] For the node that represents a group: whether the group computes the gradient of a kernel
- * and takes part in no exchange. (Groups with exchanges must not be moved, because all workers make
- * exchanges in the same order.) */
+/* Returns [nodes], for the node that represents a group: whether the group computes the gradient of
+ * a kernel and takes part in no exchange. (Groups with exchanges must not be moved, because all
+ * workers make exchanges in the same order.) */
 static bool *find_products(dt_cutter *c, dt_arena *scratch) {
     bool *product = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
     for (int i = 0; i < c->g->n_nodes; i++)
@@ -88,8 +88,9 @@ static bool *find_products(dt_cutter *c, dt_arena *scratch) {
     return product;
 }
 
-/* Of the groups that are computed as a whole, each gradient of a kernel with its readers becomes a
- * task. All remaining groups of a segment join the first such task, or each other. */
+/* Of the groups that are not divided, each one with the gradient of a kernel remains a task. All
+ * other groups of a segment are joined to the first such task or, if there is none, to each
+ * other. */
 static void join_odds_and_ends(dt_cutter *c, dt_arena *scratch) {
     const bool *product = find_products(c, scratch);
     /* [segments + 1] 1 + a node of the group that all remaining nodes of the segment join; 0: no
@@ -148,11 +149,12 @@ static void make_groups(dt_cutter *c, dt_arena *scratch) {
 
 enum { LEAST_SUMMED = 100000, MOST_SEGMENTS = 16 };
 
-/* Returns the number of pieces for a node of so many elements: 100,000 in 2, 800,000 in 4, 6.4
- * million in 16. A piece has at least `least` rows. Pieces of a product have more rows, because
- * each reads the whole other factor. */
+/* Returns the number of pieces of a node without rows: the largest power of two up to sqrt(elements
+ * / 25,000), at most 16 (100,000 elements in 2, 400,000 in 4, 6.4 million in 16), but so few that a
+ * piece has at least 16 entries of dimension 0. Pieces of a product have at least 128, because each
+ * reads the whole other factor. */
 static int units_for_elements(const dt_node *n) {
-    /* A sum that is computed in several parts has at least as many pieces as parts. */
+    /* a sum that is computed in several parts counts the elements of one */
     const int nodes = dt_tree_results(n);
     int units = dt_tiles_below(
             sqrt((double)(dt_type_elements(&n->type) / (nodes ? nodes : 1)) / 25000)),
@@ -174,8 +176,9 @@ static bool can_split(const dt_cutter *c, int i, dt_division by) {
     return c->o->can_split ? c->o->can_split(c->g, i, by) : by == DT_BY_ROWS;
 }
 
-/* Returns the number of pieces for sums of replicas or shards, if each piece computes the sums of
- * some of them. Joining costs more than the sums of few rows. */
+/* Returns the number of pieces for sums of replicas or shards: one for each of these, at most
+ * MOST_SEGMENTS, or 1 if fewer than LEAST_SUMMED elements are summed, for which joining would cost
+ * more. */
 static int units_for_segments(const dt_cutter *c, int i) {
     const dt_type *in = &input(c, i, 0)->type;
     const int count = dt_segment_count(&c->g->node[i]);
@@ -431,7 +434,8 @@ static void absorb_concatenations(dt_cutter *c) {
             c->p->piece[i].segment = c->p->piece[i].group = -1;
 }
 
-/* Copies the borders of shards. Shards without rows are left out. */
+/* Sets p->cut to a copy of the borders of shards, without shards that have no rows; NULL if there
+ * are none. */
 static void take_cuts(dt_program *p, const dt_partition_options *o, dt_arena *arena) {
     if (!o->cut || p->graph->batch_parts != 1) return;
     int32_t *cut = dt_arena_array(arena, int32_t, o->cuts + 1);

@@ -47,7 +47,7 @@ static bool is_fixed(const dt_cutter *c, int i) {
     return fixed;
 }
 
-/* Whether all elements of node i are one number, so that the node needs no memory. */
+/* Whether node i repeats a scalar, so that it needs no memory. */
 static bool is_number(const dt_cutter *c, int i) {
     const dt_node *n = &c->g->node[i];
     return n->op->role == DT_ROLE_REPEAT && c->g->node[n->in[0]].type.rank == 0;
@@ -69,7 +69,7 @@ static int source_of(const dt_cutter *c, const int *source, int i) {
     return from < 0 ? i : from;
 }
 
-/* [nodes] The sources of all nodes. */
+/* Returns [nodes] the source of each node (source_of). */
 static const int *find_sources(const dt_cutter *c, dt_arena *scratch) {
     int *source = dt_arena_array(scratch, int, c->g->n_nodes + 1);
     for (int i = 0; i < c->g->n_nodes; i++) source[i] = source_of(c, source, i);
@@ -111,8 +111,8 @@ bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n) {
     return of->op->multiplied && !dt_type_has_batch(&of->type);
 }
 
-/* [segments] Finds the segments that have divided nodes which stay there, so that all threads have
- * work in them. */
+/* Returns [segments], whether a segment has divided nodes that stay there, so that all threads have
+ * work in it. */
 static bool *find_shared(const dt_cutter *c, dt_arena *scratch) {
     bool *shared = dt_arena_array(scratch, bool, c->p->n_segments + 2);
     for (int i = 0; i < c->g->n_nodes; i++)
@@ -121,8 +121,9 @@ static bool *find_shared(const dt_cutter *c, dt_arena *scratch) {
     return shared;
 }
 
-/* [nodes] Finds the nodes that may move to the next segment: gradients of kernels, and nodes of the
- * same task that depend on one. */
+/* Returns [nodes], whether a node may move to the next segment: gradients of kernels, and nodes of
+ * the same task that depend on one, if all threads have work in the next segment but not in this
+ * one. */
 static bool *find_whole(const dt_cutter *c, dt_arena *scratch) {
     const bool *shared = find_shared(c, scratch);
     bool *whole = dt_arena_array(scratch, bool, c->g->n_nodes + 1);

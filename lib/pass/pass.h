@@ -141,8 +141,8 @@ bool dt_is_from_host(const dt_node *n);
 
 /* ---- pieces of images ---- */
 
-/* Return the number of pieces that a batch is divided into: for values in general; and, in graphs
- * with convolutions, for values whose rows are large (images). */
+/* Returns the number of pieces into which values with rows are divided, except images
+ * (dt_is_image). */
 int dt_row_units(const dt_graph *g, int64_t batch);
 /* Returns the number of pieces if a batch has fewer examples than it should have pieces. Pieces
  * then divide the time steps of examples, too, and *steps is their number. Returns 0 if values are
@@ -150,6 +150,7 @@ int dt_row_units(const dt_graph *g, int64_t batch);
 int dt_time_units(const dt_graph *g, int64_t batch, int64_t *steps);
 /* Returns the largest power of two that is at most x, but at least 1 and at most 16. */
 int dt_tiles_below(double x);
+/* Returns the number of pieces into which images are divided, at most `rows`, the batch's rows. */
 int dt_image_units(const dt_graph *g, int64_t rows);
 bool dt_is_image(const dt_node *n);
 /*

@@ -120,8 +120,9 @@ static void find_kept(remat *r, const dt_layer_units *u) {
     }
 }
 
-/* Finds for each unit the first gradient with rows that its backward pass reads. A constant would
- * make nothing wait. */
+/* Sets after[u], for each unit, to the first gradient from outside the unit that its backward pass
+ * reads and that has rows and depends on examples, since a constant would make nothing wait; -1:
+ * there is none. */
 static void find_gradients(remat *r, int n_units) {
     for (int u = 0; u < n_units; u++) r->after[u] = -1;
     for (int i = 0; i < r->g->n_nodes; i++)

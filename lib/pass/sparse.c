@@ -83,7 +83,8 @@ static const char *part_name(dt_trace *t, const char *result, int node) {
     return dt_arena_printf(dt_trace_arena(t), "part %d of %s", node, result);
 }
 
-/* Emits the nodes that a result needs after the border that divide_result found. */
+/* Emits into t the nodes that a result needs after the border that divide_result found, and
+ * declares the values at the border as arguments. map: [nodes] memory for values. */
 static void emit_tail(const division *d, dt_trace *t, int result, dt_value *map) {
     const char *name = d->g->result[result].name;
     memset(map, 0, (size_t)d->g->n_nodes * sizeof *map);
@@ -171,8 +172,8 @@ dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int
 
 /* ---- composing ---- */
 
-/* [nodes of the tail] Marks the nodes on which an argument of g depends. Inputs come before the
- * nodes that read them. */
+/* Returns [nodes of the tail], whether an argument of g depends on the node; to be freed. Inputs
+ * come before the nodes that read them. */
 static bool *find_wanted(const dt_graph *tail, const dt_graph *g) {
     bool *wanted = dt_alloc((size_t)tail->n_nodes + 1);
     memset(wanted, 0, (size_t)tail->n_nodes + 1);
@@ -215,7 +216,8 @@ dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) {
 
 /* ---- row numbers ---- */
 
-/* [nodes] Marks the nodes whose values depend on arguments only, not on variables. */
+/* Returns [nodes], whether a node's value depends on arguments and constants only, and neither on
+ * variables nor on the replica; to be freed. */
 static bool *find_fed(const dt_graph *g) {
     bool *fed = dt_alloc((size_t)g->n_nodes + 1);
     for (int i = 0; i < g->n_nodes; i++) {
@@ -231,8 +233,9 @@ static bool looks_up(const dt_node *n, int table) {
     return n->op->role == DT_ROLE_LOOKUP && n->in[0] == table && n->in[1] != table;
 }
 
-/* Whether g reads the variable only by looking up rows, few of all rows, whose numbers depend on
- * arguments only. */
+/* Whether g only reads a variable, of at least DT_LEAST_TABLE_BYTES, by looking up rows whose
+ * numbers depend on arguments only, and few enough of them for a batch of `rows`. Reduces *left,
+ * the bytes that remain for looked-up rows, by theirs. */
 static bool is_looked_up(const dt_graph *g, const dt_state *s, const bool *fed, int64_t rows,
                          int64_t *left) {
     const dt_type *table = &s->variable->type;
@@ -251,7 +254,8 @@ static bool is_looked_up(const dt_graph *g, const dt_state *s, const bool *fed, 
     return true;
 }
 
-/* Adds the row numbers of all lookups in the variable's table to the results of the trace. */
+/* Adds the row numbers of all lookups in the variable's table to the results of the trace. n: the
+ * number of results so far. Returns their new number. */
 static int return_numbers(const dt_graph *g, const dt_state *s, dt_trace *t, const dt_value *map,
                           int n) {
     for (int i = 0; i < g->n_nodes; i++)

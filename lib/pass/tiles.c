@@ -173,8 +173,9 @@ static bool is_image_sum(const dt_graph *g, const dt_node *n) {
            dt_is_image(&g->node[n->in[0]]) && dt_type_elements(&n->type) <= MOST_SUMS;
 }
 
-/* Whether the node is the gradient of a large kernel, which is not divided: reading the parts again
- * would cost more than reading the images. */
+/* Whether the node is the gradient of a kernel that is computed for each tile: in float32, from two
+ * images, and with at most 4 elements for each element of an example of both. For a larger kernel,
+ * reading the tiles' gradients again would cost more than reading the images. */
 static bool is_kernel_gradient(const dt_graph *g, const dt_node *n) {
     const dt_convolution_attr *a = dt_convolution_of(n);
     if (!a || n->type.dtype != DT_FLOAT32 || a->lhs_feature != 0 || a->rhs_in != 0) return false;
@@ -194,8 +195,8 @@ static bool is_replica_sum(const dt_graph *g, const dt_node *n, const tiling *t)
            dt_is_image(&g->node[n->in[0]]) && dt_type_elements(&n->type) / a->count <= MOST_SUMS;
 }
 
-/* Adds the results of all tiles, or of each replica's tiles: (tiles, ...) -> (...) or (replicas,
- * ...) */
+/* Adds the results of all tiles, (tiles, ...) -> (...), or of each replica's tiles, (tiles, ...) ->
+ * (replicas, ...). */
 static dt_value sum_of_parts(dt_value parts, bool of_replicas, const tiling *t) {
     const dt_type *type = &dt_node_of(parts)->type;
     int64_t dim[DT_MAX_RANK + 1] = {t->replicas, of_replicas ? t->units / t->replicas : 0};
@@ -276,7 +277,8 @@ static dt_value mean_of_parts(dt_value m, const dt_type *parts, bool of_replicas
     return dt_reshape(dt_broadcast_in_dim(m, &each, dims), parts->rank, parts->dim);
 }
 
-/* Emits the deviations of tiles. in: the nodes x and m */
+/* Emits a sum of (x - m)^2 from the sums and deviations of tiles (see the top). in: the values of x
+ * and m. */
 static dt_value emit_deviations(dt_trace *trace, const dt_node *sum, const dt_value *in,
                                 const tiling *t) {
     const bool of_replicas = !dt_reduce_of(sum);

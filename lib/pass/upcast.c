@@ -65,8 +65,7 @@ static const void *widened_attr(const widening *w, const dt_node *n) {
     return attr;
 }
 
-/* Replaces a conversion from float32 to 16 bits by a rounding that stays float32. The conversion
- * back is dropped. */
+/* Emits a conversion: to 16 bits, as a rounding that stays float32; to another dtype, as it is. */
 static dt_value converted(const dt_node *n, dt_value x) {
     dt_dtype to = n->type.dtype;
     return dt_dtype_is_narrow(to) ? rounded(dt_convert(x, DT_FLOAT32), to) : dt_convert(x, to);

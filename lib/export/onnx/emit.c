@@ -85,7 +85,8 @@ static const char *remember(dt_onnx *o, const char *key, const char *name) {
     return name;
 }
 
-/* Returns the constant stored under that key. If it is new, its elements are taken from `v`. */
+/* Returns the name of the constant that is stored under that key. If it is new, writes it as an
+ * initializer with the elements of `v`. */
 static const char *constant(dt_onnx *o, const char *key, const dt_view *v) {
     const char *name = recall(o, key);
     if (name) return name;

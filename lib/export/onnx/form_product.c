@@ -11,7 +11,8 @@
 
 /* ---- dot_general ---- */
 
-/* An operand of a product: lists of its dimensions, by what the product does with them. */
+/* An operand of a product: its dimensions in the order in which MatMul needs them, and how many of
+ * them are batch, free and contracted. */
 typedef struct operand {
     int8_t perm[DT_MAX_RANK];
     int n_batch, n_free, n_contract;
@@ -45,8 +46,8 @@ static int64_t product_of(const int64_t *dim, int n) {
     return p;
 }
 
-/* Joins the free dimensions to one and the contracted dimensions to one: (batch.., n, m). Batch
- * dimensions are kept. */
+/* Transposes x by p->perm, keeps the batch dimensions, joins the next n_first dimensions to one,
+ * and all later ones to another: (batch.., n, m). */
 static dt_onnx_value as_matrix(dt_onnx *o, const dt_onnx_value *x, const operand *p, int n_first) {
     dt_onnx_value y = dt_onnx_transpose(o, x, p->perm);
     dt_type t = y.type;
@@ -104,8 +105,9 @@ static void undo(int8_t *perm, int n) {
     memcpy(perm, back, (size_t)n);
 }
 
-/* Dilates and pads the input before Conv if Conv itself cannot: it can only add elements, and does
- * that after dilation. */
+/* Dilates the input before Conv, which cannot, and pads it if low or high is negative. Otherwise
+ * Conv pads: sets pads, [2 * n_spatial], to the elements that it adds at the beginning of each
+ * spatial dimension, then at the ends. */
 static dt_onnx_value prepare(dt_onnx *o, const dt_onnx_value *x, const dt_convolution_attr *a,
                              int64_t *pads) {
     int64_t low[DT_MAX_RANK] = {0}, high[DT_MAX_RANK] = {0};

@@ -142,7 +142,8 @@ void dt_hlo_find_repeats(const dt_hlo_order *o, dt_arena *arena, dt_hlo_repeats 
 /* Frees the arrays of the repeat; its position and size stay valid. */
 void dt_hlo_repeat_release(dt_hlo_repeat *r);
 void dt_hlo_repeats_release(dt_hlo_repeats *r);
-/* Returns the repeat that item i is in, or -1, and sets *block to its block. */
+/* Returns the number of the repeat that item i is in, and sets *block to its block and *offset to
+ * its place in the block. Returns -1 if it is in none. */
 int dt_hlo_repeat_of(const dt_hlo_repeats *r, int i, int *block, int *offset);
 
 /* ---- stacks ---- */

@@ -6,7 +6,8 @@
 
 typedef struct target {
     bool (*has_form)(const dt_op *op);
-    /* sizes up to which composites are kept, to be computed piece by piece; NULL: none are kept */
+    /* by which composites are kept, to be computed piece by piece (dt_hlo_pieces_of); NULL: none
+     * are kept */
     const dt_hlo_sizes *sizes;
 } target;
 

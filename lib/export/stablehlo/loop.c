@@ -20,8 +20,6 @@
 
 /* ---- the parts that all loops have ---- */
 
-/* The parts of a loop that all loops have. Its first operand is a counter that begins with 0. */
-
 static void put_values(dt_hlo *h, const dt_hlo_value *v, int n) {
     for (int i = 0; i < n; i++) {
         dt_str_puts(h->out, i ? ", " : "");

@@ -28,7 +28,7 @@ static dt_status *parts_of(const dt_node *n, const dt_type *in, dt_graph **out) 
     return bad;
 }
 
-/* Returns the inputs of one of n pieces. */
+/* Changes the types of the inputs to those of the inputs of one piece. */
 static void cut_inputs(const dt_node *n, const dt_hlo_pieces *p, dt_type *in) {
     for (int k = 0; k < n->n_in; k++)
         if (p->in[k] >= 0) in[k].dim[p->in[k]] /= p->n;

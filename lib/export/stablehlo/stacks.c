@@ -37,7 +37,7 @@ static int add_stack(dt_hlo_plan *p, dt_hlo_stack_kind kind, dt_type type) {
     return p->n_stacks++;
 }
 
-/* Adds a row at the end of the stack. */
+/* Adds a row for an item (-1: none) at the end of the stack. Returns the row's number. */
 static int add_row(dt_hlo_plan *p, int stack, int item) {
     dt_hlo_stack *s = &p->stack[stack];
     DT_GROW(s->item, s->cap, s->n + 1);
@@ -98,8 +98,8 @@ static void found(dt_hlo_plan *p, const int *list, int n, bool backwards) {
     for (int i = 0; i < n; i++) add_row(p, stack, list[backwards ? n - 1 - i : i]);
 }
 
-/* Extends a stack by the items at both ends of the list that have no row. The items in the middle
- * must have consecutive rows up to the end of the stack. */
+/* Extends a stack by the items at both ends of the list that have no row. Returns false if that is
+ * impossible: the items in the middle must have consecutive rows up to the end of the stack. */
 static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack) {
     const dt_hlo_stack *s = &p->stack[stack];
     int from = 0, to = n, step;
@@ -262,7 +262,8 @@ static int written(const dt_hlo_repeat *r, const dt_hlo_rows *w, int block) {
     return block == 0 ? r->carry[w->carry].init : r->first + (block - 1) * r->period + w->offset;
 }
 
-/* Finds the rows of `stack` that each block writes. Returns their number. */
+/* Sets w->row to the row of w->stack that each block writes; -1: it writes none. Returns how many
+ * blocks write one. */
 static int fill_rows(const dt_hlo_plan *p, const dt_hlo_repeat *r, dt_hlo_rows *w) {
     int n = 0;
     w->row = dt_arena_array(p->arena, int, r->n);
@@ -316,8 +317,8 @@ static int carry_into(const dt_hlo_plan *p, int repeat, int offset, int stack) {
     return -1;
 }
 
-/* A stack of states' new values has no scratch row. If some block does not write a row of it, all
- * new values are first written to another stack. */
+/* Takes the items at this offset out of a stack of states' new values unless all blocks write rows
+ * of it, since such a stack has no scratch row. They are first written to another stack. */
 static void expel(dt_hlo_plan *p, const dt_hlo_repeat *r, int offset) {
     int stack = p->place[r->first + offset].stack, n = 0;
     for (int b = 0; b < r->n; b++) n += p->place[r->first + b * r->period + offset].stack == stack;

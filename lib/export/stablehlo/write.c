@@ -414,7 +414,8 @@ void dt_hlo_signature_release(dt_hlo_signature *s) {
 
 bool dt_hlo_has_form(const dt_op *op) { return op->forms.stablehlo != NULL; }
 
-/* Returns g with ops that have no form replaced by others. */
+/* Prepares g for writing: sets barriers (dt_hlo_set_barriers), replaces ops that have no form by
+ * others, and joins products (dt_hlo_join_products). */
 static dt_status *prepare(const dt_graph *g, const dt_hlo_request *q, dt_graph **out) {
     const dt_hlo_sizes sizes = sizes_of(g, q);
     dt_graph *barred = NULL, *plain = NULL;

@@ -29,7 +29,8 @@ static void count_variables(const dt_spmd *s, int device, dt_spmd_bytes *b) {
     }
 }
 
-/* [nodes] Finds the last node that reads each value. The value's memory is free after it. */
+/* Returns [nodes] the last node that reads each value, after which its memory is free; n_nodes for
+ * results and updates. */
 static int *last_readers(const dt_graph *g, dt_arena *arena) {
     int *last = dt_arena_array(arena, int, g->n_nodes + 1);
     for (int i = 0; i < g->n_results; i++) last[dt_named_by(g, g->result[i].node)] = g->n_nodes;

@@ -125,7 +125,8 @@ static void add_node(staging *x, int i) {
             connect(x, x->of[n->in[k]], x->of[i], travels ? seconds : 0);
 }
 
-/* Gives a backward task the number of the last forward stage on its device. */
+/* Gives a backward or update task, whose stages were counted on, the number of the last forward
+ * stage on its device; 0 if there is none. */
 static void name_backward(staging *x) {
     for (int i = 0; i < x->n_tasks; i++) {
         int stage = 0;
