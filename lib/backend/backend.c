@@ -169,11 +169,10 @@ void dt_executable_print(const dt_executable *x, dt_str *out) {
 
 /* ---- what this machine has ---- */
 
-/* Finds the instruction sets of this machine and the libraries that it has, with what each says
- * about itself. */
-
 static_assert((int)DT_HOST_SETS >= (int)DT_MAX_SIMD, "all sets have room");
 
+/* Opens a library and closes it again. Returns whether it can be used, and what it says about
+ * itself or why it cannot. */
 static dt_host_library find_library(const char *name, dt_status *(*open)(dt_gemm_library *)) {
     dt_gemm_library l = {0};
     dt_status *s = open(&l);

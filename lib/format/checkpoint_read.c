@@ -101,7 +101,8 @@ static void check_all_files(checks *k) {
     for (int lane = 0; lane < CHECKERS; lane++) check_some(lane, k);
 }
 
-/* Reports the first damaged file. */
+/* Compares the files of the checkpoint with their checksums. Returns the error of the first damaged
+ * file. */
 static dt_status *check_files(dt_saved *c) {
     checks k = {0};
     dt_status *first = NULL;
@@ -348,8 +349,8 @@ static const char *sum_of(const dt_saved *c, int file) {
     return sums[file];
 }
 
-/* A file that was hashed when the checkpoint was opened is not hashed again if its stamp is the
- * same before and after reading. */
+/* Reads the arrays of an open file of the checkpoint. A file that was hashed when the checkpoint
+ * was opened is not hashed again if its stamp is the same before and after reading. */
 static dt_status *load_held(const dt_saved *c, int file, const dt_held_file *held,
                             const dt_arrays *a) {
     const dt_file_stamp *stamp = &c->checked[file];

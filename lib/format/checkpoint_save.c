@@ -83,7 +83,8 @@ static dt_status *read_state(const saving *v) {
     return dt_state_load(&r);
 }
 
-/* Reads a file back, since an unreadable file is not a checkpoint. */
+/* Reads back what was written, since an unreadable file is not a checkpoint. read: returns an error
+ * if a file differs; damage becomes an IO error. */
 static dt_status *read_back(const saving *v, dt_status *(*read)(const saving *)) {
     dt_status *s = read(v);
     if (!s || !dt_state_is_damage(s)) return s;
@@ -102,7 +103,8 @@ static dt_status *write_tensors(const saving *v, hashes *h) {
     return read_back(v, compare_tensors);
 }
 
-/* Waits for all hashes, even after an error, since they use the caller's arrays. */
+/* Waits for all hashes, even after an error, since they use the caller's arrays. Stores them in
+ * digest[] and *v->state->weights. */
 static void end_hashes(const saving *v, hashes *h, dt_digest digest[DT_TENSOR_FILES]) {
     for (int i = 0; i < DT_TENSOR_FILES; i++)
         if (h->file[i]) digest[i] = dt_hash_end(h->file[i]);

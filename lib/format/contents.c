@@ -128,7 +128,7 @@ void dt_listing_release(dt_listing *l) {
 
 /* ---- suggestions ---- */
 
-/* Suggests runs for a path without one: see contents.h. */
+/* the most entries of a folder that are listed, and the most that a message names */
 
 enum { MOST_SEEN = 1000, MOST_NAMED = 4 };
 
@@ -141,7 +141,8 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Lists the runs and checkpoints in a folder, sorted by name. Returns their number. */
+/* Lists the runs and checkpoints in a folder into name[MOST_SEEN], sorted by name. Returns their
+ * number. */
 static int list(dt_arena *arena, const char *folder, const char **name) {
     int n = 0;
     DIR *dir = opendir(*folder ? folder : ".");

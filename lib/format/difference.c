@@ -79,7 +79,7 @@ const char *dt_job_difference(dt_arena *arena, const char *saved, const char *no
     const char *key = NULL;
     json_t *a = parse(saved), *b = parse(now);
     if (!a || !b) key = "job";
-    /* The path is empty if the jobs differ in more than one key. */
+    /* the path is empty if the key that differs is an empty text */
     else if (objects_differ(a, b, true, &path))
         key = path.size > 0 ? dt_arena_strdup(arena, dt_str_text(&path)) : "job";
     json_decref(a);

@@ -263,9 +263,10 @@ dt_status *dt_checkpoints_generation(const char *dir, int64_t *generation) DT_MU
  * touched. */
 dt_status *dt_checkpoints_clean(const dt_run_dir *r, bool all, const char *keep) DT_MUST_USE;
 
-/* The first key path (arena; "model.layers[2].Dense.units") in which two resolved jobs differ and
- * that may not change between save and resume; NULL: there is none. Keys that may change: fit,
- * output, checkpoint, strategy, partition, backend, name. "job" if a text is not a JSON object. */
+/* The first key path (in the arena; "model.layers[2].Dense.units") in which two resolved jobs
+ * differ and that may not change between save and resume; NULL: there is none. Keys that may
+ * change: fit, output, checkpoint, strategy, partition, backend, name, let. "job" if a text is not
+ * a JSON object. */
 const char *dt_job_difference(dt_arena *arena, const char *saved, const char *now);
 
 /* ---- checks of the lines of history.jsonl ---- */

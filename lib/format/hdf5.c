@@ -168,8 +168,8 @@ static dt_status *read_array(walk *w, hid set, int count) {
     return NULL;
 }
 
-/* Reads the text attribute `name` of a group into `out`, cut to DT_HDF5_NAME bytes. Leaves `out`
- * unchanged if the group has no such attribute. */
+/* Copies the text attribute `name` of a group to out[DT_HDF5_NAME]. Leaves `out` unchanged if the
+ * group has no such attribute, or if the text is empty or does not fit. */
 static void read_name(const library *l, hid group, char *out) {
     char *text = NULL, fixed[LONGEST_ATTRIBUTE + 1] = {0};
     if (l->H5Aexists(group, "name") <= 0) return;

@@ -159,8 +159,8 @@ static bool is_there(const optional *variable, const json_t *layer) {
     return value ? json_is_true(value) || (text && strcmp(text, "concat") == 0) : variable->preset;
 }
 
-/* Returns the name of variable k of a layer, some of whose variables are optional; NULL:
- * unknown. */
+/* Returns the name of variable k of a layer, some of whose variables are optional; NULL: unknown,
+ * because the layer should not have `count` variables. */
 static const char *optional_name(const optional *variable, const json_t *layer, int k, int count) {
     const char *name = NULL;
     int n = 0;
@@ -169,8 +169,9 @@ static const char *optional_name(const optional *variable, const json_t *layer, 
     return n == count ? name : NULL;
 }
 
-/* Returns the name of variable number `count` in Keras 3's format; "": the variable is not a
- * weight; NULL: unknown. */
+/* Returns the name of a variable in Keras 3's format, whose key is its number in the group, which
+ * has `count` variables. owner: index of the layer's key. "": the variable is not a weight; NULL:
+ * unknown. Sets *depends to whether the variables of the layer's class depend on its arguments. */
 static const char *variable_name(const dt_hdf5_place *at, int owner, int count, bool *depends) {
     const char *number = at->key[at->n - 1];
     const int k = strlen(number) == 1 && isdigit((unsigned char)*number) ? *number - '0' : MOST;

@@ -19,8 +19,6 @@
 
 /* ---- checks of lines ---- */
 
-/* Checks of lines: see format/format.h. */
-
 /* The texts in a line before and after the eight digits of its check. */
 #define BEFORE ", \"" DT_HISTORY_CHECK "\": \""
 #define BEHIND "\"}"
@@ -124,7 +122,7 @@ typedef struct keeping {
     bool same;     /* whether all lines remain */
 } keeping;
 
-/* Takes a line into account. It remains if dtrain wrote it and its step is at most `step`. */
+/* Takes a line into account. It remains if it is JSON and its step is at most k->step. */
 static void take_line(keeping *k, const char *line, size_t n) {
     json_t *root = NULL;
     int64_t step = 0, epoch = 0;
@@ -177,7 +175,7 @@ static char *name_of(const dt_run_dir *r, int64_t generation) {
 }
 
 /* Handles files that killed runs left beside history.jsonl: lines of this run's generation are
- * adopted; those of a later generation, which has no checkpoint, are removed. */
+ * adopted; those of the next generation, which has no checkpoint, are removed. */
 static dt_status *recover_files(const dt_run_dir *r, const char *path, int64_t generation) {
     char *own = name_of(r, generation), *later = name_of(r, generation + 1);
     bool there;

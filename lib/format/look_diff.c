@@ -86,7 +86,9 @@ typedef struct sides {
     const dt_stored_arrays *a, *b;
 } sides;
 
-/* Counts how two tensors differ. Equal values may have different bits, such as 0 and -0. */
+/* Compares two tensors of one type. Tensors differ if their bits do; with d->within, only if the
+ * largest difference of values is more than that. Then sets d->differ and prints the distance.
+ * Equal values may have different bits, such as 0 and -0. */
 static void judge(diff *d, const char *name, const dt_view *x, const dt_view *y) {
     if (memcmp(x->data, y->data, (size_t)dt_type_bytes(&x->type)) == 0) return;
     distance far = measure(x, y);
@@ -132,7 +134,8 @@ static dt_status *compare_files(diff *d, const sides *s) {
     return NULL;
 }
 
-/* Compares files other than the weights if both checkpoints have them. */
+/* Compares the files that both checkpoints have, by their titles. Without differences, says so,
+ * except in JSON. */
 static dt_status *compare_contents(diff *d, const dt_contents *a, const dt_contents *b) {
     for (int i = 0; i < a->n; i++)
         for (int k = 0; k < b->n; k++)

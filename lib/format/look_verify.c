@@ -101,7 +101,8 @@ dt_status *dt_checkpoint_verify(const char *path, bool json, char **text) {
 
 /* ---- ckpt convert ---- */
 
-/* `ckpt convert`: converts weights from one file format to another. */
+/* Writes arrays in the format that the path's suffix names: .npz, or .safetensors, which also gets
+ * the weights_sha256 of the checkpoint if there is one. */
 
 static dt_status *write_as(const char *path, const dt_arrays *a, const dt_contents *c) {
     const char *suffix = strrchr(path, '.');

@@ -81,8 +81,8 @@ static dt_status *put_text(dt_writer *w, const char *path) {
     return dt_writer_close(w);
 }
 
-/* Writes through a second descriptor, which truncates. Unlike POSIX locks, an OFD lock is not
- * released when that one is closed. */
+/* Writes the text that names this process into the lock file, through a second descriptor, which
+ * truncates. Unlike POSIX locks, an OFD lock is not released when that one is closed. */
 static dt_status *write_text(const char *path) {
     dt_writer w;
     dt_status *s = put_text(&w, path);

@@ -86,8 +86,9 @@ static bool is_onnx(const char *bytes) {
            strchr("\x12\x1a\x22\x28\x32\x3a\x42", bytes[2]);
 }
 
-/* first: the first byte of the header, which is '{' in every safetensors file; -1: the file is
- * shorter. */
+/* Returns the error about a length that no header has, which names the kind of the file if it is
+ * known. first: the first byte of the header, which is '{' in every safetensors file; -1: the file
+ * is shorter. */
 static dt_status *refuse_length(const char *path, const char *bytes, int first, uint64_t length,
                                 int64_t size) {
     const bool no_header = first >= 0 && first != '{';

@@ -122,10 +122,8 @@ dt_status *dt_stored_npz(dt_stored_arrays *s) {
 
 /* ---- writing ---- */
 
-/* Writes NPZ files like numpy.savez: a ZIP archive with an uncompressed, little-endian member
- * NAME.npy for each array. */
-
-/* crc32 accepts lengths of 32 bits, so the bytes are processed in parts. */
+/* Returns the CRC-32 of a member: of the NPY header and then the array's data. crc32 accepts
+ * lengths of 32 bits, so the data is processed in parts. */
 static uint32_t crc_of(const dt_str *header, const dt_named_view *a) {
     int64_t n = dt_type_bytes(&a->type), step = 1 << 30;
     uLong crc = crc32(crc32(0, NULL, 0), (const Bytef *)header->data, (uInt)header->size);

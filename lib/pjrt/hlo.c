@@ -256,8 +256,9 @@ static double turns_of(const instruction *i, computation *condition, bool *bad) 
     return condition ? condition->trips : 0;
 }
 
-/* Adds the runs of computations that an instruction of computation `at` calls: one for each run of
- * the instruction, times the iterations of a loop. */
+/* Adds the runs of computations that instruction i of computation `at` calls: one for each run of
+ * the instruction or, for a loop, for each of its iterations. Counts loops and iterations in
+ * *out. */
 static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report *out, bool *bad) {
     static const char *const flow[] = {"call", "conditional", "async-start", NULL};
     const bool loop = is_text(i->opcode, "while", "");

@@ -83,8 +83,9 @@ static dt_status *make_room(dt_pjrt_meetings *m, int64_t rows) {
     return NULL;
 }
 
-/* Divides the rows over several devices, if their number allows it and no result depends on which
- * device has them. */
+/* Sets m->over, by which each program's rows are divided over the devices; its elements stay NULL
+ * if there is one device, if the rows do not divide evenly, or if the batch has segments, whose
+ * results depend on the device that has them. */
 static dt_status *divide(dt_pjrt_meetings *m, const dt_pjrt_program *x) {
     const int n = x->device->n;
     m->over = dt_arena_array(m->cut.arena, dt_spmd *, m->cut.n);

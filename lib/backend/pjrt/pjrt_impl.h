@@ -250,7 +250,8 @@ typedef struct dt_pjrt_program {
     dt_pjrt_flight flight[DT_PJRT_FLIGHTS];
 } dt_pjrt_program;
 
-/* Returns the layout of argument or variable i. */
+/* Returns the layout of value i of `list`: the arguments, states or results of `over`. over NULL:
+ * each device has the whole value. */
 static inline dt_pjrt_lie dt_pjrt_lie_of(const dt_spmd *over, const dt_layout *list, int i) {
     return over ? (dt_pjrt_lie){&over->mesh, list[i]} : (dt_pjrt_lie){0};
 }

@@ -47,8 +47,8 @@ static int list_settled(const dt_pjrt_program *x, dt_hlo_group *group, int *numb
     return n;
 }
 
-/* Returns the precision of products. A simulated chip has its own rounding, whatever the job
- * requests. */
+/* Returns the precision of products for dt_hlo_request. NULL, the compiler's default, if x->exact
+ * is false, as for `numerics: chip`. */
 static const char *precision_of(const dt_pjrt_program *x) {
     static const char *const words[] = {
         [DT_PJRT_FLOAT32] = "HIGHEST", [DT_PJRT_TENSORFLOAT32] = "HIGH"};

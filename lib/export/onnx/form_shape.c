@@ -169,8 +169,9 @@ dt_status *dt_onnx_dimension_size(const dt_onnx_call *c, dt_onnx_value *out) {
 
 /* ---- rows by their numbers ---- */
 
-/* Ops that read and change rows by their numbers. Negative numbers count from the last row, as in
- * dtrain. A number out of range is an error when the file is run. */
+/* Returns input i, the row numbers of a gather, as int32 or int64. ONNX' Gather counts negative
+ * numbers from the last row, and a number out of range is an error when the file is run. In dtrain
+ * both are numbers without a row. */
 
 static dt_onnx_value row_numbers(const dt_onnx_call *c, int i) {
     dt_onnx_value x = dt_onnx_whole(c->onnx, &c->in[i]);
