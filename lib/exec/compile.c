@@ -200,7 +200,8 @@ static void assemble_group(assembler *a, int which, const int *node, int n) {
     close_all(a, &a->x->group[which]);
 }
 
-/* Fills `node` and `first`, the nodes of each group, in one pass over the graph. */
+/* Allocates the arrays of the assembler, and fills `node` and `first`, which list the nodes of each
+ * group. */
 static void prepare_lists(assembler *a) {
     const dt_exec *x = a->x;
     const int n = x->g->n_nodes + 1;

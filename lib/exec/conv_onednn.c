@@ -170,7 +170,8 @@ static bool is_fast(const plan *p) {
     return is_bf16(&p->c) ? strstr(name, "amx") != NULL : strstr(name, "ref") == NULL;
 }
 
-/* oneDNN needs a description of the forward primitive to describe a backward one. */
+/* Describes and creates p->primitive. Returns false if oneDNN refuses it or has no fast code for
+ * it. oneDNN needs a description of the forward primitive to describe a backward one. */
 static bool describe_primitive(plan *p) {
     const geometry g = geometry_of(&p->c);
     dt_dnnl_desc w, gradient;

@@ -325,7 +325,7 @@ static int64_t result_of(const dt_own *p) {
 }
 
 /* Makes p->part: n parts, one for each group of positions that read the same elements of the
- * kernel. */
+ * kernel. Sets p->joined. */
 static void plan_parts(dt_own *p, int64_t n) {
     p->part = dt_alloc((size_t)n * sizeof *p->part);
     for (int64_t i = 0; i < n; i++) {

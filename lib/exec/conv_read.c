@@ -62,7 +62,8 @@ static void read_forward(const operands *o, const int64_t *step, dt_conv *c) {
 }
 
 /* Describes a DATA convolution: out is the gradient of the image and lhs that of the result; rhs
- * has inputs and outputs exchanged, and its spatial dimensions are reversed. */
+ * has inputs and outputs exchanged, and its spatial dimensions are reversed. Returns false if the
+ * window has strides, or if the spatial dimensions of rhs are not its first ones. */
 static bool read_data(const operands *o, const int64_t *step, dt_conv *c) {
     const dt_convolution_attr *a = o->a;
     bool plain = true;

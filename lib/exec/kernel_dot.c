@@ -71,8 +71,10 @@ static bool is_many(const dt_graph *g, int node) {
  * packs or converts the other matrix again. */
 enum { LEAST_ROWS_FOR_LIBRARY = 16, LEAST_ROWS_FOR_TILES = 32 };
 
-/* Decides how operands are stored. A matrix that is the same for all rows is read for every piece.
- * If each piece would convert it, it is stored as float32. */
+/* Decides how operands are stored. If each piece would convert the second operand, which is the
+ * same for all rows, that one is stored as float32. Otherwise operands and result stay in 16 bits
+ * only if both operands have one type and a piece has enough rows; else all are stored as
+ * float32. */
 static void narrow(dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     const int a = n->in[0], b = n->in[1];

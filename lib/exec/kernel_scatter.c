@@ -161,7 +161,9 @@ typedef struct lookup {
     bool wide;
 } lookup;
 
-/* Adds rows. It is inlined where the width is a constant, so that there is no loop over a row. */
+/* Adds the rows at `from`, of `width` floats, to the rows of the result that l names; row numbers
+ * out of range are skipped. It is inlined where the width is a constant, so that there is no loop
+ * over a row. */
 __attribute__((always_inline)) static inline void add_rows(scatter *s, const lookup *l,
                                                            const float *from, int64_t width) {
     /* local copies of l and s: for the compiler a written byte may be part of them, so that it

@@ -288,8 +288,8 @@ static void run_eval(const dt_kernel_call *c, const tree *t) {
                            .out = {.type = last.type, .data = x->at[c->step->node]}});
 }
 
-/* Computes tree node k, the sum of a range of this worker's shards, in c->scratch. n: its number of
- * elements in this piece. */
+/* Computes tree node k, the sum of a range of this worker's shards, in c->scratch, and copies it to
+ * the result. n: its number of elements in this piece. */
 static void run_node(const dt_kernel_call *c, const tree *t, int k, int64_t n) {
     const int64_t stride = (int64_t)(t->piece_bytes / sizeof(float));
     dt_sum_tree sums = {.level = (float *)c->scratch,

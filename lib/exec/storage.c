@@ -50,7 +50,8 @@ static bool is_number_of(double value, dt_dtype d) {
 }
 
 /* Returns the narrow type that represents the float32 inputs of an exact op exactly. Constants must
- * be representable in the type of the others. FLOAT32: the types differ, or one is not narrow. */
+ * be representable in the type of the others. FLOAT32: the types differ, one is not narrow, or all
+ * inputs are constants. */
 static dt_dtype exact_inputs(const storage *s, const dt_node *n) {
     const dt_graph *g = s->x->g;
     dt_dtype all = DT_BOOL;
@@ -226,9 +227,11 @@ void dt_store_floats(const dt_exec *x, int node, int64_t to, int64_t n, const fl
 /* ---- offsets in the arena ---- */
 
 /*
- * The arena: every stored value gets an offset, such that values which are used in the same segment
- * do not overlap. Larger values are placed first, each at the lowest free offset. Lifetimes are
- * counted in segments, since the pieces of a segment run in any order.
+ * Sets where the memory of each value is: in an argument, in a variable, in the arena for stored
+ * values, or nowhere. A renamed value shares the memory of its input. In the arena every value gets
+ * an offset, such that values which are used in the same segment do not overlap. Larger values are
+ * placed first, each at the lowest free offset. Lifetimes are counted in segments, since the pieces
+ * of a segment run in any order.
  */
 
 static void find_homes(dt_exec *x) {

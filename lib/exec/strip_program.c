@@ -159,8 +159,8 @@ static int add_operand(builder *b, const dt_strip_operand *o) {
     return -1 - b->p->n_operands++;
 }
 
-/* Returns the operand for a node that the program reads but does not compute: memory, a single
- * number, or a broadcast of either. */
+/* Returns the operand for a node that the program reads but does not compute: a whole array, or a
+ * single number, which is a constant or a value of one element. */
 static dt_strip_operand operand_for(const builder *b, int node) {
     const dt_graph *g = b->x->g;
     const dt_node *n = &g->node[node];

@@ -203,8 +203,8 @@ static bool has_changed(const char *ckpt, const dt_step_list *list, const dt_fil
     return changed;
 }
 
-/* Searches once for the newest checkpoint. *moved: whether the search failed while checkpoints
- * changed. */
+/* Searches once for the newest checkpoint. *moved: whether checkpoints changed during a search that
+ * failed, had warnings or found none. */
 static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **warnings,
                                   bool *moved) {
     dt_step_list list;

@@ -213,7 +213,8 @@ static dt_status *read_child(walk *w, hid group, uint64_t i, int count) {
     return bad;
 }
 
-/* Visits `vars` before other members of the group, because it holds the group's name. */
+/* Reads the arrays of a group and of the groups in it. Visits `vars` before other members of the
+ * group, because it holds the group's name. */
 static dt_status *read_group(walk *w, hid group) {
     const library *l = &w->lib;
     group_info info = {0};

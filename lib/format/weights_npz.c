@@ -83,7 +83,8 @@ static dt_status *check_room(const dt_stored_arrays *s, const dt_zip *zip) {
     return NULL;
 }
 
-/* Returns the error for an archive that is not an NPZ file, with the names of its members. */
+/* Returns the error for an archive without arrays, which names the kind of the archive if it is
+ * known, and says how to convert it. */
 static dt_status *no_arrays(const dt_stored_arrays *s, const dt_zip *zip) {
     static const struct {
         const char *end, *what, *hint;

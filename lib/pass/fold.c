@@ -235,8 +235,8 @@ static dt_value emit_broadcast(folder *f, const dt_node *n, dt_value x) {
     int8_t dims[DT_MAX_RANK] = {0};
 
     for (int d = 1; d < from.rank; d++)
-        /* this dimension becomes the rows; it has size 1 and is dropped, since the replica's
-         * dimension is repeated along the rows instead */
+        /* keeps dimensions that do not become the rows; one that does has size 1 and is dropped,
+         * since the replica's dimension is repeated along the rows instead */
         if (a->dims[d - 1] > 0) {
             kept.dim[kept.rank] = from.dim[d];
             dims[kept.rank++] = a->dims[d - 1];

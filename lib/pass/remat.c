@@ -232,8 +232,9 @@ static dt_value emit(remat *r, item i) {
     return v;
 }
 
-/* Emits depth first, since a recomputed value may wait for a gradient that comes later in the
- * old order. */
+/* Emits node `root` for the forward pass, after everything that it needs: depth first, since a
+ * recomputed value may wait for a gradient that comes later in the old order. stack: working memory
+ * with room for *cap items. */
 static void emit_all(remat *r, int root, item **stack, int *cap) {
     int n = 0;
     DT_GROW(*stack, *cap, 1);

@@ -27,8 +27,9 @@ typedef struct program_text {
     dt_hlo_signature takes;
 } program_text;
 
-/* Lists existing stacks of variables into groups[states at most], each with room for that many
- * numbers. Sets *any to whether some variables have a fixed layout, stacked or single. */
+/* Lists existing stacks of variables as groups, with the numbers of their states in number[states].
+ * Returns the number of groups. Sets *any to true if some variables have a fixed layout, stacked or
+ * single. */
 static int list_settled(const dt_pjrt_program *x, dt_hlo_group *group, int *number, bool *any) {
     const dt_graph *g = x->graph;
     int n = 0;

@@ -271,7 +271,9 @@ static bool bind_all(const search *s, dt_hlo_repeat *r, int *bad) {
     return true;
 }
 
-/* Finds the largest range of equal blocks in the candidate. Returns false if it is too short. */
+/* Finds a large range of equal blocks in the candidate: leaves out the blocks from the first that
+ * differs on or, if it is in the first half, those before it. Returns false if the range is too
+ * short. */
 static bool find_longest(const search *s, const candidate *c, dt_hlo_repeat *r) {
     int bad = 0;
     *r = (dt_hlo_repeat){.first = c->first, .n = c->n, .period = c->period};

@@ -61,7 +61,8 @@ static void add_front(dt_hlo_plan *p, int stack, int item) {
         }
 }
 
-/* Whether the items may be in one stack: all of one kind, none twice, and none light. */
+/* Whether the items may be in one stack: all are states or none is, none is an argument, none is
+ * light, and none occurs twice. */
 static bool can_be_rows(const dt_hlo_plan *p, const int *list, int n) {
     bool good = true;
     int seen = 0;
@@ -357,7 +358,8 @@ static void write_offset(dt_hlo_plan *p, int repeat, int offset) {
     }
 }
 
-/* Finds stacks that no loop writes. Their items are concatenated where they are needed. */
+/* Turns stacks that no loop writes, except those of states, into joined ones: their items are
+ * concatenated where they are needed. */
 static void join_unwritten(dt_hlo_plan *p) {
     bool *written_to = dt_arena_array(p->arena, bool, p->n_stacks + 1);
     for (int i = 0; i < p->repeats.n; i++)

@@ -68,8 +68,8 @@ dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o) {
 
 /* ---- layouts ---- */
 
-/* Returns free axes of the mesh whose sizes multiply to `parts`: the first free ones or, if
- * from_last is set, the last. */
+/* Returns free axes of the mesh whose sizes multiply to `parts`, and adds them to *taken: the first
+ * free ones or, if from_last is set, the last. 0: no free axes do. */
 static dt_mesh_axes take_axes(const dt_mesh *m, int64_t parts, bool from_last,
                               dt_mesh_axes *taken) {
     dt_mesh_axes axes = 0;
