@@ -120,8 +120,9 @@ static dt_hlo_value with_zeros_behind(dt_hlo *h, dt_hlo_value x, int d, int64_t 
                      dt_hlo_array64(none, t.rank).s);
 }
 
-/* Reshapes (.., n, ..) to (.., blocks, block, ..), where the blocks are dimensions r.first and
- * r.first + 1. */
+/* Divides a run of n elements into blocks, with zeros behind the last elements: (.., n, ..) becomes
+ * (.., blocks, block, ..), where the blocks are dimension r->first and their elements dimension
+ * r->first + 1. */
 static dt_hlo_value in_blocks(dt_hlo *h, dt_hlo_value x, const run *r, int64_t block) {
     const int behind = x.type.rank - r->end;
     const int64_t blocks = (r->n + block - 1) / block;

@@ -94,7 +94,8 @@ static dt_value stack(const dt_fold_call *c) {
     return dt_emit(c->trace, &dt_op_slice, c->in, 1, &a);
 }
 
-/* "[B, 2:3, 0:4:2]": start : size (: stride); a negative size is a multiple of the batch */
+/* Prints "[B, 2:3, 0:4:2]": for each dimension start:size, and :stride unless that is 1; B for the
+ * batch, which stays whole. */
 static void print(const void *attr, dt_str *out) {
     const dt_slice_attr *a = attr;
     dt_str_putc(out, '[');
@@ -151,7 +152,7 @@ static void cost(const dt_call *c, dt_cost *cost) {
                       .bytes = 2 * (double)dt_type_bytes(&c->out.type)};
 }
 
-/* StableHLO gives the end in place of the size. */
+/* Writes a slice, in which StableHLO gives the end in place of the size. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_slice_attr *a = c->node->attr;
     int64_t start[DT_MAX_RANK], end[DT_MAX_RANK], stride[DT_MAX_RANK];

@@ -36,8 +36,8 @@ dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type) {
     return v;
 }
 
-/* Returns an error that lists the arguments, such as "no argument 'imge'; there are image,
- * label". */
+/* Returns an error that lists the arguments, such as "no argument 'imge'; the step takes image,
+ * label", and suggests the most similar name. */
 static dt_status *no_argument(const dt_trace *t, const char *name) {
     if (t->n_args == 0)
         return dt_fail(DT_E_NO_ARGUMENT, NULL, "no argument '%s'; the step takes no arguments",

@@ -81,8 +81,6 @@ void dt_window_print(const dt_window *w, const int64_t *size, int n, dt_str *out
 
 /* ---- windows over several dimensions ---- */
 
-/* Windows over all dimensions of a value. See window.h. */
-
 dt_status *dt_windows_infer(const dt_infer *q, const dt_reduce_window_attr *a, dt_type *out) {
     const dt_type *x = &q->in[0];
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_FLOATS));
