@@ -6,8 +6,8 @@
 
 #include "exec/exec_impl.h"
 
-/* an exchange of this many bytes takes a millisecond or more, whereas a message takes tens of
- * microseconds */
+/* bytes of a bucket unless told otherwise: exchanging them takes a millisecond or more, so the tens
+ * of microseconds that each message takes matter little */
 enum { DT_BUCKET_BYTES = 4 << 20 };
 
 typedef struct dt_exchanges dt_exchanges;

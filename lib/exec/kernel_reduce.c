@@ -389,8 +389,9 @@ const dt_kernel dt_kernel_segment_repeat = {.name = "segment_repeat",
 /* ---- sums of squared differences from the mean ---- */
 
 /*
- * Sums of squared differences from the mean, for each tile of the batch; channels last. The tile
- * was computed just before and is in the cache, so reading it twice is cheap.
+ * Sums of squared differences from the mean over all dimensions but the last (the channels), in
+ * float32, for each tile of the batch. The tile was computed just before and is in the cache, so
+ * reading it twice, for the mean and for the differences, is cheap.
  */
 
 static bool fits_deviations(const dt_graph *g, int node) {

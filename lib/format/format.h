@@ -200,8 +200,8 @@ typedef struct dt_file_stamp {
     int64_t device, inode, bytes, modified_ns, changed_ns;
 } dt_file_stamp;
 
-/* Numbers of the files with tensors in dt_tensor_files: all, those that each checkpoint has, and
- * the optional ones. */
+/* The files with tensors of a checkpoint, which dt_tensor_files lists: how many there are; how many
+ * of them, the first ones, each checkpoint has; and the indices of the two optional ones. */
 enum { DT_TENSOR_FILES = 4, DT_REQUIRED_FILES = 2, DT_CALLBACK_TENSORS = 2, DT_VARIABLE_TENSORS };
 /* A checkpoint whose files have the checksums that state.json names. */
 typedef struct dt_saved {

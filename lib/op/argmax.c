@@ -82,8 +82,8 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
     r->in[0][a->axis] = (int8_t)a->axis;
 }
 
-/* Since NaN compares unequal to itself, a device whose largest element is NaN is selected by a test
- * for NaN. */
+/* Emits whether this device's largest element, `own`, is the largest of all devices. NaN compares
+ * unequal even to itself, so a device whose largest element is NaN is found by a test for NaN. */
 static dt_value is_best(const dt_partition_call *c, dt_value own, dt_mesh_axes axes) {
     dt_value all = dt_partition_reduce(c, own, DT_REDUCE_MAX, axes),
              is_nan = dt_compare(own, own, DT_NE);

@@ -32,7 +32,8 @@ typedef struct dt_window_sweep {
     int64_t taps, places, in;
 } dt_window_sweep;
 
-/* The rule over devices of ops whose dimensions are those of their first input. */
+/* The rule over devices of ops whose result has the dimensions of their first input: each of them
+ * may be divided, in both alike. Further inputs stay whole. */
 void dt_halo_rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
 /* Computes the halo of each device. False: the ranges of devices are not at equal distances, or a
  * size is not divisible by `parts`. */

@@ -101,7 +101,12 @@ typedef struct dt_pjrt_named_value {
     size_t value_size;
 } dt_pjrt_named_value;
 
-/* ---- arguments of functions; members after a mark "output" are filled by the plug-in ---- */
+/* ---- arguments of functions ---- */
+
+/*
+ * The caller sets the members of these structs before a call. The plug-in sets those that are
+ * marked "output": all from the mark on, up to a mark "input" or the end of the struct.
+ */
 
 /* Arguments of functions that take an object and nothing else. */
 typedef struct dt_pjrt_of {
@@ -111,26 +116,28 @@ typedef struct dt_pjrt_of {
 /* Arguments of functions that return a text: an error's message, a platform's name. */
 typedef struct dt_pjrt_text_of {
     dt_pjrt_head head;
-    void *object; /* the function sets the members below */
-    const char *text;
+    void *object;
+    /* output */ const char *text;
     size_t size;
 } dt_pjrt_text_of;
-/* Arguments of functions that return an object, or that fill the one at `part`. */
+/* Arguments of functions that return a part of an object, or that fill a struct about it. */
 typedef struct dt_pjrt_object_of {
     dt_pjrt_head head;
-    void *object; /* the members after this one are output */
+    void *object;
+    /* output: the part; or input: a struct that the function fills, such as a
+     * dt_pjrt_program_source */
     void *part;
 } dt_pjrt_object_of;
 /* Arguments of functions that return a list: a client's devices, a topology's descriptions. */
 typedef struct dt_pjrt_objects_of {
     dt_pjrt_head head;
-    void *object; /* the members after this one are output */
-    void *const *part;
+    void *object;
+    /* output */ void *const *part;
     size_t n;
 } dt_pjrt_objects_of;
 typedef struct dt_pjrt_attributes {
-    dt_pjrt_head head; /* the members after this one are output */
-    const dt_pjrt_named_value *value;
+    dt_pjrt_head head;
+    /* output */ const dt_pjrt_named_value *value;
     size_t n;
 } dt_pjrt_attributes;
 typedef struct dt_pjrt_topology_create {
@@ -180,19 +187,20 @@ typedef struct dt_pjrt_client_create {
     /* callbacks by which programs in several processes exchange data; NULL: not used */
     void *get, *get_user, *put, *put_user;
     /* output */ void *client;
+    /* input: a callback like `get`, which does not wait for the data; NULL: not used */
     void *(*try_get)(void *);
     void *try_get_user;
 } dt_pjrt_client_create;
 /* Arguments of functions that return a number: a device's id, an error's code. */
 typedef struct dt_pjrt_number_of {
     dt_pjrt_head head;
-    void *object; /* the member after this one is output */
-    int number;
+    void *object;
+    /* output */ int number;
 } dt_pjrt_number_of;
 typedef struct dt_pjrt_count_of {
     dt_pjrt_head head;
-    void *object; /* the member after this one is output */
-    size_t n;
+    void *object;
+    /* output */ size_t n;
 } dt_pjrt_count_of;
 typedef struct dt_pjrt_device_memory {
     dt_pjrt_head head;
@@ -292,7 +300,7 @@ typedef struct dt_pjrt_deserialize {
     const char *bytes;
     size_t size;
     /* output */ void *executable;
-    /* options in place of those that the program was compiled with; NULL: none */
+    /* input: options in place of those that the program was compiled with; NULL: none */
     const char *options;
     size_t options_size;
 } dt_pjrt_deserialize;

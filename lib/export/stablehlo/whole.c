@@ -86,7 +86,8 @@ static void read_rows(const whole *x, int repeat) {
     }
 }
 
-/* Repeats a value once for each block, along a new first dimension. */
+/* Repeats a value once for each block, along a new first dimension. A value of more dimensions than
+ * `row` has one row for each block already and is returned as it is. */
 static dt_hlo_value spread(const whole *x, dt_hlo_value v, const dt_type *row) {
     const dt_type t = dt_hlo_stacked(&v.type, x->r->n);
     int8_t dims[DT_MAX_RANK];
