@@ -17,8 +17,10 @@ enum {
     SPACE = DT_CONV_SPACE,
     /* if there are fewer features per element of the kernel, each line is one row */
     FEW = 8,
-    WIDE = 128,      /* y is packed if it has more columns than this and */
-    MANY_ROWS = 256, /* the product has at least this many rows */
+    /* y is packed if its rows are longer than WIDE and a group's gradient has at least MANY_ROWS
+     * rows, or if its columns do not fill whole vectors */
+    WIDE = 128,
+    MANY_ROWS = 256,
     /* largest product of the numbers of positions and parts for an axis in dt_own.reads */
     MOST_READS = 1 << 22,
     LINE = 64 /* bytes of a cache line */

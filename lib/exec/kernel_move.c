@@ -40,7 +40,7 @@ static const dt_type *in_type(const dt_exec *x, int node, int k) {
     return &x->type[x->g->node[node].in[k]];
 }
 
-/* Makes a box of all of input k, at the start of the result. */
+/* Describes the copy of all of input k to the start of the result. */
 static box box_of(const dt_exec *x, int node, int k) {
     const dt_type *in = in_type(x, node, k);
     box b = {.in = x->g->node[node].in[k], .rank = in->rank, .every = 1};

@@ -68,8 +68,8 @@ static int64_t reduction_narrow(reduction *r, int64_t lo, int64_t hi, int64_t ro
     return lo * row * e->stride;
 }
 
-/* Whether the last extent is reduced first, row by row, for extents in the order R K R ..: it is
- * reduced and long. */
+/* For extents whose first one is reduced: whether the last one is reduced first, each of its rows
+ * to one number. That is so if it is to be reduced and long. */
 static bool begins_at_the_end(const extent *e, int n) {
     return !e[n - 1].stays && e[n - 1].size >= LONG_ROW;
 }
@@ -309,7 +309,7 @@ static int64_t elements_of_entry(const dt_exec *x, int node) {
 
 /* ---- sums, maxima and minima ---- */
 
-/* Describes the reduction of `rows` rows of the input. */
+/* Describes the reduction by which segment op `node` reduces a segment of `rows` rows. */
 static reduction reduction_of_segment(const dt_exec *x, int node, int64_t rows) {
     const dt_segment_attr *a = x->g->node[node].attr;
     dt_type in = x->type[x->g->node[node].in[0]];

@@ -4,9 +4,9 @@
  * choice. Our own loops also compute what oneDNN rejects, unless the user asked for oneDNN by name.
  *
  * Matrices of 16 bits go to the library where it takes them. Where the processor multiplies
- * bfloat16, a tile of each is packed, and multiplied as it is (dot_bf16.c). Elsewhere, and where it
- * refuses, a tile at a time is converted into scratch and multiplied there. A tile of A serves a
- * whole panel of C, so that A is converted once for each of them; float32 is read where it lies:
+ * bfloat16, a tile of each is packed, and multiplied as it is (dot_bf16.c). Elsewhere, and if k is
+ * odd, a tile at a time is converted to float32 in scratch and multiplied there. A tile of A serves
+ * a whole panel of C, so that A is converted once for each of them; float32 is read where it lies:
  *
  *     for each panel of C
  *         for each stretch of k

@@ -80,7 +80,7 @@ typedef struct dt_strip_sum {
     int64_t period;
 } dt_strip_sum;
 
-/* number of strips in a block, whose sums are added one after the other */
+/* number of strips in a block; a block's strips are added to its sums one after the other */
 enum { DT_STRIP_BLOCK = 16 };
 
 typedef struct dt_strip_program {

@@ -16,7 +16,7 @@ static int64_t rows_abreast(int64_t stride) {
 /* The current block of rows. abreast: number of rows that are added side by side. */
 typedef struct block {
     const dt_simd *simd;
-    const float *a, *mean; /* `mean` is repeated once for each row of a wide row */
+    const float *a, *mean; /* the mean is repeated for each of the rows that form a wide row */
     int64_t rows, n, stride, abreast;
 } block;
 

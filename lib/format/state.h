@@ -24,8 +24,8 @@ typedef struct dt_tensor_file {
     size_t arrays, sha256;
 } dt_tensor_file;
 extern const dt_tensor_file dt_tensor_files[DT_TENSOR_FILES];
-/* Return, for optional file i, the tensors to be saved, and the checksum of the file; NULL: the
- * file does not exist. */
+/* For optional file i, dt_state_arrays returns the tensors to be saved, and dt_state_sha256 the
+ * address of the member that holds the file's checksum, which is NULL if there is no such file. */
 const dt_arrays *dt_state_arrays(const dt_state_file *s, int i);
 const char **dt_state_sha256(dt_state_file *s, int i);
 

@@ -165,7 +165,8 @@ static bool join_sizes(int64_t a, int64_t b, int64_t *out) {
     return a == b || a == 1 || b == 1;
 }
 
-/* The shape that a and b broadcast to; false if they do not. */
+/* Sets *out to the shape that a and b are broadcast to. Returns false if they cannot be broadcast
+ * to one shape. */
 static bool join_shapes(const dt_type *a, const dt_type *b, dt_type *out) {
     *out = (dt_type){.dtype = a->dtype, .rank = a->rank > b->rank ? a->rank : b->rank};
     for (int i = 1; i <= out->rank; i++) {

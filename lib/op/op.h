@@ -208,7 +208,8 @@ int dt_reduce_kind_of(const dt_node *n);
 /* ---- builders ---- */
 
 dt_value dt_splat(dt_trace *t, const dt_type *type, double value);
-dt_value dt_like(dt_value x, double value); /* A constant of the type of x. */
+/* Returns a constant of the type of x, whose elements all are `value`. */
+dt_value dt_like(dt_value x, double value);
 dt_value dt_iota(dt_trace *t, const dt_type *type, int axis);
 dt_value dt_broadcast_in_dim(dt_value x, const dt_type *type, const int8_t *dims);
 /* Broadcasts by NumPy's rule: dimensions are aligned at the last one, and sizes of 1 are

@@ -138,8 +138,10 @@ static int64_t largest_row(const dt_graph *g) {
     return convolves ? most : 0;
 }
 
-/* Returns the number of pieces if the batch is divided by time steps. Steps are divided if the
- * products that do most of the work have a row for each step. */
+/* Returns the number of pieces if pieces divide the time steps of examples; 0: they do not. Sets
+ * *steps to the largest number of rows that an example has in a product. Steps are divided if the
+ * batch has fewer examples than it should have pieces, the graph has no convolution of rows, and
+ * products with fewer rows for an example do less than a quarter of the work. */
 int dt_time_units(const dt_graph *g, int64_t batch, int64_t *steps) {
     const int units = units_for_rows(batch * most_product_rows(g));
     *steps = most_product_rows(g);

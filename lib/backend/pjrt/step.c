@@ -310,7 +310,8 @@ dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg
 
     for (int i = 0; env->refusal && !env->refusal->finders && i < x->n_checks; i++)
         check_rows(x->graph, &x->check[i], env, arg);
-    if (env->refusal && env->refusal->finders) return NULL; /* The caller checks env->refusal. */
+    /* The step refuses its data. This is no error here: the caller finds it in env->refusal. */
+    if (env->refusal && env->refusal->finders) return NULL;
     DT_TRY(dt_pjrt_explain(x, dt_pjrt_late_fault(x->device)));
     if (x->meetings) return dt_pjrt_meet(x->meetings, env, arg, result);
     DT_TRY(dt_pjrt_find_variant(x, env, &v));

@@ -182,7 +182,7 @@ TILE_FUNCTION run_tile(const tile *t, const kind of) {
 
     UNROLL(9) for (int i = 0; i < POINTERS; i++) r.a[i] = t->a[i];
     EACH_SUM(of)
-    if (j * W % 16 == 0) /* a cache line */
+    if (j * W % 16 == 0) /* a cache line has 16 floats */
         __builtin_prefetch(t->c[pointer_of(of, i)] + (of.is == SINGLE ? 0 : i % 2 * p->ldc) + j * W,
                            1);
     EACH_SUM(of) r.sum[i][j] = ALL(0.0f);
@@ -458,7 +458,8 @@ static void pack(const dt_conv_product *p, float *to) {
 
 /* ---- depthwise ---- */
 
-/* The sums of `rows` positions of a line, for some channels. */
+/* The sums of some adjacent positions of a line, for one or two vectors of channels, while they are
+ * computed. */
 typedef struct window {
     vec sum[PLACES][2];
     const float *a, *b;
