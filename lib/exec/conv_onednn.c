@@ -5,8 +5,9 @@
  * kernel into that layout, or back for a kernel's gradient. The caller provides the scratch memory,
  * since the library's own belongs to the thread that created the primitive.
  *
- * Convolutions for which oneDNN has only its slow reference code are refused, those of bfloat16
- * that it does not compute by the matrix unit, and those for which it writes where it must not.
+ * Three kinds of convolutions are refused: those for which oneDNN has only its slow reference code,
+ * those of bfloat16 that it does not compute by the matrix unit, and those for which it writes
+ * beyond the end of its scratch memory.
  */
 #include <stdlib.h>
 #include <string.h>

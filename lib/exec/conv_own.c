@@ -37,14 +37,14 @@ static int trailing_ones(int64_t n) { return __builtin_ctzll(~(unsigned long lon
 
 static int ones(int64_t n) { return __builtin_popcountll((unsigned long long)n); }
 
-/* The column at which the current block ends. */
+/* Returns the column at which the current block ends. */
 static int64_t end_of_block(const dt_own_spans *s) {
     const int64_t begin = s->k / s->stretch * s->stretch,
                   block = begin + ((s->k - begin) / DT_PRODUCT_BLOCK + 1) * DT_PRODUCT_BLOCK;
     return dt_min(dt_min(block, begin + s->stretch), s->all);
 }
 
-/* The number of sums of earlier blocks that are added when a block ends at column k. */
+/* Returns the number of sums of earlier blocks that are added when a block ends at column k. */
 static int joins_at(const dt_own_spans *s, int64_t k) {
     const int64_t stretch = (k - 1) / s->stretch, begin = stretch * s->stretch,
                   block = (k - 1 - begin) / DT_PRODUCT_BLOCK;
@@ -108,7 +108,8 @@ static bool reads(const dt_own_axis *a, int64_t rest, int64_t m, int64_t t, int6
     return from * a->base == at && *element >= 0 && *element < a->size;
 }
 
-/* The first element of the kernel, or k, that reads at or behind element `at` of the image. */
+/* Returns the first element of the kernel that reads element `at` of the image or one behind it; k:
+ * none does. */
 static int64_t first_tap(const dt_own_axis *a, int64_t rest, int64_t m, int64_t at) {
     const int64_t from = (at - m * a->stride) * a->base - rest + a->low;
     return dt_max(0, dt_min(a->k, -floor_of(-from, a->dilation)));

@@ -85,18 +85,19 @@ dt_own_spans dt_own_spans_of(dt_conv_span *span, int64_t stretch, int64_t all, i
 void dt_own_pass(dt_own_spans *s, int64_t at, int64_t n, uint64_t taps);
 /* Skips n columns of zeros, such as padding, which count for the ends of blocks. */
 void dt_own_skip(dt_own_spans *s, int64_t n);
-/* The most spans that a sum of k columns has after `calls` calls of dt_own_pass and dt_own_skip. */
+/* Returns the most spans that a sum of k columns has after `calls` calls of dt_own_pass and
+ * dt_own_skip. */
 int64_t dt_own_most_spans(int64_t calls, int64_t k, int64_t stretch);
 
-/* The number of runs, of n columns each, in a stretch of a product with `rows` rows. */
+/* Returns the number of runs, of n columns each, in a stretch of a product with `rows` rows. */
 int64_t dt_own_stretch(int64_t rows, int64_t n);
 /* Replaces each n lines by a single one if all their rows are at equal distances. */
 void dt_own_join_lines(dt_own_part *q, int64_t n);
-/* The product of a part, without the addresses of A, B and C. */
+/* Returns the product of a part, without the addresses of A, B and C. */
 dt_conv_product dt_own_product(const dt_own *p, const dt_own_part *q);
 
-/* The gradient of the kernel (conv_own_gradient.c). False: it would have too many parts. scratch:
- * working memory of plan.scratch bytes. */
+/* Plan and compute the gradient of the kernel (conv_own_gradient.c). Planning returns false if
+ * there would be too many parts. scratch: working memory of plan.scratch bytes. */
 bool dt_own_gradient_plan(dt_own *p, dt_conv_plan *out);
 void dt_own_gradient_run(const dt_own *p, const float *x, const float *y, float *w, char *scratch);
 

@@ -6,14 +6,15 @@
  * Matrices of 16 bits go to the library where it takes them. Where the processor multiplies
  * bfloat16, a tile of each is packed, and multiplied as it is (dot_bf16.c). Elsewhere, and if k is
  * odd, a tile at a time is converted to float32 in scratch and multiplied there. A tile of A serves
- * a whole panel of C, so that A is converted once for each of them; float32 is read where it lies:
+ * a whole panel of C, so that A is converted once for each of them; a tile of float32 is read in
+ * place:
  *
  *     for each panel of C
  *         for each stretch of k
  *             float(A tile)
  *             for each tile of the panel
  *                 C (f32) += float(A tile) float(B tile)
- *         then the panel is stored as C is to be
+ *         then the panel is converted to the type of C and stored
  */
 #include <stdlib.h>
 #include <string.h>

@@ -101,8 +101,9 @@ dt_status *dt_listing_read(dt_listing *l, const char *run) DT_MUST_USE;
 void dt_listing_release(dt_listing *l);
 /* Whether a path is a run's directory: it contains ckpt/. */
 bool dt_is_run(const char *path);
-/* The NO_INPUT error that `path` does not exist, or is `fault`, such as "not a run". It suggests
- * the runs and checkpoints in that folder, or the one next to `path` with the most similar name. */
+/* Returns the NO_INPUT error that `path` does not exist, or is `fault`, such as "not a run". It
+ * suggests the runs and checkpoints in that folder, or the one next to `path` with the most similar
+ * name. */
 dt_status *dt_no_run(const char *path, const char *fault) DT_MUST_USE;
 
 #endif

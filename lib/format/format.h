@@ -220,8 +220,8 @@ typedef struct dt_saved {
 /* Reads state.json of one checkpoint directory and checks the files' checksums. No directory of
  * that name: NO_INPUT (66). */
 dt_status *dt_saved_open(dt_saved *c, const char *path) DT_MUST_USE;
-/* dt_saved_open for a path of any kind: a checkpoint, a run's directory (its newest checkpoint) or
- * a file of weights. */
+/* Like dt_saved_open, for a path of any kind: a checkpoint, a run's directory (its newest
+ * checkpoint) or a file of weights. */
 dt_status *dt_saved_find(dt_saved *c, const char *path, dt_status **warnings) DT_MUST_USE;
 /* Opens the newest intact checkpoint below dir/ckpt. A warning for each one that is skipped, and
  * for each name that is not a checkpoint's, is appended to *warnings. If there are no checkpoints,
@@ -253,18 +253,18 @@ const char *dt_saved_weights(const dt_saved *c);
 /* Releases the checkpoint. Accepts a checkpoint that is all zeros. */
 void dt_saved_release(dt_saved *c);
 
-/* The highest generation of the readable checkpoints below dir/ckpt, -1 if there are none. A fresh
- * start in a used directory uses the next generation, so that its first checkpoint is newer than
- * those of the old run, which had more steps, even if the new run is killed before
- * dt_checkpoints_clean. */
+/* Sets *generation to the highest generation of the readable checkpoints below dir/ckpt, or to -1
+ * if there are none. A fresh start in a used directory uses the next generation, so that its first
+ * checkpoint is newer than those of the old run, which had more steps, even if the new run is
+ * killed before dt_checkpoints_clean. */
 dt_status *dt_checkpoints_generation(const char *dir, int64_t *generation) DT_MUST_USE;
 /* Removes what killed runs left (ckpt/step-*.tmp). With `all` (a fresh start, after its first
  * checkpoint) also every step-* except the one whose path is `keep`. Other names are not
  * touched. */
 dt_status *dt_checkpoints_clean(const dt_run_dir *r, bool all, const char *keep) DT_MUST_USE;
 
-/* The first key path (in the arena; "model.layers[2].Dense.units") in which two resolved jobs
- * differ and that may not change between save and resume; NULL: there is none. Keys that may
+/* Returns the first key path (in the arena; "model.layers[2].Dense.units") in which two resolved
+ * jobs differ and that may not change between save and resume; NULL: there is none. Keys that may
  * change: fit, output, checkpoint, strategy, partition, backend, name, let. "job" if a text is not
  * a JSON object. */
 const char *dt_job_difference(dt_arena *arena, const char *saved, const char *now);

@@ -39,9 +39,9 @@ typedef struct dt_hdf5_place {
     const json_t *model; /* the archive's config.json; NULL: the file is not an archive */
 } dt_hdf5_place;
 /*
- * The path of a weight in dtrain, in the arena: "lstm/lstm_cell/kernel". key[n - 1] is the array's;
- * count: number of arrays in the same group. *out NULL: the array is not a weight, but for example
- * a state of the optimizer. Error CHECKPOINT: a layer whose weights are not known.
+ * Sets *out to the path of a weight in dtrain, in the arena: "lstm/lstm_cell/kernel". key[n - 1] is
+ * the array's; count: number of arrays in the same group. *out NULL: the array is not a weight, but
+ * for example a state of the optimizer. Error CHECKPOINT: a layer whose weights are not known.
  */
 dt_status *dt_hdf5_name(const dt_hdf5_place *at, int count, dt_arena *arena,
                         const char **out) DT_MUST_USE;

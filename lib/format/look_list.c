@@ -16,8 +16,8 @@ enum { LARGEST_HISTORY = 64 << 20 };
 
 /* ---- metrics ---- */
 
-/* The last line of the history in which `key` ("step" or "epoch") has the value `number`; NULL:
- * none. Lines that are not JSON are ignored. */
+/* Returns the last line of the history in which `key` ("step" or "epoch") has the value `number`;
+ * NULL: none. Lines that are not JSON are ignored. */
 static json_t *find_line(const dt_str *history, const char *path, const char *key, int64_t number) {
     json_t *found = NULL;
     const char *at = dt_str_text(history);

@@ -36,9 +36,9 @@ struct dt_row_writer {
 
 /* Returns the number of values in a row of output o, as the model returns them. */
 int64_t dt_row_values(const dt_predicted_rows *p, int o);
-/* The number of scores of a row of output o: one for each of its values. A single value that is the
- * probability of a label has two scores: the probability that the label does not apply, and the
- * probability that it does. */
+/* Returns the number of scores of a row of output o: one for each of its values. A single value
+ * that is the probability of a label has two scores: the probability that the label does not apply,
+ * and the probability that it does. */
 int64_t dt_row_scores(const dt_predicted_rows *p, int o);
 /* Computes the scores of a row into w->score. */
 void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);
@@ -46,8 +46,8 @@ void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t r
 const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i);
 /* Whether options.threshold decides between the two classes of output o. */
 bool dt_row_is_decided(const dt_row_writer *w, const dt_predicted_rows *p, int o);
-/* The largest number of scores of output o that are written; 0: all are written, also if the output
- * is a single number or has no classes. */
+/* Returns the largest number of scores of output o that are written; 0: all are written, also if
+ * the output is a single number or has no classes. */
 int64_t dt_row_top(const dt_row_writer *w, const dt_predicted_rows *p, int o);
 /* Computes the row's scores into w->score and selects some into w->ranked, the largest first; of
  * equal scores the one with the lower index comes first. Returns their number, which

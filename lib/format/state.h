@@ -76,9 +76,9 @@ dt_status *dt_step_match(const char *path, int64_t step) DT_MUST_USE;
 /* Returns the name of a step's checkpoint, in the arena. */
 char *dt_step_format(dt_arena *arena, int64_t step);
 
-/* The checkpoints in the directory by step, or with `temporary` those ending in .tmp; the list is
- * empty if there is no directory. Other names are appended to *strange (may be NULL) unless they
- * end in .tmp or begin with a dot. */
+/* Lists the checkpoints in the directory by step, or with `temporary` those ending in .tmp; the
+ * list is empty if there is no directory. Other names are appended to *strange (may be NULL) unless
+ * they end in .tmp or begin with a dot. */
 dt_status *dt_steps_list(dt_arena *arena, const char *ckpt, bool temporary, dt_step_list *out,
                          dt_status **strange) DT_MUST_USE;
 

@@ -78,7 +78,7 @@ struct dt_across_row {
     double (*bytes)(const dt_across_attr *a, const dt_type *in);
 };
 
-/* The kind of collective of a node; DT_ACROSS_NOTHING if it is not a collective. */
+/* Returns the kind of collective of a node; DT_ACROSS_NOTHING if it is not a collective. */
 static inline dt_across_kind dt_across_kind_of(const dt_node *n) {
     return n->op->across ? n->op->across->kind : DT_ACROSS_NOTHING;
 }
@@ -119,7 +119,8 @@ dt_status *dt_across_infer_part(dt_infer *q) DT_MUST_USE;
 double dt_across_bytes_of_others(const dt_across_attr *a, const dt_type *in);
 double dt_across_bytes_none(const dt_across_attr *a, const dt_type *in);
 
-/* Part number `part` of `parts` equal parts of x along dimension `dim`, which may be the batch. */
+/* Returns part number `part` of `parts` equal parts of x along dimension `dim`, which may be the
+ * batch. */
 dt_value dt_part_of(dt_value x, int dim, int part, int parts);
 /* Concatenates n values along `dim`, which may be the batch. */
 dt_value dt_join_parts(const dt_value *x, int n, int dim);

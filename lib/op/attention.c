@@ -207,9 +207,9 @@ static void eval(const dt_call *c) {
             for (int64_t n = 0; n < a.heads; n++) eval_query(c, &a, i, t, n, p);
 }
 
-/* The number of pairs of a query and a key, over all heads, that a blocked kernel computes. It
- * works in blocks of BLOCK queries and keys, and skips blocks in which no query attends to any key.
- * Without positions, query i is at position i. */
+/* Returns the number of pairs of a query and a key, over all heads, that a blocked kernel computes.
+ * It works in blocks of BLOCK queries and keys, and skips blocks in which no query attends to any
+ * key. Without positions, query i is at position i. */
 static double pairs_of(const dt_attending *a) {
     /* rows and columns of a block of scores, as "block_q" and "block_kv" of JAX's splash attention
      * are for TPUs */
@@ -330,8 +330,8 @@ static dt_dot_attr in_step(const parts *p, int heads) {
     return d;
 }
 
-/* The product of queries (or dy) with keys or values, summed over features. The result has the
- * shape of the scores. */
+/* Emits the product of queries (or dy) with keys or values, summed over features. The result has
+ * the shape of the scores. */
 static dt_value by_feature(const parts *p, dt_value queries, dt_value keys) {
     dt_dot_attr d = in_step(p, p->lead + 1);
     d.lhs_contract[0] = (int8_t)p->last;
@@ -339,8 +339,8 @@ static dt_value by_feature(const parts *p, dt_value queries, dt_value keys) {
     return dt_dot_general(queries, keys, &d);
 }
 
-/* The product of scores (or values of their shape) with keys or values, summed over keys: (B.., T,
- * N, H). */
+/* Emits the product of scores (or values of their shape) with keys or values, summed over keys:
+ * (B.., T, N, H). */
 static dt_value by_key(const parts *p, dt_value scores, dt_value keys) {
     dt_dot_attr d = in_step(p, p->lead);
     d.lhs_contract[0] = (int8_t)p->last;
@@ -348,8 +348,8 @@ static dt_value by_key(const parts *p, dt_value scores, dt_value keys) {
     return ungrouped(p, heads_inside(p, dt_dot_general(scores, keys, &d)));
 }
 
-/* The product of scores (or values of their shape) with queries, summed over queries and over the
- * heads that share keys: (B.., S, K, H). */
+/* Emits the product of scores (or values of their shape) with queries, summed over queries and over
+ * the heads that share keys: (B.., S, K, H). */
 static dt_value by_query(const parts *p, dt_value scores, dt_value queries) {
     dt_dot_attr d = in_step(p, p->lead);
     d.n_contract = p->groups == 1 ? 1 : 2;
@@ -359,7 +359,7 @@ static dt_value by_query(const parts *p, dt_value scores, dt_value queries) {
     return heads_inside(p, dt_dot_general(scores, queries, &d));
 }
 
-/* Which queries may attend to which keys, as bools of the scores' shape. */
+/* Emits which queries may attend to which keys, as bools of the scores' shape. */
 static dt_value looks(const parts *p, dt_value scores) {
     dt_type t = dt_type_of_value(scores), at = dt_type_of_value(p->position);
     int8_t dims[DT_MAX_RANK] = {0};
@@ -389,8 +389,8 @@ static dt_value over_keys(const parts *p, dt_value x, dt_reduce_kind kind) {
     return dt_reduce(x, kind, 1u << p->last);
 }
 
-/* (B.., N, T, S): the weights. Their sum before dividing is at least 1 if a query attends to any
- * key, since the greatest power is 1. If it attends to none, all weights are 0. */
+/* Emits the weights, (B.., N, T, S). Their sum before dividing is at least 1 if a query attends to
+ * any key, since the greatest power is 1. If it attends to none, all weights are 0. */
 static dt_value shares(const parts *p) {
     bool masked = p->attr->causal || p->attr->window > 0;
     dt_value scores = by_feature(p, p->query, p->key), may, zero;

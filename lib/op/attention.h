@@ -21,14 +21,14 @@ void dt_attention_rule_inputs(const dt_type *in, int position, dt_rule *rule);
 void dt_attention_print(const void *attr, dt_str *out);
 
 dt_attending dt_attention_of(const dt_call *c, int position);
-/* The offset of the first feature of a row, for a head of queries. `row` is the number of a query
- * or of a key, depending on the view v. */
+/* Returns the offset of the first feature of a row, for a head of queries. `row` is the number of a
+ * query or of a key, depending on the view v. */
 int64_t dt_attention_at(const dt_attending *a, const dt_view *v, int64_t example, int64_t row,
                         int64_t head);
-/* x rounded to bfloat16 if the attributes ask for that. x is an attention weight, or the gradient
- * of a score, that enters a product. */
+/* Returns x, rounded to bfloat16 if the attributes ask for that. x is an attention weight, or the
+ * gradient of a score, that is an operand of a product. */
 double dt_attention_multiplied(const dt_attending *a, double x);
-/* p[keys]: the attention weights of a query; all 0 if it may attend to no key. */
+/* Sets p[keys] to the attention weights of a query; all 0 if it may attend to no key. */
 void dt_attention_shares(const dt_attending *a, int64_t example, int64_t query, int64_t head,
                          double *p);
 

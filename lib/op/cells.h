@@ -32,20 +32,21 @@ void dt_eval_copy(const dt_call *c);
 int64_t dt_int_add(int64_t a, int64_t b);
 int64_t dt_int_subtract(int64_t a, int64_t b);
 int64_t dt_int_multiply(int64_t a, int64_t b);
-/* The lowest and the highest value of an integer dtype; 0 and 1 for bool. */
+/* Return the lowest and the highest value of an integer dtype; 0 and 1 for bool. */
 int64_t dt_int_lowest(dt_dtype d);
 int64_t dt_int_highest(dt_dtype d);
 
-/* maximum and minimum of IEEE 754-2019: NaN if either operand is NaN, and -0 < +0. */
+/* Return the maximum and the minimum of IEEE 754-2019: NaN if either operand is NaN, and -0 is less
+ * than +0. */
 double dt_double_max(double a, double b);
 double dt_double_min(double a, double b);
 
-/* A view of the n rows from `from` on, along dimension 0. */
+/* Returns a view of the n rows from `from` on, along dimension 0. */
 dt_view dt_view_rows(const dt_view *v, int64_t from, int64_t n);
-/* A view of entry i of dimension 0, without that dimension. */
+/* Returns a view of entry i of dimension 0, without that dimension. */
 dt_view dt_view_entry(const dt_view *v, int64_t i);
 
-/* stride[i]: the number of cells between neighbours along dimension i of a concrete type. */
+/* Sets stride[i] to the number of cells between neighbours along dimension i of a concrete type. */
 void dt_strides(const dt_type *t, int64_t stride[DT_MAX_RANK]);
 
 typedef struct dt_walk {

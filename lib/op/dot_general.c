@@ -174,8 +174,8 @@ static int before(const int8_t *dims, int n, int8_t d) {
     return less;
 }
 
-/* da = dy . b over the free dimensions of b, again in order: the dimensions of a that are in y,
- * then the contracted ones. */
+/* Emits da: the product of dy and b over the free dimensions of b, transposed. The product is
+ * in_order, too: the dimensions of a that are in y come first, then the contracted ones. */
 static dt_value lhs_in_order(const dt_grad *g, const dt_type *a, const dt_type *b) {
     const dt_dot_attr *d = g->node->attr;
     const dt_dot_places at = dt_dot_places_of(a, b, d);
@@ -195,8 +195,8 @@ static dt_value lhs_in_order(const dt_grad *g, const dt_type *a, const dt_type *
     return dt_transpose(dt_dot_general(g->dout, g->in[1], &r), perm);
 }
 
-/* db = a . dy over the free dimensions of a: batch dimensions, contracted ones, then free ones of
- * b. */
+/* Emits db: the product of a and dy over the free dimensions of a, transposed. The product has
+ * batch dimensions first, then contracted ones, then the free ones of b. */
 static dt_value rhs_in_order(const dt_grad *g, const dt_type *a, const dt_type *b) {
     const dt_dot_attr *d = g->node->attr;
     const dt_dot_places at = dt_dot_places_of(a, b, d);

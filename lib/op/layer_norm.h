@@ -21,7 +21,7 @@ dt_norm_row dt_norm_row_of(const dt_view *x, int64_t row, double epsilon);
 /* Returns feature i of the row, normalized to mean 0 and deviation 1. */
 double dt_norm_cell(const dt_view *x, const dt_norm_row *r, int64_t i);
 
-/* The value of layer_norm(x, 1, 0). */
+/* Emits layer_norm(x, 1, 0). */
 dt_value dt_norm_plain(dt_value x, double epsilon);
 
 /* Rows for dividing the ops over devices. */

@@ -42,16 +42,16 @@ typedef struct dt_mesh {
     dt_mesh_axes time;
 } dt_mesh;
 
-/* The number of devices, with each micro-batch counted as a device. */
+/* Returns the number of devices, with each micro-batch counted as a device. */
 int dt_mesh_devices(const dt_mesh *m);
 int dt_mesh_logical(const dt_mesh *m); /* the number of devices of a replica */
-/* The number of parts that these axes make: the product of their sizes. */
+/* Returns the number of parts that these axes make: the product of their sizes. */
 int dt_mesh_parts(const dt_mesh *m, dt_mesh_axes axes);
-/* The rank of the device among those that differ from it in `axes` only. */
+/* Returns the rank of the device among those that differ from it in `axes` only. */
 int dt_mesh_rank(const dt_mesh *m, int device, dt_mesh_axes axes);
-/* The device with rank `rank` among those that differ from `device` in `axes` only. */
+/* Returns the device with rank `rank` among those that differ from `device` in `axes` only. */
 int dt_mesh_peer(const dt_mesh *m, int device, dt_mesh_axes axes, int rank);
-/* prints "{0,2}" */
+/* prints the numbers of the axes: "{0,2}" */
 void dt_mesh_print_axes(dt_mesh_axes axes, dt_str *out);
 
 typedef struct dt_layout {
@@ -62,9 +62,9 @@ typedef struct dt_layout {
 } dt_layout;
 
 bool dt_layout_equal(const dt_layout *a, const dt_layout *b);
-/* The axes that cut any dimension. */
+/* Returns the axes that cut at least one dimension. */
 dt_mesh_axes dt_layout_axes(const dt_layout *l);
-/* The type of a device's part of a value of type `whole`. `parts` is explained above. */
+/* Returns the type of a device's part of a value of type `whole`. `parts` is explained above. */
 dt_type dt_layout_type(const dt_type *whole, const dt_layout *l, const dt_mesh *m, int64_t parts);
 /* Prints "[-, {0}, {1,2}]", with " partial sum over {0}" where that applies; "whole" if nothing is
  * cut. */

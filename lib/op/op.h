@@ -17,7 +17,7 @@
 #define DT_BINARY(name) DT_OP(name) dt_value dt_##name(dt_value a, dt_value b);
 #include "op/ops.h"
 
-/* The cost of one application by itself, from its row. Reads types only. */
+/* Returns the cost of one application by itself, from its row. Reads types only. */
 dt_cost dt_cost_of(const dt_call *c);
 
 /* ---- attributes ---- */
@@ -201,8 +201,8 @@ const dt_pad_attr *dt_pad_of(const dt_node *n);
 const dt_slice_attr *dt_slice_of(const dt_node *n);
 const dt_axis_attr *dt_concatenate_of(const dt_node *n);
 bool dt_is_add(const dt_node *n);
-/* The dt_reduce_kind that combines partial results of the node: sum, unless it is a reduce (or a
- * reduce for each segment) of another kind. */
+/* Returns the dt_reduce_kind that combines partial results of the node: sum, unless it is a reduce
+ * (or a reduce for each segment) of another kind. */
 int dt_reduce_kind_of(const dt_node *n);
 
 /* ---- builders ---- */
@@ -222,27 +222,27 @@ dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr);
 /* Converts integers to the float type that TensorFlow's reductions over replicas use, so that a
  * MEAN of integers is not truncated. Floats and bools are returned unchanged. */
 dt_value dt_as_float(dt_value x);
-/* all_reduce. Works in a function called by dt_merge_call, too. */
+/* Emits all_reduce over replicas. `merged`: the op is in a function called by dt_merge_call. */
 dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged);
-/* The numbers of the rows of dt_all_gather's result that come from x, along axis 0: int32, one for
- * each row of x. *rows: the number of rows of the result. If a step is compiled for the largest
- * batch, this is more than the replicas have. */
+/* Returns the numbers of the rows of dt_all_gather's result that come from x, along axis 0: int32,
+ * one for each row of x. Sets *rows to the number of rows of the result. If a step is compiled for
+ * the largest batch, this is more than the replicas have. */
 dt_value dt_gather_places(dt_value x, int64_t *rows);
 /* Adds the rows of x, (i..., ...), to a value of zeros, (rows, ...): row j of x is added to row
  * index[j]. index is (i...). */
 dt_value dt_scatter_add(dt_value x, dt_value index, int64_t rows);
 /* Returns the examples' numbers in the global batch, (B) of int32. */
 dt_value dt_example_id(dt_trace *t);
-/* Random floats (B, ...) that do not depend on how the batch is divided: see op/random.c. step is
- * an int64 scalar; attr->type is the type of the result. */
+/* Emits random floats (B, ...) that do not depend on how the batch is divided: see op/random.c.
+ * step is an int64 scalar; attr->type is the type of the result. */
 dt_value dt_random_numbers(dt_value step, const dt_random_attr *attr);
-/* One loss for each row of the logits (B, C): (B), -sum of y log softmax(z). The target is (B) of
- * an integer dtype, or (B, C) of the logits' dtype. */
+/* Emits one loss for each row of the logits z, (B, C): (B), -sum of y log softmax(z) for the target
+ * y. The target is (B) of an integer dtype, or (B, C) of the logits' dtype. */
 dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
 
 /* ---- builders of composites (build.c) ---- */
 
-/* The positions of queries (.., T, N, H) if the caller gives none: 0, 1, ..., as (.., T) of
+/* Returns the positions of queries (.., T, N, H) if the caller gives none: 0, 1, ..., as (.., T) of
  * int32. */
 dt_value dt_positions(dt_value query);
 typedef struct dt_attention_how {
@@ -253,8 +253,8 @@ typedef struct dt_attention_how {
     /* positions of queries among the keys, (.., T) of integers; without a trace: dt_positions */
     dt_value position;
 } dt_attention_how;
-/* Attention of query (.., T, N, H), key (.., S, K, H) and value (.., S, K, V), where K divides N:
- * (.., T, N, V). See op/attention.c. */
+/* Emits the attention of query (.., T, N, H), key (.., S, K, H) and value (.., S, K, V), where K
+ * divides N. The result is (.., T, N, V). See op/attention.c. */
 dt_value dt_attention(dt_value query, dt_value key, dt_value value, const dt_attention_how *how);
 /* Normalizes over the last dimension. */
 dt_value dt_layer_norm(dt_value x, dt_value gamma, dt_value beta, double epsilon);
@@ -268,8 +268,8 @@ dt_value dt_pad(dt_value x, const dt_pad_attr *attr);
 /* Reverses x along each dimension in `dims`. Returns x itself if `dims` is empty. */
 dt_value dt_reverse(dt_value x, uint32_t dims);
 dt_value dt_convolution(dt_value lhs, dt_value rhs, const dt_convolution_attr *attr);
-/* The attributes of Keras' order of dimensions without padding, dilation and groups, for the caller
- * to change. */
+/* Returns attributes for Keras' order of dimensions (channels last), without padding, dilation and
+ * groups, which the caller may change. */
 dt_convolution_attr dt_convolution_channels_last(int n_spatial);
 dt_value dt_reduce_window(dt_value x, const dt_reduce_window_attr *attr);
 /* Returns attributes of windows that cover single elements, for the caller to change. */
@@ -281,10 +281,10 @@ dt_value dt_annotate(dt_value x, const dt_sharding_attr *attr);
  * annotation. */
 void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr);
 
-/* The gradient of `loss` with respect to n values; of the sum of its elements if it is not a
- * scalar. out[i] belongs to x[i]; its trace is NULL if the loss does not depend on x[i]. Emits into
- * the trace of loss. Declared here with the gradient rules; the pass that lowers whole jobs calls
- * it. */
+/* Computes the gradient of `loss`, or of the sum of its elements if it is not a scalar, with
+ * respect to n values. out[i] belongs to x[i]; its trace is NULL if the loss does not depend on
+ * x[i]. Emits into the trace of loss. Declared here with the gradient rules; the pass that lowers
+ * whole jobs calls it. */
 void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out);
 
 /* ---- the reference interpreter ---- */

@@ -48,7 +48,7 @@ void dt_partition_rule(const dt_node *n, const dt_type *in, dt_rule *rule);
 /* Emits the op itself on a device's parts. The result type in its attributes becomes that of the
  * part. */
 dt_value dt_partition_same(dt_partition_call *c);
-/* The type of a device's part of the result. */
+/* Returns the type of a device's part of the result. */
 dt_type dt_partition_type(const dt_partition_call *c);
 /* Returns attributes for a collective over `axes`, with the mesh set; other members are 0. */
 dt_across_attr dt_partition_across(const dt_partition_call *c, dt_mesh_axes axes);

@@ -98,8 +98,9 @@ static run longest_run(const dt_type *t, unsigned dims) {
     return longest;
 }
 
-/* The size of blocks for a sum of n values: the largest divisor of n that is not longer than a
- * chain. If the divisor is short, blocks are as long as a chain, and zeros fill the last one. */
+/* Returns the size of blocks for a sum of n values: the largest divisor of n that is not longer
+ * than a chain. If the divisor is short, blocks are as long as a chain, and zeros fill the last
+ * one. */
 static int64_t block_of(int64_t n, int64_t chain) {
     for (int64_t block = chain; block >= chain / 4; block--)
         if (n % block == 0) return block;

@@ -162,9 +162,9 @@ static dt_hlo_value scatter(dt_hlo *h, dt_hlo_value x, dt_hlo_value index, const
                          dt_hlo_list(window, n).s, rank);
 }
 
-/* Row numbers for `tables` tables of `rows` rows each, one after the other: consecutive numbers of
- * `index` use the same table. A number out of range becomes rows * tables, a row that does not
- * exist. */
+/* Writes row numbers for `tables` tables of `rows` rows each, one after the other: consecutive
+ * numbers of `index` use the same table. A number out of range becomes rows * tables, a row that
+ * does not exist. */
 static dt_hlo_value rows_of_tables(dt_hlo *h, dt_hlo_value index, int64_t rows, int64_t tables) {
     const int64_t n = dt_type_elements(&index.type), of_each = (n + tables - 1) / tables;
     const dt_type numbers = dt_type_of(DT_INT64, 1, &n);

@@ -55,7 +55,7 @@ void dt_cost_none(const dt_call *c, dt_cost *cost) {
     *cost = (dt_cost){0};
 }
 
-/* The number of bytes of all inputs and the output. */
+/* Returns the number of bytes of all inputs and the output. */
 static double bytes_of(const dt_call *c) {
     double bytes = (double)dt_type_bytes(&c->out.type);
     for (int i = 0; i < c->node->n_in; i++) bytes += (double)dt_type_bytes(&c->in[i].type);

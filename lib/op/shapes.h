@@ -11,7 +11,7 @@ dt_status *dt_check_result(const dt_infer *q, int c) DT_MUST_USE;
 
 /* Whether dimension i of t is a multiple of B. */
 bool dt_is_batch(const dt_type *t, int i);
-/* The type of `count` stacked values of type `entry`: (count, ...). */
+/* Returns the type of `count` stacked values of type `entry`: (count, ...). */
 dt_type dt_stack_type(int count, const dt_type *entry);
 uint32_t dt_all_dims(int rank); /* a set with the bits of dimensions 0 .. rank - 1 */
 
@@ -30,10 +30,10 @@ dt_value dt_stack_same(const dt_fold_call *c);
 
 /* The cost of ops that move no data, or that exist only while compiling. */
 void dt_cost_none(const dt_call *c, dt_cost *cost);
-/* The cost of reading and writing all values, and `operations` of the vector unit. */
+/* Returns the cost of reading and writing all values, and `operations` of the vector unit. */
 dt_cost dt_cost_vector(const dt_call *c, double operations);
-/* The cost of reading all inputs and writing the result, and of the products in product[n], whose
- * operands have the first input's dtype. */
+/* Returns the cost of reading all inputs and writing the result, and of the products in product[n],
+ * whose operands have the first input's dtype. */
 dt_cost dt_cost_products(const dt_call *c, const dt_matrix_work *product, int n);
 /* Turns the cost of a product over all rows into that of products over `count` segments. The
  * flops stay, since each row is in one segment. */

@@ -361,7 +361,8 @@ static dt_hlo_value constant(dt_hlo *h, const dt_type *type, const char *value) 
                      dt_str_text(&t));
 }
 
-/* The bits of infinities and NaN, which MLIR cannot write as numbers. */
+/* Returns the bits of NaN, or of a value that is infinite in this dtype, as text, since MLIR cannot
+ * write these as numbers. */
 static const char *special(double value, dt_dtype dtype) {
     static const char *const bits[][3] = {
         {"0x7FC00000", "0x7F800000", "0xFF800000"},

@@ -66,8 +66,8 @@ dt_hlo_value dt_hlo_same(const dt_hlo_call *c);
  * none. Example: dt_hlo_op(h, "iota", NULL, 0, &t, "iota_dimension = 0 : i64"). */
 dt_hlo_value dt_hlo_op(dt_hlo *h, const char *name, const dt_hlo_value *in, int n,
                        const dt_type *type, const char *attributes, ...) DT_PRINTF(6, 7);
-/* dt_hlo_op with a region that combines two scalars of the result's dtype: add, maximum or minimum,
- * by dt_reduce_kind. */
+/* Like dt_hlo_op, with a region that combines two scalars of the result's dtype: add, maximum or
+ * minimum, by dt_reduce_kind. */
 dt_hlo_value dt_hlo_joined(dt_hlo *h, const char *name, int kind, const dt_hlo_value *in, int n,
                            const dt_type *type, const char *attributes, ...) DT_PRINTF(7, 8);
 dt_hlo_value dt_hlo_unary(dt_hlo *h, const char *name, dt_hlo_value x);
@@ -89,16 +89,17 @@ dt_hlo_value dt_hlo_concatenate(dt_hlo *h, const dt_hlo_value *x, int n, int d);
  * differ between devices. */
 dt_hlo_value dt_hlo_dynamic_slice(dt_hlo *h, dt_hlo_value x, int d, dt_hlo_value from,
                                   int64_t size);
-/* The result of reducing no elements: 0, the lowest or the highest value. */
+/* Returns the result of reducing no elements, by dt_reduce_kind: 0, the lowest or the highest
+ * value. */
 dt_hlo_value dt_hlo_nothing(dt_hlo *h, int kind, dt_dtype dtype);
 
 /* Reduces x over the dimensions whose bits are set in `dims`; sums in steps of float32, where
  * h->chain limits them. */
 dt_hlo_value dt_hlo_reduce(dt_hlo *h, int kind, dt_hlo_value x, unsigned dims);
 
-/* The index along `axis` of the largest element, or of the first of equal ones. It is a reduction
- * of pairs, which reads x once. Comparing x with its maximum instead would be wrong if the compiler
- * computed x twice and rounded it differently. */
+/* Returns the index along `axis` of the largest element, or of the first of equal ones. It is a
+ * reduction of pairs, which reads x once. Comparing x with its maximum instead would be wrong if
+ * the compiler computed x twice and rounded it differently. */
 dt_hlo_value dt_hlo_argmax(dt_hlo *h, dt_hlo_value x, int axis, const dt_type *type);
 
 /* Writes gather: rows of a table by their numbers. A number out of range selects the nearest
@@ -140,8 +141,8 @@ void dt_hlo_print_type(const dt_type *t, dt_str *out); /* prints "tensor<2x3xf32
 dt_hlo_value dt_hlo_device(dt_hlo *h);
 /* Emits the rank of the running device among the devices that differ from it in `axes` only. */
 dt_hlo_value dt_hlo_rank(dt_hlo *h, const dt_mesh *m, dt_mesh_axes axes);
-/* "dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>": the groups of devices that exchange values, in the
- * order of ranks. The caller frees it. axes 0: each device by itself. */
+/* Returns the groups of devices that exchange values, in the order of ranks, as text: "dense<[[0,
+ * 1], [2, 3]]> : tensor<2x2xi64>". The caller frees it. axes 0: each device by itself. */
 char *dt_hlo_groups(const dt_mesh *m, dt_mesh_axes axes);
 
 #endif

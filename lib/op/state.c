@@ -75,7 +75,7 @@ dt_value dt_arg(dt_trace *t, const char *name) {
 
 /* ---- variables ---- */
 
-/* The trace's entry for v, created on first use; NULL if the trace has failed. */
+/* Returns the trace's entry for v, created on first use; NULL if the trace has failed. */
 static dt_trace_state *state_of(dt_trace *t, dt_variable *v) {
     const uint64_t hash = (uint64_t)(uintptr_t)v >> 4;
     for (int i = dt_hash_index_first(&t->states_at, hash); i >= 0;
@@ -111,8 +111,9 @@ static bool speaks_of(const dt_sharding_attr *a, int logical) {
     return a->kind == DT_SHARDING_OTHER ? parts == logical : a->device < logical;
 }
 
-/* The value of a variable at the start of the step: its node, or an annotation of it. Traces of
- * passes have no number of logical devices, since their graphs already contain the annotations. */
+/* Returns the value of a variable at the start of the step: its node, or an annotation of it.
+ * Traces of passes have no number of logical devices, since their graphs already contain the
+ * annotations. */
 static dt_value start_of(dt_trace *t, const dt_trace_state *s) {
     const dt_value own = dt_value_of(t, s->node);
     const dt_sharding_attr *sharding = s->variable->sharding;

@@ -47,15 +47,15 @@ enum { DT_TREE_NODES = 64 };
 int dt_tree_nodes(const dt_shard_range *r, dt_tree_node out[DT_TREE_NODES]);
 /* Finds the shards [*from, *to) that a node of the tree adds. */
 void dt_tree_leaves(int32_t shards, dt_tree_node n, int32_t *from, int32_t *to);
-/* The number of leaves below the left child of a tree with n > 1 leaves: the largest power of
- * two below n. */
+/* Returns the number of leaves below the left child of a tree with n > 1 leaves: the largest power
+ * of two below n. */
 int64_t dt_tree_left(int64_t n);
-/* The range of shards of worker `rank` of `workers`. */
+/* Returns the range of shards of worker `rank` of `workers`. */
 dt_shard_range dt_shards_of_worker(int32_t shards, int workers, int rank);
 /* Returns how many nodes of the tree an op computes by adding shards (1 for tree_sum); 0: it is
  * another op. */
 int dt_tree_results(const dt_node *n);
-/* The shards of a tree_part; NULL: it is another op. */
+/* Returns the shards of a tree_part; NULL: the node has another op. */
 const dt_shard_range *dt_shard_range_of(const dt_node *n);
 bool dt_is_tree_join(const dt_node *n);
 

@@ -205,8 +205,8 @@ static ALWAYS_INLINE float cosine_one(float x) {
 
 /* ---- maximum and minimum ---- */
 
-/* The maximum and the minimum of IEEE 754-2019: NaN if either number is, and -0 is less than 0. If
- * both numbers are equal, `and` (maximum) or `or` (minimum) of their bits chooses the right
+/* Return the maximum and the minimum of IEEE 754-2019: NaN if either number is, and -0 is less than
+ * 0. If both numbers are equal, `and` (maximum) or `or` (minimum) of their bits chooses the right
  * zero. */
 static ALWAYS_INLINE float max_one(float x, float y) {
     float same = from_bits(to_bits(x) & to_bits(y));

@@ -12,7 +12,7 @@
  *     columns    as many as fit into `room` with all of their k: B is packed once for all rows
  *     rows       a part whose rows of A stay in the second-level cache
  *     passes     up to PASS_BLOCKS blocks of k
- *     panels     up to 4 vectors of columns: B is packed, k after k, or read where it lies; or it
+ *     panels     up to 4 vectors of columns: B is packed, row after row, or read in place; or it
  *                has been packed by another product (dt_panels)
  *     tiles      (tile.h) rows of the part whose sums are in registers
  */
@@ -337,7 +337,7 @@ static void make_tiles(const work *w, const part *p, const tree *sums_, const pa
     }
 }
 
-/* Describes the panel of B at column j, where it lies in B. */
+/* Describes the panel of B at column j, in place: not packed. */
 static panel panel_at(const work *w, const part *p, int64_t j) {
     const dt_gemm *g = w->g;
     const int64_t column = p->j + j;

@@ -26,7 +26,7 @@ static ALWAYS_INLINE lanes load(const float *p) { return *(const lanes *)(const 
 
 static ALWAYS_INLINE void store(float *p, lanes x) { *(lanes *)(void *)p = x; }
 
-/* a where the mask is -1, b where it is 0 */
+/* Returns a in the lanes where the mask is -1, and b where it is 0. */
 static ALWAYS_INLINE lanes choose(masks m, lanes a, lanes b) {
     return (lanes)((m & (masks)a) | (~m & (masks)b));
 }
@@ -37,7 +37,7 @@ static ALWAYS_INLINE float one(const kind of, float a, float b) {
     return of == SUM ? a + b : of == MAX ? max_one(a, b) : min_one(a, b);
 }
 
-/* As max_one and min_one. */
+/* Like `one`, for all lanes. NaN, zeros and their signs are treated as by max_one and min_one. */
 static ALWAYS_INLINE lanes all(const kind of, lanes a, lanes b) {
     if (of == SUM) return a + b;
     const masks first = of == MAX ? a > b : a < b, second = of == MAX ? a < b : a > b;
@@ -68,7 +68,8 @@ static void least(const dt_window_elements *e, const float *x, float *y) { reduc
 
 /* ---- select ---- */
 
-/* Where x replaces the best value: NaN replaces any value except another NaN. */
+/* Returns the lanes in which x replaces the best value so far: those where it is larger (MAX) or
+ * smaller (MIN). NaN replaces any value except another NaN. */
 static ALWAYS_INLINE masks replaces(const kind of, lanes x, lanes best) {
     return (of == MAX ? x > best : x < best) | ((x != x) & (best == best));
 }

@@ -166,8 +166,8 @@ static dt_hlo_value filled(const halo *h, dt_hlo_value y, int away) {
                                         dt_hlo_like(hlo, y, a->fill));
 }
 
-/* The `size` elements next to this device's part that come from the device `away` ranks before it
- * (after it, if `away` is negative). */
+/* Returns the `size` elements next to this device's part that come from the device `away` ranks
+ * before it (after it, if `away` is negative). */
 static dt_hlo_value from_neighbour(const halo *h, int away, int64_t size) {
     const dt_across_attr *a = h->c->node->attr;
     dt_hlo_value part =
@@ -190,7 +190,7 @@ static halo halo_of(const dt_hlo_call *c) {
     return h;
 }
 
-/* How many of the `want` elements on one side belong to the neighbour `away` ranks away. */
+/* Returns how many of the `want` elements on one side belong to the neighbour `away` ranks away. */
 static int64_t wanted_of(const halo *h, int64_t want, int64_t away) {
     int64_t left = want - (away - 1) * h->own;
     return left > h->own ? h->own : left;
