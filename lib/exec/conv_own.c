@@ -419,8 +419,8 @@ static void run_columns(const dt_own *p, const float *x, const float *w, float *
 }
 
 /* Computes all columns of the result. If the kernel is larger than the cache and an image is not,
- * it goes panel by panel, since each part of a small image reads all of the kernel, but has few
- * rows. */
+ * they are computed panel by panel, since each part of a small image reads all of the columns'
+ * kernel, but has few rows. */
 static void run_windows(const dt_own *p, const float *x, const float *w, float *y) {
     const dt_conv_loops *loops = p->simd->conv;
     const bool by_panels = p->c.groups == 1 && !p->joined && p->image <= SMALL_IMAGE &&

@@ -30,7 +30,8 @@ enum { /* the numbers by which oneDNN knows a primitive's arguments */
        DT_DNNL_DIFF_DST = 145,
        DT_DNNL_DIFF_WEIGHTS = 161
 };
-/* In 2.x, sizeof(dnnl_memory_desc_t) is 696, and the descriptors of ops have about 3,500 bytes. */
+/* Memory for structs of oneDNN, larger than in 2.x: there, a dnnl_memory_desc_t has 696 bytes, and
+ * the descriptor of an op about 3,500. */
 typedef union dt_dnnl_desc {
     char bytes[2048];
     dt_dnnl h;

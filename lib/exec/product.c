@@ -254,7 +254,7 @@ static const float *fetch(const work *w, side of, const tile *at) {
 
 /* Returns tile `at` of B, packed: from the panels that products share, into which it is packed
  * first if no product has done so; or in this product's scratch if there are none or another
- * product is just packing this tile. */
+ * product is packing this tile at the moment. */
 static const uint32_t *packed_tile(const work *w, const dt_dot_bf16 *one, const tile *at) {
     const dt_gemm *g = &w->p->tiles->g;
     const int64_t n = tiles_along(g, N), i = at->k / TILE_K * n + at->n / TILE_N,

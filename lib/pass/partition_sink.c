@@ -5,17 +5,19 @@
  *
  *     cheap values      are computed with their first reader, so that they are fused with it and
  *                       need not be stored
- *     updates           that wait for one number of all gradients, such as whether they are finite,
- *                       are computed behind it as a whole, from the gradient, and not before it
- *                       into memory of their own
- *     whole gradients   of kernels, in a segment that has no pieces to be cut, would keep the other
- *                       threads waiting:
+ *     derived values    are computed, element by element, from one other value and from numbers or
+ *                       values that are known from the start. They are computed with their first
+ *                       reader, too. If an update needs a number of all gradients, such as whether
+ *                       they are finite, all of it is then computed after that number, and no part
+ *                       of it is computed before and stored
+ *     whole gradients   of kernels, each a single piece, are moved with their updates to the next
+ *                       segment, if that one has pieces for all threads and their own has not.
+ *                       Before, one thread works in segment 4 while the others wait:
  *
  *         segment 4   1 piece      sums of rows, dK = gradient of a kernel, K - rate * dK
- *                                  one thread works
  *         segment 5   16 pieces    dx, sums
  *
- *     so they are moved with their updates to the next segment, which has pieces for all threads:
+ *                       After:
  *
  *         segment 4   1 piece      sums of rows
  *         segment 5   16 pieces    dx, sums;    1 piece    dK, K - rate * dK

@@ -4,8 +4,9 @@
  * duration it computes the start and the end of each run. The result depends on nothing else.
  *
  *     GPIPE    a device does all its forward work before any backward work
- *     1F1B     backward work goes first, and a stage is never more than its distance from the end
- *              ahead, so that few micro-batches are under way
+ *     1F1B     backward work goes first. Forward work of a micro-batch begins in a stage only if
+ *              fewer others wait for their backward work there than the number of stages from this
+ *              one to the last, both counted, so that few micro-batches are under way
  *
  * Both take (M + S - 1) (f + b) for M micro-batches through S stages of f forward and b backward.
  */

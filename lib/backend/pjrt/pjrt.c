@@ -38,7 +38,7 @@ static dt_status *choose_devices(dt_pjrt_device *p, const dt_device_options *o) 
                                                                                   : 1;
 
     p->n = o->ordinal || wanted < there ? wanted : there;
-    /* uses so many devices that each computes for the same number of replicas */
+    /* uses as many devices as possible of which each computes for the same number of replicas */
     while (!o->ordinal && wanted % p->n) p->n--;
     p->ordinal = dt_alloc(dt_size_mul((size_t)p->n, sizeof *p->ordinal));
     if (o->ordinal && dt_pjrt_client_is_confined(p->client) && there != p->n)

@@ -172,8 +172,8 @@ typedef struct panel {
     int64_t ldb, k, columns;
     int vectors;
     bool turned; /* B is transposed: its columns are rows in memory */
-    /* memory of the next panel: for all rows of a part, in rows of so many bytes; and how many of
-     * these, in 2^-32, for a row of the part */
+    /* next: the memory of the next panel as rows of next_bytes bytes, which are prefetched while
+     * this panel is used; next_each: how many of them during each row of the part, in 2^-32 */
     ahead next;
     int64_t next_bytes, next_each;
 } panel;
@@ -396,7 +396,7 @@ static int64_t first_column(const work *w, const part *p) {
 }
 
 /* Returns the shared panel at column j of a part, and packs it first if no product has done so.
- * NULL: another product is packing it just now. */
+ * NULL: another product is packing it at the moment. */
 static const float *take_panel(const work *w, const part *p, int64_t j, const panel *b) {
     const dt_gemm *g = w->g;
     const uint32_t version = g->panels->version;
