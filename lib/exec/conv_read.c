@@ -4,9 +4,10 @@
  * convolutions, which differ in their order of dimensions and their window.
  *
  *     b01f x 01io -> b01f              FORWARD; also the gradient of lhs where the stride is 1,
- *                                      with the kernel turned round
+ *                                      with the kernel reversed
  *     the same, lhs with holes         DATA: the gradient of lhs of a convolution with strides
- *     f01b x b01o -> i01o              WEIGHTS: features taken for the batch, the batch summed over
+ *     f01b x b01o -> i01o              WEIGHTS: the features take the place of the batch, and the
+ *                                      batch is summed over
  */
 #include "exec/convolution.h"
 #include "op/cells.h"

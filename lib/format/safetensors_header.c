@@ -6,8 +6,8 @@
  *      "__metadata__": {...}}
  *
  * The format is small so that a reader can check all of it: every byte of the data belongs to
- * exactly one tensor, and each tensor has as many bytes as its shape asks for. Sizes are compared
- * with the file before anything is allocated, products are checked for overflow.
+ * exactly one tensor, and each tensor has as many bytes as its shape needs. Sizes are compared with
+ * the file before anything is allocated, and products are checked for overflow.
  */
 #include "format/safetensors_header.h"
 

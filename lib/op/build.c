@@ -5,8 +5,8 @@
  * of a failed call, or inputs that do not fit, makes the trace fail and returns no value, so
  * callers need not check in between.
  *
- * Broadcasting is always a node of its own (broadcast_in_dim), whose row knows the gradient; no
- * element-wise op has to.
+ * Broadcasting is always a separate node (broadcast_in_dim), whose row has its gradient, so
+ * element-wise ops have no rule for it.
  */
 #include <string.h>
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Updates in place: a variable is overwritten piece by piece in its own memory. So every node that
- * reads the old value must run earlier. It may read
+ * reads the old value runs earlier:
  *
- *     the same piece       in the task that overwrites it, before it does
- *     anything more        a segment before
- *     for the new value    not possible: the new value is computed in other memory and copied at
- *                          the end. The same is done if the new value has other readers
+ *     a reader of the same piece only    in the task that overwrites it, before it does
+ *     any other reader                   in an earlier segment
+ *
+ * A new value is computed in other memory and copied at the end if this is not possible, because
+ * a reader of the old value comes after the new value in the graph; if it is also a result or the
+ * new value of another variable; or if it is an argument, a variable, a constant or another name
+ * of a value.
  */
 
 #include "pass/partition_impl.h"

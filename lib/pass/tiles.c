@@ -22,7 +22,7 @@
  * Sums of each replica (segment_reduce) are computed from the sums of its tiles in the same way, if
  * all replicas have equally many rows.
  *
- * How many tiles there are depends on sizes alone, so the bits do too.
+ * The number of tiles depends on sizes alone, and so do the bits of results.
  */
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file has a line with the checksum of the bytes after it, then the program in the plug-in's own
- * format:
+ * A file of the cache has a line with the checksum of the bytes after it, then the program in the
+ * plug-in's own format:
  *
  *     dtrain-pjrt-1 SHA256\n BYTES
  *

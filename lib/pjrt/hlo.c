@@ -8,8 +8,8 @@
  *         38 called computations (of a loop body and condition), 43 backend_config (JSON text),
  *         63 comparison direction
  *
- * A computation counts as often as it runs. For the body of a loop that follows from the loop's
- * condition.
+ * What a computation contains is counted as often as the computation runs. For the body of a loop,
+ * that number follows from the loop's condition.
  *
  * The bytes come from a plug-in, so lengths in them are checked before they are used.
  */

@@ -6,7 +6,7 @@
  *
  *     c = fma(a[k], b[k], c)    k ascending, from 0
  *
- * so rows, columns and stretches of whole subtrees of k can be cut as is fastest, and no cut
+ * so rows, columns and stretches of whole subtrees of k can be cut in the fastest way, and no cut
  * changes a bit. From the outside in:
  *
  *     columns    as many as fit into `room` with all of their k: B is packed once for all rows
