@@ -157,10 +157,9 @@ DT_API dt_remote_state dt_remote_state_of(const dt_remote *r);
 DT_API int64_t dt_remote_staleness(const dt_remote *r);
 DT_API void dt_remote_unref(dt_remote *r);
 
-/* Counts of workers and functions since the coordinator was created. */
 enum { DT_STALENESS_BINS = 65 };
 typedef struct dt_coordinator_counts {
-    int workers; /* number of workers that exist; 0 before the first function is scheduled */
+    int workers; /* number of workers that exist now; 0 before the first function is scheduled */
     int64_t workers_lost;
     int64_t finished, failed, cancelled;
     int64_t again; /* number of functions that were given to a second worker */

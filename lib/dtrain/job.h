@@ -116,7 +116,7 @@ typedef enum dt_explained_as {
 /* The scores of a class or a label; 0 if a quotient has the divisor 0. */
 typedef struct dt_class_score {
     const char *name;        /* name of the class; if it has none, its number */
-    int64_t number, support; /* support: number of examples of the class */
+    int64_t number, support; /* number: index of the class; support: number of its examples */
     double precision, recall, f1_score;
 } dt_class_score;
 
@@ -163,8 +163,9 @@ typedef struct dt_worst_example {
     int64_t example;   /* number of the example in the split, from 0 */
     const char *where; /* location of the example: "example 17 of a.csv", or its file */
     double loss;
-    /* for classes: numbers of classes, and the probability of the actual one; for values: those of
-     * the first column, with score NaN; for labels: NaN */
+    /* for classes: the indices of the actual and the predicted class, and in `score` the predicted
+     * probability of the actual class; for values: target and prediction of the first column, with
+     * score NaN; for labels: all three are NaN */
     double actual, predicted, score;
 } dt_worst_example;
 
@@ -384,7 +385,7 @@ typedef struct dt_predicted_rows {
     /* [n_rows] the image file of each example; NULL: examples are not files */
     const char *const *files;
     int n_kept;                    /* number of columns that are copied; 0: none */
-    const char *const *kept_names; /* n_kept elements */
+    const char *const *kept_names; /* [n_kept] names of these columns */
     const dt_copied_value *kept;   /* [n_rows][n_kept] */
     /* [n_rows] why a row could not be read, in which case its values are undefined; NULL for a row
      * that was read. `errors` is NULL if the request does not ask for them */

@@ -49,9 +49,9 @@ DT_API bool dt_bytes_of(const char *text, int64_t *bytes);
 
 /* A whole run to be planned, with failures and checkpoints. */
 typedef struct dt_plan_run {
-    /* the length of training: one of the two is set, and the other is 0. An example is counted each
-     * time it is used. Both 0: no run is planned. Tokens are elements of the first input that holds
-     * integers. */
+    /* the length of training, in examples or in tokens: at most one of the two is above 0. Both 0:
+     * no run is planned. An example is counted each time it is used. Tokens are elements of the
+     * first input that holds integers. */
     double examples, tokens;
     double deadline_s, usd; /* limits in seconds and US dollars; 0: none */
     double mtbf_s; /* mean time between failures of one chip, seconds; 0: a published value */
@@ -205,8 +205,8 @@ typedef struct dt_run_report_request {
     /* path of the file to write; "-": *text is the page; NULL: report.html in the first run's
      * directory */
     const char *output;
-    /* the metric whose best value marks a run; NULL: val_loss, or else the first whose direction is
-     * known */
+    /* the metric that compares the runs: the page marks the run whose kept weights have its best
+     * value. NULL: val_loss, or else the first metric whose direction is known */
     const char *metric;
     /* 1: larger values of the metric are better; -1: smaller ones; 0: the metric's own direction,
      * and a run must have the metric */

@@ -235,7 +235,7 @@ typedef enum dt_aggregation {
     DT_AGGREGATE_MEAN,
     DT_AGGREGATE_ONLY_FIRST_REPLICA
 } dt_aggregation;
-/* default: trainable, unless ON_READ */
+/* whether an optimizer may train a variable; DEFAULT: yes, unless its synchronization is ON_READ */
 typedef enum dt_trainable { DT_TRAINABLE_DEFAULT, DT_TRAINABLE_YES, DT_TRAINABLE_NO } dt_trainable;
 typedef struct dt_variable_options {
     const char *name; /* name of the variable; NULL: "Variable" */

@@ -15,7 +15,8 @@ typedef struct dt_sweep dt_sweep;
 /* How trials are chosen. AUTO: the grid of all combinations, or random trials if a range is given
  * or `trials` is smaller than the grid. */
 typedef enum dt_sweep_method { DT_SWEEP_AUTO, DT_SWEEP_GRID, DT_SWEEP_RANDOM } dt_sweep_method;
-/* Whether a smaller or a larger value of the metric is better; AUTO: as the metric defines it. */
+/* Whether a smaller (MIN) or a larger (MAX) value of the metric is better; BY_METRIC: as the metric
+ * defines it. */
 typedef enum dt_sweep_mode { DT_SWEEP_BY_METRIC, DT_SWEEP_MIN, DT_SWEEP_MAX } dt_sweep_mode;
 
 typedef struct dt_sweep_options {
