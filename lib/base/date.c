@@ -93,7 +93,8 @@ static int take_number(const char **p, int least, int most, int *out) {
     return n;
 }
 
-/* Reads one of `n` names, written out or as its first three letters, perhaps with a period. */
+/* Reads one of `n` names of months or days, written out or as its first three letters (September as
+ * Sept, too), perhaps with a period. Sets *out to its index. */
 static bool take_name(const char **p, const char *const *names, int n, int *out) {
     size_t size = 0;
     while (isalpha((unsigned char)(*p)[size])) size++;
@@ -185,8 +186,10 @@ static bool take_year_first(const char **p, dt_date *d) {
            take_number(p, 1, 2, &d->day);
 }
 
-/* Decides which of the two numbers of 1/2/2024 is the day: a number above 12 must be the day,
- * otherwise the caller's order applies. Returns false if no order makes the numbers a date. */
+/* Sets day and month from the two numbers of 1/2/2024. If dots separate them, or the second one is
+ * above 12 and the first is not, the text proves an order, which is set; if both are at most 12 and
+ * differ, `unclear` is set and the caller's order applies. Returns false if both are above 12, or
+ * if the text proves another order than the caller's. */
 static bool settle_order(const int pair[2], bool dots, dt_date_order order, dt_date *d) {
     if (dots) order = DT_DATE_DAY_FIRST;
     else if (pair[0] > 12 && pair[1] > 12) return false;

@@ -295,8 +295,6 @@ char *dt_path_dir(const char *path) {
     return dt_str_take(&s);
 }
 
-/* Removes a file or a symbolic link. */
-
 dt_status *dt_file_remove(const char *path) {
     while (dt_fault(NULL) || unlink(path) != 0) {
         if (errno == ENOENT) return NULL;
@@ -350,9 +348,10 @@ static char *read_link(const char *path) {
     return to;
 }
 
-/* Checks the path that was found by following links here against the kernel. The kernel refuses
- * cycles, and links that another user has put into a directory open to all. The link /dev/stdout
- * contains a text that only looks like a path, so the two results are compared. */
+/* Fails with CANT_CREATE unless `path`, which was found by following the links of `named` here, is
+ * the regular file that the kernel finds at `named`, or the kernel finds no file there. The kernel
+ * refuses cycles, and links that another user has put into a directory open to all. The link
+ * /dev/stdout contains a text that only looks like a path, so the two results are compared. */
 static dt_status *check_followed(const char *named, const char *path) {
     struct stat from, to;
     if (stat(named, &from) != 0)

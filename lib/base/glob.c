@@ -25,7 +25,8 @@ static const char *end_of(const char *p) {
     return NULL;
 }
 
-/* Returns the position after the '}' of the group whose first alternative begins at p. */
+/* Returns the position after the '}' of the group whose first alternative begins at p; NULL: the
+ * group is never closed. */
 static const char *behind(const char *p) {
     const char *end = end_of(p);
     while (end && *end == ',') end = end_of(end + 1);

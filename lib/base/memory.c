@@ -77,7 +77,10 @@ static const hierarchy hierarchies[] = {
     {true, "memory.max", "memory.swap.max"},
     {false, "memory.limit_in_bytes", "memory.memsw.limit_in_bytes"}};
 
-/* Lowers the limit *l to those of one control group, for memory and for swap. */
+/* Lowers *l to the limit of one control group, if that is smaller, and sets its path, which begins
+ * after `skip` bytes of `folder`. The limit covers memory and swap: memory.max + min(`swap`,
+ * memory.swap.max) in version 2, min(memory.limit_in_bytes + `swap`, memory.memsw.limit_in_bytes)
+ * in version 1, where `swap` is the machine's swap in bytes. */
 static void take_group(const hierarchy *h, const char *folder, size_t skip, int64_t swap,
                        dt_memory_limit *l) {
     const int64_t memory = read_bytes(folder, h->memory), also = read_bytes(folder, h->swap);
@@ -113,7 +116,9 @@ static void find_group(const hierarchy *h, char *groups, char *out, size_t size)
     }
 }
 
-/* Finds the mount point of the hierarchy, and the group that is its root there. */
+/* Sets `point` to the mount point of the hierarchy and `root` to the group that is its root there.
+ * `mounts` is the text of mountinfo, which is changed. Returns false if the hierarchy is not
+ * mounted, or the mount point has `size` bytes or more. */
 static bool find_mount(const hierarchy *h, char *mounts, char *root, char *point, size_t size) {
     char *rest = NULL;
     for (char *line = strtok_r(mounts, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {

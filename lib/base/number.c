@@ -127,8 +127,8 @@ static bool add_special(dt_str *s, double x) {
     return true;
 }
 
-/* Appends x with `digits` digits. Returns the number as which the text reads back; infinity if that
- * overflows a double. */
+/* Replaces the text of s from byte `from` on by x with `digits` digits. Returns the number as which
+ * it reads back; infinity if that overflows a double. */
 static double try_digits(dt_str *s, size_t from, int digits, double x) {
     double back = (double)INFINITY;
     s->size = from;

@@ -100,14 +100,16 @@ static inline bool dt_is_recording(const dt_track *t) {
     return t && atomic_load_explicit(&t->recorder->on, memory_order_relaxed);
 }
 
-/* Returns the current time, or 0 if recording is switched off. */
+/* Returns the current time in ns, or 0 if recording is switched off or t is NULL. */
 static inline int64_t dt_span_begin(const dt_track *t) {
     return dt_is_recording(t) ? dt_now_ns() : 0;
 }
 
-/* Ends the span that dt_span_begin began at `since`; since 0: does nothing, because recording was
- * off. Returns the end of the span, where the next one may begin. */
+/* Records the complete span *s, unless recording is switched off. Returns its end_ns. */
 int64_t dt_span_until(dt_track *t, const dt_span *s);
+/* Ends the span that dt_span_begin began at `since`, and records it. Returns the end of the span in
+ * ns, where the next one may begin; since 0: does nothing and returns 0, because recording was
+ * off. */
 static inline int64_t dt_span_end(dt_track *t, int mark, int64_t since, dt_numbers number) {
     return since ? dt_span_until(t, &(dt_span){.begin_ns = since,
                                                .end_ns = dt_now_ns(),

@@ -37,7 +37,8 @@ const dt_error_row *dt_error_find(int number) {
 
 /* ---- texts ---- */
 
-/* Cuts s to at most LONGEST_TEXT bytes, not inside a character. */
+/* Cuts s to at most LONGEST_TEXT bytes, not inside a character, of which the last three are then
+ * "...". */
 static void cut(dt_str *s) {
     if (s->size <= LONGEST_TEXT) return;
     size_t n = LONGEST_TEXT - 3;
@@ -206,8 +207,10 @@ DT_API dt_status *dt_status_create(int number, const char *format, ...) {
     return s;
 }
 
-/* Returns the error for a number of errno. When a file is to be created (CANT_CREATE), a missing
- * parent directory is not a missing input. */
+/* Returns the error for `number`, a value of errno; `otherwise` is returned for all values that are
+ * not listed here. ENOENT and ENOTDIR mean a missing input (NO_INPUT), unless `otherwise` is
+ * CANT_CREATE: when a file is to be created, its parent directory is missing, which gives
+ * CANT_CREATE, too. */
 static dt_error error_of_errno(int number, dt_error otherwise) {
     switch (number) {
     case ENOENT:
@@ -328,7 +331,8 @@ static bool is_same_text(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Whether two errors are equal, as when two steps of a job read the same input. */
+/* Whether two errors without notes have the same number, text, file, line, column and suggestion,
+ * as when two steps of a job read the same input. */
 static bool is_same(const dt_status *a, const dt_status *b) {
     return a->row == b->row && a->line == b->line && a->col == b->col && a->notes_count == 0 &&
            b->notes_count == 0 && is_same_text(a->text, b->text) &&

@@ -59,8 +59,9 @@ void dt_str_grouped(dt_str *s, int64_t n);
 void dt_str_bytes(dt_str *s, double bytes);
 dt_text dt_text_of_bytes(double bytes);
 dt_text dt_text_of_numbers(const int64_t *v, int n); /* "[2, 3]" */
-/* Appends text, at most `limit` characters of it, then "...". Invisible characters (dt_is_unseen)
- * and bytes that are not UTF-8 become \xNN or \uNNNN. */
+/* Appends the n bytes of `text`, at most `limit` characters of them, then "..." if any are left.
+ * Invisible characters (dt_is_unseen) and bytes that are not UTF-8 become \xNN, \uNNNN or
+ * \UNNNNNNNN. */
 void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit);
 
 /* Appends the UTF-8 encoding of a valid code point. */

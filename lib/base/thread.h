@@ -24,8 +24,8 @@ int dt_thread_start(pthread_t *out, void *(*body)(void *), void *user);
 
 typedef struct dt_pool dt_pool;
 
-/* Creates a pool of n >= 1 lanes, of which lane 0 is the caller's thread. Fails with MEMORY if the
- * system refuses a thread. */
+/* Creates a pool of n >= 1 lanes, of which lane 0 is the caller's thread. Fails with NO_MEMORY if
+ * the system refuses a thread. */
 dt_status *dt_pool_create(dt_pool **out, int n) DT_MUST_USE;
 void dt_pool_destroy(dt_pool *p);
 int dt_pool_lanes(const dt_pool *p);
