@@ -90,8 +90,8 @@ struct dt_messenger {
 
 #define DT_GREETING "dtrain messages 1"
 
-/* Opens a socket with its options, key and monitor. type: DT_ZMQ_ROUTER for the server,
- * DT_ZMQ_DEALER for a connection. */
+/* Opens a socket with its options, key and monitor. type: DT_ZMQ_ROUTER for the listening socket,
+ * where peer is -1; DT_ZMQ_DEALER for the connection to the peer of this number. */
 dt_status *dt_link_open(dt_messenger *m, int type, int peer, dt_socket **out) DT_MUST_USE;
 /* Reads all waiting events of the link's monitor and updates the states of peers. Returns true if
  * the other end waits for a greeting. */

@@ -233,7 +233,8 @@ static dt_status *miss(gathering *g, int peer) {
 }
 
 /* Keeps a message that belongs to the time after the rendezvous. Takes ownership of the message.
- * Frees it if the rank of its sender is unknown. */
+ * Frees it if the rank of its sender is unknown. Fails with WORKERS_DISAGREE if the message has
+ * more than EARLY_BYTES bytes, or the rank has sent more than EARLY_MOST of them. */
 static dt_status *store_message(gathering *g, dt_message *x) {
     const int rank = rank_of(g, x->peer);
     dt_message **last = &g->met->early;

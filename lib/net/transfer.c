@@ -116,8 +116,8 @@ static bool next_piece(const dt_transfer *x, piece *p, dt_stretch stretch) {
     return true;
 }
 
-/* A function that is called for each item's part of a piece. parts, sum: where the part is in the
- * item; copy: where it is in a packed copy of the piece. */
+/* A function that is called for each item's part of a piece, n elements. parts, sum: where the part
+ * is in the item; copy: where it is in a packed copy of the piece. */
 typedef void (*handler)(const dt_transfer *x, const char *parts, char *sum, char *copy, int64_t n);
 
 static void pack(const dt_transfer *x, const char *parts, char *sum, char *copy, int64_t n) {

@@ -236,8 +236,9 @@ static bool inherited_write(const dt_inherited *x, char *text, size_t room) {
 }
 
 /* Starts a worker that runs this program. It gets its links at the same descriptors, reads the
- * caller's input from the beginning, and has no standard output. It is in a separate process group,
- * so the terminal's signals reach only the caller. */
+ * caller's input from the beginning (/dev/null if there is none), and has no standard output. It is
+ * in a separate process group, so the terminal's signals reach only the caller. Returns 0, or a
+ * number of errno. */
 static int spawn(const dt_worker_launcher *n, const request *q, const int *link, pid_t *pid) {
     char own[32 * DT_LAUNCHER_LINKS], input[32] = "/dev/null";
     posix_spawn_file_actions_t files;

@@ -47,7 +47,7 @@ static int rank_of(const zmq_group *t, int peer) {
 }
 
 /* Takes ownership of a message: appends it to the queue of its rank, or frees it if it does not
- * belong to the group. */
+ * belong to the group. The event DT_PEER_GONE marks its rank as gone. */
 static void store(zmq_group *t, dt_message *x) {
     const int rank = rank_of(t, x->peer);
     /* A message of one part belongs to the rendezvous. */
