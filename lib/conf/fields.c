@@ -429,7 +429,8 @@ static dt_status *unknown_key(reading *r, const dt_entry *e) {
                            dt_quote_text(e->key).text, IN(r->what));
     /* If there are many unknown keys, no similar keys are searched for. */
     if (++r->unknown > DT_MAX_ERRORS) return s;
-    /* The key is the first part of a Python tuple, which YAML has divided at its comma. */
+    /* A key that ends with ')' is the last part of a Python tuple, which YAML has divided at its
+     * commas. */
     if (*e->key && e->key[strlen(e->key) - 1] == ')')
         return dt_suggest(s, "lists are written in brackets: [4, 4], not (4, 4)");
     if (*e->key && strspn(e->key, "0123456789") == strlen(e->key) &&
@@ -447,7 +448,8 @@ static dt_status *unknown_key(reading *r, const dt_entry *e) {
     return dt_suggest_names(s, nearest, names, n, "known keys:");
 }
 
-/* Whether the entry has the only accepted value. */
+/* Whether t is the only value that the refused field f accepts: its preset, or null if it has a
+ * preset. */
 static bool is_only_value(const reading *r, const dt_field *f, const dt_tree *t) {
     const dt_tree *only = NULL;
     if (!f->preset || t->kind == DT_TREE_NULL) return f->preset;
@@ -480,8 +482,8 @@ static dt_status *find_missing(const reading *r, const dt_tree *t, const dt_loca
     return faults;
 }
 
-/* Returns the error about a single value in place of a mapping, as in `Dropout: 0.1`. The value is
- * probably that of the required key, which the message names. */
+/* Checks that t is a mapping. If it is a single value, as in `Dropout: 0.1`, the value is probably
+ * that of the first required key, which the error then names. */
 static dt_status *expect_map(const dt_field *fields, const dt_tree *t, const char *what) {
     const dt_field *f = fields;
     dt_status *s = dt_tree_expect(t, DT_TREE_MAP, what);

@@ -324,8 +324,8 @@ static const struct {
     {"devices", "write each device: [\"CPU:0\", \"CPU:1\"]"},
 };
 
-/* Whether a value looks like `epochs:1`, which YAML reads as a text because the space is
- * missing. */
+/* Whether a value looks like `epochs:1`, which YAML reads as a text because the space is missing.
+ * Sets *key to the number of bytes before the ':'. */
 static bool lacks_space(const char *value, size_t *key) {
     *key = strspn(value, "abcdefghijklmnopqrstuvwxyz_");
     return *key > 1 && value[*key] == ':' && !strchr(" /\\", value[*key + 1]);

@@ -31,8 +31,9 @@ static const char *find_kind(const dt_tree *t) {
     return NULL;
 }
 
-/* Returns the error for `{Adam: {...}, learning_rate: 0.1}`, which an override may have made: the
- * second key belongs in Adam. */
+/* Returns the error for a mapping that is not a single NAME: {...}. It explains how to write
+ * `{type: Adam, learning_rate: 0.1}`, and, for two keys, that `learning_rate` of `{Adam: {...},
+ * learning_rate: 0.1}`, which an override may have made, belongs in Adam. */
 static dt_status *too_many(const char *noun, const dt_tree *t) {
     dt_status *s =
         dt_fail(DT_E_WRONG_TYPE, too_many_at(t),
@@ -52,7 +53,8 @@ static dt_status *too_many(const char *noun, const dt_tree *t) {
                       t->entry[named].key, t->entry[named].key, t->entry[1 - named].key);
 }
 
-/* Splits `Flatten` or `{Dense: {...}}` into the name, its location, and the arguments. */
+/* Splits `Flatten` or `{Dense: {...}}` into the name, its location, and the arguments, which it
+ * writes to *out. Fails if t has neither form. */
 static dt_status *split(const char *noun, const dt_tree *t, dt_named *out) {
     if (t && t->kind == DT_TREE_SCALAR) {
         out->written = t->text;

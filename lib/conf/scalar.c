@@ -62,8 +62,9 @@ static bool is_plain(const char *text) {
            !strpbrk(text, "[]{}#\n") && !strstr(text, ": ");
 }
 
-/* Suggests "[4]" for Python's (4,). In a flow mapping the comma ends the value, so the text is
- * "(4". */
+/* Suggests the list that a single value in its place was probably meant to be: "[4]" for 4 and for
+ * Python's (4,), of which only "(4" is left in a flow mapping, where the comma ends the value.
+ * Suggests nothing for None, true and false, and for a pattern with '*' to list the names. */
 static dt_status *suggest_list(dt_status *s, const char *text) {
     const char *last = strchr(text, ')');
     if (strcmp(text, "None") == 0 || strcasecmp(text, "true") == 0 ||

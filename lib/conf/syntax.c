@@ -65,7 +65,8 @@ static dt_status *check_bytes(const dt_yaml *y) {
     return NULL;
 }
 
-/* Refuses directives. They can only be among the blank lines and comments before the document. */
+/* Refuses %TAG directives. They can only be among the directives, blank lines and comments before
+ * the document. */
 static dt_status *check_directives(const dt_yaml *y) {
     const char *end = y->source->text + y->source->size;
     for (const char *line = y->source->text + y->from; line && line < end;) {
