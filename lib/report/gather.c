@@ -14,7 +14,8 @@ enum { EARLY = 20, LATE = 80, MOST_REMARKS = 20, BINS = 120 };
  * are shown, so the index may jump. */
 static int next_of(int i, int n) { return i + 1 == EARLY && n > EARLY + LATE ? n - LATE : i + 1; }
 
-/* Writes a tree. Recursion is bounded, because the parser has limited the depth. */
+/* Writes a JSON value and everything in it as the member `key`; NULL is written as null. Recursion
+ * is bounded, because the parser has limited the depth. */
 static void put_tree(dt_json *j, const char *key, const json_t *tree) {
     const char *name;
     json_t *value;
@@ -41,8 +42,8 @@ static void put_tree(dt_json *j, const char *key, const json_t *tree) {
 
 /* ---- what was recorded ---- */
 
-/* Writes the line about the start of the run, without the texts of the job, which other members
- * have. */
+/* Writes the record's last line about a start as the member "start" (null if there is none),
+ * without its members `job` and `config`, which put_job writes. */
 static void put_start(const dt_report_run *r, dt_json *j) {
     json_t *start = r->start ? json_copy(r->start) : NULL;
     json_object_del(start, "job");
@@ -160,8 +161,10 @@ static bool is_leaf(const json_t *t) {
     return true;
 }
 
-/* Writes all keys, such as "fit.epochs", in order. Values are written as texts, because JavaScript
- * has no 64-bit integers. Recursion is bounded, because the parser has limited the depth. */
+/* Writes a member for each leaf of the job, such as "fit.epochs", in the job's order. Leaves are
+ * scalars, empty mappings, and lists in which no mapping occurs. Values are written as texts,
+ * because JavaScript has no 64-bit integers. Recursion is bounded, because the parser has limited
+ * the depth. */
 static void put_keys(dt_arena *arena, const json_t *t, const char *path, dt_json *j) {
     const char *key;
     json_t *value;
@@ -178,8 +181,9 @@ static void put_keys(dt_arena *arena, const json_t *t, const char *path, dt_json
         put_keys(arena, value, dt_arena_printf(arena, "%s%s%s", path, *path ? "." : "", key), j);
 }
 
-/* Writes the job as `config show --origin` prints it. Without a record, writes the JSON of the
- * checkpoint. */
+/* Writes three members. config: the job as `config show --origin` prints it or, without a record,
+ * the JSON of the checkpoint. job: its keys, for comparison with other runs; empty if `alone`,
+ * which means that the page has no other run. format: the format of the data set. */
 static void put_job(const dt_report_run *r, bool alone, dt_json *j) {
     const char *config = r->start ? dt_report_text(r->start, "config") : NULL;
     char *text = config || !r->job ? NULL : json_dumps(r->job, JSON_INDENT(2));
@@ -225,8 +229,9 @@ static void put_outcome(const dt_report_run *r, dt_json *j) {
     dt_json_string(j, "why", dt_str_text(&why));
 }
 
-/* Writes sums over all steps and epochs. An epoch in which the run was killed has no line and does
- * not count. */
+/* Writes the last step that the run reached (the larger one of its last attempt's end and its
+ * newest checkpoint), the seconds of all attempts, and sums over all steps and epochs. An epoch in
+ * which the run was killed has no line and does not count. */
 static void put_sums(const dt_report_run *r, dt_json *j) {
     static const char *const steps[] = {"n", "seconds"}, *const epochs[] = {"wall_s", "examples",
                                                                             "waited_s"};

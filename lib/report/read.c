@@ -84,7 +84,7 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
         s = dt_file_pread(fd, path, piece, n, at);
         if (!s) read_piece(&f, piece, piece + n);
     }
-    if (!s) report_checks(&f); /* An incomplete last line is ignored. */
+    if (!s) report_checks(&f); /* The last line is not checked if it is incomplete. */
     if (!s && size > LARGEST) {
         remark(r, "%s has %lld bytes; only the first %lld were read", name, (long long)size,
                (long long)LARGEST);
@@ -100,7 +100,8 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
     return s;
 }
 
-/* Reads a file line by line. Sets *there to whether the file exists. */
+/* Reads the file `name` of the run's directory line by line. Sets *there to whether the file
+ * exists; a missing file is no error. */
 static dt_status *read_file(dt_report_run *r, const char *name, take_line *take, bool *there) {
     DT_LOCAL char *path = dt_path_join(r->path, name);
     dt_status *s = read_lines(r, name, path, take);
@@ -116,8 +117,9 @@ bool dt_report_is_own(const dt_report_run *r, const dt_listed *c) {
     return !c->damage && (!r->start || c->state.generation == r->generation);
 }
 
-/* Whether the run has state of its own. Until its first checkpoint, a fresh start leaves the older
- * state and history in the directory. */
+/* Whether history.jsonl belongs to this run: it has a checkpoint of its own, or there is no
+ * readable checkpoint. Until its first checkpoint, a fresh start leaves the older state and history
+ * in the directory. */
 static bool has_own_state(const dt_report_run *r) {
     bool older = false;
     for (int i = 0; i < r->checkpoints.n; i++) {
@@ -198,8 +200,9 @@ static void take_job(dt_report_run *r) {
     if (!r->weights_sha256 && c) r->weights_sha256 = c->state.weights_sha256;
 }
 
-/* Sets `shown`, the text to show for the run's directory. A report that is written below that
- * directory must not contain values of environment variables. */
+/* Sets `shown`, the text to show for the run's directory: its path or, if the job's output.dir
+ * contains "${", output.dir as written. A report must not contain values of environment variables,
+ * and the path does. */
 static void take_shown(dt_report_run *r) {
     const json_t *output = r->job ? json_object_get(r->job, "output") : NULL;
     const char *dir = json_is_object(output) ? dt_report_text(output, "dir") : NULL;

@@ -27,7 +27,8 @@ static void forget(dt_message_line *l) {
     *l = (dt_message_line){0};
 }
 
-/* Returns a copy of the beginning of the text, cut at a boundary of UTF-8 characters. */
+/* Returns a copy of at most the first LONGEST bytes of the text, cut at a boundary of UTF-8
+ * characters. The caller frees it. */
 static char *copy(const char *text) {
     size_t n = strlen(text);
     if (n > LONGEST)
@@ -165,7 +166,8 @@ static void end(dt_report_run *r, const dt_event_line *l, json_t *line) {
 
 const char *const dt_report_parts[DT_REPORT_PARTS] = {"train", "validation", "test"};
 
-/* Whether two identities of data differ. Only hashes of the same kind are compared. */
+/* Whether two lines of the record about the data of a part have different hashes. Only hashes of
+ * the same kind (`hashed`) are compared. */
 static bool are_others(const json_t *a, const json_t *b) {
     const char *of_a = dt_report_text(a, "sha256"), *of_b = dt_report_text(b, "sha256"),
                *how_a = dt_report_text(a, "hashed"), *how_b = dt_report_text(b, "hashed");

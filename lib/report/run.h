@@ -87,7 +87,9 @@ void dt_series_release(dt_series_list *l);
 
 /* Reduces the curves of one chart to about `most` points each: in every interval of x, all curves
  * keep the points where one of them has its smallest or largest value. If no curve has more points
- * than that, none is changed. dt_thin_band keeps the largest width of a band in each interval. */
+ * than that, none is changed. dt_thin_band reduces the two curves that bound a band to at most
+ * `most` points each, and accepts NULL: an interval's point has its last x, and the minimum of
+ * `least` or the maximum of `greatest` in it. */
 void dt_thin(dt_series *const *curve, int n, int most);
 void dt_thin_band(dt_series *least, dt_series *greatest, int most);
 
@@ -106,7 +108,7 @@ typedef struct dt_attempt {
 enum { DT_REPORT_PARTS = 3 }; /* train, validation and test */
 extern const char *const dt_report_parts[DT_REPORT_PARTS];
 
-/* The counts of a parameter server's workers, summed over attempts. */
+/* The counts of a parameter server's workers, of one attempt or summed over several. */
 typedef struct dt_report_workers {
     int64_t n, lost, again, dropped; /* n: number of workers at the end */
     /* [i] number of updates with staleness i; the last entry counts all larger values */
@@ -181,7 +183,7 @@ typedef struct dt_run_outcome {
 dt_run_outcome dt_report_outcome(const dt_report_run *r);
 void dt_report_explain(const dt_report_run *r, dt_str *out);
 
-/* The last value of a metric, and its best one if the record says which direction is better. */
+/* The last value of a metric and, if its direction is known, its best one. */
 typedef struct dt_figure {
     int way; /* 1: larger values are better, -1: smaller values are, 0: unknown */
     double last, best;

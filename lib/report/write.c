@@ -136,8 +136,8 @@ static void put_page(const dt_run_report_request *q, const dt_report_run *run, d
 
 enum { PAGE_POINTS = 20000, CURVE_POINTS = 1000 };
 
-/* Returns the length of the directories that the paths of all runs begin with, so that something is
- * left of each path without them. */
+/* Returns the number of bytes of the directories, with their '/', that the paths of all runs begin
+ * with. Each path has at least one more byte. */
 static size_t shared(const dt_report_run *all, int n) {
     size_t end = 0;
     for (size_t i = 0; all[0].path[i]; i++) {
@@ -148,7 +148,8 @@ static size_t shared(const dt_report_run *all, int n) {
     return end;
 }
 
-/* Gives runs of the same name different labels, from their directories. */
+/* If two of the n runs have the same label, labels all runs with their paths instead, without the
+ * directories that all of them share. */
 static void distinguish_runs(dt_report_run *all, int n) {
     for (int i = 0; i < n; i++)
         for (int k = 0; k < n; k++)
@@ -208,8 +209,8 @@ static dt_status *read_runs(const dt_run_report_request *q, dt_report_run *run, 
     return NULL;
 }
 
-/* Checks a metric that the caller asks for. If its direction is unknown, its name may be
- * misspelt. */
+/* Fails if no run has the metric that the caller asks for, whose name may be misspelt. A metric
+ * whose direction the caller gives is not checked. */
 static dt_status *check_metric(const dt_run_report_request *q, const dt_report_run *run) {
     if (!q->metric || q->better != 0) return NULL;
     for (int i = 0; i < q->n_runs; i++)
