@@ -61,7 +61,8 @@ void dt_checkpoint_stand_on(dt_checkpoint *c, const char *path, const dt_state_f
 
 /* ---- adding ---- */
 
-/* Whether a name may be used: it becomes a key of a JSON object and a part of tensors' names. */
+/* Whether a name may be used: 1 to LONGEST_NAME bytes of UTF-8, without '/' and invisible
+ * characters. It becomes a key of a JSON object and a part of tensors' names. */
 static bool is_name(const char *name) {
     size_t n = strlen(name), at = 0;
     bool is = n > 0 && n <= LONGEST_NAME && !strchr(name, '/');

@@ -64,7 +64,7 @@ typedef struct dt_bound {
     int n;
     dt_named_view *array; /* [n] the arrays, with their names */
     dt_variable **variable;
-    /* number of replicas' copies in the array; 1: the array has no dimension for them */
+    /* [n] number of replicas' copies in each array; 1: the array has no dimension for them */
     int64_t *copies;
 } dt_bound;
 enum { DT_BOUND_WEIGHTS, DT_BOUND_SLOTS, DT_BOUND_VARIABLES, DT_BOUND_FILES };

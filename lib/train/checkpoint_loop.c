@@ -43,7 +43,8 @@ int dt_tracked_optimizers(const dt_checkpoint *c, dt_arena *arena, dt_tracked_op
     return n;
 }
 
-/* A single model's weights have the same names as in a run. */
+/* Returns the name of a model's weight in this checkpoint: its path, as in a run, if the checkpoint
+ * has a single model, else "MODEL/PATH", in `arena`. */
 static const char *weight_path(const dt_checkpoint *c, const dt_tracked *model,
                                const dt_variable *v, dt_arena *arena) {
     return count(c, DT_A_MODEL) == 1 ? v->path
@@ -256,8 +257,8 @@ static bool get_count(const json_t *value, int64_t most, int64_t *out) {
     return json_is_integer(value) && *out >= 0 && *out <= most;
 }
 
-/* Reads a variable's entry. Checkpoints of dtrain 0.1 have the number of copies alone, without a
- * list. */
+/* Reads a variable's entry, [COPIES, AGGREGATION], into *out. Returns false if it is not valid.
+ * Checkpoints of dtrain 0.1 have the number of copies alone, without a list. */
 static bool get_variable(const json_t *value, dt_loop_item *out) {
     const bool pair = json_is_array(value) && json_array_size(value) == 2;
     const char *name = json_string_value(pair ? json_array_get(value, 1) : NULL);

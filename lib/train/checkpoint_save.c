@@ -77,8 +77,8 @@ static const dt_tracked *first_of(const dt_checkpoint *c, dt_tracked_kind kind) 
     return NULL;
 }
 
-/* Describes the model as the checkpoint's "job", if there is exactly one, so that dt_model_load can
- * load the checkpoint. */
+/* Returns the checkpoint's "job": a description of the model if there is exactly one, so that
+ * dt_model_load can load the checkpoint, else "{}". */
 static const char *describe(const dt_checkpoint *c, dt_arena *arena) {
     const dt_tracked *only = first_of(c, DT_A_MODEL);
     for (int i = 0; only && i < c->n; i++)

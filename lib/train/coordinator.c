@@ -310,7 +310,9 @@ static bool is_looked_up(const dt_coordinated *c, const dt_variable *v) {
 }
 
 /* Decides how the values of a variable travel to workers. A table is sent by rows if workers need
- * only the rows that they look up, and push no gradient of the whole table. */
+ * only the rows that they look up, and push no gradient of the whole table. Any other variable is
+ * sent with each closure if workers push a gradient or a difference of it or the update changes it,
+ * else once. */
 static dt_sent way_of(void *user, const dt_variable *v) {
     const dt_coordinated *c = user;
     const dt_graph *worker = dt_compiled_step(c->trainer->train);
@@ -373,8 +375,8 @@ static dt_status *connect_tasks(dt_coordinated *c) {
     return dt_ps_send_programs(&c->ps);
 }
 
-/* Opens the batches before workers are forked, and reads the first one, so that the workers share
- * what was read. */
+/* Divides the variables. If the coordinator owns them, opens the batches before workers are forked,
+ * and reads the first one, so that the workers share what was read. */
 static dt_status *prepare(dt_coordinated *c) {
     c->ps = (dt_ps_tasks){.n = c->how.launch.ps,
                           .workers = is_of_program(c) ? DT_LAUNCHER_WORKERS : c->how.workers,

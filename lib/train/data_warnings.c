@@ -93,8 +93,9 @@ static int present(const tally *a, const tally *b) {
     return n;
 }
 
-/* Whether the class's shares of the two parts differ by the factor, and by more than chance
- * explains. */
+/* Whether the class's shares of the two parts differ by the factor FACTOR, and by more than chance
+ * explains: 2 * chance_of(...) * tests < CHANCE, where `tests` is the number of classes that are
+ * tested. */
 static bool is_beyond_chance(const tally *training, const tally *part, int64_t class, int tests) {
     const double a = (double)training->count[class], b = (double)part->count[class],
                  in_a = a / (double)training->seen, in_b = b / (double)part->seen;
@@ -213,7 +214,8 @@ static const char *describe_only(const finding *f, dt_arena *arena) {
 
 /* ---- warnings about classes ---- */
 
-/* The number of classes of an output whose examples have exactly one class; 0 for other outputs. */
+/* The number of classes of an output whose examples have exactly one class, at most MOST_CLASSES; 0
+ * for other outputs. */
 static int64_t classes_of(const dt_trainer *t, int output) {
     const dt_loss_row *loss = (const dt_loss_row *)t->o.compile->output[output].loss.kind;
     const dt_type *scores = &t->o.model->spec.output[output].type;
@@ -389,8 +391,9 @@ static bool differ(const ranges *r, int64_t *wide, int64_t *narrow) {
            (r->n <= MANY || alike * 10 < r->n);
 }
 
-/* Whether the model uses an input's stored numbers as they are: no layer embeds or normalizes
- * them. */
+/* Whether the model uses an input's stored numbers as they are, although they may need to be
+ * normalized: the input has 2 to MOST_NUMBERS columns of numbers that `map` does not change, and no
+ * layer that reads it embeds, normalizes or rescales them. */
 static bool may_need_normalize(const dt_trainer *t, int input) {
     const dt_model_spec *m = &t->o.model->spec;
     const dt_element_spec *element;

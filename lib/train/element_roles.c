@@ -187,7 +187,8 @@ static dt_status *at_place(dt_status *s, const dt_location *at) {
     return s && at->source ? dt_at(s, at) : s;
 }
 
-/* Refuses numbers that have no row in the table of an embedding. */
+/* Fails if an embedding that reads the input has fewer rows than e->numbers, the number of words
+ * that the data set numbers from 0 on (0: it numbers none). */
 static dt_status *check_rows(const dt_element_spec *e, const dt_model_spec *model,
                              const dt_input_spec *input) {
     dt_status *faults = NULL;
@@ -236,7 +237,8 @@ static dt_status *check_metric(const dt_metric_use *use, const dt_type *target,
                    "%s does not apply to these targets and predictions", use->row->kind.name);
 }
 
-/* Checks that losses and metrics accept the types of targets and outputs. */
+/* Tells the losses and metrics which targets they get. Then checks that they accept the types of
+ * targets and outputs, and that sample weights fit the loss and the targets. */
 static dt_status *check_targets(const dt_element_spec *element, const dt_model_spec *model,
                                 const dt_compile_spec *c, const dt_match *m) {
     for (int i = 0; i < c->n_outputs; i++)
@@ -371,7 +373,8 @@ static dt_status *no_class(const char *name, const dt_location *at, const dt_ele
     return dt_suggest_nearest(s, name, names->v, names->n);
 }
 
-/* Sets the numbers of classes that the job names. Reports all names that are not classes. */
+/* Sets the numbers of classes that the job names. Reports all names that are not classes, and
+ * classes that occur twice. */
 static dt_status *number_classes(const dt_class_weights *w, const dt_element_spec *target) {
     dt_status *s = NULL;
     for (int i = 0; i < w->n; i++) {

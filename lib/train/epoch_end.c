@@ -32,8 +32,8 @@ static bool validation_has_its_turn(const run *r) {
            (dt_run_validates_by_steps(r) ? r->at.step : r->at.epoch + 1) % every == 0;
 }
 
-/* Warns of metrics that are not finite. This is no error, because the data has been checked and
- * training may recover. */
+/* Warns if the first metric, which is the loss, is not finite. This is no error, because the data
+ * has been checked and training may recover. */
 static void warn_not_finite(const run *r, const dt_metric *metrics, int n) {
     char text[200];
     if (n == 0 || isfinite(metrics[0].value)) return;
@@ -122,8 +122,9 @@ static dt_logs training_logs(run *r) {
 
 /* ---- validation within an epoch ---- */
 
-/* Validates between two steps. After the run's last step the metrics are reported with the epoch
- * that ends there. */
+/* Validates after a step at which validation by steps is due; else does nothing. Callbacks see the
+ * metrics, and the history gets a line. After the run's last step the metrics are reported with the
+ * epoch that ends there. */
 dt_status *dt_run_validate_between(run *r) {
     dt_metric metrics[DT_MAX_KEYS];
     int n;

@@ -61,8 +61,10 @@ static bool has_loss_of_batches(const dt_trainer *t) {
     return has;
 }
 
-/* Chooses the number of rows of a piece. On a chip a piece is a batch of the job: several devices
- * compute parts of a batch and round their sums differently. */
+/* Chooses the number of rows of a piece: MOST_ROWS, halved until its largest value has at most
+ * MOST_BYTES and, while it is above a batch of the job, until all its values together have. On a
+ * chip a piece is a batch of the job: several devices compute parts of a batch and round their sums
+ * differently. So it is if a loss depends on which examples are in a batch together. */
 void dt_trainer_plan_evaluation(dt_trainer *t) {
     int64_t row = largest_row(dt_compiled_step(t->evaluate));
     t->evaluation_rows = MOST_ROWS;

@@ -190,8 +190,9 @@ static bool is_kept(int64_t k, int64_t n) {
     return n <= most || (k + 1) * (most - 1) / n != k * (most - 1) / n || k == 0;
 }
 
-/* Draws both curves. The ROC curve begins at (0, 0) and the precision-recall curve at (0, 1), both
- * with the threshold infinity. */
+/* Draws both curves, and computes the areas roc_auc and average_precision, which are NaN if all
+ * examples, or none, are of class 1 (average_precision: only if none is). The ROC curve begins at
+ * (0, 0) and the precision-recall curve at (0, 1), both with the threshold infinity. */
 static void draw_curves(const descent *x, dt_curve_point *roc, dt_curve_point *pr,
                         dt_output_explained *out) {
     decided d = {.zeros = x->zeros, .ones = x->ones}, before = d;
@@ -225,7 +226,8 @@ static dt_threshold find_best(const descent *x, dt_threshold_score score) {
     return best;
 }
 
-/* Computes the scores at the thresholds 0.1, 0.2, ..., 0.9. */
+/* Sets table[i], for i from 0 to n - 1, to the scores at the threshold (i + 1) / (n + 1): 0.1, 0.2,
+ * ..., 0.9 for n = 9. */
 static void make_table(const descent *x, dt_threshold *table, int n) {
     decided d = {.zeros = x->zeros, .ones = x->ones};
     int64_t k = 0;

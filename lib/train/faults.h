@@ -55,7 +55,7 @@ struct run;
 /* At a run's start: warns of each fault that cannot happen in this run. */
 void dt_faults_begin(const struct run *r);
 /* Writes the chips whose links are slow in a step to slow[f->n]. Returns their number, which never
- * falls. */
+ * falls from one step to the next. */
 int dt_faults_slow_links(const dt_faults *f, int64_t step, dt_slow_links *slow);
 /* Adds to an error, as notes, the faults that were injected so far, since they may be its cause.
  * Returns s. */

@@ -35,7 +35,7 @@ static int compare_ranked(const void *a, const void *b) {
     return (x->token > y->token) - (x->token < y->token);
 }
 
-/* Returns how many of the likeliest tokens remain after top_k and top_p. */
+/* Returns how many tokens remain after top_k and top_p. of: [n] all tokens, the likeliest first. */
 static int64_t count_kept(const dt_sampling *s, const ranked *of, int64_t n) {
     const int64_t most = s->top_k > 0 && s->top_k < n ? s->top_k : n;
     double all = 0, sum = 0;
@@ -46,7 +46,7 @@ static int64_t count_kept(const dt_sampling *s, const ranked *of, int64_t n) {
     return kept;
 }
 
-/* Sets the shares of all other tokens to 0. */
+/* Keeps the tokens that top_k and top_p allow: sets share[i] of all other tokens, of n, to 0. */
 static void keep_likeliest(const dt_sampling *s, int64_t n, double *share) {
     DT_LOCAL ranked *of = dt_alloc(dt_size_mul((size_t)n, sizeof *of));
     for (int64_t i = 0; i < n; i++) of[i] = (ranked){share[i], i};
@@ -216,8 +216,8 @@ dt_status *dt_generator_compile(dt_generator *g) {
 
 /* ---- one token ---- */
 
-/* Converts row `row` of scores (1, rows, vocabulary) to double. Refuses NaN, with which the choice
- * of a token would be meaningless. */
+/* Converts row `row` of scores (1, rows, vocabulary) to double. Refuses NaN and infinity, with
+ * which the choice of a token would be meaningless. */
 static dt_status *take_scores(dt_generator *g, const dt_view *from, int64_t row) {
     const int64_t first = row * g->vocabulary;
     for (int64_t i = 0; i < g->vocabulary; i++) {

@@ -115,8 +115,8 @@ dt_status *dt_run_count_memory(run *r) {
 
 /* ---- suggestions for a job that does not fit ---- */
 
-/* Computes the bytes that the run needs with a batch of `rows` rows. remakes: the step computes
- * values again instead of keeping them. */
+/* Computes the bytes that the run needs with a batch of `rows` rows; INT64_MAX: unknown. remakes:
+ * the step computes values again instead of keeping them. */
 static dt_status *with(const run *r, int64_t rows, bool remakes, int64_t *bytes) {
     const dt_memory *m = &r->memory;
     const dt_trainer *t = r->q->trainer;
@@ -135,8 +135,8 @@ static dt_status *note_machine(dt_status *s, int64_t bytes) {
                    dt_text_of_bytes((double)bytes).s);
 }
 
-/* Adds to the error the largest batch that fits, found by halving. If none fits, adds the memory
- * that the smallest one needs. */
+/* Adds to the error that rematerialization would fit, if it would, and the largest batch that fits,
+ * found by halving. If neither fits, adds the memory that the smallest batch needs. */
 static dt_status *what_fits(run *r, int64_t limit, dt_status *s) {
     const int least = r->strategy->replicas;
     int64_t bytes;

@@ -361,7 +361,8 @@ static dt_status *check_finite(const char *path, const dt_arrays *a) {
     return dt_check_finite(a, DT_E_CHECKPOINT_NOT_FINITE, "%s: not written", path);
 }
 
-/* Gives a compiled model's optimizer all its slots, so that a saved model always has them. */
+/* Lists a compiled model's optimizer state, after giving the optimizer all its slots, so that a
+ * saved model always has them. *out is empty if the model is not compiled. */
 static dt_status *collect_optimizer(const dt_model *m, dt_arena *arena, dt_arrays *out) {
     *out = (dt_arrays){0};
     if (!m->compiled) return NULL;

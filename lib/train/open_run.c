@@ -34,9 +34,9 @@ static dt_status *other_epochs(const run *r, const dt_saved *c) {
         "back, or start over with --fresh");
 }
 
-/* Checks that the number of steps per epoch is that of the checkpoint. With per_replica_batch_size,
- * another number of replicas changes the global batch and so the steps, while the job stays the
- * same. */
+/* Checks that the global batch and the number of steps per epoch are those of the checkpoint. With
+ * per_replica_batch_size, another number of replicas changes the global batch and so the steps,
+ * while the job stays the same. */
 static dt_status *same_steps(const run *r, const dt_saved *c) {
     const dt_state_file *s = &c->state;
     bool same_batch =
@@ -249,9 +249,9 @@ static int64_t checkpoint_bytes(const run *r) {
     return bytes;
 }
 
-/* The step of the last line of the history to keep. If a run ended within an epoch, the line of
- * this epoch is written again later, so it is not kept. The line of a validation by steps is
- * kept. */
+/* Returns the step of the last line of the history to keep; -1: none, because the run does not
+ * resume. If a run ended within an epoch, the line of this epoch is written again later, so it is
+ * not kept. The line of a validation by steps is kept. */
 static int64_t last_line(const run *r) {
     if (!r->out.resumed) return -1;
     const bool written_again =

@@ -31,8 +31,10 @@ dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o) {
     return NULL;
 }
 
-/* Adds to `steps` the step with a full batch and, if the last batch is smaller and is not dropped,
- * the step with that one. Returns how many steps were added. */
+/* Adds to `steps` the step with a full batch and, if the last batch of the n examples is smaller
+ * and is not dropped, the step with that one. With n 0, the number of examples is unknown, adds the
+ * full batch alone. With 0 < n < batch there is no full batch. Returns how many steps were
+ * added. */
 static int add_batches(const char *name, int64_t n, int64_t batch, bool drops, dt_outlined *steps) {
     int k = 0;
 

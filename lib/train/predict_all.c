@@ -51,7 +51,8 @@ static dt_status *take_outputs(const dt_model_spec *m, dt_gathered *of, dt_statu
     return s;
 }
 
-/* Returns the data set's global batch, as global_batch_size or per_replica_batch_size give it. */
+/* Returns the data set's global batch: global_batch_size or, if per_replica_batch_size is given,
+ * that times the number of replicas, which is then set as the global batch. */
 static int64_t batch_of(dt_dataset *data, const dt_model *m) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(data);
 

@@ -130,7 +130,8 @@ void dt_run_log_restore(dt_run_log *l, const json_t *kept) {
         l->end = l->size;
 }
 
-/* Deletes PATH.GENERATION if this run has made no checkpoint, so that the old log stays. */
+/* Closes the log. Deletes it if it is still PATH.GENERATION, because this run has made no
+ * checkpoint, so that the old log stays. */
 void dt_run_log_close(dt_run_log *l) {
     if (!l->file.path) return;
     l->file.keep = !l->aside;

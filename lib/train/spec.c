@@ -93,8 +93,9 @@ static dt_status *read_class_weights(dt_arena *arena, const dt_tree *t, dt_class
     return NULL;
 }
 
-/* Checks that `epochs` or `steps` is given. This is reported only for a mapping without other
- * faults, since a misspelt key has been reported already. */
+/* Checks that exactly one of `epochs` and `steps` is given, and that initial_epoch is less than
+ * epochs. That neither is given is reported only for a mapping without other faults, since a
+ * misspelt key has been reported already. */
 static dt_status *check_length(const dt_fit_spec *x, const dt_tree *t, bool faultless) {
     const bool epochs = dt_given(dt_tree_get(t, "epochs")),
                steps = dt_given(dt_tree_get(t, "steps"));

@@ -232,7 +232,8 @@ static dt_value counts_in(const dt_metric_use *m, const term *x) {
     return counts.trace ? dt_multiply(dt_weights_like(counts, is), is) : is;
 }
 
-/* Returns the two sums of a metric that is a mean. */
+/* Adds the sum of metric i, which is a mean, to the step's results and, unless it is the number of
+ * examples, the sum that divides it. */
 static void return_mean(dt_trace *trace, const dt_trainer *t, int i, const term *x) {
     const dt_metric_use *m = &t->o.compile->metric[i];
     const dt_loss_call_args c = {.args = m->args, .target = x->target, .prediction = x->prediction};
@@ -246,7 +247,7 @@ static void return_mean(dt_trace *trace, const dt_trainer *t, int i, const term 
                   sum_of_rows(divisor));
 }
 
-/* Returns the sums of a metric that is a function of several sums. */
+/* Adds the sums of metric i, which is a function of several sums, to the step's results. */
 static void return_parts(dt_trace *trace, const dt_trainer *t, int i, const term *x) {
     const dt_metric_use *m = &t->o.compile->metric[i];
     dt_metric_parts parts = {.args = m->args, .target = x->target, .prediction = x->prediction};
@@ -278,9 +279,10 @@ static bool has_pairs(const dt_trainer *t, int output) {
     return row && row->pairs;
 }
 
-/* Returns results for people to read: nothing is summed over replicas. The outputs come first, as a
- * prediction expects them. whole: losses that are one number for the batch are returned, too. A
- * loss that compares pairs of examples is left out, since it has no value for a single example. */
+/* Adds results for people to read to those of the step: nothing is summed over replicas. The
+ * outputs come first, as a prediction expects them, then losses by example. whole: losses that are
+ * one number for the batch are added, too. A loss that compares pairs of examples is left out,
+ * since it has no value for a single example. */
 static void return_rows(dt_trace *trace, const dt_trainer *t, const forward *f, bool whole) {
     dt_arena *arena = dt_trace_arena(trace);
 
@@ -453,8 +455,8 @@ static void emit_update(dt_trace *trace, const dt_trainer *t, const dt_variables
     dt_trace_path(trace, before);
 }
 
-/* Returns gradients to be pushed to a parameter server. If gradients are accumulated, they are
- * sums, and the number of examples is returned, too. */
+/* Adds gradients to be pushed to a parameter server to the step's results. If gradients are
+ * accumulated, they are sums, and the number of examples is a result, too. */
 static void return_gradients(dt_trace *trace, const dt_trainer *t, const forward *f) {
     const dt_variables *v = &t->o.model->trainable;
     dt_value examples, *gradient = emit_gradients(trace, t, f, true, &examples);

@@ -24,7 +24,8 @@ static void put_texts(dt_json *j, const char *key, const dt_texts *x) {
     dt_json_strings(j, key, x->v, x->n);
 }
 
-/* Writes the type of an element; for windows, the type of one row. */
+/* Writes an element: its dtype, its shape (of a text its largest length, max_bytes), and its
+ * vocabulary and columns if it has them. For windows, the type is that of one row. */
 static void put_element(dt_json *j, const dt_element_spec *e) {
     const dt_type row = dt_element_row(e);
     dt_json_open(j, e->name, '{');
@@ -139,8 +140,8 @@ static bool equal(const dt_texts *a, const dt_texts *b) {
     return same;
 }
 
-/* Compares the elements that the checkpoint describes with those of the data set. Elements that
- * only one of them has are not compared. */
+/* Checks that each element whose columns are chosen by patterns has the same columns, in the same
+ * order, as in the checkpoint. Elements that only one of them has are not compared. */
 dt_status *dt_stored_compare(const dt_saved *c, const dt_dataset *d, dt_arena *arena) {
     dt_dataset_spec then = {0};
     const dt_element_spec *elements;

@@ -12,9 +12,9 @@
 /* ---- compiling ---- */
 
 /* Records the step to use in estimates. In mixed precision, this is the step in float32; the
- * estimate then counts 16 bits for layers (cost/plan.c). Sets *out to NULL if the step itself can
- * be estimated, if the trainer is an outline, whose model has the precision that the caller wants
- * to see, or if there is nothing to estimate. */
+ * estimate then counts 16 bits for layers (cost/plan.c). Leaves *out unchanged if the step itself
+ * can be estimated, if the trainer is an outline, whose model has the precision that the caller
+ * wants to see, or if there is nothing to estimate. */
 static dt_status *trace_priced(const dt_trainer *t, dt_step_kind kind, dt_graph **out) {
     dt_model *m = t->o.model;
     const dt_policy precision = m->precision;
@@ -199,7 +199,8 @@ static dt_status *compile_halves(dt_trainer *t) {
     return s;
 }
 
-/* Prepares the training step for full batches and for the smaller last one. */
+/* Compiles the training step, and prepares it for full batches and for the smaller last one, if
+ * there is one. Sets the prices of both and the peak memory. */
 static dt_status *prepare_training(dt_trainer *t) {
     int64_t batch = dt_trainer_full_batch(t), n = dt_dataset_count(t->o.data, DT_PART_TRAIN);
     dt_executable *x = NULL;
@@ -224,7 +225,7 @@ static dt_status *prepare_training(dt_trainer *t) {
     return NULL;
 }
 
-/* Writes the keys of the history: "loss", "accuracy", and for validation "val_loss",
+/* Sets t->key to the keys of the history: "loss", "accuracy", and for validation "val_loss",
  * "val_accuracy". */
 static void name_metrics(dt_trainer *t) {
     const char *key[DT_MAX_KEYS];
@@ -237,8 +238,8 @@ static void name_metrics(dt_trainer *t) {
     }
 }
 
-/* Finds the class name for keys such as "f1_score_0". Metrics come last in the order of
- * dt_compile_keys. */
+/* Sets t->class_name: for keys such as "f1_score_0" the name of the class, for others NULL. Metrics
+ * come last in the order of dt_compile_keys. */
 static void name_classes(dt_trainer *t) {
     const dt_compile_spec *c = t->o.compile;
     const char *key[DT_MAX_KEYS];

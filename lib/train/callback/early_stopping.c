@@ -75,8 +75,10 @@ static dt_status *keep_weights(const run *r, stopper *s) {
     return NULL;
 }
 
-/* Compares a value with the best one so far. The first value is always an improvement, so it never
- * ends a run. */
+/* Compares a value with the best one so far, and keeps the weights if it is better. `wait` counts
+ * the epochs; a better value sets it to 0, but with a baseline only if it is better than that, too.
+ * Without improvement, stops the run when `wait` has reached the patience. The first value is
+ * always an improvement, so it never ends a run. */
 static dt_status *compare_with_best(run *r, dt_hook *h, double current) {
     stopper *s = h->state;
     if (s->x->restore_best_weights && !s->has_weights) DT_TRY(keep_weights(r, s));

@@ -140,8 +140,8 @@ static void count(const dt_named_view *a, int64_t n, double least, double most, 
     }
 }
 
-/* Adds a histogram of thirty buckets of equal width from the smallest to the largest value. If any
- * value is not finite, nothing is added. */
+/* Adds a histogram of thirty buckets of equal width from the smallest to the largest value. If the
+ * values are not float32 or float64, or any is not finite, nothing is added. */
 static void put_histogram(dt_str *out, const event_time *at, const char *tag,
                           const dt_named_view *values) {
     const int64_t n = dt_type_elements(&values->type);
@@ -335,7 +335,9 @@ static dt_status *open_file(run *r, side *s) {
     return bad;
 }
 
-/* Writes the records to the file and frees them. */
+/* Writes the records to the side's event file, which is opened for the first of them, and frees
+ * them. A process that writes no files only frees them. provisional: they belong to an epoch that
+ * is not complete. */
 static dt_status *put(run *r, side *s, dt_str *records, bool provisional) {
     const bool some = r->out.writes && records->size > 0;
     dt_status *bad = some ? open_file(r, s) : NULL;

@@ -166,7 +166,8 @@ static dt_status *compare(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* Reads the earlier attempts' lines of the record, before this run adds lines. */
+/* If this process writes files and has steps to train: starts to hash the data. A run that resumes
+ * first reads the hashes of earlier attempts from the record, before it adds lines itself. */
 static dt_status *begin(run *r, dt_hook *h) {
     if (!r->out.writes || !dt_run_is_training(r)) return NULL;
     if (r->out.resumed) h->state = read_record(r);
@@ -174,7 +175,7 @@ static dt_status *begin(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* Waits for the hashes, unless the run was stopped. */
+/* Waits for the hashes, unless the run was stopped, and compares them with the earlier ones. */
 static dt_status *end(run *r, dt_hook *h) {
     if (!dt_run_is_training(r)) wait_for(r->hashing);
     return compare(r, h);

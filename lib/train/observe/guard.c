@@ -153,7 +153,8 @@ static dt_status *compare_replicas(const run *r) {
 
 /* ---- numbers that are not finite ---- */
 
-/* Adds to an error its possible causes, and the checkpoint to resume from. */
+/* Adds to an error the faults that were injected, which may be its cause, and the checkpoint to
+ * resume from. */
 static dt_status *explain(const run *r, dt_status *s) {
     s = dt_faults_note(r, s);
     return s && r->out.checkpoint ? dt_note(s, "last checkpoint: %s", r->out.checkpoint) : s;
@@ -172,9 +173,9 @@ static dt_status *open_guard(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* Warns, once in a run, of a loss that grows by a large factor within an epoch. It must also exceed
- * the run's first loss, because the small losses at the end of a good training may vary by such
- * factors. */
+/* Warns, once in a run, of a loss that is more than 1000 times that of the epoch's first step. It
+ * must also exceed the run's first loss, because the small losses at the end of a good training may
+ * vary by such factors. */
 static void watch_growth(const run *r, guard *g, double loss) {
     if (g->loss_of_run == 0) g->loss_of_run = loss;
     if (g->loss_of_epoch == 0 || r->at.epoch_step == 1) g->loss_of_epoch = loss;

@@ -102,7 +102,10 @@ static const char *print_time(utc *x) {
 
 /* ---- the line about the start of an attempt ---- */
 
-/* Writes the slice's shape and devices, from which `dtrain report` draws it. */
+/* Writes members about the strategy's slice, from which `dtrain report` draws it: its name (slice),
+ * whether it is simulated, and cores_per_chip. If the strategy has a device assignment, also writes
+ * its computation_shape and computation_stride, each as [x, y, z, core], and its order, a number of
+ * dt_device_order. Writes nothing if the strategy has no slice. */
 static void put_slice(dt_json *j, const dt_strategy *s) {
     if (!dt_resolver_slice(s->resolver) || !s->resolver->slice) return;
     dt_json_string(j, "slice", s->resolver->slice->name);
@@ -160,8 +163,9 @@ static int64_t count_parameters(const dt_layer_spec *l, bool all) {
     return n;
 }
 
-/* Writes a layer. Its `inputs` are written only if it does not simply follow the layer before
- * it. */
+/* Writes a layer: name, kind, output (its shape for one example), parameters, and trainable (how
+ * many of these are trained). Its `inputs` are written only if it does not simply follow the layer
+ * before it. */
 static void put_layer(dt_json *j, const dt_model_spec *m, int i) {
     const dt_layer_spec *l = &m->layer[i];
     dt_json_open(j, NULL, '{');
@@ -181,7 +185,8 @@ static void put_layer(dt_json *j, const dt_model_spec *m, int i) {
     dt_json_close(j, '}');
 }
 
-/* Writes the model's layers, up to a limit. `output` is the shape for one example. */
+/* Writes trainable_parameters, layers_in_all (the number of layers), and the first MOST_LAYERS
+ * layers. */
 static void put_layers(dt_json *j, const dt_model_spec *m) {
     int64_t trainable = 0;
     for (int i = 0; i < m->n_layers; i++) trainable += count_parameters(&m->layer[i], false);

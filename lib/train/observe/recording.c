@@ -117,7 +117,8 @@ static void end_span(run *r) {
     if (!is_wanted(r, r->at.step + 1)) dt_recorder_switch(x->recorder, false);
 }
 
-/* Starts the span of a step. The previous step's span, with its checkpoint, ends here. */
+/* Ends the span of the previous step, which includes its checkpoint. Writes the file after the last
+ * step to record. Starts the span of the next step if it is to be recorded. */
 static dt_status *step_begin(run *r, dt_hook *h) {
     recording *x = &r->recording;
     const int64_t step = r->at.step + 1;

@@ -50,7 +50,7 @@ static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
 const dt_hook_row dt_hook_time = {.step_end = step_end};
 
 /* Returns the fraction of the epoch in which devices wait for data, on the clock of a simulated
- * slice. Resets the times for the next epoch. */
+ * slice: 1 - device_s / data_s. Resets the times for the next epoch. */
 static double virtual_idle(virtual_time *v) {
     const double idle = v->data_s > 0 ? 1 - v->device_s / v->data_s : 0;
     v->device_s = v->data_s = 0;
