@@ -45,8 +45,8 @@ static bool begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Proposes the first n bytes of `word` followed by `end`, if that begins with the word typed so far
- * and was not proposed yet. */
+/* Proposes the first n bytes of `word` followed by `end`, with `help` as their meaning, if they
+ * begin with the word typed so far and were not proposed yet. */
 static void offer(const struct goal *g, const char *word, size_t n, const char *end,
                   const char *help) {
     dt_str line = {0};
@@ -86,7 +86,8 @@ static void offer_verbs(const struct goal *g, const char *path) {
     }
 }
 
-/* Whether `path` is a verb's name, or the first words of one. */
+/* Whether `path` is a verb's name, or the first words of one. If it is the whole name of a verb,
+ * sets *verb to that verb. */
 static bool is_path(const char *path, const struct verb **verb) {
     const size_t n = strlen(path);
     for (int i = 0; verbs[i]; i++)
@@ -109,8 +110,8 @@ static void take_path(struct line *l, const char *word) {
 
 /* ---- options ---- */
 
-/* Finds the option that a word such as "--name", "--name=value" or "-n" names. Returns NULL if the
- * word is not an option of the verb. */
+/* Finds the option that a word such as "--name", "--name=value" or "-n" names, among those of the
+ * verb and those of all verbs. Returns NULL if it is none of them. */
 static const struct option *option_of(const struct line *l, const char *word) {
     const struct option *tables[] = {l->verb ? l->verb->options : common_options, common_options};
     for (int t = 0; t < 2; t++)
@@ -174,7 +175,8 @@ static bool is(const char *word, size_t n, const char *known) {
 static void offer_slices(const struct goal *g) {
     char *names = NULL;
     dt_status *s = dt_slice_names(&names);
-    /* An unreadable job gives no proposals, and a shell has no place for its error. */
+    /* If the names cannot be determined, nothing is proposed, because a shell cannot show the
+     * error. */
     dt_status_free(s);
     for (char *p = names; p && *p; p++) *p = *p == '\n' ? ' ' : *p;
     offer_words(g, names ? names : "");
@@ -190,8 +192,10 @@ static void offer_errors(const struct goal *g) {
     }
 }
 
-/* Proposes values for one word of a verb's operands, such as "JOB", "RUN" or "bash". A lower-case
- * word is itself the proposal. If the operand may be any file, the shell completes file names. */
+/* Proposes values for a placeholder of n bytes in a verb's operands: names of files for "FILE" or
+ * "JOB" (which the shell lists), keys of the job for "key.path=value", slices for "TYPE", errors
+ * for "DTnnn". A lower-case word, such as "bash", is itself the proposal. any_file: the operand may
+ * be any file, so DIR, CKPT, RUN and JOB propose nothing more. */
 static void offer_one(const struct goal *g, const char *word, size_t n, bool any_file) {
     static const char *const files[][2] = {{"FILE", ":files"},       {"PATH", ":files"},
                                            {"ROWS.json", ":files"},  {"DIR", ":directories"},

@@ -13,8 +13,9 @@ struct config_init {
     const char *target;
 };
 
-/* The jobs that are printed. Each trains without changes, on generated examples, and has a comment
- * with the lines for the user's own data. */
+/* HEAD and TAIL are the beginning and the end of the jobs that `config init` prints. Each trains
+ * without changes, on generated examples, and has a comment with the lines for the user's own
+ * data. */
 #define HEAD(name, about)                                                                          \
     "# " about " Train it with: dtrain fit FILE\n"                                                 \
     "version: 1\n"                                                                                 \
@@ -245,7 +246,8 @@ struct config_diff {
     struct place place;
 };
 
-/* The two sides of the comparison: a job, and another job or the folder of a run. */
+/* The two sides of the comparison: the job `a`, and the job `b` or, if that is NULL, the job that
+ * the run in the folder `run` was trained with. */
 struct sides {
     dt_job *a, *b;
     const char *run;

@@ -263,8 +263,8 @@ static bool is_alike(const struct row *a, const struct row *b) {
     return same(leaf(a), leaf(b)) && same(a->help, b->help) && same(a->preset, b->preset);
 }
 
-/* Whether at least two thirds of the kinds in a table have the key with the same description, so
- * that it is printed once for all. */
+/* Whether the table of this key has more than 4 kinds, and at least two thirds of them have the key
+ * with the same description, so that it is printed once for all. */
 static bool is_common(const struct rows *all, const struct row *r) {
     int n = 0, kinds = count_kinds(all, r->sort);
     for (int i = 0; i < all->n; i++)
@@ -315,7 +315,8 @@ static void put_activations(dt_str *to, const struct rows *all) {
 
 /* ---- keys that dtrain does not support yet ---- */
 
-/* Writes the owner of a key: a kind such as Dense, or the name of a section. */
+/* Begins a list item with the owner of a key, a kind such as Dense or the name of a section. If the
+ * key before it has the same owner, only writes ", ". `before` may be NULL. */
 static void put_owner(dt_str *to, const struct row *r, const struct row *before) {
     const int n = (int)(*r->kind ? strlen(r->kind) : strcspn(r->path, "."));
     const char *name = *r->kind ? r->kind : r->path;

@@ -154,8 +154,9 @@ static dt_status *read_file(const char *path, const char *name, double *value) {
                                         cut_word(path).text);
 }
 
-/* Reads the metric NAME of a results file. A results file of `fit` has a training metric as NAME
- * and the validation metric as val_NAME; `split` decides which of the two is read. */
+/* Reads the metric NAME of a results file into *value; NaN: the file does not have it. A results
+ * file of `fit` has a training metric as NAME and the validation metric as val_NAME: if `split` is
+ * "validation", val_NAME is preferred. */
 static dt_status *read_either(const char *path, const dt_str *name, const char *split,
                               double *value) {
     dt_local_str own = {0};
@@ -167,8 +168,9 @@ static dt_status *read_either(const char *path, const dt_str *name, const char *
     return s;
 }
 
-/* Sets *name to the name under which a run reports a metric of `evaluate`: with the prefix val_ for
- * validation data. */
+/* Changes *name to the name under which a run reports this metric: val_NAME if `split` is
+ * "validation"; NAME if it is "train" or NULL. For any other split fails, because a run does not
+ * report its metrics. `path` names the run in the error. */
 static dt_status *name_in_run(const char *split, const char *path, dt_str *name) {
     dt_str own = {0};
     if (!split || strcmp(split, "train") == 0) return NULL;

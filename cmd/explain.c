@@ -51,7 +51,7 @@ static bool has_words(const char *text, size_t n, const struct words *words) {
 }
 
 /* Lists, one per line, the errors whose titles contain all words. With `titles` false, searches
- * their whole texts instead. */
+ * their whole texts instead. Returns whether there is any. */
 static bool put_found(dt_str *to, const struct words *words, bool titles) {
     bool any = false;
     for (int i = 0; i < NUMBERS; i++) {

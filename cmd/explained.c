@@ -62,8 +62,8 @@ static int by_f1(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Adds a row for each class. If there are more than can be shown, adds only the `shown` classes
- * that the model recognizes worst. */
+/* Adds a row for each class. If `shown` is less than the number of classes, adds only the `shown`
+ * classes with the lowest F1 scores, lowest first. */
 static void add_classes(struct table *t, const dt_output_explained *o, int64_t shown) {
     DT_LOCAL const dt_class_score **row = dt_alloc((size_t)o->n_classes * sizeof *row);
     for (int64_t i = 0; i < o->n_classes; i++) row[i] = &o->class_score[i];

@@ -36,7 +36,8 @@ struct generation {
 
 /* ---- the call ---- */
 
-/* Reads a number. If the option is not given (text NULL), uses `fallback`. */
+/* Reads a number from 0 to `most` into *out. If the option is not given (text NULL), sets
+ * `fallback`. */
 static dt_status *read_number(const struct generation *g, const char *name, const char *text,
                               double fallback, double most, double *out) {
     *out = fallback;
@@ -62,8 +63,8 @@ static dt_status *read_sampling(struct generation *g) {
     return NULL;
 }
 
-/* Replaces line ends by LF, which training texts have, and removes the line end of the last line:
- * most editors and `echo` end a file with a newline that the user does not mean as part of the
+/* Replaces CR LF by LF, which training texts have, and removes the line end of the last line: most
+ * editors and `echo` end a file with a newline that the user does not mean as part of the
  * prompt. */
 static void trim_lines(dt_str *text) {
     size_t to = 0;
@@ -73,7 +74,8 @@ static void trim_lines(dt_str *text) {
     if (text->data) text->data[text->size] = '\0';
 }
 
-/* Reads a stream to its end, because a pipe has no size. */
+/* Reads a stream to its end, because a pipe has no size. Fails if it has more than LARGEST_PROMPT
+ * bytes. `name` is for errors. */
 static dt_status *read_stream(FILE *f, const char *name, dt_str *out) {
     char piece[1 << 12];
     size_t n;
@@ -139,8 +141,8 @@ static dt_status *print_token(const dt_generated_token *t, void *user) {
     return NULL;
 }
 
-/* Returns the number of tokens per second, without the first token, whose time includes
- * compiling. */
+/* Returns the number of tokens per second, without the first token, whose time includes compiling;
+ * 0: there is no other token. */
 static double tokens_per_second(const dt_generation *r) {
     return r->other_s > 0 ? (double)(r->tokens - 1) / r->other_s : 0;
 }

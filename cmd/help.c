@@ -100,7 +100,9 @@ struct help {
     struct common common;
 };
 
-/* Returns the error about a topic of `help` that is neither a verb nor a name in job files. */
+/* Returns the error about a topic of `help` that is neither a verb nor a name in job files.
+ * no_verb, the error about an unknown verb, is returned if it suggests a verb. Otherwise it is
+ * freed, and the error suggests the most similar name in job files, if there is one. */
 static dt_status *unknown_topic(const struct call *call, dt_status *no_verb) {
     const char *name = call->operands.at[0];
     DT_LOCAL char *nearest = kinds_nearest(name);

@@ -69,7 +69,8 @@ struct page {
  * itself. */
 static const char *own_name(const dt_job_key *k) {
     const char *kind = strstr(k->path, k->kind), *dot = strchr(k->path, '.');
-    /* The arguments of such a kind are not nested below its name but stand in the same mapping. */
+    /* A path without the kind's name belongs to a kind whose arguments are not nested below its
+     * name but stand in the same mapping. */
     if (!kind) return dot ? dot + 1 : k->path;
     kind += strlen(k->kind);
     return *kind == '.' ? kind + 1 : kind;

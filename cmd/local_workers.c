@@ -55,7 +55,8 @@ static bool connect_workers(struct workers *c) {
     return true;
 }
 
-/* Makes this process worker `rank`: keeps its own sockets and closes those of the others. */
+/* Makes this process worker `rank`: keeps its own sockets, closes those of the others, and sets
+ * DTRAIN_WORKER. From then on the kernel kills it when the parent ends. */
 static void become_worker(struct workers *c, int rank, pid_t parent) {
     char text[16 * (MOST_WORKERS + 1)];
     int at = snprintf(text, sizeof text, "%d", rank);
@@ -73,7 +74,8 @@ static void become_worker(struct workers *c, int rank, pid_t parent) {
     setenv("DTRAIN_WORKER", text, 1);
 }
 
-/* Forks the workers. Returns true in each of them, false in the parent. */
+/* Forks the workers. Returns true in each of them, false in the parent. If a fork fails, starts no
+ * further workers and sets the exit code. */
 static bool start_processes(struct workers *c) {
     const pid_t parent = getpid();
     for (int r = 0; r < c->n; r++) {
@@ -99,8 +101,9 @@ static void signal_all(const struct workers *c, int number) {
         if (c->pid[r] > 0) kill(c->pid[r], number);
 }
 
-/* Records the end of a worker. The run's exit code is that of the first worker that failed. Workers
- * that ended with LOST are passed over, because they only report that another worker is gone. */
+/* Records the end of a worker with this `status` of waitpid. The run's exit code is that of the
+ * first worker that failed. The code LOST, which only reports that another worker is gone, is
+ * replaced by that of a worker that fails later, unless that is EXIT_STOPPED. */
 static void note_end(struct workers *c, int rank, int status) {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : LOST;
     if (c->ending && WIFSIGNALED(status)) code = 0;
@@ -131,8 +134,9 @@ static void pass_on(struct workers *c) {
     if (stop_save_asked()) signal_all(c, SIGUSR1);
 }
 
-/* Waits until all workers have ended. Kills the others, even stopped ones, as soon as one worker
- * has failed, or the first worker has ended, whose result is the result of the run. */
+/* Waits until all workers have ended, and passes signals on to them. When one worker has failed, or
+ * the first worker has ended, whose result is the result of the run, the others have GRACE_MS
+ * milliseconds to end. Then they are killed, even stopped ones. */
 static void watch_all(struct workers *c) {
     int waited = 0;
     while (reap(c)) {

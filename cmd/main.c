@@ -87,8 +87,8 @@ static int print_version(struct out *out) {
     return out_close(out, 0);
 }
 
-/* Parses the words into `settings` and runs the verb. The array `operand` has room for all
- * words. */
+/* Parses the words into `settings` and runs the verb or, with --help or --version, prints these.
+ * The array `operand` has room for all words. Returns the exit code. */
 static int run_verb(const struct verb *verb, void *settings, struct words words,
                     const char **operand, const char *const *argv) {
     struct out out;

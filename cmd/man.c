@@ -50,7 +50,8 @@ static const char *next_line(const char *text) {
     return *text ? text + 1 : text;
 }
 
-/* Writes paragraphs, which man fills; indented lines are kept. */
+/* Writes a section with this heading and paragraphs, whose lines man fills. An indented line stays
+ * a line of its own. */
 static void put_prose(dt_str *to, const char *heading, const char *text) {
     dt_str_printf(to, ".SH %s\n", heading);
     for (; *text; text = next_line(text)) {
@@ -205,7 +206,7 @@ static void put_limits(dt_str *to, const dt_job_key *k) {
         dt_str_printf(to, ", %s%.17g", k->above_min ? "above " : "at least ", k->min);
 }
 
-/* Writes a path that may be broken after a dot. */
+/* Writes the path of a key. If it has more than 60 bytes, man may break it after each dot. */
 static void put_path(dt_str *to, const char *path) {
     enum { LONG = 60 };
     const bool breaks = strlen(path) > LONG;

@@ -61,8 +61,8 @@ static bool is_spaced(const struct call *call) {
     return false;
 }
 
-/* Returns the error about a surplus operand. If one of the two is a job file, names the other
- * one. */
+/* Returns the error about operands that are not exactly one job and overrides: names both jobs if
+ * there are two, else the operand that is neither a job nor an override. */
 static dt_status *too_many(const struct call *call) {
     const char *job = NULL, *other = NULL;
     for (int i = 0; i < call->operands.n; i++) {

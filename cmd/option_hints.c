@@ -182,8 +182,8 @@ static bool is_choice(const struct option *o, const char *value) {
     return false;
 }
 
-/* Writes the names of the verbs that have the option. certain: leaves out verbs that do not accept
- * the given value. */
+/* Writes the names of the verbs that have the option, and returns whether there is one. certain:
+ * leaves out verbs that do not accept the given value. */
 static bool put_verbs(dt_str *to, const struct foreign_option *f, bool certain) {
     int n = 0;
     for (int i = 0; verbs[i]; i++) {
@@ -204,7 +204,8 @@ static bool put_nearest(dt_str *to, const struct foreign_option *f) {
     return nearest;
 }
 
-/* Suggests the override fit.epochs=2 if the user wrote "--fit.epochs=2". */
+/* Suggests the override fit.epochs=2 if the user wrote "--fit.epochs=2" for a verb that accepts
+ * overrides, and returns whether that is so. */
 static bool put_path(dt_str *to, const struct foreign_option *f) {
     const bool is_path = f->overrides && strchr(f->name, '.');
     if (is_path) put_key(to, f->name, f->value);

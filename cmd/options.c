@@ -321,7 +321,8 @@ static dt_status *read_words(struct walk *w, struct words *operands) {
     return s;
 }
 
-/* Sets the defaults of options that are not given. */
+/* Sets each option of the table to its default or, if it may be set by an environment variable that
+ * is set, to the variable's value. Words that are read later replace these. */
 static dt_status *read_defaults(struct walk *w, const struct option *table) {
     dt_status *s = NULL;
     for (const struct option *o = table; o->name && !s; o++) {

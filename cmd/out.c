@@ -109,8 +109,9 @@ dt_status *out_open(struct out *out, const struct common *common) {
     return common->log_file ? open_log(out, common->log_file) : NULL;
 }
 
-/* Returns the width of lines: the smaller one of COLUMNS and the terminal's width. COLUMNS may be
- * older than the terminal's present size, but may also ask for a smaller width. */
+/* Returns the largest width of lines on the terminal `fd`: the smaller one of COLUMNS and the
+ * terminal's width, or 80 if neither is known, limited to 20 .. 500, minus 1. COLUMNS may be older
+ * than the terminal's present size, but may also ask for a smaller width. */
 static int width_of(int fd) {
     const char *columns = getenv("COLUMNS");
     struct winsize size;
@@ -183,8 +184,8 @@ static void wipe(struct out *out) {
     out->bar = false;
 }
 
-/* Prints a text. Control characters from names and files are escaped, so that they cannot affect
- * the terminal. */
+/* Prints a text to standard output and the log, after erasing the progress bar. Control characters
+ * from names and files are escaped, so that they cannot affect the terminal. */
 void out_text(struct out *out, const char *text) {
     dt_local_str t = {0};
     put_shown_lines(&t, text);
@@ -302,8 +303,9 @@ void out_note(struct out *out, const char *format, ...) {
     va_end(args);
 }
 
-/* Prints `shown`, or nothing if it is NULL. `word`, "error:" or "warning:", is coloured where it
- * occurs. The log gets `line`, which is the same text before it was broken into several lines. */
+/* Prints `shown` to standard error. `word`, "error:" or "warning:", is coloured where it first
+ * occurs; NULL: nothing is coloured. The log gets `line`, which is the same text before it was
+ * broken into several lines. */
 static void write_marked(struct out *out, const char *line, const char *shown, const char *word) {
     dt_local_str t = {0};
     const char *at = out->color_errors && word ? strstr(shown, word) : NULL;

@@ -114,7 +114,8 @@ static dt_status *read_budget(const struct call *call, int64_t *bytes) {
                        cut_word(my->budget).text);
 }
 
-/* Reads the number of an option, such as "15e12". The number is 0 if the option is not given. */
+/* Reads the number of an option, such as "15e12", which must be above 0 and at most 1e18. It is 0
+ * if the option is not given (text NULL). */
 static dt_status *read_amount(const struct call *call, const char *name, const char *text,
                               double *amount) {
     *amount = 0;

@@ -38,7 +38,8 @@ struct prediction {
 
 static const char *output_of(const struct predict *my) { return my->output ? my->output : "-"; }
 
-/* Reads a probability. If the option is not given (text NULL), it is 0. */
+/* Reads a probability between 0 and 1, both excluded. If the option is not given (text NULL), it is
+ * 0. */
 static dt_status *read_probability(const struct call *call, const char *name, const char *text,
                                    double *out) {
     *out = 0;

@@ -113,8 +113,9 @@ size_t text_bytes_of(const char *text, int columns) {
 
 /* ---- lines and carets of errors ---- */
 
-/* Returns the byte at which to break a line: after a comma before a word or in a wide gap; else at
- * a blank; else at the limit. */
+/* Returns the byte at which to break a line of more than `most` bytes: at the last blank that
+ * begins a wide gap, or stands between ',' or ';' and a letter; else at the last blank; else at
+ * `most`. Blanks in the first third of `most` do not count. */
 static size_t break_at(const char *line, size_t most) {
     size_t gap = 0, blank = 0;
     for (size_t i = 1; i <= most; i++) {
@@ -140,9 +141,9 @@ void put_broken(dt_str *to, const char *line, int indent, int columns) {
     dt_str_puts(to, line);
 }
 
-/* Writes the part from character `first` on of a line of the job file, and below it the same part
- * of the line of carets. `head` is the number of bytes before the text, such as the line's
- * number. */
+/* Writes the first `head` bytes of a line, such as the line's number, and of the text that follows
+ * as many characters as fit into `columns`, from character `first` on. "..." stands for the
+ * characters that are left out before and after. */
 static void put_window(dt_str *to, const char *line, size_t head, int first, int columns) {
     const char *from = line + head + text_bytes_of(line + head, first);
     const bool cut = text_columns(from) > columns - (int)head;
@@ -168,8 +169,8 @@ void put_excerpt(dt_str *to, const char *line, const char *below, int columns) {
     }
     if (carets) {
         dt_local_str t = {0};
-        if (first) /* Skips the blanks that stand for tabs. */
-            dt_str_printf(&t, "%.*s%*s%s", (int)head, below, at - first, "", carets);
+        /* Moves the carets to the left, by as many characters as were left out of the line. */
+        if (first) dt_str_printf(&t, "%.*s%*s%s", (int)head, below, at - first, "", carets);
         else dt_str_puts(&t, below);
         put_broken(to, dt_str_text(&t), (int)head, columns);
     } else dt_str_puts(to, below);

@@ -36,8 +36,9 @@ static dt_status *print_board(const struct trials *w) {
     return s;
 }
 
-/* Returns the exit code of a sweep: 0 if at least one trial is complete and no trial is left to
- * train. */
+/* Returns the exit code of a sweep: 0 in a dry run, or if all trials have ended and one of them is
+ * the best; else that of files that cannot be written, of a stop, or of the first failed trial.
+ * Prints the reason. */
 static int judge(const struct trials *w) {
     const dt_sweep_counts c = dt_sweep_count(w->sweep);
     struct out *out = w->call->out;

@@ -45,8 +45,8 @@ static void release_command(struct command *c) {
     dt_arena_destroy(c->arena);
 }
 
-/* Returns the number of threads per trial: cores are divided among the trials that train at the
- * same time. */
+/* Returns the number of threads per trial: that of --threads or, if several trials train at the
+ * same time, an equal share of the cores; 0: the trial chooses. */
 static long long threads_of(const struct trials *w) {
     const long long each = dt_cores() / w->jobs;
     if (w->compute->threads) return w->compute->threads;
@@ -167,8 +167,9 @@ static void read_errors(struct child *c) {
     c->error[c->n] = '\0';
 }
 
-/* Returns the first error in a trial's standard error, without "dtrain: error: "; "" if it has no
- * error. */
+/* Returns the first error in a trial's standard error: the rest of a line that begins with "dtrain:
+ * error: ", or a whole line that contains "error: "; "" if there is none. Cuts the text into
+ * lines. */
 static const char *first_error(struct child *c) {
     static const char prefix[] = "dtrain: error: ", mark[] = "error: ";
     for (char *line = c->error, *end; *line; line = end) {

@@ -27,7 +27,8 @@ static void print_json(struct out *out, const dt_status *s) {
     json_print(&j, out);
 }
 
-/* Escapes a text for GitHub: %, line ends, and in properties the signs that end them. */
+/* Writes a text for GitHub, with '%', line ends and the characters in `special` as %XX. Properties
+ * need `special`, because these characters would end them. text NULL: writes nothing. */
 static void put_github(dt_str *to, const char *text, const char *special) {
     for (; text && *text; text++)
         if (*text == '%' || *text == '\r' || *text == '\n' || strchr(special, *text))
@@ -111,8 +112,8 @@ static void print_warnings(const struct call *call, const char *path, char *line
 
 /* ---- jobs ---- */
 
-/* Returns the more urgent one of two exit codes: that of an error in the job first, then in its
- * files, then in their contents. */
+/* Returns the more urgent one of two exit codes: 78 (an error in the job) first, then 66 (a file is
+ * missing), then 65 (bad contents), then any other; 0: both are 0. */
 static int worse(int a, int b) {
     static const int order[] = {78, 66, 65};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)

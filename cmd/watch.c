@@ -32,7 +32,9 @@ static void print_explained(struct watch *w, const dt_event *e) {
     dt_status_free(s);
 }
 
-/* Prints an event, except DT_EVENT_END, which is printed when the exit code is known. */
+/* Prints an event as a JSON line. DT_EVENT_END is left out, because it is printed when the exit
+ * code is known, and so are events that have no JSON form, and steps that come too soon after
+ * another one. */
 static void watch_json(struct watch *w, const dt_event *e) {
     struct json j;
     const dt_event_row *row = &dt_event_rows[e->kind];
@@ -53,8 +55,9 @@ static void watch_json_error(const struct watch *w, const dt_status *s) {
     }
 }
 
-/* Prints the event `end`. Its members about results are left out if the run failed, but not if the
- * run was stopped or an expectation was not met. */
+/* Prints the event `end`. The members weights_sha256 and checkpoint are left out, unless the run
+ * has ended (even if an expectation was not met), or was stopped (exit code 75) after it had saved
+ * a checkpoint. */
 static void watch_json_end(const struct watch *w, int code) {
     const bool result = w->ended || (code == EXIT_STOPPED && w->checkpoint);
     const dt_event_row *row = &dt_event_rows[DT_EVENT_END];
@@ -108,8 +111,8 @@ static void keep_explained(struct watch *w, const dt_event *e) {
     w->explained = dt_str_take(&t);
 }
 
-/* Remembers the values of an event as the latest results. The loss of a step covers a single batch,
- * so only epochs and evaluations count as results. */
+/* Remembers the values of an event as the latest results. Metrics are taken from epochs,
+ * evaluations and the end of the run only, because the loss of a step covers a single batch. */
 static void remember(struct watch *w, const dt_event *e) {
     if (e->kind == DT_EVENT_EPOCH || e->kind == DT_EVENT_EVAL || e->kind == DT_EVENT_END)
         for (int i = 0; i < e->n_metrics; i++) keep_metric(w, &e->metrics[i]);

@@ -24,7 +24,7 @@ struct watch {
     bool silent;
     const char *path; /* the job's path as written on the command line */
 
-    /* [n] the metrics reported so far */
+    /* [n_last] the last value of each metric reported so far */
     struct last_value *last;
     int n_last;
     char *checkpoint; /* path of the newest checkpoint; owned */
@@ -50,8 +50,8 @@ struct watch {
     /* the first step of this epoch that was reported; 0: no step was reported yet */
     int64_t epoch_first;
 
-    /* members for lines about steps in a log */
-    /* times of the first step and of the last line about steps */
+    /* for lines about steps in a log: the time when the run started, and the time of the last such
+     * line, or of a later line about an epoch or an evaluation */
     struct timespec began, printed_line;
     int64_t step_before; /* number of steps that were done before `began` */
 };

@@ -34,8 +34,9 @@ static void report_devices(const struct watch *w, const dt_event *e) {
               e->threads == 1 ? "" : "s");
 }
 
-/* Writes "128 per replica (last step 76)" if batches can be divided evenly, else the numbers of the
- * global batch. */
+/* Writes ", 128 per replica (last step 76)" if the global batch and the last batch can be divided
+ * evenly among the replicas, else the whole batches, ", 128 over 3 replicas (last step 76)". The
+ * last step is left out if it is not smaller. */
 static void put_batch(dt_str *to, const dt_event *e) {
     int64_t replicas = e->replicas > 0 ? e->replicas : 1;
     bool even = e->global_batch % replicas == 0 && e->last_batch % replicas == 0;
@@ -198,8 +199,8 @@ static void report_step(struct watch *w, const dt_event *e) {
         report_progress(w, e);
 }
 
-/* Reports the progress of an evaluation, in fit or evaluate: on a terminal with a separate bar, in
- * a log with a line if no other was printed for LOG_SECONDS. */
+/* Reports the progress of an evaluation, in fit or evaluate: on a terminal in the line of the
+ * progress bar, in a log with a line if no other was printed for LOG_SECONDS. */
 static void report_evaluating(struct watch *w, const dt_event *e) {
     dt_local_str t = {0};
     if (w->out->quiet) return;
@@ -299,7 +300,8 @@ static void report_callback(const struct watch *w, const dt_event *e) {
     else out_line(w->out, "epoch %" PRId64 ": %s", e->epoch, e->text);
 }
 
-/* Indents all lines of a message, so that they are not mistaken for lines of dtrain. */
+/* Reports a generated text. All its lines are indented, so that they are not mistaken for lines of
+ * dtrain. */
 static void report_text(const struct watch *w, const dt_event *e) {
     if (w->out->quiet) return;
     out_field(w->out, "text", "after step %" PRId64, e->step);
@@ -318,7 +320,8 @@ static void report_result(struct watch *w, const char *label) {
     else out_field(w->out, label, "%s", w->checkpoint);
 }
 
-/* Reports a checkpoint that the user requested. Those of each epoch are not reported. */
+/* Reports a checkpoint if the user asked for it, by SIGUSR1 or by stopping, or with --verbose.
+ * Those of each epoch are otherwise not reported. */
 static void report_checkpoint(struct watch *w) {
     if (stop_save_asked() || w->stopping || w->out->verbose) report_result(w, "saved");
 }
