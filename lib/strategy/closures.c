@@ -72,7 +72,8 @@ static int64_t version_in_order(const dt_closures *c, int64_t number) {
 }
 
 /* Whether a closure can meet its deadline if it is given out now. In the worst case it waits until
- * all others are applied. */
+ * all others are applied. With in_order: whether the version that the closure must pull exists
+ * already. */
 static bool may_give(const dt_closures *c, int64_t number) {
     if (c->in_order) return version_in_order(c, number) <= c->version;
     return c->staleness == DT_ANY_STALENESS || count_out(c) <= c->staleness;

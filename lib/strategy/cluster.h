@@ -30,10 +30,11 @@ typedef struct dt_rank_option {
     int value;
 } dt_rank_option;
 
+/* The types of tasks in a cluster. A chief is a WORKER, too. PS: the task has variables of a
+ * parameter server; EVALUATOR: it is not a part of training. */
+typedef enum dt_task_type { DT_TASK_WORKER, DT_TASK_PS, DT_TASK_EVALUATOR } dt_task_type;
 /* How the processes of a job were started, as described by the environment or by the job's
  * cluster_resolver. */
-/* The types of tasks in a cluster. A chief is a WORKER, too. */
-typedef enum dt_task_type { DT_TASK_WORKER, DT_TASK_PS, DT_TASK_EVALUATOR } dt_task_type;
 typedef struct dt_launch {
     /* workers: number of workers, 0 if this process is alone; rank: of this process */
     int workers, rank;

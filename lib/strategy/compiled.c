@@ -46,9 +46,11 @@ static dt_status *rematerialize(dt_graph **g, const dt_layer_units *units) {
     return replaced(g, out, s);
 }
 
-/* Joins the steps of sequences. Estimates, a chip's numbers and other compilers need the steps
- * apart, since a chip's compiler makes loops of equal steps. Placement must not change bits, so the
- * steps are joined in the same way whether or not values are placed on devices. */
+/* Joins the operations of a sequence's time steps (dt_join_steps), unless the back end is a
+ * plug-in, or numbers are those of a chip. Estimates, a chip's numbers and other compilers need
+ * them apart, since a chip's compiler makes loops of equal steps; c->apart keeps them so. Placement
+ * must not change bits, so the steps are joined in the same way whether or not values are placed on
+ * devices. */
 static dt_status *join_steps(dt_compiled *c) {
     dt_graph *bare = NULL, *out = NULL;
     if (dt_compiled_is_chip(c) || dt_backend_takes_plugin(dt_strategy_backend(c->strategy)))
@@ -89,8 +91,8 @@ static dt_status *fold(dt_compiled *c, const bool *distributed) {
     return NULL;
 }
 
-/* For a step that cannot be folded: finds only how arguments and results are spread over
- * replicas. */
+/* For a step that cannot be folded: finds only how arguments and results are spread over replicas.
+ * Fails with CANNOT_FOLD if a result has no room for a dimension of replicas. */
 static dt_status *spread_only(dt_compiled *c, const bool *distributed) {
     dt_replication *spread = NULL,
                    *arg = dt_arena_array(c->arena, dt_replication, c->step->n_args + 1);
@@ -239,8 +241,8 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, bool even, dt_sized *z
     return s;
 }
 
-/* Whether all replicas have the same number of rows. With offsets NULL: whether `rows` can be
- * divided so. */
+/* Whether all replicas have the same number of rows, and all are in this process. With offsets
+ * NULL: whether `rows` can be divided so. */
 static bool is_even(const dt_compiled *c, int64_t rows, const int32_t *offsets) {
     const int64_t replicas = c->strategy->replicas, each = rows / replicas;
     bool even = rows % replicas == 0 && !c->cluster;

@@ -134,8 +134,8 @@ static dt_status *finish(dt_coordinator *c, const dt_arrival *a) {
     return NULL;
 }
 
-/* Receives and applies all results that have arrived. Waits for the first one until the
- * deadline. */
+/* Receives and applies all results that have arrived. Waits for the first one until the deadline.
+ * An error means that the pool has failed: everything that was scheduled is then cancelled. */
 static dt_status *receive_results(dt_coordinator *c, int64_t deadline_ns) {
     bool came = true;
     dt_arrival a;
@@ -175,8 +175,8 @@ static int find_own(const dt_coordinator *c, const dt_per_worker *p) {
     return -1;
 }
 
-/* Waits until all functions have finished, and ends the workers. The next schedule starts new
- * ones. */
+/* Waits until all functions have finished, and ends the workers. The next schedule starts new ones.
+ * Returns the error of the first function that failed, or that of a failed pool. */
 static dt_status *renew(dt_coordinator *c) {
     DT_TRY(wait_for_all(c));
     dt_coordinator_close_pool(c);

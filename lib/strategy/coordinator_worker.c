@@ -172,7 +172,8 @@ static dt_status *ask(void *user, const dt_work *work, dt_str *request) {
     return s;
 }
 
-/* Gets the variables that a function reads from the tasks of type ps. */
+/* Gets the variables that a function reads, and the rows of tables that it looks up, from the tasks
+ * of type ps. Connects with the tasks at the first call. */
 static dt_status *pull(dt_coordinator *c, const dt_closure_kind *k, dt_step_call *call,
                        const dt_frame *work) {
     dt_looked_up rows = {.table = k->table};

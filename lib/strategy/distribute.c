@@ -93,7 +93,8 @@ static dt_status *fill_up(const dt_iterator *it, dt_example *piece) {
     return NULL;
 }
 
-/* Returns the components of all pieces of a step, one piece after the other. */
+/* Sets *out to the components of all pieces of a step, one piece after the other; empty at the end
+ * of the data. Replicas without a piece get one with 0 rows. */
 static dt_status *next_step(dt_iterator *it, dt_example *out) {
     const struct workers *a = it->dataset->args;
     const int n = it->dataset->spec.n;
@@ -241,7 +242,8 @@ static void report(dt_dist_dataset *d, const dt_input_options *o, dt_auto_shard_
                                       : ": not all of the data set comes from files");
 }
 
-/* Joins the pipelines of workers, whose references it takes. Some are NULL after an error. */
+/* Joins the pipelines of workers to d->dataset. Releases the references in in[workers], and the
+ * list. failed: after an error, in which some of them are NULL, only releases them. */
 static void join(dt_dist_dataset *d, dt_dataset **in, int workers, bool full_steps, bool failed) {
     struct workers a = failed ? (struct workers){0} : divide(d->strategy, workers);
 

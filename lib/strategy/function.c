@@ -319,8 +319,8 @@ static dt_traced *look_up(const dt_function *f, const dt_step_call *c, const cha
 }
 
 /* Whether recording the step again with known sizes may help, after the error s. It may if some
- * argument has an open number of rows, and the step asked for that number or its shapes did not
- * match. */
+ * argument has an open number of rows, and the step asked for that number or, with the same number
+ * of rows on all replicas, its shapes did not match. */
 static bool sizes_may_help(const dt_step_call *c, const dt_status *s) {
     bool unfit = dt_status_number(s) == DT_E_NEEDS_ROWS ||
                  (c->even && dt_status_number(s) == DT_E_MODEL_SHAPE);

@@ -65,8 +65,9 @@ void dt_iterator_unref(dt_iterator *it) {
 
 /* ---- making a batch from pieces ---- */
 
-/* Whether component k of all pieces can be joined to one tensor for the step, because shapes are
- * equal except in the first dimension. If not, the step gets one tensor per replica. */
+/* Whether component k of all n pieces can be joined to one tensor for the step, because shapes are
+ * equal except in the first dimension, which they have, and there are at most INT32_MAX rows. If
+ * not, the step gets one tensor per replica. */
 static bool can_join(const dt_example *examples, int n, int k) {
     const dt_type *first = &examples[0].tensor[k]->type;
     int64_t rows = 0;
@@ -257,7 +258,8 @@ static dt_status *check_last(const dt_iterator *it, const dt_position *p) {
         "their element alone");
 }
 
-/* Reads up to the last batch before the position, and keeps that batch. */
+/* Reads the last batch before the position, at which `it` was opened, keeps it, and compares its
+ * digest with that of the position. Fails with CHECKPOINT_DATA if there are fewer batches. */
 static dt_status *read_last(dt_iterator *it, const dt_position *p) {
     dt_values *batch = NULL;
 

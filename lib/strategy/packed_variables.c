@@ -41,8 +41,8 @@ static int count_shards(const dt_packed_variables *s, const dt_partitioner *p) {
     return n;
 }
 
-/* Assigns the shards of all variables that are sent to each worker in each step to the servers, in
- * turn. */
+/* Assigns the shards of all variables that are sent in the way `sent` to the servers, in turn: adds
+ * them to slice[server], and increases n[server]. */
 static void deal(dt_packed_variables *s, dt_arena *arena, const dt_servers_spec *how, dt_sent sent,
                  dt_byte_range *const *slice, int *n) {
     int64_t next = 0;

@@ -15,8 +15,8 @@
 
 /* ---- checks ---- */
 
-/* Checks one argument. Sets *alike to false if the replicas' values differ in a dimension other
- * than the first. */
+/* Checks that an argument has one value, or one for each replica, and that all have the same dtype
+ * and rank. Sets *alike to false if they differ in a dimension other than the first. */
 static dt_status *check_entry(const dt_value_entry *e, int replicas, bool *alike) {
     if (e->per_replica && e->n != replicas)
         return dt_fail(DT_E_ARGUMENT, NULL,
@@ -232,7 +232,8 @@ static bool *constant_results(const dt_graph *g) {
 }
 
 /* Finds the results that are returned as a single value: constants, merged values, and arguments
- * that were not distributed. Everything else has a value per replica. */
+ * that were not distributed, but not new values of variables. Everything else has a value per
+ * replica. */
 bool *dt_single_results(const dt_graph *g, const bool *distributed, const bool *constant) {
     bool *single = dt_alloc((size_t)g->n_results + 1);
 

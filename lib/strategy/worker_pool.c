@@ -149,8 +149,10 @@ static void report_silent(dt_worker_pool *c, int w, double silent_s) {
     c->spec.say(c->spec.user, dt_str_text(&line));
 }
 
-/* Takes the closures of workers that have not answered for strategy.timeout, and gives them to
- * other workers. */
+/* Gives the closures of workers that have not answered for strategy.timeout to other workers. If
+ * lost workers are replaced, ends their processes, and those that were started and could not
+ * compute within start_timeout. Fails with WORKER_LATE if no worker answers in time, with
+ * WORKER_GONE if all are lost and none came back within start_timeout. */
 static dt_status *worker_pool_check_late(dt_worker_pool *c) {
     for (int w = 0; w < c->spec.how->workers; w++) {
         dt_pool_peer *x = &c->worker[w];
@@ -250,8 +252,9 @@ static dt_status *refuse_worker(dt_worker_pool *c, int w, dt_status *why) {
     return worker_pool_lose(c, w, dt_str_text(&how));
 }
 
-/* Keeps a push until it may be applied. Drops a worker whose push is not a result of its
- * closure. */
+/* Keeps a push until it may be applied. A FAILED message ends its closure and is passed to the
+ * owner. Drops a worker whose push is not a result of its closure. A push for a closure that its
+ * worker no longer has is freed. */
 static dt_status *take_push(dt_worker_pool *c, const dt_arrival *a) {
     const bool failed = a->message.kind == DT_FRAME_FAILED,
                whole = failed || c->spec.is_whole(c->spec.user, a);
