@@ -29,8 +29,9 @@ static inline int64_t dt_frame_bytes(const dt_frame *m, const dt_byte_ranges *e)
 }
 
 /* For reports of a worker's long wait (links.c) for its coordinator, which sends nothing while it
- * validates, saves or is stopped. A report is due when the wait reaches *say_at seconds; *say_at
- * then becomes twice the wait. */
+ * validates, saves or is stopped. dt_link_say_at returns the seconds after which the first report
+ * of a wait is due. dt_link_waited reports a wait that has reached *say_at seconds, and sets
+ * *say_at to twice the wait. */
 double dt_link_say_at(const dt_worker_link *l);
 void dt_link_waited(const dt_worker_link *l, double waited_s, double *say_at);
 
