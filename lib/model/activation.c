@@ -23,8 +23,8 @@ static const dt_activation *row_at(int i) {
     return rows[i];
 }
 
-/* Checks that x holds floats, and has an axis if the activation works along axes. Other errors are
- * reported by the builders. */
+/* Emits an activation of x with its arguments. Fails the trace if x does not hold floats; the rows
+ * report all other errors. */
 static dt_value call_named(dt_value x, const dt_named *named) {
     dt_type type = dt_type_of_value(x);
     if (dt_dtype_is_float(type.dtype))
@@ -56,9 +56,9 @@ dt_yield dt_activation_yields(int activation, const dt_type *out) {
     return (dt_yield){.range = one ? DT_RANGE_ONE_SHARE : row->range, .by = row->kind.name};
 }
 
-/* The range of an activation's output, given the range of its input. Functions such as relu and
- * leaky_relu keep numbers from 0 to 1 in that range. For an input with limits, nothing is known
- * about the output of a function without limits. */
+/* Returns the range of an activation's output; of_any: its range for any input, `in`: the range of
+ * the input. Functions such as relu and leaky_relu keep numbers from 0 to 1 in that range. For an
+ * input with limits, nothing is known about the output of a function without limits. */
 dt_yield dt_yields_activated(dt_yield of_any, dt_yield in) {
     const bool is_unit = in.range == DT_RANGE_UNIT || in.range == DT_RANGE_SHARES;
     const bool is_real = of_any.range == DT_RANGE_REAL;
@@ -119,7 +119,8 @@ dt_value dt_swap_last(dt_value x, int axis) {
     return dt_transpose(x, perm);
 }
 
-/* Lists the dimensions that are not in `dims`, then those that are, both in order. */
+/* Lists all dimensions in order[rank]: first those that are not in `dims`, then those that are,
+ * both in ascending order. */
 static void find_order(uint32_t dims, int rank, int *order) {
     for (int d = 0; d < rank; d++)
         if (!(dims >> d & 1)) *order++ = d;

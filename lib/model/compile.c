@@ -180,8 +180,9 @@ static dt_status *set_fixed_scale(const struct compile *c, dt_optimizer_head *he
     return NULL;
 }
 
-/* Keras adds a loss scale to the optimizer of a float16 model by itself; a scale that the job has
- * fixed is kept. */
+/* Sets the scale of the loss: a constant one, or one that adapts to overflows if the job asks for
+ * it. By itself Keras gives the latter to a model of mixed_float16 with auto_scale_loss. A factor
+ * that the optimizer fixes is kept; both together are an error. */
 static dt_status *set_loss_scale(const struct compile *c, dt_compile_spec *out) {
     dt_optimizer_head *head = out->optimizer.args;
     if (c->fixed_scale > 0) return set_fixed_scale(c, head);

@@ -108,7 +108,7 @@ static bool is_loss_key(const dt_compile_spec *c, const char *key) {
     return is;
 }
 
-/* The index of the first of n metrics that has the key; -1: none. */
+/* Returns the index of the first of n metrics that has the key; -1: none. */
 static int find_key(const dt_metric_use *use, int n, const char *key) {
     for (int i = 0; i < n; i++)
         for (int k = 0; k < use[i].n; k++)
@@ -116,8 +116,8 @@ static int find_key(const dt_metric_use *use, int n, const char *key) {
     return -1;
 }
 
-/* As in Keras, a weighted metric is called "weighted_accuracy" if an unweighted one has its
- * name. */
+/* Renames the weighted metric i to, for example, "weighted_accuracy" if a metric before it has its
+ * name, as Keras does. */
 static void name_weighted(dt_arena *arena, const owner *w, dt_metric_use *use, int i) {
     bool taken = false;
     for (int k = 0; k < i; k++) taken |= strcmp(use[k].key, use[i].key) == 0;

@@ -12,8 +12,9 @@ static dt_value earlier(dt_trace *t, int64_t steps, dt_dtype dtype) {
     return dt_convert(dt_compare(dt_iota(t, &square, 0), dt_iota(t, &square, 1), DT_LT), dtype);
 }
 
-/* The number of each token's document, (B, L), which is the number of document ends before the
- * token. It is computed as a product of zeros and ones, which is exact. */
+/* Emits the number of each token's document, (B, L) as float32, which is the number of document
+ * ends before the token. It is computed as a product of zeros and ones, which is exact. Returns no
+ * value if documents have no effect, or no input is (B, L) of int32. */
 static dt_value number_documents(const dt_model *m, const dt_value *input) {
     const dt_documents *d = &m->spec.documents;
     const dt_dot_attr sum = {.n_contract = 1, .lhs_contract = {1}};
@@ -28,7 +29,7 @@ static dt_value number_documents(const dt_model *m, const dt_value *input) {
     return (dt_value){0};
 }
 
-/* Repeats (B, L) to (B, L, L), along the last dimension or the one before it. */
+/* Repeats x, (B, L), to (B, L, L). L of x becomes dimension `along`, which is 1 or 2. */
 static dt_value squared(dt_value x, int8_t along) {
     const dt_type t = dt_type_of_value(x),
                   all = dt_type_of(t.dtype, 3, (int64_t[]){t.dim[0], t.dim[1], t.dim[1]});
@@ -209,8 +210,9 @@ void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_value *out)
                                  : "no values were passed"));
 }
 
-/* Gradients are taken with respect to the first value of the variable in the step, because the loss
- * depends on it if it was computed before the variable was updated. */
+/* Sets g[i] to the gradient with respect to variable i: to its present value or, if the loss does
+ * not depend on that, to its first value in the step, which a loss uses that was computed before
+ * the variable was updated. */
 static void gradients_of_variables(dt_value loss, const dt_variables *v, dt_value *g) {
     dt_arena *arena = dt_trace_arena(loss.trace);
     dt_value *x = dt_arena_array(arena, dt_value, 2 * (size_t)v->n),

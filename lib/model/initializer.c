@@ -126,8 +126,8 @@ void dt_draw_normal(const dt_draw *d, double mean, double deviation, double *out
     for (int64_t i = 0; i < d->n; i++) out[i] = mean + deviation * out[i];
 }
 
-/* Draws the number again until it is inside the limits. About one number in 22 is outside at
- * first. */
+/* Returns number i of a standard normal distribution, drawn again until it is at most 2 deviations
+ * from 0. About one number in 22 is farther away at first. */
 static double draw_inside(const dt_draw *d, int64_t i) {
     dt_random r = dt_draw_at(d, i);
     double z;

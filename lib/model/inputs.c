@@ -33,8 +33,8 @@ static bool has_name(const dt_model_reader *r, int i, const char *name) {
     return given && given->kind == DT_TREE_SCALAR && strcmp(given->text, name) == 0;
 }
 
-/* The error if layer i names an input that is not an earlier layer. The first such errors suggest a
- * layer; later ones are only counted. */
+/* Returns the error for an input `name` of layer i that is not an earlier layer. The first
+ * DT_MAX_ERRORS of these suggest a layer; later ones only name the input. */
 static dt_status *no_layer(dt_model_reader *r, int i, const char *name, const dt_location *at) {
     if (strcmp(r->name[i], name) == 0)
         return dt_fail(DT_E_MODEL_INPUTS, at, "layer '%s' cannot be its own input", name);

@@ -15,8 +15,8 @@ static dt_status *check_size(const dt_layer_build *b, const dt_weight_request *w
                    b->name, w->name, dt_text_of_shape(type).s, dt_text_of_bytes(bytes).s);
 }
 
-/* The target, such as a kernel or a bias, that a weight's last word selects: "kernel" in
- * "query/kernel" and "lstm_cell/recurrent_kernel". */
+/* Returns the target, such as DT_ON_KERNEL or DT_ON_BIAS, that a weight's last word selects:
+ * "kernel" in "query/kernel" and "lstm_cell/recurrent_kernel". */
 int dt_layer_role(const char *weight) {
     static const char *const roles[DT_ON_WEIGHTS] = {
         [DT_ON_KERNEL] = "kernel",

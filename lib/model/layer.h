@@ -26,7 +26,7 @@ typedef enum dt_range {
 typedef struct dt_yield {
     dt_range range;
     const char *by; /* name of the activation or the kind of layer that causes the range */
-    bool scaled;    /* a layer other than an activation has scaled the values */
+    bool scaled;    /* whether a layer other than an activation has scaled the values */
 } dt_yield;
 
 /* ---- layers ---- */
@@ -77,7 +77,8 @@ enum {
 /* Returns which of these a weight belongs to by its name, such as DT_ON_KERNEL for "kernel";
  * negative: none, so the weight has no regularizer and no constraint. */
 int dt_layer_role(const char *weight);
-/* A field by which a layer takes a regularizer, such as kernel_regularizer. */
+/* Fields by which a layer takes a regularizer, such as kernel_regularizer, and a constraint, such
+ * as kernel_constraint. */
 #define DT_REGULARIZER(type, what, key)                                                            \
     DT_KEY(TREE, key, type, head.regularizer[DT_ON_##what],                                        \
            .forms = DT_FORMS(DT_NAMED("regularizer")),                                             \
@@ -203,7 +204,8 @@ void dt_layer_further(dt_layer_build *b, const char *name, const dt_type *type);
 /* Returns the error MODEL_SHAPE at the layer unless `in` holds floats and has at least `rank`
  * dimensions, including B. */
 dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank) DT_MUST_USE;
-/* Requires exactly `rank` dimensions, which `shape` names in the message. */
+/* Returns the error MODEL_SHAPE at the layer unless `in` holds floats and has exactly `rank`
+ * dimensions, which `shape` names in the message. */
 dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int rank,
                                   const char *shape) DT_MUST_USE;
 
@@ -240,8 +242,8 @@ typedef struct dt_layer_call {
 /* For use in `call`: adds a number for each example, (B), to the loss of training, like Keras'
  * add_loss. The loss contains their mean over the examples of the global batch. */
 void dt_layer_add_loss(const dt_layer_call *c, dt_value rows);
-/* For use in `call`: bools (B, L, L), whether two steps belong to the same document. Fails the
- * trace unless there are L queries and L keys. */
+/* For use in `call`: returns bools (B, L, L): whether two steps belong to the same document. Fails
+ * the trace unless there are L queries and L keys. */
 dt_value dt_layer_same_document(const dt_layer_call *c, int64_t queries, int64_t keys);
 /* For use in `call`: returns the position of each step in its document, (B, L) of int32. */
 dt_value dt_layer_document_position(const dt_layer_call *c);
@@ -305,14 +307,15 @@ dt_yield dt_yields_inputs(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_between(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_sum(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_product(const struct dt_layer_spec *l, const dt_yield *above);
-/* For `yields`: any real number, as of a layer that scales by trained weights. */
+/* For `yields`: returns the range of any real number, as of a layer that scales by trained
+ * weights. */
 dt_yield dt_yields_real(const struct dt_layer_spec *l, const dt_yield *above);
-/* For `yields`: the range of values that are divided by their norm. */
+/* For `yields`: returns the range of values that are divided by their norm. */
 dt_yield dt_yields_of_norm(const struct dt_layer_spec *l, const dt_yield *above);
 /* Returns the range of value * scale + offset for values of range r. */
 dt_range dt_range_scaled(dt_range r, double scale, double offset);
-/* The range of values between values of range r. A mean of probabilities is a probability, but
- * the largest of several no longer sums to 1 with its neighbours. */
+/* Returns the range of values between values of range r. A mean of probabilities is a probability,
+ * but the largest of several no longer sums to 1 with its neighbours. */
 dt_range dt_range_between(dt_range r);
 /* Returns the range of an activation's output, for any input. `out` is the type of the layer's
  * output. */
@@ -324,13 +327,13 @@ dt_value dt_mask_along(dt_value mask,
                        dt_value x); /* the mask, repeated along the last dimension of x */
 /* Returns a mask that is true where any input's mask is true. All masks have one shape. */
 dt_value dt_masks_joined(const dt_layer_call *c);
-/* These call b->row->build and row->call. For layers with data_format: channels_first they
- * transpose values before and after the call. */
 extern const char *const dt_data_formats[]; /* the words channels_last and channels_first */
 #define DT_DATA_FORMAT(type)                                                                       \
     DT_ENUM(type, data_format, dt_data_formats,                                                    \
             .help = "order of the dimensions: channels_last (B, ..., channels) or channels_first " \
                     "(B, channels, ...)")
+/* These call b->row->build and row->call. For layers with data_format: channels_first, the types
+ * that `build` sees and the values that `call` sees are transposed to channels_last and back. */
 dt_status *dt_layer_build_row(dt_layer_build *b) DT_MUST_USE;
 dt_value dt_layer_call_row(const dt_layer *row, const dt_layer_call *c);
 /* Calls row->call with inputs and weights converted to the dtypes of the call's policy, or of
@@ -359,12 +362,13 @@ typedef struct dt_relu_args {
 } dt_relu_args;
 dt_value dt_relu(const dt_relu_args *r, dt_value x);
 dt_value dt_hard_sigmoid(dt_value x);
-int dt_axis_in(int rank, int64_t axis); /* the axis counted from the front; -1: out of range */
+/* returns the axis counted from the front; -1: out of range */
+int dt_axis_in(int rank, int64_t axis);
 /* Returns the axis counted from the front; -1 if it is out of range, in which case the trace has
  * failed. */
 int dt_axis_of(dt_value x, int64_t axis);
-/* the dimensions that axes name; false, and the trace has failed, if there are none, one is named
- * twice, or one does not exist */
+/* Sets *dims to the dimensions that `axes` name. Returns false, and the trace has failed, if there
+ * are none, one is named twice, or one does not exist. */
 bool dt_axes_of(dt_value x, const dt_ints *axes, uint32_t *dims);
 /* Returns x with that axis and the last one exchanged. Calling it twice restores x. */
 dt_value dt_swap_last(dt_value x, int axis);

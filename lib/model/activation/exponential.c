@@ -15,9 +15,9 @@ const dt_activation dt_activation_exponential = {
 
 /* ---- elu, selu ---- */
 
-/* scale * x where x is positive, else scale * alpha * (exp x - 1). Positive x are replaced before
- * the exponential, which would overflow: even an infinity that is not selected makes the gradient
- * NaN. */
+/* Emits scale * x where `positive` is true, else scale * alpha * (exp x - 1). Positive x are
+ * replaced before the exponential, which would overflow: even an infinity that is not selected
+ * makes the gradient NaN. */
 static dt_value exponential_below(dt_value x, dt_value positive, double scale, double alpha) {
     dt_value below = dt_subtract(dt_exponential(dt_minimum(dt_like(x, 0), x)), dt_like(x, 1));
     dt_value above = scale == 1 ? x : dt_multiply(x, dt_like(x, scale));
@@ -57,8 +57,8 @@ const dt_activation dt_activation_selu = {
 
 /* ---- celu ---- */
 
-/* max(x, 0) + alpha (exp(min(x, 0) / alpha) - 1). At 0 both terms pass the gradient, so the slope
- * is 2 there, as in Keras. */
+/* Emits celu: max(x, 0) + alpha (exp(min(x, 0) / alpha) - 1). At 0 both terms pass the gradient, so
+ * the slope is 2 there, as in Keras. */
 static dt_value celu(const void *args, dt_value x) {
     dt_value zero = dt_like(x, 0), alpha = dt_like(x, ((const struct elu *)args)->alpha);
     dt_value below = dt_exponential_minus_one(dt_divide(dt_minimum(zero, x), alpha));

@@ -58,8 +58,8 @@ static const dt_field glu_fields[] = {
     DT_INT(struct glu, axis, .preset = "-1", .help = "axis to split into values and gates"),
     DT_END};
 
-/* A matrix (n, n/2) whose columns select rows first, first + 1, ...: x times this matrix is one
- * half of x. */
+/* Emits a matrix (n, n/2) whose columns select rows first, first + 1, ...: x times this matrix is
+ * the half of x that begins at element `first`. */
 static dt_value half_picker(dt_value x, int64_t n, int64_t first) {
     dt_type square = dt_type_of(DT_INT32, 2, (int64_t[]){n, n / 2});
     dt_value row = dt_iota(x.trace, &square, 0), column = dt_iota(x.trace, &square, 1);

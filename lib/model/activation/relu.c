@@ -43,8 +43,8 @@ static dt_value above(const dt_relu_args *r, dt_value x) {
                              : dt_select(dt_compare(x, dt_like(x, r->threshold), DT_GT), x, zero);
 }
 
-/* y limited to [0, max]. At y = max the slope is 0 if max is 6, else 1, since relu6 is a separate
- * operation in Keras. */
+/* Emits y limited to [0, max_value]. At y = max_value the slope is 0 if max_value is 6 and the
+ * threshold is 0, else 1, since relu6 is a separate operation in Keras. */
 static dt_value below_maximum(const dt_relu_args *r, dt_value y) {
     dt_value most = dt_like(y, r->max_value);
     if (r->max_value == 6 && r->threshold == 0) return dt_minimum(y, most);

@@ -28,7 +28,8 @@ const dt_activation dt_activation_hard_sigmoid = {
     .range = DT_RANGE_UNIT,
 };
 
-/* 0 for x up to -1, 1 for x from 1 on, and (x + 1) / 2 between; the slope is 0 at both corners. */
+/* Emits 0 for x up to -1, 1 for x from 1 on, and (x + 1) / 2 between; the slope is 0 at both
+ * corners. */
 static dt_value sparse_sigmoid(const void *args, dt_value x) {
     (void)args;
     return dt_clamp(dt_multiply(dt_like(x, 0.5), dt_add(x, dt_like(x, 1))), 0, 1);

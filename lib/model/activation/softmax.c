@@ -47,7 +47,7 @@ const dt_activation dt_activation_log_softmax = {
 
 /* ---- sparsemax ---- */
 
-/* Selects the x_i that are in the support, by the condition 1 + n x_i > the sum of the n values
+/* Emits bools: which x_i are in the support, by the condition 1 + n x_i > the sum of the n values
  * that are at least x_i. Values are compared pair by pair, (..., C, C). */
 static dt_value support(dt_value x) {
     dt_type type = dt_type_of_value(x), pairs = type;
@@ -65,8 +65,8 @@ static dt_value support(dt_value x) {
     return dt_compare(dt_add(dt_like(x, 1), dt_multiply(n, x)), sum, DT_GT);
 }
 
-/* max(x - tau, 0), where tau is chosen so that the outputs sum to 1: A. Martins, R. Astudillo, From
- * Softmax to Sparsemax (2016). */
+/* Emits sparsemax over the last dimension: max(x - tau, 0), where tau is chosen so that the outputs
+ * sum to 1: A. Martins, R. Astudillo, From Softmax to Sparsemax (2016). */
 static dt_value sparse_over_last(dt_value x) {
     dt_type type = dt_type_of_value(x);
     if (type.rank >= DT_MAX_RANK) {

@@ -2,8 +2,8 @@
 /* Activations that bend smoothly from 0 to x: softplus and its variants. */
 #include "model/model.h"
 
-/* log(1 + exp x) = max(x, 0) + log(1 + exp -|x|); max(x, 0) is written (x + |x|) / 2, whose slope
- * at 0 is the true one, 1/2. */
+/* Emits the two parts of log(1 + exp x) = max(x, 0) + log(1 + exp -|x|). max(x, 0) is written (x +
+ * |x|) / 2, whose slope at 0 is the true one, 1/2. */
 void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail) {
     dt_value size = dt_abs(x);
     *positive = dt_multiply(dt_add(x, size), dt_like(x, 0.5));
@@ -69,7 +69,7 @@ const dt_activation dt_activation_squareplus = {
     .range = DT_RANGE_POSITIVE,
 };
 
-/* 0 for x up to -1, x from 1 on, and (x + 1)^2 / 4 between */
+/* Emits 0 for x up to -1, x from 1 on, and (x + 1)^2 / 4 between. */
 static dt_value sparse_plus(const void *args, dt_value x) {
     (void)args;
     dt_value one = dt_like(x, 1), minus = dt_like(x, -1), zero = dt_like(x, 0), up = dt_add(x, one);

@@ -100,9 +100,9 @@ static int find_chain(const dt_tree *model, const dt_tree *layers, int i, int *c
     return moved;
 }
 
-/* Keras writes a factor f of RandomShear and RandomSaturation as [-f, f]; the steps take f. For
- * random_shear that means the same. For random_saturation it means from 0 to f, as Keras documents
- * it. */
+/* Replaces [-f, f] by f, because Keras writes a factor f of RandomShear and RandomSaturation as
+ * [-f, f], while the steps take f. For random_shear that means the same. For random_saturation it
+ * means from 0 to f, as Keras documents it. */
 static void join_factors(const dt_entry *layer) {
     const dt_tree *arguments = layer->value;
     if (strcmp(layer->key, "RandomShear") != 0 && strcmp(layer->key, "RandomSaturation") != 0)

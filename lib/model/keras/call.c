@@ -134,7 +134,8 @@ static void put_flag(call *c, const char *key, const dt_location *at) {
     dt_keras_put(c->layer->arguments, key, at, dt_keras_scalar(c->m->arena, at, "true"));
 }
 
-/* Takes all positional arguments as inputs; others cannot be distinguished from them. */
+/* Takes all positional arguments as inputs; others cannot be distinguished from them. A layer with
+ * use_attention_mask may have at most 3. */
 static dt_status *take_positional(call *c, const dt_tree *args) {
     const dt_layer *row = c->layer->row;
     const bool attends = row && has_field(c->layer, "use_attention_mask");
@@ -260,7 +261,7 @@ static dt_status *check_sources(const call *c) {
     return faults;
 }
 
-/* Whether the layer is recurrent, and called with its initial states. */
+/* Whether the layer is recurrent or a Bidirectional, and is called with its initial states. */
 static bool begins_with_states(const call *c) {
     return c->from.n > 1 &&
            (has_field(c->layer, "return_state") || c->layer->row == &dt_layer_bidirectional);

@@ -52,7 +52,8 @@ static dt_location location_of(conversion *c, const dt_location *around) {
     return (dt_location){.source = source};
 }
 
-/* Whether a text can be written without quotes, since it cannot be mistaken for another value. */
+/* Whether a text can be written without quotes because it cannot be mistaken for another value: it
+ * has only letters, digits and _, does not begin with a digit, and is none of the words below. */
 static bool is_word(const char *text) {
     static const char *const others[] = {"true", "false", "null", "inf", "infinity", "nan"};
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -164,7 +165,8 @@ typedef struct file_member {
     dt_archive *to; /* the archive that bytes are written to; NULL: the bytes are only counted */
 } file_member;
 
-/* crc32 accepts lengths of 32 bits, so bytes are processed in parts. */
+/* Writes bytes to the archive; without one, only counts them and adds them to the checksum, in
+ * parts, because crc32 accepts lengths of 32 bits. */
 static dt_status *put(void *user, const void *bytes, size_t n) {
     file_member *m = user;
     m->bytes += (int64_t)n;
@@ -175,7 +177,8 @@ static dt_status *put(void *user, const void *bytes, size_t n) {
     return NULL;
 }
 
-/* The checksum of a stored file_member precedes its bytes, so the file is generated twice. */
+/* Writes model.weights.h5 into the archive. Its checksum precedes its bytes, so the file is
+ * generated twice. */
 static dt_status *put_weights(dt_archive *a, const dt_hdf5_item *item, int n) {
     file_member m = {0};
     DT_TRY(dt_hdf5_write(item, n, &(dt_hdf5_sink){put, &m}));

@@ -104,8 +104,8 @@ static bool is_history(const dt_tree *t) {
            t->item[1]->kind == DT_TREE_SCALAR;
 }
 
-/* Adds one output, a list of outputs, or a mapping of names to outputs; only Keras uses the names.
- * Recursion is limited by the depth of the file. */
+/* Adds one output, a list of outputs, or a mapping of names to outputs, whose names only Keras
+ * uses, to `list`. Recursion is limited by the depth of the file. */
 static dt_status *add_outputs(const dt_keras_model *m, const dt_tree *t, dt_tree *list) {
     const dt_tree *name;
     dt_status *faults = NULL;

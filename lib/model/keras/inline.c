@@ -48,7 +48,7 @@ typedef struct inlining {
      * followed into or out of models, which is limited */
     int n_scopes, n, steps;
     scope *scope[MOST_SCOPES];
-    item *item;         /* n elements */
+    item *item;         /* [n] the calls written or being written */
     const item *needed; /* [n_needed] the calls on which the model's outputs depend */
     int n_needed;
     dt_tree *list; /* the list of layers that is written, in order */
@@ -176,8 +176,9 @@ static bool has_layer(const scope *s, const char *name) {
     return false;
 }
 
-/* The name of a call: the layer's name, with a number from the second call on. Since Keras numbers
- * layers in the same way, a call is named dense_call_1 if a layer has the name dense_1. */
+/* Returns the name of a call: the scope's prefix and the layer's name, with a number from the
+ * second call on. Since Keras numbers layers in the same way, a call is named dense_call_1 if a
+ * layer has the name dense_1. */
 static const char *call_name(inlining *x, const scope *in, const char *name, int call) {
     if (call) {
         const char *numbered = dt_arena_printf(x->arena, "%s_%d", name, call);
@@ -205,8 +206,8 @@ static dt_status *find_scope(inlining *x, const source *s, const scope **out) {
 
 /* ---- where values come from ---- */
 
-/* Input k of a scope among the arguments of its call; NULL: not given. If the model has a list of
- * inputs, a dictionary of arguments is read by their names. */
+/* Returns the history of input k of a scope among the arguments of its call; NULL: not given. If
+ * the model has a list of inputs, a dictionary of arguments is read by their names. */
 static const dt_tree *find_argument(const scope *in, const dt_tree *args, int k) {
     const dt_tree *inputs = dt_tree_get(in->config, "input_layers"), *history = NULL, *input = NULL;
     if (!args) return NULL;
@@ -255,7 +256,8 @@ static dt_status *step_in(inlining *x, source *s) {
     return dt_fail(DT_E_KERAS_MODEL, &model->at, "this model has no output %d", output);
 }
 
-/* Finds the index of an input layer among the inputs of its model. */
+/* Sets *out to the index of an input layer among the inputs of its model; 0 if that is
+ * sequential. */
 static dt_status *input_number(const source *s, int *out) {
     const dt_tree *inputs = dt_tree_get(s->in->config, "input_layers"), *history = NULL;
     const char *name;
@@ -295,7 +297,8 @@ static dt_tree *make_list(inlining *x, const dt_location *at, int most) {
     return t;
 }
 
-/* [LAYER, 0, OUTPUT] of the layer that computes the value. */
+/* Sets *out to [LAYER, 0, OUTPUT] of the layer that computes the value, which is written first if
+ * necessary. */
 static dt_status *write_history(inlining *x, source s, const dt_location *at, dt_tree **out) {
     const item *from;
     DT_TRY(resolve(x, &s));
@@ -373,7 +376,8 @@ static dt_status *write_inputs(inlining *x, const source *of, dt_tree *layer) {
     return NULL;
 }
 
-/* Sets *of to the first call of the same layer. *other: whether *of was a later call. */
+/* Sets *of to the first call of the same layer, in the first calls of the models that contain it.
+ * *other: whether *of was another call. */
 static dt_status *first_call(inlining *x, source *of, bool *other) {
     const scope *chain[MOST_DEPTH + 1];
     int n = 0;
@@ -388,7 +392,8 @@ static dt_status *first_call(inlining *x, source *of, bool *other) {
     return NULL;
 }
 
-/* The configuration of a call: its name, whether it trains, and whose weights it uses. */
+/* Sets the configuration of the written layer: its name, whether it trains, and whose weights it
+ * uses. */
 static dt_status *write_config(inlining *x, const item *it, dt_tree *layer) {
     const dt_tree *old = config_of(layer);
     dt_tree *config = dt_keras_map(x->arena, &old->at, old->n);

@@ -8,24 +8,25 @@
 
 /* ---- file.c ---- */
 
-/* Reads the object that describes the model; its values have locations. */
+/* Reads the object that describes the model from the JSON or .keras file `path`; its values have
+ * locations. */
 dt_status *dt_keras_file_read(dt_arena *arena, const char *path, dt_tree **out) DT_MUST_USE;
 
 /* ---- value.c ---- */
 
-/* Returns a required member of an object, which must have the given kind; `what` names the object
- * in messages. */
+/* Sets *out to the member `key` of an object. Error KERAS_MODEL if it is missing; it is also an
+ * error if it is of another kind. */
 dt_status *dt_keras_member(const dt_tree *object, const char *key, dt_tree_kind kind,
                            dt_tree **out) DT_MUST_USE;
-/* The class of an object: "Dense" of {"module": "keras.layers", "class_name": "Dense", "config":
- * {...}}. Refuses classes that are not Keras'. */
+/* Sets *name to the class of an object: "Dense" of {"module": "keras.layers", "class_name":
+ * "Dense", "config": {...}}. Refuses classes that are not Keras'. */
 dt_status *dt_keras_class(const dt_tree *thing, const dt_tree **name) DT_MUST_USE;
 /* Whether the object is an operation (keras.ops) and not a class of keras.layers. */
 bool dt_keras_is_operation(const dt_tree *thing);
 /* Converts a value of a configuration to its form in a job file. */
 dt_status *dt_keras_value(dt_arena *arena, const dt_tree *value, dt_tree **out) DT_MUST_USE;
-/* Returns the entries of a configuration that differ from the defaults of a table of fields;
- * `fields` may be NULL. */
+/* Sets *out to a map of the entries of a configuration that differ from the defaults of a table of
+ * fields; `fields` may be NULL. */
 dt_status *dt_keras_arguments(dt_arena *arena, const dt_field *fields, const dt_tree *config,
                               dt_tree **out) DT_MUST_USE;
 /* Returns the row of a table with this name; NULL: no row has it. */
@@ -98,7 +99,7 @@ dt_status *dt_keras_operation_read(dt_arena *arena, dt_keras_layer *l,
 typedef struct dt_keras_model {
     dt_arena *arena;
     int n;
-    dt_keras_layer *layer; /* n elements */
+    dt_keras_layer *layer; /* [n] the layers, in the order of the file */
 } dt_keras_model;
 
 typedef struct dt_keras_tensors {
@@ -123,7 +124,8 @@ dt_status *dt_keras_call_read(const dt_keras_model *m, int i) DT_MUST_USE;
 /* Whether the layer uses the masks of its inputs while Keras runs the model, instead of as
  * arguments. */
 bool dt_keras_reads_masks(const dt_layer *row);
-/* Whether the operation computes a mask; if so, sets l->mask to its canonical text. */
+/* Sets *is_mask to whether layer i is an operation that computes a mask; if it is, sets the layer's
+ * `mask` to the canonical text. */
 dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) DT_MUST_USE;
 /* Returns the error KERAS_MODEL if one of the inputs has a mask that is lost in Keras: if layer i
  * is an operation, whose output has no mask in Keras, or if it uses masks and does not get one in
@@ -138,8 +140,8 @@ dt_status *dt_keras_mask_check(const dt_keras_model *m, int i, const dt_tree *ma
 
 /* ---- write_config.c, write_weights.c ---- */
 
-/* Whether Keras' Sequential can represent the model: each layer uses only the output of the
- * previous one. */
+/* Whether Keras' Sequential can represent the model: it has one input and one output, each layer
+ * uses only the output of the previous one, and all have their own weights. */
 bool dt_keras_is_sequential(const dt_model_spec *m);
 /* Whether the layer is called with query, value and key, not with a list. */
 bool dt_keras_has_heads(const dt_layer *row);

@@ -29,7 +29,8 @@ static void drop_shapes(dt_keras_layer *l) {
             dt_keras_drop(l->arguments, built_for[i].key);
 }
 
-/* `batch_shape` begins with the batch. None there means any number of rows, as always in dtrain. */
+/* Makes `batch_shape`, which begins with the batch, the layer's `shape` without it. Null as the
+ * batch means any number of rows, as always in dtrain; a fixed number is refused. */
 static dt_status *take_shape(dt_arena *arena, dt_keras_layer *l, dt_tree *shape) {
     DT_TRY(dt_tree_expect(shape, DT_TREE_LIST, "batch_shape"));
     if (shape->n == 0)
@@ -86,8 +87,8 @@ static dt_tree *direction(dt_arena *arena, dt_tree *layer, const char *prefix) {
     return arguments;
 }
 
-/* The file describes both directions. They must be the same layer, one of them reversed, unless a
- * program gave two layers. */
+/* Checks that both directions, each of which the file describes, are the same layer, one of them
+ * reversed, unless a program gave two layers. */
 static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l) {
     dt_tree *forward = dt_tree_get(l->arguments, "layer"),
             *backward = dt_tree_get(l->arguments, "backward_layer");
@@ -110,8 +111,9 @@ static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l) {
 
 /* ---- RNN ---- */
 
-/* RNN(LSTMCell(8)) becomes LSTM(8), with the arguments of the cell and those of RNN. Their weights
- * have the same paths. Other cells are left as they are, and refused by name later. */
+/* Returns LSTM(8) for RNN(LSTMCell(8)), with the arguments of the cell and those of RNN. Their
+ * weights have the same paths. Other layers are returned as they are; RNN with another cell is
+ * refused by name later. */
 static const dt_tree *join_cell(dt_arena *arena, const dt_tree *raw) {
     static const char *const own[] = {"cell", "name", "trainable", "dtype"};
     const dt_tree *class_name = dt_tree_get(raw, "class_name"),
@@ -170,7 +172,8 @@ static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l) {
 
 /* ---- layers of keras.applications ---- */
 
-/* LayerScale of ConvNeXt is x * gamma, with one number for each channel. */
+/* Converts the arguments of ConvNeXt's LayerScale, x * gamma with one number for each channel, to
+ * those of EinsumDense. */
 static void fix_layer_scale(dt_arena *arena, dt_keras_layer *l) {
     const dt_location *at = &l->class_name->at;
     dt_tree *first = dt_tree_get(l->arguments, "init_values"),
@@ -188,8 +191,8 @@ static void fix_layer_scale(dt_arena *arena, dt_keras_layer *l) {
     dt_keras_put(l->arguments, "kernel_initializer", at, initializer);
 }
 
-/* CustomScaleLayer of InceptionResNetV2 is x + y * scale. It becomes a layer for the product and an
- * Add after it. */
+/* Converts InceptionResNetV2's CustomScaleLayer, x + y * scale: the layer becomes the product, and
+ * an Add follows it. */
 static void fix_custom_scale(dt_arena *arena, dt_keras_layer *l) {
     const dt_location *at = &l->class_name->at;
     dt_tree *sum = dt_keras_map(arena, at, 2);

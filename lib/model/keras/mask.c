@@ -29,8 +29,8 @@ static bool is_class(const dt_keras_layer *l, const char *name) {
 
 /* ---- texts ---- */
 
-/* Returns the text of a mask. If it would be too long, the mask becomes an unknown mask, which
- * equals no other. */
+/* Returns the text of a mask; NULL if it would be too long: an unknown mask, which equals no
+ * other. */
 static const char *bounded(const char *text) {
     return text && strlen(text) <= LONGEST ? text : NULL;
 }
@@ -102,8 +102,8 @@ dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) {
 
 /* ---- layers ---- */
 
-/* Returns the mask of the value `name` that layer i reads. Only the first output of a layer has a
- * mask. */
+/* Returns the mask of the value `name` that layer i reads; NULL: it has none, or an unknown one.
+ * Only the first output of a layer has a mask. */
 static const char *mask_at(const dt_keras_model *m, int i, const dt_tree *name) {
     const dt_keras_layer *l = strchr(name->text, '/') ? NULL : dt_keras_find(m, i, name->text);
     return l && !l->is_mask ? l->mask : NULL;
@@ -122,8 +122,8 @@ static const char *mask_of_masking(const dt_keras_model *m, const dt_keras_layer
     return any_of(m->arena, unlike(m->arena, input, value ? value : &zero));
 }
 
-/* Returns the mask of a Concatenate. Its text equals that of no operation, so that it is refused as
- * an argument. */
+/* Returns the mask of a Concatenate; NULL: none of its inputs has one. Its text equals that of no
+ * operation, so that it is refused as an argument. */
 static const char *mask_of_concatenate(const dt_keras_model *m, int i,
                                        const dt_keras_tensors *from) {
     for (int k = 0; k < from->n; k++)
@@ -209,8 +209,8 @@ void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *
     if (!given) follow_removed(m, i, from);
 }
 
-/* Whether the mask argument is the mask that the inputs have: a single mask, or one for each
- * input. */
+/* Whether `mask`, an argument of the call, is the mask that `input` has; null stands for no
+ * mask. */
 static bool is_as_passed(const dt_keras_model *m, int i, const dt_tree *mask,
                          const dt_tree *input) {
     const char *own = mask_at(m, i, input),

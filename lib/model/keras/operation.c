@@ -43,7 +43,8 @@ static operands operands_of(const dt_tree *node) {
     return o;
 }
 
-/* Whether the operand is a finite number, or a tensor of one number. */
+/* Whether the operand is a finite number or an array of one finite number, which *out then is, and
+ * not the output of a layer. */
 static bool is_number(dt_arena *arena, const dt_tree *t, double *out) {
     dt_tree *value = NULL;
     dt_status *s = dt_keras_history(t) ? dt_fail(DT_E_KERAS_MODEL, NULL, "a tensor")
@@ -75,8 +76,8 @@ typedef struct affine {
     double scale, offset;
 } affine;
 
-/* Whether the operation on a tensor and the number c is x * scale + offset. first: c is the first
- * operand. */
+/* Sets *out to the scale and the offset if the operation on a tensor x and the number c is x *
+ * scale + offset; else returns false. first: c is the first operand. */
 static bool find_affine(const char *name, double c, bool first, affine *out) {
     const bool divides = strcmp(name, "Divide") == 0 || strcmp(name, "TrueDivide") == 0;
     *out = (affine){1, 0};
@@ -101,7 +102,8 @@ static void become_rescaling(dt_arena *arena, dt_keras_layer *l, dt_tree *x, con
     if (by->offset != 0) put_number(arena, l, "offset", by->offset);
 }
 
-/* Whether a number is among the operands, and the operation is a Rescaling. */
+/* If the operation is a negation, or combines a tensor and a number as a Rescaling does, makes the
+ * layer a Rescaling and returns true. */
 static bool is_rescaling(dt_arena *arena, dt_keras_layer *l, const operands *o) {
     const char *name = l->class_name->text;
     affine by = {-1, 0};
@@ -129,7 +131,8 @@ static bool is_square(dt_arena *arena, const dt_keras_layer *l, const operands *
            (o->n == 2 && strcmp(name, "Power") == 0 && is_number(arena, o->of[1], &c) && c == 2);
 }
 
-/* Whether the operation is an activation with its default arguments. */
+/* If the operation is an activation, makes the layer an Activation and sets *is; fails if arguments
+ * differ from the defaults. */
 static dt_status *find_activation(dt_arena *arena, dt_keras_layer *l, const dt_tree *config,
                                   bool *is) {
     int n;

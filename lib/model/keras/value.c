@@ -187,8 +187,8 @@ static const char *name_of_activation(const char *layer) {
     return NULL;
 }
 
-/* A layer as the value of `activation`: {LeakyReLU: {negative_slope: 0.1}}, or the name of an
- * activation that the layer without arguments is equal to. */
+/* Returns what a layer as the value of `activation` becomes: {LeakyReLU: {negative_slope: 0.1}}, or
+ * the name of an activation that the layer without arguments is equal to. */
 static dt_tree *activation(dt_arena *arena, dt_tree *layer) {
     if (layer->kind != DT_TREE_MAP || layer->n != 1 || layer->entry[0].value->kind != DT_TREE_MAP)
         return layer;
@@ -206,8 +206,8 @@ static const dt_field *find_field(const dt_field *fields, const char *key) {
     return NULL;
 }
 
-/* The default as text; NULL: the entry must be written, because there is no default or its
- * presence counts. A zero that the table refuses is not a default. */
+/* Returns the default of a field as text; NULL: the entry must be written, because there is no
+ * default or its presence counts. A zero that the table refuses is not a default. */
 static const char *default_text(const dt_field *f) {
     bool refused = f->required || f->min > 0 || f->above_min;
     if (f->preset || f->set) return f->set ? NULL : f->preset;

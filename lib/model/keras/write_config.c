@@ -30,7 +30,7 @@ static const struct {
     {"Tied", "dtrain"},
 };
 
-/* Whether a flag is set, or a choice is not the first one. */
+/* Whether the layer has the key, and its flag is set or its choice is not the first one. */
 static bool flag(const dt_layer_spec *l, const char *key) {
     for (const dt_field *f = l->row->kind.fields; f && f->kind != DT_FIELD_END; f++) {
         const void *p = (const char *)l->args + f->offset;
@@ -93,8 +93,8 @@ static void put_head(writing *w, const dt_layer_head *head, const char *name) {
  * the forward one, but might then take another layer of the file for it if memory was reused. */
 static const char backward[] = "backward_layer";
 
-/* Returns the name of a layer inside of another one, which is the one in the paths of its
- * weights. */
+/* Sets the name of a layer inside of another one to that in the paths of its weights. backwards:
+ * for the backward layer of a Bidirectional, go_backwards is inverted, too. */
 static void name_within(writing *w, bool backwards, const dt_named *named) {
     const dt_layer_spec *l = w->layer;
     const bool both = l->row == &dt_layer_bidirectional;
@@ -162,7 +162,8 @@ static bool is_wanted(const dt_kind *kind, const char *key) {
            (strcmp(kind->name, "Constant") == 0 && strcmp(key, "value") == 0);
 }
 
-/* Whether the value is the default. Of numbers, only zeros are compared. */
+/* Whether the value is known to be the default. Defaults other than zeros, the first choice and
+ * empty lists are known only for booleans, and for fields that record whether they were set. */
 static bool is_default(const dt_field *f, const void *args) {
     const void *p = (const char *)args + f->offset;
     if (f->set) return !*(const bool *)((const char *)args + f->set - 1);
@@ -180,8 +181,8 @@ static bool is_default(const dt_field *f, const void *args) {
     }
 }
 
-/* Writes a value. A single number is written as a number if Keras accepts both; a shape is always a
- * list. */
+/* Writes a value. A number that stands for a list of one is written as a number, except
+ * `target_shape`, which is always a list. */
 static void put_value(writing *w, const dt_field *f, const void *args) {
     const dt_ints *list = (const void *)((const char *)args + f->offset);
     if (f->kind == DT_FIELD_INTS && list->lone && strcmp(f->name, "target_shape") != 0)
@@ -315,8 +316,8 @@ static void put_call(writing *w, const dt_layer_spec *l) {
     dt_json_close(&w->j, '}');
 }
 
-/* In Keras a layer has one set of arguments for all of its calls, so those of layers with
- * `weights_of` must be equal. */
+/* Checks that a layer with `weights_of` has the same arguments as the owner of its weights, because
+ * in Keras a layer has one set of arguments for all of its calls. */
 static dt_status *check_call(const writing *w, const dt_layer_spec *owner,
                              const dt_layer_spec *call) {
     dt_layer_spec other = *owner;

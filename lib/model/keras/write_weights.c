@@ -175,7 +175,7 @@ typedef struct listing {
     dt_hdf5_item *item;
 } listing;
 
-/* Returns the class name in Keras' file, where it differs from dtrain's name of the layer. */
+/* Returns the word for the layer's class in Keras' file, such as "batch_normalization". */
 static const char *class_key(dt_arena *arena, const dt_layer *row) {
     if (row == &dt_layer_group_query_attention) return "grouped_query_attention";
     return dt_snake_case(arena, row->kind.name);

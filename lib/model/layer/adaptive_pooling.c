@@ -34,7 +34,8 @@ static dt_status *build(dt_layer_build *b, const char *kind, int n) {
 
 /* ---- graph ---- */
 
-/* (out, in) of int64: for each row r, r' * size / n with r' = r + more, rounded up if `up` */
+/* Emits a value (out, in) of int64 that holds in row r, with r' = r + more, r' * in / out, rounded
+ * up if `up` is out - 1, and down if it is 0. */
 static dt_value edge(dt_trace *t, const dt_type *type, int64_t more, int64_t up) {
     dt_value i = dt_iota(t, type, 0);
     dt_value at =
@@ -56,7 +57,7 @@ static windows windows_of(dt_trace *t, int64_t out, int64_t in) {
                      dt_subtract(end, begin)};
 }
 
-/* The mean over dimension d, as a product with the weights of the elements. */
+/* Emits the mean over the windows of dimension d, as a product with the weights of the elements. */
 static dt_value average(dt_value x, int d, int64_t out) {
     const dt_type t = dt_type_of_value(x);
     const windows w = windows_of(x.trace, out, t.dim[d]);
@@ -67,8 +68,8 @@ static dt_value average(dt_value x, int d, int64_t out) {
     return dt_transpose(dt_dot_general(x, share, &dot), perm);
 }
 
-/* The maximum over windows of dimension d, which all have the same size and do not overlap: the
- * dimension is split into (windows, size), and the second is reduced. */
+/* Emits the maximum over windows of dimension d, which all have the same size and do not overlap:
+ * the dimension is split into (windows, size), and the second is reduced. */
 static dt_value even_maximum(dt_value x, int d, int64_t out) {
     const dt_type t = dt_type_of_value(x);
     dt_type two = t;
@@ -79,7 +80,7 @@ static dt_value even_maximum(dt_value x, int d, int64_t out) {
     return dt_reduce(dt_reshape(x, two.rank, two.dim), DT_REDUCE_MAX, 1u << (d + 1));
 }
 
-/* The maximum over windows of dimension d. If windows differ in size, x is repeated for each
+/* Emits the maximum over windows of dimension d. If windows differ in size, x is repeated for each
  * window, and elements outside of the window are replaced by minus infinity. */
 static dt_value maximum(dt_value x, int d, int64_t out) {
     const dt_type t = dt_type_of_value(x);

@@ -56,7 +56,7 @@ static const dt_field additive_fields[] = {
 
 enum { QUERY, VALUE };
 
-/* The number of the input that holds the keys. */
+/* Returns the number of the input that holds the keys. */
 static int key_of(int n_in) { return n_in > 2 ? 2 : VALUE; }
 
 static dt_status *check_inputs(const dt_layer_build *b) {
@@ -122,7 +122,7 @@ static dt_value dot_scores(const dt_layer_call *c) {
     return a->use_scale ? dt_multiply(scores, c->weight[0]) : scores;
 }
 
-/* query + key for all pairs of steps, (B, T, S, D) */
+/* Emits query + key for all pairs of steps, (B, T, S, D). */
 static dt_value pairs(const dt_layer_call *c) {
     const dt_value key = c->xs[key_of(c->n_in)];
     const dt_type q = dt_type_of_value(c->x), k = dt_type_of_value(key);

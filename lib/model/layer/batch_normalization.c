@@ -106,8 +106,8 @@ static dt_value masked(const dt_layer_call *c, dt_value x) {
     return c->masks[0].trace ? dt_select(dt_mask_along(c->masks[0], x), x, dt_like(x, 0)) : x;
 }
 
-/* The number of elements of each channel where the mask is set, plus Keras' epsilon, which avoids a
- * division by 0. */
+/* Emits the number of elements of each channel where the mask is set, plus Keras' epsilon, which
+ * avoids a division by 0. */
 static dt_value count_of_masked(const dt_layer_call *c, uint32_t dims) {
     dt_value counts =
         dt_reduce(dt_convert(dt_mask_along(c->masks[0], c->x), dt_type_of_value(c->x).dtype),
@@ -115,22 +115,22 @@ static dt_value count_of_masked(const dt_layer_call *c, uint32_t dims) {
     return dt_add(counts, dt_like(counts, 1e-7));
 }
 
-/* The sum of x over `dims` and over the examples of all replicas. */
+/* Emits the sum of x over `dims` and over the examples of all replicas. */
 static dt_value sum_of_all(dt_value x, uint32_t dims) {
     return dt_all_reduce(DT_SUM, dt_reduce(x, DT_REDUCE_SUM, dims));
 }
 
 static dt_value sum_of_own(dt_value x, uint32_t dims) { return dt_reduce(x, DT_REDUCE_SUM, dims); }
 
-/* The number of elements of each channel in the global batch. */
+/* Emits the number of elements of each channel in the global batch. */
 static dt_value count_of_all(dt_value x, uint32_t dims) {
     dt_value examples =
         dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(x, 0)), dt_type_of_value(x).dtype);
     return dt_multiply(examples, dt_count_over(x, dims & ~1u));
 }
 
-/* x - mean, where the mean is treated as a constant. The gradient of the sum of squares is the
- * same, since centred values add up to 0. */
+/* Emits x - mean, where the mean is treated as a constant. The gradient of the sum of squares is
+ * the same, since centred values add up to 0. */
 static dt_value centre(dt_value x, dt_value mean, uint32_t channels) {
     dt_type t = dt_type_of_value(x);
     return dt_subtract(x, dt_along(dt_stop_gradient(mean), &t, channels));
@@ -141,20 +141,20 @@ static dt_value squares(dt_value x, dt_value mean, uint32_t channels) {
     return dt_multiply(centred, centred);
 }
 
-/* The statistics of this replica's examples. */
+/* Emits the statistics of this replica's examples. */
 static statistics own_statistics(dt_value x, uint32_t channels, uint32_t dims) {
     dt_value mean = dt_mean_over(x, dims);
     return (statistics){mean, dt_mean_over(squares(x, mean, channels), dims)};
 }
 
-/* The statistics of all replicas' examples. */
+/* Emits the statistics of all replicas' examples. */
 static statistics common_statistics(dt_value x, uint32_t channels, uint32_t dims) {
     dt_value count = count_of_all(x, dims);
     dt_value mean = dt_divide(sum_of_all(x, dims), count);
     return (statistics){mean, dt_divide(sum_of_all(squares(x, mean, channels), dims), count)};
 }
 
-/* The statistics of examples where the mask is set: of this replica's examples, or with
+/* Emits the statistics of elements where the mask is set: of this replica's examples, or with
  * `synchronized` of all replicas'. */
 static statistics masked_statistics(const dt_layer_call *c, uint32_t channels, uint32_t dims) {
     const struct batch_normalization *n = c->args;
@@ -166,8 +166,8 @@ static statistics masked_statistics(const dt_layer_call *c, uint32_t channels, u
                         dt_divide(sum(masked(c, squares(c->x, mean, channels)), dims), count)};
 }
 
-/* The mean of the replicas' values, weighted by their numbers of examples, or of elements where
- * the mask is set. */
+/* Emits the mean of the replicas' values, weighted by their numbers of examples or, with a mask, of
+ * elements where it is set. */
 static dt_value mean_of_replicas(const dt_layer_call *c, dt_value own, uint32_t dims) {
     dt_value rows = c->masks[0].trace
                         ? count_of_masked(c, dims)
@@ -197,9 +197,9 @@ static statistics batch_statistics(const dt_layer_call *c, uint32_t channels, in
 }
 
 /*
- * (x - mean) factor + offset, with two numbers for each channel. The gradient of the mean flows
- * through the offset, to which (mean - constant copy of the mean) * factor, a zero, is added. So
- * the backward pass needs only two sums over the batch: of dy and of dy (x - mean).
+ * Emits (x - mean) factor + offset, with two numbers for each channel. The gradient of the mean
+ * flows through the offset, to which (constant copy of the mean - mean) * factor, a zero, is added.
+ * So the backward pass needs only two sums over the batch: of dy and of dy (x - mean).
  */
 static dt_value normalize(const dt_layer_call *c, const statistics *s, uint32_t channels) {
     const struct batch_normalization *n = c->args;

@@ -136,7 +136,8 @@ static dt_value call(const dt_layer_call *c) {
     return join((merge)b->merge_mode, forward, backward);
 }
 
-/* The range of the merged output: both directions side by side, or their product, mean or sum. */
+/* Returns the range of the merged output: both directions side by side, or their product, mean or
+ * sum. */
 static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
     const struct bidirectional *b = l->args;
     const direction *d = l->made;

@@ -133,7 +133,8 @@ static dt_status *build_discretization(dt_layer_build *b) {
     return NULL;
 }
 
-/* The number of boundaries that are at most the input's number. */
+/* Emits the bin of each number, which is the number of boundaries that are at most the number, or
+ * the vector that output_mode asks for. */
 static dt_value call_discretization(const dt_layer_call *c) {
     const struct discretization *d = c->args;
     const dt_dtype given = dt_type_of_value(c->x).dtype,

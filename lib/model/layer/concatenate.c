@@ -41,7 +41,7 @@ static int axis_of(const dt_layer_call *c) {
 
 static dt_value call(const dt_layer_call *c) { return dt_concatenate(c->xs, c->n_in, axis_of(c)); }
 
-/* The mask of input k; all true if the input has no mask. */
+/* Returns the mask of input k; all true if the input has no mask. */
 static dt_value mask_of(const dt_layer_call *c, int k) {
     dt_type x = dt_type_of_value(c->xs[k]), type = dt_type_of(DT_BOOL, x.rank - 1, x.dim);
     return c->masks[k].trace ? c->masks[k] : dt_splat(c->trace, &type, 1);

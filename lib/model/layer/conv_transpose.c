@@ -32,7 +32,8 @@ static int64_t output_size(const dt_conv_layer *c, const dt_space *s, int i, int
     return given ? (in - 1) * stride + window % 2 + extra : in * stride;
 }
 
-/* The window of the convolution that computes `in` from the output. It dilates and pads x. */
+/* Returns the window, in spatial dimension i, of the convolution that computes the output from x of
+ * size `in`. It dilates and pads x. */
 static dt_window turned_window(const dt_conv_layer *c, const dt_space *s, int i, int64_t in) {
     int64_t out = output_size(c, s, i, in), window = dt_dilated(s->size[i], s->dilation[i]);
     dt_window forward = dt_space_window(s, i, out);
@@ -92,8 +93,8 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* The kernel (window ..., filters, channels), reversed along the window, as (window ..., channels,
- * filters). */
+/* Emits the kernel (window ..., filters, channels), reversed along the window, as (window ...,
+ * channels, filters). */
 static dt_value turn_round(dt_value kernel, int n) {
     int perm[DT_MAX_RANK];
     for (int d = 0; d < n + 2; d++) perm[d] = d == n ? n + 1 : d == n + 1 ? n : d;

@@ -40,8 +40,8 @@ static dt_status *build_depthwise(dt_layer_build *b, const char *weight, int64_t
     return NULL;
 }
 
-/* Each channel is a separate group: (window ..., channels, multiplier) becomes (window ..., 1,
- * channels * multiplier). */
+/* Emits the convolution in which each channel is a separate group: the kernel (window ...,
+ * channels, multiplier) becomes (window ..., 1, channels * multiplier). */
 static dt_value convolve_depths(const dt_layer_call *c, const dt_space *s) {
     dt_type w = dt_type_of_value(c->weight[0]);
     int64_t channels = w.dim[s->n];

@@ -25,7 +25,8 @@ static const dt_field fields[] = {
 
 /* ---- shapes ---- */
 
-/* The axis of input k, counted from the front. */
+/* Sets *out to the axis of input k, counted from the front. Error MODEL_SHAPE if it is out of range
+ * or the batch. */
 static dt_status *read_axis(const dt_layer_build *b, const dt_tree *axes, int k, int *out) {
     const dt_tree *t = axes->kind == DT_TREE_LIST ? axes->item[k] : axes;
     int rank = b->ins[k].rank;
@@ -45,8 +46,8 @@ static dt_status *check_types(const dt_layer_build *b, const int *axis) {
     return dt_layer_wants(b, "Dot", 2);
 }
 
-/* The shape of the result: the batch, then the dimensions of both inputs without the contracted
- * axes. */
+/* Sets b->out: the batch, then the dimensions of both inputs without the contracted axes, or 1 if
+ * there are none. */
 static dt_status *join_shapes(dt_layer_build *b, const int *axis) {
     int64_t dim[2 * DT_MAX_RANK] = {b->in.dim[0]};
     int rank = 1;
@@ -76,7 +77,8 @@ static dt_status *build(dt_layer_build *b) {
 
 /* ---- graph ---- */
 
-/* x / its length along the axis. A length below 1e-7, Keras' epsilon, is replaced by 1e-7. */
+/* Emits x divided by its length along the axis. A length below 1e-7, Keras' epsilon, is replaced by
+ * 1e-7. */
 static dt_value normalize(dt_value x, int axis) {
     dt_type t = dt_type_of_value(x);
     dt_value square = dt_reduce(dt_multiply(x, x), DT_REDUCE_SUM, 1u << axis);

@@ -113,7 +113,8 @@ static dt_status *read_equation(const dt_layer_build *b, einsum *out) {
 
 /* ---- sizes ---- */
 
-/* Size i of output_shape; 0 if it is null. *n: the number of sizes. */
+/* Sets *size to size i of output_shape, 0 if it is null or missing, and *n to the number of
+ * sizes. */
 static dt_status *output_size(const dt_tree *t, int i, int *n, int64_t *size) {
     const dt_tree *item = t->kind == DT_TREE_LIST ? i < t->n ? t->item[i] : NULL : t;
     *n = t->kind == DT_TREE_LIST ? t->n : 1;
@@ -164,7 +165,8 @@ static dt_type type_of(const einsum *e, const letters *l, dt_dtype dtype) {
     return dt_type_of(dtype, l->n, dim);
 }
 
-/* The number of leading dimensions of W that are summed, if only leading dimensions are; else 0. */
+/* Returns the number of leading dimensions of W that are summed, if only leading dimensions are;
+ * else 0. */
 static int summed_first(const einsum *e) {
     int n = 0;
     while (n < e->w.n && position(&e->y, e->w.of[n]) < 0) n++;
@@ -222,8 +224,8 @@ static dt_status *build(dt_layer_build *b) {
 
 /* ---- graph ---- */
 
-/* x with its dimensions, which `from` names, put in the order of `to`. Dimensions that `to` lacks
- * are summed. */
+/* Emits x with its dimensions, which `from` names, put in the order of `to`. Dimensions that `to`
+ * lacks are summed. */
 static dt_value arranged(dt_value x, const letters *from, const letters *to) {
     uint32_t summed = 0;
     int perm[DT_MAX_RANK] = {0};
@@ -237,8 +239,8 @@ static dt_value arranged(dt_value x, const letters *from, const letters *to) {
     return memcmp(left.of, to->of, (size_t)to->n) == 0 ? x : dt_transpose(x, perm);
 }
 
-/* The product of x and W as one product of matrices; no letter occurs in all of x, W and y. *out:
- * the letters of the result. */
+/* Emits the product of x and W as one product of matrices; no letter occurs in all of x, W and y.
+ * *out: the letters of the result. */
 static dt_value product(const einsum *e, dt_value x, dt_value w, letters *out) {
     dt_dot_attr dot;
     memset(&dot, 0, sizeof dot);
@@ -256,8 +258,8 @@ static dt_value product(const einsum *e, dt_value x, dt_value w, letters *out) {
     return dt_dot_general(x, w, &dot);
 }
 
-/* The product x * W over the dimensions of both, for equations in which letters occur in x, W and
- * y. */
+/* Emits the product x * W over the dimensions of both, for equations in which letters occur in x, W
+ * and y. *out: the letters of the result. */
 static dt_value spread(const einsum *e, dt_value x, dt_value w, letters *out) {
     letters of_w = {0};
     int8_t dims_x[DT_MAX_RANK], dims_w[DT_MAX_RANK];

@@ -24,16 +24,17 @@ static dt_status *build(dt_layer_build *b, const char *kind, int n) {
     return NULL;
 }
 
-/* The dimensions between B and channels. */
+/* Returns the dimensions between B and channels. */
 static uint32_t spatial_dims(const dt_type *x) { return (1u << (x->rank - 1)) - 2; }
 
-/* Equal maxima share the gradient equally, as in Keras, but unlike MaxPooling. */
+/* Emits the maxima. Equal maxima share the gradient equally, as in Keras, but unlike MaxPooling. */
 static dt_value call_max(const dt_layer_call *c) {
     dt_type x = dt_type_of_value(c->x);
     return dt_reshape(dt_reduce(c->x, DT_REDUCE_MAX, spatial_dims(&x)), c->out->rank, c->out->dim);
 }
 
-/* The mean of the steps where a mask (B, T) is true; NaN if it is nowhere true, as in Keras. */
+/* Emits the mean of the steps where a mask (B, T) is true; NaN if it is nowhere true, as in
+ * Keras. */
 static dt_value mean_of_masked(const dt_layer_call *c) {
     dt_value mask = dt_mask_along(c->masks[0], c->x),
              counts = dt_convert(mask, dt_type_of_value(c->x).dtype);

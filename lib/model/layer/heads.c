@@ -10,7 +10,7 @@ enum { QUERY, VALUE, KEY }; /* the order of the inputs */
 
 const char *const dt_qk_norms[] = {"none", "rms_norm", "rms_norm_across_heads", NULL};
 
-/* The number of the input that provides queries, values or keys. */
+/* Returns the number of the input that provides `what`: queries, values or keys. */
 static int source(const dt_heads *h, int n_in, int what) {
     int n = n_in - h->takes_mask;
     return what < n ? what : n > 1 ? VALUE : QUERY;
@@ -162,8 +162,8 @@ dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
 
 /* ---- graph ---- */
 
-/* x times the next kernel, plus its bias. The last `contract` dimensions of x are contracted with
- * the first ones of the kernel. *weight advances past both. */
+/* Emits x times the next kernel, plus its bias. The last `contract` dimensions of x are contracted
+ * with the first ones of the kernel. *weight advances past both. */
 static dt_value project(dt_value x, int contract, const dt_value **weight, bool biased) {
     int rank = dt_type_of_value(x).rank;
     dt_dot_attr dot = {.n_contract = (int8_t)contract};
@@ -186,19 +186,19 @@ static dt_value project_input(const dt_layer_call *c, const char *name, int what
 
 /* ---- with a mask ---- */
 
-/* Combines two masks: both must allow a key. A mask without a value allows all keys. */
+/* Combines two masks: both must allow a key. A mask that is no value allows all keys. */
 static dt_value both(dt_value a, dt_value b) {
     return !a.trace ? b : !b.trace ? a : dt_minimum(a, b);
 }
 
-/* The keys that the mask of input i allows. The mask is bools over T or S; `along` is the number of
- * that dimension in the scores. */
+/* Returns bools for the keys that the mask of input i allows; no value: it has no mask. The mask is
+ * bools over T or S; `along` is the number of that dimension in the scores. */
 static dt_value allowed_by_mask(const dt_layer_call *c, int i, const dt_type *bools, int along) {
     if (!c->masks[i].trace) return (dt_value){0};
     return dt_broadcast_in_dim(c->masks[i], bools, (int8_t[]){0, (int8_t)along});
 }
 
-/* The keys that a mask given as an input allows, (B, T, S) or (B, 1, S). */
+/* Emits bools for the keys that a mask given as an input, (B, T, S) or (B, 1, S), allows. */
 static dt_value allowed_by_input(dt_value mask, const dt_type *bools) {
     const dt_type t = dt_type_of_value(mask);
     if (t.dtype != DT_BOOL) mask = dt_compare(mask, dt_like(mask, 0), DT_NE);
@@ -206,13 +206,14 @@ static dt_value allowed_by_input(dt_value mask, const dt_type *bools) {
     return dt_broadcast_in_dim(dt_broadcast_to(mask, &one), bools, (int8_t[]){0, 2, 3});
 }
 
-/* Whether step `asks` of the query and step `asked` of the key are in the same chunk. */
+/* Emits whether step `asks` of the query and step `asked` of the key are in the same chunk. */
 static dt_value is_near(const dt_heads *h, dt_value asks, dt_value asked) {
     const dt_value size = dt_like(asks, (double)h->chunk);
     return dt_compare(dt_divide(asks, size), dt_divide(asked, size), DT_EQ);
 }
 
-/* The keys that the order of steps allows: causal attention, a window and chunks exclude others. */
+/* Emits bools for the keys that the order of steps allows: causal attention, a window and chunks
+ * exclude others. No value: none of the three is set. */
 static dt_value allowed_by_order(const dt_heads *h, dt_trace *t, const dt_type *bools) {
     dt_type one = dt_type_of(DT_INT32, 2, bools->dim + 2); /* shape (T, S) */
     dt_value asks = dt_iota(t, &one, 0), asked = dt_iota(t, &one, 1), may = {0};
@@ -249,7 +250,7 @@ static bool is_masked(const dt_layer_call *c) {
     return masked;
 }
 
-/* Bools (B, N, T, S): whether step t may attend to step s of the keys. */
+/* Emits bools (B, N, T, S): whether step t may attend to step s of the keys. */
 static dt_value allowed(const dt_layer_call *c, const dt_type *scores) {
     const dt_heads *h = c->made;
     const int value = source(h, c->n_in, VALUE), key = source(h, c->n_in, KEY);
@@ -265,7 +266,7 @@ static dt_value allowed(const dt_layer_call *c, const dt_type *scores) {
     return both(may, allowed_by_order(h, c->trace, &bools));
 }
 
-/* The scores (B, N, T, S) of queries (B, T, N, k) and keys (B, S, N, k) */
+/* Emits the scores (B, N, T, S) of queries (B, T, N, k) and keys (B, S, N, k). */
 static dt_value scores_of(const dt_heads *h, dt_value query, dt_value key) {
     static const dt_dot_attr by_head = {.n_batch = 2,
                                         .lhs_batch = {0, 2},
