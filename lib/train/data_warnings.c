@@ -105,9 +105,8 @@ static bool is_beyond_chance(const tally *training, const tally *part, int64_t c
            CHANCE;
 }
 
-/* Whether the part `lacks`, read to its end, has no example of a class that the part `has`
- * contains. A small part may lack a rare class by chance. So the class counts as missing only if
- * its share would make two examples or more. */
+/* Whether the part `lacks`, which was read to its end, has no example of a class that the part
+ * `has` contains. */
 static bool is_missing(const tally *lacks, const tally *has, int64_t class) {
     return lacks->count[class] == 0 && has->count[class] > 0 && lacks->whole;
 }
