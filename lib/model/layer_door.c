@@ -16,8 +16,8 @@ static bool is_channels_first(const dt_kind *kind, const void *args) {
     return false;
 }
 
-/* The dimension of (B, channels, ...) that becomes d in (B, ..., channels), or, with `back`, the
- * reverse. Values with a single dimension after the batch are not changed. */
+/* Returns the dimension of (B, channels, ...) that becomes d in (B, ..., channels), or, with
+ * `back`, the reverse. Values with a single dimension after the batch are not changed. */
 static int source_of(int d, int rank, bool back) {
     if (d == 0 || rank < 3) return d;
     if (back) return d == 1 ? rank - 1 : d - 1;

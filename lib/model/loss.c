@@ -48,8 +48,8 @@ dt_value dt_mean_per_example(dt_value x) {
     return count == 1 ? sum : dt_divide(sum, dt_like(sum, count));
 }
 
-/* maximum and minimum pass the gradient of a tie to their second input, so the operand order makes
- * the gradient pass at the limits. */
+/* Emits x limited to [low, high]. maximum and minimum pass the gradient of a tie to their second
+ * input, so the operand order makes the gradient pass at the limits. */
 dt_value dt_clip_between(dt_value x, double low, double high) {
     return dt_minimum(dt_like(x, high), dt_maximum(dt_like(x, low), x));
 }
@@ -64,8 +64,8 @@ dt_value dt_smooth_labels(dt_value target, double smoothing, double classes) {
 
 /* ---- checks ---- */
 
-/* Notes "targets of shape (B), predictions of shape (B, 10)" below the fault, and suggests `fix` on
- * the caret line. */
+/* Returns the error LABELS, "FAULT: targets are (B), predictions (B, 10)", for these types. fix:
+ * what it suggests; NULL: nothing. */
 static dt_status *misfit(const dt_type *target, const dt_type *prediction, const char *fault,
                          const char *fix) {
     dt_status *s = dt_fail(DT_E_LABELS, NULL, "%s: targets are %s, predictions %s", fault,

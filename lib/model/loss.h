@@ -91,9 +91,10 @@ typedef struct dt_loss_row {
      * If the dimension of the batch is summed, too, the loss is one number for the batch. */
     /* returns the dimensions to be summed, one bit each */
     uint32_t (*summed)(const void *args, const dt_type *prediction);
-    /* the values to be summed, in the shape of the predictions; returns their number */
+    /* sets part[] to the values to be summed, in the shape of the predictions; returns their
+     * number */
     int (*parts)(const dt_loss_call_args *c, dt_value part[DT_LOSS_PARTS]);
-    /* the loss, given the sums; if there are several sums, their losses are averaged */
+    /* returns the loss, given the sums; if there are several sums, their losses are averaged */
     dt_value (*join)(const void *args, const dt_value *sum);
 } dt_loss_row;
 const dt_kind *const *dt_losses(int *n);
@@ -105,7 +106,8 @@ bool dt_loss_takes_logits(const dt_named *named);
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 
 /* Functions that rows of losses and metrics share. */
-/* the input of the prediction's node if that is of the given op; trace NULL: it is another op */
+/* returns the input of the prediction's node, behind annotations, if that is of the given op; trace
+ * NULL: it is another op */
 dt_value dt_logits_of(dt_value prediction, const dt_op *activation);
 dt_value dt_class_numbers(dt_value target); /* Reshapes (B) or (B, 1) to (B). */
 /* Converts targets to the dtype of the prediction, and reshapes between (B) and (B, 1) if
@@ -114,12 +116,12 @@ dt_value dt_targets_like(dt_value target, dt_value prediction);
 /* Sums over the last dimension: (B, ..., C) becomes (B, ...). (B) is returned unchanged. */
 dt_value dt_sum_last(dt_value x);
 dt_value dt_mean_last(dt_value x);
-/* The mean of each example's values: (B, ...) becomes (B). */
+/* Returns the mean of each example's values: (B, ...) becomes (B). */
 dt_value dt_mean_per_example(dt_value x);
 /* Limits x to [low, high]. At both limits the gradient passes. */
 dt_value dt_clip_between(dt_value x, double low, double high);
-/* -log p of the labelled class, (B, ...) of scores or probabilities (B, ..., classes); if the
- * prediction is a softmax, its input is used. */
+/* Returns -log p of the labelled class, (B, ...), of scores or probabilities (B, ..., classes); if
+ * the prediction is a softmax, its input is used. */
 dt_value dt_sparse_crossentropy(dt_value target, dt_value prediction, bool from_logits);
 /* Limits p to [1e-7, 1 - 1e-7]; 1e-7 is Keras' epsilon. */
 dt_value dt_clip_probability(dt_value p);
@@ -128,9 +130,9 @@ dt_value dt_smooth_labels(dt_value target, double smoothing, double classes);
 dt_value dt_cosine_similarity(dt_value target, dt_value prediction, int64_t axis);
 /* Converts weights to the dtype and shape of the values: (B) to (B, T). */
 dt_value dt_weights_like(dt_value weight, dt_value values);
-/* The contribution of each sample to the divisor of a mean: its weight, or 1, times the mask (1 or
- * 0, of the values' dtype and shape). Weights and mask may be no value, which means all 1. Returns
- * no value if every sample contributes 1. */
+/* Returns the contribution of each sample to the divisor of a mean: the mask (1 or 0, of the
+ * values' dtype and shape), for mean_with_sample_weight times the weight. Weights and mask may be
+ * no value, which means all 1. Returns no value if every sample contributes 1. */
 dt_value dt_divisor_rows(int reduction, dt_value weight, dt_value mask);
 /* Broadcasts a mask to the shape of the values. It stays a mask of bools. */
 dt_value dt_mask_like(dt_value mask, dt_value values);
@@ -176,7 +178,7 @@ typedef struct dt_metric_row {
     /* number of sums of a mean: 1. 0: `accuracy`, which compile replaces by another row, and
      * metrics with parts */
     int sums;
-    bool alone; /* the metric has no targets; its values are passed as predictions */
+    bool alone; /* whether the metric has no targets; its values are passed as predictions */
     /* the targets that it accepts; for a metric named after a loss see dt_metric_targets */
     dt_loss_limits targets;
     bool unmasked; /* whether the mean counts masked samples, as some metrics of Keras do */

@@ -31,8 +31,8 @@ static dt_status *misfit(const dt_type *weight, const dt_type *values) {
                    dt_text_of_shape(weight).s, dt_text_of_shape(values).s);
 }
 
-/* The type of weights without dimensions of size 1 beyond `rank`; the last ones are removed first,
- * then the first ones. */
+/* Returns the type of weights without dimensions of size 1 beyond `rank`; the last ones are removed
+ * first, then the first ones. */
 static dt_type without_ones(dt_type w, int rank) {
     int before = 0;
     while (w.rank > rank && w.dim[w.rank - 1] == 1) w.rank--;
@@ -40,8 +40,8 @@ static dt_type without_ones(dt_type w, int rank) {
     return dt_type_of(w.dtype, w.rank - before, w.dim + before);
 }
 
-/* Broadcasts a mask to the shape of the values. Dimensions must agree, from the first one on, or
- * have size 1. Missing ones are added at the end. */
+/* Dimensions must agree, from the first one on, or have size 1; otherwise the trace fails. Missing
+ * ones are added at the end. */
 dt_value dt_mask_like(dt_value mask, dt_value values) {
     dt_type type = dt_type_of_value(values), given = dt_type_of_value(mask);
     if (!mask.trace || !values.trace) return (dt_value){0};
@@ -103,8 +103,8 @@ static dt_value divide(const weighting *x, dt_value sum, dt_value count) {
     return share_of(x, divide_no_nan(sum, divisor_of(x, count)));
 }
 
-/* The mean of rows (B) without weights. A replica without examples is treated as if it had one,
- * which avoids a division by 0. */
+/* Emits the mean of samples without weights. A replica without examples is treated as if it had
+ * one, which avoids a division by 0. */
 static dt_value mean_over_batch(const weighting *x) {
     dt_value rows = dt_mean_per_example(x->values);
     dt_value count = dt_convert(divisor_of(x, dt_dim_value(rows, 0)), dt_type_of_value(rows).dtype);
@@ -130,8 +130,9 @@ static dt_value with_ones(dt_value values, int rank) {
     return dt_reshape(values, rank, dim);
 }
 
-/* Losses (B) with weights (B, 1) become (B, 1), as in Keras; this is visible if nothing is
- * reduced. */
+/* Emits losses in the shape that Keras gives them with such weights: losses (B) with weights (B, 1)
+ * become (B, 1), a scalar is repeated to the weights' shape, and losses (n) with weights (1, n)
+ * become (1, n). This is visible if nothing is reduced. */
 static dt_value shaped_like(dt_value values, dt_value weight) {
     dt_type v = dt_type_of_value(values), w = dt_type_of_value(weight);
     bool column = v.rank == 1 && w.rank == 2 && w.dim[1] == 1;

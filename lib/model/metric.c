@@ -7,7 +7,7 @@
 
 /* ---- means ---- */
 
-/* If one of the two is (B) and the other (B, 1), reshapes it to the larger rank, as Keras does. */
+/* Adds a last dimension of size 1 to x if `as` has one more dimension, of size 1, as Keras does. */
 static dt_value same_rank(dt_value x, dt_value as) {
     dt_type is = dt_type_of_value(x), ought = dt_type_of_value(as);
     if (is.rank + 1 != ought.rank || ought.dim[ought.rank - 1] != 1) return x;
@@ -23,7 +23,8 @@ static dt_value mean_behind(dt_value x, int rank) {
     return dt_divide(sum, dt_convert(dt_dim_value(x, 0), dt_type_of_value(sum).dtype));
 }
 
-/* Multiplies values and weights by a mask. mask: 1 or 0 for each value; no value: all 1. */
+/* Makes *x the weighted values and *w the contributions to the divisor: see dt_metric_rows. mask: 1
+ * or 0 for each value; no value: all 1. */
 static void weigh(dt_value *x, dt_value *w, dt_value mask) {
     *w = dt_divisor_rows(DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT,
                          dt_convert(*w, dt_type_of_value(*x).dtype), mask);
@@ -64,7 +65,8 @@ static int count_sums(const dt_graph *g) {
     return n;
 }
 
-/* Traces the parts to find the number of sums, from which the number of results follows. */
+/* Returns the number of results, which follows from the number of sums in the parts, traced in
+ * g. */
 static int count_results(const dt_metric_row *row, const void *args, const dt_graph *g) {
     int n = count_sums(g);
     double *sum = dt_alloc(dt_size_mul((size_t)n + 1, sizeof *sum)),

@@ -109,7 +109,7 @@ typedef struct dt_remat_lists {
     bool given;
     dt_items save, offload; /* of `int`: indices of dt_remat_value_names */
 } dt_remat_lists;
-/* The policy of the lists, if they are given; else the one with that index in
+/* Returns the policy of the lists, if they are given; else the one with that index in
  * dt_rematerialize_names. */
 dt_rematerialize dt_rematerialize_of(const dt_remat_lists *lists, int policy);
 
@@ -125,8 +125,8 @@ typedef struct dt_init_from {
     int names; /* a dt_weight_names: the program whose names and shapes the file has */
     /* texts, each under a regular expression for names in the file, whose matches it replaces */
     dt_items map;
-    /* skip: names in the file that are not used; freeze: layers that are not trained. Both are texts
-     * that are regular expressions. */
+    /* skip: names in the file that are not used; freeze: layers that are not trained. Both are
+     * lists of regular expressions. */
     dt_items skip, freeze;
     dt_location at, map_at, skip_at, freeze_at;
 } dt_init_from;
@@ -193,8 +193,8 @@ typedef struct dt_metric_use {
     int output; /* index of the model's output that the metric is about */
     /* whether examples have the weights that they have in the loss of the same output */
     bool weighted;
-    /* the key is from the job, by `name` or by a word such as "acc"; else it is derived from the
-     * class */
+    /* whether the key is from the job, by `name` or by a word such as "acc"; else it is derived
+     * from the class */
     bool is_named;
 } dt_metric_use;
 
@@ -251,8 +251,8 @@ void dt_compile_see_targets(const dt_compile_spec *c, int output, const dt_type 
  * before from_logits: true. The reports are sentences in the arena. */
 void dt_output_warnings(const dt_model_spec *m, const dt_compile_spec *c, dt_arena *arena,
                         dt_texts *out);
-/* The keys of the history, without those of validation: "loss", losses of single outputs, metrics.
- * Returns their number. */
+/* Lists the keys of the history, without those of validation: "loss", losses of single outputs,
+ * metrics. Returns their number. */
 #define DT_MAX_KEYS (1 + DT_MAX_OUTPUTS + DT_MAX_NUMBERS)
 int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS]);
 /* The tables of keys of `compile` and `model`. */
@@ -290,7 +290,7 @@ struct dt_model {
     const void *annotate_user;
     dt_digest *digest; /* where dt_model_weights_sha256 stores its result */
 };
-/* Finds the weight of that path. Otherwise the error suggests the nearest path. */
+/* Sets *out to the weight of that path. If there is none, the error suggests the nearest path. */
 dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable **out) DT_MUST_USE;
 /* Emits the forward pass into the trace of the inputs. There is one value per Input of the model,
  * in their order; each is converted to the Input's dtype. Results go to output[spec.n_outputs]; if
@@ -307,14 +307,14 @@ typedef struct dt_given_value {
  * has failed. */
 const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n,
                                            bool training);
-/* The sum of the penalties on trained weights, a scalar that is the same on all replicas; no value:
- * there are none. */
+/* Emits the sum of the penalties on trained weights, a scalar that is the same on all replicas; no
+ * value: there are none. */
 dt_value dt_model_penalty(const dt_model *m, dt_trace *t);
-/* The sum of penalties on layers' outputs and of losses that layers add, (B), a number for each
- * example; no value: there are none. */
+/* Emits the sum of penalties on layers' outputs and of losses that layers add, (B), a number for
+ * each example; no value: there are none. */
 dt_value dt_model_activity(const dt_model *m, const dt_given_value *done);
-/* The name of an output among the results of traces: "prediction", or "prediction/kind" if there
- * are several; in `arena`. */
+/* Returns the name of an output among the results of traces: "prediction", or "prediction/kind" if
+ * there are several; in `arena`. */
 const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i);
 /* Emits the forward pass of a model with one output; error MODEL_SHAPE if it has several. */
 dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training);

@@ -184,7 +184,7 @@ static void fill(dt_variable *v, double value) {
         else ((float *)data)[i] = (float)value;
 }
 
-/* Creates a slot. A variable without memory gets a slot without memory. */
+/* Creates a slot and fills it. outline: the slot gets no memory, like its variable. */
 static dt_status *create_slot(dt_variable **out, const char *path, const dt_slot_spec *spec,
                               bool outline) {
     if (outline) *out = dt_variable_declare(path, &spec->type, false);
@@ -195,7 +195,8 @@ static dt_status *create_slot(dt_variable **out, const char *path, const dt_slot
     return NULL;
 }
 
-/* Lists the slots of the row, and those that options common to all optimizers need. */
+/* Lists the slots of the row, and those that options common to all optimizers need. Returns the
+ * number of all, and sets *own to that of the row's, which come first. */
 static int list_slots(const dt_optimizer *o, const dt_variable *of, int *own, dt_slot_spec *slot) {
     const dt_optimizer_head *head = o->named.args;
     const dt_optimizer_row *row = row_of(o);
@@ -215,8 +216,8 @@ static bool is_named(const dt_optimizer *o, const char *path) {
     return false;
 }
 
-/* "optimizer/dense/kernel/momentum"; for another model's variable with the same path
- * "optimizer/dense/kernel_1/momentum", since slots are distinguished by name only. */
+/* Returns the path of a slot: "optimizer/dense/kernel/momentum"; for another model's variable with
+ * the same path "optimizer/dense/kernel_1/momentum", since slots are distinguished by name only. */
 static char *slot_path(const dt_optimizer *o, const dt_variable *v, const char *slot) {
     dt_str path = {0};
     dt_str_printf(&path, "optimizer/%s/%s", v->path, slot);
@@ -291,8 +292,8 @@ static dt_status *prepare_accumulation(dt_optimizer *o) {
     return create_slot(&o->examples, "optimizer/accumulated_examples", &examples, false);
 }
 
-/* The learning rate becomes a variable, but not a slot: checkpoints store it separately, since the
- * same job may run with callbacks and without. */
+/* The variable is not a slot: checkpoints store it separately, since the same job may run with
+ * callbacks and without. */
 dt_status *dt_optimizer_vary_rate(dt_optimizer *o) {
     const dt_type scalar = dt_scalar_type(DT_FLOAT32);
     const dt_optimizer_head *head = o->named.args;

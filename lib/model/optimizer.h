@@ -18,7 +18,7 @@ typedef struct dt_rate {
 const dt_kind *const *dt_rates(int *n);
 dt_status *dt_rate_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 dt_value dt_rate_emit(const dt_named *named, dt_value step);
-/* Computes the rate as a number */
+/* Sets *rate to the rate at `step`. */
 dt_status *dt_rate_value(const dt_named *named, int64_t step, double *rate) DT_MUST_USE;
 dt_value dt_rate_step(dt_value step); /* Returns the step, an int64 scalar, as float32. */
 dt_value dt_rate_floor(dt_value x);   /* Rounds x, which is at least 0, down. */
@@ -42,7 +42,7 @@ typedef struct dt_optimizer_head {
     int64_t ema_overwrite_frequency, gradient_accumulation_steps;
     dt_texts exclude_from_weight_decay;
     bool use_ema;
-    /* whether the job has set the argument */
+    /* whether the job has set the argument that the member is named after */
     bool has_decay, has_clipvalue, has_clipnorm, has_global_clipnorm, has_frequency, has_scale,
         has_accumulation;
 } dt_optimizer_head;
@@ -171,12 +171,13 @@ struct dt_optimizer { /* The type behind the public handle of an optimizer. */
 };
 /* Whether the arguments exclude the weight of that path from weight decay. */
 bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path);
-/* stored - stored * weight_decay * rate; `stored` if the variable is excluded from weight decay */
+/* Emits stored - stored * weight_decay * rate; `stored` if the variable is excluded from weight
+ * decay. */
 dt_value dt_optimizer_decayed(const dt_update *u, double weight_decay);
 /* Returns the slots of one variable; NULL: they have not been created. */
 struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v);
-/* Turns the learning rate into a variable with the job's value. Steps that were traced before keep
- * the constant. */
+/* Turns the learning rate into a variable with the job's value, unless it is one already or follows
+ * a schedule. Steps that were traced before keep the constant. */
 dt_status *dt_optimizer_vary_rate(dt_optimizer *o) DT_MUST_USE;
 /* Creates iteration and the slots of these variables that do not exist, with their first values. */
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
@@ -187,8 +188,8 @@ void dt_optimizer_reset(dt_optimizer *o);
  * prepared. */
 void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v,
                        const dt_value *gradient);
-/* The loss whose gradients are computed: the loss multiplied by loss_scale_factor, or by the
- * current loss scale. */
+/* Returns the loss whose gradients are computed: the loss multiplied by loss_scale_factor, or by
+ * the current loss scale; without either, the loss itself. */
 dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss);
 /* For an optimizer that accumulates. add: adds gradients, summed over a batch and replicas, and the
  * number of its examples, to the stored sums. take: replaces the gradients by the stored sums,

@@ -90,13 +90,13 @@ typedef struct step {
 
 static dt_value int64(dt_trace *t, int64_t value) { return dt_scalar(t, DT_INT64, (double)value); }
 
-/* Whether n is a multiple of k. */
+/* Emits whether n is a multiple of k. */
 static dt_value is_multiple(dt_value n, int64_t k) {
     dt_value size = int64(n.trace, k);
     return dt_compare(dt_multiply(dt_divide(n, size), size), n, DT_EQ);
 }
 
-/* Selects a if the scalar is true, else b. */
+/* Emits a if the scalar is true, else b; a if the scalar is no value. */
 static dt_value choose(dt_value scalar, dt_value a, dt_value b) {
     dt_type type = dt_type_of_value(a);
     return scalar.trace ? dt_select(dt_broadcast_to(scalar, &type), a, b) : a;
@@ -125,8 +125,8 @@ static step begin(const dt_optimizer *o, dt_trace *t) {
 
 /* ---- the dynamic loss scale ---- */
 
-/* Whether all gradients are finite. g - g is 0 where g is finite, else NaN, and then the sum over
- * elements is NaN, too. */
+/* Emits whether all gradients are finite; no value: there are none. g - g is 0 where g is finite,
+ * else NaN, and then the sum over elements is NaN, too. */
 static dt_value all_finite(const dt_value *g, int n) {
     dt_value sum = {0};
     for (int i = 0; i < n; i++) {
@@ -152,7 +152,8 @@ static void move_scale(const step *s) {
 
 /* ---- gradients ---- */
 
-/* Adds g to the sum; at the last of k steps returns the mean and resets the sum. */
+/* Adds g to the stored sum and returns the new sum divided by the number k of steps, which is the
+ * mean at the last of k steps. At a step that updates, the stored sum becomes 0. */
 static dt_value accumulated(const step *s, const struct dt_optimizer_slot *slots, dt_value g) {
     dt_value sum = dt_add(g, dt_read(s->trace, slots->sum));
     assign_if_finite(s, slots->sum, choose(s->updates, dt_like(sum, 0), sum));
@@ -248,8 +249,8 @@ static void update_variable(const step *s, dt_variable *v, dt_value gradient) {
     assign_if_finite(s, v, choose(s->updates, u.w, w));
 }
 
-/* mean = m mean + (1 - m) w, with m 0 for the first update; at a fixed interval w is set to the
- * mean. */
+/* Assigns mean = m mean + (1 - m) w, with m 0 for the first update; at a fixed interval w is set to
+ * the mean. */
 static void update_average(const step *s, dt_variable *v) {
     dt_variable *average = dt_optimizer_find(s->o, v)->average;
     dt_value w = dt_read(s->trace, v), mean = dt_read(s->trace, average);

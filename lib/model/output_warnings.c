@@ -25,8 +25,8 @@ dt_yield dt_yields_real(const dt_layer_spec *l, const dt_yield *above) {
 
 /* ---- layers that move values, or whose values lie between those of inputs ---- */
 
-/* Returns the range of values that lie between values of range r. A range with a limit on one side
- * only becomes unknown. */
+/* Returns the range of values that lie between values of range r. Probabilities become numbers from
+ * 0 to 1. A range that is limited on one side only, and ONE_SHARE, become unknown. */
 dt_range dt_range_between(dt_range r) {
     switch (r) {
     case DT_RANGE_REAL:
@@ -118,9 +118,9 @@ dt_range dt_range_scaled(dt_range r, double scale, double offset) {
 
 /* ---- models ---- */
 
-/* A layer that is frozen, or has a constraint on a weight, may have been constructed so that
- * probabilities stay probabilities, so its range is unknown. State, such as the means of
- * BatchNormalization, does not count: it follows the data. */
+/* Whether the layer has no weights, or trains them all without a constraint. Otherwise it may have
+ * been constructed so that probabilities stay probabilities, so its range is unknown. State, such
+ * as the means of BatchNormalization, does not count: it follows the data. */
 static bool is_trained_freely(const dt_layer_spec *l) {
     bool is = l->n_weights == 0 || ((const dt_layer_head *)l->args)->trainable;
     for (int i = 0; i < l->n_weights; i++) is &= !l->weight[i].constraint.kind;

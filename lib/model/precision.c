@@ -59,7 +59,8 @@ static bool reads_narrow(const dt_layer_call *c) {
     return false;
 }
 
-/* Whether nothing is converted: the model, the layer and its inputs are float32. */
+/* Whether nothing is converted: the model computes in float32, the layer has no dtype of its own,
+ * and no input has 16 bits. */
 static bool is_plain(const dt_layer_call *c) {
     return c->compute == DT_FLOAT32 && !((const dt_layer_head *)c->args)->has_dtype &&
            !reads_narrow(c);

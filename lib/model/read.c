@@ -40,8 +40,8 @@ static const char *next_name(dt_model_reader *r, const dt_kind *kind) {
     return number ? dt_arena_printf(r->arena, "%s_%d", base, number) : base;
 }
 
-/* The given name of layer i, or else a generated one. A wrapped layer counts as one of its class in
- * generated names, as in Keras. */
+/* Returns the given name of a layer, or else a generated one. A wrapped layer counts as one of its
+ * class in generated names, as in Keras. */
 static const char *name_of(dt_model_reader *r, const dt_named *n) {
     const char *given = ((const dt_layer_head *)n->args)->name;
     return given ? given : next_name(r, n->kind);
@@ -265,8 +265,8 @@ static dt_status *build_layer(dt_model_reader *r, int i) {
     return NULL;
 }
 
-/* Whether layer i can be built because its inputs have no errors. If it cannot, the error was
- * reported at the inputs. */
+/* Whether layer i can be built: it was read, it may be an Input if it is one, and its inputs were
+ * built. If it cannot, the error was reported before. */
 static bool can_build(const dt_model_reader *r, int i) {
     bool can = r->named[i].kind &&
                (dt_reader_is_input(r, i) ? i == 0 || r->functional : r->source[i].n > 0);

@@ -24,7 +24,7 @@ typedef struct dt_model_reader {
     /* finds a layer that was read by its name; of equal names, the first layer */
     dt_hash_index names;
     int missing;              /* number of inputs that name no layer, so far */
-    bool is_one_faulty;       /* a layer could not be read, so that its name is unknown */
+    bool is_one_faulty;       /* whether a layer could not be read, so that its name is unknown */
     dt_named *within;         /* [n] the layer that layer i wraps; kind NULL: none */
     const char **within_name; /* [n] names of the layers in `within` */
     /* [rows]: for each kind, the number of layers that were named automatically so far */

@@ -170,7 +170,7 @@ static bool is_taken(const char *variable, const turn *outer) {
     return strcmp(variable, "name") == 0 || strcmp(variable, "run_dir") == 0;
 }
 
-/* Replaces `i: 3` by `i: [0, 1, 2]`. */
+/* Replaces the value of `i: 3` by [0, 1, 2]; a value that is not a number is left as it is. */
 static dt_status *count_up(expansion *e, const char *variable, dt_tree *value) {
     int64_t n;
     if (value->kind != DT_TREE_SCALAR || value->quoted || !dt_parse_int64(value->text, &n))

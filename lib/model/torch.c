@@ -87,7 +87,7 @@ static const rule rules[] = {
 enum { RULES = sizeof rules / sizeof *rules };
 
 /* Returns the length of the path before "/end"; -1: the path is just the end; 0: it has another
- * end. */
+ * ending. */
 static int ends_in(const char *path, const char *end) {
     const size_t n = strlen(path), m = strlen(end);
     if (n < m || strcmp(path + n - m, end) != 0) return 0;
@@ -168,8 +168,8 @@ static bool scales_features(const dt_layer_spec *l) {
     return false;
 }
 
-/* In which order the features of a layer's output, (B, features), are. Those of a flattened image
- * are in another order than in PyTorch: pixels first, then channels. */
+/* The order of the features of a layer's output, (B, features). Those of a flattened image are in
+ * another order than in PyTorch: pixels first, then channels. */
 typedef struct features {
     int64_t channels; /* number of channels of that image; 1: the order is PyTorch's */
     /* the layer after Flatten from which on the order is not known: it merged features of different
@@ -177,9 +177,10 @@ typedef struct features {
     const dt_layer_spec *mixed;
 } features;
 
-/* The number of channels of the image that a Flatten reads. Values with one spatial dimension are
- * sequences, unless a layer over space, such as a convolution, computed them. In PyTorch, too,
- * steps come first in sequences, so they do not count as images. */
+/* Returns the number of channels of the image that a Flatten reads; 1: it reads none, or the order
+ * is PyTorch's. Values with one spatial dimension are sequences, unless a layer over space, such as
+ * a convolution, computed them. In PyTorch, too, steps come first in sequences, so they do not
+ * count as images. */
 static int64_t image_channels(const dt_model_spec *m, const dt_layer_spec *l) {
     const dt_type flat = l->in;
     const int64_t channels = flat.dim[flat.rank - 1];
@@ -192,8 +193,8 @@ static int64_t image_channels(const dt_model_spec *m, const dt_layer_spec *l) {
     return space && count(&flat, 1, flat.rank) > channels ? channels : 1;
 }
 
-/* Finds which features layer i returns: an image's, or those of a vector. from: [layers] the
- * features of earlier layers. */
+/* Returns which features the output of layer i has: an image's, or those of a vector. from:
+ * [layers] the features of earlier layers. */
 static features features_of(const dt_model_spec *m, int i, const features *from) {
     const dt_layer_spec *l = &m->layer[i];
     const bool groups = l->row == &dt_layer_group_normalization;
@@ -214,7 +215,8 @@ static features features_of(const dt_model_spec *m, int i, const features *from)
     return f;
 }
 
-/* Sets *out to the channels of the flattened image that layer i reads; 1: it reads none. */
+/* Sets *out to the channels of the flattened image that layer i reads; 1: it reads none. Error
+ * CHECKPOINT_MODEL if the order of its features is not known. */
 static dt_status *find_channels(const dt_model_spec *m, int i, const features *all, int64_t *out) {
     const dt_layer_spec *l = &m->layer[i];
     const features *f = l->n_in == 1 ? &all[l->from[0]] : NULL;
@@ -231,14 +233,14 @@ static dt_status *find_channels(const dt_model_spec *m, int i, const features *a
 
 /* ---- copying ---- */
 
-/* The index in the weight, or in its row that the rule selects, of the element (place, input,
- * output). */
+/* Returns the index in the weight, or in its row that the rule selects, of the element (place,
+ * input, output). */
 static int64_t own_index(const move *m, int64_t s, int64_t i, int64_t o) {
     const int64_t row = m->rule && m->rule->rows ? m->rule->row * m->out : 0;
     return row + (s * m->in + i) * m->out + o;
 }
 
-/* The index with channels first of element k of n, which is an index with channels last. */
+/* Returns the index with channels first of element k of n, which is an index with channels last. */
 static int64_t channels_first(const move *m, int64_t k, int64_t n) {
     return k % m->channels * (n / m->channels) + k / m->channels;
 }
@@ -305,7 +307,8 @@ static char *dotted(dt_arena *arena, const char *path) {
     return name;
 }
 
-/* Finds the tensor of this name, or adds it with the type that the move needs. */
+/* Finds the tensor of this name, or adds it with the type that the move needs. Error
+ * CHECKPOINT_MODEL if it has another type. */
 static dt_status *find_tensor(opening *o, move *m, const char *name) {
     const dt_type type = type_of(m);
     dt_arrays *all = &o->out->tensors;

@@ -278,7 +278,8 @@ static dt_value scores_of(const dt_heads *h, dt_value query, dt_value key) {
     return dt_dot_general(scaled, key, &by_head);
 }
 
-/* Lowers the scores of masked steps so much that softmax gives them 0. */
+/* Lowers the scores of keys that causal attention, the window or chunks exclude so much that
+ * softmax gives them 0. */
 static dt_value mask_scores(const dt_heads *h, dt_value scores) {
     /* Shape (T, S). */
     dt_type t = dt_type_of_value(scores), one = dt_type_of(DT_INT32, 2, t.dim + 2);
@@ -300,7 +301,7 @@ static dt_value mask_scores(const dt_heads *h, dt_value scores) {
     return masked;
 }
 
-/* (B, T, N, v): the means of values (B, S, N, v) with weights (B, N, T, S) */
+/* Emits the means (B, T, N, v) of values (B, S, N, v) with weights (B, N, T, S). */
 static dt_value take_values(dt_value scores, dt_value value) {
     static const dt_dot_attr by_head = {.n_batch = 2,
                                         .lhs_batch = {0, 1},
@@ -332,13 +333,13 @@ static dt_value drop(const dt_layer_call *c, dt_value x, const dt_value *weight)
     return dt_noise_drop(c, &noise, x, h->dropout, &type);
 }
 
-/* The logits of heads, (N). `weight` is the kernel of the output projection. */
+/* Returns the logits of heads, (N). `weight` is the kernel of the output projection. */
 static dt_value sinks(const dt_heads *h, const dt_value *weight) {
     return weight[1 + h->use_output_bias];
 }
 
-/* The weights (B, N, T, S) of scores. A sink is the score of a further key, whose weight is left
- * out. */
+/* Emits the weights (B, N, T, S) of scores. A sink is the score of a further key, whose weight is
+ * left out. */
 static dt_value shares_of(const dt_heads *h, dt_value scores, const dt_value *weight) {
     const dt_type t = dt_type_of_value(scores);
     dt_type one = t;
@@ -350,7 +351,9 @@ static dt_value shares_of(const dt_heads *h, dt_value scores, const dt_value *we
                          t.dim[3], 1);
 }
 
-/* The means of the values, weighted by the attention weights. */
+/* Emits the means of the values, weighted by the attention weights, and makes these the further
+ * output if the layer returns scores. dropped_by: the kernel of the output projection, for dropout
+ * of the weights; NULL: none. */
 static dt_value take_shares(const dt_layer_call *c, dt_value shares, dt_value value,
                             const dt_value *dropped_by) {
     const dt_heads *h = c->made;
@@ -358,7 +361,8 @@ static dt_value take_shares(const dt_layer_call *c, dt_value shares, dt_value va
     return take_values(dropped_by ? drop(c, shares, dropped_by) : shares, repeat_heads(h, value));
 }
 
-/* Attention with dropout, which needs the scores: expressed in products and softmax. */
+/* Emits attention as products and softmax, so that scores are values of their own. Dropout of
+ * scores, their output and no_flash_attention need that. drops: with dropout of the weights. */
 static dt_value take_by_scores(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight,
                                bool drops) {
     const dt_heads *h = c->made;
@@ -367,8 +371,8 @@ static dt_value take_by_scores(const dt_layer_call *c, const dt_value *qkv, cons
     return take_shares(c, scores, qkv[2], drops ? weight : NULL);
 }
 
-/* A step whose keys are all masked attends to all keys equally, or to none if scores are returned.
- * Keras computes these cases in different ways. */
+/* Emits attention with masks, like take_by_scores. A step whose keys are all masked attends to all
+ * keys equally, or to none if scores are returned. Keras computes these cases in different ways. */
 static dt_value take_masked(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight,
                             bool drops) {
     const dt_heads *h = c->made;
@@ -389,7 +393,7 @@ static dt_value in_chunks(const dt_heads *h, dt_value x) {
                       (int64_t[]){t.dim[0], t.dim[1] / h->chunk, h->chunk, t.dim[2], t.dim[3]});
 }
 
-/* x (B, T, N, H) with one more step before the others, of zeros. */
+/* Emits x (B, T, N, H) with one more step before the others, of zeros. */
 static dt_value after_zeros(dt_value x) {
     dt_pad_attr a;
     memset(&a, 0, sizeof a);
@@ -397,7 +401,7 @@ static dt_value after_zeros(dt_value x) {
     return dt_pad(x, &a);
 }
 
-/* x (B, T, N, H) with one more feature. */
+/* Emits x (B, T, N, H) with one more feature. */
 static dt_value with_feature(dt_value x, dt_value feature) {
     return dt_concatenate((dt_value[]){x, feature}, 2, 3);
 }
@@ -408,8 +412,9 @@ static dt_type feature_of(dt_value x) {
     return t;
 }
 
-/* Attention with a sink: the first key has the value 0. It is 1 in a feature in which all others
- * are 0 and queries have the logit, divided by the scale that scores are multiplied by. */
+/* Emits attention with a sink: a first key is added, with the value 0. It is 1 in an added feature
+ * in which all others are 0 and queries have the logit, divided by the scale that scores are
+ * multiplied by. */
 static dt_value attend_with_sink(const dt_heads *h, const dt_value *qkv, dt_attention_how *how,
                                  const dt_value *weight) {
     dt_value logit = sinks(h, weight), key = after_zeros(qkv[1]);
@@ -427,7 +432,7 @@ static dt_value attend_with_sink(const dt_heads *h, const dt_value *qkv, dt_atte
                         after_zeros(qkv[2]), how);
 }
 
-/* Attention as one op, so that scores need not be stored. */
+/* Emits attention as one op, so that scores need not be stored. */
 static dt_value fused_attention(const dt_heads *h, const dt_value *qkv, const dt_value *weight) {
     dt_value in[3];
     dt_attention_how how = {
@@ -456,7 +461,7 @@ dt_value dt_heads_norm(dt_value x, dt_value scale, double epsilon) {
     return dt_multiply(dt_convert(wide, type.dtype), dt_broadcast_in_dim(scale, &type, along));
 }
 
-/* Queries or keys, normalized and rotated. *weight advances. */
+/* Emits queries or keys, normalized and rotated if the layer does that. *weight advances. */
 static dt_value project_turned(const dt_layer_call *c, const char *name, int what,
                                const dt_value **weight) {
     const dt_heads *h = c->made;
@@ -465,8 +470,8 @@ static dt_value project_turned(const dt_layer_call *c, const char *name, int wha
     return h->rotation ? dt_rotate(h->rotation, x) : x;
 }
 
-/* Attention of queries, keys and values. `weight` begins with the kernel that projects the heads'
- * outputs to the features of a step. */
+/* Emits attention of queries, keys and values. `weight` begins with the kernel that projects the
+ * heads' outputs to the features of a step. */
 static dt_value take_values_of(const dt_layer_call *c, const dt_value *qkv,
                                const dt_value *weight) {
     const dt_heads *h = c->made;

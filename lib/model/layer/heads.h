@@ -45,10 +45,10 @@ typedef struct dt_heads {
     bool drops_taken, use_gate, causal;
     /* use_bias: projections to heads have biases; use_output_bias: the output projection has one */
     bool use_bias, use_output_bias;
-    /* a mask excludes steps as keys, but not as queries */
+    /* whether a mask excludes steps only as keys, not as queries */
     bool masks_keys_alone;
     bool takes_mask, returns_scores;
-    /* The projection of keys has no bias, as in Whisper: it would not change attention. */
+    /* whether the projection of keys has no bias, as in Whisper: it would not change attention */
     bool no_key_bias;
     /* Queries attend only to keys at a smaller distance; 0: no limit. */
     int64_t window;
@@ -64,15 +64,17 @@ typedef struct dt_heads {
     const dt_tree *kernel_initializer, *bias_initializer;
 } dt_heads;
 
-/* Adds the weights query, key, (gate,) value and attention_output. Sets b->made to a copy of h. */
+/* Adds the weights of query, key, (gate,) value and attention_output, and those of norms, sinks and
+ * dropout that h asks for. Sets b->out, and b->made to a copy of h. */
 dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) DT_MUST_USE;
 /* Computes y, the output of the layer. */
 dt_value dt_heads_call(const dt_layer_call *c);
-/* x times scale / sqrt(mean of x^2 + epsilon), in float32 whatever dtype x has. The mean is over
- * the last dimensions of x, as many as scale has. */
+/* Returns x times scale / sqrt(mean of x^2 + epsilon), computed in float32 whatever dtype x has.
+ * The mean is over the last dimensions of x, as many as scale has. */
 dt_value dt_heads_norm(dt_value x, dt_value scale, double epsilon);
-/* Attention for a layer that computes queries, keys and values from its only input; the layer's
- * `made` begins with a dt_heads. `weight`: the weights from the kernel of attention_output on. */
+/* Computes attention for a layer that computes queries, keys and values from its only input; the
+ * layer's `made` begins with a dt_heads. `weight`: the weights from the kernel of attention_output
+ * on. */
 dt_value dt_heads_attend(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight);
 
 /* KerasHub's attention of decoders, which is a part of TransformerDecoder. */

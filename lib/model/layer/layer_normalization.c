@@ -54,7 +54,7 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* Normalization over the last dimension, as one op. */
+/* Emits normalization over the last dimension, as one op. */
 static dt_value norm_rows(const dt_layer_call *c) {
     const struct layer_normalization *l = c->args;
     dt_type features = dt_type_of(c->out->dtype, 1, &c->out->dim[c->out->rank - 1]);

@@ -31,7 +31,7 @@ static const dt_layer_spec *layer_of(const dt_layer_build *b) {
     return l;
 }
 
-/* The index of the output with that name or number; -1: there is none. */
+/* Returns the index of the further output with that name or number; -1: there is none. */
 static int find_output(const dt_layer_spec *l, const char *word) {
     int64_t number;
     if (dt_parse_int64(word, &number))

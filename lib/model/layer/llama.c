@@ -142,7 +142,8 @@ static dt_status *check_waves(const dt_layer_build *b, const dt_rotation *r) {
     return NULL;
 }
 
-/* Finds the number of features of each head. */
+/* Sets *out to the number of features of each head: `given` or, if that is 0, the input's features
+ * divided by `heads`. */
 static dt_status *find_head_dim(const dt_layer_build *b, int64_t given, int64_t heads,
                                 int64_t *out) {
     *out = given ? given : b->in.dim[2] / heads;

@@ -24,7 +24,8 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* Values are compared in the compute dtype, so values that become equal by rounding are equal to
+/* Emits the mask, which is true where a value of the step differs from mask_value. Values are
+ * compared in the compute dtype, so values that become equal by rounding are equal to
  * mask_value. */
 static dt_value mask(const dt_layer_call *c) {
     const struct masking *m = c->args;

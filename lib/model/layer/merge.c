@@ -19,7 +19,7 @@ static const dt_field fields[] = {DT_LAYER_FIELDS(struct merge), DT_END};
 
 /* ---- shapes ---- */
 
-/* The size of dimension d if t is extended to `rank` dimensions. */
+/* Returns the size of dimension d if t is extended to `rank` dimensions. */
 static int64_t size_at(const dt_type *t, int rank, int d) {
     int added = rank - t->rank;
     return d == 0 ? t->dim[0] : d <= added ? 1 : t->dim[d - added];
@@ -43,7 +43,8 @@ static dt_status *check_pairs(const dt_layer_build *b, const char *kind) {
     return NULL;
 }
 
-/* Masks are joined without broadcasting, so their shapes must be equal. */
+/* Clears out_mask unless all inputs have masks. Masks are joined without broadcasting, so an input
+ * with a mask must have the shape of the output, except for the last dimension. */
 static dt_status *check_masks(dt_layer_build *b, const char *kind) {
     for (int k = 1; k < b->n_in; k++) b->out_mask &= b->masks[k];
     for (int k = 0; k < b->n_in; k++)
@@ -68,7 +69,7 @@ static dt_status *build(dt_layer_build *b, const char *kind) {
 
 /* ---- graph ---- */
 
-/* x broadcast to the shape of the result. */
+/* Emits x, broadcast to the shape of the result. */
 static dt_value stretch(dt_value x, const dt_type *out) {
     dt_type t = dt_type_of_value(x);
     int64_t dim[DT_MAX_RANK];
@@ -82,8 +83,8 @@ static dt_value join(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value)
     return y;
 }
 
-/* The product of all inputs. A masked step of an input counts as 1; where all inputs are masked,
- * the product is 0. */
+/* Emits the product of all inputs. A masked step of an input counts as 1; where all inputs are
+ * masked, the product is 0. */
 static dt_value multiply(const dt_layer_call *c) {
     dt_value y = {0};
     bool all = true;
@@ -96,8 +97,8 @@ static dt_value multiply(const dt_layer_call *c) {
     return all ? dt_select(dt_mask_along(dt_masks_joined(c), y), y, dt_like(y, 0)) : y;
 }
 
-/* The maximum or minimum of all inputs. seen: the mask of y so far, set where the mask of at least
- * one of its inputs is set; without a value: y has no mask. */
+/* Emits the maximum or minimum of all inputs; `two` emits that of two. seen: the mask of y so far,
+ * set where the mask of at least one of its inputs is set; without a value: y has no mask. */
 static dt_value extreme(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value)) {
     dt_value y = stretch(c->xs[0], c->out), seen = c->masks[0];
     for (int k = 1; k < c->n_in; k++) {

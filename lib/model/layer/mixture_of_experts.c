@@ -84,8 +84,7 @@ enum { ROUTER, GATE, UP, DOWN };
 
 /* ---- build ---- */
 
-/* Adds a kernel (E, D, F), or (D, E) of the router, and a bias with the last one of the dimensions,
- * or with the first and the last one. */
+/* Adds a kernel, (E, D, F) or, for the router, (D, E), and with use_bias a bias, (E, F) or (E). */
 static dt_status *add_weights(dt_layer_build *b, const char *kernel, const char *bias, int rank,
                               const int64_t *dim) {
     const struct mixture *m = b->args;
@@ -163,7 +162,7 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* The number of a kernel among the weights, or of the bias that follows it. */
+/* Returns the number of a kernel among the weights; the kernel's bias follows it. */
 static int place_of(const struct mixture *m, int which) {
     return (which - (which > GATE && !m->gated)) * (m->use_bias ? 2 : 1);
 }
@@ -172,13 +171,13 @@ static dt_value weight(const dt_layer_call *c, int which) {
     return c->weight[place_of(c->args, which)];
 }
 
-/* y plus the bias of a kernel, if there are biases. The bias has the last dimensions of y. */
+/* Emits y plus the bias of a kernel, if there are biases. The bias has the last dimensions of y. */
 static dt_value biased(const dt_layer_call *c, int which, dt_value y) {
     const struct mixture *m = c->args;
     return m->use_bias ? dt_add(y, c->weight[place_of(m, which) + 1]) : y;
 }
 
-/* The hidden features of experts from x G and x U; without gates the first is not used. */
+/* Emits the hidden features of experts from x G and x U; without gates the first is not used. */
 static dt_value hidden(const struct mixture *m, dt_value gate, dt_value up) {
     if (!m->gated) return dt_activate(m->activation, up);
     if (m->swiglu_limit == 0) return dt_multiply(dt_activate(m->activation, gate), up);
@@ -191,7 +190,7 @@ static dt_value hidden(const struct mixture *m, dt_value gate, dt_value up) {
 
 /* ---- the router ---- */
 
-/* 1 for the k largest elements of the last dimension of p (B, T, E), 0 for the others. */
+/* Emits 1 for the k largest elements of the last dimension of p (B, T, E), 0 for the others. */
 static dt_value choose(dt_value p, int64_t k) {
     const int64_t n = dt_type_of_value(p).dim[2];
     dt_value chosen = {0}, left = p;
@@ -203,10 +202,11 @@ static dt_value choose(dt_value p, int64_t k) {
     return chosen;
 }
 
-/* x (B, T) or (B, T, E), repeated over the dimensions of `type` that follow. */
+/* Emits x (B, T) or (B, T, E), repeated over the dimensions of `type` that follow. */
 static dt_value along(dt_value x, const dt_type *type) { return dt_broadcast_rows(x, type); }
 
-/* x (B, T, E), divided by its sum for each step. Sigmoids can all be 0, so DeepSeek adds 1e-20. */
+/* Emits x (B, T, E), divided by its sum for each step. Sigmoids can all be 0, so DeepSeek adds
+ * 1e-20. */
 static dt_value normalized(const struct mixture *m, dt_value x) {
     const dt_type type = dt_type_of_value(x);
     dt_value sum = dt_reduce(x, DT_REDUCE_SUM, 1u << 2);
@@ -221,12 +221,12 @@ static dt_value gates_of(const struct mixture *m, dt_value p, dt_value chosen) {
     return dt_multiply(gates, dt_like(gates, m->routed_scaling_factor));
 }
 
-/* The score of each expert for each step, (B, T, E). */
+/* Emits the score of each expert for each step, (B, T, E). */
 static dt_value scores_of(const struct mixture *m, dt_value logits) {
     return m->scoring_func == SIGMOID ? dt_logistic(logits) : dt_softmax(logits);
 }
 
-/* Scores as shares that add up to 1 for each step: scores from a sigmoid are divided by their
+/* Emits scores as shares that add up to 1 for each step: scores from a sigmoid are divided by their
  * sum. */
 static dt_value shares_of(const struct mixture *m, dt_value p) {
     return m->scoring_func == SOFTMAX ? p : normalized(m, p);
@@ -238,14 +238,14 @@ static dt_value sum_of_all(dt_value x, uint32_t dims) {
     return dt_all_reduce(DT_SUM, dt_reduce(x, DT_REDUCE_SUM, dims));
 }
 
-/* p and chosen, set to 0 where the mask (B, T) is not set. */
+/* Emits x, set to 0 where the mask (B, T) is not set; x if there is no mask. */
 static dt_value masked(dt_value mask, dt_value x) {
     dt_type type = dt_type_of_value(x);
     return mask.trace ? dt_multiply(x, along(dt_convert(mask, type.dtype), &type)) : x;
 }
 
-/* Adds the loss that balances experts. The loss is a sum over all examples. Each term is multiplied
- * by the number of examples, because losses are divided by that number later. */
+/* In training, adds the loss that balances experts. The loss is a sum over all examples. Each term
+ * is multiplied by the number of examples, because losses are divided by that number later. */
 static void add_balance(const dt_layer_call *c, dt_value mask, dt_value p, dt_value chosen) {
     const struct mixture *m = c->args;
     dt_type type = dt_type_of_value(p);
@@ -264,8 +264,8 @@ static void add_balance(const dt_layer_call *c, dt_value mask, dt_value p, dt_va
 
 /* ---- every expert computes every step ---- */
 
-/* x (B, T, D) times the kernels of all experts (E, D, F): (B, T, E, F), since each expert has its
- * own F features. */
+/* Emits x (B, T, D) times the kernels of all experts (E, D, F): (B, T, E, F), since each expert has
+ * its own F features. */
 static dt_value widen(dt_value x, dt_value kernel) {
     static const int inputs_first[] = {1, 0, 2};
     const dt_type k = dt_type_of_value(kernel), in = dt_type_of_value(x);
@@ -291,7 +291,7 @@ static dt_value by_all(const dt_layer_call *c, dt_value x, dt_value gates) {
 
 /* ---- slots ---- */
 
-/* x (B, T, E) shifted by `steps` along T. The first steps become 0. */
+/* Emits x (B, T, E), shifted by `steps` along T. The first steps become 0. */
 static dt_value moved(dt_value x, int64_t steps) {
     dt_pad_attr a;
     memset(&a, 0, sizeof a);
@@ -300,8 +300,8 @@ static dt_value moved(dt_value x, int64_t steps) {
     return dt_pad(x, &a);
 }
 
-/* For each step the sum of x (B, T, E) over all earlier steps, in log2(T) additions. The sums are
- * integers, which float32 represents exactly. */
+/* Emits for each step the sum of x (B, T, E) over all earlier steps, in log2(T) additions. The sums
+ * are integers, which float32 represents exactly. */
 static dt_value sum_before(dt_value x) {
     const int64_t steps = dt_type_of_value(x).dim[1];
     dt_value sum = moved(x, 1);
@@ -309,7 +309,7 @@ static dt_value sum_before(dt_value x) {
     return sum;
 }
 
-/* (B, T, C, E): 1 where step t has slot c of expert e. */
+/* Emits a value (B, T, C, E): 1 where step t has slot c of expert e, else 0. */
 static dt_value slots_of(dt_value chosen, int64_t capacity) {
     dt_type type = dt_type_of_value(chosen);
     const dt_type number = dt_type_of(DT_INT32, 1, &capacity);
@@ -322,7 +322,7 @@ static dt_value slots_of(dt_value chosen, int64_t capacity) {
                        dt_broadcast_in_dim(chosen, &type, dims));
 }
 
-/* x (B, C, E, n) times kernels (E, n, k), each expert with its own kernel: (B, C, E, k). */
+/* Emits x (B, C, E, n) times kernels (E, n, k), each expert with its own kernel: (B, C, E, k). */
 static dt_value by_expert(dt_value x, dt_value kernel) {
     static const dt_dot_attr each = {.in_order = 1,
                                      .n_batch = 1,

@@ -97,7 +97,7 @@ static dt_status *build(dt_layer_build *b) {
 
 /* ---- call ---- */
 
-/* x (B, T, n) times a kernel (n, heads, size). The product gets the name by which policies of
+/* Emits x (B, T, n) times a kernel (n, heads, size). The product gets the name by which policies of
  * rematerialization know it. */
 static dt_value by_heads(const dt_layer_call *c, const char *name, dt_value x, dt_value kernel) {
     static const dt_dot_attr last = {.n_contract = 1, .lhs_contract = {2}, .rhs_contract = {0}};
@@ -109,7 +109,8 @@ static dt_value part(dt_value x, int64_t from, int64_t n) {
     return dt_slice_axis(x, dt_type_of_value(x).rank - 1, from, n, 1);
 }
 
-/* Queries of N heads, (B, T, N, H). The last qk_rope_head_dim of the H features are rotated. */
+/* Emits queries of N heads, (B, T, N, H). The last qk_rope_head_dim of the H features are rotated.
+ * *weight advances. */
 static dt_value query_of(const dt_layer_call *c, const dt_value **weight) {
     const struct latent *l = c->args;
     dt_value x = c->x;
@@ -123,7 +124,8 @@ static dt_value query_of(const dt_layer_call *c, const dt_value **weight) {
         (dt_value[]){part(x, 0, flat), dt_rotate(&l->rope, part(x, flat, turned))}, 2, 3);
 }
 
-/* Keys of all heads: features of each head, then rotated features, which all heads share. */
+/* Emits the keys of all heads: features of each head, then rotated features, which all heads
+ * share. */
 static dt_value key_of(const dt_layer_call *c, dt_value latent, dt_value shared, dt_value kernel) {
     const struct latent *l = c->args;
     dt_type type = dt_type_of_value(shared);

@@ -38,7 +38,8 @@ static dt_status *find_axes(const dt_layer_build *b, uint32_t *dims) {
     return axis.n ? dt_axes_find(b, &axis, dims) : NULL;
 }
 
-/* Checks that the numbers of one list fit the axis. */
+/* Checks that one list has a single number, or one for each place of a single axis, at most
+ * MOST_GIVEN, and that variances are not negative. */
 static dt_status *check_given(const dt_layer_build *b, const dt_reals *list, uint32_t dims) {
     int64_t size = 1;
     for (int i = 1; i < b->in.rank; i++) size *= dims >> i & 1 ? b->in.dim[i] : 1;
@@ -79,7 +80,7 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* The numbers as a constant of the shape of x. */
+/* Emits the numbers as a constant of the shape of x. */
 static dt_value given(const dt_reals *list, dt_value x, uint32_t dims) {
     const dt_type type = dt_type_of_value(x), one = dt_type_of(type.dtype, 1, (int64_t[]){1});
     if (list->n == 1) return dt_like(x, list->v[0]);

@@ -37,7 +37,7 @@ typedef struct dt_layer_part {
     int first, n_weights;
 } dt_layer_part;
 
-/* Values of arguments, made from numbers that the layer computed or read. */
+/* These return values of arguments, made from a number or word that the layer computed or read. */
 const dt_tree *dt_part_int(const dt_layer_build *b, int64_t value);
 const dt_tree *dt_part_real(const dt_layer_build *b, double value);
 const dt_tree *dt_part_word(const dt_layer_build *b, const char *value);
@@ -53,11 +53,11 @@ dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q,
  * input, and not wrap a layer itself. */
 dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer,
                           dt_named *out) DT_MUST_USE;
-/* Builds b->within as a part, for values of type `in`. Error MODEL_LAYERS: it has an activity
- * regularizer. */
+/* Builds b->within as a part, for values of type `in`. Error MODEL_LAYERS if it has an activity
+ * regularizer or further outputs. */
 dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_layer_part *out) DT_MUST_USE;
-/* The name of the first weight of the part that is state, which the part assigns itself, such as
- * moving statistics. NULL: it has no state. */
+/* Returns the name of the first weight of the part that is state, which the part assigns itself,
+ * such as moving statistics; NULL: it has no state. */
 const char *dt_part_state(const dt_weight_spec *weight, const dt_layer_part *p);
 /* Calls the part with x as its input. */
 dt_value dt_part_call(const dt_layer_call *c, const dt_layer_part *p, dt_value x);

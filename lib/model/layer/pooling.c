@@ -59,8 +59,8 @@ static dt_value call_max(const dt_layer_call *c) {
     return dt_reduce_window(c->x, &a);
 }
 
-/* The sum under each window divided by its number of elements, which is the same sum for an input
- * of ones. */
+/* Emits the sum under each window, divided by its number of elements, which is the same sum for an
+ * input of ones. */
 static dt_value call_average(const dt_layer_call *c) {
     const struct pooling *p = c->args;
     dt_type x = dt_type_of_value(c->x), one_image = x, out = *c->out;

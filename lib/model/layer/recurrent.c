@@ -82,7 +82,7 @@ static dt_status *check_size(const dt_layer_build *b) {
     return dt_fail(DT_E_MODEL_SIZE, &b->at, "%lld units are too many", (long long)r->units);
 }
 
-/* The type (B, ...) of one step of a sequence (B, T, ...). */
+/* Returns the type (B, ...) of one step of a sequence (B, T, ...). */
 static dt_type type_of_step(const dt_type *x) {
     dt_type step = *x;
     step.rank--;
@@ -135,7 +135,7 @@ dt_value dt_gate(dt_value x, int i, int64_t units) {
     return dt_slice_axis(x, dt_type_of_value(x).rank - 1, i * units, units, 1);
 }
 
-/* x times a kernel: a convolution with the window `s`, or, without a window, a product of
+/* Emits x times a kernel: a convolution with the window `space`, or, if that is NULL, a product of
  * matrices. */
 static dt_value multiply(dt_value x, dt_value kernel, const dt_space *space) {
     return space ? dt_convolve(x, kernel, space, 1) : dt_matmul(x, kernel);
@@ -146,8 +146,8 @@ static dt_value gates(dt_value x, int first, int n, int64_t units) {
     return dt_slice_axis(x, dt_type_of_value(x).rank - 1, first * units, n * units, 1);
 }
 
-/* The state times the columns of gates [first, first + n) of the kernel, with the dropout masks
- * of these gates. */
+/* Emits the state times the columns of gates [first, first + n) of the kernel, with the dropout
+ * masks of these gates. */
 static dt_value multiply_state(const dt_cell_step *s, dt_value state, int first, int n) {
     const int64_t units = s->args->units;
     dt_value y[DT_MOST_GATES];
@@ -164,7 +164,7 @@ dt_value dt_gates_of_state(const dt_cell_step *s, dt_value state, int first, int
     return s->bias.trace ? dt_add(y, gates(s->bias, first, n, units)) : y;
 }
 
-/* Row i of a bias (2, columns), or the whole of a vector. */
+/* Returns row i of a bias (2, columns), or the whole of a vector. */
 static dt_value bias_row(dt_value bias, int i) {
     dt_type t = dt_type_of_value(bias);
     return t.rank == 1 ? bias : dt_reshape(dt_slice_axis(bias, 0, i, 1, 1), 1, &t.dim[1]);
@@ -193,7 +193,8 @@ static dt_value join_steps(dt_value *y, int64_t n) {
     return dt_concatenate(y, (int)n, 1);
 }
 
-/* Bools (B, units): whether step t of an example is not masked; no value: no step is masked. */
+/* Emits bools (B, units): whether step t of an example is not masked; no value: no step is
+ * masked. */
 static dt_value counts_at(dt_value mask, int64_t t, int64_t units) {
     dt_type type = dt_type_of(DT_BOOL, 2, (int64_t[]){mask.trace ? dt_dim(mask, 0) : 0, units});
     return mask.trace ? dt_broadcast_to(dt_slice_axis(mask, 1, t, 1, 1), &type) : mask;
@@ -211,7 +212,7 @@ static dt_value take_step(const dt_cell *cell, dt_cell_step *s, dt_value counts)
     return s->args->zero_output_for_mask ? dt_select(counts, y, dt_like(y, 0)) : s->state[0];
 }
 
-/* (B, T, ...) times the kernel. Convolutions treat it as B * T images. */
+/* Emits x (B, T, ...) times the kernel. Convolutions treat x as B * T images. */
 static dt_value multiply_steps(dt_value x, dt_value kernel, const dt_space *space) {
     const dt_type all = dt_type_of_value(x);
     dt_type images = type_of_step(&all);
@@ -224,8 +225,9 @@ static dt_value multiply_steps(dt_value x, dt_value kernel, const dt_space *spac
     return dt_reshape(x, y.rank, y.dim);
 }
 
-/* The input times the kernel, (B, T, gates * units). Dropout masks are the same at every step. They
- * are also the same for all gates, unless the state has dropout, too, or the input holds images. */
+/* Emits the input times the kernel, (B, T, ..., gates * units). Dropout masks are the same at every
+ * step. They are also the same for all gates, unless the state has dropout, too, or the input holds
+ * images. */
 static dt_value multiply_input(const dt_layer_call *c, const dt_cell *cell, const dt_noise *noise,
                                const dt_space *space) {
     const dt_recurrent *r = c->args;
@@ -252,7 +254,7 @@ static const dt_space *space_again(const dt_layer_call *c, const dt_cell *cell) 
     return cell->space ? s : NULL;
 }
 
-/* The window over the state, which keeps the state's size. */
+/* Returns the window over the state, which keeps the state's size; NULL: kernels are matrices. */
 static const dt_space *space_of_state(const dt_layer_call *c, const dt_space *of_input) {
     if (!of_input) return NULL;
     dt_space *s = dt_arena_copy(dt_trace_arena(c->trace), of_input, sizeof *of_input);
@@ -261,7 +263,7 @@ static const dt_space *space_of_state(const dt_layer_call *c, const dt_space *of
     return s;
 }
 
-/* The states before the first step: inputs of the layer, or zeros. */
+/* Sets the states before the first step: inputs of the layer, or zeros. */
 static void begin_states(const dt_layer_call *c, const dt_cell *cell, dt_dtype dtype,
                          dt_cell_step *s) {
     dt_type zero = s->args->return_sequences ? type_of_step(c->out) : *c->out;
@@ -298,8 +300,8 @@ dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell) {
     return r->return_sequences ? join_steps(y, steps) : y[steps - 1];
 }
 
-/* In LSTM and GRU, gates in [0, 1] multiply and mix the activation's output; SimpleRNN has no
- * gates, so its output is the activation's. */
+/* In LSTM and GRU, gates in [0, 1] multiply and mix the activation's output, so its range, widened
+ * by 0, is known only for such gates. SimpleRNN has no gates, so its output is the activation's. */
 dt_range dt_recurrent_range(const dt_layer *row, const dt_recurrent *r) {
     const dt_type any = dt_type_of(DT_FLOAT32, 1, (const int64_t[]){DT_BATCH});
     const dt_range range = dt_activation_yields(r->activation, &any).range;

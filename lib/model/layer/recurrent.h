@@ -82,9 +82,9 @@ typedef struct dt_recurrent {
     DT_ENUM(dt_recurrent, recurrent_activation, dt_activations, .preset = "sigmoid",               \
             .help = "activation function of the gates")
 
-/* One step of a cell. x: the input of the step times the kernel, with biases added, (B, gates *
- * units). state: the states before the step, which `step` replaces by those after it, (B, units)
- * each. state[0] is the output. */
+/* What a step of a cell reads and sets. x: the input of the step times the kernel, with biases
+ * added, (B, gates * units). state: the states before the step, which `step` replaces by those
+ * after it, (B, units) each. state[0] is the output. */
 typedef struct dt_cell_step {
     const dt_recurrent *args;
     dt_value x;
@@ -113,14 +113,15 @@ dt_status *dt_recurrent_check_states(const dt_layer_build *b, int first, int n,
                                      const dt_type *state) DT_MUST_USE;
 dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) DT_MUST_USE;
 dt_yield dt_recurrent_yields(const dt_layer_spec *l, const dt_yield *above);
-/* the range of the output of a layer with that row and those arguments */
+/* returns the range of the output of a layer with that row and those arguments */
 dt_range dt_recurrent_range(const dt_layer *row, const dt_recurrent *r);
 dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell);
 /* Splits (B, n, ...) into n steps, (B, ...) each. */
 void dt_split_steps(dt_value x, int64_t n, dt_value *out);
 /* Returns gate i of x (B, gates * units): columns i * units to (i + 1) * units. */
 dt_value dt_gate(dt_value x, int i, int64_t units);
-/* The product of the state and the columns of gates [first, first + n) of the recurrent kernel. */
+/* Returns the product of the state and the columns of gates [first, first + n) of the recurrent
+ * kernel. */
 dt_value dt_gates_of_state(const dt_cell_step *s, dt_value state, int first, int n);
 
 #endif

@@ -19,7 +19,8 @@ static dt_status *cannot(const dt_layer_build *b, const dt_ints *target) {
                    dt_text_of_numbers(target->v, target->n).s, dt_text_of_shape(&b->in).s);
 }
 
-/* Computes the product of all known sizes, and the index of the unknown one (-1: all are known). */
+/* Computes the product of all known sizes, and the index of the unknown one (-1: all are known).
+ * Returns false if several are unknown, or the product overflows. */
 static bool known_sizes(const dt_ints *target, int64_t *product, int *unknown) {
     *product = 1;
     *unknown = -1;

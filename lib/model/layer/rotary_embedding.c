@@ -21,13 +21,13 @@ const char *const dt_rope_types[] = {"linear", "yarn", NULL};
 
 /* ---- waves ---- */
 
-/* 0, 1, .. n - 1 in float32 */
+/* Emits the numbers 0, 1, ..., n - 1 in float32. */
 static dt_value count(dt_trace *t, int64_t n) {
     return dt_convert(dt_iota(t, &(dt_type){.dtype = DT_INT32, .rank = 1, .dim = {n}}, 0),
                       DT_FLOAT32);
 }
 
-/* (H / 2): the angle by which one step rotates each pair. */
+/* Emits the angle by which one step rotates each pair, (H / 2). */
 static dt_value turns(const dt_rotation *r, dt_trace *t, int64_t half) {
     dt_type type = dt_type_of(DT_FLOAT32, 1, &half);
     dt_value share = count(t, half);
@@ -51,13 +51,15 @@ static dt_value adjust(const dt_rotation *r, dt_value turn) {
     return dt_select(dt_compare(waves, dt_like(turn, low), DT_LT), slow, kept);
 }
 
-/* The number of the pair whose wavelength fits `times` times into the length of pretraining. */
+/* Returns the number of the pair whose wavelength fits `times` times into the length of
+ * pretraining; it may be a fraction. */
 static double pair_of(const dt_rotation *r, int64_t half, double times) {
     return (double)half * log((double)r->pretraining_sequence_length / (times * 2 * M_PI)) /
            log(r->max_wavelength);
 }
 
-/* Divides the turns of long wavelengths by scaling_factor, none of short ones, others partly. */
+/* Emits YaRN's turns: those of long wavelengths are divided by scaling_factor, those of short ones
+ * are not, others are in part. */
 static dt_value stretch(const dt_rotation *r, dt_value turn, int64_t half) {
     const double fast = fmax(pair_of(r, half, r->beta_fast), 0),
                  slow = fmin(pair_of(r, half, r->beta_slow), (double)half * 2 - 1);
@@ -69,7 +71,8 @@ static dt_value stretch(const dt_rotation *r, dt_value turn, int64_t half) {
                   dt_multiply(turn, dt_subtract(dt_like(share, 1), share)));
 }
 
-/* The number of steps (T, n) along an axis of the grid, in float32. */
+/* Emits the position of each step along an axis of the grid, in float32, repeated to `type`, (T,
+ * n). */
 static dt_value steps_along(const dt_rotation *r, dt_trace *t, const dt_type *type, int axis) {
     dt_type whole = *type;
     whole.dtype = DT_INT32;
@@ -84,7 +87,7 @@ static dt_value steps_along(const dt_rotation *r, dt_trace *t, const dt_type *ty
     return dt_convert(at, DT_FLOAT32);
 }
 
-/* The angles (T, pairs) of the pairs that an axis rotates. */
+/* Emits the angles (T, pairs) of the pairs that an axis rotates. */
 static dt_value angles_along(const dt_rotation *r, dt_trace *t, int64_t steps, int64_t pairs,
                              int axis) {
     const dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){steps, pairs});
@@ -95,7 +98,7 @@ static dt_value angles_along(const dt_rotation *r, dt_trace *t, int64_t steps, i
     return dt_multiply(steps_along(r, t, &type, axis), dt_broadcast_to(turn, &type));
 }
 
-/* shape (T, H / 2) */
+/* Emits the angles of all pairs, (T, H / 2). */
 static dt_value angles(const dt_rotation *r, dt_trace *t, int64_t steps, int64_t half) {
     dt_value part[DT_MAX_IN];
     const int n = dt_max(r->grid.n, 1);
@@ -105,7 +108,7 @@ static dt_value angles(const dt_rotation *r, dt_trace *t, int64_t steps, int64_t
     return n == 1 ? part[0] : dt_concatenate(part, n, 1);
 }
 
-/* A sine or cosine, multiplied by YaRN's factor. */
+/* Emits a sine or cosine, which YaRN multiplies by a factor if scaling_factor is above 1. */
 static dt_value lengthened(const dt_rotation *r, dt_value wave) {
     if (r->rope_type != DT_ROPE_YARN || r->scaling_factor <= 1) return wave;
     return dt_multiply(wave, dt_like(wave, 0.1 * log(r->scaling_factor) + 1));

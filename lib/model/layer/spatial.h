@@ -27,26 +27,27 @@ typedef struct dt_space {
 /* Returns the error MODEL_SHAPE at the layer unless `in` holds floats and has n spatial dimensions
  * between B and channels. */
 dt_status *dt_wants_space(const dt_layer_build *b, const char *kind, int n) DT_MUST_USE;
-/* The n numbers of an argument. A single number applies to all; `usual` has the n defaults. Error
- * RANGE if the argument has another number of entries. */
+/* Sets out[n] to the n numbers of an argument. A single number applies to all; `usual` has the n
+ * defaults, which apply if the argument is not given. Error RANGE if it has another number of
+ * entries. */
 dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *given, int n,
                        const int64_t *usual, int64_t *out) DT_MUST_USE;
 
-/* Keras' padding: "same" gives ceil(size / stride) positions. It puts half of the padding that this
- * requires before the elements, and the rest, which is larger if the number is odd, behind them.
- * "causal" pads only before the elements, so that no position covers later ones. */
+/* Returns the window in spatial dimension i of an input of size `in`, with Keras' padding. "same"
+ * gives ceil(size / stride) positions. It puts half of the padding that this requires before the
+ * elements, and the rest, which is larger if the number is odd, behind them. "causal" pads only
+ * before the elements, so that no position covers later ones. */
 dt_window dt_space_window(const dt_space *s, int i, int64_t in);
-/* Limits the windows of a pooling, which ignores padding: with padding "same", a window that covers
- * the whole input at each position gives the same result as any larger one, at lower cost. */
+/* Limits the windows of a pooling with padding "same", which does not count padding as values: a
+ * window that covers the whole input at each position gives the same result as any larger one, at
+ * lower cost. */
 void dt_space_bound(dt_space *s, const dt_type *in);
 /* Sets b->out to b->in with the number of window positions in each spatial dimension; error
  * MODEL_SHAPE if there is none. */
 dt_status *dt_space_places(dt_layer_build *b, const char *kind, const dt_space *s) DT_MUST_USE;
 
-/* convolution of x (B, ..., C) with a kernel (..., C / groups, outputs). */
+/* Returns the convolution of x (B, ..., C) with a kernel (..., C / groups, outputs). */
 dt_value dt_convolve(dt_value x, dt_value kernel, const dt_space *s, int groups);
-
-/* prints "[2, 2]" */
 
 /* ---- the arguments of convolutions ---- */
 
@@ -107,12 +108,13 @@ dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n,
 /* Returns the window of the layer for `call`, computed again from arguments that `build` has
  * checked. */
 dt_space dt_conv_space_again(const dt_layer_call *c);
-/* Adds a weight of shape (window ..., inputs, outputs), and the bias if there is one. */
+/* dt_conv_kernel adds a weight of shape (window ..., io[0], io[1]), whose default initializer is
+ * glorot_uniform; dt_conv_bias adds the bias if the layer has one. */
 dt_status *dt_conv_kernel(dt_layer_build *b, const char *name, const dt_space *s,
                           const int64_t io[2], const dt_tree *initializer) DT_MUST_USE;
 dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) DT_MUST_USE;
-/* Adds the bias, weight number `bias`, if there is one, and applies the activation. */
 dt_yield dt_conv_yields(const dt_layer_spec *l, const dt_yield *above);
+/* Adds the bias, weight number `bias`, if there is one, and applies the activation. */
 dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias);
 
 /* A second name under which Keras exports a layer. */

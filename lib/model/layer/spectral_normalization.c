@@ -44,7 +44,7 @@ static dt_status *within(dt_arena *arena, const void *args, dt_named *out) {
                           ((const struct spectral_normalization *)args)->layer, out);
 }
 
-/* The index of the wrapped layer's weight NAME/kernel; -1: it has none. */
+/* Returns the index of the wrapped layer's weight NAME/kernel; -1: it has none. */
 static int find_kernel(const dt_layer_build *b, const dt_layer_part *part) {
     for (int i = part->first; i < part->first + part->n_weights; i++)
         if (strcmp(b->weight[i].name, "kernel") == 0) return i;
@@ -84,7 +84,7 @@ static dt_status *build(dt_layer_build *b) {
                .fixed = true});
 }
 
-/* x / max(length of x, 1e-7), as Keras computes it */
+/* Emits x / max(length of x, 1e-7), as Keras computes it. */
 static dt_value normalized(dt_value x) {
     dt_value inverse = dt_rsqrt(dt_reduce_sum(dt_multiply(x, x), DT_NO_AXIS));
     return dt_multiply(x, dt_minimum(inverse, dt_like(inverse, 1e7)));

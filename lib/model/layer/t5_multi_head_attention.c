@@ -62,7 +62,8 @@ static dt_status *add_kernel(dt_layer_build *b, const char *name, int n_inputs,
                                                    .n_inputs = n_inputs});
 }
 
-/* The table of biases, (buckets, heads), which comes last. */
+/* Adds the table of biases, (buckets, heads), or borrows that of position_bias_of. It is the last
+ * weight. */
 static dt_status *add_table(dt_layer_build *b) {
     const struct attention *a = b->args;
     const int64_t rows = a->relative_attention_num_buckets, heads = a->num_heads;
@@ -107,7 +108,8 @@ static dt_status *build(dt_layer_build *b) {
 
 /* ---- buckets ---- */
 
-/* The bucket of a distance of at least 0, of `buckets`; the original computes in float32, too. */
+/* Returns the bucket of a distance of at least 0, of `buckets`; the original computes in float32,
+ * too. */
 static int64_t bucket_of(int64_t distance, int64_t buckets, int64_t most) {
     const int64_t exact = buckets / 2;
     if (distance < exact) return distance;
@@ -117,7 +119,8 @@ static int64_t bucket_of(int64_t distance, int64_t buckets, int64_t most) {
     return at < buckets - 1 ? at : buckets - 1;
 }
 
-/* Buckets of distances, int32: the number of distances at which a new bucket begins. */
+/* Emits the buckets of distances of at most `farthest`, int32: the sum, over all distances d up to
+ * the given one, of the steps from the bucket of d - 1 to that of d. */
 static dt_value buckets_of(dt_value distance, int64_t buckets, int64_t most, int64_t farthest) {
     dt_value sum = dt_like(distance, 0);
     for (int64_t d = 1; d <= dt_min(most, farthest); d++) {
@@ -130,7 +133,7 @@ static dt_value buckets_of(dt_value distance, int64_t buckets, int64_t most, int
     return sum;
 }
 
-/* (T, T) int32: rows of the table. */
+/* Emits the row of the table for each pair of steps, (T, T) int32. */
 static dt_value rows_of(const struct attention *a, dt_value asks, dt_value asked) {
     const int64_t steps = dt_type_of_value(asks).dim[0], most = a->relative_attention_max_distance;
     const dt_value ahead = dt_subtract(asked, asks);
@@ -145,15 +148,15 @@ static dt_value rows_of(const struct attention *a, dt_value asks, dt_value asked
 
 /* ---- call ---- */
 
-/* x (B, T, D) by a kernel (D, N, k), named as policies of rematerialization know it */
+/* Emits x (B, T, D) times a kernel (D, N, k), named as policies of rematerialization know it. */
 static dt_value by_heads(const dt_layer_call *c, const char *name, dt_value kernel) {
     static const dt_dot_attr last = {.n_contract = 1, .lhs_contract = {2}, .rhs_contract = {0}};
     return dt_layer_value(c, dt_arena_printf(dt_trace_arena(c->trace), "%s/%s", c->name, name),
                           dt_dot_general(c->x, kernel, &last));
 }
 
-/* Bools (B, N, T, T): whether step t of the query may attend to step s; no value: it may to all.
- * is_earlier: (T, T), whether s <= t. */
+/* Emits bools (B, N, T, T): whether step t of the query may attend to step s; no value: it may to
+ * all. is_earlier: (T, T), whether s <= t. */
 static dt_value allowed(const dt_layer_call *c, const dt_type *scores, dt_value is_earlier) {
     const struct attention *a = c->args;
     dt_value may[3] = {{0}};
@@ -169,7 +172,7 @@ static dt_value allowed(const dt_layer_call *c, const dt_type *scores, dt_value 
     return may[0];
 }
 
-/* (B, N, T, T): scores of queries and keys (B, T, N, k), biased and masked. */
+/* Emits the scores (B, N, T, T) of queries and keys (B, T, N, k), biased and masked. */
 static dt_value scores_of(const dt_layer_call *c, dt_value query, dt_value key) {
     static const dt_dot_attr by_head = {.n_batch = 2,
                                         .lhs_batch = {0, 2},

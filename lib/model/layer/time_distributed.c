@@ -34,21 +34,21 @@ static dt_status *within(dt_arena *arena, const void *args, dt_named *out) {
                           out);
 }
 
-/* The type (T B, ...) of (B, T, ...), with steps as examples. */
+/* Returns the type (T B, ...) of (B, T, ...), with steps as examples. */
 static dt_type joined(const dt_type *in) {
     dt_type out = dt_type_of(in->dtype, in->rank - 1, in->dim + 1);
     out.dim[0] = in->dim[0] * in->dim[1];
     return out;
 }
 
-/* The type (B, ...) of one step of (B, T, ...). */
+/* Returns the type (B, ...) of one step of (B, T, ...). */
 static dt_type step_of(const dt_type *in) {
     dt_type out = joined(in);
     out.dim[0] = in->dim[0];
     return out;
 }
 
-/* The type (B, T, ...) of a result (T B, ...) or (B, ...). */
+/* Returns the type (B, T, ...) of a result (T B, ...) or (B, ...). */
 static dt_type divided(const dt_type *steps, const dt_type *in) {
     dt_type out = dt_type_of(steps->dtype, steps->rank + 1, in->dim);
     for (int i = 1; i < steps->rank; i++) out.dim[i + 1] = steps->dim[i];
@@ -103,7 +103,7 @@ static void add_loss(const dt_layer_call *c, const dt_type *all, dt_value of_ste
     dt_layer_add_loss(c, dt_divide(sum, dt_like(sum, (double)all->dim[1])));
 }
 
-/* Step t of x (B, T, ...), as (B, ...); no value if x is no value. */
+/* Emits step t of x (B, T, ...), as (B, ...); no value if x is no value. */
 static dt_value step(dt_value x, int64_t t) {
     if (!x.trace) return x;
     const dt_type all = dt_type_of_value(x), one = step_of(&all);

@@ -73,7 +73,7 @@ static dt_value cubic(dt_value d, double a, double b, double c, double e) {
     return dt_add(dt_multiply(y, d), dt_like(d, e));
 }
 
-/* Keys' kernel at these distances, divided by the sum of each row. */
+/* Emits Keys' kernel at these distances, divided by the sum of each row. */
 static dt_value keys(dt_value distance) {
     dt_value near = cubic(distance, 1.5, -2.5, 0, 1), far = cubic(distance, -0.5, 2.5, -4, 2),
              none = dt_like(distance, 0);
@@ -83,8 +83,8 @@ static dt_value keys(dt_value distance) {
     return dt_divide(far, dt_broadcast_in_dim(dt_reduce_sum(far, 1), &type, (int8_t[]){0}));
 }
 
-/* (out, in): the weight of element j in position i: max(0, 1 - |position - j|), or that of Keys'
- * kernel. */
+/* Emits the weight (out, in) of element j in position i: max(0, 1 - |position - j|), or that of
+ * Keys' kernel. */
 static dt_value shares(dt_trace *t, dt_dtype dtype, int64_t out, int64_t in, bool is_cubic) {
     dt_type type = dt_type_of(dtype, 2, (int64_t[]){out, in});
     dt_value i = dt_iota(t, &type, 0), j = dt_iota(t, &type, 1);
@@ -117,7 +117,8 @@ static dt_value call(const dt_layer_call *c) {
     return y;
 }
 
-/* Cubic convolution may yield values outside of the range of its input. */
+/* Returns the range between the inputs' values, but an unknown one for cubic convolution, which may
+ * yield values outside of it. */
 static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
     const struct up_sampling *u = l->args;
     return u->interpolation == BICUBIC ? (dt_yield){0} : dt_yields_between(l, above);

@@ -106,7 +106,7 @@ static dt_value call_padding(const dt_layer_call *c) {
 
 /* ---- cropping ---- */
 
-/* The default in Keras: 0 for images, 1 otherwise. */
+/* Returns Keras' default: 0 for images, 1 otherwise. */
 static int64_t usual_cropping(int n) { return n == 2 ? 0 : 1; }
 
 static dt_status *nothing_left(const dt_layer_build *b, const char *kind, int i,

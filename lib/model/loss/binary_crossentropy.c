@@ -6,9 +6,8 @@
  * they come straight from a sigmoid: that node's input is the logits.
  *
  * The focal form (T. Lin et al., Focal Loss for Dense Object Detection, 2017) multiplies the loss
- * by (1
- * - p_t)^gamma, where p_t is the probability of the true label; with class balancing labels 1 have
- * the weight alpha, labels 0 the weight 1 - alpha.
+ * by (1 - p_t)^gamma, where p_t is the probability of the true label; with class balancing labels 1
+ * have the weight alpha, labels 0 the weight 1 - alpha.
  */
 #include <assert.h>
 
@@ -34,8 +33,8 @@ static_assert(sizeof(struct crossentropy) <= DT_LOSS_ARGS_SIZE,
 const dt_field dt_binary_crossentropy_fields[] = {DT_LOSS_FIELDS(struct crossentropy),
                                                   CROSSENTROPY_FIELDS, DT_END};
 
-/* softplus(x) - x y, ordered so that x and x y cancel before the small remainder is added. So a
- * loss of 4e-8 is precise. */
+/* Emits softplus(x) - x y, ordered so that x and x y cancel before the small remainder is added. So
+ * a loss of 4e-8 is precise. */
 static dt_value from_logits(dt_value y, dt_value x) {
     dt_value positive, tail;
     dt_softplus_parts(x, &positive, &tail);

@@ -33,7 +33,8 @@ static_assert(sizeof(struct crossentropy) <= DT_LOSS_ARGS_SIZE,
 const dt_field dt_categorical_crossentropy_fields[] = {DT_LOSS_FIELDS(struct crossentropy),
                                                        CROSSENTROPY_FIELDS, DT_END};
 
-/* Moves the classes of both values to the end and smoothes y. False: there is no such axis. */
+/* Sets *y and *p to targets, smoothed, and predictions, with the classes moved to the end. Returns
+ * false if there is no such axis; the trace has failed then. */
 static bool arrange(const dt_loss_call_args *c, dt_value *y, dt_value *p) {
     const struct crossentropy *x = c->args;
     int axis = dt_axis_of(c->prediction, x->axis);
@@ -96,7 +97,7 @@ static dt_status *check_focal(const void *args, const dt_type *target, const dt_
                    x->alpha.n, (long long)prediction->dim[axis]);
 }
 
-/* The alpha of each class, repeated to the shape of p: (..., classes). */
+/* Emits the alpha of each class, repeated to the shape of p: (..., classes). */
 static dt_value weights(const dt_reals *alpha, dt_value p) {
     if (alpha->n == 1) return dt_like(p, alpha->v[0]);
     dt_type type = dt_type_of_value(p);

@@ -58,14 +58,14 @@ typedef struct pairs {
 
 static dt_value both(dt_value a, dt_value b) { return dt_minimum(a, b); }
 
-/* The distances d of the pairs. `all` are the embeddings of the global batch. */
+/* Emits the distances d of the pairs. `all` are the embeddings of the global batch. */
 static dt_value distances(dt_value embedding, dt_value all) {
     static const dt_dot_attr dot = {.n_contract = 1, .lhs_contract = {1}, .rhs_contract = {1}};
     dt_value cosine = dt_dot_general(embedding, all, &dot);
     return dt_maximum(dt_subtract(dt_like(cosine, 1), cosine), dt_like(cosine, 0));
 }
 
-/* The labels, (B), as integers. Fractions are cut off, as in Keras. */
+/* Emits the labels, (B), as integers. Fractions are cut off, as in Keras. */
 static dt_value labels(const dt_loss_call_args *c) {
     dt_value label = dt_class_numbers(c->target);
     const dt_dtype dtype = dt_type_of_value(label).dtype;
@@ -93,7 +93,7 @@ static pairs pairs_of(const dt_loss_call_args *c) {
     return p;
 }
 
-/* (B): the log of the sum of exp x over the pairs that count; NEVER if no pair counts. */
+/* Emits (B): the log of the sum of exp x over the pairs that count; NEVER if no pair counts. */
 static dt_value log_sum(dt_value x, dt_value counts) {
     const dt_type type = dt_type_of_value(x);
     x = dt_select(counts, x, dt_like(x, NEVER));

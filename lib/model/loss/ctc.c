@@ -47,21 +47,22 @@ static dt_status *check(const void *args, const dt_type *target, const dt_type *
 
 /* ---- states ---- */
 
-/* The class numbers of labels, (B, L). A class without a score is reported when the step runs. */
+/* Emits the class numbers of labels, (B, L). A class without a score is reported when the step
+ * runs. */
 static dt_value labels_of(const dt_loss_call_args *c) {
     const int64_t classes = dt_dim(c->prediction, 2);
     const dt_type all = dt_type_of(DT_INT32, 1, &classes);
     return dt_gather(dt_iota(c->target.trace, &all, 0), dt_convert(c->target, DT_INT32));
 }
 
-/* (B, n) padded with `value` to (B, n + low + high + interior (n - 1)). A negative low or high
- * removes elements. */
+/* Emits x (B, n), padded with `value` to (B, n + low + high + interior (n - 1)). A negative low or
+ * high removes elements. */
 static dt_value padded(dt_value x, double value, int64_t low, int64_t high, int64_t interior) {
     return dt_pad(x, &(dt_pad_attr){.value = value, .dim[1] = {low, high, interior}});
 }
 
-/* x shifted by `by` states, so that each state has the value of an earlier one; `first` where there
- * is none. */
+/* Emits x shifted by `by` states, so that each state has the value of an earlier one; `first` where
+ * there is none. */
 static dt_value earlier(dt_value x, int64_t by, double first) {
     return padded(x, first, by, -by, 0);
 }
@@ -73,7 +74,8 @@ static dt_value log_softmax(dt_value x) {
     return dt_subtract(x, dt_broadcast_rows(dt_log(dt_sum_last(dt_exponential(x))), &type));
 }
 
-/* log p[z[s]] at each step, (B, T, S), for states z (B, S), which are class numbers as floats. */
+/* Emits log p[z[s]] at each step, (B, T, S), for states z (B, S), which are class numbers as
+ * floats. */
 static dt_value scores_of(dt_value prediction, dt_value z) {
     static const dt_dot_attr dot = {
         .n_batch = 1, .n_contract = 1, .lhs_contract = {2}, .rhs_contract = {2}};
@@ -87,7 +89,8 @@ static dt_value scores_of(dt_value prediction, dt_value z) {
 
 /* ---- sums ---- */
 
-/* The log of the sum of exp x[i]. No gradient flows through the maximum that is subtracted. */
+/* Emits the log of the sum of exp x[i]. No gradient flows through the maximum that is
+ * subtracted. */
 static dt_value log_sum(const dt_value *x, int n) {
     dt_value most = x[0], sum = {0};
     for (int i = 1; i < n; i++) most = dt_maximum(most, x[i]);
@@ -99,7 +102,7 @@ static dt_value log_sum(const dt_value *x, int n) {
     return dt_add(dt_log(sum), most);
 }
 
-/* alpha of the last step, (B, S). may: states that can be reached by leaving out a blank. */
+/* Emits alpha of the last step, (B, S). may: states that can be reached by leaving out a blank. */
 static dt_value last_alpha(dt_value scores, dt_value may) {
     /* without a trace: tracing has failed before */
     if (!scores.trace || !may.trace) return (dt_value){0};
@@ -119,7 +122,7 @@ static dt_value last_alpha(dt_value scores, dt_value may) {
     return alpha;
 }
 
-/* The log of the probability of ending in the last label or in the blank after it, (B). */
+/* Emits the log of the probability of ending in the last label or in the blank after it, (B). */
 static dt_value spelled(dt_value alpha, dt_value label) {
     const dt_type states = dt_type_of_value(alpha);
     const dt_type numbers = dt_type_of(DT_INT32, 2, states.dim);

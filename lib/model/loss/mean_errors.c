@@ -76,7 +76,8 @@ const dt_loss_row dt_loss_mean_squared_logarithmic_error = {
     .rows = logarithmic,
 };
 
-/* Computed as x + log(1 + exp(-2x)) - log 2, which does not overflow. */
+/* Emits log cosh of the error x, computed as x + log(1 + exp(-2x)) - log 2, which does not
+ * overflow. */
 static dt_value log_cosh(const dt_loss_call_args *c) {
     dt_value e = error(c);
     dt_value bend = dt_softplus(dt_multiply(e, dt_like(e, -2)));

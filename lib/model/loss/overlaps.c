@@ -54,7 +54,7 @@ static uint32_t summed(const void *args, const dt_type *prediction) {
     return dims;
 }
 
-/* The loss of each example, from sums over this replica's samples. */
+/* Emits the loss of each example, or of all, from sums over this replica's samples. */
 static dt_value rows(const dt_loss_call_args *c,
                      int (*parts)(const dt_loss_call_args *c, dt_value *part),
                      dt_value (*join)(const void *args, const dt_value *sum)) {

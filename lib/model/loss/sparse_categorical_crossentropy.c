@@ -29,8 +29,8 @@ const dt_field dt_sparse_categorical_crossentropy_fields[] = {
            .help = "labels to ignore"),
     DT_END};
 
-/* The labels as integers (B, ...), for predictions (B, ..., classes); targets may be (B, ..., 1).
- * Labels that are floats must be whole numbers, which is checked when a step gets its data. */
+/* Emits the labels as integers (B, ...), for predictions (B, ..., classes); targets may be (B, ...,
+ * 1). Labels that are floats must be whole numbers, which is checked when a step gets its data. */
 static dt_value labels(dt_value target, dt_value prediction) {
     dt_type type = dt_type_of_value(prediction);
     dt_value number = dt_reshape(target, type.rank - 1, type.dim);

@@ -115,8 +115,8 @@ typedef struct counts {
     double tp, fp, tn, fn;
 } counts;
 
-/* The counts at one threshold. sum: the sums of all n_labels labels, from those of the wanted label
- * on. */
+/* Returns the counts at threshold i of n. sum: the sums of all n_labels labels, from those of the
+ * wanted label on. */
 static counts counts_at(const double *sum, int n_labels, int n, int i) {
     const double *at = sum + (int64_t)i * n_labels;
     int64_t part = (int64_t)n * n_labels;
@@ -130,8 +130,8 @@ static double interpolated_step(counts low, counts high) {
     return dt_ratio(slope * (dtp + intercept * log(ratio)), fmax(high.tp + high.fn, 0));
 }
 
-/* Recall gain and precision gain, which are 0 for random predictions: 1 - odds of the labels *
- * wrong / right. */
+/* Sets *recall and *precision to the recall gain and the precision gain, which are 0 for random
+ * predictions: 1 - odds of the labels * wrong / right. */
 static void gains(counts c, double *recall, double *precision) {
     double odds = dt_ratio(c.tp + c.fn, c.tn + c.fp);
     *recall = c.tp == 0 ? 0 : fmax(1 - odds * c.fn / c.tp, 0);

@@ -10,7 +10,7 @@ double *dt_confusion_even(dt_arena *arena, int n) {
     return t;
 }
 
-/* Two values (..., C, C): element [i][j] is x_i in `own` and x_j in `other`. */
+/* Sets *own and *other to values (..., C, C): element [i][j] is x_i in `own` and x_j in `other`. */
 static void make_pairs(dt_value x, dt_value *own, dt_value *other) {
     dt_type type = dt_type_of_value(x), pairs = type;
     int8_t dims[DT_MAX_RANK];
@@ -23,8 +23,8 @@ static void make_pairs(dt_value x, dt_value *own, dt_value *other) {
 
 static dt_value as_number(dt_value truth, dt_dtype dtype) { return dt_convert(truth, dtype); }
 
-/* (..., C): 1.0 for the k largest elements of the last dimension, the first of equal ones; else
- * 0 */
+/* Emits (..., C): 1 for the k largest elements of the last dimension, the first of equal ones; else
+ * 0. */
 static dt_value top_k_mask(dt_value x, int64_t k) {
     dt_value own, other;
     make_pairs(x, &own, &other);
@@ -69,7 +69,7 @@ static dt_status *check_class(const dt_confusion_plan *plan, const dt_type *p) {
     return NULL;
 }
 
-/* The weight of each output, in the shape of the predictions. */
+/* Emits the weight of each output, in the shape of the predictions. */
 static dt_value weights_of(const dt_confusion_plan *plan, const dt_metric_parts *m) {
     dt_value p = m->prediction, w = m->weight.trace ? dt_weights_like(m->weight, p) : dt_like(p, 1);
     const dt_type type = dt_type_of_value(p);

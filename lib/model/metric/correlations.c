@@ -20,7 +20,8 @@ static const dt_field fields[] = {
     DT_TEXT(struct correlation, name, .help = "name, used as the key in the history"),
     DT_NOT_YET("dtype"), DT_END};
 
-/* Values are compared within an example. An axis of size 1, or the batch, has no correlation. */
+/* Checks the shapes, and that the axis runs over several numbers of an example: the batch, or an
+ * axis of size 1, has no correlation. */
 static dt_status *check(const void *args, const dt_type *target, const dt_type *prediction) {
     int64_t axis = ((const struct correlation *)args)->axis,
             at = axis < 0 ? axis + prediction->rank : axis;

@@ -56,7 +56,7 @@ static int copy_sums(const void *args, const double *sum, int part, double *out)
     return n;
 }
 
-/* Computes a / (a + b) at each threshold. */
+/* Sets out[] to a / (a + b) at each threshold; returns the number of thresholds. */
 static int share(const void *args, const double *sum, int a, int b, double *out) {
     int n = thresholds_of(args);
     for (int i = 0; i < n; i++) out[i] = dt_ratio(sum[a * n + i], sum[a * n + i] + sum[b * n + i]);
@@ -131,8 +131,8 @@ typedef struct quotient {
     int a, b; /* a and b are counts; the quotient is a / (a + b) */
 } quotient;
 
-/* The largest quotient `best` among the thresholds at which the quotient `held` is at least the
- * given value. */
+/* Sets out[0] to the largest quotient `best` among the thresholds at which the quotient `held` is
+ * at least the given value; 0: there is none. Returns 1, the number of results. */
 static int best_where(const void *args, const double *sum, quotient held, quotient best,
                       double *out) {
     const struct trade *t = args;

@@ -40,7 +40,7 @@ static dt_value decided(const struct f_score *f, dt_value p) {
                        dt_convert(dt_compare(dt_abs(p), dt_like(p, 1e-9), DT_GT), type.dtype));
 }
 
-/* True positives, false positives, false negatives, labels: each of (C) */
+/* Adds the parts true positives, false positives, false negatives and labels, each of (C). */
 static void count(dt_metric_parts *m) {
     dt_value y = dt_targets_like(m->target, m->prediction), p = m->prediction;
     if (dt_type_of_value(p).rank != 2) {

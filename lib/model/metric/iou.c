@@ -60,7 +60,8 @@ static int64_t classes_of(const struct iou *m) {
 
 /* ---- checks ---- */
 
-/* The type of class numbers. Scores have the classes in the last dimension. */
+/* Returns the type of class numbers. Scores have the classes in the last dimension, which is
+ * removed. */
 static dt_type numbers_of(const dt_type *t, bool sparse) {
     dt_type out = *t;
     out.rank -= sparse ? 0 : 1;
@@ -107,12 +108,12 @@ static dt_status *check_binary(const void *args, const dt_type *target, const dt
 
 /* ---- sums ---- */
 
-/* Class numbers in one dimension, (N) of int32. */
+/* Emits class numbers in one dimension, (N) of int32. */
 static dt_value numbers(dt_value x, bool sparse) {
     return dt_in_one_row(dt_convert(sparse ? x : dt_argmax(x, -1), DT_INT32));
 }
 
-/* A table (N, C): 1 where the sample belongs to the class, else 0. */
+/* Emits a table (N, C): 1 where the sample belongs to the class, else 0. */
 static dt_value members(dt_value number, const dt_type *table) {
     dt_type index = *table;
     index.dtype = DT_INT32;
@@ -121,14 +122,15 @@ static dt_value members(dt_value number, const dt_type *table) {
         table->dtype);
 }
 
-/* A vector (N): 1 where the number is a class, else 0. */
+/* Emits a vector (N): 1 where the number is a class, else 0. */
 static dt_value is_class(dt_value number, int64_t classes) {
     dt_value low = dt_compare(number, dt_like(number, 0), DT_GE),
              high = dt_compare(number, dt_like(number, (double)classes), DT_LT);
     return dt_multiply(dt_convert(low, DT_FLOAT32), dt_convert(high, DT_FLOAT32));
 }
 
-/* The weights of samples; 0 where the target or the prediction is not a class. */
+/* Emits 1 for samples that count; 0 where the target or the prediction is not a class, or the
+ * target is the ignored one. */
 static dt_value counts(const dt_metric_parts *m, dt_value y, dt_value p) {
     const struct iou *a = m->args;
     dt_value w = dt_multiply(is_class(y, classes_of(a)), is_class(p, classes_of(a)));
@@ -150,7 +152,8 @@ static void count_numbers(dt_metric_parts *m, dt_value y, dt_value p, dt_value w
     m->part[m->n++] = dt_reduce(dt_multiply(predicted, w), DT_REDUCE_SUM, 1);
 }
 
-/* The weight of each number, (N). like: the type of the numbers before they were flattened. */
+/* Emits the weight of each number, (N); no value: all are 1. like: the type of the numbers before
+ * they were flattened. */
 static dt_value weights(const dt_metric_parts *m, const dt_type *like) {
     dt_type type = *like;
     type.dtype = DT_FLOAT32;

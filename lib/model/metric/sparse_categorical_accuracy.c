@@ -11,7 +11,7 @@ static const dt_field fields[] = {
     DT_TEXT(struct accuracy, name, .help = "name, used as the key in the history"),
     DT_NOT_YET("dtype"), DT_END};
 
-/* The value of each sample, (B, ...), from predictions (B, ..., classes). */
+/* Emits the value of each sample, (B, ...), from predictions (B, ..., classes). */
 static dt_value update(const dt_loss_call_args *c) {
     dt_type type = dt_type_of_value(c->prediction);
     dt_value label = dt_convert(dt_reshape(c->target, type.rank - 1, type.dim), DT_INT32);

@@ -14,7 +14,7 @@ static const dt_field fields[] = {
     DT_TEXT(struct top_k, name, .help = "name, used as the key in the history"),
     DT_NOT_YET("dtype"), DT_NOT_YET("from_sorted_ids"), DT_END};
 
-/* 1 where fewer than k scores of p (..., C) are larger than that of class (...) */
+/* Emits 1 where fewer than k scores of p (..., C) are larger than that of class (...), else 0. */
 static dt_value hits(int64_t k, dt_value class, dt_value p) {
     dt_type type = dt_type_of_value(p), index = type;
     uint32_t last = 1u << (type.rank - 1);

@@ -55,7 +55,8 @@ static dt_value mixed(dt_value share, dt_value a, dt_value b) {
     return dt_add(dt_multiply(a, share), dt_multiply(b, dt_subtract(dt_like(share, 1), share)));
 }
 
-/* The outer product of row (..., n) and column (..., m): (..., n, m). */
+/* Emits the outer product of row (..., n), divided by its mean, and column (..., m): (..., n,
+ * m). */
 static dt_value outer(dt_value row, dt_value column, const dt_type *type) {
     int8_t dims[DT_MAX_RANK] = {0};
     int rank = type->rank;
@@ -69,7 +70,7 @@ static dt_value outer(dt_value row, dt_value column, const dt_type *type) {
     return dt_multiply(rows, dt_broadcast_in_dim(column, type, dims));
 }
 
-/* Emits the estimate v of the mean of squared gradients. */
+/* Emits the estimate v of the mean of squared gradients, and sets the slots. */
 static dt_value estimate(dt_update *u, dt_value share) {
     const struct adafactor *a = u->args;
     dt_type type = dt_type_of_value(u->w);

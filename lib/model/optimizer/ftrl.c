@@ -48,7 +48,8 @@ static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
     return 2;
 }
 
-/* A square root equals pow(x, 0.5), rounded, for every float from 0 on, and is much faster. */
+/* Emits n^-learning_rate_power. A square root equals pow(x, 0.5), rounded, for every float from 0
+ * on, and is much faster. */
 static dt_value raised(const struct ftrl *f, dt_value n) {
     return f->learning_rate_power == -0.5 ? dt_sqrt(n)
                                           : dt_power(n, dt_like(n, -f->learning_rate_power));

@@ -26,7 +26,7 @@ static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
     return 1;
 }
 
-/* beta m + (1 - beta) g, with 1 - beta rounded to the variable's dtype */
+/* Emits beta m + (1 - beta) g, with 1 - beta rounded to the variable's dtype. */
 static dt_value mixed(dt_value m, dt_value g, double beta) {
     dt_value share = dt_like(m, beta);
     return dt_add(dt_multiply(m, share), dt_multiply(g, dt_subtract(dt_like(m, 1), share)));

@@ -110,7 +110,7 @@ static void apply_adam(dt_update *u) {
     u->w = dt_subtract(w, dt_divide(dt_multiply(m, alpha), divisor));
 }
 
-/* Applies the polynomial's steps to x (n, m) of norm 1, with n at most m. */
+/* Applies the polynomial's steps to u (n, m) of norm 1, with n at most m. */
 static dt_value orthogonalized(const struct muon *a, dt_value u) {
     static const dt_dot_attr rows = {.n_contract = 1, .lhs_contract = {1}, .rhs_contract = {1}};
     for (int64_t i = 0; i < a->ns_steps; i++) {

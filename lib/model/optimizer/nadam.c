@@ -34,8 +34,8 @@ static dt_value momentum_at(const struct nadam *a, dt_value t) {
 
 static dt_value one_minus(dt_value x) { return dt_subtract(dt_like(x, 1), x); }
 
-/* mean + (x - mean) (1 - beta), with 1 - beta rounded to the variable's dtype, as in Keras'
- * Nadam */
+/* Emits mean + (x - mean) (1 - beta), with 1 - beta rounded to the variable's dtype, as in Keras'
+ * Nadam. */
 static dt_value moved(dt_value mean, dt_value x, double beta) {
     return dt_add(mean, dt_multiply(dt_subtract(x, mean), one_minus(dt_like(mean, beta))));
 }

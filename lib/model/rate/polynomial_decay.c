@@ -24,7 +24,7 @@ static const dt_field fields[] = {
             .help = "accepted for compatibility; not used"),
     DT_END};
 
-/* The smallest multiple of decay_steps that is at least x and above 0. */
+/* Emits the smallest multiple of decay_steps that is at least x and above 0. */
 static dt_value stretched(dt_value x, dt_value steps) {
     dt_value p = dt_divide(x, steps), whole = dt_rate_floor(p);
     dt_value up = dt_add(whole, dt_convert(dt_compare(whole, p, DT_LT), dt_type_of_value(p).dtype));
