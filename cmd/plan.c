@@ -41,8 +41,8 @@ static dt_status *with_source(const struct call *call, const char *more,
     return s;
 }
 
-/* --check-with-cuda compiles for one kind of GPU, so options about slices cannot be given with
- * it. */
+/* Checks the options about GPUs: --check-with-cuda and --target belong together, and neither can be
+ * given with options about slices, because the former compiles for one kind of GPU. */
 static dt_status *check_cuda(const struct call *call) {
     const struct plan *my = call->settings;
     if (!my->cuda)

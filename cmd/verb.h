@@ -228,7 +228,7 @@ struct foreign_option {
  * that is unknown. */
 bool option_hint(const struct foreign_option *f, dt_str *to);
 
-/* The following is defined in help.c. */
+/* help.c defines this function. */
 void usage_print(void); /* prints the usage screen on standard error */
 /* Prints the page of a verb on standard output, or the usage screen if verb is NULL. */
 void help_show(struct out *out, const struct verb *verb);
