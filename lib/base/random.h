@@ -42,9 +42,8 @@ typedef struct dt_permutation {
 dt_permutation dt_permutation_make(uint64_t seed, const char *purpose, uint64_t epoch, uint64_t n);
 uint64_t dt_permutation_at(const dt_permutation *p, uint64_t i);
 
-/* Many random numbers at a time, each the first one of its own stream: the same bits as
- * dt_random_uniform and dt_random_normal. out[i] is the first number of `r` at counter {0, first +
- * i}. */
+/* Draws n random numbers, each the first one of its own stream: the same bits as dt_random_uniform
+ * and dt_random_normal return. out[i] is the first number of `r` at counter {0, first + i}. */
 void dt_random_uniforms(const dt_random *r, uint64_t first, int64_t n, double *out);
 void dt_random_normals(const dt_random *r, uint64_t first, int64_t n, double *out);
 

@@ -35,7 +35,8 @@ int dt_pool_lanes(const dt_pool *p);
 void dt_pool_beside(dt_pool *p, const _Atomic uint32_t *threads);
 /* Calls body(lane, user) on every lane. Returns when all lanes have finished. */
 void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user);
-/* A barrier: every lane of a running body calls it, and none returns before all have called. */
+/* Waits at a barrier: every lane of a running body calls it, and none returns before all have
+ * called. */
 void dt_pool_join(dt_pool *p);
 
 /* dt_futex_wait sleeps while *word == expected; it may also return early. dt_futex_wake wakes all
