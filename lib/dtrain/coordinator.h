@@ -168,7 +168,8 @@ typedef struct dt_coordinator_counts {
     /* numbers of updates by their staleness; the last bin counts all with a larger staleness */
     int64_t staleness[DT_STALENESS_BINS];
 } dt_coordinator_counts;
-/* False if there is no coordinator; then *out is all 0. */
+/* Sets *out to what the coordinator has counted. Returns false if there is no coordinator; then
+ * *out is all 0. */
 DT_API bool dt_coordinator_count(const dt_coordinator *c, dt_coordinator_counts *out);
 
 DT_END_C

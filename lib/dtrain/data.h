@@ -101,8 +101,8 @@ DT_API void dt_dist_dataset_unref(dt_dist_dataset *d);
 /* How the data is sharded: "data: 1 file for 2 workers, so each reads everything and keeps its
  * share"; lent. */
 DT_API const char *dt_dist_dataset_sharding(const dt_dist_dataset *d);
-/* Each new iterator of a data set is the next epoch, with a different shuffle, as with
- * reshuffle_each_iteration. */
+/* Creates an iterator. Each new iterator of a data set is the next epoch, with a different shuffle,
+ * as with reshuffle_each_iteration. */
 DT_API dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data) DT_CHECKED;
 /* The next batch: an entry per component, with a value per replica. At the end *batch becomes NULL,
  * which is not an error. Not in a step function. */

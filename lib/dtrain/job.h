@@ -41,7 +41,7 @@ typedef struct dt_job_source {
     bool has_rank;
     int rank;
 } dt_job_source;
-/* All errors of the file are reported together. */
+/* Opens a job. All errors of its file are reported together. */
 DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source) DT_CHECKED;
 DT_API void dt_job_unref(dt_job *j);
 DT_API const char *dt_job_name(const dt_job *j);
@@ -207,7 +207,8 @@ typedef struct dt_evaluation {
     const dt_output_explained *output; /* [n] the outputs that can be explained */
 } dt_evaluation;
 
-/* As a JSON object without line breaks: {"OUTPUT": {...}}. The caller frees *text. */
+/* Writes the evaluation as a JSON object without line breaks: {"OUTPUT": {...}}. The caller frees
+ * *text. */
 DT_API dt_status *dt_evaluation_json(const dt_evaluation *e, char **text) DT_CHECKED;
 
 /* ---- runs ---- */
@@ -487,8 +488,9 @@ typedef struct dt_row_writer_options {
      * this is given */
     double classes_above;
 } dt_row_writer_options;
-/* Error ROW_FORMAT: an unknown format, or (from later calls) one that cannot be written there: NPY
- * needs a known number of rows for standard output, NPZ cannot go there at all. */
+/* Opens a writer of rows. Error ROW_FORMAT: an unknown format, or (from later calls) one that
+ * cannot be written there: NPY needs a known number of rows for standard output, NPZ cannot go
+ * there at all. */
 DT_API dt_status *dt_row_writer_open(dt_row_writer **out,
                                      const dt_row_writer_options *options) DT_CHECKED;
 DT_API dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer) DT_CHECKED;

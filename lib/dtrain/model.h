@@ -59,7 +59,7 @@ DT_API int64_t dt_model_parameters(const dt_model *m);
 /* The SHA-256 of all weights. For each variable, sorted by path, it covers path, dtype, shape and
  * little-endian data. */
 DT_API const char *dt_model_weights_sha256(dt_model *m); /* lent until the next call */
-/* Copy a weight, such as "dense/kernel", from the model or into it. */
+/* These copy a weight, such as "dense/kernel", from the model or into it. */
 DT_API dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out) DT_CHECKED;
 DT_API dt_status *dt_model_set_weight(dt_model *m, const char *path,
                                       const dt_tensor *value) DT_CHECKED;
