@@ -37,8 +37,8 @@ void dt_peers_release(dt_peers *p);
 void dt_peers_part(dt_peers *p, dt_member *m);
 /* Whether this machine has at least as many cores as ranks. */
 bool dt_peers_have_cores(const dt_peers *p, const dt_member *m);
-/* To be called repeatedly while waiting for a message. Ten times a second it checks the processes
- * on this machine. Fails with WORKER_GONE if the process of a rank, which the error names, is dead.
+/* Call this repeatedly while waiting for a message. Ten times a second it checks the processes on
+ * this machine. Fails with WORKER_GONE if the process of a rank, which the error names, is dead.
  * Fails with WORKER_LATE if m->patience_s seconds have passed. Calls m->say to report the silent
  * rank after 5 s, and again whenever the wait has doubled. If a rank on this machine is stopped, it
  * is named instead of the awaited one. */
