@@ -46,8 +46,8 @@ dt_status *dt_closure_kind_make(dt_closure_kind **out, dt_function *f,
                                 dt_step_call *call) DT_MUST_USE;
 void dt_closure_kind_free(dt_closure_kind *k);
 bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_step_call *call);
-/* Of the variable: whether the worker's program reads it; whether either program changes it;
- * whether the worker needs only the rows that it looks up, and pushes no value for the whole
+/* These say of a variable whether the worker's program reads it, whether either program changes it,
+ * and whether the worker needs only the rows that it looks up, and pushes no value for the whole
  * variable. */
 bool dt_closure_kind_reads(const dt_closure_kind *k, const dt_variable *v);
 bool dt_closure_kind_changes(const dt_closure_kind *k, const dt_variable *v);

@@ -90,8 +90,9 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const dt_tex
                              const dt_rank_option *own) DT_MUST_USE;
 void dt_launch_release(dt_launch *l);
 struct dt_strategy;
-/* A warning for multi_worker_mirrored in one process that is part of a Slurm job with several
- * tasks, which srun would have started. NULL: there is no reason to warn. */
+/* Returns a warning for a strategy that is started by a launcher, such as multi_worker_mirrored, in
+ * one process that is part of a Slurm job with several tasks, which srun would have started. NULL:
+ * there is no reason to warn. */
 const char *dt_launch_without_srun(const struct dt_strategy *strategy, dt_arena *arena);
 /* Whether `own` or DTRAIN_RANK gives a rank. */
 bool dt_launch_has_rank(const dt_rank_option *own);

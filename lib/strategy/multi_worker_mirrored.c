@@ -71,7 +71,7 @@ static dt_status *find_cluster(const struct cluster *c, dt_strategy_spec *out) {
     DT_TRY(want_link(c, "between", c->links.between, hosts, "workers"));
     DT_TRY(want_link(c, "inside", c->links.inside, devices, "devices on each"));
     if (devices > DT_MAX_REPLICAS || hosts > DT_MAX_REPLICAS / devices)
-        return NULL; /* There are too many replicas, which dt_place_workers reports. */
+        return NULL; /* There are too many replicas; dt_place_workers reports that. */
     out->cluster = dt_topology_of_cluster(&(dt_cluster_facts){.hosts = (int)hosts,
                                                               .devices = (int)devices,
                                                               .flops = c->flops,

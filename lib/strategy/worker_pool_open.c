@@ -108,8 +108,8 @@ static dt_status *worker_serve(dt_worker_link *link, const dt_packed_variables *
     return s;
 }
 
-/* The main function of a forked worker. It does not report a lost coordinator, because the
- * launcher does. */
+/* The main function of a forked worker. It does not report a lost coordinator, because the launcher
+ * does. */
 static int worker_main(int worker, const int *fd, void *user) {
     const dt_worker_pool *c = user;
     dt_worker_link link = dt_links_join(worker, fd, &c->spec.packed->slices);
