@@ -42,8 +42,8 @@ typedef struct dt_draw {
     dt_random stream; /* the variable's random stream, with the key (seed, path): see dt_draw_at */
     int64_t first, n;
 } dt_draw;
-/* The random numbers of element i: a pure function of (seed, path, i), so that any thread may
- * draw them in any order. */
+/* Returns the random numbers of element i: a pure function of (seed, path, i), so that any thread
+ * may draw them in any order. */
 dt_random dt_draw_at(const dt_draw *d, int64_t i);
 
 /* The first member of the arguments of initialisers that draw numbers. Their tables of fields begin

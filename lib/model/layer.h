@@ -301,8 +301,8 @@ typedef struct dt_layer {
      * never */
     bool (*by_replica)(const void *args);
 } dt_layer;
-/* Functions for `yields`: of layers whose outputs are the inputs' values in another shape or order;
- * values between those of the inputs, such as a mean; sums; and products. */
+/* Functions for `yields`. They return the range of inputs' values in another shape or order; of
+ * values between those of the inputs, such as a mean; of sums; and of products. */
 dt_yield dt_yields_inputs(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_between(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_sum(const struct dt_layer_spec *l, const dt_yield *above);

@@ -255,7 +255,7 @@ void dt_output_warnings(const dt_model_spec *m, const dt_compile_spec *c, dt_are
  * metrics. Returns their number. */
 #define DT_MAX_KEYS (1 + DT_MAX_OUTPUTS + DT_MAX_NUMBERS)
 int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS]);
-/* The tables of keys of `compile` and `model`. */
+/* These return the tables of keys of `compile` and `model`. */
 const dt_field *dt_compile_fields(void);
 const dt_field *dt_model_fields(void);
 

@@ -14,7 +14,7 @@ static const dt_field fields[] = {DT_REAL(struct activity_regularization, l1, .p
                                           .max = INFINITY, .help = "factor of the sum of x^2"),
                                   DT_LAYER_FIELDS(struct activity_regularization), DT_END};
 
-/* Returns the tree {L1L2: {l1: ..., l2: ...}} of the layer's arguments. */
+/* Returns the tree {L1L2: {l1: ..., l2: ...}} that the layer's arguments stand for. */
 static const dt_tree *penalty(const dt_layer_build *b, const struct activity_regularization *r) {
     dt_tree *all = dt_tree_copy(b->arena, dt_part_kind(b, "L1L2", "l1", dt_part_real(b, r->l1))),
             *norms = all->entry[0].value;

@@ -281,7 +281,7 @@ static dt_value scores_of(const dt_heads *h, dt_value query, dt_value key) {
 /* Lowers the scores of keys that causal attention, the window or chunks exclude so much that
  * softmax gives them 0. */
 static dt_value mask_scores(const dt_heads *h, dt_value scores) {
-    /* Shape (T, S). */
+    /* `one` has the shape (T, S) */
     dt_type t = dt_type_of_value(scores), one = dt_type_of(DT_INT32, 2, t.dim + 2);
     dt_value asks = dt_iota(scores.trace, &one, 0), asked = dt_iota(scores.trace, &one, 1);
     dt_value low = dt_like(scores, -1e9), nothing = dt_like(scores, 0), masked = scores;
