@@ -24,8 +24,8 @@ static const char *name_of(const dt_tree *item) {
     return item->kind == DT_TREE_MAP && item->n > 0 ? item->entry[0].key : "";
 }
 
-/* Keras' callbacks that a job does not need are refused with an error that names what replaces
- * them. */
+/* Refuses Keras' callbacks that a job does not need, with an error that names what replaces them,
+ * and reads all others by the table. */
 dt_status *dt_callback_read(dt_arena *arena, const dt_tree *item, dt_named *out) {
     static const struct {
         const char *name, *why, *instead;

@@ -51,8 +51,8 @@ static const char *weight_path(const dt_checkpoint *c, const dt_tracked *model,
                                      : dt_arena_printf(arena, "%s/%s", model->name, v->path);
 }
 
-/* The name of a variable in this checkpoint, in `arena`; NULL: the checkpoint does not have it.
- * dt_tracked_find is the inverse. */
+/* Returns the name of a variable in this checkpoint, in `arena`; NULL: the checkpoint does not have
+ * it. dt_tracked_find is the inverse. */
 static const char *tracked_path(const dt_checkpoint *c, const dt_variable *v, dt_arena *arena) {
     for (int i = 0; i < c->n; i++) {
         const dt_tracked *t = &c->item[i];

@@ -213,8 +213,8 @@ static const char *describe_only(const finding *f, dt_arena *arena) {
 
 /* ---- warnings about classes ---- */
 
-/* The number of classes of an output whose examples have exactly one class, at most MOST_CLASSES; 0
- * for other outputs. */
+/* Returns the number of classes of an output whose examples have exactly one class; 0 for other
+ * outputs, and for more than MOST_CLASSES classes. */
 static int64_t classes_of(const dt_trainer *t, int output) {
     const dt_loss_row *loss = (const dt_loss_row *)t->o.compile->output[output].loss.kind;
     const dt_type *scores = &t->o.model->spec.output[output].type;

@@ -36,7 +36,7 @@ typedef struct dt_tallied_class {
 typedef struct dt_tallied_column {
     dt_spread errors;
     double error, absolute, squared; /* sums of errors, absolute errors and squared errors */
-    /* of the targets: the mean, and the sum of squared differences from it (Welford's method) */
+    /* mean of the targets, and the sum of squared differences from it (Welford's method) */
     double target_mean, target_spread;
 } dt_tallied_column;
 

@@ -30,7 +30,8 @@ typedef struct dt_sampling {
 void dt_sampling_shares(const dt_sampling *s, const double *score, int64_t n, double *share);
 /* Draws an index with these probabilities. */
 int64_t dt_sampling_draw(const double *share, int64_t n, dt_random *random);
-/* The logarithm of a token's probability under the model: temperature 1, no tokens excluded. */
+/* Returns the logarithm of a token's probability under the model: temperature 1, no tokens
+ * excluded. score: [n] the model's scores. */
 double dt_sampling_log_probability(const double *score, int64_t n, int64_t token);
 
 /* ---- generate.c ---- */
@@ -67,8 +68,8 @@ dt_status *dt_generator_next(dt_generator *g, int32_t *token, double *log_probab
 void dt_generator_decode(const dt_generator *g, int64_t from, int64_t to, dt_str *out);
 /* Returns the number of tokens of the prompt and the generated text together. */
 int64_t dt_generator_tokens(const dt_generator *g);
-/* The name of the layer or op because of which every token computes its whole context; NULL: there
- * is none, or the model is not compiled yet. */
+/* Returns the name of the layer or op because of which every token computes its whole context;
+ * NULL: there is none, or the model is not compiled yet. */
 const char *dt_generator_mixing(const dt_generator *g);
 
 #endif

@@ -20,7 +20,8 @@ enum { EVERY_RUN = sizeof every_run / sizeof *every_run };
 
 /* ---- opening ---- */
 
-/* The callback's key in checkpoints. A second callback of the same kind gets the suffix "_1". */
+/* Returns the callback's key in checkpoints. The second callback of the same kind gets the suffix
+ * "_1", the third "_2", and so on. */
 static const char *key_of(const run *r, const char *name, const dt_hook_row *row) {
     int before = 0;
     for (int k = 0; k < r->n_hooks; k++) before += r->hook[k].row == row;

@@ -112,8 +112,9 @@ dt_status *dt_hooks_train_end(run *r) DT_MUST_USE;
 dt_status *dt_hooks_end(run *r) DT_MUST_USE;
 void dt_hooks_close(run *r);
 
-/* The memory of all callbacks, for a checkpoint: JSON in the run's arena, NULL where there is none,
- * and tensors named KEY/name. */
+/* dt_hooks_save sets *text to the memory of all callbacks, for a checkpoint, as JSON in the run's
+ * arena; NULL: there is none. A learning rate that callbacks may change is part of it.
+ * dt_hooks_arrays returns their tensors, which are named KEY/name. */
 dt_status *dt_hooks_save(run *r, const char **text) DT_MUST_USE;
 dt_arrays dt_hooks_arrays(const run *r);
 /* Restores the memory of all callbacks from a checkpoint. Fails with CHECKPOINT if the memory is
@@ -153,7 +154,7 @@ dt_status *dt_callback_folder(run *r, const dt_hook *h, const char *name,
  * for the run's own files. */
 dt_status *dt_callback_check_path(const dt_named *named, const char *argument,
                                   const char *path) DT_MUST_USE;
-/* The source location of an argument. If the job leaves it out, the location of the callback's
+/* Returns the source location of an argument or, if the job leaves it out, that of the callback's
  * name. */
 const dt_location *dt_callback_place(const dt_named *named, const char *argument);
 

@@ -31,8 +31,8 @@ void dt_record_event(const run *r, const dt_event *e);
 /* observe/data.c: whether the hashes of the run's data are known. A thread of low priority takes
  * them while the run trains, and `fit --json` prints them before its end. */
 bool dt_run_is_hashed(const run *r);
-/* Once the data is hashed: the identity of part p. Its number of files is 0 if the data set has no
- * such part. Returns NULL and sets *fault, which is lent, if a file cannot be read. */
+/* Returns the identity of part p, once the data is hashed. Its number of files is 0 if the data set
+ * has no such part. Returns NULL and sets *fault, which is lent, if a file cannot be read. */
 const dt_identity *dt_run_identity(const run *r, dt_part p, const char **fault);
 
 /* record_host.c: writes the machine as the member "host". dt_record_peak_bytes returns the

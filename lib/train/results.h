@@ -43,11 +43,11 @@ typedef struct dt_tally {
  * for the divisor of a mean. */
 enum { DT_DIVISOR = -1 };
 const char *dt_loss_result(dt_arena *arena, const dt_compile_spec *c, int output);
-/* The name of the result for a loss that is computed over the whole batch. */
+/* Returns the name of the result for a loss that is computed over the whole batch. */
 const char *dt_whole_result(dt_arena *arena, const dt_compile_spec *c, int output);
 const char *dt_weight_result(dt_arena *arena, const dt_compile_spec *c, int output);
 const char *dt_metric_result(dt_arena *arena, const dt_compile_spec *c, int metric, int k);
-/* The name of the result with the targets of an output as float32. */
+/* Returns the name of the result with the targets of an output as float32. */
 const char *dt_target_result(dt_arena *arena, int output);
 #define DT_PENALTY_RESULT "penalty" /* name of the result with the regularization of weights */
 /* name of the result with the regularization of activities, summed over examples */

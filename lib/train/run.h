@@ -163,8 +163,8 @@ dt_status *dt_run_count_memory(run *r) DT_MUST_USE;
  * error names the largest layer, and suggests what would fit: rematerialization or a smaller batch.
  * If neither does, it says how much memory the job needs. */
 dt_status *dt_run_check_memory(run *r) DT_MUST_USE;
-/* Seconds of a step with `rows` rows on the clock of a simulated slice; rows 0: with a full batch.
- * Returns 0 without a slice. */
+/* Returns the seconds of a step with `rows` rows on the clock of a simulated slice; rows 0: with a
+ * full batch. Returns 0 without a slice. */
 double dt_virtual_step_s(const run *r, int64_t rows);
 /* Adds to an event the part of the epoch's time that steps waited for data. Resets these times. */
 void dt_run_report_waiting(run *r, dt_event *e);

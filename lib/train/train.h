@@ -98,8 +98,8 @@ typedef struct dt_checkpoint_spec {
 } dt_checkpoint_spec;
 dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
                                    dt_checkpoint_spec *out) DT_MUST_USE;
-/* The tables of keys of both sections, and the kinds of callbacks, for lists of all keys of a
- * job. */
+/* These return the tables of keys of the sections `fit` and `checkpoint`, and the kinds of
+ * callbacks, for lists of all keys of a job. */
 const dt_field *dt_fit_fields(void);
 const dt_field *dt_checkpoint_fields(void);
 const dt_kind *const *dt_callback_kinds(int *n);
@@ -224,7 +224,7 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches,
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics);
 /* Records reading of data and steps from now on. The recorder must live until a call with NULL. */
 void dt_trainer_record(dt_trainer *t, dt_recorder *r);
-/* The compiled training step, lent; NULL: the trainer only evaluates */
+/* Returns the compiled training step, lent; NULL: the trainer only evaluates. */
 const struct dt_compiled *dt_trainer_training_step(const dt_trainer *t);
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
 /* Lists warnings about data that may give a poor model or meaningless metrics. Texts are in the
