@@ -30,10 +30,10 @@ bool dt_memory_limit_of_group(const char *root, dt_memory_limit *l);
  * memory, not memory that was requested and never used. True if no limit is known. */
 bool dt_memory_has_room(int64_t bytes, dt_memory_limit *l);
 /* Checks that there is memory for `bytes` more bytes. Otherwise fails with DOES_NOT_FIT: "the
- * weights need 8.0 GiB, and of 4.0 GiB (/sys/fs/cgroup/memory.max) 3.9 GiB are left". who: "the
- * weights". */
+ * weights need 8.0 GiB of memory, but only 3.9 GiB are left of the limit of 4.0 GiB
+ * (/sys/fs/cgroup/memory.max)". who: "the weights need". */
 dt_status *dt_memory_check_room(int64_t bytes, const char *who) DT_MUST_USE;
-/* Prints a limit: "8.0 GiB (/sys/fs/cgroup/memory.max)", "24.0 GiB of this machine". */
+/* Prints a limit: "8.0 GiB (/sys/fs/cgroup/memory.max)", "24.0 GiB on this machine". */
 void dt_memory_limit_print(const dt_memory_limit *l, dt_str *out);
 
 #endif

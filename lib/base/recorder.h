@@ -86,7 +86,8 @@ int dt_recorder_mark(dt_recorder *r, const dt_mark *m);
 /* Returns the track of that name, which is made with room for at least `room` spans if it does not
  * exist. r NULL: returns NULL. Only one thread at a time may use a track. */
 dt_track *dt_recorder_track(dt_recorder *r, const char *name, int room);
-/* Records a sample. Does nothing while recording is switched off. */
+/* Records a sample. Does nothing while recording is switched off, or if there are too many samples
+ * already. */
 void dt_recorder_sample(dt_recorder *r, const char *name, const char *unit, double value);
 
 /* Sets *first to the number of the track's oldest span, and returns the number after its newest

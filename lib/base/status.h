@@ -78,7 +78,8 @@ dt_status *dt_fail_errno(dt_error otherwise, const char *path) DT_MUST_USE;
 /* Checks that a public call was not given NULL. Otherwise fails with MISUSE: "dt_strategy_run got
  * no function". */
 dt_status *dt_want(const void *given, const char *call, const char *what) DT_MUST_USE;
-/* Checks, like dt_want, a list of n texts, none of which may be NULL. An empty list may be NULL. */
+/* Checks, like dt_want, a list of n texts, none of which may be NULL; n must not be negative. An
+ * empty list may be NULL. */
 dt_status *dt_want_texts(const char *const *given, int n, const char *call,
                          const char *what) DT_MUST_USE;
 /* Checks that a handle in a list or in a struct of options has not been released. Otherwise fails
@@ -95,13 +96,13 @@ dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const
 /* Suggests the one of n names that is nearest to `name`, if one is near: see dt_nearest. */
 dt_status *dt_suggest_nearest(dt_status *s, const char *name, const char *const *names,
                               int n) DT_MUST_USE;
-/* Sets the source location of a status that has no location; returns s. */
+/* Sets the source location of each status in the list s that has no location; returns s. */
 dt_status *dt_at(dt_status *s, const dt_location *at) DT_MUST_USE;
 /* Removes locations in the source of that name, a text that the user has never seen; returns s. */
 dt_status *dt_without_place(dt_status *s, const char *source) DT_MUST_USE;
 
-/* Appends the status `more` (may be NULL) to the list *list. Beyond DT_MAX_ERRORS statuses only the
- * count grows. */
+/* Appends the statuses of the list `more` (may be NULL) to the list *list. One that the list has
+ * already is freed. Beyond DT_MAX_ERRORS statuses only the count grows. */
 #define DT_MAX_ERRORS 20
 void dt_status_append(dt_status **list, dt_status *more);
 /* Returns the number of errors that were appended and dropped. */
