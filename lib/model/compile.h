@@ -13,9 +13,9 @@ typedef struct dt_outputs {
     const dt_output_spec *v;
 } dt_outputs;
 
-/* Whether t maps outputs to settings, and is not a single kind with its arguments, {KIND: {...}}. t
- * is a mapping by output if it does not have exactly one key, or if its key is the name of an
- * output or not the name of a kind. */
+/* Whether t maps outputs to settings, and is not a single kind with its arguments, {KIND: {...}}. A
+ * mapping maps outputs if it does not have exactly one key, if its key is the name of an output or,
+ * in a model of several outputs, if its key is not the name of a kind. */
 bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const *rows, int n);
 /* Splits a mapping by outputs, or a list with an entry for each output, into of[o->n]; of[i] is
  * NULL if output i has no entry. Returns all errors, located at the names. */
@@ -29,7 +29,7 @@ typedef struct dt_compile_trees {
 } dt_compile_trees;
 /* Words for losses whose meaning depends on shapes: "crossentropy" and "ce". */
 extern const char *const dt_fitting_losses[];
-/* Reads losses into out->output; returns all faults. */
+/* Reads losses, their weights, targets and sample weights into out->output; returns all faults. */
 dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o,
                                   dt_compile_spec *out) DT_MUST_USE;
 /* Reads metrics into out->metric, after losses; returns all faults. */

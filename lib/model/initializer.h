@@ -23,7 +23,8 @@ dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *forma
  * "sparse_categorical_accuracy". */
 char *dt_snake_case(dt_arena *arena, const char *class_name);
 
-/* Prints the arguments of a row as a JSON object, or only its entries. */
+/* dt_config_print prints the arguments of a row as a JSON object, dt_config_fields only the
+ * object's entries, and dt_config_field one of them. */
 void dt_config_print(const dt_named *named, dt_json *j, const char *key);
 void dt_config_fields(const dt_named *named, dt_json *j);
 void dt_config_field(const dt_field *f, const void *args, dt_json *j);

@@ -396,7 +396,8 @@ typedef struct dt_regularizer {
 } dt_regularizer;
 const dt_kind *const *dt_regularizers(int *n);
 /* Reads the regularizer that the layer's head has for a weight, by the weight's name, or for the
- * layer's output. */
+ * layer's output. Error RANGE for a regularizer of the output that applies to whole weights
+ * only. */
 dt_status *dt_regularizer_read(dt_arena *arena, const dt_layer_head *head,
                                dt_weight_spec *weight) DT_MUST_USE;
 dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named *out) DT_MUST_USE;

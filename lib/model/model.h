@@ -133,7 +133,8 @@ typedef struct dt_init_from {
 enum { DT_NAMES_KERAS, DT_NAMES_TORCH };
 extern const char *const dt_weight_names[];
 extern const dt_field dt_init_from_fields[];
-/* Checks that all its regular expressions are valid. Fails with RANGE at each one that is not. */
+/* Checks that all its regular expressions are valid. Fails with RANGE at each one that is not, and
+ * if there are too many. */
 dt_status *dt_init_from_check(const dt_init_from *from) DT_MUST_USE;
 /* Sets `trainable` to false in the layers whose names match `freeze`. Fails with RANGE at an
  * expression that matches no layer. name[n], named[n]: the layers; the kind of a layer that
@@ -316,7 +317,8 @@ dt_value dt_model_activity(const dt_model *m, const dt_given_value *done);
 /* Returns the name of an output among the results of traces: "prediction", or "prediction/kind" if
  * there are several; in `arena`. */
 const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i);
-/* Emits the forward pass of a model with one output; error MODEL_SHAPE if it has several. */
+/* Emits the forward pass of a model with one output. Fails the trace with MODEL_SHAPE if it has
+ * several. */
 dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training);
 
 #endif

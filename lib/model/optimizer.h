@@ -179,21 +179,24 @@ struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_vari
 /* Turns the learning rate into a variable with the job's value, unless it is one already or follows
  * a schedule. Steps that were traced before keep the constant. */
 dt_status *dt_optimizer_vary_rate(dt_optimizer *o) DT_MUST_USE;
-/* Creates iteration and the slots of these variables that do not exist, with their first values. */
+/* Creates iteration, the loss scale, what accumulation needs, and the slots of these variables, as
+ * far as they do not exist, with their first values. Fails with DOES_NOT_FIT if there is no memory
+ * for the slots. */
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
 /* Sets all state to its initial values. */
 void dt_optimizer_reset(dt_optimizer *o);
 /* Emits the update of every variable from its gradient, which is already summed over replicas;
- * variables without a gradient do not change. Increases `iteration` by 1. All variables must be
- * prepared. */
+ * variables without a gradient do not change. Increases `iteration` by 1. With a dynamic loss
+ * scale, gradients that are not finite change nothing but the scale and its counter. All variables
+ * must be prepared. */
 void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v,
                        const dt_value *gradient);
 /* Returns the loss whose gradients are computed: the loss multiplied by loss_scale_factor, or by
  * the current loss scale; without either, the loss itself. */
 dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss);
-/* For an optimizer that accumulates. add: adds gradients, summed over a batch and replicas, and the
- * number of its examples, to the stored sums. take: replaces the gradients by the stored sums,
- * which become 0. */
+/* For an optimizer that accumulates. dt_optimizer_add_sums adds gradients, summed over a batch and
+ * replicas, and the number of its examples, to the stored sums. dt_optimizer_take_sums adds the
+ * stored sums to the gradients and to *examples, and sets them to 0. */
 void dt_optimizer_add_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v,
                            const dt_value *gradient, dt_value examples);
 void dt_optimizer_take_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v,
@@ -204,8 +207,9 @@ dt_status *dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables 
                                       bool *any) DT_MUST_USE;
 /* If use_ema is set, exchanges variables and their running means. */
 dt_status *dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
-/* Lists all slots and `iteration` in a fixed order, for checkpoints. *n is their number; the array,
- * in the arena, has lent variables. */
+/* Lists `iteration`, the loss scale and its counter, the number of accumulated examples, as far as
+ * they exist, and all slots, in a fixed order, for checkpoints. *n is their number; the array, in
+ * the arena, has lent variables. */
 dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int *n);
 
 #define DT_RATE_ROW(name) extern const dt_rate dt_rate_##name;

@@ -45,7 +45,7 @@ dt_status *dt_keras_save_weights(const dt_model *m, const dt_arrays *weights,
 
 /* Removes layers that prepare data, such as RandomFlip, from an imported model, if they directly
  * follow an Input. Returns them as steps of dataset.map, {INPUT: [random_flip: {...}]}; an empty
- * mapping: there are none. */
+ * mapping: there are none; NULL: the model has no list of layers. */
 dt_tree *dt_keras_take_steps(dt_arena *arena, dt_tree *model);
 
 #endif

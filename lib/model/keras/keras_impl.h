@@ -25,8 +25,8 @@ dt_status *dt_keras_class(const dt_tree *thing, const dt_tree **name) DT_MUST_US
 bool dt_keras_is_operation(const dt_tree *thing);
 /* Converts a value of a configuration to its form in a job file. */
 dt_status *dt_keras_value(dt_arena *arena, const dt_tree *value, dt_tree **out) DT_MUST_USE;
-/* Sets *out to a map of the entries of a configuration that differ from the defaults of a table of
- * fields; `fields` may be NULL. */
+/* Sets *out to a map of the entries of a configuration, except `dtype`, that differ from the
+ * defaults of a table of fields; `fields` may be NULL. */
 dt_status *dt_keras_arguments(dt_arena *arena, const dt_field *fields, const dt_tree *config,
                               dt_tree **out) DT_MUST_USE;
 /* Returns the row of a table with this name; NULL: no row has it. */
@@ -132,7 +132,8 @@ dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) DT_
  * Keras. given: the mask is an argument of the call. */
 dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_tensors *from,
                               bool given) DT_MUST_USE;
-/* Sets the mask of layer i's output from the masks of its inputs, as dtrain derives it. */
+/* Sets the mask of layer i's output from the masks of its inputs, as dtrain derives it. Unless the
+ * mask is given as an argument, also marks the masks that MultiHeadAttention removes in Keras. */
 void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *from, bool given);
 /* Refuses a mask argument that differs from the mask of the layer's inputs. */
 dt_status *dt_keras_mask_check(const dt_keras_model *m, int i, const dt_tree *mask,

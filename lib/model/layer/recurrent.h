@@ -108,7 +108,8 @@ typedef struct dt_cell {
     dt_status *(*space)(const dt_layer_build *b, const dt_recurrent *r, int n, dt_space *out);
 } dt_cell;
 
-/* Returns the error MODEL_SHAPE unless the inputs from number `first` are n states of that type. */
+/* Checks that there are no inputs from number `first` on, or n states of that type. Error
+ * MODEL_INPUTS for another number, MODEL_SHAPE for another type. */
 dt_status *dt_recurrent_check_states(const dt_layer_build *b, int first, int n,
                                      const dt_type *state) DT_MUST_USE;
 dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) DT_MUST_USE;
@@ -121,7 +122,7 @@ void dt_split_steps(dt_value x, int64_t n, dt_value *out);
 /* Returns gate i of x (B, gates * units): columns i * units to (i + 1) * units. */
 dt_value dt_gate(dt_value x, int i, int64_t units);
 /* Returns the product of the state and the columns of gates [first, first + n) of the recurrent
- * kernel. */
+ * kernel, plus the bias of that product if there is one. */
 dt_value dt_gates_of_state(const dt_cell_step *s, dt_value state, int first, int n);
 
 #endif

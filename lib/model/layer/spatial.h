@@ -42,8 +42,8 @@ dt_window dt_space_window(const dt_space *s, int i, int64_t in);
  * window that covers the whole input at each position gives the same result as any larger one, at
  * lower cost. */
 void dt_space_bound(dt_space *s, const dt_type *in);
-/* Sets b->out to b->in with the number of window positions in each spatial dimension; error
- * MODEL_SHAPE if there is none. */
+/* Sets b->out to b->in with the number of window positions in each spatial dimension. Error
+ * MODEL_SHAPE if there is none, RANGE if a window is too large. */
 dt_status *dt_space_places(dt_layer_build *b, const char *kind, const dt_space *s) DT_MUST_USE;
 
 /* Returns the convolution of x (B, ..., C) with a kernel (..., C / groups, outputs). */
@@ -102,7 +102,7 @@ typedef struct dt_conv_layer {
  * strides and dilation_rate are both above 1. */
 dt_status *dt_conv_window(const dt_layer_build *b, const dt_conv_layer *c, int n,
                           dt_space *out) DT_MUST_USE;
-/* Computes the window from the layer's own arguments, for an input of n spatial dimensions. */
+/* Computes the window from the layer's own arguments, and checks the input with dt_wants_space. */
 dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n,
                          dt_space *out) DT_MUST_USE;
 /* Returns the window of the layer for `call`, computed again from arguments that `build` has
