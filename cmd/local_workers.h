@@ -15,8 +15,9 @@ enum { MOST_WORKERS = 64 };
 /*
  * Starts n copies of this process, connected with each other. Returns true in each copy; there
  * *again says whether this is a restart, which continues from a checkpoint. In the calling process
- * it returns false after all copies have ended, and *code is the exit code. If a worker was lost,
- * all are started again, at most `restarts` times. To be called before any thread is started.
+ * it returns false after all copies have ended, and *code is the exit code. If a worker was lost
+ * and no stop was asked for, all are started again, at most `restarts` times. To be called before
+ * any thread is started.
  */
 bool workers_start(struct out *out, int n, int64_t restarts, bool *again, int *code);
 

@@ -58,13 +58,13 @@ struct watch {
 
 /* Handles an event. To be passed as dt_run_options.event, with the watch as its user. */
 void watch_event(const dt_event *e, void *user);
-/* Reports an error in the format of the run; with JSON on standard output as well. Frees it and
- * returns its exit code, 0 for NULL. */
+/* Reports an error in the format of the run; with JSON on standard output as well. A silent watch
+ * drops an error that the first worker reports. Frees it and returns its exit code, 0 for NULL. */
 int watch_error(const struct watch *w, dt_status *s);
 /* Returns the last value of the metric with this name, which has `bytes` bytes; NaN: there is
  * none. */
 double watch_value(const struct watch *w, const char *name, size_t bytes);
-/* Reports the end of the run, after everything else. */
+/* With JSON, prints the end of the run, after everything else. */
 void watch_end(struct watch *w, int code);
 void watch_release(struct watch *w);
 
