@@ -57,7 +57,7 @@ struct dt_tree {
  *     return faults; */
 dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
 /* Parses a part of a job that a program passes as text, like dt_tree_parse. Fails with MISUSE if
- * the text is NULL. */
+ * the text is empty. */
 dt_status *dt_fragment_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
 /* Reads a file ("-": standard input) and parses it. The root must be a mapping. *source is in the
  * arena. Fails with NO_INPUT if the file does not exist. */
