@@ -160,7 +160,8 @@ bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n);
 dt_status *dt_tree_all_reduce(dt_member *m, int32_t shards, dt_dtype dtype,
                               const dt_tree_item *item, int n) DT_MUST_USE;
 void dt_tree_plans_release(dt_member *m);
-/* Makes m->room at least this large. The memory stays allocated for later collectives. */
+/* Makes m->room at least this large, or fails with NO_MEMORY. The memory stays allocated for later
+ * collectives. */
 dt_status *dt_member_room(dt_member *m, size_t bytes) DT_MUST_USE;
 
 /* One of several values that are divided among the ranks by rows, as dt_worker_rows_begin

@@ -35,7 +35,7 @@ void dt_peers_release(dt_peers *p);
 /* Waits until all ranks that end without an error have called this function, so that a rank that
  * ends earlier counts as failed. Then does what dt_peers_release does. */
 void dt_peers_part(dt_peers *p, dt_member *m);
-/* Whether this machine has at least as many cores as ranks. */
+/* Whether this machine has at least as many cores as ranks of the group run on it. */
 bool dt_peers_have_cores(const dt_peers *p, const dt_member *m);
 /* Call this repeatedly while waiting for a message. Ten times a second it checks the processes on
  * this machine. Fails with WORKER_GONE if the process of a rank, which the error names, is dead.

@@ -17,8 +17,8 @@
 /* Starts a thread for each server. `slices` is lent. Workers are numbered from 0 to workers - 1. */
 dt_status *dt_servers_open(dt_carrier **out, const dt_byte_ranges *slices, int workers) DT_MUST_USE;
 /* Adds a worker with its links: non-blocking streams, one for each server. They are closed at the
- * end. Drops arrivals of an earlier process with this number that dt_carrier_next has not
- * returned. */
+ * end. First waits until the links of an earlier process with this number are closed, and drops
+ * arrivals of it that dt_carrier_next has not returned. */
 void dt_servers_add(dt_carrier *servers, int worker, const int *link);
 
 /* Makes the worker's end of the links that dt_servers_add takes. fd: one blocking stream for each

@@ -45,8 +45,8 @@ typedef struct dt_worker_launcher_spec {
  * signals that a run handles, because the caller decides when they end. */
 dt_status *dt_worker_launcher_open(dt_worker_launcher **out,
                                    const dt_worker_launcher_spec *spec) DT_MUST_USE;
-/* Starts a worker with `links` links. Sets link[] to the caller's ends, non-blocking streams
- * that the caller closes. */
+/* Starts a worker with `links` links. Sets link[] to the caller's ends, non-blocking streams that
+ * the caller closes, and *pid to its process. Fails with WORKER_GONE if it cannot be started. */
 dt_status *dt_worker_launcher_start(dt_worker_launcher *n, int worker, int links, int *link,
                                     pid_t *pid) DT_MUST_USE;
 /* Waits up to 2 s for all workers to end, kills those that have not, and ends the launcher. n may
