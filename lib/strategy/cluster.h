@@ -76,8 +76,8 @@ enum { DT_LAUNCH_MOST = 1 << 16 };
 /* tf_config.c: fills *out from the variable TF_CONFIG. Without the variable, *out describes no
  * processes. Fails with LAUNCH if the variable is malformed. */
 dt_status *dt_launch_read_tf_config(dt_launch *out) DT_MUST_USE;
-/* Checks that no address is malformed and no two are equal. Fails with LAUNCH, located at `at`. of:
- * where the addresses come from, for messages. */
+/* Checks that no address is malformed and, for up to DT_RENDEZVOUS_RANKS addresses, that no two are
+ * equal. Fails with LAUNCH, located at `at`. of: where the addresses come from, for messages. */
 dt_status *dt_launch_check_addresses(const dt_launch *l, const dt_location *at,
                                      const char *of) DT_MUST_USE;
 /* Reads the environment. Fails with LAUNCH if two launchers contradict each other, an index does
@@ -126,7 +126,8 @@ typedef struct dt_cluster_spec {
     void (*warn)(void *user, const char *text);
     void *user;
 } dt_cluster_spec;
-/* Connects this worker with the others. */
+/* Connects this worker with the others. Fails with WORKERS_DISAGREE if the fabric gives it another
+ * rank than the launch. */
 dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch,
                            const dt_cluster_spec *spec) DT_MUST_USE;
 /* Disconnects. failed: this worker ends with an error, so it does not wait for the others. c may be
@@ -151,15 +152,15 @@ dt_status *dt_cluster_collect(dt_cluster *c, const char *of, const void *own, co
 /* Like dt_cluster_collect, but every worker gets all bytes. */
 dt_status *dt_cluster_spread(dt_cluster *c, const char *of, const void *own, const size_t *n,
                              void *all) DT_MUST_USE;
-/* Returns the rows of a batch that this worker needs, if workers take whole batches in turn. The
- * function has the form of dt_own_rows; cluster is a dt_cluster. */
+/* Sets [*from, *to) to the rows of a batch that this worker needs, if workers take whole batches in
+ * turn. The function has the form of dt_own_rows; cluster is a dt_cluster. */
 void dt_cluster_own_batch(const void *cluster, int64_t batch, int64_t rows, int64_t *from,
                           int64_t *to);
 /* Replaces each of the n numbers by its maximum over all workers. If c is NULL, this process is
  * the only worker. */
 dt_status *dt_cluster_max(dt_cluster *c, const char *of, int64_t *number, int n) DT_MUST_USE;
-/* Fails with WORKERS_DISAGREE, which names the worker and both texts, unless all workers have
- * the same text. */
+/* Fails with WORKERS_DISAGREE, which names the worker and both texts, unless all workers have the
+ * same text. Only the first 255 bytes are compared. */
 dt_status *dt_cluster_compare(dt_cluster *c, const char *of, const char *own) DT_MUST_USE;
 /* Tells all workers whether one has failed. Takes ownership of this worker's status s, and returns
  * it if it is an error. Fails with WORKER_GONE if another worker has failed; its own message has

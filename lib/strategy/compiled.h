@@ -106,14 +106,15 @@ dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) DT_M
 void dt_sized_release(dt_sized *z); /* releases a size, which may be all zeros */
 /* Returns the request to compile z. It points into c and z. */
 dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z);
-/* For a back end with several devices: sets z->over to the programs of all devices. If rows cannot
- * be divided evenly, z->over stays NULL and each device computes all rows. */
+/* For a back end with several devices: sets z->over to the programs of all devices. z->over stays
+ * NULL, and each device computes all rows, if rows cannot be divided evenly, in a process that is
+ * one of several workers, and if results are to be those of the slice's chip. */
 dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z) DT_MUST_USE;
-/* Whether the program models each logical device separately. It does not if no value is placed
- * on them, or for `reproducible`. */
+/* Whether the program models each logical device separately. It does not if no value is placed on
+ * them, if a replica has only one, or if the batch is divided into shards (`reproducible`). */
 bool dt_compiled_uses_logical_devices(const dt_compiled *c);
-/* Returns the number of micro-batches: the requested one, or the next smaller one that divides
- * the rows of every replica. */
+/* Returns the number of micro-batches: the requested one, or the next smaller one that divides the
+ * rows of every replica; at least 1. */
 int dt_compiled_micro_batches(const dt_compiled *c, int64_t rows);
 /* For a step that does not fit the slice's memory: adds notes to s about changes that would make
  * it fit, each of which was tried. Returns s. */

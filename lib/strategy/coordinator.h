@@ -92,10 +92,12 @@ typedef struct dt_work_head {
  * to tasks of type ps. Closing brings them back. */
 dt_status *dt_coordinator_open_pool(dt_coordinator *c) DT_MUST_USE;
 void dt_coordinator_close_pool(dt_coordinator *c);
-/* Makes functions that are given out from now on see variables that the program may have set. With
- * `in_order`, functions that were given out see older versions, whose copies are kept. */
+/* Makes functions that are given out from now on see variables that the program may have set. If
+ * closures are applied in order (dt_closures.in_order), functions that were given out see older
+ * versions, whose copies are kept. */
 dt_status *dt_coordinator_notice_sets(dt_coordinator *c) DT_MUST_USE;
-/* Changes the variables by the values that a function of kind number `kind` has pushed. */
+/* Changes the variables by the values that a function of kind number `kind` has pushed, or orders
+ * the tasks of type ps to do so. */
 dt_status *dt_coordinator_apply(dt_coordinator *c, int kind, const dt_arrival *a) DT_MUST_USE;
 
 /* Adds the entries of `from` to `into`. distributed: the entries have rows, whose number may

@@ -67,7 +67,8 @@ typedef struct dt_halves {
     int64_t *first_row, *end_row;
 } dt_halves;
 
-/* Lays out the variables and assigns their shards to servers. sent: [n], lent. */
+/* Lays out the variables and assigns their shards to servers. sent: [n], lent. Fails with NOT_YET
+ * if a variable has a value for each replica. */
 dt_status *dt_packed_make(dt_packed_variables *s, dt_arena *arena, dt_variable *const *variable,
                           int n, const dt_sent *sent, const dt_servers_spec *how) DT_MUST_USE;
 /* Returns halves without results, arguments, parts or differences. */
@@ -118,8 +119,9 @@ dt_status *dt_packed_write_step(const dt_packed_variables *s, const dt_halves *h
 typedef struct dt_pushed {
     char *slices, *parts;
 } dt_pushed;
-/* Runs the coordinator's program. argument, result: buffers for its arguments and results. The
- * arguments refer to memory of `from`. */
+/* Runs the coordinator's program, if there is one, and adds the differences of state that workers
+ * have changed. argument, result: buffers for its arguments and results. The arguments refer to
+ * memory of `from`. */
 dt_status *dt_packed_apply(const dt_packed_variables *s, const dt_halves *h, dt_compiled *update,
                            dt_view *argument, dt_view *result, const dt_pushed *from) DT_MUST_USE;
 
@@ -145,7 +147,8 @@ void dt_parts_alloc(dt_halves *h, int n, dt_arena *arena);
 /* Whether part `numbers` can have the row numbers of part k: it has one number for each row. Such a
  * part, and all parts before it, are sent whole. */
 bool dt_part_names(const dt_halves *h, int numbers, int k);
-/* Returns the most bytes that the parts of a batch can have; 0: the step has no parts. */
+/* Returns the most bytes that the parts of a batch can have; 0: the step has no parts; INT64_MAX: a
+ * part is larger than a message may be. */
 int64_t dt_parts_bytes(const dt_halves *h, int64_t rows);
 /* Writes the parts and returns the number of bytes written. */
 int64_t dt_parts_write(const dt_halves *h, int64_t rows, const dt_view *result, char *into);

@@ -47,7 +47,7 @@ static dt_status *name_cpus(dt_strategy *s, const dt_strategy_spec *spec) {
 }
 
 /* Counts the devices of a mirrored strategy that names none: the plug-in's devices if there is a
- * plug-in, otherwise the cores of this machine. */
+ * plug-in (1 if it must not be opened), otherwise the cores of this machine. */
 static dt_status *count_all(const dt_strategy_spec *spec, int64_t *n) {
     dt_device *device = NULL;
     const bool plugin = dt_backend_takes_plugin(spec->backend);

@@ -11,8 +11,9 @@
 
 /* Returns "/job:localhost/replica:0/task:0/device:CPU:0". The caller frees it. */
 char *dt_full_name(const dt_device_name *d);
-/* Places replicas on virtual CPU devices: the named ones, or `replicas` of them. If neither is
- * given, uses one device; or one device per core, if the strategy's row has every_device. */
+/* Places replicas on devices: the named ones, or `replicas` of them. If neither is given, uses one
+ * device or, if the strategy's row has every_device, all that there are: the plug-in's devices, or
+ * a virtual CPU device for each core. */
 dt_status *dt_place_cpus(dt_strategy *s, const dt_strategy_spec *spec) DT_MUST_USE;
 /* Places replicas on the same devices of each of `workers` workers. Replicas are numbered worker
  * by worker. The workers are virtual unless a launcher has started processes. */

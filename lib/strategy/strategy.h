@@ -208,8 +208,8 @@ const dt_strategy_row *dt_strategy_unnamed(const dt_tree *t);
 /* Return the keys that all strategies share, and the table of strategies, for lists of all keys. */
 const dt_field *dt_strategy_fields(void);
 const dt_strategy_row *const *dt_strategy_rows(int *n);
-/* launch.c: fails with NOT_YET if mpirun, srun, torchrun or TF_CONFIG describe this process as
- * one of several. */
+/* launch.c: fails with NOT_YET if mpirun, srun, torchrun, TF_CONFIG or --workers describe this
+ * process as one of several. */
 dt_status *dt_launched_alone(void) DT_MUST_USE;
 void dt_strategy_spec_release(dt_strategy_spec *spec);
 dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec) DT_MUST_USE;
@@ -283,8 +283,8 @@ dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) 
  */
 dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg,
                            dt_view *result) DT_MUST_USE;
-/* Returns the rows of a batch that this worker needs for its arguments. The function has the form
- * of dt_own_rows; compiled is a dt_compiled. */
+/* Sets [*from, *to) to the rows of a batch that this worker needs for its arguments. The function
+ * has the form of dt_own_rows; compiled is a dt_compiled. */
 void dt_compiled_own_rows(const void *compiled, int64_t batch, int64_t rows, int64_t *from,
                           int64_t *to);
 /* Whether runs may overlap, so that one can start before the previous one is finished. The step
@@ -305,8 +305,8 @@ const dt_graph *dt_compiled_folded(const dt_compiled *c);
  * Needs no back end, and no memory for variables. Fails with CANNOT_FOLD if the step runs
  * replica by replica. */
 dt_status *dt_compiled_priced(dt_compiled *c, int64_t rows, const dt_spmd **out) DT_MUST_USE;
-/* Whether a batch of `rows` rows fits into the memory of the slice's devices. True without a
- * slice. */
+/* Whether a batch of `rows` rows fits into the memory of the slice's devices. True without a slice,
+ * false if the device cannot be opened. */
 bool dt_compiled_fits(const dt_compiled *c, int64_t rows);
 /* Fails with DOES_NOT_FIT if a batch of `rows` rows does not fit into the memory of the slice's
  * devices. The error suggests what would fit. */

@@ -53,7 +53,8 @@ void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *whole);
 /* Marks the entry's value as a constant that each of the replicas returned. */
 void dt_values_set_each(dt_values *v, const char *name, int replicas);
 const dt_value_entry *dt_values_find(const dt_values *v, const char *name);
-/* Returns the tensor of one replica, which is created if needed. Lent. */
+/* Returns the tensor of one replica, which is created if needed. Lent. NULL: there is no such
+ * replica. */
 dt_tensor *dt_entry_local(const dt_value_entry *e, int replica);
 /* Whether the entry counts as PerReplica for the caller. A value that a step or data set returned
  * for a single replica does not count. */

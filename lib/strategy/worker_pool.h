@@ -93,7 +93,8 @@ dt_status *dt_worker_pool_finish(dt_worker_pool *c, const dt_arrival *a, bool up
 /* Return the number of connected workers, and how many workers were lost so far. */
 int dt_worker_pool_workers(const dt_worker_pool *c);
 int64_t dt_worker_pool_lost(const dt_worker_pool *c);
-/* Returns the error that a worker has reported in a FAILED message. */
+/* Returns the error that a worker has reported in a FAILED message, with a note that names the
+ * worker and the closure. closure: the word for it, such as "batch". */
 dt_status *dt_worker_pool_failure(const dt_arrival *a, const char *closure) DT_MUST_USE;
 
 /* Runs this process as a worker: connects to the coordinator, and computes until the coordinator
