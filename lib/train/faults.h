@@ -57,8 +57,8 @@ void dt_faults_begin(const struct run *r);
 /* Writes the chips whose links are slow in a step to slow[f->n]. Returns their number, which never
  * falls from one step to the next. */
 int dt_faults_slow_links(const dt_faults *f, int64_t step, dt_slow_links *slow);
-/* Adds to an error, as notes, the faults that were injected so far, since they may be its cause.
- * Returns s. */
+/* Adds to an error, as notes, the faults `nan` that were injected so far, since they may be its
+ * cause. Returns s. */
 dt_status *dt_faults_note(const struct run *r, dt_status *s) DT_MUST_USE;
 
 #endif

@@ -37,8 +37,9 @@ typedef struct dt_monitor {
     double best;
 } dt_monitor;
 
-/* Refuses a metric that the job does not have (UNKNOWN_NAME), or whose better direction is unknown
- * (CALLBACK). The error is located at the callback's argument. */
+/* Refuses a metric that the job does not have (UNKNOWN_NAME), or would have only with validation
+ * data (CALLBACK). With mode: auto, refuses a metric whose better direction is unknown (CALLBACK).
+ * The error is located at the callback's argument. */
 dt_status *dt_monitor_check(const dt_callback_job *job, const dt_named *named) DT_MUST_USE;
 /* Whether the logs of the job's runs may contain the metric. job->compile must be set. */
 bool dt_monitor_has(const dt_callback_job *job, const char *name);

@@ -219,8 +219,8 @@ bool dt_run_is_done(const run *r);
 dt_status *dt_run_open(run *r) DT_MUST_USE;
 /* Fills *state with the state.json of a checkpoint at this position, lent until the run ends. */
 dt_status *dt_run_describe(run *r, dt_state_file *state) DT_MUST_USE;
-/* Writes a checkpoint, unless the last one has this position. Writes nothing and fails with
- * DIVERGED if a weight is not finite. */
+/* Writes a checkpoint, unless the last one has this position; only the chief writes. Writes nothing
+ * and fails with DIVERGED if a weight is not finite. */
 dt_status *dt_run_save(run *r) DT_MUST_USE;
 dt_status *dt_run_close(run *r) DT_MUST_USE;
 /* Passes an event to the caller and to the record. */

@@ -125,8 +125,9 @@ dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model,
  * shape, with LABELS if a loss or a metric does. */
 dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile,
                           dt_match *out) DT_MUST_USE;
-/* Matches by names and types, then reads all labels. Fails with LABEL_RANGE if the model has no
- * output for a class number. */
+/* Matches by names and types, then reads all labels of classes, and all targets for which a loss
+ * has limits. Fails with LABEL_RANGE if the model has no output for a class number, or with an
+ * error about the first target outside of the limits. */
 dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile,
                          dt_match *out) DT_MUST_USE;
 /* Checks class weights, and sets w->number of named classes. Fails with LABELS if the loss or the
@@ -159,8 +160,8 @@ typedef struct dt_trainer_options {
     const dt_fit_spec *fit;
     dt_compute_spec how;
 } dt_trainer_options;
-/* Checks the data against the model (names, shapes, dtypes, classes), then traces and compiles
- * for the full batch. All objects in `options` must outlive the trainer. */
+/* Checks the data against the model (names, shapes, dtypes, classes), then traces and compiles for
+ * the full batch. All objects in *o must outlive the trainer. */
 dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
 void dt_trainer_destroy(dt_trainer *t);
 
@@ -209,8 +210,8 @@ void dt_sums_release(dt_sums *s);
  * updates false: only accumulates gradients, in a trainer that does so. */
 dt_status *dt_trainer_step(dt_trainer *t, const dt_example *batch, bool updates, dt_sums *s,
                            double *loss) DT_MUST_USE;
-/* Start and finish a training step. The batch must not change in between. With
- * dt_trainer_runs_ahead, a second step may start before the first is finished. */
+/* Starts a training step, which dt_trainer_finish finishes. The batch must not change in between.
+ * With dt_trainer_runs_ahead, a second step may start before the first is finished. */
 dt_status *dt_trainer_start(dt_trainer *t, const dt_example *batch, bool updates) DT_MUST_USE;
 /* Waits for the step that started first. With s NULL its results are discarded. */
 dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss) DT_MUST_USE;
