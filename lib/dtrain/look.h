@@ -213,9 +213,10 @@ typedef struct dt_run_report_request {
     int better;
 } dt_run_report_request;
 /* Writes a self-contained HTML page about one run, or several side by side: curves, times, memory,
- * placement, the job, the machine and hashes. *text is the file's path; the caller frees it. If a
- * run was killed and its files are incomplete, the page shows what can be read. NotFoundError: no
- * such directory, or not a run directory. ValueError: no run has the metric. */
+ * placement, the job, the machine and hashes. *text is the file's path or, with output "-", the
+ * page itself; the caller frees it. If a run was killed and its files are incomplete, the page
+ * shows what can be read. NotFoundError: no such directory, or not a run directory. ValueError: no
+ * run has the metric. */
 DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **text) DT_CHECKED;
 
 /* The metric `name` ("val_accuracy") of a run as fit reported it, for the weights that the run has
