@@ -169,7 +169,7 @@ typedef struct dt_model_spec {
 dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out,
                             const int **turns) DT_MUST_USE;
 /* Reads a job's `model`, or the list of layers alone, which is a sequential model. Returns all
- * independent errors; they name layer, shape and line. */
+ * independent errors, which name layer, shape and line. */
 dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_location *at,
                          dt_model_spec *out) DT_MUST_USE;
 /* Returns the Input of that name; NULL: the model does not have it. */

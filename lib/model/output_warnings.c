@@ -84,8 +84,8 @@ dt_yield dt_yields_of_norm(const dt_layer_spec *l, const dt_yield *above) {
                       .scaled = true};
 }
 
-/* Finds the least and the greatest value of a range. Returns false if it is not limited on both
- * sides. */
+/* Sets *low and *high to the limits of a range, which may be infinite. Returns false if they are
+ * unknown or equal. */
 static bool limits_of(dt_range r, double *low, double *high) {
     static const double limits[][2] = {
         [DT_RANGE_REAL] = {-INFINITY, INFINITY},

@@ -244,7 +244,7 @@ static bool counts_several(const dt_tree *input, const dt_entry *layer) {
 }
 
 /* Sets the shape and the dtype of the Input to those of a layer's values. Returns the layer that
- * replaces it; NULL: none is needed. */
+ * must then follow the Input in place of `layer`; NULL: none is needed. */
 static dt_tree *put_values(dt_arena *arena, dt_tree *input, const dt_entry *layer) {
     const dt_tree *shape = dt_tree_get(input, "shape"), *width;
     const int row = find_row(layer->key);

@@ -147,7 +147,9 @@ static bool ends_with_activation(const dt_keras_layer *l) {
     return strcmp(name, "Dense") == 0 || strcmp(name, "Activation") == 0 || strstr(name, "Conv");
 }
 
-/* Splits `Dense(4, activation=LeakyReLU(0.1))` into a Dense and a LeakyReLU layer. */
+/* Splits `Dense(4, activation=LeakyReLU(0.1))` into a Dense and a LeakyReLU layer, which l->behind
+ * becomes. Fails if the layer does not apply its activation last, or has an activity
+ * regularizer. */
 static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l) {
     dt_tree *t = dt_tree_get(l->arguments, "activation");
     if (!t || t->kind != DT_TREE_MAP || t->n != 1 || t->entry[0].value->kind != DT_TREE_MAP ||
