@@ -111,7 +111,8 @@ dt_value dt_strategy_replicate_to_logical_devices(dt_strategy *s, dt_value x) {
 }
 
 /* Emits the op that made x once more, with its inputs moved to the device: assigning a value to a
- * device means that the device computes it. */
+ * device means that the device computes it. Returns x itself if no input is on another device, or
+ * if its op is an annotation or a collective. */
 static dt_value made_on(dt_value x, int device) {
     const dt_node *n = dt_node_of(x);
     dt_value in[DT_MAX_IN];

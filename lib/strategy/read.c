@@ -73,8 +73,8 @@ static int index_of(const dt_strategy_row *row) {
     return i;
 }
 
-/* Finds the row that `type` names. Sets *row to its index in `rows`, or to -1 if the type is
- * missing or invalid. */
+/* Finds the row that `type` names. Sets *row to its index in `rows`, to that of dt_strategy_unnamed
+ * if there is no type, or to -1 if the type is invalid. */
 static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row) {
     /* Names of strategies without their fields, since the fields are read from the mapping that
      * contains `type`. */

@@ -170,8 +170,8 @@ static dt_status *find_task(const json_t *whole, int64_t chiefs, dt_launch *out)
     return NULL;
 }
 
-/* Refuses unknown keys of a TF_CONFIG without `cluster`: if the key is misspelled, each of
- * several processes would train alone. */
+/* Refuses a `task` that is not an object, and unknown keys of a TF_CONFIG without `cluster`: if the
+ * key is misspelled, each of several processes would train alone. */
 static dt_status *check_keys(const json_t *whole) {
     static const char *const known[] = {"cluster",   "task",           "environment",
                                         "rpc_layer", "session_master", "eval_session_master",

@@ -244,8 +244,8 @@ static dt_status *check_kind(const dt_variable *v, dt_scatter how) {
     return NULL;
 }
 
-/* Checks that the shape of `updates` is that of `index`, followed by the shape of a row of the
- * variable, and that row numbers are in range. */
+/* Checks that `updates` have the variable's dtype and the shape of `index`, followed by the shape
+ * of a row of the variable, and that row numbers are integers and in range. */
 static dt_status *check_shapes(const dt_variable *v, const dt_tensor *index,
                                const dt_tensor *updates) {
     const dt_type *i = &index->type, *u = &updates->type;
