@@ -150,8 +150,8 @@ static const char *path_of(run *r, const keeper *k, const dt_logs *logs) {
     return dt_arena_take(r->arena, &path);
 }
 
-/* Decides whether to save. If the logs do not have the monitored metric, the model is saved, as in
- * Keras. */
+/* Decides whether to save: always or, with save_best_only, if the monitored metric has improved. If
+ * the logs do not have the metric, the model is saved, as in Keras. */
 static void decide(run *r, dt_hook *h, const dt_logs *logs) {
     keeper *k = h->state;
     const double *current = k->x->save_best_only ? dt_logs_find(logs, k->monitor.name) : NULL;
