@@ -350,10 +350,10 @@ typedef struct dt_matrix_work {
     double count; /* number of products; 0: the op has no such products */
     int64_t m, k, n;
     dt_dtype dtype; /* the dtype of the operands of the products */
-    double
-        faster; /* the speed relative to bfloat16 if the operands are quantized; 0: they are not */
-    bool
-        rounds; /* results become 16 bits for another product of the kernel, whatever their dtype */
+    /* the speed relative to bfloat16 if the operands are quantized; 0: they are not */
+    double faster;
+    /* whether results become 16 bits for another product of the kernel, whatever their dtype */
+    bool rounds;
 } dt_matrix_work;
 
 typedef struct dt_cost {

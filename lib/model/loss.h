@@ -39,9 +39,8 @@ extern const dt_field dt_binary_crossentropy_fields[], dt_categorical_crossentro
 typedef struct dt_loss_call_args {
     const void *args;
     dt_value target; /* the targets: (B) or (B, 1) of integers, or (B, ..., C) */
-    dt_value
-        /* the predictions, (B, ..., C); if their node is a softmax, its input has the logits */
-        prediction;
+    /* the predictions, (B, ..., C); if their node is a softmax, its input has the logits */
+    dt_value prediction;
 } dt_loss_call_args;
 
 /* Checks the types of targets and predictions, (B, ...). Returns NULL, or the error LABELS if the

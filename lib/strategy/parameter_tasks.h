@@ -42,9 +42,8 @@ dt_status *dt_parameter_store_apply(const dt_parameter_store *h, int program,
 
 /* A task of type ps. The coordinator, every worker and the task itself have one of these. */
 typedef struct dt_ps_task {
-    dt_parameter_store
-        /* the variables that workers read, and the programs; the task owns the `run` of each */
-        held;
+    /* the variables that workers read, and the programs; the task owns the `run` of each */
+    dt_parameter_store held;
     /* all variables that dt_ps_divide gave to the task: those of `held`, others that it updates,
      * and slots of divided ones. The task owns those that are rows of another variable. */
     dt_variables own;

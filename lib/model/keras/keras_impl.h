@@ -68,8 +68,8 @@ typedef struct dt_keras_layer {
     /* the reason why the output has no mask in Keras although it has one in dtrain; NULL: both
      * agree */
     const char *unmasked;
-    bool
-        is_mask; /* the layer is an operation that computes a mask, which is not a layer of a job */
+    /* whether the layer is an operation that computes a mask, which is not a layer of a job */
+    bool is_mask;
 } dt_keras_layer;
 
 /* ---- augment.c ---- */
