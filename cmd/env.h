@@ -8,8 +8,8 @@
 /* Warns about each variable DTRAIN_... that is not known, since a misspelt one would have no
  * effect. */
 void env_warn(struct out *out);
-/* Returns `threads` or, if that is 0, the value of OMP_NUM_THREADS; 0: neither is set. Warns of a
- * value that is not a number of threads, and ignores it. */
+/* Returns `threads` or, if that is 0, the first number of OMP_NUM_THREADS; 0: neither is set. If
+ * the variable is used but begins with no valid number of threads, warns and returns 0. */
 int env_threads(struct out *out, int64_t threads);
 
 #endif

@@ -302,12 +302,12 @@ static void gather_all_pairs(int ranks, dt_moves *out) {
             if (from != to) dt_moves_add(out, (dt_move){.from = from, .to = to, .chunks = 1});
 }
 
-/* Returns the cost of an all-to-all that routes each message along each axis once. bytes: what a
- * group holds, so that each pair of ranks exchanges bytes / ranks^2. All rows of an axis are alike,
- * so one row is priced, in which any two different coordinates exchange bytes / ranks^2 * (ranks /
- * axis.ranks) * cores: the ranks with one coordinate send to those with the other, over ranks /
- * axis.ranks / (cores of a group) rows. Along the axis of cores, only messages between cores of the
- * same chip are counted, bytes / ranks^2 for each pair: the factor is left out there. */
+/* Returns the cost of an all-to-all whose messages go along one axis after the other. bytes: what a
+ * group holds, so that each pair of ranks exchanges bytes / ranks^2. All rows of an axis carry the
+ * same, so one row is priced. In it, any two coordinates exchange bytes / ranks^2 * (ranks /
+ * axis.ranks) * cores, where `cores` counts the cores of a chip in all groups, which share its
+ * links. Along the axis of cores, only messages within a chip count: bytes / ranks^2 for each pair
+ * of cores. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires) {
     static const dt_algorithm all_pairs = {.chunks = 1, .gather = gather_all_pairs};
     const dt_torus s = {.view = {*g}, .twisted = {-1}, .views = 1, .colors = 1};

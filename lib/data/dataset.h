@@ -188,8 +188,10 @@ struct dt_dataset {
     const void *args; /* row->args_size bytes, constant */
     dt_example_spec spec;
     int64_t length; /* number of examples, DT_ENDLESS or DT_UNCOUNTED */
-    bool indexed;   /* dt_dataset_at works: the length is known, and the inputs are indexed */
-    int64_t size;   /* number of data sets in the tree of inputs */
+    /* dt_dataset_at works: the transformation has `at` or `index`, the length is not DT_UNCOUNTED,
+     * and all inputs are indexed */
+    bool indexed;
+    int64_t size; /* number of data sets in the tree of inputs */
     /* the data set that owns args: this one, or the one it was rewritten from (a reference) */
     const dt_dataset *owner;
     _Atomic uint64_t iterations; /* iterations over it that programs have started */

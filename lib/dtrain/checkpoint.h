@@ -52,10 +52,11 @@ DT_API dt_status *dt_checkpoint_add_model(dt_checkpoint *c, const char *name,
 DT_API dt_status *dt_checkpoint_add_optimizer(dt_checkpoint *c, const char *name,
                                               dt_optimizer *o) DT_CHECKED;
 /* Adds all copies of a variable. If the number of replicas is different when they are restored, the
- * copies of a SyncOnReadVariable are combined by the aggregation that it was saved with. A plain
- * variable gets their sum or mean; with SUM and several copies, the first copy gets the sum and the
- * others get 0. Restoring fails with InvalidArgumentError if copies differ and have no
- * aggregation. */
+ * copies of a SyncOnReadVariable are combined by the aggregation that it was saved with or, without
+ * one, by that of the variable which is restored. A plain variable gets their sum or mean. If the
+ * restored variable adds its copies when it is read (SUM), the first copy gets the sum and the
+ * others get 0. Restoring fails with InvalidArgumentError if copies differ and have no aggregation.
+ * */
 DT_API dt_status *dt_checkpoint_add_variable(dt_checkpoint *c, const char *name,
                                              dt_variable *v) DT_CHECKED;
 /* Adds a number of your own, such as the number of steps done. *counter must outlive the

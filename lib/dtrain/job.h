@@ -343,8 +343,9 @@ typedef struct dt_run_options {
     dt_threshold_score threshold_for; /* evaluate: what the best threshold maximizes */
 } dt_run_options;
 
-/* Trains the job. options NULL: all fields 0. Error TEMPFAIL (75): stopped after saving, or before
- * the first step. */
+/* Trains the job. options NULL: all fields 0. Errors STOPPED and STOPPED_AT_ONCE (both exit code
+ * 75): the run was asked to stop. With STOPPED it has saved its state, if it writes checkpoints and
+ * has made a step; with STOPPED_AT_ONCE (*stop is 2) it has not saved. */
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) DT_CHECKED;
 /* Computes a checkpoint's exact metrics over a split ("validation", "test", "train"), reported as
  * an event. checkpoint NULL: the newest in output.dir. */

@@ -215,8 +215,9 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     step->state = v;
     if (prepare_library(x, step->node, &v->library, &p)) {
         v->way = BY_LIBRARY;
-    } else if (x->type[x->g->node[step->node].in[0]].dtype ==
-               DT_BFLOAT16) { /* planning succeeded before, so it fails only for lack of memory */
+    } else if (x->type[x->g->node[step->node].in[0]].dtype == DT_BFLOAT16) {
+        /* Operands are still bfloat16 only if oneDNN has planned this convolution before, so it can
+         * fail now only for lack of memory. */
         return dt_fail(DT_E_KERNELS, NULL, "oneDNN rejects a convolution that it took before");
     } else if (has_products(dt_convolution_attr_of(&x->g->node[step->node]))) {
         v->way = BY_PRODUCTS;

@@ -240,8 +240,9 @@ static bool repeats(const box *b, int d) {
     return b->from_step[d] == 0 && k == d && b->to_step[d] == item;
 }
 
-/* Repeats the first item, of `bytes` bytes, n - 1 times after itself. Each copy is larger than the
- * one before, but fits into the first-level cache. */
+/* Repeats the first item, of `bytes` bytes, n - 1 times after itself. Each copy doubles what is
+ * there until it is more than MOST bytes. Later copies have a fixed size, so that their source
+ * stays in the first-level cache. */
 static void repeat(char *to, size_t bytes, int64_t n) {
     enum { MOST = 8192 };
     const size_t all = bytes * (size_t)n;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CRC-32C. The CRC is the remainder of the bytes, taken as a polynomial over GF(2). On processors
- * with carry-less multiplication, a block of bytes is multiplied so that it can be added to a later
- * block: four blocks in parallel, of 64 bytes each with AVX-512, else of 16. The last 16 bytes, and
- * short inputs, use the CRC instruction of SSE 4.2. ARM has such an instruction since ARMv8.1.
- * Other processors use tables, eight bytes at a time (slicing-by-8). The tables are made once and
- * then only read.
+ * CRC-32C. The CRC is the remainder of the bytes, taken as a polynomial over GF(2). On x86
+ * processors with carry-less multiplication, a block of bytes is multiplied so that it can be added
+ * to a later block: four blocks in parallel, of 64 bytes each with AVX-512, else of 16. The four
+ * blocks are reduced to 16 bytes. The CRC of these, of the bytes that fill no block, and of short
+ * inputs is computed with the CRC instruction of SSE 4.2. ARM has such an instruction since
+ * ARMv8.1, which takes all bytes. Other processors use tables, eight bytes at a time
+ * (slicing-by-8). The tables are made once and then only read.
  */
 #include <pthread.h>
 #include <string.h>

@@ -106,8 +106,9 @@ void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt
 
 /* ---- reading: the file ---- */
 
-/* Refuses symbolic links, which could lead out of the run directory to a file that must not be
- * read. */
+/* Fails unless `path` is of the given kind, a directory or a regular file. missing: the error if it
+ * does not exist. Symbolic links are refused, since they could lead out of the run directory to a
+ * file that must not be read. */
 static dt_status *check_kind(const char *path, mode_t kind, dt_error missing) {
     struct stat st;
     if (lstat(path, &st) != 0) {

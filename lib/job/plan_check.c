@@ -7,7 +7,7 @@
  *     arguments     variables and the batch, with the padding of their tiles
  *     temporaries   other memory in use at the peak
  *     in all        arguments, results with memory of their own, temporaries
- *     collectives   number of launches, and bytes that a device sends
+ *     collectives   number of launches, and bytes of their inputs on a device
  *     kernels       seconds: the compiler's are its cycles / the chip's clock, the plan's are
  *                   those without waiting for links
  */

@@ -16,7 +16,8 @@ typedef struct dt_plan_figures {
     struct {
         int n;
         double bytes;
-    } collective[DT_PJRT_KINDS]; /* number of launches, and bytes that a device sends, by kind */
+    } collective
+        [DT_PJRT_KINDS]; /* by kind: launches in a step, bytes of their inputs on a device */
 } dt_plan_figures;
 
 struct dt_plan_check {

@@ -347,8 +347,9 @@ static geometry lay_out(const dt_convolution_attr *a, const dt_view *lhs, const 
 
 enum { BLOCK = 32 };
 
-/* Adds to sum[n] the products of the features of lhs from offset `at` on with those of rhs from
- * offset `from` on. */
+/* For each of n consecutive outputs o, adds to sum[o] the sum over all features of feature *
+ * weight. at: offset in lhs of the first feature; from: offset in rhs of the weight from the first
+ * feature to the first output. */
 static void add_features(const geometry *g, int64_t at, int64_t from, int n, double *sum) {
     for (int64_t i = 0; i < g->features; i++, at += g->lhs_feature, from += g->rhs_in) {
         if (g->out->type.dtype == DT_FLOAT32) {

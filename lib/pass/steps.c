@@ -43,8 +43,8 @@ static dt_value slice_of_slice(const dt_rewrite_call *c) {
 
 /* ---- gradients of slices ---- */
 
-/* Returns the attributes if v is a value with zeros around it along at most one axis. Sets *axis to
- * that axis, or to -1 if there are no zeros. */
+/* If v is a pad op that adds zeros at the ends of at most one axis, returns its attributes, and
+ * sets *axis to the axis, or to -1 if it adds nothing. NULL: v is no such op. */
 static const dt_pad_attr *zeros_around(dt_value v, int *axis) {
     const dt_node *n = dt_node_of(v);
     const dt_pad_attr *a = n ? dt_pad_of(n) : NULL;

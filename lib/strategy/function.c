@@ -66,12 +66,15 @@ static dt_status *check_labels(const dt_graph *g, const dt_view *arg) {
     return NULL;
 }
 
+/* ---- steps with a shape per replica ---- */
+
 /*
  * Runs steps whose arguments differ between replicas in a dimension other than the first, for
  * example batches that each replica has padded by itself. The step of every replica is recorded
  * with its own shapes, and the interpreter runs them side by side. That is slower than a compiled
  * step. The recordings are not kept, because such shapes seldom come again.
  */
+
 /* Each round of trace_all records all replicas. After this many rounds it gives up. */
 enum { MOST_ROUNDS = 64 };
 typedef struct replicas {

@@ -24,8 +24,8 @@ typedef struct dt_traced {
     dt_sizing sizing;
     /* the compiled recording; NULL if a recording with these arguments needs known sizes */
     dt_compiled *compiled;
-    /* [results] whether the result is the same value for all replicas: a constant, an argument that
-     * is not distributed, or a merged value */
+    /* [results] whether the result is returned as one value for all replicas: a constant, an
+     * argument that is not distributed, or a merged value, but not the new value of a variable */
     bool *single;
     /* [results] whether the result is a constant, which has the same value on each replica */
     bool *constant;

@@ -61,7 +61,8 @@ static int64_t batch_of(dt_dataset *data, const dt_model *m) {
     return dt_dataset_batch_size(data);
 }
 
-/* Points c->output to a copy, in `output`, that names the targets which the data set has. */
+/* If the model is compiled, points c->output to a copy, in `output`, in which each output that
+ * matches an element of the data set has that element's name as its target. */
 static void name_targets(const dt_model *m, dt_dataset *data, dt_output_use *output,
                          dt_compile_spec *c) {
     const dt_element_spec *element;

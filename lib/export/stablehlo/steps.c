@@ -90,7 +90,7 @@ typedef struct cut {
  * such a value. */
 typedef struct whole {
     int axis;
-    bool is_part; /* the value is a part of a larger one of this kind */
+    bool is_part; /* the node is inside a value that was divided, so it is not divided by itself */
 } whole;
 
 typedef struct leaf {

@@ -41,8 +41,8 @@ static range wanted_by(const dt_across_attr *a, int rank, int64_t own) {
     return (range){from, from + own + a->low + a->high};
 }
 
-/* Returns the elements of the range that are stored on the device of rank `rank`; none if `to` is
- * at most `from`. */
+/* Returns the part of `wanted` that the device of rank `rank` stores; each device stores `own`
+ * elements. If it stores none of them, the result's `to` is at most its `from`. */
 static range held_of(range wanted, int rank, int64_t own) {
     range held = {rank * own, (rank + 1) * own};
     return (range){wanted.from > held.from ? wanted.from : held.from,

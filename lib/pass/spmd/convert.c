@@ -81,7 +81,8 @@ static void move(conversion *c, const dt_layout *to) {
         }
 }
 
-/* Returns those of `axes` that come before all axes over which the value is still a partial sum. */
+/* Returns those of `axes` that come before the first of `axes` over which the value is still a
+ * partial sum; all of `axes` if it is a partial sum over none of them. */
 static dt_mesh_axes before_sums(dt_mesh_axes axes, dt_mesh_axes partial) {
     dt_mesh_axes summed = axes & partial, lowest = summed & -summed;
     return summed ? axes & (lowest - 1) : axes;
