@@ -230,7 +230,8 @@ static const dt_field *form_for(const dt_field *of, const dt_tree *t) {
         if (!likely && takes(f, t->kind)) likely = f;
         if (!otherwise || f->otherwise) otherwise = f;
     }
-    return other || of->expected ? other : likely ? likely : otherwise;
+    if (other || of->expected) return other;
+    return likely ? likely : otherwise ? otherwise : of->forms;
 }
 
 static dt_status *read_one_of(dt_arena *arena, const dt_field *f, const dt_tree *t, void *out) {
