@@ -69,13 +69,14 @@ dt_status *dt_init_from_check(const dt_init_from *from) {
 static dt_status *freeze(const dt_entry *e, const char *const *name, const dt_named *named, int n) {
     const char *text = e->value->text;
     dt_pattern *p;
-    int found = 0;
+    bool found = false;
     DT_TRY(dt_pattern_create(&p, text));
-    for (int i = 0; i < n; i++)
-        if (named[i].kind && dt_pattern_finds(p, name[i])) {
-            ((dt_layer_head *)named[i].args)->trainable = false;
-            found++;
-        }
+    for (int i = 0; i < n; i++) {
+        const bool faulty = !named[i].kind; /* It may be the layer that is meant. */
+        const bool matches = !faulty && dt_pattern_finds(p, name[i]);
+        if (matches) ((dt_layer_head *)named[i].args)->trainable = false;
+        found |= matches || faulty;
+    }
     dt_pattern_destroy(p);
     return found ? NULL
                  : dt_fail(DT_E_RANGE, &e->value->at, "freeze: no layer has a name like '%.80s'",

@@ -200,6 +200,7 @@ static dt_status *find_owner(const dt_model_reader *r, int i, dt_layer_build *b,
     if (of->n == 0) return NULL;
     const char *name = of->v[0];
     const int k = dt_reader_find(r, name, i);
+    if (k < 0 && r->is_one_faulty) return NULL; /* The faulty layer may have that name. */
     if (k < 0 || !r->built[k])
         return dt_fail(DT_E_MODEL_INPUTS, of->at, "no layer before '%s' has the name '%.80s'",
                        b->name, name);
@@ -346,7 +347,7 @@ struct model {
     const dt_tree *layers;
     dt_texts outputs;
     dt_location outputs_at;
-    bool has_outputs;
+    bool has_outputs, faulty_outputs;
     /* Never set in a job that is read here: the layers of Keras' file have replaced the key. */
     const char *keras_config;
     dt_init_from init_from;
@@ -431,10 +432,10 @@ static dt_status *read_all(dt_model_reader *r, const struct model *m, dt_model_s
         dt_status_append(&s, read_item(r, i));
         index_name(r, i);
     }
-    dt_status_append(&s, s ? NULL : dt_read_outputs(r, &n_outputs, outputs));
+    if (!s && !m->faulty_outputs) s = dt_read_outputs(r, &n_outputs, outputs);
     dt_status_append(&s, dt_init_from_freeze(&m->init_from, r->name, r->named, r->list->n));
     dt_status_append(&s, build_layers(r));
-    DT_TRY(s);
+    if (s || m->faulty_outputs) return s;
     return fill_spec(r, n_outputs, outputs, out);
 }
 
@@ -473,7 +474,9 @@ dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_locatio
         at = &model->at;
         faults = dt_fields_read(arena, fields, model, at, "model", &m);
         dt_status_append(&faults, dt_init_from_check(&m.init_from));
-        if (m.has_outputs && !m.outputs.v) return faults;
+        const dt_tree *outputs = dt_tree_get(model, "outputs");
+        m.faulty_outputs =
+            m.has_outputs && m.outputs.n < (outputs->kind == DT_TREE_LIST ? outputs->n : 1);
     }
     if (!faults || m.layers) dt_status_append(&faults, read_layers(arena, &m, at, out));
     out->init_from = m.init_from;

@@ -126,6 +126,12 @@ static const struct bad {
      3, "no layer uses 'hidden', and it is not an output",
      "add it to model.outputs, or leave it out"},
     {HEAD "outputs: []", DT_E_MODEL_INPUTS, 5, 10, "outputs must list at least one layer", NULL},
+    {HEAD "outputs: [[hidden]]", DT_E_WRONG_TYPE, 5, 11,
+     "outputs[0]: expected a string, got a list", NULL},
+    {HEAD "rematerialize: {save: [mlpwx]}", DT_E_UNKNOWN_NAME, 5, 24,
+     "unknown value of a block 'mlpwx'", NULL},
+    {HEAD "rematerialize: {save: [[mlpwi]]}", DT_E_WRONG_TYPE, 5, 24,
+     "save: expected a string, got a list", NULL},
     {HEAD "- Add: {inputs: [image, hidden]}", DT_E_MODEL_SHAPE, 5, 3,
      "Add cannot combine 'image', f32[B,4], and 'hidden', f32[B,3]", NULL},
     {HEAD "- Reshape: {target_shape: [3, 1]}\n- Concatenate: {inputs: [image, reshape]}",
@@ -201,21 +207,24 @@ static void test_bad_models_are_refused(void **state) {
     }
 }
 
-/* Where a layer is faulty, nobody is told that its name is unknown, nor that what it would take is
+/* If a layer has a fault, its name is not reported as unknown where others use it, nor its inputs as
  * unused. */
-static void test_a_fault_is_told_once(void **state) {
+static void test_a_fault_is_reported_once(void **state) {
     (void)state;
     dt_arena *arena = dt_arena_create();
     dt_model_spec m;
-    dt_status *s =
-        read_model(arena, HEAD "- Dense: {name: a, unit: 3}\n- Add: {inputs: [a, hiden]}", &m);
+    dt_status *s = read_model(arena,
+                              HEAD "- Dense: {name: a, unit: 3}\n- Add: {inputs: [a, hiden]}\n"
+                                   "- Dense: {name: b, units: 3, inputs: hidden, weights_of: a}\n"
+                                   "init_from: {path: weights.h5, freeze: [a]}",
+                              &m);
     assert_int_equal(dt_status_number(s), DT_E_UNKNOWN_KEY);
     assert_null(dt_status_next(s));
     dt_status_free(s);
     dt_arena_destroy(arena);
 }
 
-/* What does not hang on a faulty layer is looked at all the same. */
+/* Layers that do not use a faulty one are checked all the same. */
 static void test_shapes_are_followed_past_a_fault(void **state) {
     (void)state;
     dt_arena *arena = dt_arena_create();
@@ -387,7 +396,7 @@ int main(void) {
         cmocka_unit_test(test_the_output_may_stand_anywhere),
         cmocka_unit_test(test_freezing_reaches_all_users_of_weights),
         cmocka_unit_test(test_bad_models_are_refused),
-        cmocka_unit_test(test_a_fault_is_told_once),
+        cmocka_unit_test(test_a_fault_is_reported_once),
         cmocka_unit_test(test_shapes_are_followed_past_a_fault),
         cmocka_unit_test(test_merging_layers_give_what_keras_gives),
         cmocka_unit_test(test_wrong_inputs_are_refused),
