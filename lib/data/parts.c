@@ -77,9 +77,15 @@ static dt_status *open_rows(dt_parts *d, dt_part p) {
     dt_rows *r = &d->rows[p];
     const dt_format_request q =
         d->spec.rows ? dt_dataset_request_rows(&d->spec, d->arena) : request_part(d, p);
+    dt_status *s = NULL;
     if (dt_parts_are_once(d)) r->x = dt_examples_in_order(d->spec.rows->once);
-    else DT_TRY((d->spec.rows ? dt_records_open_part : d->spec.format->open_part)(&q, &r->x));
-    dt_status *s = d->spec.checks_all && r->x->encoded ? dt_examples_faults(r->x) : NULL;
+    else s = (d->spec.rows ? dt_records_open_part : d->spec.format->open_part)(&q, &r->x);
+    if (s) { /* The elements may be incomplete, so no source can be made of the examples. */
+        if (r->x && r->x->reader->close) r->x->reader->close(r->x);
+        r->x = NULL;
+        return s;
+    }
+    s = d->spec.checks_all && r->x->encoded ? dt_examples_faults(r->x) : NULL;
     if (!s && d->spec.window.length > 0) s = dt_windows_open(d, r);
     r->examples = dt_examples_source(r->x);
     if (!s) r->stored = r->x->stored;
