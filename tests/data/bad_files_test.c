@@ -88,8 +88,16 @@ static void check(const char *id, dt_status *s, int number, const char *text) {
     else expect_fault(id, s, number, dt_error_find(number)->exit_code, text);
 }
 
+/* Returns the next file descriptor, which rises while files stay open. */
+static int next_descriptor(void) {
+    const int fd = open("/dev/null", O_RDONLY);
+    close(fd);
+    return fd;
+}
+
 static void test_npy_headers(void **state) {
     (void)state;
+    const int next = next_descriptor();
     for (size_t i = 0; i < sizeof npy_cases / sizeof *npy_cases; i++) {
         const header_case *c = &npy_cases[i];
         dt_str s = npy_header(c->version, c->dictionary);
@@ -97,6 +105,7 @@ static void test_npy_headers(void **state) {
         write_str("x.npy", &s);
         check(c->id, open_one("npy", HERE "/x.npy"), c->number, c->text);
     }
+    assert_int_equal(next_descriptor(), next);
 }
 
 typedef struct raw_case {
