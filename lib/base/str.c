@@ -34,7 +34,8 @@ char *dt_str_take(dt_str *s) {
 
 dt_text dt_text_take(dt_str *s) {
     dt_text text;
-    snprintf(text.s, sizeof text.s, "%s", dt_str_text(s));
+    if (snprintf(text.s, sizeof text.s, "%s", dt_str_text(s)) >= (int)sizeof text.s)
+        memcpy(text.s + sizeof text.s - 4, "...", 4);
     dt_str_release(s);
     return text;
 }
