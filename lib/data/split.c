@@ -83,14 +83,12 @@ static dt_status *read_classes(division *v, const dt_rows *train, int element) {
 static dt_status *find_classes(division *v, const dt_rows *train) {
     const int e = dt_element_find(train->stored, train->x->n, v->q->stratify);
     if (e >= 0) return read_classes(v, train, e);
-    dt_str names = {0};
-    for (int i = 0; i < train->x->n; i++)
-        dt_str_printf(&names, "%s%.80s", i > 0 ? ", " : "", train->stored[i].name);
-    dt_status *s = dt_suggest(dt_fail(DT_E_DATASET_KEYS, &v->q->stratify_at,
-                                      "stratify: the data has no element '%.80s'", v->q->stratify),
-                              "known: %s", dt_str_text(&names));
-    dt_str_release(&names);
-    return s;
+    const int n = train->x->n;
+    const char **names = dt_arena_array(v->d->arena, const char *, n);
+    for (int i = 0; i < n; i++) names[i] = train->stored[i].name;
+    return dt_suggest_names(dt_fail(DT_E_DATASET_KEYS, &v->q->stratify_at,
+                                    "stratify: the data has no element '%.80s'", v->q->stratify),
+                            dt_nearest(v->q->stratify, names, n), names, n, "known:");
 }
 
 static int by_first_row(const void *a, const void *b, void *members) {
