@@ -9,7 +9,8 @@
  *     siblings    several sums over an array, or element-wise updates of one size, read it once
  *
  * A kernel has a place in the program. A node joins a kernel at an earlier place only if everything
- * else that it reads comes before that place. So no kernel waits for one with a later place.
+ * else that it reads comes before that place. So no kernel waits for one with a later place, except
+ * for a bucket whose first sums it reads; it does not compute the others.
  *
  * The bytes of a kernel are those of each array that it reads, counted once, and of its results
  * that other kernels read. Reshapes and broadcasts are other names for their inputs.
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "cost/cost_impl.h"
 #include "op/across.h"
 #include "op/op.h"
@@ -48,6 +50,15 @@ typedef struct fusing {
     /* [nodes] the last member of the node's bucket, which is launched as one; without a bucket the
      * node itself */
     int *arrives;
+    /* until: [nodes] the last member of the buckets that have begun at the position, and that
+     * kernels before it read, or at it; -1: none; noted: [nodes] for the last member of a bucket,
+     * the first position of such a kernel */
+    int *until, *noted;
+    /* the nodes of a launch: first[launch], then next[node]; -1: the end */
+    int *first, *next;
+    /* [nodes] the launches that come after two kernels, and whether a launch is one of them */
+    int *after;
+    bool *is_after;
     /* the nodes that read node i, directly or by another name, are reader[begin[i]] to
      * reader[begin[i + 1] - 1] */
     int *reader, *begin;
@@ -146,16 +157,98 @@ static double size_of(const fusing *f, int i) {
     return (double)dt_type_bytes(&t);
 }
 
-/* Whether the kernel at position `at` computes what a later member of the collective's bucket
- * sends, so that it cannot read the collective's result. */
-static bool is_launched_after(const fusing *f, int collective, int at) {
-    const int *bucket = f->r->program->bucket;
-    for (int i = at; i <= f->arrives[collective]; i++)
-        if (bucket[i] == bucket[collective] &&
-            f->of[dt_priced_source(f->r, f->g->node[i].in[0])] == f->of[at])
-            return true;
-    return false;
+/* ---- kernels that would wait for themselves ---- */
+
+/* What node i is launched with: the root of its kernel, or the last member of its bucket; -1:
+ * nothing. */
+static int launch_of(const fusing *f, int i) {
+    return f->of[i] >= 0 ? f->of[i] : f->role[i] == ROLE_LINK ? f->arrives[i] : -1;
 }
+
+/* Returns the last position of a bucket with later members that node i reads at position `at`; -1:
+ * none. */
+static int read_early(const fusing *f, int i, int at) {
+    int last = -1;
+    for (int k = 0; k < f->g->node[i].n_in; k++) {
+        const int from = dt_priced_source(f->r, f->g->node[i].in[k]);
+        if (f->of[from] < 0 && f->role[from] == ROLE_LINK && f->arrives[from] > at)
+            last = dt_max(last, f->arrives[from]);
+    }
+    return last;
+}
+
+/* Notes the positions between `at` and the last member of each bucket that node i reads there. */
+static void note_early(fusing *f, int i, int at) {
+    for (int k = 0; k < f->g->node[i].n_in; k++) {
+        const int from = dt_priced_source(f->r, f->g->node[i].in[k]), last = f->arrives[from];
+        if (f->of[from] >= 0 || f->role[from] != ROLE_LINK) continue;
+        for (; f->noted[last] > at; f->noted[last]--) {
+            int *until = &f->until[f->noted[last] - 1];
+            *until = dt_max(*until, last);
+        }
+    }
+}
+
+/* Adds node i to the list of a launch. */
+static void list_node(fusing *f, int launch, int i) {
+    f->next[i] = f->first[launch];
+    f->first[launch] = i;
+}
+
+static void list_launches(fusing *f) {
+    for (int i = 0; i < f->g->n_nodes; i++) {
+        f->noted[i] = i;
+        f->until[i] = f->first[i] = -1;
+    }
+    for (int i = 0; i < f->g->n_nodes; i++) {
+        if (launch_of(f, i) >= 0) list_node(f, launch_of(f, i), i);
+        if (f->of[i] >= 0) note_early(f, i, f->at[f->of[i]]);
+    }
+}
+
+/* The last position of a circle of launches through position `at`, from a bucket back to a kernel
+ * that reads it early. */
+static int end_of_circle(const fusing *f, const members *m, int root, int at) {
+    int end = f->until[at];
+    for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
+        end = dt_max(end, read_early(f, m->node[j], at));
+    for (int p = at; p < end; p++) end = dt_max(end, f->until[p]);
+    return end;
+}
+
+/* Adds the launches that read `launch`, up to position `end`, to those that come after the kernels a
+ * and b. Returns the new number of these; -1: a or b itself reads it. */
+static int add_readers(fusing *f, int launch, int a, int b, int end, int n) {
+    for (int i = f->first[launch]; i >= 0; i = f->next[i])
+        for (int j = f->begin[i]; j < f->begin[i + 1]; j++) {
+            const int to = launch_of(f, f->reader[j]);
+            if (to < 0 || to == launch) continue;
+            if ((to == a || to == b) && launch != a && launch != b) return -1;
+            if (f->is_after[to] || (f->of[to] == to ? f->at[to] : to) > end) continue;
+            f->is_after[to] = true;
+            f->after[n++] = to;
+        }
+    return n;
+}
+
+/* Whether the kernels `root` and `into`, joined at the place of `into`, would wait for a bucket that
+ * sends what is computed from them. */
+static bool waits_for_itself(fusing *f, const members *m, int root, int into) {
+    const int end = end_of_circle(f, m, root, f->at[into]);
+    int n = 0, known = 2;
+    if (end < 0) return false;
+    f->after[0] = root;
+    f->after[1] = into;
+    f->is_after[root] = f->is_after[into] = true;
+    for (int i = 0; n >= 0 && i < known; i++) {
+        n = add_readers(f, f->after[i], root, into, end, known);
+        known = n < 0 ? known : n;
+    }
+    memset(f->is_after, 0, (size_t)f->g->n_nodes * sizeof *f->is_after);
+    return n < 0;
+}
+
+/* ---- places of kernels ---- */
 
 /* Whether kernel `root` can run at position `at`: all its inputs, except those that kernel `but`
  * computes, come before it. */
@@ -163,10 +256,9 @@ static bool can_run_at(const fusing *f, const members *m, int root, int at, int 
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
         for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {
             int from = dt_priced_source(f->r, f->g->node[m->node[j]].in[k]), kernel = f->of[from];
-            bool waits =
-                kernel >= 0
-                    ? !f->early[from] && f->at[kernel] >= at && kernel != but && kernel != root
-                    : f->role[from] == ROLE_LINK && (from >= at || is_launched_after(f, from, at));
+            bool waits = kernel >= 0 ? !f->early[from] && f->at[kernel] >= at && kernel != but &&
+                                           kernel != root
+                                     : f->role[from] == ROLE_LINK && from >= at;
             if (waits) return false;
         }
     return true;
@@ -188,7 +280,7 @@ static bool updates_alike(const fusing *f, int a, int b) {
 /* Returns the latest kernel whose result kernel `root` reads, if `root` can be computed in it: that
  * kernel has a product, or both are updates of the same number of elements, and all other inputs of
  * `root` come before it. -1: it cannot. */
-static int product_read(const fusing *f, const members *m, int root) {
+static int product_read(fusing *f, const members *m, int root) {
     int last = -1;
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
         for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {
@@ -199,12 +291,14 @@ static int product_read(const fusing *f, const members *m, int root) {
         }
     const bool takes = last >= 0 && (f->role[last] == ROLE_PRODUCT ||
                                      (f->role[last] == ROLE_LOOP && updates_alike(f, last, root)));
-    return takes && can_run_at(f, m, root, f->at[last], last) ? last : -1;
+    return takes && can_run_at(f, m, root, f->at[last], last) && !waits_for_itself(f, m, root, last)
+               ? last
+               : -1;
 }
 
 /* Returns an earlier kernel of sums, or of updates, that reads the largest array of this one; -1:
  * none. */
-static int sibling_of(const fusing *f, const members *m, int root) {
+static int sibling_of(fusing *f, const members *m, int root) {
     int largest = -1;
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
         for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {
@@ -219,7 +313,8 @@ static int sibling_of(const fusing *f, const members *m, int root) {
                            (f->role[root] == ROLE_REDUCE
                                 ? f->role[kernel] == ROLE_REDUCE
                                 : f->role[kernel] == ROLE_LOOP && updates_alike(f, kernel, root));
-        if (alike && f->at[kernel] < f->at[root] && can_run_at(f, m, root, f->at[kernel], -1))
+        if (alike && f->at[kernel] < f->at[root] && can_run_at(f, m, root, f->at[kernel], -1) &&
+            !waits_for_itself(f, m, root, kernel))
             return kernel;
     }
     return -1;
@@ -234,7 +329,11 @@ static bool recomputes(const fusing *f, const members *m, int root) {
 }
 
 static void join_all(fusing *f, const members *m, int root, int into) {
-    for (int j = m->begin[root]; j < m->begin[root + 1]; j++) f->of[m->node[j]] = into;
+    for (int j = m->begin[root]; j < m->begin[root + 1]; j++) {
+        f->of[m->node[j]] = into;
+        list_node(f, into, m->node[j]);
+        note_early(f, m->node[j], f->at[into]);
+    }
     f->at[root] = -1;
 }
 
@@ -242,6 +341,7 @@ static void join_all(fusing *f, const members *m, int root, int into) {
  * is found by `of` only. */
 static void join_consumers(fusing *f) {
     const members m = list_members(f);
+    list_launches(f);
     for (int i = 0; i < f->g->n_nodes; i++) {
         bool root = f->of[i] == i && (f->role[i] == ROLE_LOOP || f->role[i] == ROLE_REDUCE);
         int into = root ? product_read(f, &m, i) : -1;
@@ -370,6 +470,12 @@ dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena) {
                 .early = dt_arena_array(arena, bool, n),
                 .out = dt_arena_array(arena, bool, n),
                 .arrives = dt_arena_array(arena, int, n),
+                .until = dt_arena_array(arena, int, n),
+                .noted = dt_arena_array(arena, int, n),
+                .first = dt_arena_array(arena, int, n),
+                .next = dt_arena_array(arena, int, n),
+                .after = dt_arena_array(arena, int, n),
+                .is_after = dt_arena_array(arena, bool, n),
                 .begin = dt_arena_array(arena, int, n)};
     for (int i = 0; i < g->n_nodes; i++) f.role[i] = role_of(r, i);
     for (int i = 0; i < g->n_results; i++) f.out[dt_priced_source(r, g->result[i].node)] = true;
