@@ -216,8 +216,8 @@ static int end_of_circle(const fusing *f, const members *m, int root, int at) {
     return end;
 }
 
-/* Adds the launches that read `launch`, up to position `end`, to those that come after the kernels a
- * and b. Returns the new number of these; -1: a or b itself reads it. */
+/* Adds the launches that read `launch`, up to position `end`, to those that come after the kernels
+ * a and b. Returns the new number of these; -1: a or b itself reads it. */
 static int add_readers(fusing *f, int launch, int a, int b, int end, int n) {
     for (int i = f->first[launch]; i >= 0; i = f->next[i])
         for (int j = f->begin[i]; j < f->begin[i + 1]; j++) {
@@ -231,8 +231,8 @@ static int add_readers(fusing *f, int launch, int a, int b, int end, int n) {
     return n;
 }
 
-/* Whether the kernels `root` and `into`, joined at the place of `into`, would wait for a bucket that
- * sends what is computed from them. */
+/* Whether the kernels `root` and `into`, joined at the place of `into`, would wait for a bucket
+ * that sends what is computed from them. */
 static bool waits_for_itself(fusing *f, const members *m, int root, int into) {
     const int end = end_of_circle(f, m, root, f->at[into]);
     int n = 0, known = 2;

@@ -295,8 +295,8 @@ dt_panels *dt_packed_for(dt_exec *x, int node, const dt_gemm *g, int64_t product
 void dt_packed_release(dt_exec *x);
 /* Returns the bytes of packed copies of weights that runs of x may make. */
 int64_t dt_packed_bytes(const dt_exec *x);
-/* dt_packed_begin is called before a run and packs variables; the other function is called after a
- * run. */
+/* dt_packed_begin is called before a run and makes room for packed weights; the other function is
+ * called after a run. */
 dt_status *dt_packed_begin(const dt_exec *x) DT_MUST_USE;
 void dt_packed_end(const dt_exec *x);
 

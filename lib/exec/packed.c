@@ -139,8 +139,9 @@ int64_t dt_packed_bytes(const dt_exec *x) {
 static dt_status *make_room(const dt_exec *x, dt_packed *p) {
     p->panels.room = dt_try_alloc_dense((size_t)bytes_of(x, p));
     if (!p->panels.room)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "no memory to pack the variable '%s': %lld bytes",
-                       p->variable->path, (long long)bytes_of(x, p));
+        return dt_fail(DT_E_NO_MEMORY, NULL, "no memory to pack weights%s%s: %lld bytes",
+                       p->variable ? " of the variable " : "", p->variable ? p->variable->path : "",
+                       (long long)bytes_of(x, p));
     memset(p->panels.room, 0, (size_t)bytes_of(x, p));
     return NULL;
 }
