@@ -20,7 +20,8 @@
  * is kept there: not constants with rows, such as the waves of rotated queries.
  *
  * A unit whose gradient has no rows is left unchanged. Recomputation repeats the same operations on
- * the same numbers: the same bits.
+ * the same numbers: the same bits with our own loops. A library may choose another product where a
+ * bfloat16 value is stored as float32.
  */
 #include <stdlib.h>
 #include <string.h>
