@@ -123,8 +123,8 @@ static dt_status *compile(const dt_pjrt *plugin, const dt_spmd *s, const dt_assi
         order.host[axis] = slice->chip->host[axis] < slice->chips[axis] ? slice->chip->host[axis]
                                                                         : slice->chips[axis];
     }
-    /* in the form that the plan assumes: repeats are loops, and gradients compute attention's
-     * scores again, so that no scores of the forward pass are kept */
+    /* blocks are loops where the plan counts loops, and attention keeps no scores for its gradient,
+     * as the plan counts it */
     const dt_hlo_request text = {.loops = true, .settled = !s->how.scanned, .scores_again = true};
     dt_status *bad = dt_stablehlo_write_spmd(s, &text, &program, NULL);
     order.program = dt_str_text(&program);

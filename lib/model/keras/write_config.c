@@ -190,7 +190,8 @@ static void put_value(writing *w, const dt_field *f, const void *args) {
     else dt_config_field(f, args, &w->j);
 }
 
-/* Whether a key of a layer is written elsewhere: with the layer's call, or by put_head. */
+/* Whether a key of a layer is written elsewhere, with the layer's call or by put_head, or has a
+ * meaning only with an argument that check_layer refuses: layer_norm_epsilon with qk_norm. */
 static bool is_elsewhere(const char *key) {
     static const char *const keys[] = {"inputs",
                                        "name",

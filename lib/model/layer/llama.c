@@ -10,9 +10,9 @@
  * With `num_experts` the second line is a MixtureOfExperts instead, as in KerasHub's
  * MixtralTransformerDecoder.
  *
- * No biases; norm is RMSNormalization. Three arguments are not KerasHub's: `head_dim`, D /
- * num_query_heads by default; `sliding_window`, GroupQueryAttention's; and `gated: false`, which
- * removes the gate: narrow(f(norm(x) widen)), as in decoders before it. LlamaAttention
+ * No biases by default; norm is RMSNormalization. Three arguments are not KerasHub's: `head_dim`,
+ * D / num_query_heads by default; `sliding_window`, GroupQueryAttention's; and `gated: false`,
+ * which removes the gate: narrow(f(norm(x) widen)), as in decoders before it. LlamaAttention
  * has two more for Llama 4, attention_chunk_size and use_rope; use_bias, use_sinks and rope_type
  * for gpt-oss; and use_causal_mask, rope_grid and qk_norm for diffusion transformers. KerasHub 0.32
  * accepts rope_position_scaling_factor and ignores it; here it is the scaling_factor of
