@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* If a table has fewer records, names cannot be told from categories, nor ids from numbers. */
+/* If a table has fewer records, names look like categories, and ids like numbers. */
 enum { FEW_RECORDS = 20 };
 
 const char *dt_column_kind_name(dt_column_kind k) {

@@ -12,7 +12,7 @@
 
 #define LARGEST_FILE ((size_t)256 << 20)
 
-enum { TOLD = 8 };
+enum { MOST_SHOWN = 8 };
 
 typedef struct class {
     const char *name;
@@ -67,7 +67,7 @@ static void count_size(look *l, int64_t height, int64_t width) {
 }
 
 static void note_fault(look *l, dt_status *s) {
-    if (l->broken++ < TOLD) dt_str_printf(&l->faults, "%s\n", dt_status_text(s));
+    if (l->broken++ < MOST_SHOWN) dt_str_printf(&l->faults, "%s\n", dt_status_text(s));
     dt_status_free(s);
 }
 
@@ -162,17 +162,18 @@ static void put_text(const look *l, const char *folder, dt_str *out) {
         put_count(out, from, l->classes[i].pictures);
     }
     dt_str_puts(out, "\nrows x columns          pictures\n");
-    for (int i = 0; i < l->n_sizes && i < TOLD; i++) {
+    for (int i = 0; i < l->n_sizes && i < MOST_SHOWN; i++) {
         const size_t from = out->size;
         dt_str_printf(out, "%lld x %lld", (long long)l->sizes[i].height,
                       (long long)l->sizes[i].width);
         put_count(out, from, l->sizes[i].pictures);
     }
-    if (l->n_sizes > TOLD) dt_str_printf(out, "and %d other sizes\n", l->n_sizes - TOLD);
+    if (l->n_sizes > MOST_SHOWN)
+        dt_str_printf(out, "and %d other sizes\n", l->n_sizes - MOST_SHOWN);
     if (l->broken == 0) dt_str_puts(out, "\nall pictures can be read\n");
     else
         dt_str_printf(out, "\n%lld cannot be read\n%s%s", (long long)l->broken,
-                      dt_str_text(&l->faults), l->broken > TOLD ? "...\n" : "");
+                      dt_str_text(&l->faults), l->broken > MOST_SHOWN ? "...\n" : "");
 }
 
 static void put_json(const look *l, const char *folder, dt_str *out) {

@@ -59,7 +59,7 @@ typedef struct dt_servers_spec {
     /* launch.ps counts the tasks of type ps, which own the variables for either kind of workers. */
     dt_launch launch;
     /* owns_launch: the strategy frees `launch`; reached: tasks of type ps are connected and must be
-     * told when the strategy ends */
+     * informed when the strategy ends */
     bool owns_launch, reached;
     bool lent;            /* whether a coordinator has moved variables to the tasks of type ps */
     double start_timeout; /* seconds within which separately started workers must connect */
