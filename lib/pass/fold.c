@@ -181,7 +181,8 @@ static dt_value without_replica(const folder *f, int node, dt_value x) {
 }
 
 /* Emits node i unchanged, apart from the dimension of size 1 that counts replicas. This is possible
- * with a single replica, which has all rows; with several, the graph cannot be folded. */
+ * with a single replica, which has all rows. Fails with CANNOT_FOLD if there are several, or if the
+ * node has DT_MAX_RANK dimensions. */
 static dt_value emit_alone(folder *f, int i) {
     const dt_node *n = &f->g->node[i];
     dt_value in[DT_MAX_IN];
@@ -335,8 +336,9 @@ static bool is_linear_in(const folder *f, const dt_node *n, int input) {
     return now || n->op->linear >> input & 1;
 }
 
-/* Returns the only input that differs between replicas, if the op is linear in it. The sum over
- * replicas may then be taken of this input. Returns -1 if the result itself must be summed. */
+/* Returns the index of the only input that differs between replicas, if the op is linear in it and
+ * the result is a floating-point number. The sum over replicas may then be taken of this input.
+ * Returns -1 if there is no such input. */
 static int linear_input(const folder *f, const dt_node *n) {
     int varying = -1;
 

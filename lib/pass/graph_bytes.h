@@ -15,7 +15,8 @@
 
 #include "graph/graph.h"
 
-/* Bytes that are being read. After a failed read, all reads return zeros. */
+/* Bytes that are being read. A read that fails sets `failed`. From then on numbers are read as 0,
+ * texts as "" and types as a float32 scalar. */
 typedef struct dt_byte_reader {
     const char *at;
     size_t left;
@@ -25,17 +26,19 @@ typedef struct dt_byte_reader {
 void dt_bytes_put(dt_str *out, int64_t x);
 void dt_bytes_put_text(dt_str *out, const char *text);
 void dt_bytes_put_type(dt_str *out, const dt_type *t);
-/* Reads a number within [low, high]. */
+/* Reads an int64. Sets b->failed and returns 0 if there are too few bytes, or if the number is not
+ * within [low, high]. */
 int64_t dt_bytes_take(dt_byte_reader *b, int64_t low, int64_t high);
 /* Reads a number of items. Each item takes at least `each` bytes, so the number is limited by the
  * bytes that are left. */
 int dt_bytes_take_count(dt_byte_reader *b, size_t each);
-/* Reads a text, which is copied to the arena; "" after an error. */
+/* Reads a text, which is copied to the arena. Returns "" after an error; a text of more than 4,096
+ * bytes, or with a zero byte, is one. */
 const char *dt_bytes_take_text(dt_byte_reader *b, dt_arena *arena);
 dt_type dt_bytes_take_type(dt_byte_reader *b);
 
-/* Appends a graph. variable: a list that contains every variable of the graph; the reader has an
- * equal list. */
+/* Appends a graph to `out`. variable: [n] contains every variable of the graph, which is written as
+ * an index in this list; the reader has an equal list. */
 void dt_graph_write(const dt_graph *g, dt_variable *const *variable, int n, dt_str *out);
 /* Reads a graph. Fails with WORKERS_DISAGREE if the bytes are not a graph, or it has an op of
  * folded graphs. */

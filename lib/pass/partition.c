@@ -15,9 +15,9 @@
  * segment later. Nodes connected in this way form a group. The tasks of threads are the pieces of
  * groups.
  *
- * Scalars that depend on scalars only (1 / rows, the optimizer's rate) have a separate segment
- * before all others, the preamble: they are computed before threads start, so no task waits for
- * them.
+ * Values of at most 64 elements that depend only on such values and on the batch's size (1 / rows,
+ * the optimizer's rate) have a separate segment before all others, the preamble: they are computed
+ * before threads start, so no task waits for them.
  *
  * If a batch has few examples and these are sequences, it is divided further. A node that needs
  * only the same time step of its inputs is divided by steps (dimensions 0 and 1 count as one), and
@@ -434,8 +434,8 @@ static void absorb_concatenations(dt_cutter *c) {
             c->p->piece[i].segment = c->p->piece[i].group = -1;
 }
 
-/* Sets p->cut to a copy of the borders of shards, without shards that have no rows; NULL if there
- * are none. */
+/* Sets p->cut to a copy of the borders of shards, without shards that have no rows. It stays NULL
+ * if there are no shards, or if graph->batch_parts is not 1. */
 static void take_cuts(dt_program *p, const dt_partition_options *o, dt_arena *arena) {
     if (!o->cut || p->graph->batch_parts != 1) return;
     int32_t *cut = dt_arena_array(arena, int32_t, o->cuts + 1);

@@ -25,20 +25,23 @@ typedef struct dt_cutter {
     /* [nodes] union-find: the parent of each node in the tree that represents its group */
     int *parent;
     bool *preamble; /* [nodes] whether the node is computed in the preamble */
-    bool *fixed;    /* [nodes] whether the node depends only on variables and constants */
-    /* [nodes] for a variable: 1 + the update that is computed in its memory; 0: none */
+    /* [nodes] whether the node depends only on variables, constants and the preamble */
+    bool *fixed;
+    /* [nodes] for a variable: 1 + the index of the node that is computed in its memory, its update;
+     * 0: none */
     int *overwritten_by;
-    int *overwrites; /* [nodes] for an update: 1 + that variable; 0: none */
+    int *overwrites; /* [nodes] for an update: 1 + the index of that variable's node; 0: none */
     /* number of pieces if values are divided by time steps; 0: values are divided by rows */
     int time_units;
     int64_t steps;   /* number of time steps of each example, if values are divided by time steps */
     int row_units;   /* number of pieces into which values with rows are divided, except images */
     int image_units; /* number of pieces into which values whose rows are images are divided */
-    /* [nodes] largest number of exchanges between workers on a path to the node (place_nodes) */
+    /* [nodes] largest number of exchanges between workers on a path to the node, itself included
+     * (place_nodes) */
     int *depth;
-    /* [depths] number of the segment in which all exchanges of that depth are made */
+    /* [depths] index of the segment in which all exchanges of that depth are made */
     int *meets;
-    int body; /* the first segment after the preamble */
+    int body; /* index of the first segment after the preamble: 1, or 0 if there is no preamble */
 } dt_cutter;
 
 /* Whether a node needs no computation: an argument, a variable or a constant. */
@@ -54,15 +57,15 @@ static inline bool dt_cut_alike(const dt_cutter *c, int i, int j) {
            ((a < 0 && b < 0) || a == b);
 }
 
-/* Whether nodes i and j are both computed as a whole, by one task. */
+/* Whether neither node i nor node j is divided: each has a single piece. */
 bool dt_in_one_task(const dt_cutter *c, int i, int j);
 /* Whether piece u of node i needs only piece u of its input k. */
 bool dt_is_aligned(const dt_cutter *c, int i, int k);
 /* Whether node i is a tree sum that also computes the sums over segments that it adds, so that
  * these need no memory (piece.absorbed). */
 bool dt_absorbs(const dt_cutter *c, int i);
-/* Whether the node is the gradient of a convolution's kernel: the gradient itself, or the sum of
- * gradients of parts of the batch. */
+/* Whether the node is a product or convolution without a batch dimension, as the gradient of a
+ * kernel is, or a reduction of such a node, as the sum of gradients of parts of the batch is. */
 bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n);
 
 /* Moves nodes to later segments, closer to their readers, if no reader needs them earlier
@@ -81,13 +84,14 @@ void dt_choose_copies(dt_cutter *c, dt_arena *scratch);
 /* Fills first_reading and reading, the lists of uses of each value. */
 void dt_list_readings(dt_cutter *c, dt_arena *scratch);
 /* Returns the first segment in which the update may overwrite the variable, given the segments of
- * the variable's readers. */
+ * the readers that come before the update; 0 if there are none. */
 int dt_after_readers(const dt_cutter *c, int update, int variable_node);
 /* Returns the last segment in which node i may read its input k. A variable may be read until the
- * node that overwrites it runs, and in the same task if both need the same piece. */
+ * node that overwrites it runs, and in the same task if both need the same piece. Returns the
+ * number of segments if no other node overwrites the input. */
 int dt_readable_until(const dt_cutter *c, int i, int k);
-/* For each variable that is updated: moves the nodes that read a piece of it in the same segment
- * into the task that updates that piece. */
+/* For each variable that is updated in its own memory: joins the nodes that read it in the segment
+ * of the update to the update's group, so that a task reads a piece before it updates it. */
 void dt_join_readers(dt_cutter *c);
 
 #endif

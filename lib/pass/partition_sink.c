@@ -78,7 +78,8 @@ static const int *find_sources(const dt_cutter *c, dt_arena *scratch) {
     return source;
 }
 
-/* Returns the last segment in which the inputs of node i are not yet overwritten. */
+/* Returns the last segment in which node i can read its inputs before they are overwritten; the
+ * number of segments if none is overwritten. */
 static int all_readable_until(const dt_cutter *c, int i) {
     int last = c->p->n_segments;
     for (int k = 0; k < c->g->node[i].n_in; k++) {

@@ -14,8 +14,9 @@
 
 #include "pass/partition_impl.h"
 
-/* Returns the node that really reads the value which node r gets as input k. If r is only a name
- * (reshape), that is a reader of r. */
+/* Returns the node that owns the memory which node r reads as input k. Returns the number of nodes
+ * if r is only another name of its input (a reshape): not r reads the memory, but the readers of
+ * r. */
 static int read_by(const dt_cutter *c, int r, int k) {
     return dt_is_name(&c->g->node[r]) ? c->g->n_nodes : dt_named_by(c->g, c->g->node[r].in[k]);
 }

@@ -20,15 +20,17 @@ typedef struct dt_rewrite_call {
     dt_trace *trace;
     const dt_graph *graph;
     int node; /* number of the node to replace, which is neither an argument nor a variable */
-    const dt_value *in; /* values of the node's inputs in the new graph */
-    /* [nodes of the old graph] values in the new graph of all nodes before this one */
+    const dt_value *in; /* [n_in of the node] values of its inputs in the new graph */
+    /* [nodes of the old graph] values in the new graph of all arguments, variables, and nodes
+     * before this one; later entries have no trace */
     const dt_value *map;
     const void *user;
 } dt_rewrite_call;
-/* Emits the value that replaces a node in the new graph. */
+/* Emits the value that replaces a node in the new graph, and returns it. */
 typedef dt_value dt_rewriter(const dt_rewrite_call *c);
-/* Copies g, with each node replaced by what the rewriter returns. Arguments, variables, results,
- * updates and layer paths are kept. */
+/* Copies g, with each node except arguments and variables replaced by what the rewriter returns.
+ * `user` is passed to the rewriter. Arguments, variables, results, updates and layer paths are
+ * kept. *out belongs to the caller. */
 dt_status *dt_rewrite(const dt_graph *g, dt_rewriter *rewriter, const void *user,
                       dt_graph **out) DT_MUST_USE;
 
@@ -44,15 +46,15 @@ dt_status *dt_rewrite(const dt_graph *g, dt_rewriter *rewriter, const void *user
  */
 typedef enum dt_replication { DT_UNIFORM, DT_ROWS, DT_STACKED } dt_replication;
 
-/* Finds how every node is spread over replicas. distributed[i]: argument i has one value per
- * replica, as all arguments with a batch dimension do; NULL: all arguments have. Fails with
- * VARYING_UPDATE, which names the variable, if replicas would assign different values to a variable
- * that they share. */
+/* Sets *out to an array [nodes] in `arena`: how every node is spread over replicas. distributed[i]:
+ * argument i has one value per replica, as all arguments with a batch dimension do; NULL: all
+ * arguments have. Fails with VARYING_UPDATE, which names the variable, if replicas would assign
+ * different values to a variable that they share. */
 dt_status *dt_replication_of(const dt_graph *g, const bool *distributed, dt_arena *arena,
                              dt_replication **out) DT_MUST_USE;
 
-/* Gives each variable a copy for each replica if g assigns values to it that differ between
- * replicas. */
+/* Gives each variable that allows it (may_diverge) a copy for each replica if g assigns values to
+ * it that differ between replicas, which may be due to the copies of another variable. */
 dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed,
                                 int replicas) DT_MUST_USE;
 
@@ -66,8 +68,10 @@ typedef struct dt_folded {
     dt_replication *arg, *result;
     int replicas;
 } dt_folded;
-/* Makes the program of all replicas of one memory space, over their stacked rows. CANNOT_FOLD
- * (INTERNAL): an op has no folded form, so the caller must run the graph replica by replica. */
+/* Makes the program of all replicas of one memory space, over their stacked rows. out->graph
+ * belongs to the caller. Fails with VARYING_UPDATE as dt_replication_of does, and with CANNOT_FOLD
+ * if an op has no folded form, or an argument too many dimensions to add one; the caller must then
+ * run the graph replica by replica. *out is all zeros after an error. */
 dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas,
                    dt_folded *out) DT_MUST_USE;
 
@@ -82,7 +86,8 @@ typedef struct dt_decoding {
      * whole's results, with any values from that position on; results: scores (B, 1, V), then a
      * row for each cache, of size 1 along the dimension that is T in the cache */
     dt_graph *step;
-    /* number of a node of g that mixes positions, so that both graphs are NULL; -1: no node does */
+    /* index in g of the first node that mixes positions, or of the result if its dimension 1 does
+     * not count positions; both graphs are then NULL. -1: there is no such node */
     int mixing;
 } dt_decoding;
 /* Makes both graphs from g, the forward pass of a language model with one argument, tokens (B, T),
@@ -154,9 +159,11 @@ int dt_tiles_below(double x);
 int dt_image_units(const dt_graph *g, int64_t rows);
 bool dt_is_image(const dt_node *n);
 /*
- * Replaces sums over a batch of `rows` images by sums over pieces and a sum of these. Sets *out to
- * NULL if there are none. replicas: the number of replicas, if they have equally many rows, so that
- * sums of single replicas are divided, too; 0: they may have different numbers of rows.
+ * Replaces sums over a batch of `rows` images, and gradients of kernels, by sums over pieces and a
+ * sum of these. Sets *out to NULL if g has none of these, or no convolution of rows, if batch_parts
+ * is not 1, or if the batch has a single piece. replicas: the number of replicas, if they have
+ * equally many rows, so that sums of single replicas are divided, too; 0: they may have different
+ * numbers of rows.
  */
 dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph **out) DT_MUST_USE;
 
@@ -175,7 +182,7 @@ dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph
  */
 /* The dimension along which a value is divided into pieces. */
 typedef enum dt_division {
-    DT_BY_ROWS = 1, /* dimension 0 (rows) */
+    DT_BY_ROWS = 1, /* dimension 0: rows of the batch, or of a value without a batch dimension */
     DT_BY_TIME = 2, /* dimensions 0 and 1 as one: the time steps of all examples */
     DT_BY_HEADS = 4 /* in attention: the key heads of all examples */
 } dt_division;
@@ -183,11 +190,11 @@ typedef enum dt_division {
 typedef struct dt_node_division {
     int units; /* number of pieces; 1: the value is not divided */
     dt_division by;
-    /* number of the segment that computes the node; -1: an argument, variable or constant, which
-     * needs no work */
+    /* index of the segment that computes the node; -1: an argument, variable or constant, which
+     * needs no work, or a node that its reader computes (`absorbed`) */
     int segment;
-    /* number of its group; a task computes one piece of all nodes of a group, one after the
-     * other */
+    /* index of its group, -1 if `segment` is -1; a task computes one piece of all nodes of a group,
+     * one after the other */
     int group;
     /* whether the node's only reader computes it, so that it needs no memory: a segment op that a
      * tree_sum reads, or a concatenation that another concatenation reads */
@@ -196,30 +203,29 @@ typedef struct dt_node_division {
 
 typedef struct dt_program {
     dt_graph *graph;
-    int64_t batch; /* number of rows of the batch for which the program was divided */
-    /* [cuts + 1] rows at which the batch is divided if `reproducible` asks for shards; NULL: pieces
-     * are equal */
+    int64_t batch; /* the value of B: rows of the batch, divided by graph->batch_parts */
+    /* [cuts + 1] first row of each shard that is not empty, and the number of rows, if
+     * `reproducible` asks for shards; NULL: pieces are equal */
     const int32_t *cut;
     int cuts;
     dt_node_division *piece; /* [nodes] how each node is divided */
-    /* [states] whether the update is copied to the variable at the end, because a later node reads
-     * the old value */
+    /* [states] whether the update is computed in other memory and copied to the variable at the
+     * end, for one of the reasons in partition_updates.c */
     bool *copy_back;
     int n_segments, n_groups;
 } dt_program;
 
 typedef struct dt_partition_options {
-    int64_t batch;
-    /* [cuts + 1] the first row of each shard, and the number of rows; NULL: the number of pieces
-     * follows from sizes */
+    int64_t batch; /* rows of the batch */
+    /* [cuts + 1] the first row of each shard, and the number of rows; ignored if graph->batch_parts
+     * is not 1. NULL: the number of pieces follows from sizes */
     const int32_t *cut;
     int cuts;
-    /* Whether the back end can compute a node's result in pieces by rows, time or heads; NULL: it
-     * can by rows if the op's rule allows it. */
+    /* Whether the back end can compute a node's result in pieces by rows, time or heads. NULL: it
+     * can by rows only. In both cases a node is divided only if the op's rule allows it, too. */
     bool (*can_split)(const dt_graph *g, int node, dt_division by);
 } dt_partition_options;
-/* Divides the graph into a program, which refers to `graph` and lives in the arena of the
- * options. */
+/* Divides the graph into a program, which refers to `graph` and lives in `arena`. */
 dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, dt_arena *arena);
 /* Sets [*lo, *hi) to the rows of piece `unit` of a node's result. A dimension 0 of k * B is divided
  * at multiples of k. If the result is divided by time or by heads, these are the steps or heads of

@@ -41,9 +41,10 @@ typedef struct remat {
     dt_trace *trace;
     int *unit;     /* [nodes] number of the unit of layers that the node belongs to; -1: none */
     bool *forward; /* [nodes] whether a result of the forward pass needs the node */
-    bool *follows; /* [nodes] whether the node depends on examples, or has as many rows */
+    bool *follows; /* [nodes] whether the node, or one that it depends on, has a batch dimension */
     bool *fed;     /* [nodes] whether the node is computed from examples */
-    bool *leaves;  /* [nodes] whether nodes of other units read the node */
+    /* [nodes] whether forward nodes of other units read the node, or it is a result */
+    bool *leaves;
     /* [nodes] what the policy does with the value: AGAIN (computed again), KEPT on the device, or
      * ON_HOST */
     int8_t *keeps;
@@ -95,8 +96,8 @@ static void find_flow(remat *r) {
     for (int i = 0; i < r->g->n_results; i++) r->leaves[r->g->result[i].node] = true;
 }
 
-/* Returns the variable that a product reads, through conversions and reshapes; NULL: it reads no
- * variable. */
+/* Returns the first variable that a product reads, directly or through ops with one input, such as
+ * conversions and reshapes; NULL: it reads no variable. */
 static const dt_variable *weight_of(const remat *r, int i) {
     for (int k = 0; k < node_at(r, i)->n_in; k++) {
         int in = node_at(r, i)->in[k];

@@ -156,7 +156,8 @@ static dt_value no_gradient(const rewrite_call *c) { return c->in[0]; }
 
 /* ---- two ops of one kind, one after the other ---- */
 
-/* If the op's input is a result of the same op, returns the input of that first op. */
+/* If the op's first input is a result of the same op, returns the first input of that one,
+ * otherwise no value. Negation uses it directly: -(-x) is x. */
 static dt_value twice(const rewrite_call *c) {
     const dt_node *inner = dt_node_of(c->in[0]);
     if (!inner || inner->op != c->n->op) return no_value;
@@ -204,8 +205,9 @@ static dt_value broadcast_of_one(const rewrite_call *c) {
 
 /* ---- sizes ---- */
 
-/* Emits a size that is known as a constant, or as the size of an argument, so that the value whose
- * size is asked need not be computed. */
+/* Emits a size that does not depend on the batch as a constant, and another one as the size of
+ * dimension 0 of the first argument with the same, so that the value whose size is asked need not
+ * be computed. Returns no value if there is no such argument. */
 static dt_value known_size(const rewrite_call *c) {
     int64_t size = dt_type_of_value(c->in[0]).dim[((const dt_axis_attr *)c->n->attr)->axis];
     if (size >= 0) return dt_scalar(c->t, c->n->type.dtype, (double)size);

@@ -233,9 +233,10 @@ static bool looks_up(const dt_node *n, int table) {
     return n->op->role == DT_ROLE_LOOKUP && n->in[0] == table && n->in[1] != table;
 }
 
-/* Whether g only reads a variable, of at least DT_LEAST_TABLE_BYTES, by looking up rows whose
- * numbers depend on arguments only, and few enough of them for a batch of `rows`. Reduces *left,
- * the bytes that remain for looked-up rows, by theirs. */
+/* Whether g reads a variable, of at least DT_LEAST_TABLE_BYTES, only by looking up rows whose
+ * numbers depend on arguments and constants only, and neither updates nor returns it. In a batch of
+ * `rows`, the looked-up rows must have at most 1 / SHARE of its bytes, and at most *left, the bytes
+ * that remain for them. If so, reduces *left by their bytes. */
 static bool is_looked_up(const dt_graph *g, const dt_state *s, const bool *fed, int64_t rows,
                          int64_t *left) {
     const dt_type *table = &s->variable->type;
@@ -315,7 +316,8 @@ typedef struct taking {
     /* [nodes] for arguments: whether the whole argument is read, and whether some of its rows
      * are */
     bool *fed_whole, *fed_rows;
-    /* this process has rows first to first + rows - 1 of all `of` rows of a divided variable */
+    /* the rows that are being computed: first to first + rows - 1 of all `of` rows of a divided
+     * variable. of: 0 if the update of a variable that is not divided is being computed */
     int64_t first, rows, of;
 } taking;
 

@@ -16,12 +16,13 @@
 enum { DT_LEAST_TABLE_BYTES = 1 << 18 };
 
 /*
- * Divides g in two if named results can be computed from values with at most a quarter of their
- * bytes in a batch of `rows`, such as the gradient of a table from the gradients of the rows that
- * were looked up. head: g, with these values as results in place of the named one. tail: has them
- * as arguments of the same names, and returns the named results. A product of matrices is never
- * moved to the tail. Both are NULL if there is nothing to divide. The order of sums does not
- * change, so results have the same bits.
+ * Divides g in two if results that are listed in name[n], of at least DT_LEAST_TABLE_BYTES each and
+ * without a batch dimension, can be computed from values with at most a quarter of their bytes in a
+ * batch of `rows`, such as the gradient of a table from the gradients of the rows that were looked
+ * up. head: g, with these values as results in place of the named one. tail: has them as arguments
+ * of the same names, and returns the named results. A product of matrices is never moved to the
+ * tail. Both are NULL if there is nothing to divide. The order of sums does not change, so results
+ * have the same bits.
  */
 dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int64_t rows,
                           dt_graph **head, dt_graph **tail) DT_MUST_USE;
@@ -29,10 +30,10 @@ dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int
  * others remain arguments. Results of tail that g does not read are left out. */
 dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) DT_MUST_USE;
 /*
- * Makes a graph of row numbers that g looks up, for variables that g reads by lookups only and of
- * which it reads at most a quarter in a batch of `rows`. The numbers must depend on arguments only.
- * Result i of *numbers belongs to the variable table[i], an array in `arena`. *numbers is NULL if
- * there are no such variables.
+ * Makes a graph of row numbers that g looks up, for variables of at least DT_LEAST_TABLE_BYTES that
+ * g does not update, that it reads by lookups only, and of which it reads at most a quarter in a
+ * batch of `rows`. The numbers must depend on arguments only. Result i of *numbers belongs to the
+ * variable table[i], an array in `arena`. *numbers is NULL if there are no such variables.
  */
 dt_status *dt_row_numbers(const dt_graph *g, int64_t rows, dt_arena *arena, dt_graph **numbers,
                           dt_variable ***table) DT_MUST_USE;

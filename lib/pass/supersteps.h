@@ -22,15 +22,16 @@ typedef struct dt_supersteps {
     int n;
     /* [n] the parts in the order in which they run; the last one updates the variables */
     dt_superstep *step;
-    /* [nodes of the whole graph] for an exchange between workers, number of the part before it; -1:
-     * not an exchange */
+    /* [nodes of the whole graph] for an exchange between workers, index in `step` of the part after
+     * which it is made; -1: not an exchange */
     int *exchange_after;
 } dt_supersteps;
 
 /* Whether g has nodes that exchange values between workers. */
 bool dt_has_exchanges(const dt_graph *g);
-/* Divides g at its exchanges. `first` is the number of its first row among the rows of all workers,
- * which becomes a constant in the pieces. The caller releases *out, unless there is an error. */
+/* Divides g, the program of one worker, at its exchanges. first: index of the worker's first row
+ * among the rows of all workers, which becomes a constant in the parts. The caller releases *out
+ * with dt_supersteps_release, unless there is an error. */
 dt_status *dt_supersteps_create(const dt_graph *g, int64_t first, dt_supersteps *out) DT_MUST_USE;
 void dt_supersteps_release(dt_supersteps *s); /* Frees the parts; s may be all zeros. */
 

@@ -52,7 +52,8 @@ int dt_tiles_below(double x) {
 }
 
 /* Returns the rows of a matrix product that belong to one example. The steps of a sequence are
- * rows, too. */
+ * rows, too. Returns 1 for another node, and for a product without rows or with batch
+ * dimensions. */
 static int64_t product_rows(const dt_graph *g, const dt_node *n) {
     const dt_type *in = n->n_in > 0 ? &g->node[n->in[0]].type : NULL;
     const dt_dot_attr *a = dt_dot_of(n);
@@ -73,7 +74,8 @@ static int64_t most_product_rows(const dt_graph *g) {
     return most;
 }
 
-/* Returns the number of multiplications of a product for one example. */
+/* Returns the number of multiplications of a product for one example; 0 for another node, and for a
+ * product without rows or with batch dimensions. */
 static double product_work(const dt_graph *g, const dt_node *n) {
     const dt_dot_attr *a = dt_dot_of(n);
     /* `work` starts as the number of elements that one example has in the result */
@@ -118,7 +120,8 @@ static int units_for_rows(int64_t rows) {
 }
 
 /* Returns the number of pieces, which is the same for all values with rows. A piece has at least
- * one example, and 32 rows of the products of a recurrent layer's step. */
+ * one example. More than 2 pieces are made only if each has at least 32 rows of the products with
+ * the fewest rows, those of a recurrent layer's step. */
 int dt_row_units(const dt_graph *g, int64_t batch) {
     int units = units_for_rows(batch * most_product_rows(g));
     const int64_t few = batch * fewest_product_rows(g);
@@ -187,8 +190,8 @@ static bool is_kernel_gradient(const dt_graph *g, const dt_node *n) {
                4 * row_elements(&lhs->type) + 4 * row_elements(&rhs->type);
 }
 
-/* Whether the node sums the rows of each replica, where each border of a replica is also the border
- * of a tile. */
+/* Whether the node sums the rows of each replica, in float32, over images, into at most MOST_SUMS
+ * numbers for each replica, and each border of a replica is also the border of a tile. */
 static bool is_replica_sum(const dt_graph *g, const dt_node *n, const tiling *t) {
     if (n->op->role != DT_ROLE_REDUCE || dt_cut_of(n) != DT_CUT_REPLICAS) return false;
     const dt_segment_attr *a = n->attr;

@@ -37,9 +37,9 @@ typedef struct dt_task_edge {
 
 typedef struct dt_pipeline {
     int devices, micro, n_tasks, n_edges;
-    const dt_stage_task *task; /* [n] tasks; a task comes after those whose results it needs */
-    const dt_task_edge *edge;
-    /* [nodes] number of the task that each node of the program belongs to, -1: none; NULL: tasks
+    const dt_stage_task *task; /* [n_tasks] a task comes after those whose results it needs */
+    const dt_task_edge *edge;  /* [n_edges] */
+    /* [nodes] index of the task that each node of the program belongs to, -1: none; NULL: tasks
      * were not made from a program */
     const int *of;
     dt_pipeline_order order;
@@ -59,7 +59,9 @@ typedef struct dt_timeline {
 
 /* Schedules the pipeline; the result lives in `arena`. */
 dt_timeline dt_timeline_create(const dt_pipeline *p, dt_arena *arena);
-/* Prints a row for each device, with a column for each equal part of the time: "F0 F1 B0 F2 B1". */
+/* Appends to `out` a line for each device: 96 columns for equal parts of the time. A run fills its
+ * columns with its label and then dashes, such as "F0---B0------U-"; spaces are time in which the
+ * device waits. */
 void dt_timeline_print(const dt_pipeline *p, const dt_timeline *t, dt_str *out);
 
 #endif
