@@ -10,11 +10,13 @@ enum { DT_QUERY_BLOCK = 64, DT_OF_QUERY = 0, DT_OF_KEY, DT_OF_VALUE, DT_OF_NONE 
 enum { DT_SCORES, DT_TAKE, DT_FORWARD_PRODUCTS };
 enum { DT_TAKEN_BACK = DT_TAKE, DT_TO_VALUE, DT_TO_QUERY, DT_TO_KEY, DT_ATTENTION_PRODUCTS };
 
-/* A block of queries, and the range of keys [first, last) that they attend to. */
+/* A block of queries [query, query + rows), and the range of keys [first, last) outside which none
+ * of them attends to a key. */
 typedef struct dt_query_block {
     int64_t query, rows, first, last;
-    /* [lanes][DT_ATTENTION_PRODUCTS] matrix products for this block of queries; a lane, one of the
-     * engine's threads, has its own plans */
+    /* [lanes][DT_ATTENTION_PRODUCTS] matrix products for this block of queries; in the forward pass
+     * only the first DT_FORWARD_PRODUCTS of each lane are planned. A lane, one of the engine's
+     * threads, has its own plans */
     dt_product *product;
 } dt_query_block;
 
@@ -45,7 +47,7 @@ typedef struct dt_attended {
 } dt_attended;
 
 /* Distances in memory, in elements, between rows of queries, keys, values and results. A row has
- * all heads, one after the other. */
+ * all heads, one after the other, or one head if operands are staged. */
 typedef struct dt_head_strides {
     int64_t query, key, value, y;
 } dt_head_strides;
@@ -54,7 +56,7 @@ dt_head_strides dt_attention_strides(const dt_attended *a);
 
 bool dt_attention_fits(const dt_graph *g, int node);
 void dt_attention_narrow(dt_exec *x, int node);
-/* Sets [*first, *last) to the numbers of the keys that a query at this position may attend to
+/* Sets [*first, *last) to the indices of the keys that a query at this position may attend to
  * because of the window and the causal mask; *first = *last if there are none. The first
  * a->attr.sinks keys, to which every query may attend, are not considered. */
 void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, int64_t *last);
@@ -62,7 +64,8 @@ void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, i
  * are stored. Blocks and products are not planned yet, and `gradient` has DT_OF_NONE. */
 dt_attended *dt_attention_read(dt_exec *x, const dt_step *step);
 /* Plans blocks of queries and the matrix products of the forward or the backward pass, and sets
- * step->scratch. `a` becomes step->state. */
+ * step->scratch, in bytes. `a` becomes step->state, also if a product cannot be planned and the
+ * function fails. */
 dt_status *dt_attention_plan(dt_exec *x, dt_step *step, dt_attended *a, bool backward) DT_MUST_USE;
 void dt_attention_release(void *state);
 

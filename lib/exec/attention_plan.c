@@ -188,7 +188,7 @@ static size_t scratch_of_products(const dt_attended *a) {
 }
 
 /* Returns the number of floats that staging needs: query, key, value and y of a head; for gradients
- * also dy and the gradient of the query. */
+ * dy instead of y, and the gradient of the query. */
 static int64_t staged_floats(const dt_attended *a, bool backward) {
     return (a->queries + a->keys) * (a->key_size + a->value_size) +
            (backward ? a->queries * a->key_size : 0);

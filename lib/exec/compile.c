@@ -14,8 +14,8 @@
 typedef struct assembler {
     dt_exec *x;
     dt_arena *scratch;
-    /* [nodes] 1 + the number of the set in which the node waits to become part of a fused step; 0:
-     * it waits in no set */
+    /* [nodes] 1 + the index in `open` of the set in which the node waits to become part of a fused
+     * step; 0: it waits in no set */
     int *in_set;
     /* [nodes] the bits of the open and closed sets that read the node (bit_of) */
     uint64_t *readers;
@@ -301,8 +301,8 @@ static dt_status *prepare_steps(assembler *a) {
     return s;
 }
 
-/* Adds a last segment with steps that copy new values into variables whose old value is read until
- * the end of the step. */
+/* Adds a last segment with steps that copy new values into variables, for all updates that are not
+ * computed in the variable's memory (copy_back). Adds nothing if there are none. */
 static void add_copies(dt_exec *x) {
     dt_group *group = &x->group[x->n_groups];
 

@@ -35,13 +35,14 @@ typedef struct dt_conv {
 
 typedef struct dt_conv_plan {
     void *state;
-    /* packed: bytes of a packed kernel, 0 if kernels are not packed; scratch: bytes of working
-     * memory */
+    /* packed: bytes of a packed kernel, 0 for WEIGHTS, which reads none; scratch: bytes of working
+     * memory of `pack` and `run` */
     size_t packed, scratch;
 } dt_conv_plan;
 
 typedef struct dt_conv_calls {
-    /* Plans a convolution. Returns false if there is no fast code for it. */
+    /* Plans a convolution. Returns false if there is no fast code for it; then there is nothing to
+     * release. */
     bool (*plan)(const dt_gemm_library *l, const dt_conv *c, dt_conv_plan *out);
     /* Packs the kernel w, for FORWARD and DATA only. `packed` and `scratch` must be aligned to 64
      * bytes. */

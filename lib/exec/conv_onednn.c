@@ -5,9 +5,9 @@
  * kernel into that layout, or back for a kernel's gradient. The caller provides the scratch memory,
  * since the library's own belongs to the thread that created the primitive.
  *
- * Three kinds of convolutions are refused: those for which oneDNN has only its slow reference code,
- * those of bfloat16 that it does not compute by the matrix unit, and those for which it writes
- * beyond the end of its scratch memory.
+ * Convolutions with an empty dimension or a negative padding are refused, and three further kinds:
+ * those for which oneDNN has only its slow reference code, those of bfloat16 that it does not
+ * compute by the matrix unit, and those for which it writes beyond the end of its scratch memory.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -256,8 +256,10 @@ static void find_lines(const dt_own *p, dt_own_part *q, const dt_own_places *at[
     dt_own_join_lines(q, q->lines);
 }
 
-/* Whether an image has so few positions that each is a row of one part, in which spans say which
- * rows have them (dt_conv_span.taps). Parts of one or two rows would read the whole kernel each. */
+/* Whether the result has at most SMALL_RESULT positions, which do not all read the same elements of
+ * the kernel, and the convolution is neither depthwise nor the gradient of one with strides. Then
+ * each position is a row of one part, in which spans say which rows have them (dt_conv_span.taps).
+ * Parts of one or two rows would read the whole kernel each. */
 static bool has_few_places(const dt_own *p) {
     int64_t places = 1, classes = 1;
     bool plain = !p->one_by_one;

@@ -12,7 +12,10 @@ enum {
      * (dt_own_stretch) */
     DT_OWN_STRETCH = 1 << 16,
     DT_OWN_ROWS = 64,
-    DT_OWN_SPANS = 1 << 16, /* the most spans of a plan */
+    /* limit of the number of parts times the elements of a kernel in space; for a kernel's gradient,
+     * of the number of parts squared */
+    DT_OWN_SPANS = 1 << 16,
+    /* the first of these limits for depthwise convolutions */
     DT_OWN_DEPTHWISE_SPANS = 1 << 20
 };
 
@@ -59,7 +62,9 @@ typedef struct dt_own {
     bool joined;         /* the rows of all images form one line */
     int64_t n_parts;
     dt_own_part *part;
-    bool single; /* dt_conv_product.single is used; here each row is a position */
+    /* dt_conv_product.single is used; each row is a position or, in a kernel's gradient, one
+     * feature of one element of the kernel */
+    bool single;
     /* These are used for a kernel's gradient. runs: number of rows of positions in all images;
      * stretch: in a stretch; runs_each: in one image. packs: y is packed. With `single`, a part has
      * at most DT_CONV_TAPS elements of the kernel, and reads[axis] is an array [parts][positions of
@@ -91,7 +96,8 @@ int64_t dt_own_most_spans(int64_t calls, int64_t k, int64_t stretch);
 
 /* Returns the number of runs, of n columns each, in a stretch of a product with `rows` rows. */
 int64_t dt_own_stretch(int64_t rows, int64_t n);
-/* Replaces each n lines by a single one if all their rows are at equal distances. */
+/* Replaces each n neighbouring lines by a single one if n divides their number, and if all their
+ * rows are at equal distances. Otherwise changes nothing. */
 void dt_own_join_lines(dt_own_part *q, int64_t n);
 /* Returns the product of a part, without the addresses of A, B and C. */
 dt_conv_product dt_own_product(const dt_own *p, const dt_own_part *q);

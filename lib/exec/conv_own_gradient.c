@@ -3,8 +3,9 @@
  * The gradient of a convolution's kernel, without a library. conv_own.c describes the order of
  * sums. Rows are elements of the kernel; columns are the positions of the window in all images, row
  * by row. Elements of the kernel that read padding at the same positions form a part. If an element
- * of the kernel has few features, all elements form one part, in which each line is one row and
- * each span says which elements have it (dt_conv_span.taps).
+ * of the kernel has few features, or in a depthwise convolution, each DT_CONV_TAPS elements form a
+ * part, in which each line is one row and each span says which elements have it
+ * (dt_conv_span.taps).
  */
 #include <string.h>
 
@@ -15,10 +16,11 @@
 
 enum {
     SPACE = DT_CONV_SPACE,
-    /* if there are fewer features per element of the kernel, each line is one row */
+    /* if there are fewer features per element of the kernel, and 2 to DT_CONV_TAPS elements, each
+     * line is one row */
     FEW = 8,
-    /* y is packed if its rows are longer than WIDE and a group's gradient has at least MANY_ROWS
-     * rows, or if its columns do not fill whole vectors */
+    /* y is packed, except in depthwise convolutions, if its rows are longer than WIDE and a group's
+     * gradient has at least MANY_ROWS rows, or if its columns do not fill whole vectors */
     WIDE = 128,
     MANY_ROWS = 256,
     /* largest product of the numbers of positions and parts for an axis in dt_own.reads */

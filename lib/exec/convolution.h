@@ -16,8 +16,8 @@ typedef struct dt_prepared {
 const dt_convolution_attr *dt_convolution_attr_of(const dt_node *n);
 /* Returns the type of the result; for a segment_convolution, that of the result for one segment. */
 dt_type dt_convolution_entry(const dt_exec *x, int node);
-/* Gets the range [*lo, *hi) of examples of lhs that piece `unit` of a node reads: those whose
- * results the piece computes or, for the gradient of a kernel, those that it sums over. */
+/* Gets the range [*lo, *hi) of rows of lhs that piece `unit` of a node reads: those whose results
+ * the piece computes or, for a segment of a kernel's gradient, those that it sums over. */
 void dt_convolution_piece(const dt_exec *x, int node, int unit, int64_t *lo, int64_t *hi);
 /* Describes the convolution in the form that libraries take, for `images` examples and the batch of
  * x. Returns false if it does not have that form. */

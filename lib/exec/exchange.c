@@ -29,7 +29,8 @@ enum { TRACK_ROOM = 1 << 12 };
 struct dt_exchanges {
     int n;
     dt_exchange *exchange; /* [n] the exchanges, in the order in which all workers make them */
-    /* [nodes] number of the exchange that transfers the node's value; -1: it is not exchanged */
+    /* [nodes] index in `exchange` of the exchange that transfers the node's value; -1: it is not
+     * exchanged */
     int *of;
     bool beside,
         /* beside: a separate thread should run the exchanges; runs: that thread has been started */
@@ -37,8 +38,8 @@ struct dt_exchanges {
     bool ends;
     pthread_t thread;
     _Atomic uint32_t begun; /* number of runs of the executable that have begun */
-    _Atomic uint32_t fed;   /* number of exchanges of this run whose inputs have been computed */
-    _Atomic uint32_t done;  /* number of exchanges that are done in this run */
+    _Atomic uint32_t fed; /* counts, over all runs, the exchanges whose inputs have been computed */
+    _Atomic uint32_t done; /* number of exchanges that are done in this run */
     dt_track *track;
     int wait_mark;
 };

@@ -19,7 +19,7 @@ typedef struct dt_exchange {
     /* [n] entries of kernel->item_bytes bytes each: the list that kernel->carry passes to the room
      * net */
     void *item;
-    int from;  /* number of the first segment in which all inputs of the exchange are computed */
+    int from;  /* index of the segment at whose end all inputs of the exchange have been computed */
     int parts; /* number of tasks that compute inputs of this exchange */
     /* number of the tasks counted in `parts` that have not ended in the current run */
     _Atomic int missing;
@@ -31,13 +31,16 @@ typedef struct dt_exchange {
 void dt_exchanges_list(dt_exec *x);
 /* Whether a separate thread runs exchanges while lanes compute. */
 bool dt_exchanges_go_beside(const dt_exec *x);
-/* Called when the memory and the lifetimes of values are known. Sums that are exchanged are written
- * earlier than planned, so their lifetimes are extended. */
+/* Called when the memory and the lifetimes of values are known. If a separate thread runs
+ * exchanges, sums are written earlier than planned, so their lifetimes are extended. If a sum is
+ * not in the arena, no separate thread is used. */
 void dt_exchanges_keep_memory(dt_exec *x);
 /* Returns the priority of a group's tasks in their segment. Tasks that compute inputs of exchanges
- * come first, in the order of the exchanges. */
+ * come first, in the order of the exchanges. 0 for all groups if no separate thread runs
+ * exchanges. */
 int dt_exchanges_turn(const dt_exec *x, const dt_group *group);
-/* Registers a span for each exchange with the engine's recorder. */
+/* Registers a track, and a span for each exchange, with the engine's recorder, if a separate thread
+ * runs exchanges. */
 void dt_exchanges_mark(dt_exec *x);
 void dt_exchanges_close(dt_exec *x);
 
@@ -45,11 +48,13 @@ void dt_exchanges_close(dt_exec *x);
 
 void dt_exchanges_begin(dt_exec *x);
 /* Called by the task whose step is `node`, on a lane. Returns when the exchange of the node is
- * done. */
+ * done, or one has failed. Without a separate thread, makes this exchange, and those before it that
+ * are not made yet. */
 void dt_exchanges_reach(dt_exec *x, int node, int lane);
 /* Called when a task of the group has ended. */
 void dt_exchanges_feed(dt_exec *x, const dt_group *group);
-/* Waits for all exchanges. If one has failed, x->failure is set. */
+/* Waits until a separate thread, if there is one, has made all exchanges. If one has failed,
+ * x->failure is set. */
 void dt_exchanges_end(dt_exec *x);
 
 #endif

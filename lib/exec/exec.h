@@ -28,8 +28,9 @@ typedef struct dt_engine_options {
      * workers; 0: 4 MiB */
     int64_t bucket_bytes;
 } dt_engine_options;
-/* Opens an engine. Fails with KERNELS if the library is not installed, or the processor lacks the
- * instruction set. */
+/* Opens an engine. Fails with KERNELS if the library is not installed, or the instruction set is
+ * unknown or the processor lacks it, and with NO_MEMORY if there is no address space for the
+ * library's buffers. */
 dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) DT_MUST_USE;
 void dt_engine_close(dt_engine *e); /* e may be NULL */
 int dt_engine_threads(const dt_engine *e);
@@ -56,15 +57,17 @@ void dt_exec_destroy(dt_exec *x); /* x may be NULL */
 /* Returns the exact number of bytes of the arena, of the lanes' scratch memory and of packed
  * variables. */
 int64_t dt_exec_arena_bytes(const dt_exec *x);
-/* Returns the layer that needs the most bytes of the arena at its peak, such as "dense", or
- * "optimizer" for the optimizer's values; "" if no layer is known. */
+/* Finds the segment in which values take the most memory. Returns the layer whose values take the
+ * most in it, such as "dense", or "optimizer" for the optimizer's values, in `arena`; "" if no
+ * layer is known. Sets *bytes to the bytes of that layer; 0 for "". */
 const char *dt_exec_largest_layer(const dt_exec *x, dt_arena *arena, int64_t *bytes);
 /*
  * Runs one step. arg[i]: concrete arrays in the order of the graph's arguments, read only.
  * env->batch must be the program's. Variables are read and updated in place. result[i], in the
  * order of the graph's results, is set to a view into the arena, which is valid until the next run.
  * A result that is an argument, or a variable that the step does not change, is a view of that.
- * Fails with NO_MEMORY if the first run could not allocate memory.
+ * Fails with NO_MEMORY if memory could not be allocated in the first run, or for packed weights,
+ * and with the error of an exchange with other workers.
  */
 dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg,
                        dt_view *result) DT_MUST_USE;

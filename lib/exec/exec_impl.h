@@ -44,8 +44,9 @@ static inline bool dt_engine_multiplies_bf16(const dt_engine *e) {
     return e->gemm.bf16 || e->packs_bf16;
 }
 
-/* The plan of a matrix product (exec/product.c), by one of several implementations: a library's
- * plan, or tiles. If all members are NULL, the product is empty. */
+/* The plan of a matrix product (exec/product.c): either `plan`, made by `library`, or `tiles`, of
+ * which each is computed by `library` or by our own loops. Both are NULL before planning and after
+ * dt_product_release. */
 typedef struct dt_product {
     const dt_gemm_library *library;
     void *plan;
@@ -76,15 +77,17 @@ typedef enum dt_home {
 
 typedef struct dt_value_slot {
     dt_home home;
-    int index; /* for DT_HOME_ARG and DT_HOME_VARIABLE: number of the argument or of the variable */
-    /* number of the node that owns the memory: the node itself or, for a reshape, its input */
+    int index; /* for DT_HOME_ARG and DT_HOME_VARIABLE: index in g->arg or g->state */
+    /* index of the node that owns the memory: the node itself; for a reshape or a renamed value,
+     * the owner of its input; for an update in place, the variable's node */
     int owner;
     bool stored; /* the value is read outside its fused step, so it needs memory */
     /* for DT_HOME_VARIABLE: the old value is copied into the arena first, because a result or the
      * update of another variable needs it */
     bool kept;
-    /* numbers of the first and the last segment that use the memory; for DT_HOME_TASK: of the first
-     * and the last step of the node's group */
+    /* indices of the first and the last segment that use the memory (last is the number of segments
+     * if it is read after the run); for DT_HOME_TASK: of the first and the last step of the node's
+     * group */
     int first, last;
     /* for DT_HOME_ARENA, the offset in the arena; bytes of the value or, for DT_HOME_TASK, of its
      * largest piece */
@@ -120,7 +123,7 @@ typedef struct dt_kernel {
     /* calls dt_store_wide for values that must not be stored in 16 bits. NULL: neither the result
      * nor the inputs may be stored so */
     void (*narrow)(dt_exec *x, int node);
-    /* sets step->state and step->scratch; NULL: nothing to prepare */
+    /* sets step->state, step->scratch and step->kept; NULL: nothing to prepare */
     dt_status *(*prepare)(dt_exec *x, dt_step *step);
     void (*run)(const dt_kernel_call *c);
     void (*release)(void *state); /* frees step->state; NULL: nothing to free */
@@ -133,8 +136,9 @@ typedef struct dt_kernel {
 
 struct dt_step {
     const dt_kernel *kernel;
-    /* `node` is computed by this step. Pieces of the step have the rows of the pieces of node
-     * `pieces_of` */
+    /* node: the node that this step computes; for a fused step, the last of its nodes; for
+     * dt_kernel_copy_back, an index in g->state instead. Pieces of the step have the rows of the
+     * pieces of node `pieces_of` */
     int node, pieces_of;
     /* the node whose step computes the result of `node`: usually `node` itself; for attention
      * gradients, one step computes all three */
@@ -147,24 +151,27 @@ struct dt_step {
 /* Steps whose results are divided into the same pieces. A task runs all steps of the group for one
  * piece, on one lane (a thread of the engine). */
 typedef struct dt_group {
-    /* number of pieces into which the group's values are divided, and a node that is divided so */
+    /* units: number of pieces into which the group's values are divided; node: a node that is
+     * divided so, -1 in the group that copies new values back to variables */
     int units, node;
-    int segment; /* number of the segment in which the group's tasks run */
+    int segment; /* index of the segment in which the group's tasks run; -1: it has no steps */
     int n_steps, cap_steps;
     dt_step *step; /* [n_steps] the group's steps, in the order in which they run */
     /* estimated work of all pieces, by which tasks are distributed over lanes; the work of one
      * element of a loop, or of four multiply-adds of a product, is 1 */
     double work;
-    /* nodes whose values have DT_HOME_TASK, and nodes that are other names of these */
+    /* own: [n_own] nodes whose values have DT_HOME_TASK, and nodes that are other names of these;
+     * most_own: the elements that `own` has room for */
     int n_own, most_own, *own;
     /* own_bytes: bytes of the values of one piece; own_at: offset of piece 0 in the memory of
      * tasks, unused if lanes have separate memory */
     int64_t own_bytes, own_at;
-    int n_feeds, *feeds; /* numbers of the exchanges whose inputs the group's tasks compute */
+    /* [n_feeds] indices of the exchanges whose inputs the group's tasks compute */
+    int n_feeds, *feeds;
 } dt_group;
 
 typedef struct dt_exec_task {
-    /* number of the group whose steps the task runs, and of the piece that it computes */
+    /* index of the group whose steps the task runs, and of the piece that it computes */
     int group, unit;
     /* order among the tasks of a segment: tasks that compute inputs of exchanges run first */
     int turn;
@@ -204,7 +211,8 @@ struct dt_exec {
     bool *renamed;
     dt_value_slot *slot;
     void **at; /* [nodes] current address of the node's value; NULL: the value is in no memory */
-    /* [nodes] number of the fused step that computes the node; -1: a kernel computes it */
+    /* [nodes] index of the fused step that computes the node, counted over all groups; -1: a kernel
+     * computes it, or nothing does */
     int *fused_in;
     /* [nodes] the variable's node whose memory the node's result overwrites; -1: the result has
      * other memory */
@@ -217,8 +225,8 @@ struct dt_exec {
     struct dt_exchanges *exchanges; /* exchanges with other workers; NULL: there are none */
     int n_packed, cap_packed;
     dt_packed_use *packed;
-    /* arena_bytes: bytes of values that several tasks use; task_bytes: bytes of values that one
-     * task uses, which follow in memory */
+    /* arena_bytes: bytes of the memory of values that several tasks use; task_bytes: bytes of the
+     * memory of tasks (DT_HOME_TASK), which follows it */
     int64_t arena_bytes, task_bytes;
     /* number of elements of `view`: one for each lane, or 0 if no value is in the memory of
      * tasks */
@@ -289,21 +297,23 @@ static inline int64_t dt_element_bytes(const dt_exec *x, int node) {
 /* ---- packed weights (packed.c) ---- */
 
 /* Returns the packed copy, owned by the engine, of the matrix B of a number of equal products,
- * where B is the value of a node. Returns NULL if B is not kept packed: it depends on the batch, or
- * a library multiplies. */
+ * where B is the value of a node. Returns NULL if B is not kept packed: it is computed and has a
+ * batch dimension, n or k is 0, or a library computes the products. */
 dt_panels *dt_packed_for(dt_exec *x, int node, const dt_gemm *g, int64_t products);
 void dt_packed_release(dt_exec *x);
 /* Returns the bytes of packed copies of weights that runs of x may make. */
 int64_t dt_packed_bytes(const dt_exec *x);
-/* dt_packed_begin is called before a run and makes room for packed weights; the other function is
- * called after a run. */
+/* dt_packed_begin is called before a run. It decides which values products keep packed in this run,
+ * allocates memory for these (NO_MEMORY), and gives changed values a new version; the products then
+ * pack them. dt_packed_end is called after a run and counts the changes of variables that the run
+ * has updated. */
 dt_status *dt_packed_begin(const dt_exec *x) DT_MUST_USE;
 void dt_packed_end(const dt_exec *x);
 
 /* ---- recording of runs (record.c) ---- */
 
-/* Called before a run. Sets x->track, and registers the spans of x with the recorder if the run is
- * recorded. */
+/* Called before a run. Sets x->track, to NULL if the run is not recorded. Registers the spans of x
+ * in the first run after a recorder was set, whether or not it is switched on. */
 void dt_exec_listen(dt_exec *x);
 
 /* ---- fused steps (strip_program.c) ---- */
@@ -316,7 +326,7 @@ typedef struct dt_node_list {
 /* Nodes that are computed as one step, in order. */
 typedef struct dt_fused_list {
     dt_node_list node;
-    /* number of a node over whose elements the step iterates, and of the segment in which the step
+    /* index of a node over whose elements the step iterates, and of the segment in which the step
      * runs */
     int shape, segment;
     /* nodes of other lists that this list computes as well, so that their values need no memory */
@@ -331,7 +341,7 @@ void dt_plan_recomputing(dt_exec *x, dt_fused_list *list, int n_lists);
 /* Makes a fused step. slot[].stored says which results it writes to memory. */
 dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step) DT_MUST_USE;
 /* Prints the step's passes over memory: ": loop of 13" ops, or the name of each op that has its own
- * loop. */
+ * loop; ": sums" if it only computes sums. */
 void dt_fused_print(const dt_step *step, dt_str *out);
 typedef void dt_reader(dt_exec *x, int node, int number);
 /* Calls read(x, node, number) for each node whose memory the step reads. */

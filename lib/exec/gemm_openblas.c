@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * OpenBLAS, the default library. A plan only describes the product; the library chooses its kernel
- * at each call.
- *
- * The library is loaded only when a product is needed, because loading takes as long as everything
- * else in `dtrain --version`, and starts a thread per core unless the environment forbids it at
- * that moment.
- */
+/* Matrix products by OpenBLAS. A plan only describes the product; the library chooses its kernel at
+ * each call.  The library is loaded only when an engine is opened that uses it, because loading
+ * takes as long as everything else in `dtrain --version`, and starts a thread per core unless the
+ * environment forbids it at that moment. */
 #include <cblas.h>
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -46,8 +42,9 @@ typedef struct variable {
     char *before; /* its value before the library was loaded; NULL: it was not set */
 } variable;
 
-/* Sets a variable for the library. Without its variables, the library would assume other threads or
- * use other kernels. */
+/* Sets an environment variable for the library and remembers its old value. value NULL: it keeps
+ * the one that it has. Without its variables, the library would start threads or use other
+ * kernels. */
 static dt_status *set(variable *v, const char *value) {
     const char *current = getenv(v->name);
     v->before = current ? dt_strdup(current) : NULL;

@@ -40,7 +40,7 @@ typedef struct axis {
 } axis;
 
 typedef struct tiling {
-    int64_t first_run; /* number of the first run of the piece */
+    int64_t first_run; /* index of the first run of the piece, counted within a row of A */
     /* rows and runs of a full tile; rows and runs of the tiles at the end */
     int64_t rows, runs, last_rows, last_runs;
     int64_t n_rows, n_runs; /* numbers of tiles */

@@ -21,7 +21,8 @@ typedef struct dt_instructions {
 } dt_instructions;
 
 /* Finds the loops of that name. With NULL, finds those that the environment variable names, or else
- * the best. Fails with KERNELS if the processor does not support the set. */
+ * the best. Fails with KERNELS if the name is unknown, or the processor does not support the
+ * set. */
 dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out) DT_MUST_USE;
 /* Returns the set that libraries must be limited to; NULL: there is no limit, or the name is
  * unknown, which dt_instructions_choose reports. */
@@ -38,7 +39,7 @@ bool dt_instructions_have_amx(void);
  * float32) become 0 with the same sign. Operands are not changed. Processors take a hundred times
  * as long for such numbers, which occur when averages of gradients decay after the gradients have
  * become 0. TensorFlow and XLA do the same on CPUs. Returns the previous state, for
- * dt_instructions_restore.
+ * dt_instructions_restore. On processors other than x86-64 both functions do nothing.
  */
 unsigned dt_instructions_flush(void);
 void dt_instructions_restore(unsigned state);

@@ -12,12 +12,14 @@
  * different sizes. They are planned when compiling, one set for each lane. If positions are not
  * simply 0, 1, ..., every block has all keys. With sinks, every block begins at the first key.
  *
- * If Q, K, V and dY are stored as bfloat16 and the library multiplies that type, P and dS are
- * rounded to it for products; scores, softmax and sums over blocks are float32. Otherwise one head
- * at a time is converted into scratch (staged), and its results are converted back.
+ * If Q, K, V and dY are stored as bfloat16 and the engine multiplies that type, P and dS are
+ * rounded to it for products; scores, softmax and sums over blocks are float32. If they are stored
+ * in 16 bits otherwise, one head at a time is converted to float32 in scratch (staged), and its
+ * results are converted back. Operands of float32 are read in place.
  *
- * The three gradients need the same P and dS, so the step of the first one computes all three, and
- * the other steps compute nothing.
+ * The three gradients need the same P and dS. So of the gradients of one attention whose pieces are
+ * computed in the same tasks, the step of the first one computes all, and the steps of the others
+ * compute nothing.
  */
 #include <string.h>
 
@@ -305,7 +307,8 @@ static void run_block_back(const head *h, const dt_query_block *b) {
 
     find_scores(h, b);
     for (int64_t r = 0; r < b->rows; r++) rows->times(h->p + r * keys, take_shares(h, b, r), keys);
-    /* computed into the memory of ds, which the block needs only later */
+    /* if p has to be rounded, the rounded copy is written to the memory of ds, which is not in use
+     * yet */
     if (h->gradient[DT_OF_VALUE])
         multiply(h, b, DT_TO_VALUE, multiplied(h, b, h->p, h->ds), row_of(h, h->dy, b->query, s.y),
                  sum_of(h, b, DT_OF_VALUE, s.value));
@@ -321,8 +324,8 @@ static void run_block_back(const head *h, const dt_query_block *b) {
                  sum_of(h, b, DT_OF_KEY, s.key));
 }
 
-/* Sets the gradients of a head of keys to 0, if the sums over blocks are added up in the result
- * itself. */
+/* Sets the gradients of a head of keys and of values to 0 in the result, in which the sums over
+ * blocks are added up. Skips a gradient that is not needed. */
 static void clear(const head *h) {
     for (int of = DT_OF_KEY; of <= DT_OF_VALUE; of++) {
         const int64_t size = of == DT_OF_KEY ? h->a->key_size : h->a->value_size;

@@ -13,8 +13,8 @@ enum { SOME = 256, ARRAYS = 4 /* number of arrays: the result, and three inputs 
 
 /* ---- elements of any type as int64, converted like a single one in op/cells.h ---- */
 
-/* Runs `statement` with `element` as a pointer to the array's type, for each dtype that has the
- * type in memory. */
+/* Expands to a case of a switch over dtypes. It runs `statement` for i = 0 .. n - 1, where
+ * `element` points to `array` as elements of `type`, and returns. */
 #define OF_TYPE(dtype, type, statement)                                                            \
     case dtype: {                                                                                  \
         type *element = array;                                                                     \
@@ -40,7 +40,8 @@ static void load_integers(dt_dtype d, const void *array, int64_t from, int64_t n
     }
 }
 
-/* Like load_integers, for float32. Rounds towards zero, as `convert` to the type `as` does. */
+/* Like load_integers, for float32. Rounds towards zero, as `convert` to the type `as` does; limits
+ * results to the range of `as`; NaN becomes 0. For bool, all but 0 become 1. */
 static void load_truncated(const float *array, int64_t from, int64_t n, dt_dtype as, int64_t *to) {
     const int64_t lowest = dt_int_lowest(as), highest = dt_int_highest(as);
     for (int64_t i = 0; i < n; i++) {

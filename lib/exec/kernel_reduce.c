@@ -286,8 +286,8 @@ const dt_kernel dt_kernel_argmax = {.name = "argmax",
 /* ---- for each segment ---- */
 
 /*
- * Ops over the replicas that were folded into one batch, for arrays with channels last: sums,
- * maxima and minima over the rows of each replica, and the broadcast of a replica's value to its
+ * Ops over the segments of a batch, which are the replicas folded into it, shards or tiles: sums,
+ * maxima and minima over the rows of each segment, and the broadcast of a segment's value to its
  * rows. BatchNormalization over each replica's own rows consists of these. A segment gets the same
  * bits as its rows would get in a separate batch.
  */

@@ -21,7 +21,7 @@ enum { NARROW = 16 };
 
 /* A buffer that holds the sum of some blocks of 16 rows, in the tree of one row of the result. */
 typedef struct buffer {
-    /* 1 + the number of the buffer under this one in the row's stack or, for an unused buffer, of
+    /* 1 + the index of the buffer under this one in the row's stack or, for an unused buffer, of
      * the next unused one; 0: it is the last */
     uint32_t below;
     /* if the buffer is on top of its row's stack: the number of blocks in the whole tree */
@@ -35,12 +35,12 @@ typedef struct scatter {
     float *room; /* (buffers, width) the sums in the buffers */
     buffer *buffer;
     int64_t *grown; /* [n_grown] numbers of the rows of the result that have a tree */
-    /* (rows) for each row of the result with a tree: the number of the buffer on top */
+    /* (rows) for each row of the result with a tree: the index of the buffer on top */
     uint32_t *top;
     uint8_t *state; /* (rows) state of each row of the result (CHAIN, HAS_TREE) */
     int64_t n_grown;
-    /* number of buffers used so far; number of the first unused buffer, to which the others are
-     * linked by `below` */
+    /* buffers: number of buffers taken from the pool so far; free: 1 + the index of the first of
+     * these that is unused again, to which the others are linked by `below`; 0: none is */
     uint32_t buffers, free;
 } scatter;
 
@@ -117,8 +117,8 @@ static inline void copy(const scatter *s, float *to, const float *from) {
         for (int64_t j = 0; j < s->width; j++) to[j] = from[j];
 }
 
-/* Adds the top buffer of the row's stack to `sum` and frees the buffer. Returns the buffer below
- * it. */
+/* Adds buffer `top`, the top of a row's stack, to `sum` and makes it unused. Returns 1 + the index
+ * of the buffer below it; 0: there is none. */
 static uint32_t join_top(scatter *s, uint32_t top, float *sum) {
     const uint32_t under = s->buffer[top].below;
     add(s, sum, room_of(s, top), s->width);

@@ -45,7 +45,7 @@ static bool fits_entropy(const dt_graph *g, int node) {
             g->node[n->in[1]].type.dtype == DT_FLOAT32);
 }
 
-/* Reserves scratch memory for the piece's labels as int32. */
+/* Reserves scratch memory in each lane for a label of each row as int32, enough for any piece. */
 static dt_status *prepare_entropy(dt_exec *x, dt_step *step) {
     int logits = x->g->node[step->node].in[0];
     step->scratch =
@@ -55,7 +55,7 @@ static dt_status *prepare_entropy(dt_exec *x, dt_step *step) {
 
 /* The rows of class scores that a piece computes. */
 typedef struct part {
-    /* number of the first row, number of rows, and number of classes in a row */
+    /* index of the first row, number of rows, and number of classes in a row */
     int64_t first, rows, n;
     const float *scores;
 } part;

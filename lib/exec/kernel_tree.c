@@ -23,7 +23,7 @@ typedef enum form { FORM_EVAL, FORM_PRODUCT, FORM_ROWS, FORM_TOTAL } form;
 
 typedef struct tree {
     form form;
-    /* number of the segment op's node. The tree computes that node's sums over segments itself */
+    /* index of the segment op's node. The tree computes that node's sums over segments itself */
     int inner;
     int shards; /* number of shards that are added */
     int units;  /* number of pieces in which the result is computed */
@@ -209,8 +209,8 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
 
 /* ---- running ---- */
 
-/* Computes columns lo .. hi - 1 of a' b with simple loops, for a shard of a size that no product
- * was planned for. */
+/* Computes rows c->lo .. c->hi - 1 of a' b into `to` with simple loops, for a shard of a size that
+ * no product was planned for. a (rows, m) and b (rows, n) are the shard's rows. */
 static void multiply_plainly(const dt_kernel_call *c, const tree *t, const float *a, const float *b,
                              int64_t rows, float *to) {
     for (int64_t i = c->lo; i < c->hi; i++)

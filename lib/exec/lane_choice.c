@@ -68,7 +68,8 @@ static void end_pair(dt_lane_choice *c) {
     }
 }
 
-/* Returns the time of a run, with the pause before it. */
+/* Returns the nanoseconds of a run and of the pause before it, which counts for at most MOST_PAUSE
+ * times the run. Sets c->ended_ns. */
 static int64_t time_of_run(dt_lane_choice *c, int64_t begin_ns, int64_t end_ns) {
     const int64_t run = end_ns - begin_ns, pause = begin_ns - c->ended_ns, most = MOST_PAUSE * run;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Planned matrix products: by the engine's library, or by our own loops where they are the engine's
- * choice. Our own loops also compute what oneDNN rejects, unless the user asked for oneDNN by name.
+ * choice. Our own loops also compute what the library rejects, unless the user asked for the
+ * library by name.
  *
  * Matrices of 16 bits go to the library where it takes them. Where the processor multiplies
  * bfloat16, a tile of each is packed, and multiplied as it is (dot_bf16.c). Elsewhere, and if k is

@@ -40,7 +40,8 @@ typedef struct planner {
 /* The ops and arrays from which a value can be computed again. */
 typedef struct recipe {
     int n_ops, n_arrays, op[MOST_OPS], array[MOST_ARRAYS];
-    int until; /* number of the first segment that overwrites one of the arrays */
+    /* index of the first segment that overwrites one of the arrays; INT_MAX: none does */
+    int until;
     bool fits;
 } recipe;
 

@@ -311,7 +311,8 @@ static void assign_registers(dt_strip_program *p) {
 /* Sets p->strip to the largest multiple of the longest period (of repeated operands) that is at
  * most DT_STRIP, and p->row_break if strips must not cross multiples of that period, because it is
  * longer than a strip or pieces may begin within it. Periods are products of the last dimensions of
- * one shape, so each divides the longer ones. row: elements of a row. */
+ * one shape, so each divides the longer ones. With a row_break, p->strip is a multiple of the
+ * longest period of a sum instead. row: elements of a row. */
 static void choose_strip(dt_strip_program *p, int64_t longest, int64_t row) {
     const bool breaks = longest > DT_STRIP || (longest > 0 && row % longest != 0);
     int64_t period = breaks ? 1 : longest;

@@ -57,9 +57,9 @@ typedef struct dt_strip_code {
     int in[3];
 } dt_strip_code;
 
+enum { DT_PASS_STREAMS = 10 }; /* the most arrays in memory that a pass reads and writes */
 /* A pass over the elements of a strip: instructions [from, to), run as one generated loop, or as a
  * loop in C for each instruction. */
-enum { DT_PASS_STREAMS = 10 };
 typedef struct dt_strip_pass {
     int from, to;
     /* whether all instructions of the pass have vector instructions, so that the pass is a
@@ -93,20 +93,22 @@ typedef struct dt_strip_program {
     int n_sums;
     dt_strip_sum *sum;
     int rows_of; /* number of a node that has the shape over which the program iterates */
-    /* number of elements of a strip, a multiple of the periods of repeated operands */
+    /* number of elements of a strip, at most DT_STRIP; a multiple of the periods of repeated
+     * operands, unless row_break is set, and of sums */
     int64_t strip;
     /* strips do not cross multiples of this number of elements; 0: there is no such border */
     int64_t row_break;
 } dt_strip_program;
 
 /* strip_rows.c: divides the instructions of a program into passes, each of which goes over all
- * elements of a strip (sets p->pass). Instructions and registers must be set. */
+ * elements of a strip (sets p->pass), and marks the operands that loops in C read (laid_out).
+ * Instructions and registers must be set. */
 void dt_find_passes(dt_strip_program *p);
 /* Returns the node whose memory the program reads for an input; -1: the input is the result of an
  * instruction, in a register. */
 int dt_strip_stream(const dt_strip_program *p, int in);
-/* strip_emit.c: calls dt_find_passes, and appends the code of the passes to c. If the processor
- * cannot run it, there is no code. */
+/* strip_emit.c: calls dt_find_passes, and appends the code of those passes that are loops to c. c
+ * NULL: the processor cannot run such code, so there is none. */
 void dt_emit_loops(dt_strip_program *p, dt_code *c);
 /* Runs the code of a pass for elements [0, n). stream: addresses of these elements in the arrays
  * that the pass reads and writes; registers: memory of the registers. */

@@ -21,7 +21,9 @@
 #include "exec/strip.h"
 
 enum {
-    DT_SUM_ROWS = 16, /* number of rows in a block, which are added one after the other */
+    /* number of rows in a block, which are added one after the other; if rows are narrow, these are
+     * wide rows of several */
+    DT_SUM_ROWS = 16,
     /* number of floats that are added side by side; if rows are narrower, several of them are
      * treated as one wide row */
     DT_SUM_WIDE = 128,
@@ -65,21 +67,22 @@ static inline void dt_sum_end(const dt_sum_tree *t) {
         dt_sum_add_last(t, buffers);
 }
 
-/* Rows of a matrix of float32, or of elements that are converted to it. */
+/* Rows of a matrix of float32, or of 16-bit elements that are converted to it. */
 typedef struct dt_sum_source {
-    const void *at;   /* address of element (0, 0) */
-    dt_strip_op load; /* DT_S_COPY for floats; else the instruction that converts them */
-    int64_t rows, n;  /* rows: number of rows; n: number of columns to sum, at most `stride` */
-    int64_t stride;   /* elements from one row to the next */
+    const void *at; /* address of element (0, 0) */
+    /* DT_S_COPY for floats; else the instruction that converts elements of 16 bits */
+    dt_strip_op load;
+    int64_t rows, n; /* rows: number of rows; n: number of columns to sum, at most `stride` */
+    int64_t stride;  /* elements from one row to the next */
     /* (n) if it is not NULL, the sums are those of squared differences between the rows and this
      * mean */
     const float *mean;
 } dt_sum_source;
 
 /*
- * Computes to[j], j < n, as the sum of column j; 0 without rows. Rows of fewer than DT_SUM_WIDE
- * columns are added in 2, 4, 8 .. chains. Their number depends on `stride`, so a column's bits do
- * not depend on which others are summed with it.
+ * Computes to[j], j < n, as the sum of column j; 0 without rows. Each column is added in n chains,
+ * where n is the largest power of two with n * stride <= DT_SUM_WIDE, at least 1. It depends on
+ * `stride` and not on s->n, so a column's bits do not depend on which others are summed with it.
  */
 void dt_sum_rows(const dt_simd *simd, const dt_sum_source *s, float *to);
 

@@ -66,7 +66,8 @@ static void choose(dt_exec *x) {
 /* ---- the steps from which and to which a value is used ---- */
 
 /* Sets number[i], for each node i that a step computes, to the index of that step in its group. A
- * fused step counts only for its last node. */
+ * fused step counts only for its last node. A node whose value another step makes (made_by) gets
+ * the index of that step. */
 static void number_steps(const dt_exec *x, int *number) {
     for (int i = 0; i < x->n_groups; i++)
         for (int k = 0; k < x->group[i].n_steps; k++)

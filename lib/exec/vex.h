@@ -13,14 +13,14 @@
 typedef struct dt_code {
     uint8_t *text; /* the machine code while it is being written; NULL after dt_code_seal */
     int n, cap;
-    /* address of the executable copy of the code; NULL: the code is not sealed yet, or the system
-     * allows no executable memory */
+    /* address of the executable copy of the code, of `mapped` bytes; NULL: the code is not sealed
+     * yet, there is none, or the system allows no executable memory */
     uint8_t *base;
     size_t mapped;
 } dt_code;
 
-/* Instructions on vectors of 256 bits, or of the size with which the name ends. The register that a
- * store writes is `to`. */
+/* Instructions on vectors of 256 bits, or of the size with which the name ends. A store has the
+ * register that it writes to memory in `to`. */
 typedef enum dt_vex {
     DT_VEX_NONE,
     DT_VEX_LOAD,
@@ -81,7 +81,8 @@ void dt_code_load_word(dt_code *c, int to, int index);
  * offset `target` of the code; c->n is the current end. */
 void dt_code_land(dt_code *c, int hole, int target);
 
-/* Makes the code executable. Code at offset `at` is then at the address base + at. */
+/* Makes the code executable and frees c->text. Code at offset `at` is then at the address base +
+ * at. If there is no code, or the system allows no executable memory, base is NULL. */
 void dt_code_seal(dt_code *c);
 void dt_code_release(dt_code *c);
 

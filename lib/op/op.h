@@ -289,12 +289,11 @@ void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out);
 
 /* ---- the reference interpreter ---- */
 
-/* Per-replica inputs and results of a graph. arg[r * n_args + i]: concrete views; results are
- * allocated by the interpreter: result[r * n_results + i].data is freed with
- * dt_interpretation_release. */
+/* What the interpreter computes. It allocates the arrays and their data, which the caller frees
+ * with dt_interpretation_release. */
 typedef struct dt_interpretation {
     int replicas;
-    dt_view *result; /* [replicas][n_results] the results, allocated by the interpreter */
+    dt_view *result; /* [replicas][n_results] the results */
     /* [n_states] the values that replica 0 assigns; for a variable with a stack those of all
      * replicas, (R, ...). data NULL: unchanged */
     dt_view *update;
@@ -306,9 +305,9 @@ typedef struct dt_interpretation {
 
 /*
  * Runs g with each op's eval, node by node, replicas one after the other (all_reduce sums in
- * replica order). batch[r]: rows of replica r. Variables are read, not written: their new values
- * are in `update`. For folded graphs, replicas is 1, and env has offsets and shards. Every pass and
- * back end is tested against this function.
+ * replica order). batch[r]: rows of replica r. arg: [replicas][arguments] concrete views. Variables
+ * are read, not written: their new values are in `update`. For folded graphs, replicas is 1, and
+ * env has offsets and shards. Every pass and back end is tested against this function.
  */
 dt_status *dt_interpret(const dt_graph *g, const dt_env *env, int replicas, const int64_t *batch,
                         const dt_view *arg, dt_interpretation *out) DT_MUST_USE;
