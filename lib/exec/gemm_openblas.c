@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products by OpenBLAS. A plan only describes the product; the library chooses its kernel at
- * each call.  The library is loaded only when an engine is opened that uses it, because loading
- * takes as long as everything else in `dtrain --version`, and starts a thread per core unless the
- * environment forbids it at that moment. */
+/*
+ * Matrix products by OpenBLAS. A plan only describes the product; the library chooses its kernel at
+ * each call.
+ *
+ * The library is loaded only when an engine is opened that uses it, because loading takes as long
+ * as everything else in `dtrain --version`, and starts a thread per core unless the environment
+ * forbids it at that moment.
+ */
 #include <cblas.h>
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@ int dt_mesh_devices(const dt_mesh *m) { return dt_mesh_parts(m, ~(dt_mesh_axes)0
 
 int dt_mesh_logical(const dt_mesh *m) { return dt_mesh_parts(m, ~(m->time | m->replicas)); }
 
-/* Sets c[a] to the coordinate of the device on axis a. */
+/* Sets coordinate[a] to the coordinate of the device on axis a, for all axes of the mesh. */
 static void coordinates(const dt_mesh *m, int device, int *coordinate) {
     for (int a = m->n - 1; a >= 0; a--) {
         coordinate[a] = device % m->size[a];

@@ -66,8 +66,8 @@ bool dt_layout_equal(const dt_layout *a, const dt_layout *b);
 dt_mesh_axes dt_layout_axes(const dt_layout *l);
 /* Returns the type of a device's part of a value of type `whole`. `parts` is explained above. */
 dt_type dt_layout_type(const dt_type *whole, const dt_layout *l, const dt_mesh *m, int64_t parts);
-/* Prints "[-, {0}, {1,2}]", with " partial sum over {0}" where that applies; "whole" if nothing is
- * cut. */
+/* Prints "[-, {0}, {1,2}]", then ", partial sum over {0}" if the value is partial; "whole" if
+ * nothing is cut. */
 void dt_layout_print(const dt_layout *l, int rank, dt_str *out);
 
 #endif

@@ -58,8 +58,8 @@ dt_value dt_partition_reduce(const dt_partition_call *c, dt_value x, dt_reduce_k
 /* Reduces x, (.., n), over its last dimension, which is divided by `axes`. The result is (..). */
 dt_value dt_partition_reduce_last(const dt_partition_call *c, dt_value x, dt_reduce_kind kind,
                                   dt_mesh_axes axes);
-/* Emits the index at which a device's part of a dimension begins, an int64. Each part has `own`
- * elements. */
+/* Emits the index at which a device's part of a dimension begins, an int64: the device's rank along
+ * `axes` times `own`, the elements of a part; 0 if `axes` is empty. */
 dt_value dt_partition_start(const dt_partition_call *c, int64_t own, dt_mesh_axes axes);
 /* Emits iota of int64 along dimension `axis` of a device's part, which `axes` divide. It counts as
  * in the whole value. */

@@ -31,7 +31,7 @@ typedef struct dt_placement {
 /* Returns the device of a node's value, by the rules above. in: the placements of its inputs. */
 dt_placement dt_placement_of(const dt_node *n, const dt_placement *in);
 /* Like dt_placement_of, for a value of a trace, whose inputs are placed as well. The device is
- * DT_ANYWHERE if the value depends on no argument. */
+ * DT_ANYWHERE if the value depends on no argument, and 0 if x is no value of a trace. */
 dt_placement dt_placement_of_value(dt_value x);
 /* Returns x, transferred to a device. */
 dt_value dt_move_to(dt_value x, int device);

@@ -99,8 +99,8 @@ static run longest_run(const dt_type *t, unsigned dims) {
 }
 
 /* Returns the size of blocks for a sum of n values: the largest divisor of n that is not longer
- * than a chain. If the divisor is short, blocks are as long as a chain, and zeros fill the last
- * one. */
+ * than a chain. If that is shorter than a quarter of a chain, blocks are as long as a chain, and
+ * zeros fill the last one. */
 static int64_t block_of(int64_t n, int64_t chain) {
     for (int64_t block = chain; block >= chain / 4; block--)
         if (n % block == 0) return block;

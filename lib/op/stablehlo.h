@@ -82,7 +82,8 @@ dt_hlo_value dt_hlo_convert(dt_hlo *h, dt_hlo_value x, dt_dtype dtype);
 dt_hlo_value dt_hlo_reshape(dt_hlo *h, dt_hlo_value x, int rank, const int64_t *dim);
 /* dims[i]: the dimension of the result that dimension i of x becomes. */
 dt_hlo_value dt_hlo_broadcast(dt_hlo *h, dt_hlo_value x, const dt_type *type, const int8_t *dims);
-/* Writes a slice: `size` elements of dimension d, from element `from` on. */
+/* Writes a slice: `size` elements of dimension d, from element `from` on. Returns x itself if that
+ * is all of the dimension. */
 dt_hlo_value dt_hlo_slice(dt_hlo *h, dt_hlo_value x, int d, int64_t from, int64_t size);
 dt_hlo_value dt_hlo_concatenate(dt_hlo *h, const dt_hlo_value *x, int n, int d);
 /* Writes a slice of `size` elements of dimension d that begins at `from`, an int64 value that may
@@ -93,13 +94,15 @@ dt_hlo_value dt_hlo_dynamic_slice(dt_hlo *h, dt_hlo_value x, int d, dt_hlo_value
  * value. */
 dt_hlo_value dt_hlo_nothing(dt_hlo *h, int kind, dt_dtype dtype);
 
-/* Reduces x over the dimensions whose bits are set in `dims`; sums in steps of float32, where
- * h->chain limits them. */
+/* Reduces x over the dimensions whose bits are set in `dims`; sets the type of the result
+ * accordingly. If h->chain is not 0, sums of floats other than float64 are computed in float32, in
+ * steps that add at most h->chain values each. */
 dt_hlo_value dt_hlo_reduce(dt_hlo *h, int kind, dt_hlo_value x, unsigned dims);
 
-/* Returns the index along `axis` of the largest element, or of the first of equal ones. It is a
- * reduction of pairs, which reads x once. Comparing x with its maximum instead would be wrong if
- * the compiler computed x twice and rounded it differently. */
+/* Returns the index along `axis` of the largest element, or of the first of equal ones; NaN counts
+ * as the largest. type: that of the result, which lacks the axis. It is a reduction of pairs, which
+ * reads x once. Comparing x with its maximum instead would be wrong if the compiler computed x
+ * twice and rounded it differently. */
 dt_hlo_value dt_hlo_argmax(dt_hlo *h, dt_hlo_value x, int axis, const dt_type *type);
 
 /* Writes gather: rows of a table by their numbers. A number out of range selects the nearest

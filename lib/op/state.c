@@ -15,7 +15,8 @@ static const dt_value none = {0};
 
 /* ---- arguments ---- */
 
-/* Returns the argument `name`, which is declared already and must have the same type as before. */
+/* Returns the value of an argument that is declared already. If `type` is not the type that it has,
+ * fails the trace with NAME_TAKEN and returns no value. */
 static dt_value declare_again(dt_trace *t, const dt_named_node *arg, const dt_type *type) {
     const dt_value v = dt_value_of(t, arg->node);
     if (dt_type_equal(&dt_node_of(v)->type, type)) return v;
@@ -75,7 +76,8 @@ dt_value dt_arg(dt_trace *t, const char *name) {
 
 /* ---- variables ---- */
 
-/* Returns the trace's entry for v, created on first use; NULL if the trace has failed. */
+/* Returns the trace's entry for v, created on first use; NULL if its node cannot be emitted, after
+ * which the trace has failed. The pointer is valid until the next entry is created. */
 static dt_trace_state *state_of(dt_trace *t, dt_variable *v) {
     const uint64_t hash = (uint64_t)(uintptr_t)v >> 4;
     for (int i = dt_hash_index_first(&t->states_at, hash); i >= 0;
@@ -104,7 +106,7 @@ void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr) {
 }
 
 /* Whether an annotation applies to replicas that have `logical` logical devices: it has as many
- * parts, or names one of the devices. */
+ * parts, or names one of the devices; REPLICATED, whose device is 0, always applies. */
 static bool speaks_of(const dt_sharding_attr *a, int logical) {
     int64_t parts = 1;
     for (int d = 0; d < a->rank; d++) parts *= a->parts[d];

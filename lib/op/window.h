@@ -9,7 +9,8 @@
 /* Computes the number of windows of `size` elements over a dimension of `in` elements. False:
  * strides, dilations or sizes are below 1, or too large to count. */
 bool dt_window_count(const dt_window *w, int64_t size, int64_t in, int64_t *out);
-/* The number of elements under all windows along a dimension, without the holes of dilation. */
+/* The number of windows along a dimension, and of elements under all of them, without the holes of
+ * dilation; all 0 if dt_window_count returns false. */
 typedef struct dt_window_taps {
     int64_t windows;
     double all, real; /* all: padding included; real: without padding */
@@ -32,7 +33,8 @@ static inline int64_t dt_dilated(int64_t n, int64_t dilation) {
     return n > 0 ? (n - 1) * dilation + 1 : 0;
 }
 
-/* Prints " size=[1,2] stride=[1,2] pad=[0_0,1_1]", without the parts that have their defaults. */
+/* Prints " size=[1,2] stride=[1,2] low=[0,1] high=[0,1] base_dilation=[1,2] dilation=[1,2]" for n
+ * dimensions, without the lists in which all are 1 (low, high: 0). size NULL: without sizes. */
 void dt_window_print(const dt_window *w, const int64_t *size, int n, dt_str *out);
 
 /* ---- windows over several dimensions, of reduce_window and select_and_scatter ---- */
@@ -59,14 +61,14 @@ void dt_windows_print(const dt_reduce_window_attr *a, dt_str *out);
 typedef struct dt_windows {
     const dt_reduce_window_attr *a;
     int64_t n; /* number of windows */
-    /* rank: that of x. wide: [n_wide] the dimensions in which windows have more than one element */
+    /* rank: that of x. wide: [n_wide] the dimensions in which windows do more than cover one
+     * element each, in order (dt_window_is_one) */
     int rank, wide[DT_MAX_RANK];
     int n_wide;
     /* in: sizes of x; step: distances between neighbours along each dimension, in elements */
     int64_t in[DT_MAX_RANK], step[DT_MAX_RANK];
     int64_t out[DT_MAX_RANK], place[DT_MAX_RANK], k[DT_MAX_RANK];
-    /* offset at which the current window begins, counting only dimensions in which windows are
-     * single elements */
+    /* offset at which the current window begins, counting only dimensions that are not in `wide` */
     int64_t base;
 } dt_windows;
 dt_windows dt_windows_begin(const dt_reduce_window_attr *a, const dt_type *x, const dt_type *out);
