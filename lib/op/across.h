@@ -114,8 +114,9 @@ void dt_across_print(const void *attr, dt_str *out);
 void dt_across_print_dim(const void *attr, dt_str *out);
 /* For `infer`: the result is one device's part of the input along `dim`. */
 dt_status *dt_across_infer_part(dt_infer *q) DT_MUST_USE;
-/* Functions for `bytes`: of ops in which a device receives the parts of all others, and of ops in
- * which it receives nothing. */
+/* Functions for `bytes`, for n devices in a group: of ops in which a device receives (n - 1) / n of
+ * the bytes of its input, a part from each other device; and of ops in which it receives
+ * nothing. */
 double dt_across_bytes_of_others(const dt_across_attr *a, const dt_type *in);
 double dt_across_bytes_none(const dt_across_attr *a, const dt_type *in);
 

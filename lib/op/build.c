@@ -370,8 +370,8 @@ dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target) {
 
 /* ---- composites ---- */
 
-/* The positions 0, 1, ... of queries (.., T, N, H), as (.., T) of int32. No value if `query` has
- * fewer than 3 dimensions. */
+/* dt_positions emits the positions 0, 1, ... of queries (.., T, N, H), as (.., T) of int32. It
+ * returns no value if `query` has fewer than 3 dimensions. */
 
 dt_value dt_positions(dt_value query) {
     dt_type t = dt_type_of_value(query);
@@ -403,7 +403,7 @@ dt_value dt_gelu(dt_value x, bool approximate) {
 
 /* ---- spatial ops ---- */
 
-/* Returns x itself if the attributes pad nothing. */
+/* dt_pad returns x itself if the attributes pad nothing. */
 
 dt_value dt_pad(dt_value x, const dt_pad_attr *attr) {
     bool pads = false;

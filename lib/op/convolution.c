@@ -161,9 +161,9 @@ static dt_value grad_rhs(const dt_grad *g, const dt_convolution_attr *a) {
     return dt_convolution(g->in[0], g->dout, &b);
 }
 
-/* Whether the gradient of rhs moves lhs over dy: lhs is dilated, and the window has no strides.
- * False for a kernel with the batch in its shape: the batch must stay first, and this way exchanges
- * the gradient's dimensions. */
+/* Whether the gradient of rhs moves lhs over dy: lhs is dilated, and there are neither strides nor
+ * groups. False for a kernel with the batch in its shape: the batch must stay first, and this way
+ * exchanges the gradient's dimensions. */
 static bool moves_lhs(const dt_grad *g, const dt_convolution_attr *a) {
     const dt_type w = dt_type_of_value(g->in[1]);
     bool dilated = false, strides = dt_type_has_batch(&w);

@@ -14,7 +14,7 @@ dt_hlo_value dt_dot_stablehlo(const dt_hlo_call *c);
 int dt_dot_free(const dt_type *t, const dt_dot_attr *d, bool is_rhs, int8_t list[DT_MAX_RANK]);
 
 /* For each dimension of an operand, the dimension of the result that it becomes; -1 if it is
- * contracted. */
+ * contracted, and beyond the operand's rank. */
 typedef struct dt_dot_places {
     int8_t lhs[DT_MAX_RANK], rhs[DT_MAX_RANK];
 } dt_dot_places;

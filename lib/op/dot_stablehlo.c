@@ -2,8 +2,9 @@
 /*
  * dot_general in StableHLO. XLA on the CPU computes products of matrices in blocks, but adds the
  * terms of a product with a vector one after the other: a sum of 100,000 terms has four correct
- * digits. If the request limits such chains (dt_hlo.chain), a long product with a vector is
- * written as a multiplication and a sum in steps:
+ * digits. If the request limits such chains (dt_hlo.chain), a long product of float32 with a vector
+ * is written as a multiplication and a sum in steps, unless it is in_order, or batch dimensions do
+ * not come first in the matrix:
  *
  *     (1000, 40) x (1000, 1)      (1000, 40) * (1000 -> 1000, 40), summed over 1000      (40, 1)
  */

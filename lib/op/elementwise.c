@@ -168,14 +168,14 @@ BINARY_OP(maximum, any, dt_double_max(a, b), int_max, dt_placement(dt_compare(a,
 BINARY_OP(minimum, any, dt_double_min(a, b), int_min, dt_placement(dt_compare(a, b, DT_LT), dy),
           dt_placement(dt_compare(b, a, DT_LE), dy), .traits.exact = true)
 
-/* Emits the gradient of the base: dy * b * a^(b - 1). */
+/* Emits the gradient of the base: dy * b * a^(b - 1), or 0 where b is 0. */
 static dt_value power_base(dt_value a, dt_value b, dt_value dy) {
     dt_value is_zero = dt_compare(b, dt_like(b, 0), DT_EQ);
     dt_value safe = dt_select(is_zero, dt_like(b, 1), b);
     return dt_multiply(dy, dt_multiply(b, dt_power(a, dt_subtract(safe, dt_like(b, 1)))));
 }
 
-/* Emits the gradient of the exponent: dy * y * log a. */
+/* Emits the gradient of the exponent: dy * y * log a, or 0 where a is not positive. */
 static dt_value power_exponent(dt_value a, dt_value y, dt_value dy) {
     dt_value is_positive = dt_compare(a, dt_like(a, 0), DT_GT);
     dt_value safe = dt_select(is_positive, a, dt_like(a, 1));

@@ -73,7 +73,8 @@ static void fill_missing(const dt_view *y, int64_t at, int64_t n) {
 }
 
 /* Reports in c->env->refusal that element i of the index, `number`, is not a row of the table,
- * which has `rows` rows. Only the first such element is reported. */
+ * which has `rows` rows. Only the first such element is described there; `finders` counts all. Does
+ * nothing if the environment or `refusal` is NULL. */
 static void refuse(const dt_call *c, int64_t i, int64_t number, int64_t rows) {
     const dt_type *index = &c->in[1].type;
     dt_refusal *r = c->env ? c->env->refusal : NULL;

@@ -226,7 +226,8 @@ dt_value dt_as_float(dt_value x);
 dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged);
 /* Returns the numbers of the rows of dt_all_gather's result that come from x, along axis 0: int32,
  * one for each row of x. Sets *rows to the number of rows of the result. If a step is compiled for
- * the largest batch, this is more than the replicas have. */
+ * the largest batch, this is more than the replicas have. Fails with NEEDS_ROWS if dimension 0 of x
+ * is the batch and the trace does not know its size. */
 dt_value dt_gather_places(dt_value x, int64_t *rows);
 /* Adds the rows of x, (i..., ...), to a value of zeros, (rows, ...): row j of x is added to row
  * index[j]. index is (i...). */
@@ -318,8 +319,9 @@ dt_status *dt_interpret_each(const dt_graph *const *g, const dt_env *env, int re
                              const int64_t *batch, const dt_view *arg,
                              dt_interpretation *out) DT_MUST_USE;
 void dt_interpretation_release(dt_interpretation *r);
-/* Replaces the attributes of a node on 16-bit floats, of which attr is a copy, with those of the op
- * on float32 that defines it. */
+/* Changes attr, a copy of the attributes of a node on 16-bit floats, to those of the op on float32
+ * that defines it: a type in them becomes float32, and for bfloat16 products inside the op are
+ * rounded. */
 void dt_op_widen(const dt_node *n, void *attr);
 
 #endif

@@ -329,8 +329,9 @@ static void need_inputs(folder *f, const dt_node *n) {
 }
 
 /* Whether the op is linear in an input. Padding with 0, the gradient of a slice, is; padding with
- * another value is not. A conversion of a gradient to float16 or bfloat16 counts as not linear, so
- * that it comes after the sum, and the gradient is rounded once for any number of replicas. */
+ * another value is not. So is a conversion between floats, although to float16 or bfloat16 it
+ * rounds: it then comes after the sum over replicas, so that a gradient is rounded once for any
+ * number of replicas. */
 static bool is_linear_in(const folder *f, const dt_node *n, int input) {
     bool now = n->op->linear_when && n->op->linear_when(n->attr, &f->g->node[n->in[0]].type);
     return now || n->op->linear >> input & 1;

@@ -116,7 +116,8 @@ typedef struct dt_spmd {
     int *bucket;
 } dt_spmd;
 
-/* Whether a node belongs to the optimizer's update of a variable. */
+/* Whether a node belongs to the optimizer's update of a variable: its path begins with
+ * "optimizer/". */
 bool dt_is_of_optimizer(const dt_node *n);
 /* Divides g over devices. g must outlive *out. Free *out with dt_spmd_destroy. */
 dt_status *dt_spmd_create(dt_spmd **out, const dt_graph *g, const dt_spmd_options *o) DT_MUST_USE;
@@ -128,7 +129,8 @@ void dt_spmd_destroy(dt_spmd *s); /* s may be NULL */
  */
 dt_status *dt_spmd_expand(const dt_spmd *s, dt_graph **out) DT_MUST_USE;
 dt_spmd_bytes dt_spmd_count_bytes(const dt_spmd *s);
-/* Returns the bytes that a device receives in node i of local; 0 if it is not a collective. */
+/* Returns the bytes that a device receives over links in node i of local, which must be a
+ * collective; 0 if it has no input, or only joins micro-batches. */
 double dt_spmd_received(const dt_spmd *s, int i);
 /* Functions that estimate, for one micro-batch, the seconds of an op of `local` on a device, and of
  * a collective on links. */

@@ -221,8 +221,8 @@ static void find_sums(const dt_graph *g, const int *uses, int *n_terms, bool *wi
     }
 }
 
-/* Whether the graph has steps of sequences: slices of slices, or a sum that has a product for each
- * step. */
+/* Whether the graph may have steps of sequences: it has a slice of a slice, or a sum of at least
+ * LEAST_PRODUCTS terms. */
 static bool has_steps(const sums *s) {
     for (int i = 0; i < s->g->n_nodes; i++) {
         const dt_node *n = &s->g->node[i];

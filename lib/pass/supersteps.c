@@ -19,12 +19,13 @@
 
 typedef struct cutting {
     const dt_graph *g;
-    int64_t first; /* number of the graph's first row among the rows of all workers */
+    int64_t first; /* index of the worker's first row among the rows of all workers */
     dt_supersteps *s;
-    /* [nodes] number of the superstep that computes the node; for an exchange, the first superstep
-     * after it */
+    /* [nodes] index of the superstep that computes the node; for an exchange, of the first
+     * superstep after it */
     int *home;
-    /* [nodes] whether the node depends on variables only, so that any superstep can compute it */
+    /* [nodes] whether the node has no rows and depends on variables and constants only, so that any
+     * superstep can compute it */
     bool *anywhere;
     bool **needed; /* [supersteps][nodes] whether the superstep needs the node */
     /* [nodes] whether another superstep, an exchange or the caller reads the node */
@@ -113,8 +114,8 @@ static void give(dt_trace *t, dt_superstep *s, int i, dt_value value) {
     dt_return(t, made, value);
 }
 
-/* Adds the arguments and variables of a piece. They come first, in the same order as in the whole
- * graph. */
+/* Adds to superstep `step` the arguments and variables that it needs; in the last one also all
+ * variables that are updated. They come first, in the same order as in the whole graph. */
 static void import(const cutting *c, dt_trace *t, int step, dt_value *map) {
     const dt_graph *g = c->g;
     const bool *needed = c->needed[step];

@@ -59,8 +59,9 @@ typedef struct dt_spmd_work {
 
 /* ---- meshes, notes (annotations.c) ---- */
 
-/* Returns the mesh of the devices. The sizes of its axes are primes, in the order in which the
- * first annotation of g names its parts. */
+/* Returns the mesh of a replica's devices. If there are several micro-batches, they are its first
+ * axis. The sizes of the other axes are primes: first those of the parts of the first annotation of
+ * g that cuts a value, in its order, then those of the remaining devices. */
 dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o);
 /* Sets w->layout and w->fixed of all nodes that have annotations. */
 void dt_spmd_read_notes(dt_spmd_work *w);
@@ -70,7 +71,8 @@ void dt_spmd_read_notes(dt_spmd_work *w);
 /* Adds an innermost axis for replicas to the mesh. With `apart`, adds an axis for each prime factor
  * of the sizes in o->grid, or of the number of replicas. */
 void dt_spmd_add_replicas(dt_mesh *m, const dt_spmd_options *o, bool apart);
-/* Divides the rows of arguments, and of values with annotations, among the replicas. */
+/* Divides dimension 0 of arguments with rows, of stacked arguments, and of annotated values with
+ * rows among the replicas, where these divide it evenly. */
 void dt_spmd_deal_rows(dt_spmd_work *w);
 
 /* ---- variables (states.c) ---- */
@@ -101,10 +103,11 @@ void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *l
                          dt_mesh_axes *factor);
 /* Returns the layout of operand k of node i (-1: its result) that the factors imply. */
 dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor);
-/* Removes axes from factors until node i can be divided evenly by them, or a factor is not divided
- * at all. */
+/* Removes axes from each factor, the last axes first, until node i can be divided evenly by the
+ * rest, at worst by none. */
 void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
-/* Divides the batch of all annotated values into micro-batches, the axis `time` of the mesh. */
+/* Divides the batch of all arguments and annotated values into micro-batches, the axis `time` of
+ * the mesh, where these divide it evenly. */
 void dt_spmd_cut_time(dt_spmd_work *w);
 /* Returns the axes of factors that inputs of node i have but its result lacks. The result is a
  * partial sum over these axes. */
@@ -137,8 +140,9 @@ dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i);
 /* Called after node i is emitted. Adds up its partial sums over devices, unless its only reader can
  * do so at lower cost. */
 void dt_spmd_settle(dt_spmd_work *w, int i);
-/* Emits node i, the sum of a whole and a partial value, as a partial value. Returns false if it is
- * another kind of node. */
+/* Emits node i, the addition of complete and partial values, as a complete value and a partial one
+ * that is still to be added (dt_made.pending). Returns false if the node is not such an addition;
+ * partial values of its inputs that wait to be added are then added up. */
 bool dt_spmd_emit_sum(dt_spmd_work *w, int i);
 
 /* ---- the order (order.c) ---- */

@@ -125,8 +125,8 @@ static void add_node(staging *x, int i) {
             connect(x, x->of[n->in[k]], x->of[i], travels ? seconds : 0);
 }
 
-/* Gives a backward or update task, whose stages were counted on, the number of the last forward
- * stage on its device; 0 if there is none. */
+/* Replaces the stage of each backward and update task, which counts all steps before it, by the
+ * last forward stage on its device; 0 if there is none. */
 static void name_backward(staging *x) {
     for (int i = 0; i < x->n_tasks; i++) {
         int stage = 0;
