@@ -39,7 +39,8 @@ typedef enum dt_strip_op {
 typedef void (*dt_strip_function)(void *d, const void *a, const void *b, const void *c, int64_t n);
 
 /* Arguments for `rows` rows of n features that are normalized: z = (x - mean) / sqrt(variance +
- * epsilon). */
+ * epsilon), with the mean and the variance of each row of x. x and dy: (rows, n); gamma and beta:
+ * (n). norm does not read dy, norm_grad not beta, norm_scale_grad neither gamma nor beta. */
 typedef struct dt_norm_args {
     int64_t rows, n;
     float epsilon;
@@ -49,9 +50,11 @@ typedef struct dt_norm_args {
 
 /* Loops over rows (simd/rows.c). */
 typedef struct dt_row_functions {
-    void (*norm)(const dt_norm_args *a);            /* computes out = z gamma + beta */
-    void (*norm_grad)(const dt_norm_args *a);       /* computes out = the gradient of x */
-    void (*norm_scale_grad)(const dt_norm_args *a); /* adds to out[n] the sum of dy z over rows */
+    void (*norm)(const dt_norm_args *a); /* computes out = z gamma + beta, (rows, n) */
+    /* computes out = the gradient of x, (rows, n) */
+    void (*norm_grad)(const dt_norm_args *a);
+    /* adds to out, (n), the sum of dy z over the rows */
+    void (*norm_scale_grad)(const dt_norm_args *a);
     /* computes p = e^(scale (p - largest)), and returns 1 / sum of p; n >= 1 */
     float (*shares)(float *p, float scale, int64_t n);
     void (*times)(float *d, float by, int64_t n);
@@ -131,11 +134,13 @@ typedef struct dt_simd { /* declared in gemm.h */
     const dt_product_functions *product;
     const struct dt_conv_loops *conv; /* declared in exec/conv_loops.h */
     void (*fill)(float *d, float x, int64_t n);
-    /* Computes d[j], j < n, as the sum over i < rows of a[i * stride + j], in one chain from 0 with
-     * ascending i. For many rows use exec/sums.h. */
+    /* Computes d[j], j < s->n, as the sum over i < s->rows of a[i * stride + j] or, if s->mean is
+     * set, of (a[i * stride + j] - mean[j])^2, in one chain from 0 with ascending i. For many rows
+     * use exec/sums.h. */
     void (*sum_block)(const dt_sum_block *s, float *d);
-    /* Returns the sum of a[0] .. a[n - 1], added in 32 interleaved chains that a fixed tree adds up
-     * (simd/sum.h). */
+    /* Returns the sum of a[0] .. a[n - 1]. Fewer than 32 values are added in 4 interleaved chains.
+     * Longer rows are added in blocks of 512 values, each in 32 interleaved chains that a fixed
+     * tree adds up; the sums of the blocks are added by the tree of exec/sums.h (simd/sum.h). */
     float (*sum)(const float *a, int64_t n);
     float (*max)(const float *a, int64_t n);
     /* Computes d = softmax(a) for each of `rows` rows of n scores. In the functions below, i is the
@@ -144,12 +149,14 @@ typedef struct dt_simd { /* declared in gemm.h */
     /* Computes loss[i] = -log softmax(a[i])[label[i]]; NaN for a label outside [0, n). */
     void (*sparse_entropy)(float *loss, const float *a, const int32_t *label, int64_t rows,
                            int64_t n);
-    /* Computes loss[i] = -(sum over j of target[i][j] log softmax(a[i])[j]). */
+    /* Computes loss[i] = -(sum over j of target[i][j] log softmax(a[i])[j]), where terms with
+     * target[i][j] = 0 are left out. */
     void (*entropy)(float *loss, const float *a, const float *target, int64_t rows, int64_t n);
-    /* Computes d[i] = (softmax(a[i]) - onehot(label[i])) dy[i]. */
+    /* Computes the row d[i] = (softmax(a[i]) - onehot(label[i])) dy[i]; all NaN for a label outside
+     * [0, n). */
     void (*sparse_entropy_grad)(float *d, const float *a, const int32_t *label, const float *dy,
                                 int64_t rows, int64_t n);
-    /* Computes d[i] = (softmax(a[i]) sum(target[i]) - target[i]) dy[i]. */
+    /* Computes the row d[i] = (softmax(a[i]) sum(target[i]) - target[i]) dy[i]. */
     void (*entropy_grad)(float *d, const float *a, const float *target, const float *dy,
                          int64_t rows, int64_t n);
 } dt_simd;

@@ -156,7 +156,8 @@ static void sum_block(const dt_sum_block *s, float *d) {
     else sum_rows(d, s, false);
 }
 
-/* Sums a short row, such as that of a few classes, in four chains. */
+/* Returns the sum of a row of fewer than CHAINS values, such as the scores of a few classes: a[i]
+ * is added to chain i % 4. */
 static float short_sum(const float *a, int64_t n) {
     float chain[4] = {0};
     for (int64_t i = 0; i < n; i++) chain[i % 4] += a[i];
@@ -187,7 +188,9 @@ static float max(const float *a, int64_t n) {
 
 /* ---- rows of class scores ---- */
 
-/* Returns the largest score of a row. NaN does not count, because exp returns it later. */
+/* Returns the largest score of a row. If a row of fewer than CHAINS scores has a NaN, the result
+ * may be the largest of the other scores; exp of the NaN is then still NaN, and so is the row's
+ * sum. */
 static float top(const float *a, int64_t n) {
     float chain[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The vector type of products for each instruction set: W floats. Also how many rows a tile of 1 to
- * 4 vectors may have, so that its sums, a row of B and a number of A are all in registers. If the
- * processor lacks fma, it is computed with doubles.
+ * 4 vectors may have, so that its sums, a row of B and a number of A are all in registers. Compiled
+ * for x86-64 without FMA instructions, FMA(a, b, c) computes a b + c with doubles, so that it has
+ * the same bits as with them.
  */
 #ifndef DT_EXEC_SIMD_VEC_H
 #define DT_EXEC_SIMD_VEC_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The index at which a device's part begins, one int64: its rank among the devices along `axes`
- * times `low`, the number of elements that each holds. In StableHLO it is partition_id and a
- * product. Nothing is sent.
+ * times `low`, the number of elements that each holds. In StableHLO it is the product of `low` and
+ * the rank, which is computed from replica_id. Nothing is sent.
  */
 #include "op/across.h"
 
