@@ -190,7 +190,7 @@ typedef struct work {
     dt_conv_span *span;
 } work;
 
-/* A row of positions. */
+/* A row of positions of the result. */
 typedef struct run {
     /* at: the row's position in its image; from: distance from what the part's first row reads, in
      * floats */

@@ -232,8 +232,9 @@ static int64_t within(int64_t x, int64_t least, int64_t most) {
     return x < least ? least : x > most ? most : x;
 }
 
-/* Fills `to` with a run over spatial dimension s, whose elements in the image are at equal
- * distances (the image is not dilated). Padding becomes 0. */
+/* Fills `to` with a run over spatial dimension s: what the window at position `place` reads of x
+ * along it. The elements in the image are at equal distances (the image is not dilated). Padding
+ * becomes 0. */
 static void fill_places(const convolution *v, int s, const float *x, int64_t place, float *to) {
     const dt_window *w = &v->window[s];
     const int64_t begin = place * w->stride - w->low, step = w->dilation * v->step[s],

@@ -290,8 +290,9 @@ static void find_ds(const head *h, const dt_query_block *b) {
         rows->shares_grad(h->ds + r * keys, h->p + r * keys, (float)a->attr.scale, keys);
 }
 
-/* Returns the memory in which the gradient of keys or values is summed, from the block's first key
- * on. */
+/* Returns the memory in which the gradient of keys or values (`of`) is summed, from the block's
+ * first key on: the head's float32 sums if it has them, else the gradient itself, whose rows are
+ * `stride` floats apart. */
 static void *sum_of(const head *h, const dt_query_block *b, int of, int64_t stride) {
     const dt_attended *a = h->a;
     int64_t size = of == DT_OF_KEY ? a->key_size : a->value_size;

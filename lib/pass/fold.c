@@ -7,9 +7,9 @@
  *     replica 2   (2 rows) ─┘
  *
  * Row-wise ops ignore the borders between replicas. A reduction over a replica's rows is made per
- * segment, (R, ...). Most important: all_reduce(SUM) of a sum over the batch becomes one sum over
- * all rows, even with linear ops in between. So 2,048 replicas of one row cost as much as one
- * replica of 2,048 rows.
+ * segment, (R, ...). In the most important case, all_reduce(SUM) of a sum over the batch becomes
+ * one sum over all rows, even with linear ops in between. So 2,048 replicas of one row cost as much
+ * as one replica of 2,048 rows.
  *
  * A backward walk marks in which form each node is needed: as its own value, as its sum over
  * replicas, or both. A forward walk emits these forms.

@@ -165,7 +165,7 @@ static ALWAYS_INLINE float gelu_one(float x) { return 0.5f * x * (1 + erf_one(x 
 
 static ALWAYS_INLINE float gelu_slope(float x) {
     float bell = exp_one(-0.5f * x * x) * 0.398942280f;
-    float far = fabsf(x) > 20 ? 0 : x * bell; /* avoids infinity times 0 for large x */
+    float far = fabsf(x) > 20 ? 0 : x * bell; /* x * bell is NaN for infinite x */
     return 0.5f * (1 + erf_one(x * 0.707106781f)) + far;
 }
 

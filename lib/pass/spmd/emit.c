@@ -105,13 +105,14 @@ static void place(dt_spmd_work *w) {
  *
  * A bucket is sent when its last member is ready. Readers of a member come later, and other
  * collectives come before or after the whole bucket, so an order always exists. This is an
- * analysis: the program itself does not change. Gathers have no buckets, since gathered values
- * would stay in memory from the first use to the last.
+ * analysis: the program itself does not change. Every other collective, such as a gather, has a
+ * bucket of its own, since gathered values would stay in memory from the first use to the last.
  *
- * Collectives of the optimizer, which only updates wait for, need not be neighbours. Gathers of new
- * weights, which stay in memory anyway, may share a bucket, too. A bucket has those that wait for
- * the same number of earlier collectives: first all norms of updates, then all new weights. So none
- * of them depends on another one. A bucket has at most 30 MiB, the limit of XLA's combiner of
+ * Collectives of the optimizer, which only updates wait for, need not be neighbours. Their gathers,
+ * which are of new weights that stay in memory anyway, may share a bucket, too. A bucket has those
+ * that wait for the same number of earlier collectives: first all norms of updates, then all new
+ * weights. So none of them depends on another one. A device receives at most 30 MiB by such a
+ * bucket, unless that has a single, larger collective. This is the limit of XLA's combiner of
  * gathers (xla_gpu_all_gather_combine_threshold_bytes; that for TPUs is not published), so that
  * gathers of a large model overlap with its other updates.
  */
@@ -128,13 +129,13 @@ typedef struct packing {
     /* [nodes] whether the node belongs to the optimizer, so that only updates wait for its
      * collective */
     bool *ends;
-    /* [nodes] the most collectives that must be made one after the other before the node is
-     * computed */
+    /* [nodes] the most collectives that must be made one after the other before the node's value is
+     * known, its own included */
     int *depth;
     /* [n_late] the first node of each bucket of the optimizer that later collectives may still
-     * join */
+     * join: the latest bucket of each depth and each kind, axes and dtype */
     int n_late, *late;
-    double *late_bytes; /* [n_late] bytes that a device receives in each of these buckets */
+    double *late_bytes; /* [n_late] bytes that a device receives by each of these buckets */
 } packing;
 
 static bool travels(const dt_node *n, dt_mesh_axes time) {
