@@ -54,7 +54,7 @@ typedef struct dt_conv_product {
 } dt_conv_product;
 
 typedef struct dt_conv_loops { /* declared in strip.h */
-    /* the number of floats of a packed B (k, columns) */
+    /* returns the number of floats of a packed B (k, columns) */
     int64_t (*room)(int64_t k, int64_t columns);
     /* packs B into `to`; its element (k, j) is b[k * ldb + j] */
     void (*pack)(const dt_conv_product *p, float *to);

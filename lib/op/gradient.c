@@ -39,7 +39,8 @@ static void mark(sweep *s, const dt_value *x, int n_x) {
     }
 }
 
-/* Adds the gradient that one use of node i contributes to the node's total. */
+/* Adds the gradient that one use of node i contributes to the node's total. A gradient of another
+ * type than the node's makes the trace fail with INTERNAL. */
 static void accumulate(sweep *s, int i, dt_value share) {
     dt_type is = dt_type_of_value(share), ought = dt_trace_node(s->trace, i)->type;
     if (dt_trace_error(s->trace)) return;

@@ -24,7 +24,8 @@ double dt_norm_cell(const dt_view *x, const dt_norm_row *r, int64_t i);
 /* Emits layer_norm(x, 1, 0). */
 dt_value dt_norm_plain(dt_value x, double epsilon);
 
-/* Rows for dividing the ops over devices. */
+/* How layer_norm, the gradient of its x and those of its scale are divided over devices
+ * (op/partition.h). */
 extern const dt_partition_row dt_norm_over_devices, dt_norm_grad_over_devices,
     dt_norm_scale_grad_over_devices;
 dt_value dt_norm_grad_decompose(dt_partition_call *c);

@@ -20,7 +20,7 @@ dt_xent_row dt_xent_row_at(const dt_view *logits, int64_t row);
  * it is outside [0, classes), the result is NaN for all j. */
 double dt_xent_target(const dt_view *target, const dt_xent_row *r, int64_t row, int64_t j);
 
-/* Rows for dividing the ops over devices. */
+/* How softmax_cross_entropy and its gradient are divided over devices (op/partition.h). */
 extern const dt_partition_row dt_xent_over_devices, dt_xent_grad_over_devices;
 dt_value dt_xent_grad_decompose(dt_partition_call *c);
 

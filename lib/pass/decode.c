@@ -101,7 +101,8 @@ static dt_value whole_of(decoder *d, int i) {
     return d->whole[i] = dt_emit_like(d->t, d->g, i, in);
 }
 
-/* Takes element `position` of dimension `along` of x. The dimension stays, with size 1. */
+/* Takes of x the entry of dimension `along` whose index is d->position. The dimension stays, with
+ * size 1. */
 static dt_value pick(decoder *d, dt_value x, int along) {
     int perm[DT_MAX_RANK];
     const int rank = dt_type_of_value(x).rank;
