@@ -238,6 +238,9 @@ dt_status *dt_decode(const dt_graph *g, dt_decoding *out) {
     *out = (dt_decoding){.mixing = find_mixing(&d)};
     dt_status *s = out->mixing < 0 ? make_step(&d, &out->step) : NULL;
     if (!s && out->step) s = make_whole(&d, &out->whole);
-    if (s) dt_graph_destroy(out->step);
+    if (s) {
+        dt_graph_destroy(out->step);
+        out->step = NULL;
+    }
     return s;
 }
