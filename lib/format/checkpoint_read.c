@@ -36,9 +36,8 @@ typedef struct check {
     int file; /* index of the file in dt_tensor_files */
     const char *path, *sha256;
     dt_status *bad;
-    /* stamp: of the file before it was read; known: whether the stamp is valid and fd is open */
-    dt_file_stamp stamp;
-    int fd;
+    dt_file_stamp stamp; /* stamp of the file before it was read; all 0 if `bad` is set */
+    int fd;              /* descriptor of the open file; invalid if `bad` is set */
 } check;
 
 static int64_t nanoseconds(const struct timespec *t) {
@@ -152,8 +151,8 @@ void dt_saved_release(dt_saved *c) {
 
 /* ---- the newest ---- */
 
-/* Returns the error that no checkpoint of the run is intact. A warning about each of them precedes
- * it. */
+/* Returns the error that no checkpoint of the run is intact. The warnings about them become its
+ * notes. */
 static dt_status *none_verifies(const char *ckpt, const dt_step_list *list,
                                 const dt_status *warnings) {
     dt_status *s =
@@ -176,8 +175,8 @@ static dt_status *open_newest(dt_saved *c, const char *ckpt, const dt_step_list 
     return list->n > 0 ? none_verifies(ckpt, list, *warnings) : NULL;
 }
 
-/* Stamps of the listed directories; 0: missing. The system reuses inode numbers of removed files,
- * so the stamps contain times, too. */
+/* Sets stamp[i] to the stamp of the directory of list->item[i]; all 0 if it is missing. The system
+ * reuses inode numbers of removed files, so the stamps contain times, too. */
 static void stamp_all(const char *ckpt, const dt_step_list *list, dt_file_stamp *stamp) {
     for (int i = 0; i < list->n; i++) {
         struct stat st;
@@ -267,7 +266,8 @@ static dt_status *take_run(dt_saved *c, const char *path, dt_status **warnings) 
     return c->path ? NULL : dt_fail(DT_E_NO_INPUT, NULL, "%s: has no checkpoint", path);
 }
 
-/* Whether a folder is not a checkpoint, judging by its files and its name. */
+/* Whether a folder is not a checkpoint: neither its name is that of a step, nor does it contain any
+ * file with a name that files of checkpoints have. */
 static bool is_other(const char *path) {
     int64_t step;
     bool any = dt_step_of_path(path, &step);
@@ -370,7 +370,7 @@ static dt_status *load(const dt_saved *c, int file, const dt_arrays *a, bool onl
 }
 
 /* Loads a file that only some checkpoints have. If state.json has its checksum, it has been checked
- * and is open. */
+ * and is open; otherwise returns the error CHECKPOINT. some: the file may contain other tensors. */
 static dt_status *load_optional(const dt_saved *c, int file, const dt_arrays *a, bool some) {
     dt_held_file held = dt_saved_held(c, file);
     held.some = some;

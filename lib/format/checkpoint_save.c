@@ -141,8 +141,8 @@ static dt_status *take_name(const saving *v) {
     return done ? NULL : dt_rename(v->temporary, v->final);
 }
 
-/* Makes the checkpoint durable and gives it its final name. Syncs the run's directory as well,
- * because ckpt may be new in it. */
+/* Gives the checkpoint its final name, makes that durable, and removes the older checkpoint that
+ * had the name. Syncs the run's directory as well, because ckpt may be new in it. */
 static dt_status *commit(const saving *v) {
     DT_TRY(take_name(v));
     DT_TRY(dt_dir_sync(v->ckpt));
@@ -185,7 +185,8 @@ static dt_status *delete_temporary(dt_arena *arena, const char *ckpt) {
     return dt_file_remove(dt_arena_printf(arena, "%s/probe.tmp", ckpt));
 }
 
-/* Returns the last part of a path, ignoring slashes at its end. */
+/* Returns the last part of a path, in the arena, ignoring slashes at its end; "" if path is
+ * NULL. */
 static const char *last_part(dt_arena *arena, const char *path) {
     size_t end = path ? strlen(path) : 0;
     while (end > 0 && path[end - 1] == '/') end--;

@@ -14,8 +14,9 @@
 
 /* ---- the contents of a checkpoint ---- */
 
-/* Opens a file of a checkpoint. It uses the descriptor whose checksum was verified, since the
- * file's name may refer to another file by now. */
+/* Opens file `file` of dt_tensor_files and adds it to c->file. For a checkpoint it uses the
+ * descriptor whose checksum was verified, since the file's name may refer to another file by now. A
+ * file of weights is opened by its path. */
 static dt_status *open_file(dt_contents *c, int file) {
     const dt_saved *k = &c->checkpoint;
     dt_stored_arrays *arrays = &c->file[c->n].arrays;
@@ -128,8 +129,7 @@ void dt_listing_release(dt_listing *l) {
 
 /* ---- suggestions ---- */
 
-/* the most entries of a folder that are listed, and the most that a message names */
-
+/* the most runs and checkpoints of a folder that are listed, and the most that a message names */
 enum { MOST_SEEN = 1000, MOST_NAMED = 4 };
 
 static bool is_checkpoint(const char *path) {
@@ -141,8 +141,9 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Lists the runs and checkpoints in a folder into name[MOST_SEEN], sorted by name. Returns their
- * number. */
+/* Lists the names of the runs and checkpoints in a folder ("": the current one) into
+ * name[MOST_SEEN], sorted. Returns how many there are, at most MOST_SEEN; 0 if the folder cannot be
+ * opened. Names that begin with a dot are left out. */
 static int list(dt_arena *arena, const char *folder, const char **name) {
     int n = 0;
     DIR *dir = opendir(*folder ? folder : ".");

@@ -15,7 +15,7 @@ typedef struct dt_stored_array {
     dt_type type;          /* the array's type in memory; floats of 16 bits are read as float32 */
     int64_t offset, bytes; /* position of the array's stored bytes in the file, and their number */
     const void *member;    /* for NPZ files: the member of the archive that holds the array */
-    bool named;            /* the model has a weight with the name of the array */
+    bool named; /* set by dt_weights_read: the model has a weight with the array's name */
 } dt_stored_array;
 
 typedef struct dt_stored_arrays dt_stored_arrays;
@@ -30,8 +30,9 @@ struct dt_stored_arrays {
     dt_status *(*read)(const dt_stored_arrays *s, const dt_stored_array *a, void *data);
 };
 
-/* Opens a file and checks its directory: all data that it describes must be in the file. Error
- * NO_INPUT, CHECKPOINT. */
+/* Opens a safetensors or an NPZ file, and checks its directory: all data that it describes must be
+ * in the file, and no name may occur twice. Errors: NO_INPUT if there is no such file; CHECKPOINT
+ * if its directory is invalid. */
 dt_status *dt_stored_open(dt_stored_arrays *s, const char *path) DT_MUST_USE;
 /* Like dt_stored_open, for a file of a checkpoint that is open already. */
 dt_status *dt_stored_open_held(dt_stored_arrays *s, const dt_held_file *f) DT_MUST_USE;
@@ -49,7 +50,8 @@ dt_status *dt_stored_npz(dt_stored_arrays *s) DT_MUST_USE;
  * tensors. The data stays on disk. */
 typedef struct dt_contents {
     dt_saved checkpoint;
-    int n; /* number of files that exist, in the order of dt_tensor_files */
+    int n; /* number of elements of `file` that are set; 1 for a file of weights */
+    /* the files that the checkpoint has, in the order of dt_tensor_files */
     struct {
         const char *title; /* what the file's tensors are, such as "weights" */
         dt_stored_arrays arrays;
@@ -60,8 +62,8 @@ typedef struct dt_contents {
 dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnings) DT_MUST_USE;
 /* Closes the contents. Accepts contents that are all zeros. */
 void dt_contents_close(dt_contents *c);
-/* Reads the values of a tensor into *data, which the caller frees; *data is NULL if dtrain does not
- * have its type. */
+/* Reads the values of a tensor into *data, which the caller frees; *data is NULL, without an error,
+ * if dtrain does not have its type. Error NO_MEMORY, or an error of reading. */
 dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a,
                             void **data) DT_MUST_USE;
 
@@ -71,20 +73,24 @@ void dt_hash_array(dt_sha256 *h, const dt_named_view *a);
 /* Hashes all arrays, ordered by name, in a separate thread. The arrays and the arena must not
  * change until dt_hash_end. */
 dt_hash_thread *dt_weights_hash(const dt_arrays *a, dt_arena *arena);
-/* Returns the number of infinities and NaNs in an array. */
+/* Returns the number of infinities and NaNs in an array; 0 if it holds neither float32 nor
+ * float64. */
 int64_t dt_count_not_finite(const dt_named_view *a);
 /* Checks that the weights have the SHA-256 that the state of the checkpoint names; error CHECKPOINT
  * if not. Files of weights have no such hash. */
 dt_status *dt_weights_check(const dt_contents *c) DT_MUST_USE;
 
-/* A checkpoint in a run's directory. Lists begin with damaged checkpoints, whose state cannot be
- * read; the others follow from old to new. Files are not verified. */
+/* A checkpoint in a run's directory. Lists begin with the checkpoints whose `damage` is set; the
+ * others follow from old to new. The checksums of files with tensors are not verified. */
 typedef struct dt_listed {
     const char *path;
     dt_state_file state;
-    /* bytes: size of all files; saved_s: time of the save in seconds since 1970. */
+    /* bytes: sum of the sizes of state.json and of the files with tensors; saved_s: time at which
+     * state.json was written, in seconds since 1970 */
     int64_t bytes, saved_s;
-    dt_status *damage; /* error with which state.json is damaged; NULL: it is intact */
+    /* owned; the error that state.json is missing, damaged or of another step than the directory's
+     * name; NULL: it is intact */
+    dt_status *damage;
 } dt_listed;
 /* The step, or the epoch (from 1), whose weights a callback restored when the run finished. 0: the
  * weights are those of the last step. */
@@ -102,8 +108,9 @@ void dt_listing_release(dt_listing *l);
 /* Whether a path is a run's directory: it contains ckpt/. */
 bool dt_is_run(const char *path);
 /* Returns the NO_INPUT error that `path` does not exist, or is `fault`, such as "not a run". It
- * suggests the runs and checkpoints in that folder, or the one next to `path` with the most similar
- * name. */
+ * suggests the run that contains the folder `path`, or the runs and checkpoints in that folder. If
+ * `path` is not a folder, it suggests the one next to it with the most similar name, or some of
+ * them if no name is similar. */
 dt_status *dt_no_run(const char *path, const char *fault) DT_MUST_USE;
 
 #endif

@@ -47,7 +47,8 @@ typedef struct dt_arrays {
     const dt_named_view *array;
 } dt_arrays;
 
-/* Writes a new file and syncs it. *digest is the SHA-256 of the file. */
+/* Writes the arrays to the file `path` and syncs it; a file that exists is overwritten. *digest is
+ * the SHA-256 of the file. After an error the file is removed. */
 dt_status *dt_safetensors_write(const char *path, const dt_arrays *a,
                                 dt_digest *digest) DT_MUST_USE;
 /* Like dt_safetensors_write, but may return before the file is hashed: dt_hash_end(*hash) returns
@@ -57,9 +58,11 @@ dt_status *dt_safetensors_write_hashing(const char *path, const dt_arrays *a,
 /* Returns the error CHECKPOINT unless the file contains what dt_safetensors_write writes for these
  * arrays, byte for byte. */
 dt_status *dt_safetensors_compare(const char *path, const dt_arrays *a) DT_MUST_USE;
-/* Writes to an open file, which stays open. */
+/* Writes the bytes of dt_safetensors_write to an open file, which stays open and is not synced. */
 dt_status *dt_safetensors_put(dt_writer *w, const dt_arrays *a) DT_MUST_USE;
-/* Writes a file for other programs: with `__metadata__`, committed by rename. */
+/* Writes a file for other programs, whose header has the n_metadata pairs as `__metadata__` (0: it
+ * has no such member). Writes to a name that ends in .tmp, which is then renamed to the final
+ * one. */
 dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_pair *metadata,
                                  int n_metadata) DT_MUST_USE;
 /*
@@ -80,7 +83,7 @@ typedef struct dt_held_file {
     /* for loading weights only: counters of random numbers may be missing, so that they keep their
      * values, or extra */
     bool only_weights;
-    bool some; /* the file may contain other tensors, too, which are ignored */
+    bool some; /* the file may contain tensors besides those of `a`; they are ignored */
 } dt_held_file;
 dt_status *dt_safetensors_read_held(const dt_held_file *f, const dt_arrays *a,
                                     const char *digest) DT_MUST_USE;
@@ -95,22 +98,24 @@ dt_status *dt_npz_write(const char *path, const dt_arrays *a) DT_MUST_USE;
 struct dt_stored_arrays;
 typedef struct dt_weights_request {
     const char *path; /* a safetensors or an NPZ file */
-    /* the file, if it is open already; NULL: the file at `path` is opened */
+    /* the safetensors file, if it is open already; NULL: the file at `path` is opened */
     const dt_held_file *held;
     const dt_arrays *arrays; /* the arrays to fill with values of the file */
     bool only_compared;      /* the arrays have no data: only names and types are compared */
     /* whether arrays of the file that do not fit are skipped, which leaves the model's arrays
      * unchanged */
     bool skip_mismatch;
-    dt_status **warnings; /* receives a warning for each array that is skipped */
+    /* with skip_mismatch: a warning is appended for each weight that the file lacks or that does
+     * not fit, and for each extra array; otherwise unused */
+    dt_status **warnings;
     /* changes the names of the file's arrays before they are compared, and may drop arrays; NULL:
      * names are used as they are */
     void (*rename)(const void *user, struct dt_stored_arrays *s);
     const void *user;
 } dt_weights_request;
 /* Fills arrays by name. Error CHECKPOINT_MODEL for each array that is missing, extra, or of another
- * shape or dtype; then no array is changed. Counters of random numbers may be missing (they keep
- * their values), or extra. */
+ * shape or dtype (with skip_mismatch only if the file has none of the weights); then no array is
+ * changed. Counters of random numbers may be missing (they keep their values), or extra. */
 dt_status *dt_weights_read(const dt_weights_request *q) DT_MUST_USE;
 
 /* ---- the run directory ---- */
@@ -119,11 +124,11 @@ typedef struct dt_run_dir {
     char *path;     /* the path of output.dir */
     dt_writer lock; /* the open file .lock; the lock is held until it is closed */
 } dt_run_dir;
-/* Opens a run directory: creates it and its ckpt/ if necessary, refuses a world-writable one
- * without sticky bit (PERMISSION), takes the lock (IN_USE 73 naming pid, host and start time of
- * the holder, within a second), writes, syncs and removes a 4 KiB probe and compares free space
- * with twice `checkpoint_bytes` (IO). The lock of a dead process is free, and its text is
- * overwritten. */
+/* Opens a run directory: creates it and its ckpt/ if necessary, refuses either if it is
+ * world-writable without sticky bit (PERMISSION), takes the lock (see dt_lock_take), refuses a
+ * ckpt/ that is a symbolic link (CANT_CREATE), writes, syncs and removes a 4 KiB probe, and
+ * requires free space of twice `checkpoint_bytes` (IO). The lock of a dead process is free, and its
+ * text is overwritten. */
 dt_status *dt_run_dir_open(dt_run_dir *r, const char *path, int64_t checkpoint_bytes) DT_MUST_USE;
 /* Releases the lock. The file stays: if it were removed, two other processes could hold two locks.
  * Accepts a zeroed or failed r. */
@@ -148,10 +153,9 @@ typedef struct dt_state_file {
      * to its text, is read; NULL: weights_sha256 is set already */
     dt_digest *weights;
     const char *kernels; /* name of the kernels that computed, such as "openblas SkylakeX 0.3.21" */
-    /* n_sums: number of `sums`, the running sums of the current epoch: examples, then losses and
-     * metrics */
-    int n_sums;
-    /* [n_sums] restored bit for bit, except the sign of zero; infinities become not-a-number */
+    int n_sums;          /* number of elements of `sum`, at most DT_STATE_SUMS */
+    /* [n_sums] running sums of the current epoch: examples, then losses and metrics. They are
+     * restored bit for bit, except the sign of zero; infinities become not-a-number. */
     double *sum;
     double wall_s; /* seconds of training so far in the current epoch */
     bool finished; /* the job has been trained for as long as it requests */
@@ -159,9 +163,8 @@ typedef struct dt_state_file {
      * order of one process */
     int64_t workers;
     const char *callbacks; /* what callbacks have saved, as JSON text; NULL: nothing */
-    const char
-        /* what steps of dataset.map have learned from the data, as JSON text; NULL: nothing */
-        *map;
+    /* what steps of dataset.map have learned from the data, as JSON text; NULL: nothing */
+    const char *map;
     const char *elements; /* the elements of the data set as stored, as JSON text; NULL: unknown */
     /* files that the job names besides its data, with their SHA-256, as JSON text; NULL: none */
     const char *named_files;
@@ -214,14 +217,18 @@ typedef struct dt_saved {
      * read are those that were checked, even if the checkpoint is replaced or removed meanwhile.
      * Files are hashed again only if their stamps have changed since. */
     dt_file_stamp checked[DT_TENSOR_FILES];
-    /* [DT_TENSOR_FILES] file descriptors of the files that `checked` lists */
+    /* [DT_TENSOR_FILES] file descriptor of each file; valid only if the inode in `checked` is not
+     * 0 */
     int fd[DT_TENSOR_FILES];
 } dt_saved;
-/* Reads state.json of one checkpoint directory and checks the files' checksums. No directory of
- * that name: NO_INPUT (66). */
+/* Reads state.json of one checkpoint directory and checks the files' checksums. Errors: NO_INPUT
+ * (66) if there is no directory of that name; CHECKPOINT or CHECKPOINT_VERSION if it is not an
+ * intact checkpoint. */
 dt_status *dt_saved_open(dt_saved *c, const char *path) DT_MUST_USE;
 /* Like dt_saved_open, for a path of any kind: a checkpoint, a run's directory (its newest
- * checkpoint) or a file of weights. */
+ * checkpoint) or a file of weights, which is not opened yet. Error NO_INPUT: the path does not
+ * exist, is neither a run nor a checkpoint, or is a run without a checkpoint. For a run, warnings
+ * are appended as by dt_saved_newest. */
 dt_status *dt_saved_find(dt_saved *c, const char *path, dt_status **warnings) DT_MUST_USE;
 /* Opens the newest intact checkpoint below dir/ckpt. A warning for each one that is skipped, and
  * for each name that is not a checkpoint's, is appended to *warnings. If there are no checkpoints,
@@ -231,19 +238,22 @@ dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings) D
  * finite: CHECKPOINT_NOT_FINITE (79). */
 dt_status *dt_saved_load(const dt_saved *c, const dt_arrays *model,
                          const dt_arrays *optimizer) DT_MUST_USE;
-/* Loads the weights only, for a caller that does not resume the run. Counters of random numbers may
- * be missing (they keep their values), or extra. */
+/* Loads the weights only, for a caller that does not resume the run; c may also be a file of
+ * weights. Counters of random numbers may be missing (they keep their values), or extra. Values
+ * that are not finite: CHECKPOINT_NOT_FINITE. */
 dt_status *dt_saved_load_weights(const dt_saved *c, const dt_arrays *model) DT_MUST_USE;
 /* Returns the error CHECKPOINT unless the weights have the SHA-256 that the state names: files and
  * their checksums can be replaced together. The first function reads the weights again; the second
- * gets their hash from the caller. */
+ * gets their hash, `found`, from the caller. Both return NULL for files of weights, and for states
+ * without such a hash. */
 dt_status *dt_saved_check_weights(const dt_saved *c) DT_MUST_USE;
 dt_status *dt_weights_compare(const dt_saved *c, const dt_digest *found) DT_MUST_USE;
 /* Loads the requested tensors of callbacks; each must be in the checkpoint. The callbacks check
  * their values. */
 dt_status *dt_saved_load_callbacks(const dt_saved *c, const dt_arrays *wanted) DT_MUST_USE;
-/* Loads the variables of a custom loop; the file must contain exactly these. Their values may be
- * infinite: a best loss begins as infinity. */
+/* Loads the variables of a custom loop; the file must contain exactly these. Does nothing if there
+ * are no variables and the checkpoint has no file of them. Their values may be infinite: a best
+ * loss begins as infinity. */
 dt_status *dt_saved_load_variables(const dt_saved *c, const dt_arrays *variables) DT_MUST_USE;
 /* Returns one of the checkpoint's open files. It is valid until the checkpoint is released, and its
  * path is in the checkpoint's arena. Not for files of weights. */
@@ -258,9 +268,9 @@ void dt_saved_release(dt_saved *c);
  * checkpoint is newer than those of the old run, which had more steps, even if the new run is
  * killed before dt_checkpoints_clean. */
 dt_status *dt_checkpoints_generation(const char *dir, int64_t *generation) DT_MUST_USE;
-/* Removes what killed runs left (ckpt/step-*.tmp). With `all` (a fresh start, after its first
- * checkpoint) also every step-* except the one whose path is `keep`. Other names are not
- * touched. */
+/* Removes what killed runs left: ckpt/step-*.tmp and ckpt/probe.tmp. With `all` (a fresh start,
+ * after its first checkpoint) also every step-* except the one that has the last part of the path
+ * `keep` as its name (NULL: all of them). Other names are not touched. */
 dt_status *dt_checkpoints_clean(const dt_run_dir *r, bool all, const char *keep) DT_MUST_USE;
 
 /* Returns the first key path (in the arena; "model.layers[2].Dense.units") in which two resolved
@@ -289,15 +299,20 @@ typedef struct dt_history_lines {
     uint32_t check; /* check of the last line; 0 before the first */
     /* begun: whether there was a line; has_checks: whether some line had a check */
     bool begun, has_checks;
-    bool is_lost; /* the last line could not be read, so the next one is not compared */
-    int64_t n;    /* number of lines checked so far */
-    int64_t damaged,
-        first; /* number of lines that do not match their check, and the number of the first one */
+    /* the last line has no valid check though it should, so the check of the next one is not
+     * compared */
+    bool is_lost;
+    int64_t n; /* number of lines checked so far */
+    /* damaged: number of lines that do not match their check or lack it; first: line number of the
+     * first of them, counted from 1; 0: there is none */
+    int64_t damaged, first;
 } dt_history_lines;
 
-/* Whether a key of a line names a metric. */
+/* Whether a key of a line names a metric: it is neither a fixed member of each line, such as
+ * "epoch", nor the check. */
 bool dt_history_is_metric(const char *key);
-/* Checks a line of n bytes, without its newline. is_json: dtrain can have written it. */
+/* Checks a line of n bytes, without its newline. is_json: whether the line can be parsed as JSON;
+ * if not, it counts as damaged. */
 void dt_history_take(dt_history_lines *h, const char *line, size_t n, bool is_json);
 /* Adds the check to a new line, which ends in "}" and a newline. */
 void dt_history_seal(dt_history_lines *h, dt_str *line);
@@ -331,16 +346,19 @@ typedef struct dt_history_kept {
     int64_t epoch; /* number of the last remaining line's epoch; 0: no line remains */
     char *damage;  /* a sentence about damage of the file, owned by the caller; NULL: none */
 } dt_history_kept;
-/* Opens the file for appending, after dropping lines of later steps and an incomplete last line of
- * a killed run. */
+/* Opens history.jsonl, or with from->aside a copy named history.GENERATION.jsonl, for appending,
+ * after dropping lines of later steps, an incomplete last line of a killed run, and lines that
+ * cannot be read or have no step. */
 dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_from *from,
                            dt_history_kept *kept) DT_MUST_USE;
 dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r, int64_t generation) DT_MUST_USE;
 
 /* ---- the lock on a run directory ---- */
 
-/* Takes the lock dir/.lock, and writes the holder into the file. The lock is held until the writer
- * is abandoned. Error IN_USE, naming the holder. */
+/* Takes the lock dir/.lock, and writes this process as its holder into the file. The lock is held
+ * until the writer is abandoned. Errors: IN_USE, at once and with pid, host and start time of the
+ * holder; after 0.4 s if the file names no process that is alive; after 10 s if the holder is
+ * ending. CANT_CREATE: the file cannot be created, or its file system has no locks. */
 dt_status *dt_lock_take(dt_writer *lock, const char *dir) DT_MUST_USE;
 /* Returns the IN_USE error for the text of a lock file; NULL: the text does not name a process that
  * can hold the lock. */

@@ -21,8 +21,9 @@ bool dt_hdf5_is(const char *path);
 /*
  * Reads the weights into an unnamed file in memory, f->fd, closed by the caller. f->path is lent.
  * Errors: NO_INPUT if there is no such file; PLUGIN if libhdf5 is not installed; CHECKPOINT if the
- * file is damaged, or if reading it exceeds a limit. Limits: memory of four times the file's size
- * and 256 MiB; processor time of a minute and a second per 4 MiB; no other file may be opened.
+ * file is damaged, or if reading it exceeds a limit. Limits: 256 MiB of memory plus four times the
+ * file's size; 60 s of processor time plus 1 s for each 4 MiB of the file, and four times as much
+ * time by the clock; no other file may be opened.
  */
 dt_status *dt_hdf5_read(const char *path, dt_held_file *f) DT_MUST_USE;
 
@@ -65,8 +66,9 @@ typedef struct dt_hdf5_sink {
     dt_status *(*put)(void *user, const void *bytes, size_t n);
     void *user;
 } dt_hdf5_sink;
-/* Writes n items with different paths, in any order. Equal items yield equal bytes. Error
- * CHECKPOINT_MODEL: an array does not hold floats. */
+/* Writes n items with different paths, given in any order. Equal items yield equal bytes. Error
+ * CHECKPOINT_MODEL: an array holds neither float32 nor float64, or a name has more than 60,000
+ * bytes. */
 dt_status *dt_hdf5_write(const dt_hdf5_item *item, int n, const dt_hdf5_sink *to) DT_MUST_USE;
 
 #endif

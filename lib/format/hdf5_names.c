@@ -120,8 +120,9 @@ static const json_t *find_layer(const json_t *within, const char *name) {
     return found;
 }
 
-/* Returns the configuration of the layer that has the variables; NULL: the file has no
- * configuration, or the layer is a part of another one. */
+/* Returns the object in config.json of the layer that has the variables, which is key[owner]; NULL:
+ * the file has no configuration, or the layer is not listed in it, for example because it is a part
+ * of another one. */
 static const json_t *owner_in(const dt_hdf5_place *at, int owner) {
     const json_t *layer = at->model;
     for (int i = 0; layer && i <= owner; i++)
@@ -198,7 +199,8 @@ static bool is_activation(const dt_hdf5_place *at, int i) {
     return i > 0 && strcmp(at->key[i], "activation") == 0 && strcmp(at->key[i - 1], "layers") != 0;
 }
 
-/* Adds a name to a path. Cells of RNN layers are numbered over the whole model. */
+/* Adds the name of key i to a path. The cell of an RNN layer loses its number, as in lstm_cell_2,
+ * because Keras numbers cells over the whole model. */
 static void put_name(const dt_hdf5_place *at, int i, dt_str *path) {
     const char *name = is_activation(at, i) ? at->key[i] : at->name[i],
                *cell = strstr(name, "_cell_");

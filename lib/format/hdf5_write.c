@@ -31,8 +31,9 @@ static const uint64_t undefined = UINT64_MAX; /* The address that HDF5 uses for 
 
 typedef struct file {
     const dt_hdf5_item *const *item; /* the items to write, sorted by path */
-    const uint64_t *data;            /* [items] address in the file of each item's array */
-    uint64_t base;                   /* address in the file of the first object header */
+    /* [items] address in the file of each item's array; `undefined` for groups and empty arrays */
+    const uint64_t *data;
+    uint64_t base; /* address in the file of the first object header */
     dt_str headers;
 } file;
 
@@ -72,7 +73,7 @@ static void put_float(dt_str *out, bool wide) {
     /* the mantissa has an implied leading 1; then the position of the sign bit */
     dt_put_little(out, 0x20 | (wide ? 63 : 31) << 8, 3);
     dt_put_little(out, wide ? 8 : 4, 4);
-    dt_put_little(out, 0, 2); /* the offset of the number's bits, and their count */
+    dt_put_little(out, 0, 2); /* the offset in bits of the number's bits, and their count */
     dt_put_little(out, wide ? 64 : 32, 2);
     /* the position of the exponent's bits, and their count */
     dt_put_little(out, wide ? 52 : 23, 1);
@@ -112,7 +113,8 @@ static void put_link(header *h, const char *name, size_t n, uint64_t address) {
 
 /* ---- objects ---- */
 
-/* Adds the object's header, and returns its address. */
+/* Adds the object's header to f->headers, releases its text, and returns the address that the
+ * header has in the file. */
 static uint64_t put_header(file *f, header *h) {
     dt_str *out = &f->headers;
     align(out);
@@ -154,8 +156,9 @@ static void begin_group(header *h) {
     put_message(h, GROUP_INFO, &body);
 }
 
-/* Writes the group of the items [first, end), whose paths have the first `skip` bytes in common.
- * Returns its address. Recursion is bounded by the number of parts of a path. */
+/* Writes the group of the items [first, end), whose paths have the first `skip` bytes in common,
+ * and all that is in it. name: value of the group's attribute `name`; NULL: it gets none. Returns
+ * the address of its header. Recursion is bounded by the number of parts of a path. */
 static uint64_t put_group(file *f, int first, int end, size_t skip, const char *name) {
     header h = {0};
     begin_group(&h);

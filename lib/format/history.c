@@ -147,7 +147,8 @@ static void filter(keeping *k, const dt_str *all) {
     k->same = k->kept.size == all->size;
 }
 
-/* Refuses a link before the file that it leads to is read. */
+/* Sets *there to whether the path exists, and refuses anything but a regular file, so that a link
+ * is refused before the file that it leads to is read. */
 static dt_status *check_kind(const char *path, bool *there) {
     struct stat st;
     *there = lstat(path, &st) == 0;

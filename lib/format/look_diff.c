@@ -18,8 +18,9 @@ typedef struct diff {
     dt_str out;
 } diff;
 
-/* The largest differences between two tensors of the same type. The relative one is divided by the
- * larger of the two values. NaN and NaN do not differ; NaN and a number differ infinitely. */
+/* How much two tensors of the same type differ: `values` counts the elements that differ; the
+ * others are the largest |x - y| and the largest |x - y| / max(|x|, |y|) of any element. NaN and
+ * NaN do not differ; NaN and a number differ infinitely. */
 typedef struct distance {
     double absolute, relative;
     int64_t values;
@@ -134,8 +135,8 @@ static dt_status *compare_files(diff *d, const sides *s) {
     return NULL;
 }
 
-/* Compares the files that both checkpoints have, by their titles. Without differences, says so,
- * except in JSON. */
+/* Compares the files that both checkpoints have, by their titles; files that only one of them has
+ * are ignored. If no difference is found, writes a line that says so, except in JSON. */
 static dt_status *compare_contents(diff *d, const dt_contents *a, const dt_contents *b) {
     for (int i = 0; i < a->n; i++)
         for (int k = 0; k < b->n; k++)

@@ -102,8 +102,7 @@ dt_status *dt_checkpoint_verify(const char *path, bool json, char **text) {
 /* ---- ckpt convert ---- */
 
 /* Writes arrays in the format that the path's suffix names: .npz, or .safetensors, which also gets
- * the weights_sha256 of the checkpoint if there is one. */
-
+ * the weights_sha256 of the checkpoint if there is one. Error USAGE for other suffixes. */
 static dt_status *write_as(const char *path, const dt_arrays *a, const dt_contents *c) {
     const char *suffix = strrchr(path, '.');
     const dt_pair facts[] = {{"weights_sha256", c->checkpoint.state.weights_sha256}};

@@ -121,7 +121,8 @@ static void put_track(sheet *s, const dt_recorder *r, int number) {
     for (uint64_t i = first; i < end; i++) put_span(s, r, dt_track_span(t, i), number + 1);
 }
 
-/* Returns the earliest recorded time. *lost: the number of spans that were overwritten. */
+/* Returns the earliest time in the recording, on the recorder's clock in ns; INT64_MAX if it is
+ * empty. Sets *lost to the number of spans that were overwritten. */
 static int64_t find_zero(const dt_recorder *r, int64_t *lost) {
     int64_t zero = r->n_samples ? r->sample[0].ns : INT64_MAX;
 

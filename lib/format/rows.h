@@ -31,7 +31,8 @@ struct dt_row_writer {
     /* [n_joined] two texts for each output: the classes of a row, and their scores. */
     dt_str *joined;
     int n_joined;
-    double *score; /* scores of the current row, for the current output */
+    /* [largest dt_row_scores of any output] scores of the current row, for the current output */
+    double *score;
 };
 
 /* Returns the number of values in a row of output o, as the model returns them. */
@@ -44,14 +45,18 @@ int64_t dt_row_scores(const dt_predicted_rows *p, int o);
 void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);
 /* Returns the name of score i of output o, lent; NULL: it has none. */
 const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i);
-/* Whether options.threshold decides between the two classes of output o. */
+/* Whether options.threshold decides between the classes of output o: it is set, and the output has
+ * exactly two classes or is a single label. */
 bool dt_row_is_decided(const dt_row_writer *w, const dt_predicted_rows *p, int o);
-/* Returns the largest number of scores of output o that are written; 0: all are written, also if
- * the output is a single number or has no classes. */
+/* Returns the largest number of scores of output o that are selected for a row: 1 if a threshold
+ * decides, all of them if options.classes_above lists classes, else options.top, but at most as
+ * many as there are. 0: none are selected, so all are written; options.top is 0, or the output is a
+ * single number. */
 int64_t dt_row_top(const dt_row_writer *w, const dt_predicted_rows *p, int o);
-/* Computes the row's scores into w->score and selects some into w->ranked, the largest first; of
- * equal scores the one with the lower index comes first. Returns their number, which
- * options.classes_above can make smaller than dt_row_top. */
+/* Computes the row's scores into w->score and selects some into w->ranked: the largest first, NaN
+ * last, and of equal scores the one with the lower index first; or only the class on which
+ * options.threshold decides. Returns how many are selected, which options.classes_above can make
+ * smaller than dt_row_top. */
 int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);
 /* Writes each row as a mask (rows_json.c): a file in the folder options.path. */
 dt_status *dt_row_masks_put(dt_row_writer *w, const dt_predicted_rows *p) DT_MUST_USE;

@@ -141,7 +141,7 @@ void dt_row_json(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
 
 /*
  * Writes rows of outputs as masks: a folder with a PNG file for each example, whose pixels are the
- * numbers of the most probable classes. A palette makes the classes visible in a viewer. The format
+ * indices of the most probable classes. A palette makes the classes visible in a viewer. The format
  * image_folder can read these files as masks.
  */
 
@@ -170,8 +170,9 @@ static dt_status *pixels_of(const dt_predicted_rows *p, pixels *out) {
                       "write npy, npz, csv or jsonl");
 }
 
-/* Sets each pixel to its most probable class; with a single label, to 1 where it applies, else to
- * 0. */
+/* Sets out[rows * columns], the pixels of a row of outputs, to their most probable classes; with a
+ * single label, to 1 where its probability is at least options.threshold (0.5 if that is not set),
+ * else to 0. */
 static void choose(dt_row_writer *w, const dt_predicted_rows *p, const pixels *x, int64_t row,
                    uint8_t *out) {
     const double threshold = w->options.threshold > 0 ? w->options.threshold : 0.5;

@@ -69,8 +69,8 @@ static const struct {
     {"\x1f\x8b", 2, "gzip data"},
 };
 
-/* Whether the first eight bytes are letters and blanks. As a length these would exceed the size of
- * any file. */
+/* Whether the first eight bytes are printable ASCII characters, tabs or line breaks. As a length
+ * these would exceed the size of any file. */
 static bool is_text(const char *bytes) {
     bool is = true;
     for (int i = 0; i < LENGTH_BYTES; i++)
@@ -138,7 +138,7 @@ static dt_status *read_bytes(dt_safetensors_header *h, int fd, const char *path,
 /* The state while a header is checked. */
 typedef struct check {
     const char *path;
-    int64_t data; /* bytes of the file behind the header */
+    int64_t data; /* number of bytes of the file after the header */
     const char *name;
 } check;
 

@@ -32,8 +32,9 @@ typedef struct dt_safetensors_header {
     struct json_t *root;
 } dt_safetensors_header;
 
-/* Reads and checks the header of an open file of `size` bytes. CHECKPOINT errors. Release *h with
- * dt_header_release in any case. */
+/* Reads and checks the header of an open file of `size` bytes; `path` is only used in messages. An
+ * invalid header is an error CHECKPOINT. The caller must call dt_header_release even after an
+ * error. */
 dt_status *dt_header_read(dt_safetensors_header *h, int fd, const char *path,
                           int64_t size) DT_MUST_USE;
 void dt_header_release(dt_safetensors_header *h);

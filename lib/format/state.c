@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * state.json is one line of JSON. Its last member is the SHA-256 of all bytes before that member,
+ * state.json is one line of JSON. Its last member is the SHA-256 of all bytes before `, "sha256"`,
  * so that a changed seed or step is found like a changed weight.
  *
  *     {"format": 1, "step": 295, ..., "files": {"model.safetensors": "8c1e...", ...},
@@ -190,7 +190,8 @@ static dt_status *read_files(const source *f, dt_state_read *r) {
     return NULL;
 }
 
-/* Checks that the file ends exactly as dtrain writes its end. */
+/* Checks that the last TAIL_BYTES bytes of the file are the checksum of the bytes before them, as
+ * put_tail writes it. */
 static dt_status *check_tail(const source *f) {
     dt_local_str again = {0};
     dt_json j = {.out = &again, .comma = true};

@@ -39,15 +39,17 @@ typedef struct dt_state_read {
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];
 } dt_state_read;
-/* Reads r->path/state.json, at most 64 MiB. The directory and the file must not be links. Error
- * NO_INPUT: there is no such directory. */
+/* Reads r->path/state.json, at most 64 MiB, into the other members of r. Errors: NO_INPUT if there
+ * is no such directory; CHECKPOINT if the file is missing or damaged, or if it or the directory is
+ * a symbolic link; CHECKPOINT_VERSION for another format version. */
 dt_status *dt_state_load(dt_state_read *r) DT_MUST_USE;
 
 /* Checks that the path is a regular file and not a link; error CHECKPOINT if not. */
 dt_status *dt_check_plain(const char *path) DT_MUST_USE;
 
-/* Whether an error means that this checkpoint is damaged or missing, so that an older one should be
- * tried. False: the system refused memory or access. */
+/* Whether an error means that this checkpoint is damaged, missing or cannot be read (exit codes 65,
+ * 66 and 74), so that an older one should be tried. False: another error, such as that the system
+ * refused memory or access. */
 bool dt_state_is_damage(const dt_status *s);
 
 /* ---- names of checkpoints in the directory ckpt/ ---- */
@@ -83,8 +85,9 @@ dt_status *dt_steps_list(dt_arena *arena, const char *ckpt, bool temporary, dt_s
                          dt_status **strange) DT_MUST_USE;
 
 /* Reads each state.json for its generation and sorts by (generation, step), the oldest first.
- * Unreadable ones come first, and warnings about them are appended to *warnings (may be NULL).
- * Fails only if a system call fails. */
+ * Those whose state cannot be read, or is of another step than the name, get generation -1 and come
+ * first; warnings about them are appended to *warnings (may be NULL). Errors: only those for which
+ * dt_state_is_damage is false, such as no memory. */
 dt_status *dt_steps_rank(const char *ckpt, dt_step_list *list, dt_status **warnings) DT_MUST_USE;
 
 #endif

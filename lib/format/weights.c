@@ -175,9 +175,10 @@ static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_
     return differences;
 }
 
-/* A file without any weight of the model belongs to another model: reports one error with names of
- * both, instead of all differences. wanted NULL: types were not compared yet, so only names are
- * compared. */
+/* Returns an error if the file has no weight of the model (counters of random numbers do not
+ * count), so that one error is reported instead of all differences. wanted NULL: types were not
+ * compared yet, so only names are compared, and the error contains a name of the model and one of
+ * the file. */
 static dt_status *check_some(const dt_weights_request *q, const dt_stored_arrays *s,
                              dt_stored_array *const *wanted) {
     const char *first = NULL;
