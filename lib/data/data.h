@@ -39,7 +39,8 @@ typedef struct dt_lesson {
     /* name of the step, name of the element, and index of the step in the element's list, such as
      * "map/normalize/x/0" */
     const char *step;
-    /* [features] of the values of each feature, which are those along the last axis */
+    /* [features] mean and variance of the values of each feature; the features are the entries
+     * along the last axis */
     dt_reals mean, variance;
     dt_texts words; /* the words of the vocabulary, in the order of their indices */
     /* fill: what replaces a missing value of each feature; gaps: indices of the features that have
@@ -64,7 +65,8 @@ typedef enum dt_last_batch { DT_LAST_PARTIAL, DT_LAST_DROP, DT_LAST_PAD } dt_las
  * bytes they take, NO never. */
 typedef enum dt_cache { DT_CACHE_AUTO, DT_CACHE_YES, DT_CACHE_NO } dt_cache;
 
-/* [dt_auto_shard_policy] its name, followed by NULL; and what it does, such as "sharded by file" */
+/* Two lists with an element for each dt_auto_shard_policy: its name in job files (this list ends
+ * with NULL), and what it does, such as "sharded by file". */
 extern const char *const dt_policy_names[], *const dt_policy_words[];
 
 typedef struct dt_map dt_map;
@@ -369,8 +371,9 @@ dt_dataset *dt_dataset_batches(const dt_dataset *d, const dt_batch_options *o);
  * it ends its threads. */
 dt_status *dt_iterator_open_batches(dt_iterator **out, const dt_dataset *d,
                                     const dt_batch_options *o) DT_MUST_USE;
-/* Returns the bytes of the batches that an iterator reads ahead, plus those of the batch that its
- * caller uses. */
+/* Returns the bytes of memory that an iterator over batches of `options` needs: for the batches
+ * that it reads ahead, those that its caller uses, and decoding by its threads. 0 if the part has
+ * no examples; INT64_MAX if the sum is too large. */
 int64_t dt_batches_bytes(const dt_dataset *d, const dt_batch_options *options);
 /* Lends the next batch: its tensors are valid until the next call, or until the one after it if
  * dt_batch_options.keeps is 1; tensors to which the caller has taken a reference by then

@@ -101,7 +101,8 @@ void dt_example_list_clear(dt_example_list *list); /* releases all examples and 
 
 typedef struct dt_example_spec {
     int n;
-    dt_element_spec *c; /* [n] names are owned by the spec; "value" if no name was given */
+    /* [n] the components; the spec owns their names. A component without a name is "value". */
+    dt_element_spec *c;
 } dt_example_spec;
 
 #define DT_ONLY_COMPONENT "value"

@@ -81,7 +81,8 @@ typedef struct dt_feed {
     const dt_rows *rows;
     dt_track *caller; /* recording of the time that the caller waits; NULL if nothing is recorded */
     int fill_mark, room_mark, wait_mark;
-    /* number of examples per epoch, of batches per epoch, and of batches in all */
+    /* count: number of examples per epoch, -1: unknown; steps: number of batches per epoch;
+     * batches: number of batches that the iterator hands out in all its epochs */
     int64_t count, steps, batches;
     int64_t most_rows;  /* largest number of rows in a batch */
     dt_workers workers; /* computes which examples each batch has */

@@ -28,7 +28,7 @@ struct dt_map_plan {
     dt_map_stage *stages;
     const dt_map_stage *pending;
     dt_map_limit *limits;
-    /* the plan up to the step that combines two examples; NULL if there is no such step */
+    /* the plan of the steps before the one that combines two examples; NULL if no step does */
     const dt_map_plan *before;
     /* the location of the step that combines examples; NULL if there is none */
     const dt_location *combines;

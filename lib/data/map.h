@@ -38,8 +38,9 @@ typedef struct dt_map_request {
     const dt_learned *learned; /* what steps have learned so far; NULL: nothing */
     bool none; /* no steps are run: examples stay as they are stored, and texts stay texts */
 } dt_map_request;
-/* Plans the steps of an element for stored examples. Fails if the result is text: all elements must
- * become numbers. */
+/* Plans the steps of an element for stored examples. The plan ends before the first step that still
+ * has to learn. Fails if the result of a complete plan is text and q->none is not set: all elements
+ * must become numbers. */
 dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q,
                             const dt_map_plan **out) DT_MUST_USE;
 /* Returns the first step that still has to learn, before which the plan ends; NULL if the plan is
@@ -80,8 +81,9 @@ typedef struct dt_map_at {
 dt_status *dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,
                       void *scratch) DT_MUST_USE;
 
-/* Returns the type of a window of lagged rows in a batch: (rows, ...) becomes (rows / lags, lags *
- * ...), since the `lags` values that belong to a row are side by side. */
+/* Returns the type of a window of lagged rows in a batch: (rows, n, ...) becomes (rows / lags,
+ * lags * n, ...), and (rows) becomes (rows / lags, lags), since the `lags` values that belong to a
+ * row are side by side. With lags 0 it returns *t. */
 dt_type dt_map_lagged_type(const dt_type *t, int64_t lags);
 /* Returns the type (B, ...) of a batch of examples of a type. */
 dt_type dt_map_batch_type(const dt_type *t);
@@ -90,8 +92,9 @@ dt_type dt_map_batch_type(const dt_type *t);
 dt_status *dt_map_emit(const dt_map_plan *p, dt_value x, dt_value *out) DT_MUST_USE;
 
 /* Converts outputs of a model, (B, ...), back to the units of the stored target: undoes the
- * element's last steps as long as they are rescale, normalize or cast. learned: as in
- * dt_map_request. */
+ * element's steps from the last one on, up to one that cannot be undone. Only rescale, normalize,
+ * cast, mixup and cutmix can be, and normalize only if its numbers are given or learned. learned:
+ * as in dt_map_request. */
 dt_value dt_map_undo(const dt_map *m, const dt_learned *learned, const char *element, dt_value x);
 
 /* Returns the location of a step that treats groups of windows differently; NULL if there is

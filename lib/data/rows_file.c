@@ -284,8 +284,8 @@ const dt_texts *dt_rows_keep(const dt_dataset *data) {
     return d->keeper ? &source_of(d)->keep : &none;
 }
 
-/* Keeps the columns of the current row. bad: the row has a fault, so columns may be missing, which
- * are kept as null. */
+/* Keeps the columns of the current row. A column that cannot be kept becomes null; the first such
+ * fault is returned, unless the row itself has a fault (`bad`). */
 static dt_status *keep_columns(dt_keeper *k, const dt_row_source *s, bool bad) {
     dt_status *fault = NULL;
     for (int i = 0; i < s->keep.n; i++) {

@@ -37,8 +37,10 @@ typedef struct dt_rows_request {
  * the file is missing, with exit status 65 if its format is unknown or the file is malformed, and
  * with ELEMENTS if the rows do not have the shapes that the model expects. */
 dt_status *dt_rows_open(dt_dataset **out, const dt_rows_request *q) DT_MUST_USE;
-/* Whether a file holds plain text, for jobs that train on text, rather than rows of tokens. A
- * pattern of file names always counts as text. */
+/* Sets *is_text to whether a file is plain text, for jobs that train on text: no format recognizes
+ * it, or CSV does and it does not begin with rows of numbers or a column "tokens_0". A pattern of
+ * file names always counts as text, standard input and folders never. Fails if the file cannot be
+ * read or is empty. */
 dt_status *dt_rows_are_text(const char *path, bool *is_text) DT_MUST_USE;
 
 /* ---- columns that are kept beside the rows ---- */

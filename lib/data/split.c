@@ -103,8 +103,9 @@ static int64_t count_groups(const division *v) {
     return n;
 }
 
-/* Refuses to group by an element with too many different values. A regression target has about as
- * many values as there are examples, so each group would be a single example. */
+/* Refuses to group by an element that has more than n / 2 different values in n examples. A
+ * regression target has about as many values as there are examples, so each group would be a single
+ * example. */
 static dt_status *check_groups(const division *v) {
     if (v->groups == 1 || v->groups <= v->n / 2) return NULL;
     return dt_suggest(dt_fail(DT_E_DATASET_KEYS, &v->q->stratify_at,
@@ -139,8 +140,9 @@ static int by_rest(const void *a, const void *b, void *groups) {
     return x < y ? -1 : x > y;
 }
 
-/* Sets how many members of each group are set aside. The groups with the largest remainders get the
- * examples that rounding down left over. Each class keeps at least one example for training. */
+/* Sets how many members of each group are set aside: n * fraction, rounded down. The groups with
+ * the largest remainders get the examples that rounding down left over, one each. If there are
+ * several groups, each keeps at least one example for training. */
 static dt_status *apportion(division *v) {
     int64_t left = v->n - training_count(v->n, v->q->fraction);
     int64_t *order = dt_try_alloc((size_t)v->groups * sizeof *order);

@@ -237,8 +237,8 @@ static const shape *choose_shape(int digit, dt_random *r) {
     return of_digit[dt_random_below(r, n)];
 }
 
-/* Returns the point at t in [0, 1] of the Catmull-Rom curve from b to c, whose neighbours are a and
- * d. */
+/* Returns one coordinate of the point at t in [0, 1] of the Catmull-Rom curve from b to c. The
+ * arguments are this coordinate of b and c and of the points before and after them, a and d. */
 static double curve(double a, double b, double c, double d, double t) {
     return b + 0.5 * t * (c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a)));
 }
@@ -287,8 +287,8 @@ static void apply_affine(dt_random *r, path *p) {
     }
 }
 
-/* Returns the displacement by the elastic field at u, v in [0, 1], interpolated smoothly between
- * the nodes of a grid. */
+/* Returns the displacement along one axis at u, v in [0, 1]: interpolated smoothly between the
+ * displacements at the nodes of a grid, node[row][column]. */
 static double field(double node[GRID][GRID], double u, double v) {
     int i = (int)(u * (GRID - 1)), k = (int)(v * (GRID - 1));
     i = i < 0 ? 0 : i > GRID - 2 ? GRID - 2 : i;

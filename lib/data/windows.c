@@ -257,7 +257,8 @@ static dt_status *make(const dt_parts *d, windows *w) {
 
 /* ---- reading ---- */
 
-/* Lists the rows of an element's lags, for `n` rows of a window from `row` on. */
+/* Sets out[n * lags->n] to the rows of an element with lags: for each of the n rows from `row` on,
+ * the rows at the distances lags->v before it. */
 static void list_lags(const dt_ints *lags, const uint32_t *row, int64_t n, uint32_t *out) {
     for (int64_t k = 0; k < n; k++)
         for (int i = 0; i < lags->n; i++) *out++ = row[k - lags->v[i]];

@@ -28,8 +28,9 @@ typedef struct dt_column {
     dt_type shape;
     const char *unfit;
     int64_t rows; /* number of records with a value other than null */
-    /* Of numbers: minimum, maximum and sum; Welford's mean and sum of squares; for integers the
-     * exact minimum, maximum and last value. rises: each integer is larger than the one before;
+    /* least, most, sum: minimum, maximum and sum of the numbers; middle, squares: Welford's mean,
+     * and his sum of squared differences from it; least_int, most_int, last_int: exact minimum,
+     * maximum and last value of integers. rises: each integer is larger than the one before;
      * ascends: larger by exactly 1. */
     double least, most, sum, middle, squares;
     int64_t least_int, most_int, last_int;

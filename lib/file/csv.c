@@ -108,8 +108,8 @@ static bool find_end_styled(const dt_csv *c, seeker *k, size_t *size) {
     return false;
 }
 
-/* Reads until the window has a complete record of *size bytes; 0: the end of the file. A record
- * that is too long is cut at the limit, so that a message can be made. */
+/* Reads until the window has a complete record of *size bytes; 0: the end of the file. If a record
+ * is longer than 1 MiB, *whole is false and *size is 1 MiB, so that a message can be made. */
 static dt_status *fill(dt_csv *c, size_t *size, bool *whole) {
     seeker k = {0};
     for (;;) {

@@ -315,8 +315,9 @@ static bool find_bool(const char *text, int64_t *out) {
     return false;
 }
 
-/* Reads an integer. It may be written as 3.0, as pandas writes integers of a column with missing
- * values. */
+/* Reads an integer of up to 64 bits, or a word such as "yes" if the dtype is bool. Up to 2^53 it
+ * may also be written as 3.0, as pandas writes integers of a column with missing values. Returns
+ * false if the text is neither; errno is ERANGE if it is an integer that is too large. */
 static bool find_integer(const dt_element_spec *e, const char *text, int64_t *out) {
     double x;
     if (dt_parse_int64(text, out) || (e->type.dtype == DT_BOOL && find_bool(text, out)))

@@ -136,10 +136,11 @@ static bool is_scale(const below *column, int n) {
     return numbers >= 3 && (rises == numbers - 1 || falls == numbers - 1);
 }
 
-/* Finds out whether the first line is a header. It is a header if one of its texts is above a
- * column of numbers. If there are only texts below its texts, it is a record if most of them occur
- * again in their columns, or if it has a number with a fraction. Faults of later records are
- * reported when they are read. */
+/* Finds out whether the first line is a header, from up to 1,000 records below it. Without a text
+ * in it, it is a record. It is a header if one of its texts is above a column of numbers.
+ * Otherwise it is a record if most of its texts occur again in their columns, or if it has a number
+ * with a fraction and its numbers are no scale (see is_scale). Faults of later records are reported
+ * when they are read. */
 static dt_status *find_header(table *t, const char *path) {
     enum { LOOKED_AT = 1000 };
     dt_csv c;
@@ -178,8 +179,9 @@ static dt_status *begin(table *t, const dt_csv *c) {
     return NULL;
 }
 
-/* If the first lines are a title or notes, the records after them have another number of fields,
- * all of them the same: suggests to skip those lines. */
+/* If the first lines are a title or notes, the records after them all have the same number of
+ * fields. Adds to s the suggestion to skip the lines before these records, if at least three of
+ * them follow one another and they begin in the first 50 lines. Reads up to 100 more records. */
 static dt_status *suggest_skip(dt_status *s, dt_csv *c) {
     enum { LOOKED_AT = 100, HIGHEST = 50 };
     int64_t line = c->field[0].line, alike = 1;

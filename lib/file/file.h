@@ -193,8 +193,9 @@ typedef struct dt_output {
      * characters, and quotes only where needed */
     bool no_header, plain;
     dt_writer file;
-    char *path, *temporary; /* path of the file; NULL: standard output */
-    dt_str text;            /* bytes that are not written yet */
+    /* path: path of the file, NULL: standard output; temporary: its path until it is complete */
+    char *path, *temporary;
+    dt_str text; /* bytes that are not written yet */
     bool begun;
     void *state; /* state of the format's writer */
 } dt_output;

@@ -30,8 +30,9 @@ void dt_inflow_close(dt_inflow *f); /* f may be NULL */
 dt_status *dt_inflow_read(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
 /* Like dt_inflow_read, but returns as soon as any bytes are available; *got 0: the end. */
 dt_status *dt_inflow_some(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
-/* Looks at the first bytes without using them up: up to n, at most DT_PEEK, and no more than a line
- * from a terminal. Must be called before any bytes are read. */
+/* Looks at the first bytes without using them up: n, which is at most DT_PEEK, or *got of them if
+ * the file ends before or a line end was read and more would have to be waited for. Must be called
+ * before any bytes are read. */
 enum { DT_PEEK = 16 };
 dt_status *dt_inflow_peek(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
 /* Whether reading returns without waiting; true at the end. */
@@ -39,12 +40,14 @@ bool dt_inflow_is_ready(const dt_inflow *f);
 bool dt_inflow_is_gzip(const dt_inflow *f);
 /* Reads the rest as zlib's format (RFC 1950); dt_inflow_is_gzip is true from then on. */
 dt_status *dt_inflow_take_zlib(dt_inflow *f) DT_MUST_USE;
-/* Returns the size of the file itself in bytes, not of its decompressed contents. */
+/* Returns the size in bytes of the file itself, not of its decompressed contents; for a member of
+ * an archive the size that it has there; INT64_MAX for standard input. */
 int64_t dt_inflow_size(const dt_inflow *f);
 /* Returns an upper limit of the number of bytes that can be read: the file's size, or the largest
  * size to which gzip data of that size can expand. */
 int64_t dt_inflow_most(const dt_inflow *f);
-/* Reads n bytes at `offset` of a file that is not compressed, in any order and from any thread. */
+/* Reads n bytes at `offset` of a file, or of a member of an archive, that is not compressed, in any
+ * order and from any thread. Fails if there are fewer. */
 dt_status *dt_inflow_pread(const dt_inflow *f, void *buffer, int64_t n, int64_t offset) DT_MUST_USE;
 
 #endif

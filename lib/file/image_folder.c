@@ -57,7 +57,8 @@ static const dt_field fields[] = {
                     "decode all images at the start and leave broken ones out, with a warning"),
     DT_END};
 
-/* Returns the folder of the element at place `e` of `element`; NULL: the part lacks it. */
+/* Returns the folder that the part names for element number `e` of `element`; NULL: it names
+ * none. */
 static const dt_tree *folder_of(const dt_format_request *r, int e) {
     const dt_tree *element = ((const struct image_folder *)r->args)->element;
     return dt_given(dt_tree_get(r->tree, element->entry[e].key));

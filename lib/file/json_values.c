@@ -168,8 +168,9 @@ static dt_status *find_value(dt_json_values *v, size_t i, scan *s) {
 
 /* ---- lists of rows ---- */
 
-/* Whether the list at the front of the file is a list of rows. It is one if its first item can be a
- * row: an object; or a list with as many values as a row has, if another item follows. */
+/* Sets *yes to whether the list at the front of the file is a list of rows. It always is if rows
+ * are objects (v->values < 0). Otherwise it is one if its first item is an object, or has exactly
+ * v->values values and another item follows; an empty list is one if v->values is 0. */
 static dt_status *is_list_of_rows(dt_json_values *v, bool *yes) {
     size_t i = 1;
     char c;

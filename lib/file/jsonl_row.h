@@ -41,7 +41,9 @@ typedef struct dt_jsonl_row {
 } dt_jsonl_row;
 
 void dt_jsonl_row_init(dt_jsonl_row *r, const dt_row_source *s, const dt_jsonl_names *names);
-/* Reads the values of every element of a row with `size` bytes; out[s->n], NULL: not needed. */
+/* Reads the values of every element of a row with `size` bytes into out[s->n]; NULL: the element is
+ * not needed. A row that lacks a value of an element that drops such rows is no error, whatever
+ * faults it has: then r->omits is set, and the values are undefined. */
 dt_status *dt_jsonl_row_read(dt_jsonl_row *r, const dt_json_place *row, size_t size,
                              void *const *out) DT_MUST_USE;
 void dt_jsonl_row_release(dt_jsonl_row *r);

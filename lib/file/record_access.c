@@ -156,9 +156,10 @@ static int64_t bytes_of_row(const record_part *x) {
     return bytes;
 }
 
-/* Reads all values of a file, and keeps them unless those of all files are more than LARGEST_KEPT
- * bytes: then they are dropped, and only the places of records are kept. The header of an array can
- * claim rows of any size, so their size is checked before memory is allocated. */
+/* Reads all values of a file and keeps them. When those of all files so far exceed LARGEST_KEPT
+ * bytes, they are dropped, and only the positions of records are kept; error TOO_LARGE if the file
+ * is compressed or its records cannot be read again. The header of an array can claim rows of any
+ * size, so their size is checked before memory is allocated. */
 static dt_status *read_all(record_part *x, int file) {
     dt_row_source *s = &x->source[file];
     bool more = true;

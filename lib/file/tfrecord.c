@@ -155,7 +155,8 @@ static void turn(const unsigned char *bytes, size_t n, size_t size, unsigned cha
     for (size_t i = 0; i < n; i++) out[i] = bytes[i / size * size + size - 1 - i % size];
 }
 
-/* Reads the bytes of an array (`raw: true`). This machine's numbers are little-endian. */
+/* Reads the bytes of an array (`raw: true`). With padding_value the array may have fewer values
+ * than the element; the others become padding_value. This machine's numbers are little-endian. */
 static dt_status *read_raw(const dt_feature *found, const tf_element *f, void *out) {
     const dt_dtype d = f->type.dtype;
     const int64_t most = dt_type_bytes(&f->type), size = (int64_t)dt_dtype_size(d);

@@ -28,13 +28,11 @@ typedef struct machine {
     int backends;
     dt_resolver *tpu;
     dt_accelerators plugin;
-    /* the error with which the plug-in fails to start; NULL: it starts, or the job names no
-     * plug-in */
+    /* the error with which the plug-in fails to start; NULL: it starts, or no plug-in is named */
     dt_status *fault;
-    char
-        /* the reason why the plug-in's devices are unknown; NULL: they are known, or the job names
-         * no plug-in */
-        *no_plugin;
+    /* the reason why the plug-in's devices are unknown; NULL: they are known, or no plug-in is
+     * named */
+    char *no_plugin;
 } machine;
 
 /* ---- looking for devices ---- */

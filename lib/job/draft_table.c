@@ -20,8 +20,11 @@ enum {
     LEAST_OF_CLASS = 10,
     /* a text is a category only if a category has this many records, on average */
     LEAST_OF_WORD = 5,
-    LEAST_TOKENS = 5, /* a text of fewer words is not read word by word */
-    /* a column is left out if fewer records differ from its most frequent value */
+    /* a column of texts is read word by word only if its texts have this many words, on average, or
+     * 1.5 if no other column besides the target is of use */
+    LEAST_TOKENS = 5,
+    /* a column with values in at least ten times as many records is left out if fewer records than
+     * this differ from its most frequent value */
     LEAST_OTHERS = 10,
     /* so many columns of one scale, or more, are taken for the pixels of a picture */
     LEAST_PIXELS = 16,
@@ -138,8 +141,9 @@ static bool is_named_id(const char *name) {
            (n > 2 && strcmp(name + n - 2, "Id") == 0) || (n > 2 && strcmp(name + n - 2, "ID") == 0);
 }
 
-/* Whether a column of integers is an id: all values differ, and it is named like an id, or mostly
- * counts up. If there are too many different values to count, only the name matters. */
+/* Whether a column of integers, in which no value is missing, is an id. At least 20 values must all
+ * differ, and the column must be named like an id or rise from record to record by less than 4 on
+ * average. If there are too many different values to count, only the name matters. */
 static bool is_id(const dt_column_facts *c) {
     if (!c->integers || c->many || c->distinct < c->count || c->count < 20 || c->missing > 0)
         return c->many && c->integers && c->missing == 0 && is_named_id(c->name);
@@ -204,9 +208,10 @@ static int count(const table *t, use wanted) {
     return n;
 }
 
-/* Chooses the scale of numbers. At least LEAST_PIXELS columns without negative or missing values,
- * more than half of which reach half of the largest value, are pixels or counts: all are divided by
- * the largest value. */
+/* Chooses the scale of numbers. If there are at least LEAST_PIXELS columns of numbers, none of them
+ * has negative or missing values, and more than half of them have a value above half of the largest
+ * one, they are pixels or counts: all are divided by the largest value. Otherwise t->scale stays
+ * 0. */
 static void choose_scale(table *t) {
     double most = 0;
     int reach = 0;

@@ -93,8 +93,9 @@ struct dt_job { /* The type behind the handle of the public header. */
 
 /* ---- source.c ---- */
 
-/* Reads j->tree from file, base and overrides, and sets the directories. Returns all faults; after
- * a syntax error the tree is NULL. */
+/* Reads j->tree from file, base, model file and overrides, and sets the directories. Returns all
+ * faults. The tree is NULL if the file has a syntax error, or if its base or model file cannot be
+ * used. */
 dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) DT_MUST_USE;
 /* Removes the top-level keys that begin with `x-`, which hold definitions; their aliases were
  * replaced while reading. */

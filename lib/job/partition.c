@@ -173,7 +173,7 @@ static int logical_devices(const dt_job *j) {
 }
 
 /* Returns the number of devices that the job requests for a replica, even if the strategy is faulty
- * because the slice has no such block. */
+ * because the slice has no such block; 1 if the request is not a list of sizes, or is too large. */
 static int devices_asked_for(const dt_job *j) {
     const dt_tree *shape = dt_tree_get(
         dt_tree_get(dt_tree_get(j->tree, "strategy"), "device_assignment"), "computation_shape");

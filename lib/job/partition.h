@@ -61,16 +61,17 @@ bool dt_job_divides_sequence(const dt_job *j, const char *name);
 
 /* ---- names ---- */
 
-/* A value or weight of the model that can be annotated. Messages call it NOUN 'NAME'. */
+/* A value that can be annotated: an input of the model, a layer's output or a value within a layer.
+ * Messages call it NOUN 'NAME'. */
 typedef struct dt_job_tensor {
     const char *noun, *name; /* kind and name, such as "layer" and "decoder_0" */
-    dt_type type;            /* type of the value, (B, ...), or of the weight */
+    dt_type type;            /* type of the value, (B, ...) */
 } dt_job_tensor;
 
 typedef struct dt_job_tensors {
     int n, cap;
     dt_job_tensor *v;
-    dt_hash_index at; /* finds a value or weight by its name */
+    dt_hash_index at; /* finds the index in `v` of a value by its name */
 } dt_job_tensors;
 
 /* Lists the inputs, every layer's output and the values within layers, in the order of a forward

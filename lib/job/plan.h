@@ -58,7 +58,7 @@ typedef struct dt_job_plan {
     /* number of trained parameters: of the whole model, and of a single device */
     double parameters, parameters_here;
     /* bytes that fit would allocate on this machine for a step, besides variables; 0: not
-     * requested, or too large to compute */
+     * requested, too large to compute, or the job has mixed precision or several slices */
     int64_t host_bytes;
     dt_plan_options o;
     dt_run_estimate run; /* the estimate of a whole run, if o.run asks for one */

@@ -41,7 +41,8 @@ typedef struct point {
     bool front;
 } point;
 
-/* Bytes of activations per device that an earlier plan needed, for its split, policy and rows. */
+/* `bytes` of activations per device that an earlier plan needed, with its split, its policy (an
+ * index of `policies`) and its rows: examples of the global batch for each replica. */
 typedef struct seen {
     int policy, logical;
     bool experts, shares;
@@ -246,8 +247,8 @@ static bool plan_one(search *s, int policy, point *c) {
     return fits;
 }
 
-/* Plans the policies from the fastest on until one fits. Returns the time of a step in seconds;
- * INFINITY if none fits. */
+/* Plans the policies from the fastest on until one fits, without those that a lower bound of the
+ * memory excludes. Returns the time of a step in seconds; INFINITY if none fits. */
 static double try_policies(search *s, const dt_topology *t, point c) {
     for (int k = 0; k < POLICIES; k++) {
         point with = c;
@@ -278,8 +279,9 @@ static bool divides_experts(const search *s, int parts) {
 }
 
 /* Tries 1, 2, 4 and 8 devices per replica if the job has the word let.tensor, until a step takes
- * longer; otherwise only the job's own number. Experts are also divided, if the job has words for
- * that. */
+ * longer than with fewer; otherwise only the job's own number. Numbers that do not divide the
+ * slice's devices, or whose replicas do not divide the batch, are left out. Experts are also
+ * divided, if the job has words for that. */
 static void try_splits(search *s, const dt_topology *t, point c) {
     const int devices = t->mesh[0] * t->mesh[1] * t->mesh[2] * t->mesh[3],
               least = dt_tree_get(s->let, "tensor") ? 1 : s->logical,
@@ -419,7 +421,7 @@ static void print_point(const search *s, const point *c, dt_str *out) {
     dt_str_puts(out, is_met(s, c) ? "\n" : "  misses a limit\n");
 }
 
-/* Prints the price of each generation in the list. */
+/* Prints the price of a chip of each generation that a candidate on the front has. */
 static void print_prices(const search *s, dt_str *out) {
     int n;
     const dt_chip *const *chips = dt_chips(&n);

@@ -22,8 +22,9 @@ dt_kernels dt_job_kernels(const dt_job *j, dt_kernels asked);
  * are annotated according to `partition`. Fails with NOT_YET if a launcher started several
  * processes, but they are not connected. */
 dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s) DT_MUST_USE;
-/* Opens the job's data, and all members. Only for training: checks first whether large models fit
- * into memory, and opens the optimizer. */
+/* Opens the job's data, and all members of s; the optimizer only for training. For training it
+ * checks before that whether the job fits into the memory of its slice and of this machine, if the
+ * model is large. Fails with MISSING_KEY if the job lacks `compile` or, for training, `fit`. */
 dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training,
                            dt_session *s) DT_MUST_USE;
 /*
@@ -53,7 +54,8 @@ dt_status *dt_job_open_workers(dt_job *j, const dt_run_options *o) DT_MUST_USE;
 /* Disconnects the workers. s: the result of this one. After an error it does not wait for the
  * others, unless a signal stopped it, which has stopped all of them. */
 void dt_job_close_workers(dt_job *j, const dt_status *s);
-/* Fails with WORKERS_DISAGREE if workers have different weights, checkpoints or kernels. */
+/* Fails with WORKERS_DISAGREE if workers have different weights, checkpoints or kernels. Does
+ * nothing if this process is alone. */
 dt_status *dt_job_compare_workers(const dt_job *j, const dt_session *s,
                                   const dt_saved *c) DT_MUST_USE;
 

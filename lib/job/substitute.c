@@ -497,7 +497,8 @@ static bool is_name(const char *name) {
            name[strspn(name, allowed)] == '\0';
 }
 
-/* Returns the name of a job's file without folder and extension: "job" for "dir/job.yaml". */
+/* Returns the name of a job's file, in the arena, without its folder and without .yaml or .yml at
+ * its end: "mnist" for "dir/mnist.yaml"; "job" for "-", standard input. */
 static const char *name_of_file(dt_arena *arena, const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     size_t n = strlen(base);

@@ -43,7 +43,9 @@ typedef struct dt_sweep_space {
     int n;
     dt_sweep_range range[DT_SWEEP_MOST_PARAMETERS];
     bool is_grid; /* whether all keys have lists of values, so that all combinations are tried */
-    int64_t grid; /* number of combinations of the lists; INT64_MAX also if there are more */
+    /* number of combinations of the lists; INT64_MAX also if there are more; 0 if a key has a
+     * range */
+    int64_t grid;
 } dt_sweep_space;
 
 /* Reads the overrides that have several values. Returns all faults, located at the override
@@ -113,12 +115,16 @@ struct dt_sweep { /* The type behind the handle of the public header. */
 
 /* Reads the results in trials.jsonl, if it exists. */
 dt_status *dt_sweep_read_results(dt_sweep *s) DT_MUST_USE;
-/* Returns the last rung in which the trial has a result; -1: it has no result, or it failed
- * later. */
+/* Returns the last rung, counted from 0, at whose end the trial has a result; -1: it has none, or
+ * its state is DT_TRIAL_FAILED. */
 int dt_trial_scored(const dt_sweep *s, const dt_sweep_entry *t);
-/* Lists the trials in order[s->n], the best first. Returns how many of them have a result. */
+/* Lists the trials in order[s->n]: those that came to a later rung first and, within a rung, the
+ * best first; failed trials and those without a finite score come last. Returns how many precede
+ * these. */
 int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order);
-/* Returns the epochs or steps after which a rung ends, if the whole job has `all` of them. */
+/* Returns the number of epochs or steps after which a rung (from 0) ends, if the whole job has
+ * `all` of them: `all` in the last rung, and in each rung before it that of the next one divided by
+ * s->halving, rounded up. */
 int64_t dt_sweep_budget(const dt_sweep *s, int rung, int64_t all);
 
 #endif

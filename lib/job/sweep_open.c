@@ -231,8 +231,9 @@ int64_t dt_sweep_budget(const dt_sweep *s, int rung, int64_t all) {
     return all;
 }
 
-/* Chooses the number of rungs, so that at least one trial is left in the last rung and the first
- * rung has at least one epoch or step. */
+/* Sets s->halving and s->rungs: as many rungs that at least one trial is left in the last rung and
+ * the first rung has at least one epoch or step; a single one if halving is 0. Error USAGE if only
+ * one rung is possible although halving is set, or if the sweep varies the length of training. */
 static dt_status *count_rungs(dt_sweep *s, int64_t halving) {
     const dt_fit_spec *fit = &s->job->fit;
     int64_t part = fit->epochs > 0 ? fit->epochs : fit->steps, trials = s->n;
@@ -284,7 +285,7 @@ static void make_title(dt_sweep *s) {
 
 /* ---- the folder ---- */
 
-/* Replaces output.dir by "{run_dir}" at the start of all paths. */
+/* Replaces `directory` by "{run_dir}" in all texts that begin with "DIRECTORY/". */
 static void forget_directory(json_t *t, const char *directory) {
     const size_t n = strlen(directory);
     const char *key;
@@ -311,7 +312,7 @@ static dt_digest digest_of(const dt_job *j) {
     return d;
 }
 
-/* Settings that determine the trials and their order: names, and values as JSON text. */
+/* The keys in sweep.json of the settings that determine the trials and their order. */
 enum { NAMES = 8 };
 static const char *const names[NAMES] = {"parameters", "other overrides", "trials",  "method",
                                          "seed",       "metric",          "halving", "job_sha256"};
@@ -392,7 +393,8 @@ static dt_status *parse(const char *path, const dt_str *text, json_t **out) {
         out);
 }
 
-/* Compares `now` with the settings in the folder. *there: whether it has any. */
+/* Compares `now` with the settings in the file `path`. Sets *there to whether that file exists; if
+ * not, returns NULL. Error OTHER_SWEEP: they differ, or the file is not JSON. */
 static dt_status *check_settings(const dt_sweep *s, const char *path, const dt_str *now,
                                  bool *there) {
     enum { MOST = 1 << 22 };

@@ -23,8 +23,9 @@ enum { OK = 0, BAD_JOB = 78, DIVERGED = 79 };
 
 static bool is_lasting(int code) { return code == OK || code == BAD_JOB || code == DIVERGED; }
 
-/* Whether the exit code means that the trial was stopped or killed from outside, or lacked memory,
- * so that another attempt may succeed. */
+/* Whether the exit code means that the trial was stopped (75) or killed by a signal (> 128), or
+ * that the system refused something: a resource (71), the run directory (73), reading or writing
+ * (74) or permission (77). Another attempt may then succeed. */
 static bool is_interruption(int code) {
     return code == 71 || code == 73 || code == 74 || code == 75 || code == 77 || code > 128;
 }
@@ -149,7 +150,7 @@ int dt_trial_scored(const dt_sweep *s, const dt_sweep_entry *t) {
 typedef struct standing {
     const dt_sweep_entry *trial;
     int rung;
-    double score; /* the metric, where lower is better; infinite: the trial has no score */
+    double score; /* the metric, negated if higher is better; INFINITY: it has no finite value */
 } standing;
 
 static int by_standing(const void *a, const void *b) {
@@ -183,8 +184,9 @@ int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order) {
 
 /* ---- the next trial ---- */
 
-/* Sets in[i] to whether trial i takes part in a rung: all trials do in the first rung, later the
- * best of the previous rung. Returns their number. */
+/* Sets in[i] to whether trial i takes part in a rung. In the first rung all trials do. Of the m
+ * trials of a rung, the best m / halving (rounded down, at least 1) that have a finite score take
+ * part in the next one. Returns how many trials take part. */
 static int promoted(const dt_sweep *s, int rung, bool *in) {
     int members = s->n;
     for (int i = 0; i < s->n; i++) in[i] = true;

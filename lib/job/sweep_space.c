@@ -120,8 +120,9 @@ static dt_status *read_ends(const reading *r, const char *text, const char *cons
     return NULL;
 }
 
-/* Whether the value is a range: it begins with log: or at least one of its ends is a number.
- * "../data" and "a..b" are texts. */
+/* Whether the value is a range: it begins with "log:", or it contains ".." and the text before or
+ * after the first ".." is a number. "../data" and "a..b" are not ranges. Sets *text to the value
+ * without "log:", and side[] to the texts before and after the "..". */
 static bool is_range(dt_arena *arena, const char *value, const char **text, const char *side[2]) {
     static const char log[] = "log:";
     double x;

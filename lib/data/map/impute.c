@@ -123,7 +123,8 @@ static double most_frequent(const feature *f) {
     return f->seen[at];
 }
 
-/* Returns the replacement that a strategy learns; NaN if the feature has no values. */
+/* Returns the replacement that a strategy learns; NaN if the feature has no values, or for the
+ * strategy constant. Sorts f->seen. */
 static double fill_of(const feature *f, int strategy) {
     if (strategy == CONSTANT || f->n == 0) return NAN;
     if (strategy == MEAN) return f->mean;

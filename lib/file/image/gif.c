@@ -35,7 +35,8 @@ static const uint8_t *read_bytes(gif *g, size_t n) {
     return p;
 }
 
-/* Reads a table of colours, if the flags say that it follows. Colours that it lacks stay grey. */
+/* Reads a table of colours into g->palette, if bit 7 of the flags says that it follows. Colours
+ * that it lacks stay as they are: grey, or those of an earlier table. */
 static dt_status *read_palette(gif *g, int flags) {
     if (!(flags & 0x80)) return NULL;
     const size_t colours = (size_t)2 << (flags & 7);

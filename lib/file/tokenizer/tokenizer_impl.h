@@ -166,8 +166,8 @@ struct dt_tokenizer {
     bool byte_level;    /* characters of pieces stand for bytes */
     bool decodes_bytes; /* characters of tokens stand for bytes of the text */
     const char *blank;  /* text that stands for a space in tokens; NULL: none */
-    /* 1: a space at the front of a text's first token is removed; INT_MAX: all spaces in that token
-     * are */
+    /* how many spaces are removed from the first token of a text: 0, 1 (one at its front), or
+     * INT_MAX (all) */
     int first_blanks;
     bool falls_back; /* tokens such as "<0x0A>" stand for bytes of the text */
     bool fuses;      /* the decoder joins the texts of all tokens */
