@@ -138,7 +138,8 @@ static void set_verse(char *words, dt_random *r, dt_str *out) {
     }
 }
 
-/* Appends the first `size` characters of the play for a seed to *out, which must be empty. */
+/* Appends the first `size` characters of the play for a seed to *out, which must be empty. The last
+ * one is replaced by a line end. */
 static void generate_play(uint64_t seed, size_t size, dt_str *out) {
     dt_random r = dt_random_stream(seed, "synth text", 0);
     dt_str speech = {0};

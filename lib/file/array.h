@@ -67,12 +67,14 @@ typedef struct dt_array_file {
     char *rows;         /* all rows in C order; NULL: not loaded */
 } dt_array_file;
 
-/* Fails unless the array has rows that can be examples. */
+/* Fails unless the array has at least one dimension (DATA_FILE) and at least one row
+ * (DATA_EMPTY). */
 dt_status *dt_array_check_rows(const char *path, const dt_type *t) DT_MUST_USE;
 /* Reads values [first, first + n), counted in the file's order of dimensions, and converts them. If
  * the file is streamed, it reads the next n values, and `first` is used only in messages. */
 dt_status *dt_array_values(const dt_array_file *a, int64_t first, int64_t n, void *out) DT_MUST_USE;
-/* Loads all rows into a->rows, which the caller frees. */
+/* Loads all rows in C order into a->rows, which the caller frees. After an error a->rows is
+ * unchanged. */
 dt_status *dt_array_load(dt_array_file *a) DT_MUST_USE;
 
 /* Open array files as sources (file/file.h): dt_array_source_open one array, for a model with one

@@ -167,8 +167,8 @@ static int mark(bool *chosen, int from, int to) {
     return to - from + 1;
 }
 
-/* Finds the columns of a range "first..last". Returns false if the text is not a range, or if one
- * of its ends is not a column. */
+/* Finds the columns of a range "first..last". Returns false if the text is not a range, if one of
+ * its ends is not a column, or if the last column comes before the first one. */
 static bool find_range(dt_arena *arena, const dt_csv_header *h, const char *text, int *from,
                        int *to) {
     const char *dots = strstr(text, "..");

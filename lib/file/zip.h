@@ -24,10 +24,12 @@ typedef struct dt_zip {
 /* Whether a file begins like a ZIP archive; false if it cannot be read. */
 bool dt_zip_is(const char *path);
 bool dt_zip_sniff(const unsigned char *first, int64_t n);
-/* Reads and checks the directory. */
+/* Reads and checks the directory. Errors: DATA_FILE if it is damaged, or has two members of one
+ * name ("x" and "x.npy" are one name); TOO_LARGE if it has more than 16 MiB. */
 dt_status *dt_zip_read(dt_arena *arena, const char *path, dt_zip *out) DT_MUST_USE;
 /* Opens a member as if it were a file. A stored member is read once completely to verify its
- * checksum. */
+ * checksum. Error DATA_FILE: the member is encrypted, damaged or packed by a method other than
+ * deflate. The caller sets *out to NULL before, and closes it even after an error. */
 dt_status *dt_zip_open(dt_inflow **out, const char *path, const dt_zip_member *m) DT_MUST_USE;
 /* Adds all bytes of the member of that name to the text; *found: whether there is one. Error
  * TOO_LARGE: it has more bytes than `most`. */

@@ -201,7 +201,8 @@ static const dt_field *numbers_of(const dt_field *f) {
     return integer ? integer : real ? real : f;
 }
 
-/* Returns the words that may be the value of a key, ending with NULL. `room` is memory for them. */
+/* Returns the words that may be the value of a key, ending with NULL; NULL: the key has no list of
+ * words. The result may be in `names`, which has space for MOST_KINDS pointers. */
 static const char *const *names_of(const dt_field *f, const char *path,
                                    const char *names[MOST_KINDS]) {
     const dt_field *words = f->kind == DT_FIELD_ENUM ? f : form_of(f, DT_FIELD_WORDS),

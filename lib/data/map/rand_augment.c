@@ -84,7 +84,8 @@ static void sharpen(const struct dt_augment *a, const dt_reals *factor, const dt
     free(old);
 }
 
-/* Keeps only the upper bits of each byte. Their number is drawn from 1 to 8 * factor->v[1] - 1. */
+/* Keeps only the n upper bits of each byte. n is drawn from 1 to 8 * factor->v[1] - 1, where
+ * 8 * factor->v[1] is rounded down; it is 1 if that limit is less than 1. */
 static void posterize(const struct dt_augment *a, const dt_reals *factor, const dt_pixels *p,
                       dt_random *r, float *x) {
     const int most = (int)(8 * factor->v[1]),

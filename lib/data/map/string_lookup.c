@@ -203,7 +203,9 @@ static const dt_map_learning learning = {
 
 typedef struct made {
     const dt_words *words;
-    const float *weight; /* [words] what dt_words_weigh computed; NULL if all weights are 1 */
+    /* [1 + words] weight at each index of the row, from dt_words_weigh; NULL if all weights are
+     * 1 */
+    const float *weight;
 } made;
 
 /* Skips the tokens at the front of a list, as get_vocabulary returns them; elsewhere they are an

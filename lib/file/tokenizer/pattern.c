@@ -10,10 +10,10 @@
  * A pattern that can match an empty string is refused: the package would split a text at such a
  * match, but this code asks PCRE2 for a match of at least one character.
  *
- * The steps, nesting and memory of a match are limited. So is the number of matches in a text that
- * take many steps for few bytes: a text of n bytes takes at most n * FEW_STEPS + MOST_DEAR *
- * MOST_STEPS steps. PCRE2's just-in-time compiler is not used, because it needs memory that is both
- * writable and executable.
+ * The steps, nesting and memory of a match are limited. So is the number of attempts in a text that
+ * take more than FEW_STEPS steps and do not match at least LONG bytes. So the steps for a text grow
+ * at most in proportion to its length, apart from MOST_DEAR * MOST_STEPS. PCRE2's just-in-time
+ * compiler is not used, because it needs memory that is both writable and executable.
  */
 #include <dlfcn.h>
 #include <string.h>

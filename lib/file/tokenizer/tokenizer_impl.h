@@ -15,11 +15,14 @@
 
 typedef struct dt_regex dt_regex;
 /* Compiles a regular expression of the file, which has the syntax of Oniguruma. Only constructs
- * with the same meaning in PCRE2 are accepted. *fault: what is wrong with the expression; NULL:
- * nothing. */
+ * with the same meaning in PCRE2 are accepted. *fault: what is wrong with the expression, as the
+ * end of a message, in the arena or a literal; NULL: nothing. Error PLUGIN: libpcre2-8 is not
+ * installed. */
 dt_status *dt_regex_compile(dt_arena *arena, const char *source, const dt_regex **out,
                             const char **fault) DT_MUST_USE;
-/* Calls `see` for the stretches of a text in order: the matches, and the gaps between them. */
+/* Calls `see` for the stretches of a text in order: the matches, and the gaps before, between and
+ * after them that are not empty. Stops at the first error of `see`. Errors of its own: RANGE if
+ * matching takes too many steps, NO_MEMORY. */
 typedef dt_status *dt_see_stretch(void *user, const char *text, size_t n, bool is_match);
 dt_status *dt_regex_split(const dt_regex *p, const char *text, size_t n, dt_see_stretch *see,
                           void *user) DT_MUST_USE;

@@ -72,8 +72,9 @@ static void walk(const unigram *u, const char *piece, size_t n, way *ways) {
     }
 }
 
-/* Adds the token of adjacent characters none of which has a token itself: the unknown token, or the
- * tokens of their bytes with byte_fallback. */
+/* Adds the tokens of adjacent characters none of which has a token itself: the token of their whole
+ * text, if there is one; else with byte_fallback the tokens of their bytes, without it the unknown
+ * token (-1 if there is none). */
 static void add_unknown(const dt_tokenizer *t, const char *text, size_t n, dt_tokens *out) {
     const unigram *u = t->made;
     const int32_t whole = dt_vocabulary_find(&t->vocabulary, text, n);
