@@ -61,6 +61,7 @@ dt_status *dt_element_rows_get(dt_element_rows *x, int64_t i, const void **row) 
 /* ---- surveys ---- */
 
 /* Returns which example to take from a range of `step` consecutive examples, as an offset in it.
+ * stretch: the index of the range's first example.
  * The offset differs from range to range, because labels may follow a regular pattern. */
 static int64_t within(int64_t stretch, int64_t step) {
     return step > 1 ? (int64_t)(dt_hash_bytes(0, &stretch, sizeof stretch) % (uint64_t)step) : 0;

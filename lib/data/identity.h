@@ -4,7 +4,7 @@
  * has changed. To stay quick, it does not read everything:
  *
  *     whole   up to 256 MiB in up to 10,000 files: every byte
- *     ends    more bytes: the first and the last 64 KiB of each file
+ *     ends    more bytes: the first and the last 64 KiB of each file; files of up to 128 KiB whole
  *     sizes   more files: only their sizes
  *
  * The SHA-256 of a single file that was read whole is the one that `sha256sum` prints. Several

@@ -59,6 +59,7 @@ typedef struct dt_parsed_example {
  * "varint too long", or "" if it is unknown. */
 bool dt_parsed_example_read(dt_parsed_example *x, const void *bytes, size_t n, const char **why);
 void dt_parsed_example_release(dt_parsed_example *x);
+/* Returns the feature with that name, which `x` owns; NULL: there is none. */
 const dt_feature *dt_parsed_example_find(const dt_parsed_example *x, const char *name);
 /* Copies all values of a feature, which must be of that kind, to out[count]. */
 void dt_feature_int64s(const dt_feature *f, int64_t *out);

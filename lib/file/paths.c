@@ -24,8 +24,8 @@ void dt_paths_add(dt_paths *paths, const char *path) {
 
 /* ---- shards ---- */
 
-/* Finds numbers such as "00002-of-00004" in a path. Returns the position of the first digit, and
- * both numbers. */
+/* Finds numbers such as "00002-of-00004" in the last part of a path. Returns the position of the
+ * first digit and sets both numbers, or returns NULL if there are none. */
 static const char *find_shard(const char *path, int64_t *index, int64_t *count) {
     const char *name = strrchr(path, '/');
     const char *of = strstr(name ? name : path, "-of-");

@@ -45,10 +45,9 @@ static dt_status *make_outline(dt_job *j, dt_model **out) {
 typedef struct tile {
     dt_type type;
     dt_layout layout;
-    int64_t before[DT_MAX_RANK],
-        /* number of elements that come from neighbours before and behind, by dimension */
-        behind[DT_MAX_RANK];
-    bool gets;
+    /* by dimension: numbers of elements that come from the neighbours before and behind */
+    int64_t before[DT_MAX_RANK], behind[DT_MAX_RANK];
+    bool gets; /* a node of the layer exchanges elements with neighbours */
 } tile;
 
 static bool is_of(const dt_node *n, const char *layer) {

@@ -13,11 +13,11 @@
 typedef struct dt_plan_figures {
     double argument, output, alias, temp, total, usable;
     double compute_s;
+    /* by kind: number of launches in a step, and bytes of their inputs on a device */
     struct {
         int n;
         double bytes;
-    } collective
-        [DT_PJRT_KINDS]; /* by kind: launches in a step, bytes of their inputs on a device */
+    } collective[DT_PJRT_KINDS];
 } dt_plan_figures;
 
 struct dt_plan_check {
@@ -32,7 +32,9 @@ struct dt_plan_check {
     dt_plan_figures ours, theirs;
 };
 
-/* Compiles the training step of a plan for its slice. Free it with dt_plan_check_destroy. */
+/* Compiles the training step of a plan for its slice. plugin: what dt_pjrt_open takes as the path
+ * of the compiler's plugin. Free *out with dt_plan_check_destroy. Fails with USAGE if the job
+ * describes a cluster instead of TPUs. Other errors: PLUGIN, COMPILER. */
 dt_status *dt_plan_check_create(struct dt_plan_check **out, const dt_job_plan *p,
                                 const char *plugin) DT_MUST_USE;
 void dt_plan_check_destroy(struct dt_plan_check *c); /* c may be NULL */

@@ -2,7 +2,8 @@
 /*
  * hashing: converts a text or a number to one of num_bins numbers, as Keras' Hashing. Different
  * values may get the same number, and nothing is learned. Numbers are hashed as their decimal
- * digits; floats are truncated to integers first.
+ * digits; floats are truncated to integers first. NaN and floats that no int64 can hold count as
+ * INT64_MIN. With a mask_value and more than one bin, 0 is the number of the mask_value alone.
  *
  * The hash is SipHash-2-4 with `salt` as its key, or without salt FarmHash's Fingerprint64
  * (G. Pike, 2014), whose values never change. Neither resists an attacker who knows the
@@ -159,6 +160,8 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     return NULL;
 }
 
+/* Returns the number of a text, in [0, num_bins). A salt of one integer is both halves of the
+ * key. */
 static int32_t bin_of(const struct hashing *a, const char *text) {
     const bool masks = a->mask_value && a->num_bins > 1;
     const uint64_t bins = (uint64_t)(a->num_bins - masks);

@@ -207,7 +207,7 @@ static const dt_map_learning learning = {
 
 typedef struct made {
     const dt_words *words;
-    const float *weight; /* what dt_words_weigh computed; NULL if all weights are 1 */
+    const float *weight; /* the weight of each number of a word, from dt_words_weigh; NULL: all 1 */
 } made;
 
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {

@@ -25,11 +25,13 @@ typedef struct dt_resizing {
     dt_interpolation interpolation;
     /* use the largest middle part with the wanted aspect ratio; false: distort the image */
     bool crop;
-    /* [out.dim[0]], [out.dim[1]] memory of the caller, filled by dt_resizing_prepare */
+    /* row: [out.dim[0]], column: [out.dim[1]]; memory of the caller, filled by
+     * dt_resizing_prepare */
     dt_between *row, *column;
 } dt_resizing;
 
 void dt_resizing_prepare(dt_resizing *r);
+/* Resizes an image of type r->in to one of type r->out, after dt_resizing_prepare. */
 void dt_resizing_run(const dt_resizing *r, const void *in, void *out);
 
 #endif

@@ -6,7 +6,8 @@
  *                  stands for none
  *     WordPiece    a blank before each token that does not begin with "##", which is left out;
  *                  `cleanup` removes the blank again before punctuation and English endings
- *     Metaspace    blanks for "\u2581", except in the first token
+ *     BPEDecoder   a blank for the suffix of each token that ends a word
+ *     Metaspace    blanks for "\u2581", except in the first token, unless prepend_scheme is "never"
  *     Sequence     of Replace (a text becomes a blank), ByteFallback ("<0x0A>" is a byte), Fuse,
  *                  and behind it Strip (of the first blank), as files of Llama have it
  *

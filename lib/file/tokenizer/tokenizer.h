@@ -6,7 +6,7 @@
  *     added tokens     parts of the text that are tokens as they stand, "<|endoftext|>"
  *     normalizer       changes the rest: lower case, no accents
  *     pre-tokenizer    splits it into pieces, by regular expressions
- *     model            BPE, WordPiece or Unigram: a piece to tokens
+ *     model            BPE, WordPiece, Unigram or WordLevel: a piece to tokens
  *     post-processor   adds tokens at both ends: [CLS] ... [SEP]
  *
  * If a file needs something that is not implemented, reading fails with its location. Only settings
@@ -35,12 +35,14 @@ dt_status *dt_tokenizer_read(dt_arena *arena, const char *path,
 /* Returns the limit of tokens' numbers: all are in [0, size). */
 int64_t dt_tokenizer_size(const dt_tokenizer *t);
 /* Appends the tokens of a text, without those of the post-processor. A byte that is not UTF-8 is
- * treated as U+FFFD. Error RANGE: the pattern of the file needs too many steps. Any thread may call
+ * treated as U+FFFD. Error RANGE: the pattern of the file needs too many steps, its normalizer
+ * makes the text too long, or its model has no token for a part of the text. Any thread may call
  * it. */
 dt_status *dt_tokenizer_encode(const dt_tokenizer *t, const char *text, size_t n,
                                dt_tokens *out) DT_MUST_USE;
 /* Writes exactly `length` numbers: the tokens of a text, cut off if there are too many, with those
- * of the post-processor before and after them, and padding. */
+ * of the post-processor before and after them, and padding. length: at least dt_tokenizer_ends.
+ * After an error, as for dt_tokenizer_encode, all numbers are padding. */
 dt_status *dt_tokenizer_fill(const dt_tokenizer *t, const char *text, int64_t length,
                              int32_t *out) DT_MUST_USE;
 /* Returns the number of tokens that the post-processor adds, at both ends together. */
