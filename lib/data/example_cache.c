@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See dataset.h. A byte per example has its state. Memory that is never filled is never touched, so
+/* See parts.h. A byte per example has its state. Memory that is never filled is never touched, so
  * the system provides none for it. */
 #include "data/parts.h"
 

@@ -26,13 +26,14 @@ dt_example_cache *dt_example_cache_create(int64_t rows, int n, const int64_t *by
 void dt_example_cache_destroy(dt_example_cache *k); /* k may be NULL */
 /* Returns the bytes of the cache when all examples are in it. */
 int64_t dt_example_cache_bytes(const dt_example_cache *k, int64_t rows);
-/* Returns the address of element e of an example in the cache, whether or not it has been
- * filled. */
+/* Returns the address of element e of an example in the cache, whether or not it has been filled;
+ * NULL if the element is in memory anyway. */
 void *dt_example_cache_place(const dt_example_cache *k, int e, int64_t row);
+/* Whether the example has been decoded into the cache. */
 bool dt_example_cache_has(dt_example_cache *k, int64_t row);
 /* Returns true to one thread only, which then decodes the example into the cache and calls
- * dt_example_cache_filled with `right` set if that succeeded. Until then other threads decode the
- * example into their own memory. */
+ * dt_example_cache_filled with `right` set if that succeeded; if not, the example can be claimed
+ * again. Until then other threads decode the example into their own memory. */
 bool dt_example_cache_claim(dt_example_cache *k, int64_t row);
 void dt_example_cache_filled(dt_example_cache *k, int64_t row, bool right);
 

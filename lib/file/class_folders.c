@@ -44,7 +44,8 @@ static int compare_names(const void *name, const void *element) {
     return strcmp(name, *(const char *const *)element);
 }
 
-/* Returns the number of a class, which is the index of its name in a sorted list; -1: unknown. */
+/* Returns the number of a class, which is the index of its name in `names`, a list sorted by bytes;
+ * -1: it is not in the list. */
 static int32_t number_of(const dt_texts *names, const char *name) {
     const char **found =
         names->n > 0 ? bsearch(name, names->v, (size_t)names->n, sizeof *names->v, compare_names)
@@ -127,7 +128,8 @@ static dt_status *add_all(const dt_class_query *q, const dt_paths *folders, dt_c
 
 /* ---- spreading classes ---- */
 
-/* The position of a file among the files of its class: (2 rank + 1) / size, between 0 and 2. */
+/* The position of a file among the files of its class: (2 rank + 1) / size, between 0 and 2, where
+ * `size` is the class's number of files. row: the file's index. */
 typedef struct standing {
     int64_t numerator, size;
     int row;

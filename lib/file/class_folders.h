@@ -2,9 +2,10 @@
 /*
  * Folders of files, one folder for each class: what the formats image_folder and text_folder share.
  *
- * Classes are numbered in the order of the training folder's names, sorted by bytes. Examples are
- * in the order of class and file. With `validation_split` classes are spread evenly, because
- * otherwise the last examples, which validate, would all be from the last classes.
+ * Classes are numbered in the order in which the job lists them, else in that of the names of the
+ * training folder's subfolders, sorted by bytes. Examples are in the order of class and file. With
+ * `validation_split` classes are spread evenly, because otherwise the last examples, which
+ * validate, would all be from the last classes.
  */
 #ifndef DT_FILE_CLASS_FOLDERS_H
 #define DT_FILE_CLASS_FOLDERS_H
@@ -40,7 +41,7 @@ dt_status *dt_class_folders_check(const dt_format_request *r, const char *files,
 dt_status *dt_class_folders_find(const dt_format_request *r, const dt_class_query *q,
                                  dt_class_folders *x) DT_MUST_USE;
 /* Orders files so that classes are spread evenly. So the last files, which may be used for
- * validation, include a share of each class. */
+ * validation, include a share of each class. classes: the number of classes. */
 void dt_class_folders_spread(dt_class_folders *x, int64_t classes);
 /* Reads element e of the first example, so that its fault is reported before training. */
 dt_status *dt_class_folders_try(dt_class_folders *x, int e) DT_MUST_USE;

@@ -11,6 +11,7 @@
 
 typedef struct dt_inflow dt_inflow;
 
+/* Opens a file. Close *out with dt_inflow_close; after an error it is NULL. */
 dt_status *dt_inflow_open(dt_inflow **out, const char *path) DT_MUST_USE;
 /* A member of an archive (zip.h), which is read as if it were a file: raw deflate data, or stored
  * bytes. */

@@ -29,7 +29,8 @@ dt_status *dt_json_weigh(const dt_json_text *t) DT_MUST_USE;
  * jansson's memory. */
 dt_status *dt_json_parse(const dt_json_text *t, json_t **out) DT_MUST_USE;
 
-/* Gets the integer under `key`; returns false if it is missing or has another type. */
+/* Gets the integer under `key`. Returns false, and leaves *out as it is, if it is missing or has
+ * another type. */
 bool dt_json_get_int(const json_t *object, const char *key, int64_t *out);
 /* Reads what dt_json_members writes with the same table, except members that functions write.
  * Integers are counts and must not be negative. null stands for a number that JSON lacks, or for no

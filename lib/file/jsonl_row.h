@@ -48,7 +48,7 @@ dt_status *dt_jsonl_row_read(dt_jsonl_row *r, const dt_json_place *row, size_t s
                              void *const *out) DT_MUST_USE;
 void dt_jsonl_row_release(dt_jsonl_row *r);
 
-/* dt_format's `survey` and dt_format_writer's `put` for JSON lines. */
+/* jsonl_survey.c: dt_format's `survey` for JSON lines. */
 dt_status *dt_jsonl_survey(const dt_survey_request *q) DT_MUST_USE;
 
 #endif

@@ -82,7 +82,9 @@ void dt_places_add(dt_places *p, const dt_record_range *place) {
 
 /* ---- reading ---- */
 
-/* Returns the group of a record. All groups are full, except the last one of each file. */
+/* Returns the group of a record. All groups are full, except the last one of each file and those
+ * before a gap that no int32 can hold. So the number of a record's group is at least
+ * row / DT_PLACES_GROUP. */
 static int group_of(const dt_places *p, int64_t row) {
     int low = (int)(row / DT_PLACES_GROUP), high = p->n_groups;
     if (low + 1 == high || p->group[low + 1].first > row) return low;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where records are in files, for at most 2^30 records. A group of 128 records has the position of
- * its first record, the smallest size, and the smallest gap between two records (such as a line
- * end). A record has only the differences to these, in as many bits as the group needs: 2 bytes per
- * record if sizes differ by up to 16 KiB, 1.1 bytes if they differ by up to 127 bytes.
+ * Where records are in files, for at most 2^30 records. A group of up to 128 records has the
+ * position of its first record, the smallest size, and the smallest gap between two records (such
+ * as a line end). A record has only the differences to these, in as many bits as the group needs: 2
+ * bytes per record if sizes differ by up to 16 KiB, 1.1 bytes if they differ by up to 127 bytes.
  */
 #ifndef DT_FILE_PLACES_H
 #define DT_FILE_PLACES_H
@@ -15,7 +15,7 @@ typedef struct dt_record_range {
     int file;
 } dt_record_range;
 
-/* records per group, and so the most numbers to read in order to find a record */
+/* most records per group, and so the most sizes and the most gaps to read to find a record */
 enum { DT_PLACES_GROUP = 128 };
 
 typedef struct dt_places_group {
@@ -45,7 +45,8 @@ typedef struct dt_places_cursor {
     int group;
 } dt_places_cursor;
 
-/* Adds a record after the last one. */
+/* Adds a record after the last one. A record of another file begins a new group, and so does one
+ * behind a gap that no int32 can hold. */
 void dt_places_add(dt_places *p, const dt_record_range *place);
 /* Finds record `row`, which must exist. This is immediate for the record after the one found last;
  * otherwise it reads the numbers of a group. */

@@ -12,6 +12,7 @@ struct dt_crop {
 
 /* The `infer` of both crops. It refuses images that are too small. */
 dt_status *dt_crop_infer(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
+/* Copies the middle of the image `in`, of type s->in, to `out`, of type s->out. */
 void dt_crop_center(const dt_map_stage *s, const void *in, void *out);
 
 /* Like dt_crop_center, in a graph. */

@@ -30,14 +30,17 @@ dt_status *dt_dataset_add_repeat(dt_dataset **out, const dt_dataset *in, int64_t
  * reshuffle_each_iteration, that of pass 0. */
 dt_status *dt_dataset_add_shuffle(dt_dataset **out, const dt_dataset *in, uint64_t seed,
                                   bool reshuffle_each_iteration) DT_MUST_USE;
+/* shards DT_SHARD_HINT: a placeholder. */
 dt_status *dt_dataset_add_shard(dt_dataset **out, const dt_dataset *in, int64_t shards,
                                 int64_t index) DT_MUST_USE;
+/* Copies sizes[n]. */
 dt_status *dt_dataset_add_rebatch(dt_dataset **out, const dt_dataset *in, const int64_t *sizes,
                                   int n, bool drop_remainder) DT_MUST_USE;
 dt_status *dt_dataset_add_rebatch_even(dt_dataset **out, const dt_dataset *in,
                                        int64_t n) DT_MUST_USE;
 /* Whether d is a placeholder shard(DT_SHARD_HINT, ...), which distribution fills in. */
 bool dt_dataset_is_hint(const dt_dataset *d);
+/* Returns the error SHARD_HINT: a placeholder was read, which nothing has filled in. */
 dt_status *dt_fail_hint(void) DT_MUST_USE;
 
 /* The functions that filter, map and interleave call. */
@@ -50,6 +53,7 @@ typedef struct dt_example_function {
     void (*release)(void *user); /* NULL: nothing to do */
     int64_t cycle_length, block_length;
 } dt_example_function;
+/* Releases `user` of the dt_example_function at f. */
 void dt_example_function_release(void *f);
 
 /* The functions below take ownership of the spec and of `user`, and a reference to each input. */

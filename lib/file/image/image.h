@@ -57,8 +57,8 @@ dt_status *dt_image_read_header(const char *path, const void *bytes, size_t n,
 
 /* Whether turning a picture upright exchanges its rows and columns. */
 bool dt_image_turns_sides(int orientation);
-/* Turns a picture upright, as Pillow's ImageOps.exif_transpose does. `stored` gives the size of
- * `in`; `out` has the same number of bytes. */
+/* Turns a picture upright, as Pillow's ImageOps.exif_transpose does. orientation: Exif's, 1 to 8.
+ * `stored` gives the size and channels of `in`; `out` has the same number of bytes. */
 void dt_image_turn(const dt_image *stored, int orientation, const uint8_t *in, uint8_t *out);
 
 /* ---- one file for each format; image.c has the table ---- */
@@ -83,7 +83,8 @@ dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t wid
 /* Returns the error DATA_FILE "PATH: broken NAME image: WHAT". */
 dt_status *dt_image_broken(const char *path, const dt_image_format *f,
                            const char *what) DT_MUST_USE;
-/* Returns the error "PATH: a NAME image of colours", if the caller wants class numbers. */
+/* Returns the error DATA_FILE for a picture that does not hold class numbers, which the caller
+ * wants. what: what the picture has instead, for the message. */
 dt_status *dt_image_refuse_colors(const dt_image *want, const char *what) DT_MUST_USE;
 /* Writes `pixels` pixels of red, green, blue and alpha as want->channels channels. Grey is the
  * luminance of ITU-R BT.601, rounded. */
@@ -102,7 +103,9 @@ typedef struct dt_image_library {
     const dt_library_function *function;
     int n;
 } dt_image_library;
-/* Loads the library's functions. Error PLUGIN, naming the packages: it is not installed. */
+/* Loads the library's functions into the struct of pointers `functions`. path: the picture, for
+ * messages. Error PLUGIN: it is not installed (the message names the packages) or lacks a
+ * function. */
 dt_status *dt_image_library_open(const dt_image_library *l, const dt_image_format *f,
                                  const char *path, void *functions) DT_MUST_USE;
 
