@@ -54,6 +54,7 @@ typedef struct dt_csv {
 /* The function `survey` of dt_format for CSV. */
 struct dt_survey_request;
 dt_status *dt_csv_survey(const struct dt_survey_request *q) DT_MUST_USE;
+/* Opens a file. The path must live as long as the reader; the style is copied. */
 dt_status *dt_csv_open(dt_csv *c, const char *path, const dt_csv_style *style) DT_MUST_USE;
 /* Like dt_csv_open, for a file that is already open; dt_csv_close closes the file, too. */
 dt_status *dt_csv_take(dt_csv *c, dt_inflow *file, const char *path,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Surveys the keys of JSON lines; reads all rows once. A key that some rows lack counts as null
- * there. A list is an element if it is a list of numbers with the same shape in all rows. */
+ * there. A list is an element if it consists of numbers, true and false and has the same shape in
+ * all rows. */
 #include <string.h>
 
 #include "base/arena.h"
@@ -17,8 +18,8 @@ typedef struct keys {
     dt_str key, text;
 } keys;
 
-/* Finds the column of a key, or adds one. Keys mostly come in the same order; `guess` is the key's
- * position in the row. */
+/* Finds the column of a key, or adds one; returns NULL if there are too many. Keys mostly come in
+ * the same order; `guess` is the key's position in the row. */
 static dt_column *find_key(keys *k, const char *name, int guess) {
     dt_table *t = &k->t;
     if (guess < t->n && strcmp(t->v[guess].name, name) == 0) return &t->v[guess];
@@ -56,7 +57,8 @@ static void note_value(keys *k, dt_column *c, char first) {
 }
 
 /* Reads a list at dimension d. *t gets the size of the first list in each dimension. Returns false
- * if lists differ in size or contain anything but numbers. */
+ * if lists differ in size or in depth, are empty, are nested too deep, or contain anything but
+ * numbers, true and false. */
 static bool note_list(keys *k, dt_column *c, int d, dt_type *t) {
     bool first = true;
     int64_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text for language models, character by character:
+ * Text for language models, whose tokens are characters or those of a tokenizer.json:
  *
  *     dataset:
  *       format: text

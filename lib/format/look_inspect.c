@@ -11,7 +11,8 @@
 
 enum { LONGEST_SHOWN = 4096 };
 
-/* Statistics of a tensor's finite values. Their norm is the root of the sum of squares. */
+/* Statistics of a tensor's finite values. Their norm is the root of the sum of squares. Without
+ * finite values, `least` is greater than `greatest` and `mean` is NaN. */
 typedef struct figures {
     double least, greatest, mean, norm;
     int64_t not_finite;

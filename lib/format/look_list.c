@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `ckpt ls`: lists the checkpoints of a run, one per line. The metrics are those of the line in
- * history.jsonl with the checkpoint's step. If EarlyStopping restored the weights of an earlier
- * epoch at the end, they are those of that epoch's line. */
+ * history.jsonl with the checkpoint's step. If a callback restored the weights of an earlier step
+ * or epoch at the end, they are those of that one's line. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@ enum { LARGEST_HISTORY = 64 << 20 };
 /* ---- metrics ---- */
 
 /* Returns the last line of the history in which `key` ("step" or "epoch") has the value `number`;
- * NULL: none. Lines that are not JSON are ignored. */
+ * NULL: none. Lines that are not JSON or lack a line end are ignored. The caller releases it with
+ * json_decref. */
 static json_t *find_line(const dt_str *history, const char *path, const char *key, int64_t number) {
     json_t *found = NULL;
     const char *at = dt_str_text(history);
@@ -53,7 +54,8 @@ dt_kept dt_listed_kept(const dt_listed *x) {
     return o;
 }
 
-/* Returns the line of the history with the metrics of the checkpoint's weights. */
+/* Returns the line of the history with the metrics of the checkpoint's weights, as find_line does.
+ * o: what dt_listed_kept returned. */
 static json_t *line_of(const dt_listed *x, const char *run, const dt_str *history, dt_kept o) {
     if (o.step > 0) return find_line(history, run, "step", o.step);
     return o.epoch > 0 ? find_line(history, run, "epoch", o.epoch)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * normalize: (x - mean) / deviation, as Keras' Normalization. Mean and variance are given, or
- * learned from the training part with Welford's algorithm in float64. Each is one number, or one
- * number per feature; the features are the values along the last axis. The deviation is the square
- * root of the variance, at least 1e-7.
+ * normalize: (x - mean) / deviation, as Keras' Normalization. The mean and either the variance or
+ * the deviation are given, or mean and variance are learned from the training part with Welford's
+ * algorithm in float64. Each is one number, or one number per feature; the features are the values
+ * along the last axis. The deviation is the square root of the variance. It is at least 1e-7.
  *
  * With per_group each series of dataset.window has its own mean and deviation, and predictions are
  * converted back with those of their series. A group is identified by the hash of its name; a

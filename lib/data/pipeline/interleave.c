@@ -13,6 +13,8 @@ enum { LONGEST_CYCLE = 4096 };
 
 struct state {
     dt_iterator **open; /* [cycle_length] iterators over the open pipelines; NULL: an empty slot */
+    /* number of open pipelines, the slot whose turn it is, and the number of elements taken from it
+     * in this turn */
     int64_t n_open, turn, taken;
     bool dry; /* the input has ended */
 };

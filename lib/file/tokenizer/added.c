@@ -8,8 +8,9 @@
 
 /* ---- added tokens ---- */
 
-/* Assigns the number of an added token: its number in the vocabulary, or the next free one, as the
- * Python package `tokenizers` does. */
+/* Enters an added token under the number `token` that the file gives it. Fails unless that is its
+ * number in the vocabulary or, if the vocabulary lacks it, the next free one: only then does the
+ * Python package `tokenizers` use the same number. */
 static dt_status *number(dt_tokenizer_reader *r, const dt_json_cursor *at, dt_vocabulary *v,
                          const char *text, int64_t token) {
     const size_t n = strlen(text);

@@ -5,8 +5,8 @@
 #include "file/tokenizer/tokenizer_impl.h"
 
 typedef struct word_level {
-    /* The token of unknown pieces; -1: the vocabulary lacks unk_token, and an unknown piece yields
-     * no token. */
+    /* The token of unknown pieces; -1: the vocabulary lacks unk_token, and an unknown piece is an
+     * error. */
     int32_t unknown;
 } word_level;
 

@@ -17,7 +17,8 @@ typedef struct word_piece {
 } word_piece;
 
 /* Returns the longest token at the front of the text; -1: none. *size: number of bytes of the text
- * that it covers. */
+ * that it covers. continues: the text is not the beginning of a word, so the token has the prefix
+ * ("##"), which *size does not count. */
 static int32_t longest_token(const dt_tokenizer *t, const char *text, size_t n, bool continues,
                              size_t *size) {
     const word_piece *m = t->made;
