@@ -76,9 +76,9 @@ typedef struct dt_wires {
     /* number of groups that run the same collective at the same time; 0 means 1 */
     int groups;
 } dt_wires;
-/* Returns the wires of a slice's chips, with nominal rates; `place` is not copied. Cores of a chip
- * exchange data over the link between them or, without one, through HBM, with one write and one
- * read. */
+/* Returns the wires of a slice's chips, with nominal rates and `groups` 0; t->slice must not be
+ * NULL, and `place` is not copied. Cores of a chip exchange data over the link between them or,
+ * without one, through HBM, with one write and one read: at half of the chip's HBM bandwidth. */
 dt_wires dt_wires_of(const dt_topology *t, const int *place);
 
 typedef struct dt_wire_price {

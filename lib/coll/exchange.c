@@ -70,7 +70,8 @@ static double part(int n) { return (n - 1.0) / n; }
 static double rounds_of(int hosts) { return ceil(log2(hosts)); }
 
 /* Computes the cost of an exchange between devices and hosts that are joined by switches. ideal_s
- * and textbook_s are set to `seconds`, since there is only one algorithm. */
+ * and textbook_s are set to `seconds`, since there is only one algorithm. busiest_link is the bytes
+ * that a host sends; `way` stays 0, because there are no axes. */
 static void switched_price(const dt_collective_request *x, dt_exchange_price *out) {
     const dt_chip *c = x->topology->slice->chip;
     const tiers t = find_tiers(x);
@@ -102,8 +103,8 @@ static void switched_price(const dt_collective_request *x, dt_exchange_price *ou
  * (Swift, SIGCOMM 2020; from memory). */
 static const double one_way_s = 12.5e-6;
 
-/* For each collective: steps, the number of messages that follow one another; times, how often a
- * chip sends what `all` says. */
+/* What a collective sends over the network. steps: the number of messages that follow one another;
+ * times: how often a chip sends its whole buffer or the part of it that `all` selects. */
 static const struct {
     int steps;
     double times;
@@ -134,7 +135,7 @@ bool dt_dcn_price(const dt_chip *chip, int slices, dt_collective c, double bytes
  * far. */
 typedef struct question {
     const dt_collective_request *x;
-    dt_wires wires;      /* the links with nominal rates, without the time to start a collective */
+    dt_wires wires;      /* the links, with nominal rates */
     const dt_grid *grid; /* the grid that the groups form; NULL: they form no grid */
     /* The torus schedule whose cost is computed; NULL: another algorithm is considered. */
     const dt_torus *torus;

@@ -3,17 +3,20 @@
  * The cost of a collective, given the places of the groups that run it. Other rooms use this
  * header only. All groups run at the same time, so they contend for links.
  *
- * Groups that are grids (coll/grid.h) use the axes of the torus, by the schedule that is fastest
- * for so many bytes (coll/torus.h). Other groups use a ring through their ranks, in the order of
- * their ranks, or doubling distances, whichever is faster, with contention counted link by link
- * (coll/irregular.h). Moves are never listed, so the cost for thousands of chips is computed within
- * two milliseconds.
+ * For an all-gather, reduce-scatter or all-reduce, groups that are grids (coll/grid.h) use the axes
+ * of the torus, by the schedule that is fastest for so many bytes (coll/torus.h). Other groups use
+ * a ring through their ranks, in the order of their ranks, or doubling distances, whichever is
+ * faster, with contention counted link by link (coll/irregular.h). An all-to-all and a permute send
+ * direct messages, and a broadcast goes down a tree. Moves are never listed, so the cost for
+ * thousands of chips is computed within two milliseconds. On a cluster of hosts, all collectives
+ * work in two tiers, inside hosts and between them (exchange.c).
  *
  * There are three costs. `seconds` is for real hardware: links at their measured efficiency, plus
- * the time to start. `ideal_s` is for the fastest schedule on perfect links. `textbook_s` follows
- * the rule of the book "How to Scale Your Model", which treats every axis as a long ring: an
- * all-gather of V bytes over n axes takes max(hops * hop_s, V / (2 w n)) if a link carries w bytes
- * per second in each direction.
+ * the time to start. `ideal_s` is for the fastest schedule on perfect links, without the time to
+ * start. `textbook_s` follows the rule of the book "How to Scale Your Model", which treats every
+ * axis as a long ring: an all-gather of V bytes over n axes takes max(hops * hop_s, V / (2 w n)) if
+ * a link carries w bytes per second in each direction. For a permute, a broadcast and groups that
+ * are no grid or are within a chip, it is ideal_s; on a cluster all three are equal.
  */
 #ifndef DT_COLL_EXCHANGE_H
 #define DT_COLL_EXCHANGE_H
@@ -45,6 +48,8 @@ typedef struct dt_exchange_price {
     char schedule[48];
 } dt_exchange_price;
 
+/* Computes the cost of the collective. All of *out is 0 if a group has fewer than two ranks, or
+ * there are no groups or no bytes. */
 void dt_exchange_price_of(const dt_collective_request *x, dt_exchange_price *out);
 
 /*
@@ -54,10 +59,11 @@ void dt_exchange_price_of(const dt_collective_request *x, dt_exchange_price *out
  * the links of each slice, and in between each chip reduces only its part, V / chips, over the
  * network.
  *
- * Writes the time in seconds of a collective between the chips at the same place of `slices`
+ * Writes the time in seconds of a collective between the chips at the same coordinates of `slices`
  * slices, not counting that it may overlap with other work. `bytes` is the size of each chip's
- * buffer (for an all-gather, of the gathered buffer). False: the network of this chip's slices is
- * not known.
+ * buffer (for an all-gather, of the gathered buffer). The time is 0 for fewer than two slices or no
+ * bytes. Returns false, with *seconds 0, if something must be sent and the rate of the network
+ * (dcn_Bps) is unknown.
  */
 bool dt_dcn_price(const dt_chip *chip, int slices, dt_collective c, double bytes, double *seconds);
 

@@ -18,19 +18,20 @@
 
 #include "topo/topo.h"
 
-/* DT_GRID_SIDE: the most chips along an axis; DT_GRID_AXES: x, y, z and the cores of a chip */
+/* DT_GRID_SIDE: the most coordinates along an axis; DT_GRID_AXES: the number of axes, x, y, z and
+ * the cores of a chip; DT_CORE_AXIS: the index of the axis of cores */
 enum { DT_GRID_SIDE = 256, DT_GRID_AXES = 4, DT_CORE_AXIS = 3 };
 
 typedef struct dt_grid_axis {
-    int size;  /* size of the topology's mesh along the axis */
-    bool wrap; /* whether a link joins the two ends of the mesh along the axis */
-    int ranks; /* number of ranks of a group along the axis; 1: groups do not extend along it */
-    int stride;
-    /* Whether the last of 3 or more ranks of a group is as close to the first one as any two
-     * neighbours. */
+    int size;   /* size of the topology's mesh along the axis */
+    bool wrap;  /* whether a link joins the two ends of the mesh along the axis */
+    int ranks;  /* number of ranks of a group along the axis; 1: groups do not extend along it */
+    int stride; /* distance between neighbouring ranks of a group along the axis; 0: only one rank */
+    /* Whether the last of 3 or more ranks of a group is as close to the first one, over the link
+     * between the ends of the mesh, as any two neighbours. */
     bool ring;
-    int bases;
-    /* [coordinate along the axis] whether a group begins there; `bases` counts them */
+    int bases; /* number of coordinates along the axis at which a group begins */
+    /* [coordinate along the axis] whether a group begins there */
     bool based[DT_GRID_SIDE];
 } dt_grid_axis;
 
@@ -41,8 +42,8 @@ typedef struct dt_grid {
 } dt_grid;
 
 /* Finds the grid of the groups. place: [groups][ranks][4] coordinates. Returns false if they form
- * no grid, two ranks have the same place, a place is outside the mesh, or an axis is longer than
- * DT_GRID_SIDE. */
+ * no grid, two ranks have the same coordinates, coordinates are outside the mesh, or an axis is
+ * longer than DT_GRID_SIDE; *out is then meaningless. */
 bool dt_grid_find(const dt_topology *t, int groups, int ranks, const int *place, dt_grid *out);
 /* Lists in axes[3] the axes along which a group has more than one rank, the longest first, without
  * the axis of the cores. Returns their number. */

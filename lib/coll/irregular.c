@@ -160,7 +160,7 @@ static dt_branch branch_in_grid(const dt_grid *grid, const int *root, const int 
 
 /* Returns where a rank of a group receives the broadcast from, and how many steps it is from rank
  * 0. Without a grid (NULL), ranks up to ranks / 2 receive from the rank before them, and the others
- * from the rank after them. */
+ * from the rank after them, the last one from rank 0. `rank` must not be 0. */
 dt_branch dt_branch_to(const dt_collective_request *x, const dt_grid *grid, int group, int rank) {
     const bool behind = 2 * rank > x->ranks;
     if (grid)

@@ -18,16 +18,17 @@ dt_wire_price dt_doubling_cost(const dt_collective_request *x, const dt_wires *w
 dt_wire_price dt_direct_cost(const dt_collective_request *x, const dt_wires *wires);
 /* Returns the cost of a broadcast of rank 0's buffer in pieces, down a tree: along the first axis
  * of the grid, then from all ranks there along the second, and so on; without a grid (NULL), from
- * rank to rank in both directions. *pieces is set so that a piece takes as long on the busiest link
- * as the latency of one step of the tree. The time is (depth of the tree + pieces - 1) times that:
- * rounds in which the tree fills are counted like full ones. */
+ * rank to rank in both directions. *pieces is the time of the whole buffer on the busiest link
+ * divided by the latency of the longest step of the tree, in [1, 1e6], so that a piece takes about
+ * as long as that latency. The time is (depth of the tree + pieces - 1) times the longer of a
+ * piece's time and the latency: rounds in which the tree fills are counted like full ones. */
 dt_wire_price dt_spread_cost(const dt_collective_request *x, const dt_grid *grid,
                              const dt_wires *wires, int *pieces);
 
-/* The last step of a broadcast on its way to a rank, which comes from the coordinates `from`. */
+/* The last step of a broadcast on its way to a rank. */
 typedef struct dt_branch {
-    int depth; /* number of steps from rank 0 */
-    dt_coords from;
+    int depth;      /* number of steps from rank 0 to the rank, this one included */
+    dt_coords from; /* coordinates of the core that sends to the rank */
 } dt_branch;
 dt_branch dt_branch_to(const dt_collective_request *x, const dt_grid *grid, int group, int rank);
 

@@ -61,7 +61,8 @@ static int go(dt_loads *l, int at[3], int axis, int to, double bytes) {
     return up ? ahead : behind;
 }
 
-/* Routes a message in a twisted slice, and adds its bytes to the links on the way. */
+/* Routes a message between chips of a twisted slice, adds its bytes to the links on the way, and
+ * raises l->hops to the length of the route. */
 static void add_route(dt_loads *l, const int *from, const int *to, double bytes) {
     const dt_topology *t = l->topology;
     dt_link route[3 * 256];

@@ -60,11 +60,13 @@ int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_
  * group (of an all_gather, the gathered buffer), by all groups of the grid at the same time. */
 dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes,
                             const dt_wires *wires);
-/* Writes the schedule with a colour for each axis and direction, for all chips of a twisted slice.
- * Returns false if the slice is not twisted, or the group does not have all of its chips. */
+/* Writes the schedule with a colour for each axis and direction, six in all, for one group with all
+ * chips of a twisted slice. Returns false, without writing *out, if the slice is not twisted, or
+ * the group does not have all of its chips. */
 bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out);
 /* Returns the cost of an all_to_all by all groups of a grid that is not twisted, at the same time.
- * Each group holds `bytes` bytes, and every message takes the shortest route. */
+ * Each group holds `bytes` bytes. Every message goes along one axis after the other, in the shorter
+ * direction along each. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires);
 /* The same between all chips of a twisted slice, for which dt_grid_is_whole must be true. */
 dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g, double bytes,

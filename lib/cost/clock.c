@@ -117,7 +117,7 @@ typedef struct item {
     double seconds, bytes;
     const char *schedule;
     dt_cost work;
-    int pieces;   /* number of pieces if the collective can be part of a product; 0: it cannot */
+    int pieces;   /* number of pieces that a collective sends while a product runs; 0: it waits */
     bool layers;  /* the item is a bucket with sums of several layers */
     int waits;    /* number of unfinished items that this item waits for */
     double ready; /* time at which the latest of its finished inputs became available */
@@ -146,9 +146,9 @@ typedef struct clock {
     int *sent, *waits_for;
     edge *edge;
     int n_edges, cap_edges;
-    /* [items] number of the item's first edge, to an item that waits for it; -1: none */
+    /* [items] index in `edge` of the item's first edge, to an item that waits for it; -1: none */
     int *first;
-    int *reader; /* [nodes] the first node of the backward pass that reads it; 0: none */
+    int *reader; /* [nodes] the first node of the backward pass that reads the node; 0: none */
     /* [units] items whose inputs are done and that wait for the unit */
     ready_queue queue[DT_UNITS];
     const bool *forward; /* [nodes] whether the node belongs to the forward pass */
@@ -161,8 +161,8 @@ static bool is_link(const clock *c, int i) {
     return n->op->across && n->n_in > 0 && c->k->of[i] < 0 && c->r->program->bucket[i] >= 0;
 }
 
-/* Returns the bytes that a device contributes. If a cast of the operand is fused with the
- * collective, they are those after the cast. */
+/* Returns the bytes that each device contributes to collective i: those of its operand, in the
+ * dtype of the collective's result, because a cast of the operand is fused with the collective. */
 static double put_in(const clock *c, int i) {
     dt_type t = dt_priced_type(c->r, c->g->node[i].in[0]);
     t.dtype = dt_priced_type(c->r, i).dtype;
@@ -262,7 +262,9 @@ static void find_readers(clock *c) {
             c->reader[dt_priced_source(c->r, c->g->node[j].in[k])] = j;
 }
 
-/* Returns the first place at which backward work reads node i; n_nodes: none does. */
+/* Returns the first position in the program at which backward work reads node i: that of the kernel
+ * of the first reader or, if no kernel computes the reader, the reader's own index. Returns n_nodes
+ * if no backward work reads it. */
 static int read_again_at(const clock *c, int i) {
     int j = c->reader[i];
     return j == 0 ? c->g->n_nodes : c->k->of[j] >= 0 ? c->k->kernel[c->k->of[j]].at : j;
@@ -378,9 +380,10 @@ static double *part_of(dt_plan *p, dt_plan_unit unit) {
                                    : &p->parts.links;
 }
 
-/* Adds the time `wait` that a kernel waits to the plan's part of the unit that it waits for, and to
- * the layer whose input it waits for, or, if that input is in a bucket with several layers, to the
- * row "(gradients)". */
+/* Adds the seconds `wait` that a kernel waits to the plan's part of the unit that it waits for, and
+ * to the layer whose input it waits for, or, if that input is in a bucket with several layers, to
+ * the row "(gradients)". If no item made its inputs, they are added to parts.links and to the
+ * kernel's own layer. Does nothing unless `wait` is positive. */
 static void note_wait(clock *c, const item *it, double wait) {
     if (wait <= 0) return;
     *part_of(c->p, it->behind >= 0 ? c->item[it->behind].unit : DT_UNIT_LINKS) += wait;

@@ -58,7 +58,9 @@ double dt_core_norm(double a, double b, double c) {
 
 /* ---- matrix units ---- */
 
-/* Returns the cycles of one product if the operand (k, columns) is held in the matrix unit. */
+/* Returns the cycles of one product (rows, k) x (k, columns) on a single matrix unit that holds
+ * tiles of the operand (k, columns): the number of tiles times the longer of streaming the rows and
+ * loading the next tile. */
 static double streaming(const dt_chip *c, const dt_matrix_work *p, int64_t rows, int64_t columns) {
     const dt_kernel_rates *r = &c->kernel;
     bool bytes = dt_dtype_size(p->dtype) == 1;
@@ -125,8 +127,9 @@ static double fill_bytes(double bytes) {
 /* ---- kernels ---- */
 
 enum { LANES = 8 * 128 };
-/* The fraction of the nominal bandwidth of HBM that kernels reach. Measured for copies on v6e:
- * 1,360 of 1,638 GB/s (AI-Hypercomputer/tpu-recipes, microbenchmarks). */
+/* The fraction of the nominal bandwidth of HBM that kernels reach on chips without a measured_hbm.
+ * Measured for copies on v6e: 1,360 of 1,638 GB/s (AI-Hypercomputer/tpu-recipes,
+ * microbenchmarks). */
 #define HBM_SHARE 0.83
 /* fraction of the compiler's launch time: on tpu7x a product of 128^3 takes 1.6 us, and 2.6 us by
  * the compiler's estimate (source as above) */

@@ -22,20 +22,26 @@ typedef struct dt_core {
 
 dt_core dt_core_of(const dt_topology *t);
 
-/* The time of a kernel, and its parts. The first three parts run in parallel, so `seconds` is
- * little more than the longest of them plus the launch. */
+/* The time of a kernel, and its parts. Matrix units, memory and vector units work in parallel, so
+ * `seconds` is launch_s plus dt_core_norm of the three other parts, which is little more than the
+ * longest of them. */
 typedef struct dt_core_price {
-    double seconds;
+    double seconds; /* seconds of the whole kernel */
+    /* seconds that the matrix units, the memory and the vector units would need alone */
     double matrix_s, memory_s, vector_s;
-    /* seconds until the kernel runs, and of the part of its traffic that overlaps with nothing */
+    /* Seconds until the kernel runs, plus those of the first reads and last writes, which overlap
+     * with nothing; 0 in the result of dt_core_roofline. */
     double launch_s;
 } dt_core_price;
 
 /* Estimates the time of one kernel: an op, or several fused ops. The bytes in `work` are those of
- * the kernel's inputs and results. */
+ * the kernel's inputs and results. A kernel without products, vector operations and bytes takes no
+ * time. For a host of a cluster, the result is that of dt_core_roofline. */
 dt_core_price dt_core_time(const dt_core *c, const dt_cost *work);
-/* Returns the least time that the chip's tables allow: operations divided by the peak rate, bytes
- * divided by the nominal bandwidth. Uses no fitted constants. */
+/* Returns the least time that the chip's tables allow: the longest of FLOPs divided by the peak
+ * rate (the int8 rate if it is higher and some product has 8-bit operands), bytes divided by the
+ * nominal bandwidth, and vector operations divided by the rate of the vector units. No constant is
+ * fitted, except dt_kernel_rates.alus in that last rate. */
 dt_core_price dt_core_roofline(const dt_core *c, const dt_cost *work);
 
 /* Returns the bytes of a concrete type in HBM, with the padding of the chip's tiles. */
@@ -49,8 +55,9 @@ int64_t dt_padded_image_bytes(const dt_type *t);
 #define DT_FIRST_BYTES 2e6 /* bytes of operands that must be read before a product can begin */
 #define DT_LAST_BYTES 1e6  /* bytes of results that are written after a product has ended */
 
-/* The cycles that the parts of a product need on a device whose matrix units run at their full
- * rate. */
+/* The cycles of a product on a device whose matrix units run at their full rate: `matrix` for
+ * multiplying in the matrix units, `result` for writing the results. For a product with a vector
+ * that the vector units compute, `matrix` is 0 and `result` has all cycles. */
 typedef struct dt_product_cycles {
     double matrix, result;
 } dt_product_cycles;

@@ -30,15 +30,15 @@ const dt_expected_error *dt_expected_error_of(const dt_plan_kind *kind, const ch
 
 static bool counts(const dt_graph *g, int i) { return g->node[i].op->role == DT_ROLE_COUNTER; }
 
-/* Whether the node is a causal mask: it compares two counters, of rows and of columns. Attention
- * with dropout writes its mask as a separate node. */
+/* Whether the node is a causal mask of attention that is not fused, such as one with dropout: a
+ * comparison of rank 2 whose two inputs are counters, of rows and of columns. */
 static bool is_causal_mask(const dt_graph *g, const dt_node *n) {
     return n->op == &dt_op_compare && n->type.rank == 2 && counts(g, n->in[0]) &&
            counts(g, n->in[1]);
 }
 
-/* Whether the mask is that of a window, which compares the distances of steps. It is found in the
- * same forms as a causal mask. */
+/* Whether the node is the mask of a window in attention that is not fused: a comparison of rank 2
+ * whose first input is the absolute value of an int32 value, the distance between two steps. */
 static bool is_window_mask(const dt_graph *g, const dt_node *n) {
     return n->op == &dt_op_compare && n->type.rank == 2 && g->node[n->in[0]].op == &dt_op_abs &&
            g->node[n->in[0]].type.dtype == DT_INT32;

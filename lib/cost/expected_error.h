@@ -21,7 +21,7 @@ typedef struct dt_plan_kind {
 typedef struct dt_expected_error {
     dt_plan_kind kind;      /* for products, only the family is set: "compiler-estimate" */
     const char *generation; /* generation of chips, such as "v5e"; "": all generations together */
-    int rows;
+    int rows;               /* number of published figures that were compared */
     /* relative errors: 0.02 is 2 %; for steps, each estimate was made without using the step's own
      * source */
     double median, worst;
@@ -30,11 +30,15 @@ typedef struct dt_expected_error {
 /* Returns the errors for a kind and a generation; NULL: no published figure of that kind and
  * generation was compared. */
 const dt_expected_error *dt_expected_error_of(const dt_plan_kind *kind, const char *generation);
+/* The kind of the row with the errors for products of matrices, compared with the compiler's own
+ * estimates; only its family is set. */
 extern const dt_plan_kind dt_compiler_estimate;
-/* Returns the group of published steps that a step is compared with: "mixtures of experts",
- * "decoders" (causal attention), "windowed attention", of which none is published, "encoders"
- * (other attention), "convnets", "convnets with attention" (more convolutions than attention, as
- * diffusion U-Nets), "others". */
+/* Returns the group of published steps that a step is compared with, the first that applies of
+ * "mixtures of experts" (has weights of experts), "windowed attention" (of which no step is
+ * published), "encoders with decoders" (fused attention without a causal mask, and a causal mask),
+ * "decoders" (causal attention), "convnets with attention" (attention, but more convolutions, as
+ * in diffusion U-Nets), "convnets" (no attention), "encoders" (other attention) and "others". The
+ * text is static. */
 const char *dt_family_of(const dt_graph *step);
 
 #endif

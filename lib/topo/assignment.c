@@ -59,7 +59,8 @@ dt_status *dt_topology_given(const dt_topology *t) {
     return NULL;
 }
 
-/* Checks a shape that must be [replicas][logical devices][4]. */
+/* Checks the shape of a core_assignment, which has `rank` dimensions. Fails with TOPOLOGY unless it
+ * is [replicas][logical devices][4] with at most MOST_CORES logical devices in all. */
 static dt_status *check_core_shape(const int64_t *shape, int rank) {
     int64_t n;
     dt_status *s = NULL;
@@ -169,8 +170,9 @@ static int64_t room_for(const int mesh[4], const int64_t block[4], const int64_t
     return room;
 }
 
-/* Finds another block with `cores` cores of which at least `replicas` fit into the mesh; blocks of
- * whole chips are preferred. Returns false if there is none. */
+/* Finds a block with `cores` cores of which at least `replicas` fit into the mesh, and writes its
+ * sizes to block[4]. Blocks with more cores of each chip are preferred. Returns false if there is
+ * none; `block` is then meaningless. */
 static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4], int64_t replicas,
                        int64_t block[4]) {
     for (block[3] = mesh[3]; block[3] >= 1; block[3]--)
@@ -319,8 +321,10 @@ static int64_t root_above(int64_t n, int power) {
     }
 }
 
-/* Chooses the grid of replicas, as close to a cube as possible: the axis with the least room is
- * filled first; of equal axes, core comes before x, y and z. */
+/* Chooses the number of replicas along each axis, as close to a cube as possible. The axis with
+ * room for the fewest replicas comes first; of equal axes, core comes before x, y and z. If r
+ * replicas are left for n axes, an axis gets the n-th root of r, rounded up, but at most its room;
+ * the next axis then divides r by that, rounded up. */
 static void replica_grid(const plan *p, int grid[4]) {
     static const int visit[4] = {3, 0, 1, 2};
     bool done[4] = {false};
@@ -385,7 +389,8 @@ static void place_on_mesh(const plan *p, const int grid[4], dt_assignment *a) {
 }
 
 /* Places replicas on a topology that lacks devices. Blocks cannot be used then, so each replica is
- * a run of consecutive devices. */
+ * a run of consecutive devices in the order of t->coordinates. Fails with MISSING_DEVICES if a
+ * stride is not 1, or the replicas need more devices than there are. */
 static dt_status *place_in_task_order(const plan *p, dt_assignment *a) {
     const dt_topology *t = p->topology;
     for (int k = 0; k < 4; k++)

@@ -59,7 +59,8 @@ DT_CHIP(v2, .kind = "TPU v2",     /* source: libtpu */
 DT_CHIP(v3, .kind = "TPU v3",                   /* source: libtpu */
         .cores = 2, .devices = 2,               /* source: jax, libtpu */
         .counts_cores = true,                   /* Cloud TPU docs: v3-8 has 8 cores */
-        /* Cloud TPU docs: 123 TFLOP/s per chip = clock arithmetic; Scaling book and jax: 140 */
+        /* Cloud TPU docs: 123 TFLOP/s per chip, which is 4 matrix units * 2 * 128 * 128 * 0.94 GHz;
+         * Scaling book and jax: 140 */
         .core_flops = 123e12 / 2, .clock_hz = 940e6, /* source: Hot Chips */
         .mxus = 2, .mxu_size = 128,                  /* source: jax, Cloud TPU docs */
         .core_hbm = INT64_C(32) << 29,               /* Cloud TPU docs: 32 GiB per chip */
@@ -80,7 +81,7 @@ DT_CHIP(v3, .kind = "TPU v3",                   /* source: libtpu */
         /* DSSA paper: 656 Gbit/s; Cloud TPU docs: pod all-reduce 340 TB/s over 1024 chips of 4
      * links: 83 */
         .links = 4, .link_Bps = 82e9, .hop_s = 1e-6,      /* source: Scaling book */
-        .ring_efficiency = 0.96, .line_efficiency = 0.96, /* assumed to be that of v2 */
+        .ring_efficiency = 0.96, .line_efficiency = 0.96, /* assumed to be those of v2 */
         .collective_s = 5e-6, /* the value fitted to measurements of v5e */
         .usd_hour = 8.00 / 4,
         /* SkyPilot: 2,048 dollars an hour for 1,024 chips */
@@ -118,7 +119,7 @@ DT_CHIP(v4, .kind = "TPU v4", /* source: libtpu */
         /* source: Scaling book; Cloud TPU docs: pod all-reduce 1.1 PB/s over 4096 chips of 6 links:
      * 44.8 */
         .links = 6, .link_Bps = 45e9, .hop_s = 1e-6,      /* source: Scaling book */
-        .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be that of v5e */
+        .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be those of v5e */
         .collective_s = 5e-6, /* the value fitted to measurements of v5e */
         .pcie_Bps = 16e9,     /* source: Scaling book */
         .dcn_Bps = 6.25e9,    /* source: Scaling book */

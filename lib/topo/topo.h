@@ -38,8 +38,8 @@ typedef struct dt_kernel_rates {
     double hbm_share; /* the part of core_hbm_Bps that kernels reach, by the compiler's estimates */
     /* The same part, measured with training steps; 0: that of copies is used (cost/core_time.c). */
     double measured_hbm;
-    /* The family (cost/expected_error.h) with whose published steps measured_share or measured_hbm
-     * was calibrated; NULL: with none. */
+    /* The family of models (cost/expected_error.h) whose published step times measured_share or
+     * measured_hbm was calibrated on; NULL: no step times were used. */
     const char *calibrated;
     /* The rate of products of 8-bit integers relative to bfloat16; 0: the same rate. */
     double int8_rate;
@@ -264,9 +264,12 @@ struct dt_device_assignment {
     dt_topology *topology; /* the topology that the cores belong to; a counted reference */
     int replicas;
     int logical; /* number of logical devices of each replica */
-    /* the computation_shape that was asked for; all 0: the cores were listed one by one */
+    /* The computation_shape: the cores of a replica along x, y, z and core. All 0: the cores were
+     * listed one by one. All 1 in the assignment of one replica to each core. */
     int shape[4];
-    int stride[4]; /* the computation_stride along each axis */
+    /* The computation_stride along x, y, z and core; all 0 unless dt_device_assignment_build made
+     * the assignment. */
+    int stride[4];
     dt_device_order order;
     dt_coords *core; /* [replicas][logical] the coordinates of each logical device */
 };
