@@ -122,14 +122,14 @@ bool dt_device_runs_ahead(const dt_device *d);
 void dt_device_record(dt_device *d, dt_recorder *r);
 /* Whether the device estimates the cost of programs, so that requests need `on_device`. */
 bool dt_device_is_priced(const dt_device *d);
-/* DOES_NOT_FIT (78) if the request's `on_device` needs more memory than a device of the slice has.
- * Returns NULL if the device estimates no costs. */
+/* Fails with DOES_NOT_FIT (78) if the request's `on_device` needs more memory than programs can use
+ * on a device of the slice. Never fails if the device estimates no costs (dt_device_is_priced). */
 dt_status *dt_device_check(const dt_device *d, const dt_compile_request *r) DT_MUST_USE;
 
 /* ---- executables ---- */
 
-/* Compiles a graph. Destroy *out with dt_executable_destroy, before the device. DOES_NOT_FIT (78)
- * as in dt_device_check. */
+/* Compiles a graph, after the check of dt_device_check, and sets *out, which does not change on
+ * failure. Destroy it with dt_executable_destroy, before the device is closed. */
 dt_status *dt_device_compile(dt_device *d, const dt_compile_request *r,
                              dt_executable **out) DT_MUST_USE;
 void dt_executable_destroy(dt_executable *x); /* x may be NULL */
@@ -199,8 +199,9 @@ void dt_accelerators_release(dt_accelerators *a);
 /* Prints the program that the back end cpu would run for a request, before it is compiled.
  * Variables need no memory. */
 dt_status *dt_host_print_program(const dt_compile_request *r, dt_str *out) DT_MUST_USE;
-/* Computes dt_executable_host_bytes for the back end cpu, whatever the job's back end is. No memory
- * limit of a chip applies, and no cost is estimated. */
+/* Compiles the request for the back end cpu, whatever the job's back end is, and sets *bytes to
+ * dt_executable_host_bytes, or to 0 if that fails. No memory limit of a chip applies, and no cost
+ * is estimated. If a device with these options cannot be opened, *bytes does not change. */
 dt_status *dt_host_bytes(const dt_device_options *o, const dt_compile_request *r,
                          int64_t *bytes) DT_MUST_USE;
 
@@ -220,11 +221,13 @@ typedef struct dt_host_facts {
     bool limited; /* the variable DTRAIN_INSTRUCTIONS has chosen the set */
     dt_host_library library[DT_HOST_LIBRARIES];
 } dt_host_facts;
-/* Finds instruction sets and loads the libraries. KERNELS if the environment asks for an
- * instruction set that the processor lacks. */
+/* Finds the instruction sets, and opens and closes each library to learn whether it can be used.
+ * Fails with KERNELS if the environment asks for an instruction set that the processor lacks; *out
+ * is then zero. Release *out with dt_host_facts_release. */
 dt_status *dt_host_facts_find(dt_host_facts *out) DT_MUST_USE;
 void dt_host_facts_release(dt_host_facts *f);
-/* Returns the instruction set in use, or "" if no special one is. */
+/* Returns the instruction set that the CPU kernels use, such as "avx512"; "" if the environment
+ * asks for one that the processor lacks. */
 const char *dt_host_instructions(void);
 
 #endif

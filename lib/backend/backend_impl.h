@@ -52,8 +52,8 @@ struct dt_backend {
     void (*print)(const void *executable, dt_str *out);
     dt_device_facts (*facts)(const dt_device *d);
     int64_t (*peak_bytes)(
-        /* returns the bytes in use on a device; NULL: the back end computes in this machine's
-         * memory */
+        /* returns the highest number of bytes that were in use on one of the accelerators; NULL:
+         * the back end computes in this machine's memory */
         const dt_device *d);
     void (*record)(dt_device *d, dt_recorder *r);
 };

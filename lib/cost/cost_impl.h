@@ -25,10 +25,12 @@ bool dt_priced_is_gathered_twice(const dt_priced_program *r, int i);
 /* [nodes] Finds the nodes that results need; all others are backward work and updates. The array is
  * in `arena`. */
 bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena);
-/* Whether i belongs to the output layer or its loss, is as large as the output layer's result, and
- * is computed in pieces. */
+/* Whether node i is computed in pieces. These are the output layer's product and the values of the
+ * loss and metrics, as far as they have a batch dimension and at least one more. False for all
+ * nodes unless the job asks for pieces (how.pieces > 1). */
 bool dt_priced_is_piece(const dt_priced_program *r, int i);
-/* Adjusts the cost of node i if its operands are quantized to 8 bits. */
+/* If the operands of node i, a product, are quantized to 8 bits, sets the rate of the product, and
+ * adds to *cost the vector operations and bytes that quantizing them takes. */
 void dt_priced_quantize(const dt_priced_program *r, int i, dt_cost *cost);
 
 /* ---- values that readers recompute (duplicate.c) ---- */
@@ -49,8 +51,8 @@ bool dt_launch_takes_producers(const dt_priced_program *r, int i);
 typedef struct dt_kernel_launch {
     /* position of the kernel in the program: number of the first node at which it can run */
     int at;
-    int head; /* the node by which the kernel is named: its product, else its last node */
-    double times;
+    int head;     /* the node by which the kernel is named: its product, else its last node */
+    double times; /* the number of its runs in a step (in a pipeline, for each micro-batch) */
     double again; /* the number of its `times` runs that repeat work for the backward pass */
     /* in a pipeline: the kernel's runs for all micro-batches divided by the number of devices,
      * since only one device runs it; otherwise 1 */
@@ -73,6 +75,7 @@ dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena);
 
 /* ---- memory (hbm.c) ---- */
 
+/* Sets p->bytes, and adds to `variables` and `values` of the layers. */
 void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan *p);
 
 /* ---- links (links.c) ---- */
@@ -102,11 +105,14 @@ dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path);
 
 /* Whether ops are placed on stages, so that devices do different work. */
 bool dt_plan_has_places(const dt_spmd *s);
-/* Schedules a pipeline of stages, and sets `share` of its kernels. */
+/* Schedules a pipeline of stages. Sets `share` of its kernels, and of the plan the seconds, the
+ * events, the traffic of links, and the parts `bubble` and `links`. */
 void dt_plan_run_stages(const dt_priced_program *r, dt_launches *k, dt_plan *p);
 
 /* ---- time (clock.c) ---- */
 
+/* Runs the virtual clock over the kernels and collectives of a program without stages. Sets the
+ * plan's seconds and events, and adds to its waiting times and the traffic of links. */
 void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan *p);
 
 #endif

@@ -32,7 +32,7 @@ typedef enum role {
     /* a product on matrix units, which can be fused with ops that compute its operands, and with
      * ops on its result */
     ROLE_PRODUCT,
-    ROLE_ALONE
+    ROLE_ALONE /* any other op, which is a kernel of its own */
 } role;
 
 typedef struct fusing {
@@ -134,7 +134,8 @@ static void join_producers(fusing *f) {
 
 /* ---- consumers and siblings ---- */
 
-/* The nodes of each kernel, by the kernel's root. Made again after each stage of fusing. */
+/* The nodes of each kernel, as they were when the lists were made: those of the kernel with root r
+ * are node[begin[r]] to node[begin[r + 1] - 1]. */
 typedef struct members {
     int *node, *begin;
 } members;
@@ -296,8 +297,9 @@ static int product_read(fusing *f, const members *m, int root) {
                : -1;
 }
 
-/* Returns an earlier kernel of sums, or of updates, that reads the largest array of this one; -1:
- * none. */
+/* Returns an earlier kernel in which kernel `root` can run, and which reads the largest input of
+ * `root`: for a reduction, another reduction; for an update, another update of the same number of
+ * elements. -1: there is none. */
 static int sibling_of(fusing *f, const members *m, int root) {
     int largest = -1;
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
@@ -426,9 +428,10 @@ static dt_launches collect(fusing *f) {
     return k;
 }
 
-/* Sets `again`, the runs of the kernel that repeat work for the backward pass: all, if the kernel
- * rematerializes. The output layer's product, if it is computed in pieces, runs once more: once for
- * the loss, and once for the gradient. */
+/* Sets k->again, the runs of the kernel that repeat work for the backward pass: all, if the kernel
+ * rematerializes, else 0. The output layer's product of the forward pass, if it is computed in
+ * pieces, runs once for the loss and once more for the gradient, so `times` and `again` grow by
+ * 1. */
 static void repeat_pieces(const fusing *f, dt_kernel_launch *k) {
     const dt_node *n = &f->g->node[k->head];
     k->again = dt_is_rematerialized(n) ? k->times : 0;

@@ -205,8 +205,8 @@ static dt_priced_program as_stored(const dt_priced_program *r, const dt_launches
 
 enum { SHRINKS = 8 };
 
-/* What a kernel reads and writes. largest: bytes of its largest input; kept: bytes of all its
- * results that other kernels read. */
+/* What a kernel reads and writes, with padding. largest: bytes of its largest input; kept: bytes of
+ * all its results that are stored in memory. */
 typedef struct flow {
     int64_t largest, kept;
     int ready; /* the last position in the program that computes one of the kernel's inputs */
@@ -250,7 +250,9 @@ static void find_places(holding *h) {
 
 /* ---- variables ---- */
 
-/* Adds the bytes of a variable, or of its gradient, to one kind of memory and to its layer. */
+/* Adds the bytes of `node`, which is variable s or as large as its gradient, without padding to
+ * *kind, their padding to p->bytes.padding, and both to the `variables` of the variable's layer. A
+ * slot counts for the layer of the weight that it belongs to. */
 static void count_variable(const holding *h, const dt_state *s, int node, int64_t *kind,
                            dt_plan *p) {
     const char *path = s->variable->path, *layer = strchr(path, '/');
@@ -419,7 +421,8 @@ static bool *find_multiplied(const holding *h) {
  * the product, or masks it, is not. */
 static void reuse_inputs(const holding *h, span *s) {
     bool *taken = dt_arena_array(h->arena, bool, h->g->n_nodes + 1);
-    /* [kernels] 1 + number of the kernel's first result */
+    /* [kernels] 1 + the node of the kernel's first result; 0: it has none in memory, or the result
+     * is already written over an input */
     int *result = dt_arena_array(h->arena, int, h->k->n + 1);
     /* [nodes] 1 + the last kernel that reads the node for its product */
     int *operand = dt_arena_array(h->arena, int, h->g->n_nodes + 1);
@@ -493,7 +496,8 @@ static change *changes_of(const holding *h) {
     return at;
 }
 
-/* Counts the values that are in memory at the peak, and the batch, as memory of their layers. */
+/* Adds the padded bytes of the values that are in memory at the position `peak` (-1: none), and of
+ * the batch, to the `values` of their layers. */
 static void share_peak(const holding *h, int peak, dt_plan *p) {
     for (int i = 0; i < h->r->program->whole->n_args; i++) {
         const int node = h->g->arg[i].node;

@@ -38,8 +38,8 @@ typedef struct asked {
 struct dt_links {
     const dt_priced_program *r;
     const dt_assignment *assignment;
-    /* [replicas] the replicas in the order of their coordinates; NULL: that is the order of their
-     * numbers */
+    /* [replicas] the replicas in the order of their coordinates; NULL: the mesh of the program has
+     * them in the order of their numbers */
     int *order;
     dt_arena *arena;
     int n, cap;
@@ -149,8 +149,8 @@ static bool uses_links_of(const dt_collective_request *x, const int at[3]) {
     return false;
 }
 
-/* Returns the factor by which a collective is slower than on normal links: that of the slowest chip
- * whose links it uses. */
+/* Returns the factor, at least 1, by which a collective is slower than on normal links: that of the
+ * slowest chip whose links it uses. */
 static double slowness(const dt_links *l, const dt_collective_request *x) {
     double most = 1;
     for (int i = 0; i < l->r->n_slow; i++)

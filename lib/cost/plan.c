@@ -12,9 +12,6 @@
 
 /* ---- layers ---- */
 
-/* The layers of a plan: the row of each layer, groups of layers whose names differ only in a
- * number, and the layers with the most memory. */
-
 /* Returns the layer of a path. "decoder_0/self_attention/query" belongs to the layer decoder_0, and
  * "optimizer/decoder_0/..." to the layer optimizer. */
 dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path) {
@@ -134,8 +131,10 @@ static bool is_of_loss(const char *path) {
 
 static bool is_float(const dt_graph *g, int i) { return g->node[i].type.dtype == DT_FLOAT32; }
 
-/* Finds the type of each node for estimates. A collective has the type that its readers need: sums
- * of gradients are read by the optimizer, other sums by layers. */
+/* Returns [nodes of the local graph] the dt_dtype of each node for estimates, in `arena`: `narrow`
+ * for the float32 values of layers, except parameters and outputs that the loss reads, and else the
+ * node's own. A collective has the type that its readers need: sums of gradients are read by the
+ * optimizer, other sums by layers. */
 static int8_t *mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena) {
     const dt_graph *g = s->local;
     int8_t *dtype = dt_arena_array(arena, int8_t, g->n_nodes + 1);

@@ -50,8 +50,11 @@ typedef struct dt_plan_bytes {
     /* bytes of values at the peak, with padding, whose memory gradients use later. They count as
      * gradients, not as activations */
     int64_t shared;
+    /* total: the sum of the members above, except `shared`; usable: the bytes of a device that
+     * programs can use, which `total` may exceed */
     int64_t total, usable;
-    /* path of the layer whose kernel runs at the moment when most memory is used */
+    /* The path of the node that runs when most memory is used or, if it has none, of the nearest
+     * node with a path, such as "dense/kernel"; "" or NULL: unknown. */
     const char *peak;
 } dt_plan_bytes;
 
@@ -78,10 +81,12 @@ const char *dt_plan_bound_name(dt_plan_bound b);
 
 typedef struct dt_plan_layer {
     const char *path; /* the layer's name, with which the paths of its nodes begin */
+    /* How often its kernels run in a step, by the kernel that runs most often, at least 1; for a
+     * group of layers, the sum of these, which is usually the number of layers. */
     double times;
-    double seconds; /* seconds of its kernels, and of waiting for its collectives */
-    double by[DT_BOUNDS];
-    double flops;
+    double seconds;       /* seconds of its kernels, and of waiting for its collectives */
+    double by[DT_BOUNDS]; /* [bounds] `seconds`, divided by what limits the speed */
+    double flops;         /* operations of matrix units per device and step */
     /* bytes of a device, with padding: those of the layer's weights with gradients and slots, and
      * those of the layer's values at the peak */
     double variables, values;
@@ -106,10 +111,12 @@ typedef struct dt_plan_event {
     int node; /* number of the node of the local graph; for a stage, of its first node */
     /* for a stage: its kind 'F', 'B' or 'U' (pass/timeline.h); 0: the launch is not a stage */
     char stage;
-    int device, micro;    /* for a stage: number of its logical device and of its micro-batch */
-    double bytes;         /* for collectives and copies: bytes that a device contributes */
-    const char *schedule; /* for collectives: name of the algorithm */
-    dt_cost work;         /* for kernels: operations and bytes */
+    int device, micro; /* for a stage: number of its logical device and of its micro-batch */
+    double bytes;      /* for collectives and copies: bytes that a device contributes */
+    /* For collectives: name of the algorithm, or "network" between slices; for copies: "to the
+     * host" or "from the host". */
+    const char *schedule;
+    dt_cost work; /* for kernels: operations and bytes */
 } dt_plan_event;
 
 typedef struct dt_plan {
@@ -141,6 +148,8 @@ typedef struct dt_plan {
 /* Makes a plan. The program must outlive it. Free it with dt_plan_destroy. */
 dt_plan *dt_plan_create(const dt_priced_program *r);
 void dt_plan_destroy(dt_plan *p); /* p may be NULL */
+/* Returns the model FLOPs utilization: model_flops / (seconds * peak_flops); 0 if a step takes no
+ * time. */
 double dt_plan_mfu(const dt_plan *p);
 
 /* ---- plan.c ---- */

@@ -42,8 +42,9 @@ static dt_pipeline pipeline_of(const prices *x, dt_arena *arena) {
                           arena);
 }
 
-/* Returns the number of runs of a node's task. Nodes without cost, such as constants and counters,
- * have no task. */
+/* Returns the number of runs of a node's task in a step: 1 for updates, else the number of
+ * micro-batches. Nodes without cost, such as constants and counters, have no task; for them it is
+ * 0. */
 static int runs_of(const dt_pipeline *line, int node) {
     int task = line->of[node];
     return task < 0 ? 0 : line->task[task].kind == 'U' ? 1 : line->micro;
@@ -70,7 +71,8 @@ static void count_links(const prices *x, const dt_pipeline *line, dt_plan *p) {
     }
 }
 
-/* Returns the first node of a task, preferably one that belongs to a layer. */
+/* Returns the node that represents a task in events: its first node with a path or, if none has
+ * one, its last node; 0 if it has no node. */
 static int first_node(const dt_spmd *s, const dt_pipeline *line, int task) {
     int first = 0;
     for (int i = s->local->n_nodes - 1; i >= 0; i--)

@@ -166,7 +166,8 @@ static dt_status *id_of(const dt_pjrt_client *c, void *description, int *id) {
     return NULL;
 }
 
-/* Reads optional attributes of a device, which some plug-ins lack. */
+/* Reads a device's memory and coordinates from its attributes. Members of *out whose attribute the
+ * plug-in lacks do not change. */
 static void read_attributes(const dt_pjrt_client *c, void *description, dt_pjrt_device_facts *out) {
     static const dt_pjrt_step get = {DT_PJRT_DEVICE_DESCRIPTION_ATTRIBUTES,
                                      "PJRT_DeviceDescription_Attributes", "device", DT_E_PLUGIN};
@@ -224,7 +225,7 @@ dt_status *dt_pjrt_client_device(const dt_pjrt_client *c, int i, dt_pjrt_device_
 
 /* ---- arrays ---- */
 
-/* Returns the published number of an element type. */
+/* Returns the number that PJRT's API gives to an element type (PJRT_Buffer_Type). */
 static int type_of(dt_dtype d) {
     static const int numbers[] = {
         [DT_BOOL] = 1,     [DT_INT8] = 2,     [DT_INT16] = 3,    [DT_INT32] = 4,  [DT_INT64] = 5,
@@ -391,7 +392,8 @@ static void store_program(const dt_pjrt_client *c, const dt_pjrt_cached *cached,
     dt_status_free(bad);
 }
 
-/* Compiles the program, or loads it from the cache. */
+/* Loads the program from the cache or, if it is not there, compiles and stores it. Without a cache,
+ * only compiles it. */
 static dt_status *find_program(const dt_pjrt_client *c, const dt_pjrt_text *t,
                                const dt_str *options, void **out) {
     dt_pjrt_device_facts facts;

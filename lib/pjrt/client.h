@@ -29,8 +29,11 @@ typedef struct dt_pjrt_opening {
     bool looks; /* whether devices are only listed, so that none of their memory is reserved */
 } dt_pjrt_opening;
 /* Opens a client. GPU plug-ins also get the options that JAX reads from the environment
- * (XLA_PYTHON_CLIENT_MEM_FRACTION and others), and use only the devices in ordinal[]. Fails with
- * BACKEND if a variable has a bad value. */
+ * (XLA_PYTHON_CLIENT_MEM_FRACTION and others), and use only the devices in ordinal[], unless the
+ * settings have the option visible_devices. Unless how->looks, also opens the folder of compiled
+ * programs, if the settings or DTRAIN_PJRT_CACHE name one. Fails with PLUGIN if the plug-in cannot
+ * be used, with BACKEND if a variable has a bad value, two variables set the same option, or others
+ * may write to that folder, and with CANT_CREATE if the folder cannot be created. */
 dt_status *dt_pjrt_client_open(dt_pjrt_client **out, const char *path,
                                const dt_pjrt_opening *how) DT_MUST_USE;
 void dt_pjrt_client_close(dt_pjrt_client *c); /* c may be NULL */
@@ -53,8 +56,9 @@ typedef struct dt_pjrt_device_facts {
 dt_status *dt_pjrt_client_device(const dt_pjrt_client *c, int i,
                                  dt_pjrt_device_facts *out) DT_MUST_USE;
 
-/* A device's memory for programs, in bytes; 0: unknown. peak: the largest in_use since the
- * client was opened. */
+/* A device's memory for programs, in bytes; 0: unknown. limit: the most that can be in use; in_use:
+ * what is in use now; peak: the largest in_use since the client was opened or, if the plug-in does
+ * not count it, in_use. */
 typedef struct dt_pjrt_memory {
     int64_t limit, in_use, peak;
 } dt_pjrt_memory;
@@ -62,7 +66,8 @@ dt_pjrt_memory dt_pjrt_client_memory(const dt_pjrt_client *c, int i);
 
 /* ---- arrays ---- */
 
-/* Copies the array x to device i. After the call the memory of x may change. */
+/* Copies the array x to device i, an index among the client's devices. After the call the memory of
+ * x may change. *out is NULL after an error. */
 dt_status *dt_pjrt_upload(const dt_pjrt_client *c, int i, const dt_view *x,
                           dt_pjrt_buffer **out) DT_MUST_USE;
 /* Makes a buffer that reads the memory of x. This memory must not change until the buffer has been
@@ -77,25 +82,30 @@ dt_status *dt_pjrt_check_size(const dt_pjrt_client *c, dt_pjrt_buffer *b,
  * size. The elements are in x->data once *ready has been awaited. */
 dt_status *dt_pjrt_download(const dt_pjrt_client *c, dt_pjrt_buffer *b, const dt_view *x,
                             void **ready) DT_MUST_USE;
-/* Waits for the event, and destroys it. */
+/* Waits for the event, and destroys it. Fails with ACCELERATOR (or DOES_NOT_FIT) if what the event
+ * stands for failed. If `event` is NULL, returns at once. */
 dt_status *dt_pjrt_await(const dt_pjrt_client *c, void *event) DT_MUST_USE;
 void dt_pjrt_buffer_destroy(const dt_pjrt_client *c, dt_pjrt_buffer *b); /* b may be NULL */
 
 /* ---- programs ---- */
 
-/* What to compile: StableHLO text, for these devices, each of which is a replica for XLA. n_results
- * is the number of results in the text; the compiled program must have as many. */
+/* What to compile: StableHLO text, for these devices, each of which is a replica for XLA. */
 typedef struct dt_pjrt_text {
     const char *text;
-    size_t size;
-    const int *device;
+    size_t size;       /* number of bytes of the text */
+    const int *device; /* [n_devices] index of each device among the client's devices */
+    /* n_results: number of results in the text; the compiled program must have as many */
     int n_devices, n_results;
 } dt_pjrt_text;
+/* Compiles the text, or loads the program that was compiled for it before from the folder of
+ * compiled programs. Sets *out only on success. Fails with COMPILER if the compiler refuses the
+ * text, or the program has another number of results. */
 dt_status *dt_pjrt_load_program(const dt_pjrt_client *c, const dt_pjrt_text *t,
                                 dt_pjrt_loaded **out) DT_MUST_USE;
 void dt_pjrt_loaded_destroy(const dt_pjrt_client *c, dt_pjrt_loaded *x); /* x may be NULL */
-/* Runs a program on argument[device][n_arguments]. Fills result[device][..], which the caller
- * destroys. An argument whose memory a result uses is invalid afterwards, also after an error. */
+/* Starts a program on argument[n_devices][n_arguments]. Fills result[n_devices][results] with new
+ * buffers, which the caller destroys. An argument whose memory a result uses is invalid afterwards,
+ * also after an error. */
 dt_status *dt_pjrt_execute(const dt_pjrt_client *c, dt_pjrt_loaded *x, int n_devices,
                            dt_pjrt_buffer *const *const *argument, int n_arguments,
                            dt_pjrt_buffer **const *result) DT_MUST_USE;
@@ -113,8 +123,9 @@ int64_t dt_pjrt_temporary_bytes(const dt_pjrt_client *c, dt_pjrt_loaded *x);
 
 #define DT_PJRT_CACHE_ENV "DTRAIN_PJRT_CACHE"
 
-/* Creates the folder if it does not exist. Fails with BACKEND if other users may write to the
- * folder. */
+/* Creates the folder if it does not exist; fails with CANT_CREATE if that is not possible. Fails
+ * with BACKEND if the folder belongs to another user than this one or root, or its group or others
+ * may write to it. */
 dt_status *dt_pjrt_cache_open(const char *folder) DT_MUST_USE;
 
 typedef struct dt_pjrt_cached {
@@ -123,8 +134,9 @@ typedef struct dt_pjrt_cached {
     const char *folder;
     dt_digest name; /* name of the program in the folder, made by dt_pjrt_cache_name */
 } dt_pjrt_cached;
-/* Computes the name in the cache of a program. about: the description of the plug-in that compiles
- * it. The devices are of the given kind. */
+/* Computes the name of a program in the folder: a hash of `about` (dt_pjrt_client_describe), the
+ * kind of devices, XLA_FLAGS, the size and time of the plug-in's file, the processor, the compile
+ * options and the text. */
 dt_digest dt_pjrt_cache_name(const dt_pjrt *p, const char *about, const char *kind,
                              const dt_pjrt_text *t, const dt_str *options);
 /* Loads the program; NULL: it is missing or damaged, or the plug-in rejects it. */

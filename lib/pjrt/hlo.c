@@ -38,7 +38,8 @@ static bool next(dt_pb_span *s, dt_pb_field *f, bool *bad) {
     return !*bad;
 }
 
-/* Reads the next number of a packed list. */
+/* Reads the next number of a packed list into *x. Returns false at its end. Also returns false, and
+ * sets *bad, if the bytes are malformed. */
 static bool next_number(dt_pb_span *s, uint64_t *x, bool *bad) {
     const char *why;
     if (*bad || s->at == s->end) return false;
@@ -66,7 +67,9 @@ static double product_of(dt_pb_span packed, bool *bad) {
     return product;
 }
 
-/* Returns the bytes of a value. Those of a tuple are the sum of its parts. */
+/* Returns the bytes of a value with the shape s. Those of a tuple are the sum of its parts.
+ * Sets *bad if s is malformed, or has more than DEEPEST levels of tuples; `depth` is 0 for the
+ * caller. */
 static double shape_bytes(dt_pb_span s, int depth, bool *bad) {
     double size = 0, elements = 1, parts = 0;
     dt_pb_field f;
@@ -125,8 +128,8 @@ static bool is_text(dt_pb_span s, const char *text, const char *suffix) {
 /* Numbers above this one are not estimates: compilers write INT64_MAX for unknown numbers. */
 static const double no_estimate = 4e18;
 
-/* Reads a number from the back end's JSON, such as {.., "estimated_cycles":"1234", ..}; 0: it is
- * missing. */
+/* Returns the number whose digits follow the text `key` in the back end's JSON: 1234 for
+ * `"estimated_cycles":"` in {.., "estimated_cycles":"1234", ..}. Returns 0 if it is missing. */
 static double number_of(dt_pb_span s, const char *key) {
     size_t n = strlen(key);
     double number = 0;
@@ -257,8 +260,8 @@ static double turns_of(const instruction *i, computation *condition, bool *bad) 
 }
 
 /* Adds the runs of computations that instruction i of computation `at` calls: one for each run of
- * the instruction or, for a loop, for each of its iterations. Counts loops and iterations in
- * *out. */
+ * the instruction or, for a loop, for each of its iterations. If i is a loop, adds its iterations
+ * to out->turns or, if they are unknown, 1 to out->loops and one turn for each run of i. */
 static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report *out, bool *bad) {
     static const char *const flow[] = {"call", "conditional", "async-start", NULL};
     const bool loop = is_text(i->opcode, "while", "");

@@ -14,8 +14,9 @@ typedef struct dt_pjrt_options {
     int64_t *visible;
 } dt_pjrt_options;
 /* Collects the options of a client. Release them with dt_pjrt_options_release, also after an error.
- * Fails with BACKEND if an environment variable has a value that its option does not allow.
- * Settings are lent. */
+ * Fails with BACKEND if an environment variable has a value that its option does not allow, or two
+ * variables set the same option. The options point to texts and lists of how->settings, which must
+ * outlive them. */
 dt_status *dt_pjrt_options_of(const dt_pjrt *p, const dt_pjrt_opening *how,
                               dt_pjrt_options *out) DT_MUST_USE;
 void dt_pjrt_options_release(dt_pjrt_options *o);

@@ -13,7 +13,8 @@
 
 typedef struct dt_pjrt dt_pjrt;
 
-/* Opens a plug-in. Fails with PLUGIN if the file is not a plug-in, or the version of its API is not
+/* Opens a plug-in. First sets libtpu's environment variables so that it needs no TPU, unless they
+ * are set already. Fails with PLUGIN if the file is not a plug-in, or the version of its API is not
  * supported. */
 dt_status *dt_pjrt_open(dt_pjrt **out, const char *path) DT_MUST_USE;
 /* Closes the plug-in; p may be NULL. The library stays loaded, since such libraries do not support
@@ -28,14 +29,14 @@ typedef struct dt_pjrt_order {
     /* for GPUs: their properties as text (dt_pjrt_gpu_write), in which case the members for TPUs
      * are ignored; NULL: the devices are TPUs */
     const char *target;
-    bool wrap[3];
-    int host[3]; /* number of chips of a host, along x, y and z */
-    bool megacore;
+    bool wrap[3];  /* whether the slice wraps around along x, y and z */
+    int host[3];   /* number of chips of a host, along x, y and z */
+    bool megacore; /* whether the cores of a chip are one device */
     /* number of devices that run the program, which are XLA's replicas, in their order */
     int n_devices;
     const int64_t *device; /* [n_devices] ids of the devices */
     const char *program;   /* the program as StableHLO text */
-    size_t size;
+    size_t size;           /* number of bytes of the text */
 } dt_pjrt_order;
 
 enum { DT_PJRT_KINDS = 5 }; /* number of kinds of collectives, whose names are those of HLO */
@@ -53,21 +54,24 @@ typedef struct dt_pjrt_report {
     /* number of kernel launches in a step; those in loops count as often as they run */
     double kernels;
     double turns; /* how often all loops together run their bodies */
+    /* [kind in dt_pjrt_kinds] n: number of launches of such collectives per step; bytes: bytes of
+     * all their inputs */
     struct {
         int n;
         double bytes;
-        /* number of launches per step, and bytes of their inputs, by kind */
     } collective[DT_PJRT_KINDS];
 } dt_pjrt_report;
-/* Compiles a program and fills the report. Fails with COMPILER if the compiler refuses the program;
- * the error has its message. Fails with PLUGIN if the plug-in lacks a function. */
+/* Compiles a program and fills the report. Fails with COMPILER if the compiler refuses the topology
+ * or the program, with DOES_NOT_FIT if it says that memory is exhausted, and with PLUGIN if the
+ * plug-in lacks a function or files of CUDA. The error has the compiler's message. */
 dt_status *dt_pjrt_compile(const dt_pjrt *p, const dt_pjrt_order *o,
                            dt_pjrt_report *out) DT_MUST_USE;
 
 /* ---- parts that tests call ---- */
 
-/* Reads an optimized HLO module (with its configuration, as the API gives it): cycles, kernels,
- * loops, collectives. Fails with COMPILER if the bytes are malformed. */
+/* Reads an optimized HLO module (with its configuration, as the API gives it), and adds its cycles,
+ * kernels, loops, turns and collectives to *out. Fails with COMPILER if the bytes are malformed or
+ * have no module. */
 dt_status *dt_pjrt_read_hlo(const void *bytes, size_t n, dt_pjrt_report *out) DT_MUST_USE;
 /* Writes CompileOptionsProto for one replica on each of these devices. */
 void dt_pjrt_write_options(const int64_t *device, int n, dt_str *out);

@@ -20,8 +20,10 @@ typedef enum dt_pjrt_kind {
 } dt_pjrt_kind;
 
 typedef struct dt_pjrt_setting {
-    const char *name;
+    const char *name; /* name of the option, such as "memory_fraction" */
     dt_pjrt_kind kind;
+    /* the option's value: of the kind STRING `text`, INT64 `whole`, INT64_LIST `list`, FLOAT
+     * `number`, BOOL `flag` */
     union {
         const char *text;
         int64_t whole;
@@ -44,7 +46,7 @@ typedef struct dt_pjrt_settings {
     struct dt_arena *arena; /* arena of these settings, if they are a copy; NULL otherwise */
 } dt_pjrt_settings;
 
-/* Returns a copy that owns its texts; NULL if s is NULL. */
+/* Returns a copy that owns its texts and lists, for dt_pjrt_settings_destroy; NULL if s is NULL. */
 dt_pjrt_settings *dt_pjrt_settings_copy(const dt_pjrt_settings *s);
 void dt_pjrt_settings_destroy(dt_pjrt_settings *s); /* only for copies; s may be NULL */
 /* Returns the setting of that name, or NULL. s may be NULL. */

@@ -37,8 +37,8 @@
  */
 
 typedef struct path {
-    int (*out)[3];
-    int n;
+    int (*out)[3];  /* the points of the ring, as x, y, z */
+    int n;          /* number of points written so far */
     int fast, slow; /* the two axes in which the flat ring lies */
 } path;
 
@@ -63,8 +63,9 @@ static void rows(const int size[3], int (*out)[3]) {
             for (int x = 0; x < size[0]; x++, out++) memcpy(*out, (int[3]){x, y, z}, sizeof *out);
 }
 
-/* Makes the ring of a block. out[0 .. layer-1] holds the ring of layer 0; the other layers are
- * copies of it without its first point. */
+/* Makes the ring of a block with even sizes. out[0 .. layer-1] holds the ring of layer 0. The other
+ * layers are copies of it without its first point, the odd ones backwards. Their first points
+ * follow at the end, from the last layer to layer 1. */
 static void solid(const int size[3], int (*out)[3]) {
     path p = {.out = out, .fast = 0, .slow = 1};
     flat(&p, size[0], size[1]);
@@ -114,7 +115,8 @@ static int64_t length_of(const dt_assignment *a, const dt_topology *t, const int
     return hops;
 }
 
-/* Orders replicas by when a ring through all chips reaches their first cores. */
+/* Writes the replicas to order[a->replicas] as a ring through all chips reaches the cores of their
+ * first logical devices; cores of a chip come in ascending order. */
 static void order_by_ring(const dt_assignment *a, const dt_topology *t, int *order) {
     const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], cores = t->mesh[3];
     int(*ring)[3] = dt_alloc((size_t)chips * sizeof *ring);

@@ -7,16 +7,17 @@
  *     4 hosts x 2 devices      mesh [x 1, y 4, z 1, core 2]
  *
  * Hosts are joined by a switch, and so are the devices of a host: each sends and receives at its
- * own rate, whatever type the others have (coll/exchange.c).
+ * full rate, whichever others it exchanges data with (coll/exchange.c).
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "topo/draw.h"
 
-/* LANES: vector operations run at half the rate of products, which do a multiplication and an
- * addition at the same time; one lane of dt_core_roofline handles 1,024 numbers. SHOWN: the most
- * hosts, and devices of a host, of which a picture shows all. */
+/* LANES: vector operations per clock cycle in dt_core_roofline. The clock is set so that they run
+ * at half the FLOP/s of products, which do a multiplication and an addition at the same time.
+ * SHOWN: the most hosts, and devices of a host, of which a picture shows all; of more it shows the
+ * first two and the last. */
 enum { LANES = 1024, SHOWN = 16 };
 
 dt_topology *dt_topology_of_cluster(const dt_cluster_facts *f) {
@@ -69,7 +70,8 @@ void dt_cluster_traffic(const dt_topology *t, dt_str *out) {
                       c->link_Bps / 1e9, c->hop_s * 1e6);
 }
 
-/* Prints a host with its devices. If it has many, prints only the first two and the last one. */
+/* Prints a line for a host with the ids of its devices, as replicas ("r3") if `replicas`. If it has
+ * more than SHOWN devices, prints only the first two and the last one. */
 static void put_host(const dt_topology *t, bool replicas, int host, dt_str *out) {
     dt_str_printf(out, "host %-4d [", host);
     for (int d = 0; d < t->devices; d++) {

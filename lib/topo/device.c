@@ -15,12 +15,12 @@ static const char *const types[] = {
     [DT_DEVICE_CPU] = "CPU", [DT_DEVICE_GPU] = "GPU", [DT_DEVICE_TPU] = "TPU"};
 enum { TYPES = sizeof types / sizeof *types };
 
-/* A device name that is being read. Each part may occur only once. */
+/* A device name that is being read. */
 typedef struct reader {
-    const char *text; /* the whole name, for error messages */
-    const dt_location *at;
+    const char *text;      /* the whole name, for error messages */
+    const dt_location *at; /* source location of the name for error messages; NULL: unknown */
     dt_device_name *out;
-    bool job, replica, task, device;
+    bool job, replica, task, device; /* whether the part was read; each may occur only once */
 } reader;
 
 static dt_status *malformed(const reader *r, const char *why) {
@@ -45,7 +45,8 @@ static dt_status *read_type(const reader *r, const char *name, size_t length) {
     return malformed(r, "the device type must be CPU, GPU or TPU");
 }
 
-/* Reads a device such as "CPU:0". */
+/* Reads a type and an index such as "CPU:0" into r->out. Fails with DEVICE_NAME if they are
+ * malformed, or the name already has a device. */
 static dt_status *read_device(reader *r, const char *part) {
     const char *colon = strchr(part, ':');
     if (r->device) return malformed(r, "it names two devices");

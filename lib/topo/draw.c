@@ -85,7 +85,7 @@ static int canvas_put(canvas *c, int line, int column, const char *text) {
     return n;
 }
 
-/* Writes the same character n times. */
+/* Writes the character `one`, as UTF-8, n times from a position to the right. */
 static void canvas_fill(canvas *c, int line, int column, int n, const char *one) {
     for (int i = 0; i < n; i++) canvas_put(c, line, column + i, one);
 }
@@ -147,8 +147,7 @@ static void set_style(sketch *k, bool roomy, int least_gap) {
     k->margin = roomy ? ROOMY_MARGIN : TIGHT_MARGIN;
 }
 
-/* Returns the column of the i-th chip of a row, counted from the beginning of its plane.
- * sketch_plane_column returns the column where the i-th plane of a band begins. */
+/* Returns the column of the i-th chip of a row, counted from the beginning of its plane. */
 static int sketch_column(const sketch *k, int i) {
     const shown_axis *x = &k->cut[0];
     int fold = x->folded && i == x->n - 1 ? dt_max(FOLD - k->gap, 0) : 0;
@@ -185,7 +184,7 @@ static bool fits(sketch *k) {
 }
 
 /* Chooses the style, and how many chips of long axes are shown, so that the planes fit into the
- * page's columns. */
+ * page's columns and MOST_LINES lines. If not even 3 chips of each axis fit, 3 are shown anyway. */
 static void sketch_fit(sketch *k) {
     static const int limits[] = {NO_LIMIT, 17, 15, 13, 11, 9, 7, 5, 3};
     set_style(k, true, 0);

@@ -10,15 +10,16 @@ enum { DT_MOST_LEGEND = 12 };
 
 /* Writes the lines above the planes, in lines of at most `columns` characters. */
 void dt_draw_header(const dt_topology_picture *p, int columns, dt_str *out);
-/* Appends text with lines broken between words. Continuation lines are indented by `indent`
- * columns. */
+/* Appends text, with lines of more than `columns` characters broken between words. Continuation
+ * lines are indented by `indent` columns. A line break is added at the end if there is none. */
 void dt_draw_prose(dt_str *out, const char *text, int columns, int indent);
 /* Writes the lines of the legend, which explain the marks, and returns their number, at most
  * DT_MOST_LEGEND. `used`: number of cores with a replica. `roomy`: the slice is drawn with space,
  * "[ 0 | 1 ] -- [ 2 | 3 ]"; false: tightly, "0|1-2|3". */
 int dt_draw_legend(const dt_topology_picture *p, int used, bool roomy, dt_str line[DT_MOST_LEGEND]);
-/* Writes the lines below the picture: where a replica's logical devices are, and which links
- * gradients use. */
+/* Writes the text below the picture. With an assignment: how far apart a replica's logical devices
+ * are, and which links gradients use; without: the number and the rate of links. For a cluster: the
+ * rates of dt_cluster_traffic. */
 void dt_draw_traffic(const dt_topology_picture *p, dt_str *out);
 
 /* Parts of a cluster's picture (cluster.c). dt_cluster_header appends its first line, and

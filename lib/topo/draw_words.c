@@ -133,8 +133,9 @@ static bool is_same(const dt_slice *a, const dt_slice *b) {
     return memcmp(a->chips, b->chips, sizeof a->chips) == 0 && a->twisted == b->twisted;
 }
 
-/* Lists other wirings of the slice's shape, and other shapes with the same number of chips, those
- * closest to a cube first. */
+/* Lists the names of up to OTHERS other wirings of the slice's shape and other shapes with the same
+ * number of chips, those closest to a cube first, and how many more there are. Of shapes that
+ * differ only in the order of sides, only the one with ascending sides counts. */
 static void print_others(const dt_topology_picture *p, dt_str *line) {
     int n, others = 0, chips = dt_slice_chips(p->topology->slice);
     DT_LOCAL dt_slice *all = dt_slices_of(p->topology->slice->chip, &n);
@@ -189,9 +190,6 @@ void dt_draw_prose(dt_str *out, const char *text, int columns, int indent) {
         }
     }
 }
-
-/* The text below a drawing: the distances between the logical devices of a replica, and the ring
- * that gradients use. */
 
 /* Rings with more replicas than this are not listed replica by replica. */
 enum { LONGEST_RING = 16 };

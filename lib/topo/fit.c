@@ -114,12 +114,11 @@ static void print_slice(const dt_topology *t, const int64_t want[4], int columns
 
 /* ---- slices ---- */
 
-/* A slice that has room for a block, and the number of devices that each of its chips must show for
- * that. */
+/* A slice that has room for a block. */
 typedef struct room {
     dt_slice slice;
-    int devices;
-    int64_t replicas;
+    int devices;      /* the smallest number of devices that each chip must show for that */
+    int64_t replicas; /* number of such blocks that fit */
 } room;
 
 static bool has_room(const dt_slice *s, const int64_t want[4], room *out) {
@@ -130,9 +129,9 @@ static bool has_room(const dt_slice *s, const int64_t want[4], room *out) {
     return false;
 }
 
-/* Finds the smallest slices of a generation with room for a block, at most HANDFUL, smallest first.
- * If none that has an ordinary name (v4-16) has room, unusual shapes (v4:2x2x2) are used. Returns
- * their number. */
+/* Finds the smallest slices of a generation with room for a block, at most HANDFUL, smallest first,
+ * among those with an ordinary name (v4-16). If none of these has room, finds the smallest slice of
+ * any shape (v4:2x2x2) instead. Returns the number of slices found, 0 to HANDFUL. */
 static int find_rooms(const dt_chip *c, const int64_t want[4], room found[HANDFUL]) {
     int all, n = 0;
     DT_LOCAL dt_slice *slice = dt_slices_of(c, &all);

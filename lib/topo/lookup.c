@@ -110,7 +110,9 @@ static dt_status *no_assignment(void) {
                    "no device assignment was given; make one with dt_device_assignment_build");
 }
 
-/* Sets *at to the coordinates of a logical device. Fails if the device does not exist. */
+/* Sets *at to the coordinates of a logical device, which belong to the assignment. Fails with
+ * TOPOLOGY if `a` is NULL, with COORDINATES if the replica or the logical device does not exist,
+ * and with an error that was kept earlier (dt_status_kept). */
 static dt_status *find(const dt_device_assignment *a, int replica, int logical, const int **at) {
     DT_TRY(dt_status_kept());
     if (!a) return no_assignment();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TPUClusterResolver finds the slice of a name. "" means this machine's own TPU, which two
- * environment variables describe on Google Cloud. The slice is simulated unless its plug-in
- * computes (back end pjrt); the resolver keeps a sentence that says so, unless the user asked for a
- * simulated slice.
+ * TPUClusterResolver finds the slice of a name. "", NULL or "local" means this machine's own TPU,
+ * which environment variables describe on Google Cloud. The slice is simulated unless its plug-in
+ * computes (back end pjrt); the resolver keeps a sentence that says so, unless the user named the
+ * slice.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +36,9 @@ static dt_status *from_variable(dt_resolver *r, const lookup *how, const char *v
     return NULL;
 }
 
-/* Finds the slice for an accelerator type. TPU_TOPOLOGY gives the shape if the number of chips
- * alone is not enough: v4-512 may be 4x4x16 instead of 4x8x8. */
+/* Finds the slice for an accelerator type, and sets r->why. If TPU_TOPOLOGY is set, it gives the
+ * shape, because the number of chips alone is not enough: v4-512 may be 4x4x16 instead of 4x8x8.
+ * Fails with how->unknown if there is no such slice, or the two have different numbers of chips. */
 static dt_status *from_type(dt_resolver *r, const lookup *how, const char *type, dt_slice *out) {
     const char *shape = dt_environment("TPU_TOPOLOGY");
     dt_slice whole;
@@ -66,8 +67,8 @@ static bool names_a_slice(const char *name) {
     return !s;
 }
 
-/* Finds this machine's TPU: by the type that Cloud TPU reports, else by the name if it is a type;
- * else uses the fall-back. */
+/* Finds this machine's TPU: by TPU_ACCELERATOR_TYPE, which Cloud TPU sets; else by TPU_NAME if it
+ * is the name of a slice; else uses the slice `fallback`. Sets r->why. */
 static dt_status *from_machine(dt_resolver *r, const lookup *how, dt_slice *out) {
     const char *type = dt_environment("TPU_ACCELERATOR_TYPE"), *name = dt_environment("TPU_NAME");
     if (type) return from_type(r, how, type, out);

@@ -122,8 +122,9 @@ static int longest(const dt_slice *s) {
     return most > s->chips[2] ? most : s->chips[2];
 }
 
-/* Orders slices by their number of chips, then from the most to the least cubic, then by ascending
- * sides, then untwisted ones first. */
+/* Orders slices of a generation by their number of chips, then from the most to the least cubic (by
+ * the sum of sides, then by the longest side), then by the sides x and y, then untwisted ones
+ * first. */
 static int by_size(const void *a, const void *b) {
     const dt_slice *s = a, *t = b;
     const int order[] = {dt_slice_chips(s) - dt_slice_chips(t),
@@ -230,8 +231,9 @@ int64_t dt_slice_room(const dt_slice *s, int devices, const int64_t block[4]) {
            (devices / block[3]);
 }
 
-/* Returns the first slice of a list with enough room. Its chips show more devices than usual only
- * if a block needs more, since each device then has less memory. */
+/* Returns the first slice of all[n] with room for `blocks` blocks, or NULL. Sets *devices to the
+ * devices that each of its chips must show: more than usual only if a block needs more along the
+ * axis of cores, since each device then has less memory. */
 static const dt_slice *first_with_room(const dt_slice *all, int n, const int64_t block[4],
                                        int64_t blocks, int *devices) {
     for (int i = 0; i < n; i++)
@@ -262,21 +264,21 @@ bool dt_slice_with_room(const dt_chip *c, const int64_t block[4], int64_t blocks
 
 /* The name of a slice, and the parts of it that could be read. */
 typedef struct wanted {
-    const char *name; /* the name as the user wrote it */
-    dt_error row;
-    const dt_location *at;
-    const dt_chip *chip;
-    int64_t chips;
-    int64_t side[3];
-    bool grid, twisted;
+    const char *name;      /* the name as the user wrote it */
+    dt_error row;          /* the error with which an unknown name fails */
+    const dt_location *at; /* the source location of the name, for errors; may be NULL */
+    const dt_chip *chip;   /* the generation; NULL: the name has none */
+    int64_t chips;         /* the number of chips */
+    int64_t side[3];       /* if `grid`: the number of chips along x, y and z */
+    bool grid, twisted;    /* whether the name has a grid such as 2x2, and asks for a twist */
 } wanted;
 
 /* ---- what is wrong with a name ---- */
 
 static int by_length(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* Returns how much the shape of a slice differs from the requested shape, for any order of
- * sides. */
+/* Returns how much the shape of a slice differs from the requested grid: the sum of the differences
+ * between their sides, both sorted by length. 0: no grid was requested, or they are alike. */
 static int64_t unlike(const wanted *w, const dt_slice *s) {
     int have[3] = {s->chips[0], s->chips[1], s->chips[2]},
         want[3] = {(int)w->side[0], (int)w->side[1], (int)w->side[2]};
@@ -308,7 +310,8 @@ static void print_slice(const wanted *w, const dt_slice *s, dt_str *text) {
                       s->chips[1], s->chips[2]);
 }
 
-/* Appends "the nearest are v3-8 and v3-16". */
+/* Appends "the nearest are v3-8 and v3-16": the nearest slice of the generation with at most the
+ * requested number of chips, and the nearest with more. Either may not exist. */
 static void print_nearest(const wanted *w, dt_str *text) {
     int n;
     DT_LOCAL dt_slice *all = dt_slices_of(w->chip, &n);
@@ -346,7 +349,7 @@ static dt_status *not_a_grid(const wanted *w) {
     return dt_fail(w->row, w->at, "'%.80s' is not of the form AxB or AxBxC", w->name);
 }
 
-/* Reads one side of a shape, a number of at least 1. */
+/* Reads one side of a shape, a number of at least 1, into *out. Fails with w->row otherwise. */
 static dt_status *read_side(const wanted *w, const char *digits, int64_t *out) {
     if (!dt_parse_int64(digits, out)) {
         if (errno == ERANGE)
@@ -359,7 +362,9 @@ static dt_status *read_side(const wanted *w, const char *digits, int64_t *out) {
     return NULL;
 }
 
-/* Reads "2x2" or "4x4x8" into w->side. A third side that is missing is 1. */
+/* Reads the first `length` bytes of a text, such as "2x2" or "4x4x8", into w->side, and sets
+ * w->grid and w->chips. A third side that is missing is 1. Fails with w->row if they are no
+ * grid. */
 static dt_status *read_grid(wanted *w, const char *text, size_t length) {
     char side[64];
     w->side[2] = 1;
@@ -381,7 +386,8 @@ static dt_status *read_grid(wanted *w, const char *text, size_t length) {
     return NULL;
 }
 
-/* Removes "_twisted" or "_untwisted" from a grid. Returns the length of the rest. */
+/* Returns the length of a grid without "_twisted" or "_untwisted" at its end, in upper or lower
+ * case, and sets w->twisted. With any other suffix, returns the length of the whole text. */
 static size_t read_twist(wanted *w, const char *grid) {
     size_t length = strcspn(grid, "_");
     w->twisted = strcasecmp(grid + length, "_twisted") == 0;
@@ -407,8 +413,9 @@ static const dt_chip *chip_of(const char *name, size_t length) {
     return dt_chip_find(generation);
 }
 
-/* Returns the number of chips in a name with a suffix, such as "512_twisted". Slices of that size
- * are suggested, twisted ones if the suffix says so. */
+/* Returns the number with which a malformed count begins, such as 512 in "512_twisted", so that
+ * slices of that size can be suggested; 0: it begins with no positive number; INT64_MAX: the number
+ * is out of range. Sets w->twisted, so that twisted slices are suggested, if "_twisted" follows. */
 static int64_t meant(wanted *w, const char *digits) {
     errno = 0;
     const long long n = strtoll(digits, NULL, 10);

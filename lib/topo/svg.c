@@ -34,13 +34,13 @@ typedef struct sheet {
     const dt_topology_picture *p;
     const dt_topology *t;
     dt_str *out;
-    char (*label)[24];
-    int *owner;     /* [core id] 1 + number of the replica that uses the core; 0: no replica does */
-    int core, chip; /* width of a core, and of a chip, in the picture */
+    char (*label)[24]; /* [core id] the text of each core; "": no replica uses the core */
+    int *owner; /* [core id] 1 + the replica that uses the core; 0: no replica, or no assignment */
+    int core, chip;    /* width of a core, and of a chip, in the picture */
     int across, down;  /* distance of chips from their right neighbours, and from those below */
     int width, height; /* width and height of a panel */
     int panels;        /* number of panels side by side */
-    /* Numbers of chips that are drawn along x, y and z, from the first ones on. */
+    /* The numbers of chips that are drawn along x, y and z: the first ones of each axis. */
     int shown[3];
 } sheet;
 
@@ -59,7 +59,8 @@ static void crop(sheet *s) {
         s->shown[axis] = large && mesh[axis] > SHOWN ? SHOWN : mesh[axis];
 }
 
-/* Returns the number of panels side by side that makes the picture a little wider than high. */
+/* Returns the number of panels side by side with which the picture is closest to 1.5 times as wide
+ * as high. */
 static int count_panels(const sheet *s) {
     int best = 1;
     double least = 1e9;
@@ -171,8 +172,8 @@ static void put_line(sheet *s, const char *class, int x1, int y1, int x2, int y2
     dt_str_printf(s->out, "<path class=\"%s\" d=\"M%d %dL%d %d\"/>\n", class, x1, y1, x2, y2);
 }
 
-/* Draws the links to the right and downwards, and, as ticks at the corners, the links to the planes
- * before and behind. */
+/* Draws the links of a chip to the right and downwards and, as ticks at two corners, those to the
+ * previous and the next plane, as far as there are such links. */
 static void put_links(sheet *s, int x, int y, int z) {
     int at[2];
     chip_at(s, x, y, z, at);

@@ -168,8 +168,9 @@ bool dt_slice_exceeds_job(const dt_slice *s);
  * change. */
 struct dt_topology {
     _Atomic int refs;
-    const dt_slice *slice; /* the slice, `own`; NULL: the topology was created from coordinates */
-    dt_slice own;
+    /* The slice, which points to `own`; NULL: the topology was created from coordinates. */
+    const dt_slice *slice;
+    dt_slice own;           /* a copy of the slice, unless `slice` is NULL */
     dt_chip described;      /* the chip that stands for a cluster's hosts, to which `own` refers */
     int mesh[4];            /* sizes of the mesh along x, y, z and core, all >= 1 */
     int tasks;              /* number of hosts */
@@ -227,15 +228,15 @@ int dt_topology_device(const dt_topology *t, const dt_coords at);
 /* Returns the id of the core: core + C * (x + X * (y + Y * z)), for a mesh of X x Y x Z x C. */
 int dt_topology_id(const dt_topology *t, const dt_coords at);
 /* Returns the neighbour of a chip along an axis, towards larger coordinates if `up`; -1: it has
- * none. Takes wraparound links and twists into account. On a wrapped axis of two chips, these are
- * linked only once. The number of a chip is x + X * (y + Y * z). */
+ * none, as all hosts of a cluster. Takes wraparound links and twists into account. On an axis of
+ * two chips, these are linked only once. The number of a chip is x + X * (y + Y * z). */
 int dt_topology_neighbour(const dt_topology *t, int chip, int axis, bool up);
 bool dt_topology_wraps(const dt_topology *t, int axis);
 /* Returns how many chips further along axis `along` one turn around `axis` ends in a twisted slice;
  * else 0. */
 int dt_topology_twist(const dt_topology *t, int axis, int along);
-/* Returns the number of links. The link from a chip upwards along an axis belongs to that chip; the
- * link downwards belongs to the neighbour. */
+/* Returns the number of links between chips, each counted once for both directions; 0 for a
+ * cluster. */
 int dt_topology_links(const dt_topology *t);
 /* dt_topology_hops returns the number of links on the shortest route between two chips, 0 within a
  * chip; dt_topology_diameter the largest such number for any two chips. */
@@ -320,8 +321,10 @@ bool dt_device_name_equal(const dt_device_name *a, const dt_device_name *b);
 #define DT_MAX_CPU_DEVICES 65536
 dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_location *at,
                                 dt_device_name *out) DT_MUST_USE;
-/* Reads n names of devices of a plug-in ("GPU:0"), all of one kind. Does not check whether the
- * devices exist. Fails like dt_cpu_devices_parse. */
+/* Reads n different names of devices of a plug-in ("GPU:0"), all of one type, CPU included. Does
+ * not check whether the devices exist. Fails with DEVICE_NAME for a malformed name or another type
+ * than the first one's, DEVICE_TWICE, or NO_DEVICE for another machine's device or an index of at
+ * least DT_MAX_CPU_DEVICES. */
 dt_status *dt_accelerators_parse(const char *const *names, int n, const dt_location *at,
                                  dt_device_name *out) DT_MUST_USE;
 
@@ -337,20 +340,27 @@ typedef enum dt_numerics { DT_NUMERICS_EXACT, DT_NUMERICS_CHIP } dt_numerics;
 
 struct dt_resolver {
     int refs;
-    const dt_slice *slice; /* the slice that was found */
-    /* the topology of the slice; NULL: the resolver is for workers without a slice */
+    /* The slice that was found, which belongs to `topology`; NULL: there is no topology, or it was
+     * created from coordinates. */
+    const dt_slice *slice;
+    /* the topology of the slice, a counted reference; NULL: the resolver is for workers without a
+     * slice */
     dt_topology *topology;
-    bool simulated;        /* always true, because there is no resolver for real slices */
+    /* Whether the resolver has a topology: a slice is always simulated, because there is no
+     * resolver for real ones. */
+    bool simulated;
     char job[DT_JOB_NAME]; /* the job in device names: "worker", or "localhost" for this machine */
-    /* tasks: number of tasks of the job; task: the number of this process among them. */
+    /* tasks: number of tasks of the job; task: the index of this process among them. */
     int tasks, task;
     dt_numerics numerics;
-    /* Why the slice is simulated: "simulated: this machine has no TPU (...)". NULL: the user asked
-     * for a simulated slice. */
+    /* Why the slice is simulated: "simulated: this machine has no TPU (...)"; owned. NULL: the user
+     * named the slice or gave a topology, or there is none. */
     char *why;
 };
-/* Opens a resolver like dt_tpu_resolver, with the number of the error for unknown slices and a
- * source location. *out is NULL or a resolver that is replaced. */
+/* Opens a resolver like dt_tpu_resolver: for the slice of the name `tpu`, or for this machine's TPU
+ * if it is NULL, "" or "local". Unknown slices fail with the error `unknown` at the source location
+ * `at`, which may be NULL. *out must be NULL or a resolver, whose reference is released; it does
+ * not change on failure. */
 dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown,
                             const dt_location *at) DT_MUST_USE;
 dt_resolver *dt_resolver_ref(dt_resolver *r);
@@ -397,7 +407,8 @@ void dt_topology_fit(const dt_topology *t, const int64_t want[4], int columns, d
 /* Prints one line of JSON: computation_shape, type, mesh_shape, shapes: [{computation_shape,
  * replicas, too_short}], slices: [{type, chips, cores_per_chip, replicas}]. `shapes` are blocks of
  * as many devices as `want` in this topology; replicas is how many fit, and too_short names the
- * axis that is too short for one. `slices` are the smallest slices with room. */
+ * axis that is too short for one, if there are none. If t is NULL, type, mesh_shape and shapes are
+ * left out. `slices` are the smallest slices of each generation with room. */
 void dt_topology_fit_json(const dt_topology *t, const int64_t want[4], dt_str *out);
 
 #endif

@@ -46,7 +46,8 @@ static dt_status *check_mesh(const dt_topology_options *o) {
     return topology_places(o->mesh_shape) ? NULL : bad_mesh(o, "is too large");
 }
 
-/* Checks a shape that must be [tasks][devices of a task][4]. */
+/* Checks coordinates_shape. Fails with TOPOLOGY unless it is [tasks][devices of a task][4] with at
+ * most MOST_PLACES devices in all. */
 static dt_status *check_shape(const dt_topology_options *o) {
     const int64_t *shape = o->coordinates_shape;
     int64_t devices;
@@ -93,8 +94,8 @@ static dt_topology *allocate(const int mesh[4], int tasks, int devices) {
     return t;
 }
 
-/* Fills t->place: which device is at each position. If several devices have the same coordinates,
- * the last one is used, as in TensorFlow. */
+/* Fills t->place, which device is at each position, and t->missing_place, the positions without
+ * one. If several devices have the same coordinates, the last one is used, as in TensorFlow. */
 static void index_places(dt_topology *t) {
     int n = places(t->mesh);
     for (int i = 0; i < n; i++) t->place[i] = -1;
@@ -106,8 +107,8 @@ static void index_places(dt_topology *t) {
         if (t->place[i] < 0) t->missing_place[k++] = i;
 }
 
-/* Checks that the lists are given. A list that is NULL is reported as a wrong value of its
- * option. */
+/* Checks that the options and their lists are given. Fails with TOPOLOGY if `o`, or a list whose
+ * rank is not 0, is NULL, or a rank is negative. */
 static dt_status *check_given(const dt_topology_options *o) {
     if (!o || (!o->mesh_shape && o->mesh_rank != 0) || o->mesh_rank < 0)
         return dt_fail(DT_E_TOPOLOGY, NULL, "mesh_shape must be 4 positive numbers, got none");
@@ -138,8 +139,9 @@ DT_API dt_status *dt_topology_create(dt_topology **out, const dt_topology_option
     return NULL;
 }
 
-/* Sets the coordinates of one host's devices: core varies fastest, then x, y, z within its block of
- * chips. */
+/* Writes the coordinates of one host's devices to `out`: core varies fastest, then x, y, z within
+ * its block of chips, which has host[0] x host[1] x host[2] chips and begins at the chip `first`.
+ * Each chip has `cores` devices. */
 static void fill_host(const int first[3], const int host[3], int cores, dt_coords *out) {
     for (int z = 0; z < host[2]; z++)
         for (int y = 0; y < host[1]; y++)
@@ -218,8 +220,6 @@ int dt_topology_id(const dt_topology *t, const dt_coords at) {
 const char *dt_topology_name(const dt_topology *t) {
     return t->slice ? t->slice->name : "this topology";
 }
-
-/* Prints a list of sizes as a job file writes it: "[2,2,1,2]". */
 
 void dt_list_print(dt_str *out, const int64_t *v, int n) {
     dt_str_putc(out, '[');

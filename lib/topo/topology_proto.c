@@ -54,7 +54,8 @@ static bool add_packed(numbers *out, dt_pb_span s) {
     return true;
 }
 
-/* Reads a field. A known field with a wrong wire type is skipped like an unknown one. */
+/* Reads a field into the message. A known field with a wrong wire type is skipped like an unknown
+ * one. Returns false if a packed list is malformed, or a list has more than INT_MAX numbers. */
 static bool take_field(message *m, const dt_pb_field *f) {
     const bool is_mesh = f->number == MESH_SHAPE, is_tasks = f->number == TASKS;
     numbers *list = is_mesh ? &m->mesh : &m->coordinates;

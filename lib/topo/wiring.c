@@ -125,8 +125,9 @@ int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b)
     return hops;
 }
 
-/* Returns the next link on a shortest route: along the first axis that has one, upwards if both
- * directions are equally short. */
+/* Returns the next link on a shortest route from `at` to another chip, `to`: along the first axis
+ * that has one, upwards if both directions are equally short. If chips are not linked, as hosts of
+ * a cluster, the link's `to` is -1. */
 static dt_link next_link(const dt_topology *t, const dt_coords at, const dt_coords to) {
     const int here = index_of(t, at), far = dt_topology_hops(t, at, to);
     for (int way = 0; way < 6; way++) {

@@ -24,7 +24,8 @@ static dt_pjrt_member *member_of(const dt_pjrt_device *d, const dt_variable *v) 
 
 /* ---- downloading ---- */
 
-/* Downloads the copy. Variables that the host has written since are not overwritten. */
+/* Downloads the values of all variables of the copy that are newer than the host's. Variables that
+ * the host has written since, and those that are not attached any more, are left out. */
 static dt_status *collect(dt_pjrt_copy *c) {
     DT_LOCAL dt_view *row = dt_alloc(dt_size_mul((size_t)c->n_members, sizeof *row));
     for (int i = 0; i < c->n_members; i++) {
@@ -128,7 +129,8 @@ static bool is_current(const dt_pjrt_copy *c) {
     return current;
 }
 
-/* Makes the copy ready for a step. If it has another layout, its values are transferred through the
+/* Makes the copy ready for a step. Does nothing if n devices have the current values in this
+ * layout. Otherwise fetches values that are newer than the host's, and uploads all from the
  * host. */
 dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n) {
     if (c->n && c->n == n && dt_pjrt_lies_alike(&c->lie, lie, c->row.rank) && is_current(c))
@@ -258,7 +260,7 @@ struct dt_pjrt_lent {
     dt_pjrt_device *device;
     dt_arena *arena;
     int n;
-    dt_pjrt_loan *loan; /* [n] the lent arrays, by number of the argument */
+    dt_pjrt_loan *loan; /* [n] the lent arrays: arguments of a program, or results of one */
     dt_pjrt_lent *next, **link;
 };
 
@@ -299,8 +301,9 @@ dt_pjrt_buffer *const *dt_pjrt_find_lent(dt_pjrt_device *d, const dt_view *array
     return found;
 }
 
-/* Lends arrays in the layout of the program's first variant, which is for equal numbers of rows.
- * Nothing that is read here changes while steps run. */
+/* Lends the arrays arg[graph->n_args] of a step in the layout of the variant for equal numbers of
+ * rows; if the rows do not divide evenly into segments, each device gets whole arrays. Nothing that
+ * is read here changes while steps run. */
 dt_status *dt_pjrt_lend_arrays(void *executable, const dt_view *arg, void **lent) {
     const dt_pjrt_program *x = executable;
     const dt_spmd *over = x->segments && x->rows % x->segments ? NULL : x->cut;

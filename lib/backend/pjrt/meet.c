@@ -15,8 +15,10 @@
 #include "op/workers.h"
 #include "pass/supersteps.h"
 
-/* Exchanges after one superstep that have the same kind and dtype. They are made together. */
+/* Exchanges after one superstep that have the same kind and, if they are sums, the same dtype. They
+ * are made together. */
 typedef struct meeting {
+    /* after: index of the superstep; node: [n] the exchanges, as nodes of the whole step's graph */
     int after, n, *node;
     dt_tree_item *sum;  /* [n] items to sum (tree_join); NULL: the exchange collects rows */
     dt_rows_item *rows; /* [n] rows that workers collect from each other, for worker_rows */
@@ -36,7 +38,7 @@ struct dt_pjrt_meetings {
     dt_view *arg, *result; /* arguments and results of the program that runs at the moment */
     int n_meetings;
     meeting *meeting;
-    int64_t bytes;
+    int64_t bytes; /* bytes of this machine's memory for the results of all exchanges */
 };
 
 /* ---- creating ---- */
@@ -174,7 +176,8 @@ void dt_pjrt_meetings_destroy(dt_pjrt_meetings *m) {
 
 /* ---- a step ---- */
 
-/* Makes the results of a program that has started available to later programs. */
+/* Makes the results of program k that stay on the devices available to later programs. The program
+ * has started. Returns the loan, for dt_pjrt_take_back; NULL: no result stays. */
 static dt_pjrt_lent *lend_made(dt_pjrt_meetings *m, int k) {
     dt_pjrt_program *x = m->program[k];
     const dt_pjrt_flight *f = &x->flight[(x->oldest + x->n_flying - 1) % DT_PJRT_FLIGHTS];

@@ -52,12 +52,12 @@ dt_type dt_pjrt_part_type(const dt_type *whole, const dt_pjrt_lie *lie);
 /* Copies the device's part out of the whole array or, with `into`, into it. */
 void dt_pjrt_copy_part(const dt_view *whole, const dt_pjrt_lie *lie, int device,
                        const dt_view *part, bool into);
-/* Uploads an array to all devices, as one buffer on each. If there is an error, no buffer is
- * left. */
+/* Uploads an array to the first n devices, as one buffer out[i] on each: the whole array, or the
+ * device's part of it. After an error all of out[n] are NULL. */
 dt_status *dt_pjrt_place(dt_pjrt_device *d, const dt_view *whole, const dt_pjrt_lie *lie, int n,
                          dt_pjrt_buffer **out) DT_MUST_USE;
-/* Downloads the parts of all devices into the whole array. If each device has all of it, the
- * first is read. */
+/* Downloads the parts b[n] of the first n devices into the whole array. If each device has all of
+ * it, only the first is read. */
 dt_status *dt_pjrt_collect(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n,
                            const dt_pjrt_lie *lie, const dt_view *whole) DT_MUST_USE;
 /* Like dt_pjrt_place and dt_pjrt_collect, but with `stacked` for several arrays of one type that
@@ -135,7 +135,8 @@ typedef struct dt_pjrt_check {
     int64_t rows;
     const char *layer;
 } dt_pjrt_check;
-/* Lists the checks for the gathers of a graph whose row numbers depend on arguments alone. */
+/* Lists in *out, in `arena`, the checks for the gathers of a graph whose row numbers can be
+ * computed cheaply from arguments and constants alone. Returns their number. */
 int dt_pjrt_checks_of(const dt_graph *g, dt_arena *arena, dt_pjrt_check **out);
 
 /* ---- arrays that are uploaded in advance (copies.c) ---- */
@@ -163,7 +164,8 @@ dt_status *dt_pjrt_lend_arrays(void *executable, const dt_view *arg, void **lent
 dt_pjrt_lent *dt_pjrt_lend_made(dt_pjrt_device *d, int n, const dt_pjrt_loan *made);
 /* Takes lent memory back. Any thread may call this. An error is stored for the next step. */
 void dt_pjrt_take_back(void *lent);
-/* Returns the error that was stored when arrays were taken back. */
+/* Returns the first error that was stored when arrays were taken back, and forgets it; NULL: there
+ * was none. */
 dt_status *dt_pjrt_late_fault(dt_pjrt_device *d) DT_MUST_USE;
 
 /* ---- program.c ---- */
@@ -203,16 +205,17 @@ typedef struct dt_pjrt_variant {
 /* A step that has started: the events to await and buffers to destroy. In lists of arrays, the
  * buffers of one array on all devices are adjacent. */
 typedef struct dt_pjrt_flight {
+    /* the division over devices of the variant that runs; NULL: each device computes all rows */
     const dt_spmd *over;
-    int n_old;
+    int n_old;         /* number of variables and stacks whose old values are in `old` */
     int n_fed;         /* number of arrays that this step has uploaded itself */
-    dt_pjrt_loan *fed; /* [args] loans of the arrays that this step has uploaded */
+    dt_pjrt_loan *fed; /* [args] loans, of which the first n_fed are of these arrays */
     /* [updates][devices] buffers of the variables' old values, which are destroyed at the end of
      * the step */
     dt_pjrt_buffer **old;
     dt_pjrt_buffer **made; /* [results][devices] buffers of the step's results */
-    /* [results] memory of results on the host; NULL until the end for results that are divided over
-     * devices */
+    /* [results] the event after which the result is in the host's memory; NULL: there is nothing to
+     * wait for, because the result stays on the devices or is collected from its parts in finish */
     void **ready;
     dt_view *host; /* [results] memory of the host that each result is downloaded to */
 } dt_pjrt_flight;
@@ -259,9 +262,11 @@ dt_pjrt_loan *dt_pjrt_make_loans(dt_arena *arena, int args, int devices);
 /* Finds the program for the borders of a batch, and compiles it if necessary. */
 dt_status *dt_pjrt_find_variant(dt_pjrt_program *x, const dt_env *env,
                                 dt_pjrt_variant **out) DT_MUST_USE;
-/* If s is DOES_NOT_FIT, adds to it how much memory the step needs on a device. s may be NULL. */
+/* If s is DOES_NOT_FIT, adds to it the bytes of weights, of the optimizer's variables and of the
+ * batch. Returns s, which may be NULL. */
 dt_status *dt_pjrt_explain(const dt_pjrt_program *x, dt_status *s) DT_MUST_USE;
-/* Allocates the arrays that steps use, and the first flight. */
+/* Allocates the arrays that steps use, and the first flight. Fails with NO_MEMORY if the results do
+ * not fit into this machine's memory. */
 dt_status *dt_pjrt_make_room(dt_pjrt_program *x) DT_MUST_USE;
 /* Waits for steps that have started and releases the arrays. */
 void dt_pjrt_release_room(dt_pjrt_program *x);

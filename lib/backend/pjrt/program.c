@@ -138,8 +138,8 @@ static dt_status *note_line(const dt_pjrt_program *x, const int32_t *offsets, dt
     return s;
 }
 
-/* Adds to an error the memory that a step needs on devices, besides what the plug-in itself
- * needs. */
+/* Adds to an error the bytes of the variables of a graph, divided into weights and slots of the
+ * optimizer, and of its arguments with `rows` rows. */
 static dt_status *note_memory(dt_status *s, const dt_graph *g, int64_t rows) {
     int64_t bytes[3] = {0};
     for (int i = 0; i < g->n_states; i++)
@@ -169,8 +169,9 @@ static dt_status *check_dtypes(const dt_pjrt_program *x) {
     return NULL;
 }
 
-/* Fixes the layout of the variables that a program changes. Later programs must accept it, so that
- * nothing is transferred when programs alternate. */
+/* Sets v->variable. If the program changes variables, also fixes the layout of all variables that
+ * it takes. Later programs must accept it, so that nothing is transferred when programs
+ * alternate. */
 static dt_status *fix_layouts(dt_pjrt_program *x, dt_pjrt_variant *v) {
     const int args = x->graph->n_args;
     v->variable = dt_arena_array(x->arena, dt_variable **, v->takes.n_in - args + 1);

@@ -84,7 +84,8 @@ static int argument_number(const dt_graph *g, int node) {
     return i;
 }
 
-/* Sets env->refusal to the first row number that is out of range. */
+/* Computes the row numbers of a check from the arguments. If some are out of range, sets
+ * env->refusal to the first of these. */
 static void check_rows(const dt_graph *g, const dt_pjrt_check *c, const dt_env *env,
                        const dt_view *arg) {
     DT_LOCAL dt_view *v = dt_alloc(dt_size_mul((size_t)c->index + 1, sizeof *v));
@@ -178,7 +179,8 @@ void dt_pjrt_release_room(dt_pjrt_program *x) {
             free(x->flight[k].host[i].data);
 }
 
-/* Returns the next flight that is free. */
+/* Sets *out to the next flight that is free, with its memory. Fails with INTERNAL if
+ * DT_PJRT_FLIGHTS steps have started and not finished, and with NO_MEMORY. */
 static dt_status *find_flight(dt_pjrt_program *x, dt_pjrt_flight **out) {
     dt_pjrt_flight *f = *out = &x->flight[(x->oldest + x->n_flying) % DT_PJRT_FLIGHTS];
     if (x->n_flying == DT_PJRT_FLIGHTS)
@@ -257,7 +259,8 @@ static bool is_in_parts(const dt_pjrt_flight *f, int i) {
     return dt_pjrt_is_cut(&lie, f->host[i].type.rank);
 }
 
-/* Begins to download results. Their sizes were checked in the first run. */
+/* Begins to download the results that the host reads, except those that are divided over devices.
+ * In the first run of a variant, also checks that results have the right sizes. */
 static dt_status *ask_for_results(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v) {
     const dt_pjrt_client *c = x->device->client;
     for (int i = 0; i < x->graph->n_results; i++) {
@@ -276,7 +279,9 @@ static void lose_updates(dt_pjrt_program *x) {
         if (x->graph->state[i].update >= 0) dt_pjrt_lose(x->device, x->graph->state[i].variable);
 }
 
-/* Starts the program. From now on the device may overwrite the memory of variables. */
+/* Starts the program, lets new values replace the variables' old ones, and begins to download
+ * results. From now on the device may overwrite the memory of variables, so after an error those
+ * that the program changes are marked as lost. */
 static dt_status *execute(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v) {
     clear_results(x);
     dt_status *s =
