@@ -207,8 +207,8 @@ static bool is_in_model(const dt_model_spec *m, const char *word) {
     return is;
 }
 
-/* Reports words in exclude_from_weight_decay that match no weight, since they would have no
- * effect. */
+/* Fails with WEIGHT at exclude_from_weight_decay for the first of its words that matches no weight,
+ * since it would have no effect. Checks nothing if m is NULL. */
 static dt_status *check_excluded(const dt_compile_spec *c, const dt_model_spec *m) {
     const dt_optimizer_head *head = c->optimizer.args;
     const dt_tree *list = dt_tree_get(c->optimizer.tree, "exclude_from_weight_decay");

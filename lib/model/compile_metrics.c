@@ -86,8 +86,8 @@ static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const owner *w,
     return NULL;
 }
 
-/* Counts results for targets with the predictions' shape, which all metrics with several results
- * require. */
+/* Returns the number of the metric's results for targets with the predictions' shape, which all
+ * metrics with several results require; 1 if the type of the output is unknown or does not fit. */
 static int count_numbers(const dt_metric_use *use, const owner *w) {
     int n = w->type ? dt_metric_width(use->row, use->args, w->type, w->type) : 1;
     return n > 0 ? n : 1; /* a mismatch is reported when the data's types are known */

@@ -76,8 +76,8 @@ dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
 
 /* ---- losses ---- */
 
-/* Refuses losses with another reduction than the mean over examples, because fit supports only
- * that. They can be used in custom loops. */
+/* Fails with NOT_YET for a loss with the reduction `sum` or `none`, because fit supports only means
+ * over examples. Such losses can be used in custom loops. */
 static dt_status *check_loss(const dt_named *loss) {
     int reduction = ((const dt_loss_head *)loss->args)->reduction;
     if (reduction == DT_REDUCTION_SUM || reduction == DT_REDUCTION_NONE)

@@ -15,7 +15,7 @@
 /* ---- reading ---- */
 
 /* Formats a fragment of a job file and parses it. Messages call it `name` ("loss"). Text and
- * tree are in the arena. */
+ * tree are in the arena. Fails with MISUSE if `format` is NULL, and with errors of parsing. */
 dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args,
                             dt_tree **out) DT_MUST_USE DT_PRINTF(3, 0);
 
@@ -43,8 +43,8 @@ typedef struct dt_draw {
     dt_random stream; /* the variable's random stream, with the key (seed, path): see dt_draw_at */
     int64_t first, n;
 } dt_draw;
-/* Returns the random numbers of element i: a pure function of (seed, path, i), so that any thread
- * may draw them in any order. */
+/* Returns the random stream of element i, from which it may draw several numbers: a pure function
+ * of (seed, path, i), so that any thread may draw elements in any order. */
 dt_random dt_draw_at(const dt_draw *d, int64_t i);
 
 /* The first member of the arguments of initialisers that draw numbers. Their tables of fields begin
@@ -92,8 +92,8 @@ dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *pr
                                dt_named *out) DT_MUST_USE;
 /* Checks whether a variable of that type can be initialized, by the row's check. */
 dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type) DT_MUST_USE;
-/* Returns the error MODEL_SHAPE of a shape that an initialiser cannot fill, such as "Identity needs
- * exactly 2 dimensions; shape (3) has 1". */
+/* Returns the error MODEL_SHAPE of a shape that an initialiser cannot fill: the sentence `makes`,
+ * such as "Identity needs exactly 2 dimensions", followed by "; shape (3) has 1". */
 dt_status *dt_initializer_refuse(const char *makes, const dt_type *type) DT_MUST_USE;
 /* Adds the numbers of inputs and outputs, counted as for convolutions, and limits or deviations of
  * the distribution, to JSON. */

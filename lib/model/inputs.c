@@ -81,7 +81,9 @@ static dt_tree *map_of(dt_arena *arena, const dt_location *at, const dt_entry *e
     return dt_arena_copy(arena, &t, sizeof t);
 }
 
-/* Adds {LayerOutput: {name: encoder/state_h, inputs: encoder, output: state_h}}, once. */
+/* For a name with '/', such as encoder/state_h, adds the layer {LayerOutput: {name:
+ * encoder/state_h, inputs: encoder, output: state_h}}, unless it was added before. Other names, and
+ * NULL, add nothing. */
 static void add_output(adding *a, const char *name, const dt_location *at, int turn) {
     const char *slash = name ? strchr(name, '/') : NULL;
     const uint64_t hash = slash ? dt_name_hash(name) : 0;

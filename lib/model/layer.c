@@ -142,8 +142,6 @@ dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i
 
 /* ---- dimensions by an axis ---- */
 
-/* Finds the dimensions of a layer's input or of a weight that a key `axis` selects. */
-
 static dt_status *refuse_axis(const dt_dims_of *of, int64_t axis, const char *why) {
     const char *weight = of->weight;
     return dt_fail(DT_E_MODEL_SHAPE, of->at, "%s%saxis %lld is %s for %s%s%sshape %s",

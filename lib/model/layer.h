@@ -54,8 +54,9 @@ typedef struct dt_dims_of {
     const char *who;
     const dt_location *at;
 } dt_dims_of;
-/* Sets *dims to the dimensions that `axis` names; negative numbers count from the end. Fails
- * with MODEL_SHAPE at `at` if a dimension does not exist, is the batch, or is named twice. */
+/* Sets *dims to the dimensions that `axis` names, one bit each; negative numbers count from the
+ * end. Fails with MODEL_SHAPE at of->at if a dimension does not exist, is the batch of an input, or
+ * is named twice. */
 dt_status *dt_dims_find(const dt_dims_of *of, const dt_ints *axis, uint32_t *dims) DT_MUST_USE;
 
 /* What a regularizer or a constraint of a layer applies to: all weights whose path ends in a name,
@@ -167,8 +168,8 @@ typedef struct dt_layer_build {
     int n_earlier; /* number of layers before this one */
     const struct dt_layer_spec *earlier;
     int n_borrowed; /* number of borrowed weights so far; dt_layer_borrow adds one */
-    /* indices, among all weights of the model, of the weights that the layer shares with other
-     * layers */
+    /* [n_borrowed] indices, among all weights of the model, of the earlier layers' weights that the
+     * layer uses, too */
     int borrowed[DT_MAX_BORROWED];
     /* `build` may set it to data in `arena` that `call` needs in addition to args */
     const void *made;
@@ -185,18 +186,20 @@ typedef struct dt_weight_request {
     int rank;
     int64_t dim[DT_MAX_RANK];
     const dt_tree *initializer; /* the initializer as written in the job; NULL: the preset */
-    const char *preset;
+    const char *preset;         /* name of the initializer to use if the job gives none */
     /* for a kernel that sums over its first dimensions: the number of these dimensions; see
      * dt_initialize */
     int n_inputs;
     bool fixed; /* whether the weight is never trained, even if the layer's `trainable` is true */
 } dt_weight_request;
-/* Adds a weight; error MODEL_SIZE when it is larger than DT_MAX_WEIGHT_BYTES. */
+/* Adds a weight to b->weight, with the regularizer and the constraint that the layer's head has for
+ * its name. Fails with MODEL_SIZE if it is larger than DT_MAX_WEIGHT_BYTES, with MODEL_SHAPE if its
+ * shape does not suit one of the rules, and with errors of reading them. */
 dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) DT_MUST_USE;
 /*
- * Shares a weight of an earlier layer. Shared weights come after the layer's own. `path` is the
- * path of the weight, or of a layer or part that has no other weight. Error WEIGHT at the path when
- * there is no such weight.
+ * Shares a weight of an earlier layer, and sets *type to its type. Shared weights come after the
+ * layer's own. path->v[0] is the path of the weight, or of a layer or part that has no other
+ * weight. Fails with WEIGHT at the path if no weight fits, or several do.
  */
 dt_status *dt_layer_borrow(dt_layer_build *b, const dt_texts *path, dt_type *type) DT_MUST_USE;
 /* Adds an output after `out`. Other layers read it through a LayerOutput. */
@@ -301,8 +304,9 @@ typedef struct dt_layer {
      * never */
     bool (*by_replica)(const void *args);
 } dt_layer;
-/* Functions for `yields`. They return the range of inputs' values in another shape or order; of
- * values between those of the inputs, such as a mean; of sums; and of products. */
+/* Functions for `yields`. They return the range of the inputs' values in another shape or order; of
+ * values between those of the inputs, such as a mean; of sums; and of products. The first two are
+ * unknown unless all inputs have the same range. */
 dt_yield dt_yields_inputs(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_between(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_sum(const struct dt_layer_spec *l, const dt_yield *above);
@@ -312,10 +316,12 @@ dt_yield dt_yields_product(const struct dt_layer_spec *l, const dt_yield *above)
 dt_yield dt_yields_real(const struct dt_layer_spec *l, const dt_yield *above);
 /* For `yields`: returns the range of values that are divided by their norm. */
 dt_yield dt_yields_of_norm(const struct dt_layer_spec *l, const dt_yield *above);
-/* Returns the range of value * scale + offset for values of range r. */
+/* Returns the range of value * scale + offset for values of range r; UNKNOWN if scale is 0, or the
+ * limits of r are unknown. */
 dt_range dt_range_scaled(dt_range r, double scale, double offset);
-/* Returns the range of values between values of range r. A mean of probabilities is a probability,
- * but the largest of several no longer sums to 1 with its neighbours. */
+/* Returns the range of values that lie between values of range r, such as their mean or the largest
+ * of them. SHARES becomes UNIT, since the largest of several probabilities no longer sums to 1 with
+ * its neighbours. REAL, BOTH, SIGNED and UNIT do not change; all others become UNKNOWN. */
 dt_range dt_range_between(dt_range r);
 /* Returns the range of an activation's output, for any input. `out` is the type of the layer's
  * output. */
@@ -395,9 +401,10 @@ typedef struct dt_regularizer {
     dt_value (*whole)(const void *args, dt_value x);
 } dt_regularizer;
 const dt_kind *const *dt_regularizers(int *n);
-/* Reads the regularizer that the layer's head has for a weight, by the weight's name, or for the
- * layer's output. Error RANGE for a regularizer of the output that applies to whole weights
- * only. */
+/* dt_regularizer_read sets weight->regularizer to the one that the layer's head has for a weight of
+ * that name, and fails with MODEL_SHAPE if it cannot apply to the weight's type.
+ * dt_activity_read sets *out to that of the layer's output, with kind NULL if there is none, and
+ * fails with RANGE if it applies to whole weights only. */
 dt_status *dt_regularizer_read(dt_arena *arena, const dt_layer_head *head,
                                dt_weight_spec *weight) DT_MUST_USE;
 dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named *out) DT_MUST_USE;
@@ -420,7 +427,8 @@ const dt_kind *const *dt_constraints(int *n);
 /* Reads the constraint of a weight from the layer's head, by the weight's name. */
 dt_status *dt_constraint_read(dt_arena *arena, const dt_layer_head *head,
                               dt_weight_spec *weight) DT_MUST_USE;
-/* Attaches a copy of the constraint to the variable; optimizers apply it after each update. */
+/* Attaches a copy of the constraint to the variable, which owns it; optimizers apply it after each
+ * update. Does nothing if constraint->kind is NULL. */
 void dt_constrain(dt_variable *v, const dt_named *constraint);
 /* Applies the constraint of v to w. Returns w if v has none. */
 dt_value dt_constrained(const dt_variable *v, dt_value w);

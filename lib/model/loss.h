@@ -105,8 +105,9 @@ bool dt_loss_takes_logits(const dt_named *named);
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 
 /* Functions that rows of losses and metrics share. */
-/* returns the input of the prediction's node, behind annotations, if that is of the given op; trace
- * NULL: it is another op */
+/* Returns the logits of a prediction: the input of the node of the op `activation` that computes
+ * it, where notes about its layout may follow that node. Returns no value (trace NULL) if another
+ * op computes the prediction. */
 dt_value dt_logits_of(dt_value prediction, const dt_op *activation);
 dt_value dt_class_numbers(dt_value target); /* Reshapes (B) or (B, 1) to (B). */
 /* Converts targets to the dtype of the prediction, and reshapes between (B) and (B, 1) if
@@ -209,8 +210,8 @@ const dt_kind *const *dt_metrics(int *n);
  * are averaged over the dimensions of an example. Without a weight there is no divisor. */
 void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight,
                     dt_value *rows, dt_value *divisor);
-/* Returns the number of results for targets and predictions of these types; 0: the metric cannot
- * use such types. */
+/* Returns the number of results for targets and predictions of these types: 1 for a mean, else what
+ * `results` returns for as many sums as the parts have. 0: the metric cannot use such types. */
 int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target,
                     const dt_type *prediction);
 /* Returns the limits of targets for the row. A metric that is named after a loss has the limits of

@@ -85,7 +85,8 @@ static int reduction_of(const weighting *x) {
     return ((const dt_loss_head *)x->named->args)->reduction;
 }
 
-/* Emits the divisor of a mean, summed over all replicas. `count` is what this replica adds. */
+/* Emits the divisor of a mean: for a global average the sum of `count` over all replicas, else
+ * `count`, which is what this replica adds. */
 static dt_value divisor_of(const weighting *x, dt_value count) {
     return count.trace && dt_trace_replicas(count.trace) > 1 && x->average == DT_GLOBAL_AVERAGE
                ? dt_all_reduce(DT_SUM, count)
@@ -103,8 +104,8 @@ static dt_value divide(const weighting *x, dt_value sum, dt_value count) {
     return share_of(x, divide_no_nan(sum, divisor_of(x, count)));
 }
 
-/* Emits the mean of samples without weights. A replica without examples is treated as if it had
- * one, which avoids a division by 0. */
+/* Emits the mean over the batch of samples without weights and mask. A count of 0 examples is
+ * replaced by 1, which avoids a division by 0. */
 static dt_value mean_over_batch(const weighting *x) {
     dt_value rows = dt_mean_per_example(x->values);
     dt_value count = dt_convert(divisor_of(x, dt_dim_value(rows, 0)), dt_type_of_value(rows).dtype);

@@ -27,7 +27,7 @@ typedef struct dt_layer_spec {
     const char *name;
     dt_location at;
     int n_in;
-    const int *from; /* [n_in] numbers of the layers that are its inputs */
+    const int *from; /* [n_in] indices of the layers that are its inputs */
     dt_type in, out;
     bool out_mask; /* whether the output of the layer has a mask */
     int n_weights, n_borrowed;
@@ -36,9 +36,10 @@ typedef struct dt_layer_spec {
     /* index of the layer whose weights this one uses: itself, or an earlier layer, in which case
      * n_weights is 0 */
     int owner;
-    /* indices, among all weights of the model, of weights of earlier layers that this one uses */
+    /* [n_borrowed] indices, among all weights of the model, of weights of earlier layers that this
+     * one uses */
     const int *borrowed;
-    const void *made;
+    const void *made; /* data that `build` of the layer has made for `call`; NULL: none */
     int n_further;
     const dt_further_output *further; /* [n_further] outputs of the layer besides the first one */
     /* For a LayerOutput: 1 + index of the further output of its input; 0: another layer. */
@@ -84,10 +85,10 @@ typedef struct dt_rematerialize {
     unsigned save;    /* the dt_remat_value bits of values that are kept on the device */
     unsigned offload; /* the dt_remat_value bits of values that are kept in the host's memory */
 } dt_rematerialize;
-/* Names of policies in jobs; "none" and "full" come first. */
+/* Names of policies in jobs, ended by NULL; "none" and "full" come first. */
 extern const char *const dt_rematerialize_names[];
 
-/* Names of values in jobs. Some stand for several values. */
+/* Names of values in jobs, ended by NULL. Some stand for several values. */
 extern const char *const dt_remat_value_names[];
 /* Returns the dt_remat_value bits that a name stands for; 0: the name is unknown. */
 unsigned dt_remat_values_of(const char *name);
@@ -122,7 +123,7 @@ typedef struct dt_init_from {
     const char *path;
     /* whether weights that the file lacks, or has in another shape, are initialized randomly */
     bool skip_mismatch;
-    int names; /* a dt_weight_names: the program whose names and shapes the file has */
+    int names; /* whose names and shapes the file has: DT_NAMES_KERAS or DT_NAMES_TORCH */
     /* texts, each under a regular expression for names in the file, whose matches it replaces */
     dt_items map;
     /* skip: names in the file that are not used; freeze: layers that are not trained. Both are
@@ -136,9 +137,10 @@ extern const dt_field dt_init_from_fields[];
 /* Checks that all its regular expressions are valid. Fails with RANGE at each one that is not, and
  * if there are too many. */
 dt_status *dt_init_from_check(const dt_init_from *from) DT_MUST_USE;
-/* Sets `trainable` to false in the layers whose names match `freeze`. Fails with RANGE at an
- * expression that matches no layer. name[n], named[n]: the layers; the kind of a layer that
- * could not be read is NULL. */
+/* Sets `trainable` to false in the layers whose names match `freeze`, and in those that use the
+ * weights of such layers. Fails with RANGE at each expression that matches no layer. name[n],
+ * named[n]: the layers; the kind of a layer that could not be read is NULL. Does nothing if there
+ * are too many expressions, which dt_init_from_check reports. */
 dt_status *dt_init_from_freeze(const dt_init_from *from, const char *const *name,
                                const dt_named *named, int n) DT_MUST_USE;
 
@@ -155,17 +157,19 @@ typedef struct dt_model_spec {
     const dt_output_spec *output; /* [n_outputs] the outputs in the order of the job's `outputs` */
     int n_weights;                /* number of weights; weight[] is in the order of creation */
     const dt_weight_spec *const *weight;
-    int64_t parameters;
+    int64_t parameters; /* number of elements of all weights that are floats */
     dt_rematerialize rematerialize;
-    /* Number of parts in which a slice computes the output of the last layer. */
+    /* Number of pieces in which a slice computes the output layer, its loss and their gradient. */
     int vocabulary_tiling;
     bool no_flash_attention; /* whether attention stores its scores instead of being one fused op */
     bool scan_layers;        /* whether a plan counts the blocks of a Repeat as loops */
     dt_documents documents;  /* how texts of the data set are divided into documents */
 } dt_model_spec;
 
-/* Replaces every Repeat in the list of layers by its copies. turns[i]: the turn of a Repeat that
- * contains layer i, counted from 1; 0: none. Returns all errors. */
+/* Replaces every Repeat in the list of layers by its copies, and sets *out to the new list and
+ * *turns to an array with an element for each of its layers: the turn of a Repeat that contains the
+ * layer, counted over all Repeats from 1; 0: none. Both are in the arena. Returns all errors, of
+ * which one that occurs in every turn of a Repeat is reported once. */
 dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out,
                             const int **turns) DT_MUST_USE;
 /* Reads a job's `model`, or the list of layers alone, which is a sequential model. Returns all
@@ -178,7 +182,7 @@ const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *nam
 /* ---- compile ---- */
 
 #define DT_MAX_METRICS 64
-#define DT_MAX_NUMBERS 256 /* The most results of all metrics together. */
+#define DT_MAX_NUMBERS 256 /* the most results of all metrics of a model together */
 typedef struct dt_metric_use {
     const dt_metric_row *row;
     const void *args;
@@ -283,15 +287,16 @@ struct dt_model {
     dt_compile_spec compile;
     dt_optimizer *optimizer;
     void *runner; /* data that the room train attaches to the model */
-    /* Replaces the value of an input, a layer's output or a value within a layer, by name; NULL:
-     * no change. */
+    /* Replaces the value of an input, a layer's output or a value within a layer, by name; NULL: no
+     * change. */
     dt_value (*annotate)(const void *user, const char *name, dt_value x);
     /* Replaces an input of a layer, by the layer's name; NULL: no change. */
     dt_value (*enter)(const void *user, const char *name, dt_value x);
     const void *annotate_user;
     dt_digest *digest; /* where dt_model_weights_sha256 stores its result */
 };
-/* Sets *out to the weight of that path. If there is none, the error suggests the nearest path. */
+/* Sets *out to the weight of that path, which the model owns. If there is none, sets *out to NULL
+ * and fails with WEIGHT; the error suggests the nearest path. */
 dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable **out) DT_MUST_USE;
 /* Emits the forward pass into the trace of the inputs. There is one value per Input of the model,
  * in their order; each is converted to the Input's dtype. Results go to output[spec.n_outputs]; if
@@ -304,8 +309,8 @@ typedef struct dt_given_value {
     dt_value y, mask, loss;
     dt_value further[DT_MAX_FURTHER];
 } dt_given_value;
-/* Emits all layers. Returns their outputs in order; NULL if inputs do not fit, and then the trace
- * has failed. */
+/* Emits all layers. Returns [spec.n_layers] their outputs, in the arena of the trace; NULL if
+ * inputs do not fit, and then the trace has failed. */
 const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n,
                                            bool training);
 /* Emits the sum of the penalties on trained weights, a scalar that is the same on all replicas; no

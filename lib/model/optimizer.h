@@ -146,8 +146,9 @@ struct dt_optimizer { /* The type behind the public handle of an optimizer. */
     /* float32 and int64 scalars, "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL:
      * not scaled */
     dt_variable *scale, *good_steps;
-    /* number of updates, the int64 scalar "optimizer/iteration"; it is created with the first
-     * slot */
+    /* number of calls of the optimizer whose gradients were finite, the int64 scalar
+     * "optimizer/iteration": with gradient_accumulation_steps k, k for each update. NULL until
+     * dt_optimizer_prepare */
     dt_variable *iteration;
     /* learning rate that callbacks change, a float32 scalar; NULL: the learning rate of the job
      * applies */
@@ -183,7 +184,8 @@ dt_status *dt_optimizer_vary_rate(dt_optimizer *o) DT_MUST_USE;
  * far as they do not exist, with their first values. Fails with DOES_NOT_FIT if there is no memory
  * for the slots. */
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
-/* Sets all state to its initial values. */
+/* Sets iteration, the loss scale, the counts of accumulation and all slots to their initial values;
+ * a learning rate that callbacks changed (`rate`) is left as it is. */
 void dt_optimizer_reset(dt_optimizer *o);
 /* Emits the update of every variable from its gradient, which is already summed over replicas;
  * variables without a gradient do not change. Increases `iteration` by 1. With a dynamic loss

@@ -6,8 +6,9 @@
  *     list item ──▶ layer, name ──▶ its inputs (inputs.c) ──▶ shapes and weights, layer by layer
  *
  * Every item is read and named before any shape is looked at, so that all faults of a job are
- * reported in one run. Shapes are inferred up to the first layer that cannot be built, since
- * nothing is known after it. A sequential model is the case in which no layer names its inputs.
+ * reported in one run. Shapes are inferred for the layers whose inputs could all be built, since
+ * nothing is known after one that could not. A sequential model is the case in which no layer names
+ * its inputs.
  */
 #include <string.h>
 
@@ -193,7 +194,10 @@ static dt_status *check_rules(const dt_layer_build *b, const dt_layer_spec *othe
     return NULL;
 }
 
-/* Sets *owner to the layer whose weights layer i uses, by its key `weights_of`. */
+/* Sets *owner to the index of the layer whose weights layer i uses, by its key `weights_of`, and
+ * then b->n_weights to 0; without the key, to i. Fails with MODEL_INPUTS if there is no such layer
+ * before it, with MODEL_SHAPE if its kind or weights differ, and with MODEL_LAYERS if layer i has
+ * other regularizers or constraints. */
 static dt_status *find_owner(const dt_model_reader *r, int i, dt_layer_build *b, int *owner) {
     const dt_texts *of = &dt_reader_head(r, i)->weights_of;
     *owner = i;

@@ -49,8 +49,8 @@ void dt_layers_add_outputs(dt_arena *arena, const dt_texts *outputs, const dt_tr
                            const int **turn);
 /* Sets r->source[i]. All layers up to i must have names. */
 dt_status *dt_read_inputs(dt_model_reader *r, int i) DT_MUST_USE;
-/* Finds the layers that are outputs, and checks that every layer is used. All layers must be
- * read. */
+/* Sets *n and layer[n] to the indices of the layers that are outputs. In a functional model, checks
+ * that every other layer is used. All layers must be read. Fails with MODEL_INPUTS. */
 dt_status *dt_read_outputs(const dt_model_reader *r, int *n, int layer[DT_MAX_OUTPUTS]) DT_MUST_USE;
 /* Returns the index of the layer of that name among the first n; -1: no such layer. */
 int dt_reader_find(const dt_model_reader *r, const char *name, int n);

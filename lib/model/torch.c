@@ -94,8 +94,9 @@ static int ends_in(const char *path, const char *end) {
     return n == m ? -1 : path[n - m - 1] == '/' ? (int)(n - m - 1) : 0;
 }
 
-/* Returns the first rule for a weight; NULL: there is none, or the weight does not have the
- * dimensions that the rule needs. */
+/* Returns the first rule for a weight whose path within its layer is `tail`. NULL: there is none,
+ * the weight is not float32 or does not have the dimensions that the rule needs, or it belongs to a
+ * GroupQueryAttention, whose queries, keys and values PyTorch does not join. */
 static const rule *find_rule(const dt_layer_spec *l, const dt_named_view *weight,
                              const char *tail) {
     const char *kind = l->row->kind.name;
