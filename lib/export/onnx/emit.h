@@ -47,9 +47,9 @@ enum { DT_ONNX_MOST_IN = 5, DT_ONNX_MOST_ATTRIBUTES = 4, DT_ONNX_MOST_INTS = 2 *
 typedef struct dt_onnx_attribute {
     /* text: the value if it is a text; NULL if it is a number or a list */
     const char *name, *text;
-    bool list;
-    int n;
-    int64_t number[DT_ONNX_MOST_INTS];
+    bool list;                         /* whether the value is a list of numbers */
+    int n;                             /* number of elements of `number`; 0 for a text */
+    int64_t number[DT_ONNX_MOST_INTS]; /* [n] the number, or the elements of the list */
 } dt_onnx_attribute;
 #define DT_ONNX_NUMBER(name_, value)                                                               \
     ((dt_onnx_attribute){.name = (name_), .n = 1, .number = {(value)}})
@@ -64,7 +64,8 @@ typedef struct dt_onnx_node {
     dt_onnx_attribute attribute[DT_ONNX_MOST_ATTRIBUTES];
     const char *result; /* name of the result; NULL: derived from layer, op and number */
 } dt_onnx_node;
-/* Adds the node and returns the name of its result. */
+/* Adds the node and returns the name of its result, which is node->result or in the arena.
+ * dt_onnx_put1 and dt_onnx_put2 add a node with one or two inputs and no attributes. */
 const char *dt_onnx_put(dt_onnx *o, const dt_onnx_node *node);
 const char *dt_onnx_put1(dt_onnx *o, const char *op, const char *x);
 const char *dt_onnx_put2(dt_onnx *o, const char *op, const char *x, const char *y);

@@ -97,7 +97,8 @@ static dt_status *put_graph(writing *w) {
 
 /* ---- the file ---- */
 
-/* Checks the size of the file. Protocol buffers cannot be larger than 2 GiB. */
+/* Fails with NO_ONNX if the variables and 64 MiB for all else need more than 2 GiB, the limit of
+ * protocol buffers. */
 static dt_status *check_size(const dt_graph *g) {
     int64_t bytes = 64 << 20;
     for (int i = 0; i < g->n_states && bytes <= INT32_MAX; i++) {

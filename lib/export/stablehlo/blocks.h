@@ -15,17 +15,17 @@
 #include "op/stablehlo.h"
 #include "export/stablehlo/stablehlo.h"
 
-/* Returns g without barriers that only delay values which do not depend on examples. scores_again:
- * the member of dt_hlo_request. */
+/* Sets *out to g without barriers that only delay values which do not depend on examples.
+ * scores_again: the member of dt_hlo_request. */
 dt_status *dt_hlo_set_barriers(const dt_graph *g, bool scores_again, dt_graph **out) DT_MUST_USE;
 
-/* Returns g with products that have the same left operand joined to one (products.c). */
+/* Sets *out to g with products that have the same left operand joined to one (products.c). */
 dt_status *dt_hlo_join_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- steps of sequences ---- */
 
-/* Returns g with separate ops that read and write each time step of a sequence; NULL: g has no
- * sequences. */
+/* Sets *out to g with separate ops that read and write each time step of a sequence, or to NULL if
+ * g has no sequences. */
 dt_status *dt_hlo_number_steps(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 bool dt_hlo_takes_step(const dt_node *n);
 bool dt_hlo_puts_step(const dt_node *n);
@@ -36,13 +36,15 @@ bool dt_hlo_puts_step(const dt_node *n);
  * that each iteration replaces. */
 typedef struct dt_hlo_frame {
     dt_hlo *hlo;
+    /* n: number of operands, of which the counter is the first; times: number of iterations; id:
+     * the loop's id in the text */
     int n, times, id;
     /* [n] for each operand: the value before the loop, inside its body, and for the next
      * iteration */
     dt_hlo_value *init, *now, *next;
 } dt_hlo_frame;
-/* Opens the loop's body. The members hlo, n, times, init and the arrays must be set. Sets `next`
- * to `now`. */
+/* Writes the loop's head and its condition, counter < times, and opens its body. The members hlo,
+ * n, times, init and the arrays must be set. Sets `now`, and `next` to `now`. */
 void dt_hlo_frame_open(dt_hlo_frame *f);
 void dt_hlo_frame_close(dt_hlo_frame *f);
 dt_hlo_value dt_hlo_frame_result(const dt_hlo_frame *f, int i);
@@ -76,8 +78,8 @@ bool dt_hlo_has_form(const dt_op *op);
 
 /* A statement of the text: a node whose inputs are earlier items. */
 typedef struct dt_hlo_item {
-    int node;
-    int in[DT_MAX_IN];
+    int node;          /* index of the node in the graph */
+    int in[DT_MAX_IN]; /* indices of the items that are its inputs */
     /* the item depends only on constants, or broadcasts a value from before all loops, so it is
      * written again in each loop body that reads it */
     bool light;
@@ -88,9 +90,10 @@ typedef struct dt_hlo_order {
     /* number of items; items before `from` are arguments, states, and values that depend neither on
      * examples nor on weights */
     int n, from;
-    dt_hlo_item *item;
-    int *arg, *state; /* numbers of the items of each argument and of each state of the graph */
-    /* item of each result, and of each state's new value; update -1: the state does not change */
+    dt_hlo_item *item; /* [n] the items, in the order of the text */
+    int *arg, *state;  /* [args], [states] the index of the item of each argument and each state */
+    /* [results], [states] the index of the item of each result, and of each state's new value;
+     * update -1: the state does not change */
     int *result, *update;
 } dt_hlo_order;
 
@@ -172,8 +175,8 @@ typedef struct dt_hlo_stack {
 
 /* Rows of a stack, one for each block of a repeat, that blocks read or write. */
 typedef struct dt_hlo_rows {
-    int stack;
-    int *row; /* [n] the row that each block reads or writes; -1: none */
+    int stack; /* index of the stack */
+    int *row;  /* [blocks of the repeat] the row that each block reads or writes; -1: none */
     /* the value to write: carry -1: item `offset` of a block; else the block's input `carry` */
     int offset, carry;
 } dt_hlo_rows;
@@ -236,11 +239,13 @@ dt_status *dt_hlo_write_item(dt_hlo_writer *w, int item, const dt_hlo_value *in,
 dt_type dt_hlo_type_of(const dt_hlo_plan *p, int item);
 /* Returns the current value of a stack. */
 dt_hlo_value dt_hlo_stack_now(dt_hlo_writer *w, int stack);
-/* Read a row of x, and replace a row of it. The row's number is a scalar. */
+/* dt_hlo_get_row writes statements that read a row of the stack x, dt_hlo_set_row those that
+ * replace it by v; they return the row, and the new stack. `row` is a scalar, the index of the
+ * row. */
 dt_hlo_value dt_hlo_get_row(dt_hlo *h, dt_hlo_value x, dt_hlo_value row);
 dt_hlo_value dt_hlo_set_row(dt_hlo *h, dt_hlo_value x, dt_hlo_value v, dt_hlo_value row);
 dt_hlo_value dt_hlo_zeros(dt_hlo *h, const dt_type *type);
-/* Replaces the rows of a stack, beginning with row `first`. */
+/* Replaces rows of a stack, beginning with row `first`, by the rows of v. */
 void dt_hlo_set_rows(dt_hlo_writer *w, int stack, int first, dt_hlo_value v);
 /* Returns the type of n stacked rows. */
 dt_type dt_hlo_stacked(const dt_type *row, int64_t n);

@@ -90,8 +90,7 @@ typedef struct loop {
     /* numbers of the first operand of each kind: carried values, stacks, values that all blocks
      * read, row numbers */
     int carry, stack, same, number;
-    /* [items of a block] for items of the last block that are read later: the operand that holds
-     * the item */
+    /* [t->n_lasts] for each item of the last block that is read later: the operand that holds it */
     int *last;
     int n_stacks, *stacks; /* numbers of the stacks that are operands of the loop */
     dt_hlo_value counter;
@@ -106,9 +105,9 @@ typedef struct loop {
     } * rows;
 } loop;
 
-/* How many blocks may use another row than the rule says, by which block i uses row first + step *
- * i. */
 enum { MOST_EXCEPTIONS = 4 };
+/* A rule for rows: block i uses row first + step * i, except the blocks block[n], which are looked
+ * up in the list of rows. */
 typedef struct rule {
     int first, step, n, block[MOST_EXCEPTIONS];
 } rule;

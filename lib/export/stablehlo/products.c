@@ -113,7 +113,7 @@ static bool part_of_sum(const dt_graph *g, int i, part *out) {
     return true;
 }
 
-/* Whether two products differ at most in their sizes along the axis. */
+/* Whether two operands have the same axis, and differ at most in their sizes along it. */
 static bool are_alike(const flat *a, const flat *b) {
     dt_type t = b->type;
     if (a->axis != b->axis || a->type.rank != b->type.rank) return false;

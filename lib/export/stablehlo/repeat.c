@@ -158,9 +158,9 @@ static void list_at(search *s, int period) {
         }
 }
 
-/* The most turns. The statements of two equal layers that run in parallel, such as those of
- * Bidirectional, may alternate. Then the distance between blocks is several times the distance at
- * which windows are repeated. */
+/* The most times that a distance at which windows are repeated fits into the distance between
+ * blocks. They differ if the statements of equal layers that run in parallel, such as those of
+ * Bidirectional, alternate. */
 enum { MOST_TURNS = 4 };
 
 static void list_candidates(search *s) {
@@ -250,7 +250,9 @@ void dt_hlo_repeat_release(dt_hlo_repeat *r) {
     *r = (dt_hlo_repeat){.first = r->first, .n = r->n, .period = r->period};
 }
 
-/* Whether all blocks are equal. If not, sets *bad to the first one that differs. */
+/* Sets the members of r that describe the inputs of its blocks. Returns whether all blocks are
+ * equal; if not, sets *bad to the first one that differs, or to r->n if a list has values of rank
+ * DT_MAX_RANK, which cannot be stacked. */
 static bool bind_all(const search *s, dt_hlo_repeat *r, int *bad) {
     const dt_hlo_order *o = s->o;
     r->bind = dt_arena_alloc(s->arena, (size_t)r->period * sizeof *r->bind);

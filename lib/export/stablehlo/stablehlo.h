@@ -19,8 +19,8 @@
 
 #include "pass/spmd.h"
 
-/* Replaces ops without a form, for which has_form returns false, by the ops that their rows'
- * `decompose` makes. */
+/* Sets *out to g in which ops without a form, for which has_form returns false, are replaced by the
+ * ops that their rows' `decompose` makes. Ops whose row has none are left as they are. */
 dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op),
                         dt_graph **out) DT_MUST_USE;
 
@@ -92,8 +92,8 @@ typedef struct dt_hlo_signature {
 } dt_hlo_signature;
 void dt_hlo_signature_release(dt_hlo_signature *s);
 
-/* Writes g as text. NO_STABLEHLO names the op that cannot be written. signature may be NULL;
- * otherwise the caller must release it. */
+/* Appends g as text to *out. Fails with NO_STABLEHLO, which names the op, if one cannot be written.
+ * signature may be NULL; otherwise the caller must release it. */
 dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, dt_str *out,
                               dt_hlo_signature *signature) DT_MUST_USE;
 /* Writes the program of each device. Fails with NO_STABLEHLO also if the program is a pipeline or

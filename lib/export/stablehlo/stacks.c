@@ -238,8 +238,8 @@ static void read_lists(dt_hlo_plan *p, int repeat) {
     }
 }
 
-/* Finds the items that are needed as separate values: by statements outside of loops, by all blocks
- * of a repeat, by its first block, or as results. */
+/* Marks in p->single the items that are needed as separate values: by statements outside of loops,
+ * by all blocks of a repeat, by its first block, as results, or as new values of states. */
 static void find_singles(dt_hlo_plan *p) {
     int block, offset;
     for (int i = p->o->from; i < p->o->n; i++)
