@@ -69,8 +69,8 @@ typedef struct examples {
     bool scores_again;
 } examples;
 
-/* Gradients of attention whose queries wait for dy. A compiler cannot merge their scores with those
- * of the forward pass. */
+/* Emits a gradient of attention with queries that wait for dy, the gradient of attention's result.
+ * So a compiler cannot merge its scores with those of the forward pass. */
 static dt_value behind_gradient(const dt_rewrite_call *c) {
     enum { QUERY = 0, DY = 3 };
     dt_value in[DT_MAX_IN];
@@ -80,8 +80,9 @@ static dt_value behind_gradient(const dt_rewrite_call *c) {
     return dt_emit_like(c->trace, c->graph, c->node, in);
 }
 
-/* Removes a barrier of pass/remat.c if it waits for nothing, or if it delays values that are the
- * same for all examples, such as positions. */
+/* Rewrites a node. Removes a barrier of pass/remat.c if it waits for nothing, or if it delays
+ * values that are the same for all examples, such as positions. With scores_again, adds a barrier
+ * before each gradient of attention. Copies all other nodes. */
 static dt_value with_barriers(const dt_rewrite_call *c) {
     const examples *e = c->user;
     const dt_node *n = &c->graph->node[c->node];

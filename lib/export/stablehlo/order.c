@@ -24,8 +24,13 @@
 typedef struct ordering {
     const dt_graph *g;
     dt_hlo_order *out;
+    /* [nodes] needed: results or updates depend on the node; forward: results do; gradient: it
+     * depends on the gradient of the loss, and is not in the forward pass; fresh: see
+     * find_fresh; the others: see classify, and constant: it depends on no arguments, states
+     * and random numbers */
     bool *needed, *forward, *flows, *drawn, *early, *light, *constant, *gradient, *fresh;
-    /* waits: number of the node's inputs in this pass that have not been written yet */
+    /* [nodes] height: the length of the longest path from the node to a result or update; waits:
+     * number of the node's inputs in this pass that have not been written yet */
     int *height, *waits;
     /* for [0] the forward pass and [1] what follows: the item of each node; -1: the node is not
      * written */

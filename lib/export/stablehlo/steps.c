@@ -93,19 +93,22 @@ typedef struct whole {
     bool is_part; /* the node is inside a value that was divided, so it is not divided by itself */
 } whole;
 
+/* A part of a value that is assembled of steps. */
 typedef struct leaf {
-    int node, depth;
-    int64_t at;
+    int node, depth; /* node: the part's node; depth: the length of the longest path to it */
+    int64_t at;      /* the part's position along the axis */
 } leaf;
 
 typedef struct steps {
     const dt_graph *g;
-    cut *cut;
-    whole *whole;
-    int *depth;  /* [nodes] length of the longest path to the node */
-    int *taken;  /* [nodes] number of single steps that are sliced from the node */
-    leaf **leaf; /* [nodes] parts of the node, in the order in which they are computed */
-    int joined;
+    cut *cut;     /* [nodes] the slice that the node is */
+    whole *whole; /* [nodes] whether the node is assembled of steps */
+    int *depth;   /* [nodes] length of the longest path to the node */
+    int *taken;   /* [nodes] number of single steps that are sliced from the node */
+    /* [nodes] parts of the node, in the order in which they are computed; NULL: it is not
+     * rewritten */
+    leaf **leaf;
+    int joined; /* number of nodes with a `leaf` */
 } steps;
 
 static const dt_node *node_at(const steps *s, int i) { return &s->g->node[i]; }
@@ -201,8 +204,8 @@ static int64_t list_leaves(const steps *s, int i, int axis, int64_t size, leaf *
     return top > 0 ? size + 1 : n;
 }
 
-/* Whether there is one part for each position, and each part is computed after the one before
- * it. */
+/* Sorts n parts by depth. Returns whether there is one for each of n positions, and each has a
+ * greater depth than the one before it, so that it may depend on it. */
 static bool are_steps(leaf *l, int64_t n) {
     bool good = true, *seen = dt_alloc(dt_size_mul((size_t)n, sizeof *seen));
     memset(seen, 0, (size_t)n * sizeof *seen);

@@ -342,7 +342,8 @@ static dt_hlo_sizes sizes_of(const dt_graph *g, const dt_hlo_request *q) {
                           .large = q->large ? q->large : DT_HLO_LARGE};
 }
 
-/* Removes repeats from the list that would need new stacks of variables. */
+/* Removes from the list all repeats whose blocks read different states, since these would need
+ * stacks of variables. */
 static void keep_settled(dt_hlo_plan *p) {
     int n = 0;
     for (int i = 0; i < p->repeats.n; i++) {

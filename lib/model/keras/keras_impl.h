@@ -32,7 +32,7 @@ dt_status *dt_keras_arguments(dt_arena *arena, const dt_field *fields, const dt_
 /* Returns the row of a table with this name; NULL: no row has it. */
 const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *name);
 /* Returns the name of a layer's dtype policy, which Keras writes as a name or an object; NULL:
- * none. */
+ * none. Returns an object as it is if it has no name. */
 const dt_tree *dt_keras_policy(const dt_tree *config);
 
 /* Functions that make trees: numbers, texts, lists and maps with a location in the file. */
@@ -79,6 +79,9 @@ bool dt_keras_is_step(const char *kind);
 
 /* ---- layer.c ---- */
 
+/* Reads a layer as Keras wrote it: all members of *out but the masks. Fails with KERAS_MODEL. A
+ * class that dtrain does not have is no error here: its row is NULL, and the job is refused
+ * later. */
 dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw,
                                dt_keras_layer *out) DT_MUST_USE;
 /* Returns the layer as an item of a job's list of layers. */
@@ -124,8 +127,9 @@ dt_status *dt_keras_call_read(const dt_keras_model *m, int i) DT_MUST_USE;
 /* Whether the layer uses the masks of its inputs while Keras runs the model, instead of as
  * arguments. */
 bool dt_keras_reads_masks(const dt_layer *row);
-/* Sets *is_mask to whether layer i is an operation that computes a mask; if it is, sets the layer's
- * `mask` to the canonical text. */
+/* Sets *is_mask to whether layer i is an operation of a class that computes masks. If it is, sets
+ * the layer's `name`, `is_mask` and `mask`, the canonical text, or NULL for a mask that dtrain does
+ * not compute. *is_mask must be false before. Fails with KERAS_MODEL if it has no name. */
 dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) DT_MUST_USE;
 /* Returns the error KERAS_MODEL if one of the inputs has a mask that is lost in Keras: if layer i
  * is an operation, whose output has no mask in Keras, or if it uses masks and does not get one in
@@ -135,7 +139,8 @@ dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_ten
 /* Sets the mask of layer i's output from the masks of its inputs, as dtrain derives it. Unless the
  * mask is given as an argument, also marks the masks that MultiHeadAttention removes in Keras. */
 void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *from, bool given);
-/* Refuses a mask argument that differs from the mask of the layer's inputs. */
+/* Fails with KERAS_MODEL if `mask`, an argument of the call, differs from the mask that the layer's
+ * inputs `from` have. A list must have one mask for each input. */
 dt_status *dt_keras_mask_check(const dt_keras_model *m, int i, const dt_tree *mask,
                                const dt_keras_tensors *from) DT_MUST_USE;
 

@@ -87,8 +87,9 @@ static dt_tree *direction(dt_arena *arena, dt_tree *layer, const char *prefix) {
     return arguments;
 }
 
-/* Checks that both directions, each of which the file describes, are the same layer, one of them
- * reversed, unless a program gave two layers. */
+/* Removes `backward_layer` from the arguments of a Bidirectional, whose two directions the file
+ * describes separately. Fails with KERAS_MODEL unless both are the same layer, one of them
+ * reversed. Does nothing if one of them is missing or is not an object with arguments. */
 static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l) {
     dt_tree *forward = dt_tree_get(l->arguments, "layer"),
             *backward = dt_tree_get(l->arguments, "backward_layer");

@@ -127,16 +127,17 @@ static int list_places(const dt_model_spec *m, place *all) {
 
 /* ---- masks that MultiHeadAttention removes: see mask.c ---- */
 
-/* Removes the masks of the inputs of a MultiHeadAttention for all layers at its depth, because the
- * order in which these run is unknown here. */
+/* If the layer is a MultiHeadAttention, sets remover[i] to it for each input i that has a mask and
+ * no remover yet. This counts for all layers at its depth, because the order in which these run is
+ * unknown here. */
 static void remove_masks(const dt_model_spec *m, const place *p, const dt_layer_spec **remover) {
     const dt_layer_spec *l = &m->layer[p->layer];
     for (int k = 0; k < l->n_in && l->row == &dt_layer_multi_head_attention; k++)
         if (m->layer[l->from[k]].out_mask && !remover[l->from[k]]) remover[l->from[k]] = l;
 }
 
-/* Checks that no layer needs a removed mask. Values that are computed from a layer without a mask
- * have no mask either. */
+/* Fails with KERAS_MODEL if layer i uses a mask that another layer has removed. Otherwise marks the
+ * mask of its output as removed if that of one of its inputs is. */
 static dt_status *check_masks(const dt_model_spec *m, int i, const dt_layer_spec **remover) {
     const dt_layer_spec *l = &m->layer[i];
     const bool makes = l->row == &dt_layer_embedding || l->row == &dt_layer_masking;
