@@ -5,8 +5,8 @@
 
 #include "model/model.h"
 
-/* Finds the dimensions of the layer's input that `axis` names: dt_dims_find with the layer's
- * location. */
+/* Sets *dims to the set of dimensions of the layer's input that `axis` names: dt_dims_find, whose
+ * errors get the layer's location. */
 dt_status *dt_axes_find(const dt_layer_build *b, const dt_ints *axis, uint32_t *dims) DT_MUST_USE;
 /* Like dt_axes_find, but also stores the dimensions in b->made; dt_axes_made returns them to the
  * layer's `call`. */

@@ -64,8 +64,8 @@ typedef struct dt_heads {
     const dt_tree *kernel_initializer, *bias_initializer;
 } dt_heads;
 
-/* Adds the weights of query, key, (gate,) value and attention_output, and those of norms, sinks and
- * dropout that h asks for. Sets b->out, and b->made to a copy of h. */
+/* Adds the weights of query, key, gate (if h uses one), value and attention_output, and those of
+ * norms, sinks and dropout that h asks for. Sets b->out, and b->made to a copy of h. */
 dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) DT_MUST_USE;
 /* Computes y, the output of the layer. */
 dt_value dt_heads_call(const dt_layer_call *c);

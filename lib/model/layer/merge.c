@@ -43,8 +43,9 @@ static dt_status *check_pairs(const dt_layer_build *b, const char *kind) {
     return NULL;
 }
 
-/* Clears out_mask unless all inputs have masks. Masks are joined without broadcasting, so an input
- * with a mask must have the shape of the output, except for the last dimension. */
+/* Clears out_mask unless all inputs have masks. Masks are joined without broadcasting, so this
+ * function returns the error MODEL_SHAPE if an input with a mask has not the shape of the output,
+ * except for the last dimension. */
 static dt_status *check_masks(dt_layer_build *b, const char *kind) {
     for (int k = 1; k < b->n_in; k++) b->out_mask &= b->masks[k];
     for (int k = 0; k < b->n_in; k++)

@@ -34,6 +34,7 @@ typedef struct dt_layer_part {
     const void *args, *made;
     const char *name; /* name of the part: LAYER/name */
     dt_type out;
+    /* The part's weights are n_weights weights of the layer, from number `first` on. */
     int first, n_weights;
 } dt_layer_part;
 
@@ -49,8 +50,9 @@ const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const cha
  * If the layer is not trained, the part is not either. */
 dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q,
                          dt_layer_part *out) DT_MUST_USE;
-/* Reads `layer`, the layer that a layer of kind `who` wraps. It must be in the table, take one
- * input without naming it in `inputs`, and not wrap a layer itself. */
+/* Reads `layer`, the layer that a layer of kind `who` wraps. Error MODEL_INPUTS if it names its
+ * inputs in `inputs`, MODEL_LAYERS if it is an Input, needs more than one input or wraps a layer
+ * itself. */
 dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer,
                           dt_named *out) DT_MUST_USE;
 /* Builds b->within as a part, for values of type `in`. Error MODEL_LAYERS if it has an activity

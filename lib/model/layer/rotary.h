@@ -5,14 +5,13 @@
 
 #include "model/model.h"
 
-/* The angles of the rotation. The last four members are those of Llama 3.1: wavelengths longer than
- * pretraining_sequence_length / low_freq_factor are multiplied by frequency_adjustment_factor,
- * those shorter than pretraining_sequence_length / high_freq_factor do not change, and those
- * between are interpolated. */
+/* The angles of the rotation. Positions are divided by scaling_factor (with YaRN, see below). */
 typedef struct dt_rotation {
     double max_wavelength, scaling_factor;
-    /* settings of Llama 3.1 for longer contexts; frequency_adjustment_factor 0: frequencies are not
-     * adjusted */
+    /* Settings of Llama 3.1 for longer contexts: wavelengths longer than
+     * pretraining_sequence_length / low_freq_factor are multiplied by frequency_adjustment_factor,
+     * those shorter than pretraining_sequence_length / high_freq_factor do not change, and those
+     * between are interpolated. frequency_adjustment_factor 0: frequencies are not adjusted. */
     double frequency_adjustment_factor, low_freq_factor, high_freq_factor;
     int64_t pretraining_sequence_length;
     /* YaRN: wavelengths that fit beta_slow times or less into pretraining_sequence_length are

@@ -21,7 +21,7 @@ extern const char *const dt_paddings_causal[];
 typedef struct dt_space {
     int n;
     int64_t size[DT_MAX_SPATIAL], stride[DT_MAX_SPATIAL], dilation[DT_MAX_SPATIAL];
-    int padding;
+    int padding; /* a dt_padding */
 } dt_space;
 
 /* Returns the error MODEL_SHAPE at the layer unless `in` holds floats and has n spatial dimensions

@@ -4,7 +4,8 @@
  * example i is compared with all examples j of the global batch, by d = max(1 - e[i] . e[j], 0):
  *
  *     loss[i] = log(1 + sum exp p[j] * sum exp n[k])
- *     p[j] = -gamma (d + margin) (margin - d)               j has the label of i, and is not i
+ *     p[j] = -gamma (d + margin) (margin - d)               j has the label of i; with
+ *                                                           remove_diagonal, it is not i
  *     n[k] = gamma max(1 + margin - d, 0) (1 - margin - d)  k has another label
  *
  * As in Keras, an example that lacks pairs of one of the kinds has the loss 0 and does not count.

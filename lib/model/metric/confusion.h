@@ -19,7 +19,7 @@ typedef struct dt_confusion_plan {
     int64_t top_k;    /* only the k largest outputs can count as 1; 0: no such limit */
     int64_t class_id; /* the only class that is counted; -1: all classes are */
     /* whether each class of predictions (B, C) is counted by itself, instead of all together; then
-     * top_k and class_id are ignored */
+     * class_id is checked, but selects nothing */
     bool by_class;
     const double *class_weight; /* [C]: weights of the classes' outputs; NULL: all 1 */
 } dt_confusion_plan;

@@ -60,8 +60,8 @@ static int64_t classes_of(const struct iou *m) {
 
 /* ---- checks ---- */
 
-/* Returns the type of class numbers. Scores have the classes in the last dimension, which is
- * removed. */
+/* Returns the type of the class numbers of values of type t: t itself if they are class numbers
+ * already (sparse). Scores have the classes in the last dimension, which is removed. */
 static dt_type numbers_of(const dt_type *t, bool sparse) {
     dt_type out = *t;
     out.rank -= sparse ? 0 : 1;
