@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations that multiply x by a gate: silu, gelu, glu. */
+/* Activations that multiply x, or one half of it, by a gate: silu, hard_silu, gelu, glu. */
 #include "model/model.h"
 
 static dt_value silu(const void *args, dt_value x) {

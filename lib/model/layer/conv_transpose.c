@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conv1DTranspose, Conv2DTranspose, Conv3DTranspose: the gradient of a convolution used as a layer:
- * each element of x adds the kernel, multiplied by the element, to a window of the output. W is
- * (window ..., filters, channels), as in Keras.
+ * Conv1DTranspose, Conv2DTranspose, Conv3DTranspose: the gradient of a convolution with respect to
+ * its input, used as a layer: each element of x adds the kernel, multiplied by the element, to a
+ * window of the output. W is (window ..., filters, channels), as in Keras.
  *
  * The size of the output is one for which a convolution with the same arguments would give the
  * input's size. With strides there are several such sizes:

@@ -22,7 +22,8 @@ static const dt_field separable_fields[] = {
     DT_CONSTRAINT(dt_conv_layer, POINTWISE, "pointwise_constraint"),
     DT_END};
 
-/* Adds the first weight; *outputs is the number of channels that it produces. */
+/* Adds the first weight, and sets b->out to what its convolution yields; *outputs is the number of
+ * channels of that. */
 static dt_status *build_depthwise(dt_layer_build *b, const char *weight, int64_t *outputs) {
     const char *kind = b->row->kind.name;
     const int n = b->row->sides;

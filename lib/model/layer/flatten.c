@@ -13,7 +13,7 @@ static const dt_field fields[] = {DT_LAYER_FIELDS(struct flatten), DT_DATA_FORMA
 static dt_status *build(dt_layer_build *b) {
     int64_t features = 1;
     for (int i = 1; i < b->in.rank; i++)
-        /* cannot overflow: the input was checked to be at most DT_MAX_EXAMPLE_BYTES */
+        /* The product cannot overflow: the input was checked to be at most DT_MAX_EXAMPLE_BYTES. */
         features *= b->in.dim[i];
     b->out = dt_type_of(b->in.dtype, 2, (int64_t[]){b->in.dim[0], features});
     return NULL;

@@ -2,8 +2,8 @@
 /*
  * LayerNormalization: normalizes each example independently of others: y = (x - mean) /
  * sqrt(variance + epsilon) * gamma + beta, over `axis`. J. L. Ba et al., Layer Normalization
- * (2016). With rms_scaling, a form that Keras keeps for old models, the mean is not subtracted, and
- * there is no beta.
+ * (2016). With rms_scaling, a form that Keras keeps for old models, the mean is not subtracted from
+ * x (the variance is still that around the mean), there is always a gamma, and there is no beta.
  */
 #include "model/layer/axes.h"
 

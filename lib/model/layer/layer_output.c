@@ -7,8 +7,8 @@
  *     - LSTM: {name: encoder, units: 8, return_state: true}
  *     - LSTM: {units: 8, inputs: [answer, encoder/state_h, encoder/state_c]}
  *
- * A number in place of OUTPUT counts the layer's outputs, as the files of Keras do: encoder/1 is
- * encoder/state_h.
+ * A number in place of OUTPUT is that of a further output, counted from 1, as in the files of
+ * Keras: encoder/1 is encoder/state_h.
  */
 #include <string.h>
 

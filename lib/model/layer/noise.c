@@ -29,7 +29,7 @@ dt_value dt_noise_drop(const dt_layer_call *c, const dt_noise *n, dt_value x, do
     dt_type type = dt_type_of_value(x);
     if (rate == 0) return x;
     if (rate >= 1) return dt_like(x, 0);
-    /* random numbers are float32, since a number of 16 bits would often be equal to `rate` */
+    /* In place of numbers of 16 bits, which would often be equal to `rate`, float32 is drawn. */
     dt_type wide = *mask;
     wide.dtype = dt_dtype_is_narrow(mask->dtype) ? DT_FLOAT32 : mask->dtype;
     dt_value drawn = dt_noise_draw(c, n, DT_RANDOM_UNIFORM, &wide);

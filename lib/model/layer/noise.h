@@ -3,7 +3,8 @@
  * Random numbers in layers. A layer that uses random numbers has a counter among its weights,
  * NAME/seed_generator/step, which advances with every use; the numbers are a function of (seed,
  * layer, counter, example), so that they depend neither on the number of replicas nor on whether a
- * run was resumed.
+ * run was resumed. If the layer has a seed of its own, its name does not matter: layers with the
+ * same seed draw the same numbers.
  */
 #ifndef DT_MODEL_LAYER_NOISE_H
 #define DT_MODEL_LAYER_NOISE_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Normalization: (x - mean) / max(sqrt(variance), 1e-7), with the given numbers. Without them, mean
- * and variance are weights that are not trained. They come from a file (init_from), where Keras'
- * adapt() stored them. The step `normalize` of dataset.map learns them from the data.
+ * Normalization: (x - mean) / max(sqrt(variance), 1e-7), or with `invert` the inverse of this, with
+ * the given numbers. Without them, mean and variance are weights that are not trained: they come
+ * from a file (init_from), where Keras' adapt() stored them. It is the step `normalize` of
+ * dataset.map, not this layer, that learns such numbers from the data.
  */
 #include <math.h>
 

@@ -43,7 +43,7 @@ static dt_reduce_window_attr windows_over(const dt_layer_call *c, dt_reduce_kind
     const dt_layer_build none = {0};
     dt_space s;
     dt_status_free(read_space(&none, c->args, x->rank - 2,
-                              &s)); /* cannot fail, since build has read the same arguments */
+                              &s)); /* no error occurs, since build has read the same arguments */
     dt_space_bound(&s, x);
     dt_reduce_window_attr a = dt_windows_of_one(kind, x->rank);
     for (int i = 0; i < s.n; i++) {

@@ -97,14 +97,14 @@ typedef struct dt_cell_step {
 } dt_cell_step;
 
 typedef struct dt_cell {
-    const char *name; /* part of the path of its weights: gru_cell in NAME/gru_cell/kernel */
-    int gates, states;
+    const char *name;  /* part of the path of its weights: gru_cell in NAME/gru_cell/kernel */
+    int gates, states; /* numbers of gates, and of states */
     /* Whether there is a second bias, for the recurrent product; NULL: there is one bias, for the
      * product of the input. */
     bool (*two_biases)(const dt_recurrent *r);
     void (*step)(dt_cell_step *s);
-    /* reads the window over the n spatial dimensions of a step; NULL: kernels are matrices. b: for
-     * messages */
+    /* Reads the window over the n spatial dimensions of a step; b gives the location of errors.
+     * NULL: kernels are matrices. */
     dt_status *(*space)(const dt_layer_build *b, const dt_recurrent *r, int n, dt_space *out);
 } dt_cell;
 
@@ -114,7 +114,7 @@ dt_status *dt_recurrent_check_states(const dt_layer_build *b, int first, int n,
                                      const dt_type *state) DT_MUST_USE;
 dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) DT_MUST_USE;
 dt_yield dt_recurrent_yields(const dt_layer_spec *l, const dt_yield *above);
-/* returns the range of the output of a layer with that row and those arguments */
+/* Returns the range of the output of a layer with that row and those arguments. */
 dt_range dt_recurrent_range(const dt_layer *row, const dt_recurrent *r);
 dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell);
 /* Splits (B, n, ...) into n steps, (B, ...) each. */

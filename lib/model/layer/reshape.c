@@ -38,7 +38,7 @@ static dt_status *build(dt_layer_build *b) {
     int64_t elements = 1, known;
     int unknown;
     for (int i = 1; i < b->in.rank; i++)
-        /* cannot overflow: the input was checked to be at most DT_MAX_EXAMPLE_BYTES */
+        /* The product cannot overflow: the input was checked to be at most DT_MAX_EXAMPLE_BYTES. */
         elements *= b->in.dim[i];
     if (r->target_shape.n >= DT_MAX_RANK)
         return dt_fail(DT_E_MODEL_SHAPE, &b->at,

@@ -6,7 +6,8 @@
  *     SpectralNormalization: {layer: {Conv2D: {filters: 8, kernel_size: 3}}}
  *
  * The kernel is treated as a matrix W, (inputs, outputs). Each step continues with the vector u of
- * the previous step:
+ * the previous step, and computes the first two formulas power_iterations times, with u' as the
+ * next u:
  *
  *     v = normalized(u W^T)      u' = normalized(v W)      W' = W / (v W u'^T)
  *
@@ -44,7 +45,7 @@ static dt_status *within(dt_arena *arena, const void *args, dt_named *out) {
                           ((const struct spectral_normalization *)args)->layer, out);
 }
 
-/* Returns the index of the wrapped layer's weight NAME/kernel; -1: it has none. */
+/* Returns the index, among the weights, of the wrapped layer's `kernel`; -1: it has none. */
 static int find_kernel(const dt_layer_build *b, const dt_layer_part *part) {
     for (int i = part->first; i < part->first + part->n_weights; i++)
         if (strcmp(b->weight[i].name, "kernel") == 0) return i;

@@ -8,8 +8,9 @@
  *     x = x + drop(narrow(f(widen(x))))    for each step: D to intermediate_dim and back
  *
  * A LayerNormalization follows each sum, as in A. Vaswani et al., Attention Is All You Need (2017),
- * or with `normalize_first` before attend and widen, as in GPT-2. It is built from parts (parts.h);
- * MultiHeadAttention computes the attention.
+ * or, with `normalize_first`, comes before attend and widen, as in GPT-2. Both layers are built
+ * from parts (parts.h). MultiHeadAttention computes the attention, or in a decoder its variant
+ * CachedMultiHeadAttention.
  */
 #include "model/layer/heads.h"
 #include "model/layer/parts.h"
@@ -124,7 +125,8 @@ static dt_status *build_halves(dt_layer_build *b, parts *p) {
     return build_dense(b, "feedforward_output_dense", b->in.dim[2], &p->widen.out, &p->narrow);
 }
 
-/* Weights are created in KerasHub's order, in which the encoder creates both norms first. */
+/* Weights are created in KerasHub's order, in which the encoder creates both norms before the
+ * feed-forward part, the decoder the second one after it. */
 static dt_status *build(dt_layer_build *b, const char *kind, bool decodes) {
     parts *p = dt_arena_new(b->arena, parts);
     DT_TRY(check_input(b, kind));

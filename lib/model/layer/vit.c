@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ViTPatchingAndEmbedding: an image as a sequence of patch embeddings: (B, height, width, channels)
- * to (B, steps, hidden_dim). Each patch becomes a step by a product with one kernel. A learned
- * class token comes first, and learned vectors of the positions are added to all. KerasHub's; A.
- * Dosovitskiy et al., An Image is Worth 16x16 Words (2021).
+ * to (B, steps, hidden_dim). Each patch becomes a step by a product with one kernel. With
+ * use_class_token a learned class token comes first. Learned vectors of the positions are added to
+ * all steps. The layer is KerasHub's. A. Dosovitskiy et al., An Image is Worth 16x16 Words (2021).
  */
 #include "model/layer/parts.h"
 

@@ -99,7 +99,7 @@ static dt_value pad(const dt_layer_call *c, const amounts *a, int sign) {
 static dt_value call_padding(const dt_layer_call *c) {
     const struct ends *e = c->args;
     amounts a;
-    /* cannot fail, since build has read the same arguments */
+    /* This cannot fail, since build has read the same arguments. */
     dt_status_free(read_amounts(e->padding, "padding", c->out->rank - 2, 1, &a));
     return pad(c, &a, 1);
 }

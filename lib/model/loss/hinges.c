@@ -4,8 +4,8 @@
  *
  *     Hinge               mean of max(1 - y p, 0)
  *     SquaredHinge        mean of the square of max(1 - y p, 0)
- *     CategoricalHinge    max(largest p of the wrong classes - p of the right one + 1, 0), one-hot
- *                         labels
+ *     CategoricalHinge    max(m - p of the right class + 1, 0), with m the largest p of the wrong
+ *                         classes, or 0 if that is negative; one-hot labels
  *
  * At the kink, where the margin is 0, the slope is that of the margin, as in Keras.
  */
@@ -17,7 +17,8 @@ struct hinge {
 
 static const dt_field fields[] = {DT_LOSS_FIELDS(struct hinge), DT_END};
 
-/* Emits labels of -1 and 1: y itself or, if all labels are 0 or 1, 2 y - 1. */
+/* Emits labels of -1 and 1: y itself or, if all labels of this replica's batch are 0 or 1,
+ * 2 y - 1. */
 static dt_value signed_labels(dt_value y) {
     dt_type type = dt_type_of_value(y);
     dt_value zero = dt_convert(dt_compare(y, dt_like(y, 0), DT_EQ), type.dtype);

@@ -5,7 +5,7 @@
  *
  *     PearsonCorrelation        cov(y, p) / (std(y) std(p)), not a number where one of them is
  *                               constant
- *     ConcordanceCorrelation    2 cov(y, p) / (var(y) + var(p) + (mean(y) - mean(p))^2)
+ *     ConcordanceCorrelation    2 cov(y, p) / (var(y) + var(p) + (mean(y) - mean(p))^2 + 1e-7)
  */
 #include "model/model.h"
 

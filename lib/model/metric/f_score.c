@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * F scores: (1 + beta^2) precision recall / (beta^2 precision + recall), class by class, and their
- * means. Without a threshold the largest output of an example counts as 1.
+ * means, with 1e-7 added to each divisor. Without a threshold the largest output of an example
+ * counts as 1, and so do those equal to it, unless its distance from 0 is at most 1e-9.
  */
 #include "model/model.h"
 

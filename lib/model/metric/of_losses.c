@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Metrics that are means of losses, with the losses' arguments, and two similar ones: the root mean
- * squared error and the cosine similarity. */
+/* Metrics that are means of losses, with the losses' arguments, and two similar ones: the root of
+ * the mean squared error, and the cosine similarity. */
 #include "model/model.h"
 
 struct plain {

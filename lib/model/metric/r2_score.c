@@ -20,8 +20,8 @@ static const dt_field fields[] = {
     DT_TEXT(struct r2, name, .help = "name, used as the key in the history"), DT_NOT_YET("dtype"),
     DT_END};
 
-/* Adds sums of weights, of targets, of their squares and of squared errors, (C) each, and the
- * number of targets. */
+/* Adds sums of weights and, times the weights, of targets, of their squares and of squared errors,
+ * (C) each, and the number of all targets. */
 static void count(dt_metric_parts *m) {
     dt_value p = m->prediction, y = dt_targets_like(m->target, p), one = dt_like(p, 1),
              error = dt_subtract(y, p);
@@ -40,7 +40,8 @@ static void count(dt_metric_parts *m) {
     m->part[m->n++] = dt_reduce_sum(one, DT_NO_AXIS);
 }
 
-/* Adjusts the score by the number of samples. Keras uses the number of all targets instead. */
+/* Adjusts the score for the number of regressors. `samples` is the number of all targets, which
+ * Keras takes for the number of samples. */
 static double adjusted(const struct r2 *r, double score, double samples) {
     double p = (double)r->num_regressors;
     if (p == 0 || p >= samples - 1) return score;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adafactor (N. Shazeer, M. Stern, Adafactor: Adaptive Learning Rates with Sublinear Memory Cost,
- * 2018): of the squared gradients of a matrix, only the means over rows, r, and over columns, c,
- * are stored.
+ * 2018): of the squared gradients of a matrix, later steps use only the means over rows, r, and
+ * over columns, c. As in Keras, the matrix v is a slot, too: it is stored, although no step reads
+ * it.
  *
  *     beta_t = 1 - t^beta_2_decay
  *     r = beta_t r + (1 - beta_t) mean over the last axis of (g g + epsilon_1)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Muon (K. Jordan, 2024; J. Liu et al., Muon is Scalable for LLM Training, 2025): the momentum of a
- * matrix, with its singular values moved near 1. Five steps of a polynomial of odd degree do this
- * with products alone (Newton and Schulz):
+ * matrix, with its singular values moved near 1. Some steps of a polynomial of odd degree, 5 by
+ * default, do this with products alone (Newton and Schulz):
  *
  *     m = momentum m + g
  *     u = g + momentum m          nesterov; m otherwise
  *     u = u / (|u| + 1e-7), transposed if it has more rows than columns
  *     ns_steps times: s = u u^T;  u = muon_a u + (muon_b s + muon_c s s) u
- *     w -= rate rms_rate sqrt(max(rows, columns)) u
+ *     w -= rate rms_rate sqrt(max(rows, columns)) u        rms_rate 0: w -= rate u
  *
- * Adam updates all other weights: weights that are not matrices, embeddings, and weights of the
- * layers in exclude_layers. It has its own weight decay, and adam_lr_ratio times the rate.
+ * Adam updates all other weights: weights that are not matrices, embeddings if exclude_embeddings
+ * is set, and weights whose path a pattern in exclude_layers finds. It has its own weight decay,
+ * and adam_lr_ratio times the rate.
  */
 #include <string.h>
 #include <strings.h>

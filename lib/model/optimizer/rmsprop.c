@@ -4,7 +4,7 @@
  * divided by the root of the running mean of their squares.
  *
  *     v = rho v + (1 - rho) g g
- *     a = rho a + (1 - rho) g                        centered: v - a a is the variance
+ *     a = rho a + (1 - rho) g                        centered: v - a a is the variance; else a = 0
  *     step = rate g / sqrt(v - a a + epsilon)
  *     m = momentum m + step;  w -= m                 momentum 0: w -= step
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rate falls like half a cosine from the top to alpha times the top. CosineDecay does this
- * once. CosineDecayRestarts repeats it; each period is t_mul times as long and m_mul times as high
- * as the one before (I. Loshchilov, F. Hutter, SGDR: Stochastic Gradient Descent with Warm
- * Restarts, 2016).
+ * once. CosineDecayRestarts repeats it; each period is t_mul times as long as the one before, and
+ * rises m_mul times as far above alpha times the first top, where all periods end (I. Loshchilov,
+ * F. Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, 2016).
  *
- * With warmup_target, CosineDecay first rises linearly over warmup_steps; without it warmup_steps
- * has no effect.
+ * With warmup_target, CosineDecay first rises linearly over warmup_steps from the initial rate to
+ * warmup_target, which is then the top; without it warmup_steps has no effect.
  */
 #include "model/model.h"
 
@@ -87,8 +87,9 @@ static const dt_field restart_fields[] = {
             .help = "accepted for compatibility; not used"),
     DT_END};
 
-/* Finds the period that contains x, in units of the first period. *into is the position in that
- * period, from 0 to 1. Period i begins at (1 - t_mul^i) / (1 - t_mul). */
+/* Emits the number of the period that contains x, counted from 0; x is in units of the first
+ * period's length. *into is the position in that period, from 0 to 1. Period i begins at
+ * (1 - t_mul^i) / (1 - t_mul), or at i if t_mul is 1. */
 static dt_value find_period(const struct restarts *r, dt_value x, dt_value *into) {
     if (r->t_mul == 1) {
         dt_value period = dt_rate_floor(x);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PiecewiseConstantDecay: values[i] up to and including step boundaries[i], the last value after
- * all of them. As in Keras, it is computed as the sum of the values whose interval (previous
- * boundary, boundary] contains the step. So boundaries that do not increase yield the same rates as
- * in Keras, too.
+ * PiecewiseConstantDecay: values[i] up to and including step boundaries[i], whose fraction is cut
+ * off, and the last value after all of them. As in Keras, it is computed as the sum of the values
+ * whose interval (previous boundary, boundary] contains the step. So boundaries that do not
+ * increase yield the same rates as in Keras, too.
  */
 #include "model/model.h"
 
