@@ -41,10 +41,10 @@ struct dt_backend {
     dt_status *(*compile)(dt_device *d, const dt_compile_request *r, void **state);
     void (*release)(void *executable);
     dt_status *(*start)(void *executable, const dt_env *env, const dt_view *arg, dt_view *result);
-    /* waits for the oldest step that was started; NULL: `start` waits itself */
+    /* Waits for the oldest step that was started. NULL: `start` waits itself. */
     dt_status *(*finish)(void *executable);
-    /* copies an array to devices in advance; called by any thread. NULL: the back end reads arrays
-     * where they are */
+    /* Copies an array to devices in advance. Any thread may call it. NULL: the back end reads
+     * arrays where they are. */
     dt_status *(*lend)(void *executable, const dt_view *arg, void **lent);
     void (*take_back)(void *lent);
     int64_t (*host_bytes)(const void *executable);
@@ -52,8 +52,8 @@ struct dt_backend {
     void (*print)(const void *executable, dt_str *out);
     dt_device_facts (*facts)(const dt_device *d);
     int64_t (*peak_bytes)(
-        /* returns the highest number of bytes that were in use on one of the accelerators; NULL:
-         * the back end computes in this machine's memory */
+        /* Returns the highest number of bytes that were in use on one of the accelerators. NULL:
+         * the back end computes in this machine's memory. */
         const dt_device *d);
     void (*record)(dt_device *d, dt_recorder *r);
 };

@@ -43,7 +43,7 @@ enum { MATRIX_LANES = 128, SUBLANES = 8 };
 /* Cost of a register whose 128 lanes are filled to the fraction f, relative to a full one: min(1,
  * SPARSE_LANES + LANE_SHARE * f). */
 #define SPARSE_LANES 0.4
-/* see SPARSE_LANES */
+/* See SPARSE_LANES. */
 #define LANE_SHARE 0.8
 /* cycles that storing a 32-bit result takes, relative to one that is rounded to 16 bits */
 #define WIDE_RESULT 0.35

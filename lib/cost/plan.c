@@ -217,8 +217,8 @@ dt_plan *dt_plan_create(const dt_priced_program *program) {
                    .chip = chip,
                    .devices = dt_mesh_devices(&r->program->mesh),
                    .peak_flops = dt_topology_device_cores(r->topology) * chip->core_flops};
-    /* has room for one row more, "(gradients)", and for layers whose variables no node belongs
-     * to */
+    /* There is room for one row more, "(gradients)", and for layers whose variables no node
+     * belongs to. */
     p->layer = dt_arena_array(arena, dt_plan_layer,
                               most_layers(r->program->local) + r->program->local->n_states + 2);
     dt_launches k = dt_launches_create(r, scratch);

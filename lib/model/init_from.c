@@ -30,7 +30,7 @@ const dt_field dt_init_from_fields[] = {
              .help = "regular expressions; layers whose name matches get `trainable: false`"),
     DT_END};
 
-/* the number of patterns is limited, since each is matched against the names of all layers */
+/* The number of patterns is limited, since each is matched against the names of all layers. */
 enum { MOST_EXPRESSIONS = 1024 };
 
 static const char *text_of(const dt_items *list, int i) { return ((const char **)list->v)[i]; }

@@ -71,7 +71,7 @@ struct dt_initializer {
     /* Returns the error MODEL_SHAPE if a variable of this type cannot be initialized; NULL: all
      * can */
     dt_status *(*check)(const dt_type *type);
-    /* adds entries that describe the distribution to JSON; NULL: the arguments are enough */
+    /* Adds entries that describe the distribution to JSON. NULL: the arguments are enough. */
     void (*facts)(const void *args, const dt_draw *d, dt_json *j);
 };
 const dt_kind *const *dt_initializers(int *n);

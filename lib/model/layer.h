@@ -293,7 +293,7 @@ typedef struct dt_layer {
     bool supports_masking;
     /* the number of valid indices, if inputs are indices; NULL: inputs may be any numbers */
     int64_t (*rows)(const void *args);
-    /* reads the layer that this one wraps; NULL: it does not wrap a layer */
+    /* Reads the layer that this one wraps. NULL: it does not wrap a layer. */
     dt_status *(*within)(dt_arena *arena, const void *args, dt_named *out);
     /* the mask of the output, where build set out_mask; NULL: the first input's mask */
     dt_value (*mask)(const dt_layer_call *c);
@@ -368,7 +368,8 @@ typedef struct dt_relu_args {
 } dt_relu_args;
 dt_value dt_relu(const dt_relu_args *r, dt_value x);
 dt_value dt_hard_sigmoid(dt_value x);
-/* returns the axis counted from the front; -1: out of range */
+/* Returns the axis counted from the front, of a value with `rank` dimensions; -1 if it is out of
+ * range. */
 int dt_axis_in(int rank, int64_t axis);
 /* Returns the axis counted from the front; -1 if it is out of range, in which case the trace has
  * failed. */

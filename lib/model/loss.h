@@ -79,21 +79,21 @@ typedef struct dt_loss_row {
     dt_loss_limits targets; /* the numbers that targets must be, for the loss to be defined */
     dt_expects expects;
     dt_check_fn *check;
-    /* emits the loss of each sample, floats (B, ...) */
+    /* Emits the loss of each sample, floats (B, ...). */
     dt_value (*rows)(const dt_loss_call_args *c);
-    /* emits which samples count, bools (B, ...); NULL, or a value without a trace: all samples
-     * count */
+    /* Emits which samples count, bools (B, ...). NULL, or a value without a trace: all samples
+     * count. */
     dt_value (*mask)(const dt_loss_call_args *c);
     /* the label of ignored examples; NULL: there is none */
     const int64_t *(*ignored)(const void *args);
     /* The next three members belong to losses that are functions of sums; otherwise they are NULL.
      * If the dimension of the batch is summed, too, the loss is one number for the batch. */
-    /* returns the dimensions to be summed, one bit each */
+    /* Returns the dimensions to be summed, one bit each. */
     uint32_t (*summed)(const void *args, const dt_type *prediction);
-    /* sets part[] to the values to be summed, in the shape of the predictions; returns their
-     * number */
+    /* Sets part[] to the values to be summed, in the shape of the predictions. Returns their
+     * number. */
     int (*parts)(const dt_loss_call_args *c, dt_value part[DT_LOSS_PARTS]);
-    /* returns the loss, given the sums; if there are several sums, their losses are averaged */
+    /* Returns the loss, given the sums. If there are several sums, their losses are averaged. */
     dt_value (*join)(const void *args, const dt_value *sum);
 } dt_loss_row;
 const dt_kind *const *dt_losses(int *n);
@@ -183,19 +183,19 @@ typedef struct dt_metric_row {
     dt_loss_limits targets;
     bool unmasked; /* whether the mean counts masked samples, as some metrics of Keras do */
     dt_check_fn *check;
-    /* sets from_logits to that of the loss for the same output, unless the metric has the argument;
-     * NULL: the metric has no such argument */
+    /* Sets from_logits to that of the loss for the same output, unless the job gives the argument.
+     * NULL: the metric has no such argument. */
     void (*follow)(void *args, bool from_logits);
-    /* emits the values whose mean is the metric, floats (B, ...) */
+    /* Emits the values whose mean is the metric, floats (B, ...). */
     dt_value (*update)(const dt_loss_call_args *c);
-    /* emits which values count, bools (B, ...); NULL, or a value without a trace: all values
-     * count */
+    /* Emits which values count, bools (B, ...). NULL, or a value without a trace: all values
+     * count. */
     dt_value (*mask)(const dt_loss_call_args *c);
-    /* computes the metric from the sums. examples: their number, or the sum of their weights; 0:
-     * the result is 0 */
+    /* Computes the metric from the sums. examples: their number, or the sum of their weights; if it
+     * is 0, the result is 0. */
     double (*result)(const void *args, const double *sum, double examples);
     void (*parts)(dt_metric_parts *m);
-    /* returns the number of sums in all parts; NULL: it is that of the parts that were traced */
+    /* Returns the number of sums in all parts. NULL: it is that of the parts that were traced. */
     int (*n_sums)(const void *args);
     /* Computes results from the sums of all parts, one after the other; returns their number, at
      * most n. */

@@ -10,9 +10,9 @@
 
 typedef struct dt_rate {
     dt_kind kind;
-    /* checks arguments in ways that fields cannot express; NULL: nothing to check */
+    /* Checks arguments in ways that fields cannot express. NULL: there is nothing to check. */
     dt_status *(*check)(const void *args, const dt_location *where);
-    /* emits the rate, a float32 scalar; step: an int64 scalar */
+    /* Emits the rate, a float32 scalar. step: an int64 scalar. */
     dt_value (*at)(const void *args, dt_value step);
 } dt_rate;
 const dt_kind *const *dt_rates(int *n);
@@ -112,7 +112,7 @@ typedef struct dt_update {
 typedef struct dt_optimizer_row {
     dt_kind kind;
     double rate; /* default of the argument learning_rate */
-    /* checks arguments in ways that fields cannot express; NULL: nothing to check */
+    /* Checks arguments in ways that fields cannot express. NULL: there is nothing to check. */
     dt_status *(*check)(const void *args, const dt_location *where);
     /* Fills slot[] and returns the number of slots. Their types are preset to the variable's. NULL:
      * no slots. */

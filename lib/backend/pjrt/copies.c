@@ -103,7 +103,7 @@ dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *const *v, int n, bool
     if (is_of(d, v, n, stacked, out)) return NULL;
     dt_pjrt_copy *c = make(d, v, n, stacked);
     dt_status *s = NULL;
-    /* counts this function as a holder, so that the copy is not released before it returns */
+    /* This function counts as a holder, so that the copy is not released before it returns. */
     c->n_held = 1;
     for (int i = 0; !s && i < n; i++) {
         s = dt_variable_hold(v[i], &c->member[i].holder);

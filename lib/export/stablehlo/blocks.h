@@ -206,7 +206,7 @@ typedef struct dt_hlo_plan {
     } * traffic; /* [repeats] what the loop of each repeat reads and writes */
 } dt_hlo_plan;
 
-/* the members o, arena, batch, groups and repeats must be set */
+/* The members o, arena, batch, groups and repeats must be set. */
 void dt_hlo_plan_create(dt_hlo_plan *p);
 void dt_hlo_plan_release(dt_hlo_plan *p);
 

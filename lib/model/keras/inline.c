@@ -505,7 +505,7 @@ dt_status *dt_keras_inline(dt_arena *arena, const dt_tree **root) {
     x->list = make_list(x, &layers->at, MOST_CALLS);
     DT_TRY(open_scope(x, *root, (scope){.prefix = ""}));
     dt_tree *config = dt_keras_map(arena, &(*root)->at, 2), *out = dt_tree_copy(arena, *root);
-    /* writes the outputs first, since they decide which calls are needed */
+    /* Outputs are written first, since they decide which calls are needed. */
     DT_TRY(write_outputs(x, config));
     x->needed = x->item;
     x->n_needed = x->n;
