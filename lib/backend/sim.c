@@ -80,7 +80,7 @@ static dt_status *open(dt_device *d, const dt_device_options *o) {
     DT_TRY(dt_device_open(&d->inner, dt_backend_find(o->computes ? o->computes : "cpu"), o));
     slice *on = d->state = dt_alloc(sizeof *on);
     *on = (slice){.topology = o->topology, .hbm = o->hbm};
-    /* a topology that was created from coordinates has no chip, so the cost of steps is unknown */
+    /* A topology that was created from coordinates has no chip, so the cost of steps is unknown. */
     d->priced = o->topology && o->topology->slice;
     return NULL;
 }

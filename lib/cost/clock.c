@@ -223,7 +223,7 @@ static void add_between(clock *c) {
 
 static double seconds_to_host(const clock *c, double bytes) {
     const dt_topology *t = c->r->topology;
-    /* all devices of a chip share its bus to the host */
+    /* All devices of a chip share its bus to the host. */
     const double share = c->p->chip->pcie_Bps / t->mesh[3];
     return share > 0 ? bytes / share : 0;
 }
@@ -307,7 +307,7 @@ static void add_items(clock *c) {
         c->of[i] = c->k->of[i];
         c->again[i] = -1;
         if (is_link(c, i)) {
-            /* the members of a bucket are one item, at the place of the last member */
+            /* The members of a bucket are one item, at the place of the last member. */
             int bucket = c->r->program->bucket[i];
             if (c->bucket[bucket] < 0)
                 c->bucket[bucket] = add_item(c, (item){.node = i, .unit = DT_UNIT_LINKS});

@@ -62,8 +62,8 @@ void dt_priced_quantize(const dt_priced_program *r, int i, dt_cost *cost) {
     cost->product[0].faster = rate > 0 ? rate : 1;
     for (int k = 0; k < 2; k++) {
         dt_type t = dt_priced_type(r, node_of(r, i)->in[k]);
-        /* the operand is read once more to find the largest magnitude; writing and reading it in 8
-         * bits takes as long as reading it once in 16 bits */
+        /* The operand is read once more to find the largest magnitude; writing and reading it in 8
+         * bits takes as long as reading it once in 16 bits. */
         cost->vector += QUANTIZE_OPERATIONS * (double)dt_type_elements(&t);
         cost->bytes += (double)dt_type_bytes(&t);
     }

@@ -222,8 +222,8 @@ dt_plan *dt_plan_create(const dt_priced_program *program) {
     p->layer = dt_arena_array(arena, dt_plan_layer,
                               most_layers(r->program->local) + r->program->local->n_states + 2);
     dt_launches k = dt_launches_create(r, scratch);
-    /* a chip receives the rows of its devices' replicas; if several logical devices need a part of
-     * the batch, each of them receives it */
+    /* A chip receives the rows of its devices' replicas; if several logical devices need a part of
+     * the batch, each of them receives it. */
     const dt_spmd *s = r->program;
     for (int i = 0; i < s->whole->n_args; i++) {
         dt_type t = dt_type_at(&s->local->node[s->local->arg[i].node].type,

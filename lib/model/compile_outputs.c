@@ -156,7 +156,7 @@ static dt_status *read_losses(dt_arena *arena, const dt_tree *t, const dt_output
     bool each = t->kind == DT_TREE_LIST || dt_is_by_output(o, t, rows, n);
     out->loss_at = t->at;
     if (!each) return share_loss(arena, t, o, out);
-    /* the names of outputs of a model with errors are unknown */
+    /* The names of outputs of a model with errors are unknown. */
     return o->n ? read_each_loss(arena, t, o, out) : NULL;
 }
 

@@ -93,7 +93,7 @@ void dt_initialize(const dt_named *initializer, uint64_t seed, int n_inputs, dt_
     enum { CHUNK = 1024 };
     const dt_initializer *row = (const dt_initializer *)initializer->kind;
     void *data = dt_host_edit(v);
-    /* integer variables are counters, which begin with 0 */
+    /* Integer variables are counters, which begin with 0. */
     if (!dt_dtype_is_float(v->type.dtype)) {
         memset(data, 0, (size_t)dt_type_bytes(&v->type));
         return;

@@ -11,7 +11,7 @@ dt_value dt_logits_of(dt_value prediction, const dt_op *activation) {
     if (!n || (n->op != activation && n->op->role != DT_ROLE_NOTE)) return (dt_value){0};
     prediction.node = n->in[0];
     if (n->op == activation) return prediction;
-    /* the logits get the layout that is noted for the probabilities */
+    /* The logits get the layout that is noted for the probabilities. */
     dt_value logits = dt_logits_of(prediction, activation);
     return logits.trace ? dt_annotate(logits, n->attr) : logits;
 }

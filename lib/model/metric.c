@@ -81,7 +81,7 @@ int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *t
                     const dt_type *prediction) {
     if (!row->parts) return 1;
     dt_status *s = row->check ? row->check(args, target, prediction) : NULL;
-    /* the parts are traced only if the types fit, since tracing reports other types as errors */
+    /* The parts are traced only if the types fit, since tracing reports other types as errors. */
     if (s) {
         dt_status_free(s);
         return 0;

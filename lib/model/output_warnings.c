@@ -206,7 +206,7 @@ static void look_at_output(const looker *k, const dt_output_spec *o, const dt_na
     const dt_yield y = k->yields[o->layer];
     const bool logits = dt_loss_takes_logits(loss);
     const unsigned ranges = logits ? row->expects.logits : row->expects.ranges;
-    /* an earlier warning is about the layer with this range */
+    /* An earlier warning is about the layer with this range. */
     if (y.range == DT_RANGE_ONE_SHARE) return;
     if (row->of == DT_OUTPUT_CLASSES && o->type.rank > 1 && o->type.dim[o->type.rank - 1] == 1) {
         k->out->v[k->out->n++] =

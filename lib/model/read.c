@@ -296,7 +296,7 @@ static void list_weights(const dt_model_reader *r, dt_model_spec *out) {
     for (int i = 0; i < out->n_layers; i++)
         for (int k = 0; k < out->layer[i].n_weights; k++) {
             *weight++ = &out->layer[i].weight[k];
-            /* weights that are integers count steps and are no parameters of the model */
+            /* Weights that are integers count steps and are no parameters of the model. */
             if (dt_dtype_is_float(out->layer[i].weight[k].type.dtype))
                 out->parameters += dt_type_elements(&out->layer[i].weight[k].type);
         }

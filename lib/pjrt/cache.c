@@ -106,8 +106,8 @@ static void *load_bytes(const dt_pjrt_cached *c, const char *bytes, size_t n) {
                              .size = n};
     dt_status *bad = dt_pjrt_call(c->plugin, &load, &a);
     if (!bad) return a.executable;
-    /* the program was stored by another version, or for a device that is missing here, so it is
-     * compiled again */
+    /* The program was stored by another version, or for a device that is missing here, so it is
+     * compiled again. */
     dt_status_free(bad);
     return NULL;
 }
@@ -115,7 +115,7 @@ static void *load_bytes(const dt_pjrt_cached *c, const char *bytes, size_t n) {
 void *dt_pjrt_cache_load(const dt_pjrt_cached *c) {
     DT_LOCAL char *path = path_of(c);
     dt_local_str file = {0};
-    /* nearly always an error means that the program is not in the folder */
+    /* Nearly always an error means that the program is not in the folder. */
     dt_status *bad = dt_file_read(path, longest, &file);
     void *loaded = !bad && is_whole(&file)
                        ? load_bytes(c, file.data + HEAD_SIZE, file.size - HEAD_SIZE)
@@ -156,6 +156,6 @@ void dt_pjrt_cache_store(const dt_pjrt_cached *c, void *executable) {
     dt_status *s = dt_pjrt_call(c->plugin, &serialize, &a);
     if (!s && a.bytes && a.size) s = store_bytes(c, a.bytes, a.size);
     if (a.serialized && a.free_serialized) a.free_serialized(a.serialized);
-    /* an error, such as a full disk, is dropped: the next start compiles again */
+    /* An error, such as a full disk, is dropped: the next start compiles again. */
     dt_status_free(s);
 }

@@ -76,7 +76,7 @@ static dt_status *describe(dt_pjrt_client *c) {
     if (!s) s = text_of(c->plugin, &version, c->client, &build);
     dt_str_printf(&about, "%s, ", dt_str_text(&platform));
     dt_pjrt_print_version(c->plugin, &about);
-    /* only the first line of the build's description is shown */
+    /* Only the first line of the build's description is shown. */
     if (build.size && strcmp(dt_str_text(&build), dt_str_text(&platform)) != 0)
         dt_str_printf(&about, "; %.*s", (int)strcspn(dt_str_text(&build), "\\"),
                       dt_str_text(&build));

@@ -204,7 +204,7 @@ static void add_computation(module *m, dt_pb_span s, bool *bad) {
     dt_pb_field f;
     while (next(&s, &f, bad))
         if (f.number == 5 && f.type == DT_PB_VARINT) id = f.value;
-    /* the file is malformed if two computations have the same id */
+    /* The file is malformed if two computations have the same id. */
     *bad = *bad || dt_hash_index_first(&m->places, hash_of(id)) >= 0;
     DT_GROW(m->c, m->cap, m->n + 1);
     m->c[m->n++] = c;

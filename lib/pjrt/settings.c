@@ -207,8 +207,7 @@ dt_status *dt_pjrt_options_of(const dt_pjrt *p, const dt_pjrt_opening *how, dt_p
     const int most = (s ? s->n : 0) + N_ENVIRONMENT + OWN_OPTIONS;
     *out = (dt_pjrt_options){.at = dt_alloc(dt_size_mul((size_t)most, sizeof *out->at))};
 
-    /* reserves no memory; otherwise listing devices would reserve three quarters of the memory of
-     * all GPUs */
+    /* Without this, listing devices would reserve three quarters of the memory of all GPUs. */
     if (gpu && how->looks)
         add(out, &(dt_pjrt_setting){"preallocate", DT_PJRT_BOOL, .value.flag = false});
     for (int i = 0; s && i < s->n; i++)

@@ -436,7 +436,7 @@ dt_status *dt_slice_find(const char *name, dt_error unknown_row, const dt_locati
                          dt_slice *out) {
     wanted w = {.name = name, .row = unknown_row, .at = at};
     if (strncasecmp(name, "sim:", 4) == 0) name += 4;
-    /* v5p:4x4x4 is accepted, and v5p-4x4x4, as xpk writes it. */
+    /* Both v5p:4x4x4 and v5p-4x4x4, as xpk writes it, are accepted. */
     size_t length = strcspn(name, "-:");
     w.chip = chip_of(name, length);
     const char *x = strpbrk(name + length, "xX");

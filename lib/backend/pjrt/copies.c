@@ -112,7 +112,7 @@ dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *const *v, int n, bool
         c->n_held++;
     }
     for (int i = 0; s && i < n && c->member[i].variable; i++)
-        /* this cannot fail, because the host has the variable's value */
+        /* This cannot fail, because the host has the variable's value. */
         dt_status_free(dt_variable_hold(v[i], NULL));
     if (--c->n_held == 0) destroy(c);
     else *out = c;

@@ -231,8 +231,8 @@ static dt_status *exchange(dt_pjrt_meetings *m, meeting *with, dt_member *member
 
 static dt_status *run_all(dt_pjrt_meetings *m, const dt_env *env) {
     dt_env own = *env;
-    /* the programs need not check row numbers, because those of the arguments have been checked
-     * before */
+    /* The programs need not check row numbers, because those of the arguments have been checked
+     * before. */
     own.refusal = NULL;
     for (int k = 0; k < m->cut.n; k++) {
         DT_TRY(run_program(m, k, &own));

@@ -40,7 +40,7 @@ static dt_status *choose_devices(dt_pjrt_device *p, const dt_device_options *o) 
                                                                                   : 1;
 
     p->n = o->ordinal || wanted < there ? wanted : there;
-    /* uses as many devices as possible of which each computes for the same number of replicas */
+    /* As many devices are used as can share the replicas evenly. */
     while (!o->ordinal && wanted % p->n) p->n--;
     p->ordinal = dt_alloc(dt_size_mul((size_t)p->n, sizeof *p->ordinal));
     if (o->ordinal && dt_pjrt_client_is_confined(p->client) && there != p->n)

@@ -74,8 +74,8 @@ static dt_status *put_graph(writing *w) {
         w->value[a->node] = dt_onnx_value_of(a->name, t);
         if (t->rank > 0 && t->dim[0] == DT_BATCH) w->o.fed = a->name;
     }
-    /* leaves out variables that only training uses, such as counters of random numbers, since
-     * readers warn about tensors that no node reads */
+    /* Variables that only training uses, such as counters of random numbers, are left out, since
+     * readers warn about tensors that no node reads. */
     for (int i = 0; i < w->g->n_states; i++) {
         w->value[w->g->state[i].node] =
             dt_onnx_value_of(w->g->state[i].variable->path, &w->g->state[i].variable->type);

@@ -102,7 +102,7 @@ bool dt_hlo_pieces_of(const dt_graph *g, int node, const dt_hlo_sizes *sizes, dt
         dt_hlo_pieces p;
         if (!cut_by(n, in, &rule, f, &p)) continue;
         p.n = count_pieces(p.size, bytes, limit);
-        /* dividing by a factor that the large values lack would not make them smaller */
+        /* Dividing by a factor that the large values lack would not make them smaller. */
         int64_t left = largest_part(n, in, &p);
         if (left >= 0 && left < least) {
             least = left;
@@ -146,7 +146,7 @@ dt_status *dt_hlo_write_pieces(dt_hlo *h, const dt_node *n, const dt_hlo_pieces 
         .hlo = h, .n = 2 + n->n_in, .times = p->n, .init = init, .now = now, .next = next};
     dt_type type[DT_MAX_IN], kept = c->type;
     dt_graph *parts = NULL;
-    /* partial sums are float32, so that they are rounded once and not after each piece */
+    /* Partial sums are float32, so that they are rounded once and not after each piece. */
     if (p->out < 0 && dt_dtype_size(kept.dtype) < 4) kept.dtype = DT_FLOAT32;
     for (int k = 0; k < n->n_in; k++) {
         init[2 + k] = c->in[k];

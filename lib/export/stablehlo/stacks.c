@@ -104,7 +104,7 @@ static void found(dt_hlo_plan *p, const int *list, int n, bool backwards) {
 static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack) {
     const dt_hlo_stack *s = &p->stack[stack];
     int from = 0, to = n, step;
-    /* a stack of states that exists already cannot be extended */
+    /* A stack of states that exists already cannot be extended. */
     if (stack < p->n_groups) return false;
     while (from < n && p->place[list[from]].stack < 0) from++;
     while (to > from && p->place[list[to - 1]].stack < 0) to--;

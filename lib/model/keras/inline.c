@@ -490,7 +490,7 @@ static dt_status *write_outputs(inlining *x, dt_tree *config) {
         DT_TRY(write_history(x, (source){.in = all, .layer = all->layers->n - 1}, &all->layers->at,
                              &outputs));
     else if (written) DT_TRY(write_values(x, all, written, &outputs));
-    /* there is no `output_layers`: the code that reads outputs later reports the error */
+    /* There is no `output_layers`: the code that reads outputs later reports the error. */
     else return NULL;
     dt_keras_put(config, "output_layers", &outputs->at, outputs);
     return NULL;

@@ -327,7 +327,7 @@ dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_lay
         put_none(arena, config, out);
         return NULL;
     }
-    /* a name that is not known is refused later, with a suggestion */
+    /* A name that is not known is refused later, with a suggestion. */
     if (!out->row) return read_of_applications(arena, out, config);
     return read_arguments(arena, out, config);
 }

@@ -145,7 +145,7 @@ static dt_value take_steps(dt_value x, dt_value positions) {
                                            .lhs_contract = {2},
                                            .rhs_contract = {1}};
     dt_type t = dt_type_of_value(x), number = dt_type_of_value(positions);
-    /* the ranks differ only if the trace has failed */
+    /* The ranks differ only if the trace has failed. */
     if (t.rank != 3 || number.rank != 2) return x;
     number.rank = 3;
     number.dim[2] = t.dim[1];

@@ -107,8 +107,8 @@ static dt_value extreme(const dt_layer_call *c, dt_value (*two)(dt_value, dt_val
         if (mask.trace) x = dt_select(dt_mask_along(mask, x), x, y);
         if (seen.trace) y = dt_select(dt_mask_along(seen, y), y, x);
         seen = mask.trace && seen.trace ? dt_maximum(mask, seen) : (dt_value){0};
-        /* the earlier of equal operands gets the gradient, as in Keras on TensorFlow: see
-         * dt_op_maximum */
+        /* The earlier of equal operands gets the gradient, as in Keras on TensorFlow: see
+         * dt_op_maximum. */
         y = two(x, y);
     }
     return y;

@@ -77,7 +77,7 @@ static pairs pairs_of(const dt_loss_call_args *c) {
     const struct circle *o = c->args;
     dt_trace *t = c->prediction.trace;
     pairs p = {.distance = distances(c->prediction, dt_all_gather(c->prediction, 0))};
-    if (!p.distance.trace) return p; /* without a trace: tracing has failed before */
+    if (!p.distance.trace) return p; /* tracing has failed before */
     dt_type type = dt_type_of_value(p.distance);
     type.dtype = DT_INT32;
     int64_t rows = 0;

@@ -104,7 +104,7 @@ static dt_value log_sum(const dt_value *x, int n) {
 
 /* Emits alpha of the last step, (B, S). may: states that can be reached by leaving out a blank. */
 static dt_value last_alpha(dt_value scores, dt_value may) {
-    /* without a trace: tracing has failed before */
+    /* If one of them has no trace, tracing has failed before. */
     if (!scores.trace || !may.trace) return (dt_value){0};
     const int64_t steps = dt_dim(scores, 1);
     const dt_type states = dt_type_of_value(may);
