@@ -13,15 +13,17 @@
  *
  *     (g * sigmoid(1.702 g) * (u + 1)) D        g at most the limit, u between - and + the limit
  *
- * Of equal probabilities the expert with the lower index is taken. There are two ways to compute
+ * With `norm_topk_prob: false` gates are not divided by their sum. Of equal probabilities the
+ * expert with the lower index is taken. There are two ways to compute
  * y:
  *
  *     all         every expert computes every step, and gates of 0 remove what is not used. No
  *                 step is dropped, but the work is num_experts / top_k times as much.
  *     capacity    each expert has a number of slots for the steps of an example: steps * top_k /
- *                 num_experts * capacity_factor, as in MaxText. A step goes to the next free slot
- *                 of its experts; if there is none, it is dropped there. Slots are filled for each
- *                 example separately, so results do not depend on how the batch is divided.
+ *                 num_experts * capacity_factor, as in MaxText, rounded down, but at least 1 and at
+ *                 most one for each step. A step goes to the next free slot of its experts; if
+ *                 there is none, it is dropped there. Slots are filled for each example separately,
+ *                 so results do not depend on how the batch is divided.
  *
  * In training the layer adds a loss that grows if experts are used unevenly: router_aux_loss_coef *
  * num_experts * sum over e of share[e] * mean(p[e]), where share[e] is e's share of the choices. W.
@@ -130,8 +132,8 @@ static int64_t steps_of(const dt_type *t) {
     return steps;
 }
 
-/* Checks the size of the layer's largest value: that of slots, (T, C, E), or that of hidden layers,
- * (T, E, F). */
+/* Returns the error MODEL_SIZE if the layer's largest value for an example is too large: that of
+ * slots, (T, C, E), or that of hidden layers, (T, E, F). */
 static dt_status *check_size(const dt_layer_build *b) {
     const struct mixture *m = b->args;
     const int64_t steps = steps_of(&b->in),
@@ -190,7 +192,8 @@ static dt_value hidden(const struct mixture *m, dt_value gate, dt_value up) {
 
 /* ---- the router ---- */
 
-/* Emits 1 for the k largest elements of the last dimension of p (B, T, E), 0 for the others. */
+/* Emits 1 for the k largest elements of the last dimension of p (B, T, E), the first of equal ones;
+ * 0 for the others. No element of p is negative. */
 static dt_value choose(dt_value p, int64_t k) {
     const int64_t n = dt_type_of_value(p).dim[2];
     dt_value chosen = {0}, left = p;
@@ -205,8 +208,8 @@ static dt_value choose(dt_value p, int64_t k) {
 /* Emits x (B, T) or (B, T, E), repeated over the dimensions of `type` that follow. */
 static dt_value along(dt_value x, const dt_type *type) { return dt_broadcast_rows(x, type); }
 
-/* Emits x (B, T, E), divided by its sum for each step. Sigmoids can all be 0, so DeepSeek adds
- * 1e-20. */
+/* Emits x (B, T, E), divided by its sum for each step. Sigmoids can all be 0, so 1e-20 is added to
+ * their sum, as in DeepSeek. */
 static dt_value normalized(const struct mixture *m, dt_value x) {
     const dt_type type = dt_type_of_value(x);
     dt_value sum = dt_reduce(x, DT_REDUCE_SUM, 1u << 2);

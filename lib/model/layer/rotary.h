@@ -15,8 +15,9 @@ typedef struct dt_rotation {
     double frequency_adjustment_factor, low_freq_factor, high_freq_factor;
     int64_t pretraining_sequence_length;
     /* YaRN: wavelengths that fit beta_slow times or less into pretraining_sequence_length are
-     * multiplied by scaling_factor, those that fit beta_fast times do not change, and sines and
-     * cosines are multiplied by 0.1 log(scaling_factor) + 1. */
+     * multiplied by scaling_factor, those that fit beta_fast times or more do not change, and those
+     * between change in part. If scaling_factor is above 1, sines and cosines are multiplied by
+     * 0.1 log(scaling_factor) + 1. */
     int rope_type;
     double beta_fast, beta_slow;
     /* The steps are the places of a picture or a film of this size, row by row; n 0: of a line.

@@ -11,8 +11,9 @@
  * all examples, heads and layers, so a training step computes them once.
  *
  * On a grid of n axes, each but the first rotates 1 / n of the pairs, rounded down, and the first
- * one rotates the others, which come first, as in Wan. YaRN, which extends the context of trained
- * models, is that of gpt-oss: B. Peng et al. (2023).
+ * one rotates the others, which come first, as in Wan; the pairs of an axis are rotated as if there
+ * were no others. YaRN, which extends the context of trained models, is that of gpt-oss: B. Peng et
+ * al. (2023).
  */
 #include "base/size.h"
 #include "model/layer/rotary.h"
@@ -27,7 +28,8 @@ static dt_value count(dt_trace *t, int64_t n) {
                       DT_FLOAT32);
 }
 
-/* Emits the angle by which one step rotates each pair, (H / 2). */
+/* Emits the angle by which one step rotates each of `half` pairs, before it is adjusted or
+ * scaled. */
 static dt_value turns(const dt_rotation *r, dt_trace *t, int64_t half) {
     dt_type type = dt_type_of(DT_FLOAT32, 1, &half);
     dt_value share = count(t, half);
@@ -41,7 +43,7 @@ static dt_value adjust(const dt_rotation *r, dt_value turn) {
     double length = (double)r->pretraining_sequence_length, low = r->low_freq_factor,
            high = r->high_freq_factor;
     dt_value waves = dt_multiply(
-        /* number of full turns of a pair of features within that length */
+        /* number of full turns that a pair of features makes in `length` steps */
         turn, dt_like(turn, length / (2 * M_PI)));
     dt_value slow = dt_divide(turn, dt_like(turn, r->frequency_adjustment_factor));
     dt_value share = dt_divide(dt_subtract(waves, dt_like(turn, low)), dt_like(turn, high - low));

@@ -9,7 +9,7 @@
  *     predicted (C)    samples said to be of class c
  *
  * These sums leave out samples with class numbers outside [0, C), or of the ignored class. Classes
- * without a sample do not count in the mean.
+ * that are neither a target nor predicted do not count in the mean.
  */
 #include "model/metric/confusion.h"
 
