@@ -149,8 +149,8 @@ typedef struct dt_curve {
     const dt_curve_point *point; /* [n] at most 201 points, evenly distributed over all */
 } dt_curve;
 
-/* The errors of one column of numbers. An error is the prediction minus the target. */
 enum { DT_ERROR_QUANTILES = 9 };
+/* The errors of one column of numbers. An error is the prediction minus the target. */
 typedef struct dt_error_scores {
     const char *name; /* name of the column; NULL: none */
     double mean_error, mean_absolute_error, root_mean_squared_error, r2_score;

@@ -166,8 +166,9 @@ static int list_roots(const dt_trace *t, int *root) {
     return n;
 }
 
-/* Inserts the nodes of t->early that are needed before results and updates. Returns the number of
- * roots. order[]: room for all nodes, overwritten. */
+/* Inserts those nodes of t->early that a root needs into root[] (n entries), behind the arguments
+ * and variables and before the results. Returns the new number of roots. order[]: room for all
+ * nodes, overwritten. */
 static int put_early(const dt_trace *t, int *root, int n, int *order) {
     int leaves = t->n_args + t->n_states, first = 0, needed = dt_trace_order(t, root, n, order);
     DT_LOCAL bool *is_needed = dt_alloc((size_t)t->n_nodes + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finished graphs: destroying and verifying them, counting the uses of nodes, and the rule for ops
- * that cannot be split. */
+/* Finished graphs: destroys, searches, verifies and prints them, and counts the uses of nodes. Also
+ * the rule for ops that cannot be split, and the error about a dt_refusal. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -141,7 +141,8 @@ static void print_head(const dt_graph *g, int i, const char *name, dt_str *out) 
     else if (n->op->attr.print) n->op->attr.print(n->attr, out);
 }
 
-/* Returns the column of the types, which is right of the longest head that is not too long. */
+/* Returns the width in characters to which heads are padded: that of the widest head with at most
+ * WIDEST characters; 0: there is none. */
 static int type_column(const dt_graph *g, const char *const *name) {
     int column = 0;
     dt_local_str head = {0};

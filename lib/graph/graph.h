@@ -2,15 +2,15 @@
 /*
  * The graph: a static, typed, device-free program in StableHLO's terms. A node is one op applied to
  * earlier nodes and has one result; nodes are ordered so that every input comes before its use. A
- * graph is never changed: a pass reads one and emits another (dt_trace is the builder of both
- * traces and passes).
+ * graph is never changed: a pass reads one and emits another. Step functions and passes both build
+ * graphs with a dt_trace.
  *
- * Sizes: dimension 0 of every value that is fed is B, the number of rows of the batch, which is
- * unknown until the program runs. All other sizes are numbers. A size >= 0 is a number, -k stands
- * for k * B.
+ * Sizes: a size >= 0 is a number. A size -k stands for k * B, where B, the number of rows of the
+ * batch, is unknown until the program runs. Dimension 0 of each argument that is an element of the
+ * examples is B.
  *
- * Everything specific to a kind of node is in the row of its op (room op), so that
- * passes loop over nodes and never switch on names.
+ * Everything specific to a kind of node is in its op's row (a dt_op, lib/op), so that passes loop
+ * over nodes and never switch on names.
  */
 #ifndef DT_GRAPH_GRAPH_H
 #define DT_GRAPH_GRAPH_H
@@ -41,10 +41,10 @@ bool dt_type_equal(const dt_type *a, const dt_type *b);
 /* whether two types have the same sizes; their dtypes may differ */
 bool dt_type_same_shape(const dt_type *a, const dt_type *b);
 bool dt_type_has_batch(const dt_type *t);
-/* Returns the type with B replaced by `batch`. */
+/* Returns the type with each size -k replaced by k * batch, or by INT64_MAX if that overflows. */
 dt_type dt_type_at(const dt_type *t, int64_t batch);
-/* Returns the number of elements of a concrete type, or of a symbolic one with B = 1. Returns
- * INT64_MAX if the number of elements or of bytes exceeds that. */
+/* dt_type_elements returns the number of elements of a type, dt_type_bytes their size in bytes; B
+ * counts as 1. They return INT64_MAX if the result would exceed it. */
 int64_t dt_type_elements(const dt_type *t);
 int64_t dt_type_bytes(const dt_type *t);
 size_t dt_dtype_size(dt_dtype d);
@@ -90,15 +90,18 @@ struct dt_variable { /* declared in dtrain.h */
     /* Of a slot: 1 + the dimension of `of` over which it is a mean, and which it lacks; 0: it has
      * the shape of `of`. */
     int lacks;
-    /* The value: the elements of `type`, row-major, aligned to 64 bytes. Rooms above exec use
-     * dt_host_data and dt_host_edit. */
+    /* The host's copy of the value: the elements of `type`, row-major, aligned to 64 bytes unless
+     * `whole` is set. With a stack it is the stack's memory, which begins with replica 0's value.
+     * NULL: the variable was declared without memory. Rooms above exec use dt_host_data and
+     * dt_host_edit. */
     void *host_data;
     /* The device whose copy of the value is newer than host_data; NULL: host_data is current. */
     const struct dt_variable_holder *newer;
     /* The device that has a copy of the value, which is notified when the variable is destroyed;
      * NULL: no device has one. */
     const struct dt_variable_holder *held;
-    /* Number of changes by the host, so that devices notice that their copies are old. */
+    /* Number of times the host was given the value to change (dt_host_edit), so that devices notice
+     * that their copies are old. */
     unsigned written;
     /* the variable with the copies of all replicas; NULL: all replicas share one value */
     dt_variable *stack;
@@ -126,24 +129,27 @@ struct dt_variable { /* declared in dtrain.h */
     void (*forget)(dt_variable *v);
 };
 
-/* Creates a variable without memory: steps can be traced with it, but not run. */
+/* Creates a variable without memory (an outline), with one reference: steps can be traced with it,
+ * but not run. The path and the type are copied. */
 dt_variable *dt_variable_declare(const char *path, const dt_type *type, bool trainable);
-/* Creates a variable of zeros. Fails with NO_MEMORY, which names the path, if memory is
- * exhausted. */
+/* Creates a variable of zeros, with one reference. Fails with NO_MEMORY, which names the path, if
+ * memory is exhausted or the size in bytes overflows. */
 dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type *type,
                              bool trainable) DT_MUST_USE;
-/* Creates a variable that is the rows [first, first + rows) of another one and shares its memory,
- * so its data need not be aligned. Its path is "dense/kernel[0:4]". */
+/* Creates a variable that is the rows [first, first + rows) of dimension 0 of `whole`. It shares
+ * the memory of `whole`, to which it counts a reference, so its data need not be aligned. Its path
+ * is "dense/kernel[0:4]". */
 dt_variable *dt_variable_rows(dt_variable *whole, int64_t first, int64_t rows);
 /* Returns the variable of which v is rows, or else v. */
 static inline dt_variable *dt_variable_whole(dt_variable *v) { return v->whole ? v->whole : v; }
-/* Gives each replica its own copy, all equal to the present value. Does nothing if replicas have
- * copies already. */
+/* Gives each replica its own copy in v->stack, all equal to the present value. Does nothing if v
+ * has a stack already. Fails with MODEL_SHAPE if v has DT_MAX_RANK dimensions already, with
+ * NO_MEMORY, or if the value cannot be fetched from its device. */
 dt_status *dt_variable_diverge(dt_variable *v, int replicas) DT_MUST_USE;
 
-/* The last part of the path of a counter of random numbers; a layer that draws random numbers has
- * one. Counters are not trained: files of weights may lack them, or have some that no variable
- * needs. */
+/* The path of a counter of random numbers ends with "/" and this text, for which dt_is_seed_counter
+ * looks. A layer that draws random numbers has such a counter. Counters are not trained: files of
+ * weights may lack them, or have some that no variable needs. */
 #define DT_SEED_COUNTER "seed_generator/step"
 bool dt_is_seed_counter(const char *path);
 
@@ -157,12 +163,14 @@ typedef struct dt_variable_holder {
     void (*forget)(void *state);
 } dt_variable_holder;
 
-/* Makes a device the holder of v. The copy of a previous holder is fetched first, and that holder
- * is notified. by NULL: v has no holder afterwards. */
+/* Makes a device the holder of v; *by is lent. If it is the holder already, does nothing. Else
+ * fetches the value if the previous holder's copy is newer, and calls that holder's `forget`. by
+ * NULL: v has no holder afterwards. Fails only if the fetch fails. */
 dt_status *dt_variable_hold(dt_variable *v, const dt_variable_holder *by) DT_MUST_USE;
 /* Whether the variable was declared without memory. */
 bool dt_variable_is_outline(const dt_variable *v);
-/* Updates the host's copy of a variable from its holder. Fails only if the device does. */
+/* Updates the host's copy of a variable from its holder if the holder's is newer. Fails only if the
+ * device does. dt_variables_fetch does so for v[0 .. n-1], up to the first error. */
 dt_status *dt_variable_fetch(const dt_variable *v) DT_MUST_USE;
 dt_status *dt_variables_fetch(dt_variable *const *v, int n) DT_MUST_USE;
 /* Returns the host's copy of a variable that has been fetched since the last step: its elements; if
@@ -222,21 +230,25 @@ typedef struct dt_graph {
     /* A size -k in a type is k * B / batch_parts. It is 1, except in programs that divide the batch
      * over devices (op/mesh.h). */
     int batch_parts;
-    int n_values; /* number of values of the trace that the graph was made from */
-    /* became[i]: the node of this graph that was value i of the trace; -1: the value was not
-     * needed. */
+    int n_values; /* number of nodes of the trace that the graph was made from */
+    /* [n_values] became[i] is the node of this graph that was node i of the trace; -1: the graph
+     * does not need that node. */
     const int *became;
 } dt_graph;
 
 void dt_graph_destroy(dt_graph *g);
-/* Prints one node per line, followed by its layer: `%3 = dot_general(%0, %2) contracting [1]x[0] :
- * f32[B,128] // dense`; see graph.c. */
+/* Prints the graph's name with its arguments, then one line for each variable, node, result and
+ * update. A node's line ends with its layer, if it has one: `%3 = dot_general(%0, %2) contracting
+ * [1]x[0] : f32[B,128] // dense`; see graph.c. */
 void dt_graph_print(const dt_graph *g, dt_str *out);
-/* Prints like dt_graph_print; `note(g, node, out, user)` appends to each line. note may be NULL. */
+/* Prints like dt_graph_print; `note(g, node, out, user)` appends to the line of each node. note
+ * NULL: nothing is appended. */
 void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int, dt_str *, void *),
                           void *user, dt_str *out);
-/* Checks the order of nodes, their number of inputs, and that updates have their variable's type.
- * Fails with INTERNAL, which names the first bad node. Does not infer the types of nodes again. */
+/* Checks that each node has as many inputs as its op and comes after them, that arguments, results,
+ * variables and updates refer to nodes of the graph, and that a variable's node and its update have
+ * the variable's type. Fails with INTERNAL about the first fault. Does not infer the types of nodes
+ * again. */
 dt_status *dt_graph_verify(const dt_graph *g) DT_MUST_USE;
 /* Return the index of the argument, or the result, of that name; -1: there is none. */
 int dt_graph_find_argument(const dt_graph *g, const char *name);
@@ -276,17 +288,17 @@ dt_status *dt_refusal_status(const dt_refusal *r) DT_MUST_USE;
 /* Properties of the run that an op may read besides its inputs. */
 typedef struct dt_env {
     int64_t batch; /* B, the number of rows of the batch */
-    int64_t first; /* the number of the batch's first example in the global batch */
+    int64_t first; /* index in the global batch of the first row of this batch */
     int replica, replicas;
-    /* [segments + 1] the first row of each replica in the folded batch; NULL: the graph is not
-     * folded. */
+    /* [segments + 1] the first row of each replica in the folded batch, then the number of its
+     * rows; NULL: the graph is not folded. */
     const int32_t *offsets;
     int segments;
-    /* [n_shards + 1] the first row of each shard, for `reproducible`; NULL: the batch has no
-     * shards. */
+    /* [n_shards + 1] the first row of each shard, for `reproducible`, then the number of rows;
+     * NULL: the batch has no shards. */
     const int32_t *shards;
     int n_shards;
-    /* where ops report numbers that are out of range; NULL: they do not report them */
+    /* where ops report row numbers that are out of range; NULL: they do not report them */
     dt_refusal *refusal;
     /* The number of threads of this process that work beside the step at the moment, such as those
      * that prepare batches; NULL: unknown. */
@@ -302,7 +314,8 @@ typedef struct dt_call {
     const dt_env *env;
     const dt_view *in;
     dt_view out;
-    int64_t first_row; /* if `out` is a range of rows of the result: the number of its first row */
+    /* if `out` is a range of rows of the result: the index of its first row in the result */
+    int64_t first_row;
 } dt_call;
 
 typedef struct dt_infer {
@@ -509,11 +522,12 @@ void dt_rule_whole(dt_rule *rule);
 dt_trace *dt_trace_create(const char *name);
 void dt_trace_destroy(dt_trace *t); /* destroys a trace; t may be NULL */
 /*
- * Ends and destroys the trace t. Returns its error, or the verified graph in *out. Nodes are
- * numbered anew (out->became): arguments, variables, then what results and updates need; the rest
- * is dropped. The order depends on what is computed, not on how a compiler evaluates the arguments
- * of dt_add(f(x), g(x)), and puts updates behind the readers of old values where that is possible
- * (freeze.c). Variables stay in the order in which they were first read, so read each in a
+ * Ends and destroys the trace t. Sets *out to the verified graph, which the caller owns. If the
+ * trace has an error, or the graph is malformed, returns that error and sets *out to NULL. Nodes
+ * are numbered anew (out->became): arguments, variables, then what results and updates need; the
+ * rest is dropped. The order depends on what is computed, not on how a compiler evaluates the
+ * arguments of dt_add(f(x), g(x)), and puts updates behind the readers of old values where that is
+ * possible (freeze.c). Variables stay in the order in which they were first read, so read each in a
  * statement of its own.
  */
 dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;
@@ -523,24 +537,29 @@ bool dt_trace_lives(const dt_trace *t); /* whether t is a trace of this thread t
 bool dt_trace_is_live(const dt_trace *t);
 /* returns the first error, lent; NULL: no error so far */
 dt_status *dt_trace_error(const dt_trace *t);
-/* Whether v may be used in t. If not, because v is empty or of another trace, t fails; the error
- * names `user`, the call that was given v. */
+/* Whether v may be used in t. It may not if it is empty, of another trace, or of a trace that has
+ * ended. Then t fails, unless it has an error already; the error names `user`, the call that was
+ * given v. */
 bool dt_trace_owns(dt_trace *t, dt_value v, const char *user);
-/* Whether v belongs to a live trace of this thread. If its trace has ended, the latest trace fails
- * with an error that names `user`. */
+/* Whether v belongs to a trace of this thread that has not ended; false for an empty v. If its
+ * trace has ended, the latest trace of this thread that has not, if there is one, fails with an
+ * error that names `user`. */
 bool dt_trace_has(dt_value v, const char *user);
 dt_arena *dt_trace_arena(dt_trace *t);
 
-/* Emits a node. n_in inputs of the same trace; attr (op->attr.size bytes) is copied. A node with
- * the same op, inputs and attributes is reused. */
+/* Emits a node and returns its value. in: [n_in] values of t; attr (op->attr.size bytes) is copied.
+ * A node with the same op, inputs and attributes is reused. Returns an empty value if t has ended
+ * or has an error, or if the op refuses the inputs, which then is t's error. */
 dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, const void *attr);
-/* Returns the type of a value. Returns a float32 scalar for the value of a failed call. */
+/* Returns the type of a value. Returns the type of a float32 scalar if v is the empty value of a
+ * failed call, or if its trace has ended. */
 dt_type dt_type_of_value(dt_value v);
-/* Returns the node of v, lent until the trace ends. Returns NULL for the result of a failed
- * call. */
+/* Returns the node of v, lent until the trace ends. Returns NULL if v is the empty value of a
+ * failed call, or if its trace has ended. */
 const dt_node *dt_node_of(dt_value v);
-/* Sets the layer path of nodes that are emitted from now on, copied; returns the previous one,
- * which the caller sets again. */
+/* Sets the layer path of nodes that are emitted from now on, copied. Returns the previous one, lent
+ * until the trace ends, which the caller sets again. Does nothing and returns "" if t is NULL or
+ * has ended. */
 const char *dt_trace_path(dt_trace *t, const char *path);
 
 /* Declares the argument `name` if it does not exist yet (the driver does so before the step
@@ -553,8 +572,8 @@ dt_value dt_read_first(dt_trace *t, dt_variable *v);
 /* Sets the value of v for later reads in t, and after the step. Its type must be that of v. */
 void dt_assign(dt_trace *t, dt_variable *v, dt_value value);
 
-/* Sets the number of replicas of the strategy that traces, for num_replicas_in_sync; 1 by
- * default. */
+/* Sets the number of replicas of the strategy that traces, for num_replicas_in_sync; 1 by default.
+ * dt_trace_replicas returns it, or 1 if t is NULL or has ended. */
 void dt_trace_set_replicas(dt_trace *t, int replicas);
 int dt_trace_replicas(const dt_trace *t);
 /* Sets the number of logical devices of a replica, 1 by default. Annotations of variables for
@@ -568,7 +587,7 @@ void dt_trace_set_rows(dt_trace *t, int64_t rows);
  * size changes.
  */
 typedef struct dt_each {
-    int replica;     /* number of the replica that is being traced */
+    int replica;     /* index of the replica that is being traced */
     int collectives; /* number of collectives that this replica has had so far */
     int gathers;     /* number of gathers that this replica has had so far */
     /* n: the largest number of gathers of a replica; cap: how many `size` has room for */
@@ -576,7 +595,8 @@ typedef struct dt_each {
     int64_t *size; /* [n][replicas] the size along the axis of each gather; -1: not known yet */
     bool learnt;   /* whether a size has changed during the latest tracing */
 } dt_each;
-/* sets the sizes that a trace of one replica uses; *each is lent until it is replaced */
+/* Sets the sizes that a trace of one replica uses, and restarts the counts of collectives and
+ * gathers in *each at 0. *each is lent until it is replaced or the trace ends. */
 void dt_trace_set_each(dt_trace *t, dt_each *each);
 /* Sets whether the function that is traced runs in cross-replica context; returns the previous
  * value. */
@@ -600,8 +620,9 @@ void dt_trace_set_deferral(dt_trace *t, const dt_deferral *d);
 /* Returns the functions that changes of variables are passed to; NULL: changes are made. */
 const dt_deferral *dt_trace_deferral(const dt_trace *t);
 
-/* Fills order[] (room for dt_trace_count) with the nodes that the roots need, inputs before users,
- * depth first from left to right; returns their count. The order depends on the structure alone. */
+/* Fills order[] (room for dt_trace_count) with the nodes root[0 .. n_roots-1] and all that they
+ * need, inputs before users, depth first from left to right; returns their count. The order depends
+ * on the structure alone. */
 int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order);
 int dt_trace_count(const dt_trace *t); /* returns the number of nodes so far */
 const dt_node *dt_trace_node(const dt_trace *t, int i);

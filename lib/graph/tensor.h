@@ -22,15 +22,17 @@ struct dt_tensor {
 
 /* Makes a tensor with its own memory, which is not initialized. Fails with NO_MEMORY. */
 dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) DT_MUST_USE;
-/* Makes a tensor of type *type, on the host, that consists of elements of t from number `element`
- * on. It keeps t alive. */
+/* Makes a tensor of type *type, on the host, that consists of the elements of t from index
+ * `element` on (row-major; type->dtype is that of t). It shares the memory of t and keeps t
+ * alive. */
 dt_tensor *dt_tensor_part(dt_tensor *t, const dt_type *type, int64_t element);
 dt_tensor *dt_tensor_ref(dt_tensor *t);
 /* Records the full name of the device that holds the tensor; NULL: the host's CPU:0. The name is
  * copied. */
 void dt_tensor_set_device(dt_tensor *t, const char *device);
-/* Checks a type from outside. Fails with TENSOR if its sizes are negative, too many, or
- * overflow. */
+/* Checks a type from outside. Fails with TENSOR if the dtype is unknown, if the rank is not in 0 ..
+ * DT_MAX_RANK, if shape is NULL with a rank above 0, if a size is negative, or if there are more
+ * than INT64_MAX / 16 elements. */
 dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape) DT_MUST_USE;
 
 #endif

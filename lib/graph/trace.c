@@ -17,7 +17,7 @@
 #include <string.h>
 
 typedef struct dt_trace_slot {
-    int node; /* number of the node that this slot refers to; -1: the slot is free */
+    int node; /* index of the node that this slot refers to; -1: the slot is free */
     uint32_t hash;
 } dt_trace_slot;
 
@@ -267,7 +267,8 @@ static dt_status *infer_type(const dt_trace *t, dt_node *n) {
     return NULL;
 }
 
-/* Copies what `n` points to into the arena and appends the node. */
+/* Appends a copy of *n, with its attributes in the arena and the trace's current layer path.
+ * Returns its index. */
 static int append(dt_trace *t, const dt_node *n) {
     dt_node *kept = dt_arena_copy(t->arena, n, sizeof *n);
     kept->attr = n->op->attr.size ? dt_arena_copy(t->arena, n->attr, n->op->attr.size) : NULL;

@@ -15,7 +15,8 @@
 typedef struct dt_trace_state {
     dt_variable *variable;
     int node; /* the node that is the variable's value at the start of the step */
-    int now;  /* the node that is the variable's value after the assignments so far */
+    /* the node that is the variable's value after the assignments so far; `node` before the first */
+    int now;
 } dt_trace_state;
 
 struct dt_trace {
@@ -24,7 +25,7 @@ struct dt_trace {
     dt_arena *arena; /* the arena of the nodes, which the graph takes over when the trace ends */
     const char *name;
     const char *path;
-    dt_status *error; /* the first error */
+    dt_status *error; /* the first error, owned; NULL: no error so far */
     int replicas, logical, batch_parts;
     /* Number of rows of all replicas together; -1: it differs from run to run. */
     int64_t rows;
@@ -38,7 +39,7 @@ struct dt_trace {
     dt_named_node *arg;
     dt_trace_state *state;
     dt_named_node *result;
-    int *early; /* [n_early] nodes that are ordered before results where possible */
+    int *early; /* [n_early] nodes that come before those of results and updates, where possible */
     int n_early, cap_early;
     /* Indexes of the lists above: arguments and results by name, states by variable. */
     dt_hash_index args_at, states_at, results_at;

@@ -156,15 +156,14 @@ dt_status *dt_cluster_spread(dt_cluster *c, const char *of, const void *own, con
  * turn. The function has the form of dt_own_rows; cluster is a dt_cluster. */
 void dt_cluster_own_batch(const void *cluster, int64_t batch, int64_t rows, int64_t *from,
                           int64_t *to);
-/* Replaces each of the n numbers by its maximum over all workers. If c is NULL, this process is
- * the only worker. */
+/* Replaces each of the n numbers by its maximum over all workers. Does nothing if c is NULL. */
 dt_status *dt_cluster_max(dt_cluster *c, const char *of, int64_t *number, int n) DT_MUST_USE;
-/* Fails with WORKERS_DISAGREE, which names the worker and both texts, unless all workers have the
- * same text. Only the first 255 bytes are compared. */
+/* Fails with WORKERS_DISAGREE, which names a worker and both texts, if its text differs from that
+ * of worker 0. Succeeds if c is NULL. Only the first 255 bytes are compared. */
 dt_status *dt_cluster_compare(dt_cluster *c, const char *of, const char *own) DT_MUST_USE;
 /* Tells all workers whether one has failed. Takes ownership of this worker's status s, and returns
- * it if it is an error. Fails with WORKER_GONE if another worker has failed; its own message has
- * the reason. */
+ * it if it is an error, or if c is NULL. of: what the workers do, a verb, for messages. Fails with
+ * WORKER_GONE if another worker has failed; its own message has the reason. */
 dt_status *dt_cluster_agree(dt_cluster *c, const char *of, dt_status *s) DT_MUST_USE;
 
 #endif

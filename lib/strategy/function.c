@@ -53,8 +53,9 @@ static dt_status *check(const dt_view *labels, int64_t classes) {
     return NULL;
 }
 
-/* Fails with LABEL_RANGE if an argument is used as labels of a cross-entropy of g and contains a
- * number outside the classes. arg[k] is argument k of g with the rows of all replicas. */
+/* Fails with LABEL_RANGE if an argument, reshaped or converted or not, is used as integer labels of
+ * a cross-entropy of g and contains a number outside the classes. arg[k] is argument k of g with
+ * the rows of all replicas. */
 static dt_status *check_labels(const dt_graph *g, const dt_view *arg) {
     for (int i = 0; i < g->n_nodes; i++) {
         const dt_node *n = &g->node[i];

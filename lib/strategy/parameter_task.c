@@ -253,7 +253,8 @@ static dt_status *give_piece(void *user, int64_t at, const char *bytes, int64_t 
 
 /* ---- programs of a coordinator ---- */
 
-/* Forgets the variables and everything that depends on them. */
+/* Drops all pushes and requests of workers, and the version of the state. If the coordinator sent
+ * the programs, frees the variables and the programs, too. */
 static void forget(serving *t) {
     dt_ps_task *own = t->own;
     drop_pushes(t, UNKNOWN, UNKNOWN);

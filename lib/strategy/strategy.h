@@ -55,8 +55,8 @@ typedef struct dt_servers_spec {
     double timeout;
     dt_partitioner partitioner;
     /* How the processes were started. workers 0: the coordinator starts its workers. Otherwise rank
-     * 0 is the coordinator, and workers are started separately. */
-    /* launch.ps counts the tasks of type ps, which own the variables for either kind of workers. */
+     * 0 is the coordinator, and workers are started separately. launch.ps counts the tasks of type
+     * ps, which own the variables for either kind of workers. */
     dt_launch launch;
     /* owns_launch: the strategy frees `launch`; reached: tasks of type ps are connected and must be
      * informed when the strategy ends */
@@ -214,7 +214,8 @@ dt_status *dt_launched_alone(void) DT_MUST_USE;
 void dt_strategy_spec_release(dt_strategy_spec *spec);
 dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec) DT_MUST_USE;
 dt_strategy *dt_strategy_ref(dt_strategy *s);
-/* Sets how the engine will be opened. No effect after it was opened. */
+/* Sets the number of threads (0: the default) and the kernels with which the device will be opened.
+ * No effect after it was opened. */
 void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels);
 /* Sets the limit on a simulated device's memory. No effect after the device was opened. */
 void dt_strategy_set_hbm(dt_strategy *s, int64_t bytes);
@@ -255,7 +256,7 @@ typedef struct dt_compile_options {
     /* layers whose values are computed again instead of kept; NULL: no layers */
     const dt_layer_units *units;
     bool alone; /* whether each worker computes the whole batch by itself */
-    /* number of other threads that are busy beside the step's; lent */
+    /* number of other threads that are busy beside the step's; lent; NULL: unknown */
     const _Atomic uint32_t *beside;
     /* Whether a worker computes the rows of its own replicas, and results are collected from all
      * workers. */

@@ -84,8 +84,9 @@ static void shorten(dt_example *batch, int64_t rows) {
     batch->to = batch->to < rows ? batch->to : rows;
 }
 
-/* Adds to an error the example that caused it: its number in the part, from 1, and its place in its
- * file. */
+/* Returns an EXAMPLE_NOT_FINITE error about an example whose values are not finite. It names the
+ * example's number in the part, from 1, and its location in its file. example: the index in the
+ * part, from 0. */
 static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example,
                         const dt_not_finite *found) {
     const dt_element_spec *element;
@@ -98,8 +99,8 @@ static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example,
     return dt_note(s, "it is %s", dt_str_text(&where));
 }
 
-/* Reports from time to time that `done` of `all` examples are evaluated, so that a long evaluation
- * does not look like a run that hangs. */
+/* Reports that `done` of `all` examples are evaluated, if the last report was TELL_NS ago, so that
+ * a long evaluation does not look like a run that hangs. run: may be NULL. */
 static void report_progress(const dt_run_options *run, const char *part, int64_t done, int64_t all,
                             int64_t *reported_ns) {
     const int64_t now = dt_now_ns();
@@ -125,7 +126,7 @@ typedef struct turns {
     bool ahead;    /* whether the next piece may start before the current one is finished */
     bool is_there; /* whether a piece has started and is not finished */
     dt_example batch;
-    int64_t first; /* the number of the first example of the piece that has started */
+    int64_t first; /* index in the part of the first example of the piece that has started */
     /* The workers that take pieces in turn. NULL: this process evaluates all pieces, and the
      * following members are not used. */
     dt_cluster *cluster;
@@ -154,8 +155,9 @@ static dt_status *end_turn(dt_trainer *t, turns *x, dt_sums *s) {
     return NULL;
 }
 
-/* Finishes the piece that has started, and adds its sums to *s. An error about a loss that is not
- * finite names the example that causes it. */
+/* Finishes the piece that has started, and adds its sums to *s. If the step fails or the loss is
+ * not finite, and an example of the piece is not finite, returns an error that names that example
+ * instead. */
 static dt_status *finish_piece(dt_trainer *t, turns *x, dt_sums *s) {
     double loss = 0;
     dt_not_finite found;

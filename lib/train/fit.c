@@ -127,8 +127,8 @@ static bool waits_for_rest(run *r, uint32_t *due) {
     return false;
 }
 
-/* Saves or stops as the step's requests ask. A step that was started ahead still writes the
- * variables, so it is finished first. */
+/* Saves or stops as the step's requests ask. Does nothing while a step that was started ahead runs,
+ * because it still writes the variables; requests are then met after that step. */
 static dt_status *save_or_stop(run *r) {
     uint32_t due = 0;
     if (r->ahead.is_there) return NULL;
@@ -204,7 +204,8 @@ static dt_status *warn_about_job(const run *r) {
     return NULL;
 }
 
-/* Returns the first of two errors, which has caused the second one. Frees the second one. */
+/* Returns the first of two errors, which has caused the second one, and frees the second. If the
+ * first is NULL, returns the second, which may be NULL, too. */
 static dt_status *first_fault(dt_status *s, dt_status *closing) {
     if (s) dt_status_free(closing);
     return s ? s : closing;

@@ -42,7 +42,7 @@ typedef struct dt_logs {
     /* whether the logs come from a validation by steps within an epoch, not from the epoch's end */
     bool between;
 } dt_logs;
-/* Finds a metric's value; NULL: the logs have no such metric. */
+/* Returns a metric's value, lent; NULL: the logs have no such metric. */
 const double *dt_logs_find(const dt_logs *logs, const char *name);
 void dt_logs_put(dt_logs *logs, const char *name, double value);
 
@@ -65,14 +65,14 @@ struct dt_hook_row {
     dt_status *(*check)(const dt_callback_job *job, const dt_named *named);
 
     /* Saves and restores the callback's memory, which are members of a JSON object. `restore` is
-     * called after `open`. The tensors that `arrays` lists are saved with the memory, and are
-     * filled after `restore`. */
+     * called after `open`, if the run resumes from a checkpoint that has memory of this callback.
+     * The tensors that `arrays` lists are saved with the memory, and are filled after `restore`. */
     dt_status *(*save)(run *r, dt_hook *h, dt_json *j);
     void (*restore)(run *r, dt_hook *h, const json_t *kept);
     dt_arrays (*arrays)(const dt_hook *h);
 
-    /* The moments. The run's position is unknown at `open`, and known from `begin` on; dry runs
-     * have only `open` and `close`. */
+    /* The moments. The run's position is unknown at `open`, and known from `begin` on; dry runs and
+     * a parameter server's workers have only `open` and `close`. */
     dt_status *(*open)(run *r, dt_hook *h);
     dt_status *(*begin)(run *r, dt_hook *h);
     dt_status *(*step_begin)(run *r, dt_hook *h); /* called before step r->at.step + 1 */
@@ -117,12 +117,14 @@ void dt_hooks_close(run *r);
  * dt_hooks_arrays returns their tensors, which are named KEY/name. */
 dt_status *dt_hooks_save(run *r, const char **text) DT_MUST_USE;
 dt_arrays dt_hooks_arrays(const run *r);
-/* Restores the memory of all callbacks from a checkpoint. Fails with CHECKPOINT if the memory is
- * not a JSON object. */
+/* Restores the memory and the tensors of all callbacks, and a learning rate that is a variable,
+ * from a checkpoint. A callback without memory in it starts afresh. Fails with CHECKPOINT if the
+ * memory is not a JSON object, or if the tensors cannot be read. */
 dt_status *dt_hooks_restore(run *r, const dt_saved *c) DT_MUST_USE;
 /* Writes x under `key`. NaN and infinity, which JSON does not have, become texts. */
 void dt_keep_number(dt_json *j, const char *key, double x);
-/* Reads a number from saved memory. Returns false, and leaves *x unchanged, if it is missing. */
+/* Read a number, or a count >= 0, from saved memory; a number may be NaN or infinity. They return
+ * false, and leave *x or *n unchanged, if it is missing or something else. */
 bool dt_kept_number(const json_t *kept, const char *key, double *x);
 bool dt_kept_count(const json_t *kept, const char *key, int64_t *n);
 

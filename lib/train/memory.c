@@ -25,8 +25,8 @@ static int64_t sum(int64_t a, int64_t b) {
 
 /* ---- arenas ---- */
 
-/* Adds the bytes of the arena of a step over `rows` rows. A step that runs replica by replica has
- * no arena. */
+/* Adds to *bytes the bytes of the arena of a step over `rows` rows. Adds nothing if c is NULL or
+ * rows is 0, nor for a step that runs replica by replica, which has no arena. */
 static dt_status *add_arena(dt_compiled *c, int64_t rows, int64_t *bytes) {
     dt_executable *x = NULL;
     if (!c || rows == 0) return NULL;
@@ -135,8 +135,9 @@ static dt_status *note_machine(dt_status *s, int64_t bytes) {
                    dt_text_of_bytes((double)bytes).s);
 }
 
-/* Adds to the error that rematerialization would fit, if it would, and the largest batch that fits,
- * found by halving. If neither fits, adds the memory that the smallest batch needs. */
+/* Adds to the error that rematerialization would fit, if it would, and the first batch that fits of
+ * batch / 2, batch / 4, ..., down to one row for each replica. If nothing fits, adds the memory
+ * that the last of these needs. */
 static dt_status *what_fits(run *r, int64_t limit, dt_status *s) {
     const int least = r->strategy->replicas;
     int64_t bytes;

@@ -81,7 +81,8 @@ static dt_status *same_lessons(const run *r, const dt_saved *c) {
         "the files have changed: start over with --fresh, or restore the old ones");
 }
 
-/* Loads all tensors. A thread hashes the weights while the optimizer's state is read. */
+/* Loads the model's and the optimizer's tensors. A thread hashes the weights while the optimizer's
+ * state is read. Fails if their hash is not that of the checkpoint. */
 static dt_status *load_tensors(const run *r, const dt_saved *c) {
     const dt_arrays model = dt_model_arrays_to_fill(r->model, r->arena),
                     optimizer = dt_optimizer_arrays_to_fill(r->optimizer, r->arena);
@@ -106,8 +107,8 @@ static void take_position(run *r, const dt_state_file *state) {
     r->out.saved_step = state->step;
 }
 
-/* Names the kernels, on which the last bits of results depend: "openblas 0.3.21 SkylakeX, avx512".
- * */
+/* Returns the names of the kernels, on which the last bits of results depend, lent: "openblas 0.3.21
+ * SkylakeX, avx512". Returns "" if they are unknown. */
 static const char *kernels_of(const run *r) {
     dt_device *device = NULL;
     dt_status *s = dt_strategy_device_of(r->strategy, &device);
@@ -184,8 +185,9 @@ static dt_status *open_path(run *r, const char *path, dt_saved *c) {
     return s;
 }
 
-/* Resumes from an older checkpoint of this run, or from one of another directory. As on a fresh
- * start, the newer files of this run's directory are deleted later. */
+/* Resumes from an older checkpoint of this run, or from one of another directory. If this run's
+ * directory has checkpoints already, the history is written beside the old one, which it replaces
+ * after the first new checkpoint; the old checkpoints are not deleted then. */
 static dt_status *resume_path(run *r, const char *path) {
     dt_saved c = {0};
     int64_t highest;
@@ -321,8 +323,8 @@ dt_status *dt_run_open(run *r) {
 
 /* ---- saving ---- */
 
-/* After the first checkpoint of this run: deletes the old run's history, and on a fresh start also
- * its checkpoints. */
+/* After the first checkpoint of this run: replaces the old run's history by the new one if that was
+ * written beside it, and on a fresh start also deletes the old checkpoints. */
 static dt_status *give_up_old(run *r) {
     bool fresh = r->out.fresh, aside = r->out.aside;
 

@@ -10,8 +10,8 @@
 
 /* How far the training of a run has come. */
 typedef struct position {
-    /* step, epoch: number of finished steps and epochs; epoch_step: of steps in the current
-     * epoch */
+    /* step, epoch: number of finished steps and epochs of the job; epoch_step: number of finished
+     * steps of the current epoch */
     int64_t step, epoch, epoch_step;
     dt_sums sums; /* sums of losses and metrics over the current epoch */
     double wall_s;
@@ -36,15 +36,16 @@ typedef struct data_wait {
 
 /* The bytes that the run needs at its peak. */
 typedef struct dt_memory {
-    /* bytes of the arenas for all batch sizes, of training steps and of evaluation */
+    /* step: bytes of the arenas of training steps, for all batch sizes; evaluation: those of
+     * evaluation, and of whole weights of which this worker otherwise keeps a part */
     int64_t step, evaluation;
-    int64_t state;   /* bytes of the weights and the optimizer's slots */
+    int64_t state;   /* bytes of what this process keeps of the weights and the optimizer's slots */
     int64_t data;    /* bytes of cached examples, and of batches that are read ahead */
     int64_t program; /* bytes of code, libraries, threads, and of memory left from compiling */
     int64_t all;
 } dt_memory;
 
-/* The recording of output.trace. All members are 0 if no steps are recorded. */
+/* The indices in recording.mark of the kinds of spans that a run records, besides callbacks. */
 enum {
     DT_RECORDED_STEP,
     DT_RECORDED_VALIDATION,
@@ -52,6 +53,7 @@ enum {
     DT_RECORDED_HISTORY,
     DT_RECORDED
 };
+/* The recording of output.trace. All members are 0 if no steps are recorded. */
 typedef struct recording {
     dt_recorder *recorder;
     dt_device *device;
@@ -73,16 +75,20 @@ typedef struct run_size {
     /* the workers that read different parts of the data (auto_shard_policy); NULL: all read all of
      * it */
     dt_workers *workers;
-    int64_t steps, epochs; /* numbers of finished steps and epochs at which this run ends */
-    int64_t all_steps;     /* number of steps of the whole job, of which --steps may train a part */
-    const char *sharding;  /* a line for people that says how hosts share the examples */
+    /* steps: number of the job's finished steps at which this run ends; epochs: number of epochs
+     * that these steps begin */
+    int64_t steps, epochs;
+    /* number of steps of the whole job, of which --steps or --until-epoch may train a part */
+    int64_t all_steps;
+    const char *sharding; /* a line for people that says how hosts share the examples */
 } run_size;
 
 /* The files of a run (open_run.c). */
 typedef struct outputs {
     /* whether this process writes files: there is a directory, and the run is not a dry run */
     bool writes;
-    /* saved_ns: when the last checkpoint was written, in nanoseconds; saved_step: its step */
+    /* saved_ns: when the last checkpoint was written or, before the first, when training began, in
+     * nanoseconds; saved_step: the step of that checkpoint; -1: none is up to date */
     int64_t saved_ns, saved_step;
     dt_run_dir directory;
     dt_writer history;
@@ -116,7 +122,8 @@ typedef struct run {
     dt_iterator *batches;
     /* The next step, if it starts before the current one is finished (step_pipeline.c). */
     struct {
-        /* whether steps may overlap: the device can, and no hook needs single steps */
+        /* whether steps may overlap: the device can, no callback looks at single steps, no faults
+         * are injected, and replicas are not verified */
         bool allowed;
         bool is_there;
         dt_example batch;
@@ -157,11 +164,14 @@ static inline bool dt_run_is_chief(const run *r) {
     return !r->strategy->cluster || r->strategy->cluster->rank == 0;
 }
 
-/* memory.c: fills r->memory before the first step. Compiles the steps of evaluation. */
+/* memory.c: fills r->memory before the first step. Compiles the steps of training and evaluation
+ * for all numbers of rows that the run needs. */
 dt_status *dt_run_count_memory(run *r) DT_MUST_USE;
-/* Fails with DOES_NOT_FIT if the machine, or the container, has less memory than the run needs. The
- * error names the largest layer, and suggests what would fit: rematerialization or a smaller batch.
- * If neither does, it says how much memory the job needs. */
+/* Fails with DOES_NOT_FIT if the machine, or the container, has less memory than the run needs
+ * (r->memory). The error names the layer with the largest weights and the one that takes the most
+ * of a step, and suggests what would fit: rematerialization or a smaller global batch. If neither
+ * does, it says how much memory the job needs with the smallest batch. Succeeds if the machine's
+ * memory is unknown. */
 dt_status *dt_run_check_memory(run *r) DT_MUST_USE;
 /* Returns the seconds of a step with `rows` rows on the clock of a simulated slice; rows 0: with a
  * full batch. Returns 0 without a slice. */
@@ -175,17 +185,20 @@ dt_status *dt_run_swap(run *r, bool means) DT_MUST_USE;
 dt_status *dt_run_open_batches(run *r) DT_MUST_USE;
 /* Decides whether steps of this run may overlap: sets r->ahead.allowed. */
 void dt_run_allow_ahead(run *r);
-/* Starts the step after r->at, unless it was started ahead. Its batch is lent until the next
- * step has been finished. */
+/* Starts the step after r->at, unless it was started ahead, and sets *batch to its batch, which is
+ * lent until the next step has been finished. Returns the error of the start, also of one ahead. */
 dt_status *dt_run_start_step(run *r, dt_example *batch) DT_MUST_USE;
-/* Starts the step after the current one, if nothing has to be done between the two. */
+/* Starts the step after the current one, if steps may overlap and nothing has to be done between
+ * the two. An error is kept for dt_run_start_step. */
 void dt_run_start_ahead(run *r);
 /* Whether step number epoch_step of an epoch updates the weights. False: it only accumulates
  * gradients. */
 bool dt_run_closes_window(const run *r, int64_t epoch_step);
 /* Waits for a step that was started ahead, and drops its results. */
 void dt_run_drop_ahead(run *r);
-/* fit.c: whether a checkpoint or a stop is due after step number `step`. */
+/* fit.c: whether a stop or a checkpoint is asked for now (by a signal, max_seconds, or save_freq as
+ * a time), or save_freq in steps asks for a checkpoint after step number `step`. The end of an
+ * epoch does not count. */
 bool dt_run_is_interrupted(const run *r, int64_t step);
 /* fit.c: returns what this process asks all workers to do after the next step, as bits for
  * dt_cluster_begin_step. */
@@ -193,34 +206,40 @@ uint32_t dt_run_wishes(const run *r);
 /* epoch_end.c: collects, reports and writes the epoch's logs. Begins the next epoch if this one has
  * all its steps. */
 dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
-/* run_size.c: computes the run's examples, batch, steps, epochs and first position, and what
- * each worker reads. */
+/* run_size.c: computes r->size and the first position, that of initial_epoch. Fails with ELEMENTS
+ * if there is no batch, with FIT_KEYS if no steps are left or there are too many to count, with
+ * INPUT_WORKERS if replicas cannot be divided evenly among workers. */
 dt_status *dt_run_measure(run *r) DT_MUST_USE;
 /* Returns the number of examples in the first `steps` steps of training. */
 int64_t dt_run_fed(const run *r, int64_t steps);
 /* Whether validation_freq counts steps, as it does with fit.steps. */
 bool dt_run_validates_by_steps(const run *r);
-/* Whether the last step was validated by steps and does not end an epoch. The line of the history
- * about it is written at once and stays. */
+/* Whether validation by steps is due after step r->at.step, and that step does not end an epoch.
+ * The line of the history about it is written at once and stays. */
 bool dt_run_is_validated_between(const run *r);
-/* Validates after a step that dt_run_is_validated_between names. Callbacks get the logs, which
- * become a line of the history. */
+/* Validates if dt_run_is_validated_between; else does nothing. Callbacks get the logs, which become
+ * a line of the history. */
 dt_status *dt_run_validate_between(run *r) DT_MUST_USE;
-/* Validates again with the final weights, so that --expect checks the weights that are saved. */
+/* Validates again with the final weights, if there is validation data, and replaces the val_
+ * metrics in r->last, so that --expect checks the weights that are saved. */
 dt_status *dt_run_validate_again(run *r) DT_MUST_USE;
-/* Validates at the end of a run that --steps ended, so that --expect has metrics of validation.
- * Callbacks and the history do not get them. */
+/* Validates at the end of a run that --steps ended, unless r->last has val_ metrics already, so
+ * that --expect has them. Callbacks and the history do not get them. */
 dt_status *dt_run_validate_late(run *r) DT_MUST_USE;
-/* Whether steps of this run are left. */
+/* Whether steps of this run are left, and no callback has stopped the training. */
 bool dt_run_is_training(const run *r);
-/* Whether the whole job is trained. */
+/* Whether all steps of the job are done, or a callback has stopped the training. */
 bool dt_run_is_done(const run *r);
-/* Locks the directory, and resumes from a checkpoint if there is one. A dry run writes nothing. */
+/* Opens the run's directory: the chief locks it, and every worker resumes from the checkpoint that
+ * the job or the command asks for or, without one, reads the weights of init_from. Then the chief
+ * opens the history. Workers verify that they begin with the same step, kernels and weights. A dry
+ * run writes nothing, and without a directory nothing is opened. */
 dt_status *dt_run_open(run *r) DT_MUST_USE;
 /* Fills *state with the state.json of a checkpoint at this position, lent until the run ends. */
 dt_status *dt_run_describe(run *r, dt_state_file *state) DT_MUST_USE;
-/* Writes a checkpoint, unless the last one has this position; only the chief writes. Writes nothing
- * and fails with DIVERGED if a weight is not finite. */
+/* Writes a checkpoint and calls the hooks' `saved`, unless the last checkpoint has this step; only
+ * the chief of a run with a directory does so. Writes nothing and fails with DIVERGED if a weight
+ * or a slot is not finite. */
 dt_status *dt_run_save(run *r) DT_MUST_USE;
 dt_status *dt_run_close(run *r) DT_MUST_USE;
 /* Passes an event to the caller and to the record. */

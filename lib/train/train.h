@@ -213,7 +213,9 @@ dt_status *dt_trainer_step(dt_trainer *t, const dt_example *batch, bool updates,
 /* Starts a training step, which dt_trainer_finish finishes. The batch must not change in between.
  * With dt_trainer_runs_ahead, a second step may start before the first is finished. */
 dt_status *dt_trainer_start(dt_trainer *t, const dt_example *batch, bool updates) DT_MUST_USE;
-/* Waits for the step that started first. With s NULL its results are discarded. */
+/* Waits for the step that started first. Adds its sums to *s and sets *loss (may be NULL) to the
+ * loss of its batch. With s NULL the results are discarded. Fails if the step does, or if a loss or
+ * a metric cannot be computed from the sums. */
 dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss) DT_MUST_USE;
 bool dt_trainer_runs_ahead(const dt_trainer *t);
 /* Evaluates a part of the data: its first `batches` batches, 0: all. s: zeroed or cleared. run:
@@ -253,7 +255,8 @@ dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n,
                              double seconds[2]) DT_MUST_USE;
 /* Prints a traced graph: stage "graph" (forward and loss), "gradient" (the whole step), "folded",
  * "program", "executable"; "stablehlo" (what a core does in a step) or "stablehlo-gradient" (a
- * replica's step), for which an outline is enough. */
+ * replica's step). Fails with MISUSE for another stage. An outline compiles its training step for
+ * "folded", "program" and "executable". */
 dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) DT_MUST_USE;
 
 /* ---- a run: fit with checkpoints, history, signals ---- */

@@ -322,7 +322,7 @@ void dt_trainer_clear(const dt_trainer *t, dt_sums *s) {
     memset(s->v, 0, (size_t)s->n * sizeof *s->v);
 }
 
-/* Returns the loss of this batch. */
+/* Returns the loss of a batch of `rows` rows, whose step had these results. */
 static double loss_of(const dt_trainer *t, const dt_tally *tally, const dt_view *result,
                       int64_t rows) {
     double sum[2 * DT_MAX_OUTPUTS + 1] = {0};
@@ -434,7 +434,8 @@ static dt_status *print_stablehlo(dt_trainer *t, dt_str *out) {
     return dt_stablehlo_write_spmd(program, &(dt_hlo_request){.loops = true}, out, NULL);
 }
 
-/* Prints one replica's training step as StableHLO, if all replicas have the same number of rows. */
+/* Prints one replica's training step as StableHLO, for ceil(full batch / replicas) rows, the most
+ * that a replica has. */
 static dt_status *print_stablehlo_gradient(const dt_trainer *t, dt_str *out) {
     int replicas = t->o.strategy->replicas;
     dt_graph *g = NULL;

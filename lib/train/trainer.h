@@ -107,7 +107,8 @@ dt_status *dt_trainer_find_rows(const dt_trainer *t, const dt_example *batch,
 const dt_view *dt_trainer_results(const dt_trainer *t);
 /* Chooses the number of rows that are evaluated at a time (evaluate.c). */
 void dt_trainer_plan_evaluation(dt_trainer *t);
-/* Sets the data set's global batch, which may depend on the number of replicas. */
+/* With per_replica_batch_size, sets the data set's global batch to that times the number of
+ * replicas; else does nothing. */
 void dt_trainer_set_batch(const dt_trainer *t);
 /* Computes the bytes of the arena of a training step with `rows` rows; 0: unknown. remakes: values
  * are recomputed instead of kept. */
