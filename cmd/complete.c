@@ -195,7 +195,8 @@ static void offer_errors(const struct goal *g) {
 /* Proposes values for a placeholder of n bytes in a verb's operands: names of files for "FILE" or
  * "JOB" (which the shell lists), keys of the job for "key.path=value", slices for "TYPE", errors
  * for "DTnnn". A lower-case word, such as "bash", is itself the proposal. any_file: the operand may
- * be any file, so DIR, CKPT, RUN and JOB propose nothing more. */
+ * be any file, so DIR, CKPT, RUN and JOB propose nothing more. Keys are proposed only after a job
+ * file, and no second job. */
 static void offer_one(const struct goal *g, const char *word, size_t n, bool any_file) {
     static const char *const files[][2] = {{"FILE", ":files"},       {"PATH", ":files"},
                                            {"ROWS.json", ":files"},  {"DIR", ":directories"},

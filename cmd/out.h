@@ -21,7 +21,7 @@ struct common;
 struct out {
     const char *log_file; /* path of the log; NULL: there is no log */
     int log;              /* file descriptor of the log */
-    int log_error;        /* errno of the first failed write to the log */
+    int log_error;        /* errno of the first failed write to the log; 0: no write failed */
     bool quiet, verbose;
     bool redraws; /* whether standard output is a terminal on which a line can be drawn again */
     bool color, color_errors;
@@ -53,7 +53,8 @@ void out_text(struct out *out, const char *text);
 /* Like out_text, for long texts: lines are broken at the width of COLUMNS or the terminal, else at
  * 80 columns. */
 void out_page(struct out *out, const char *text);
-/* Prints a line to the log file, and to standard output unless a progress bar is there. */
+/* Prints a line to the log file, and to standard output unless that is a terminal that shows
+ * progress bars (`redraws`). */
 void out_log(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 /* Draws a progress bar of at most out_bar_width characters over the previous one. */
 void out_bar(struct out *out, const char *line);
@@ -61,8 +62,9 @@ int out_bar_width(void);
 /* Returns the terminal's width in columns; 0: standard output is not a terminal. */
 int out_columns(void);
 
-/* Print to standard error. out_error also frees s and returns its exit code; s NULL: prints nothing
- * and returns 0. */
+/* Print to standard error. out_error also frees s and returns its exit code; after out_share_errors
+ * it does not print an error that a process has printed already. s NULL: prints nothing and returns
+ * 0. */
 void out_note(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 void out_warn(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 int out_error(struct out *out, dt_status *s);

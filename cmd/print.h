@@ -9,25 +9,29 @@
 #include "out.h"
 
 /* Appends a text. Bytes that are not UTF-8, and characters for which dt_is_unseen is true, are
- * written as \xNN or \uNNNN. */
+ * written as \xNN, \uNNNN or \UNNNNNNNN. */
 void put_shown(dt_str *to, const char *text);
 /* Appends a text like put_shown, but keeps newlines and tabs. */
 void put_shown_lines(dt_str *to, const char *text);
 /* Appends a word, in quotes if a shell needs them. */
 void put_word(dt_str *to, const char *word);
-/* Appends a loss or a metric: 0.0713, 1.2e-05, n/a. */
+/* Appends a loss or a metric: 0.0713; 1.200e-05 if it is below 0.001 or at least 100000; n/a if it
+ * is NaN. */
 void put_value(dt_str *to, double value);
-void put_time(dt_str *to, double seconds); /* appends a duration in seconds as 0:02 or 1:02:03 */
+/* appends a duration in seconds as 0:02 or 1:02:03; -:-- if it is negative or NaN */
+void put_time(dt_str *to, double seconds);
 
 /* ---- lines that are wider than the terminal ---- */
 
 int text_columns(const char *text); /* the number of characters of a UTF-8 text */
 /* The number of bytes that the first `columns` characters of a text have. */
 size_t text_bytes_of(const char *text, int columns);
-/* Appends a text with lines broken at blanks. Continuation lines begin at the column where `to`
- * ended before. */
+/* Appends a text of several lines. Lines of prose that the writer has broken are joined; then lines
+ * of more than `columns` characters are broken at blanks. Continuation lines begin where the
+ * description begins in a line such as "  -q  print less", else at the line's indent. */
 void put_wrapped(dt_str *to, const char *text, int columns);
-/* Breaks a line between words at `columns`; continuation lines are indented. */
+/* Appends a line, broken between words at `columns` characters; continuation lines are indented by
+ * `indent` blanks. Does not break it if `columns` is below 30. */
 void put_broken(dt_str *to, const char *line, int indent, int columns);
 /* Appends a line of a job file and the carets below it. If they are too wide, only the part around
  * the carets is written. */

@@ -147,8 +147,9 @@ static double time_left(const struct watch *w, const dt_event *e) {
            (double)(w->epoch_steps - e->epoch_step);
 }
 
-/* Draws the line with a bar of `bar` characters; without a bar if that is less than LEAST_BAR.
- * Returns by how many characters the line is too long. */
+/* Appends the line of a step with a bar of `bar` characters; without a bar if that is less than
+ * LEAST_BAR. extra: whether to add a simulated slice's time. Returns by how many characters the
+ * line is too long; 0 or less: it fits. */
 static int try_step(const struct watch *w, const dt_event *e, dt_str *t, int bar, bool extra) {
     put_epoch(t, e);
     if (bar >= LEAST_BAR) put_bar(t, e->epoch_step, w->epoch_steps, bar);

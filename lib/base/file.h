@@ -73,7 +73,8 @@ dt_status *dt_dir_sync(const char *path) DT_MUST_USE;
 int dt_dir_open(const char *path, bool follow);
 dt_status *dt_rename(const char *from, const char *to) DT_MUST_USE;
 /* Removes a directory of plain files: does not descend into sub-directories or follow links.
- * Succeeds if the directory does not exist. */
+ * Succeeds if the directory does not exist. Fails if it has a sub-directory; some files may be
+ * removed then. */
 dt_status *dt_dir_remove(const char *path) DT_MUST_USE;
 
 /* Removes a file or a symbolic link (the link itself). Succeeds if there is nothing of that

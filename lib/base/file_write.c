@@ -174,8 +174,9 @@ static dt_status *rename_synced(const char *from, const char *to) {
     return dt_dir_sync(dir);
 }
 
-/* Returns the error CANT_CREATE where a rename to that name would replace a device, a FIFO or a
- * directory. A rename replaces a symbolic link itself, not its target. */
+/* Fails with CANT_CREATE if the path is empty, or if a rename to it would replace a device, a FIFO
+ * or a directory; else like dt_path_check. A rename replaces a symbolic link itself, not its
+ * target. */
 static dt_status *file_check_target(const char *path) {
     struct stat st;
     if (!*path) return dt_fail(DT_E_CANT_CREATE, NULL, "the name of the output file is empty");
@@ -328,7 +329,8 @@ dt_status *dt_file_swap(const char *a, const char *b, bool *done) {
  *     -o latest.csv ──▶ latest.csv -> day/3.csv          day/3.csv.tmp, renamed to day/3.csv
  */
 
-/* the number of links that the Linux kernel follows, too */
+/* MOST_LINKS: the number of links that the Linux kernel follows, too; LONGEST: room for the text of
+ * a link, in bytes */
 enum { MOST_LINKS = 40, LONGEST = 4096 };
 
 static bool is_link(const char *path) {

@@ -48,8 +48,8 @@ static int exponent_of(double a) {
     return e;
 }
 
-/* Rounds a to d->digits digits. Returns false if double arithmetic is not precise enough to
- * decide. */
+/* Sets d->n to a * 10^d->shift, rounded to an integer. Returns false if double arithmetic is not
+ * precise enough to decide, or if d->n has not exactly d->digits digits. */
 static bool round_to(double a, decimal *d) {
     double product = a * power[d->shift], whole = floor(product);
     if (product - whole == 0.5) return false;

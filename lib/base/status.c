@@ -37,8 +37,8 @@ const dt_error_row *dt_error_find(int number) {
 
 /* ---- texts ---- */
 
-/* Cuts s to at most LONGEST_TEXT bytes, not inside a character, of which the last three are then
- * "...". */
+/* If s has more than LONGEST_TEXT bytes, shortens it to at most that many, the last three of which
+ * are "...". Does not cut inside a character. */
 static void cut(dt_str *s) {
     if (s->size <= LONGEST_TEXT) return;
     size_t n = LONGEST_TEXT - 3;

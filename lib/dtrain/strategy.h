@@ -16,8 +16,9 @@ DT_BEGIN_C
 typedef struct dt_strategy dt_strategy;
 typedef struct dt_resolver dt_resolver;
 
-/* Creating a strategy fails (NotImplementedError) in a process that mpirun, srun, torchrun or
- * TF_CONFIG starts as one of several, because each of them would train the whole job by itself. */
+/* Creating a mirrored, one-device, default or TPU strategy fails (NotImplementedError) in a process
+ * that mpirun, srun, torchrun or TF_CONFIG starts as one of several, because each of them would
+ * train the whole job by itself. */
 
 /* MirroredStrategy with one replica on each of devices[n], such as "CPU:0" and "CPU:1". CPU devices
  * are virtual, so you can name any number of them. NULL: one per core. NotFoundError: a device that

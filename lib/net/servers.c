@@ -350,8 +350,8 @@ static void release_server(servers *a, server *s) {
     free(s->poll);
 }
 
-/* Closes the carrier. `well` makes no difference, because these workers are child processes of the
- * coordinator. */
+/* Closes the carrier. END is sent to all workers, whether `well` or not, because they are child
+ * processes of the coordinator. */
 static void close_all(dt_carrier *c, bool well) {
     servers *a = of(c);
     (void)well;

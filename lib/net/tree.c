@@ -190,8 +190,8 @@ void dt_tree_plans_release(dt_member *m) {
     m->n_plans = 0;
 }
 
-/* The number of plans that are kept. A job has few buckets of gradients and needs the same plans in
- * every step. */
+/* The most plans that are kept; when one more is needed, all are dropped. A job has few buckets of
+ * gradients and needs the same plans in every step. */
 enum { PLANS_MOST = 256 };
 static const dt_tree_plan *find_plan(dt_member *m, int32_t shards, int64_t elements) {
     for (const dt_tree_plan *p = m->plans; p; p = p->next)

@@ -108,8 +108,9 @@ static dt_closure *find_out(const dt_closures *c, int worker, int64_t number) {
     return NULL;
 }
 
-/* Sets a closure's version when its worker reads the weights late. The closure moves to the end of
- * the table, which stays in the order of versions. */
+/* Sets a closure's version to the current one when its worker reads the weights late. The closure
+ * moves to the end of the table, which stays in the order of versions. With in_order, the closure
+ * keeps its version and place. Returns false if the worker no longer has the closure. */
 bool dt_closures_pull(dt_closures *c, int worker, int64_t number, int64_t *version) {
     dt_closure *out = find_out(c, worker, number);
     if (!out) return false;

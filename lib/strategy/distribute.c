@@ -71,8 +71,8 @@ static dt_status *open_workers(dt_iterator *it) {
     return NULL;
 }
 
-/* Reads the pieces of all workers for one step. Sets *present to the number of pieces. Workers
- * whose data has ended provide none. */
+/* Reads the pieces of all workers for one step, and adds the number of those read to *present.
+ * Workers whose data has ended provide none: their pieces are empty. */
 static dt_status *take_pieces(const dt_iterator *it, dt_example *piece, int *present) {
     const struct workers *a = it->dataset->args;
 
@@ -94,7 +94,8 @@ static dt_status *fill_up(const dt_iterator *it, dt_example *piece) {
 }
 
 /* Sets *out to the components of all pieces of a step, one piece after the other; empty at the end
- * of the data. Replicas without a piece get one with 0 rows. */
+ * of the data, which is where no worker has a piece or, with full_steps, where one is missing.
+ * Replicas without a piece get one with 0 rows. */
 static dt_status *next_step(dt_iterator *it, dt_example *out) {
     const struct workers *a = it->dataset->args;
     const int n = it->dataset->spec.n;
@@ -142,7 +143,8 @@ static struct workers divide(const dt_strategy *s, int workers) {
     return a;
 }
 
-/* Sets *out to the new data set. If there is an error, releases the data set instead. */
+/* Sets *out to the new data set, and releases the one that was there. If there is an error,
+ * releases the new one instead, and returns the error. */
 static dt_status *hand_out(dt_dist_dataset **out, dt_dist_dataset *made, dt_status *bad) {
     dt_dist_dataset_unref(bad ? made : *out);
     if (!bad) *out = made;

@@ -21,15 +21,16 @@ typedef struct lookup {
     int64_t variable, n;
 } lookup;
 
-/* Returns the index of the variable in s. If s has only rows of it, returns the index of these. */
+/* Returns the index of the variable in s; if s has only rows of it, the index of these; -1: s has
+ * neither. */
 static int find_variable(const dt_packed_variables *s, const dt_variable *v) {
     for (int i = 0; i < s->n; i++)
         if (dt_variable_whole(s->variable[i]) == v) return i;
     return -1;
 }
 
-/* Writes a request for the rows of a table that this process has, and leaves out rows that other
- * processes have. Returns the bytes that the answer will have. */
+/* Appends a request for those of the numbered rows that variable i of s has, with numbers counted
+ * from its first row, and leaves out the others. Returns the bytes that the answer will have. */
 static int64_t ask_table(const dt_packed_variables *s, int i, const dt_view *numbers, dt_str *out) {
     const int64_t n = dt_type_elements(&numbers->type), rows = s->variable[i]->type.dim[0],
                   first = s->variable[i]->first_row;
@@ -228,8 +229,9 @@ static void add_part(dt_halves *h, const dt_graph *worker, int result, int argum
     h->part[h->n_parts++] = worker->node[worker->result[result].node].type;
 }
 
-/* Finds, for each part that consists of rows of a table, the part that has the numbers of these
- * rows. A part with row numbers comes before the rows that it numbers. */
+/* Lists the parts. A part with row numbers comes before the rows that it numbers. If s has only
+ * rows of a table, also finds, for each part that consists of rows of a table, the part that has
+ * the numbers of these rows. */
 void dt_halves_match_parts(dt_halves *h, const dt_packed_variables *s, const dt_graph *worker,
                            const dt_graph *update, dt_arena *arena) {
     dt_parts_alloc(h, worker->n_results, arena);

@@ -7,8 +7,8 @@
 
 #include "train/record.h"
 
-/* The head of the bytes that a worker sends with its gradients. The values of the metrics' sums
- * follow it, `sums` of them. */
+/* The head of the bytes that a worker sends with its gradients. `sums` doubles follow it, the sums
+ * of losses and metrics (results.h), and then the parts of gradients (dt_parts_write). */
 typedef struct push_report {
     int64_t rows, sums;
     double loss, waited_s, seconds, spent_s[DT_SPENT_KINDS];
@@ -375,8 +375,9 @@ static dt_status *connect_tasks(dt_coordinated *c) {
     return dt_ps_send_programs(&c->ps);
 }
 
-/* Divides the variables. If the coordinator owns them, opens the batches before workers are forked,
- * and reads the first one, so that the workers share what was read. */
+/* Divides the variables among the coordinator and the tasks of type ps. Unless this process is such
+ * a task, also opens the batches, before workers are forked, and reads the batch of the next step,
+ * so that the workers share what was read. */
 static dt_status *prepare(dt_coordinated *c) {
     c->ps = (dt_ps_tasks){.n = c->how.launch.ps,
                           .workers = is_of_program(c) ? DT_LAUNCHER_WORKERS : c->how.workers,

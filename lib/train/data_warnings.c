@@ -38,8 +38,10 @@ int64_t dt_target_class(const dt_view *target) {
 typedef struct tally {
     int64_t *count; /* [classes] number of examples of each class */
     int64_t classes, seen;
-    bool whole;   /* whether all examples of the part were read */
-    bool numbers; /* whether all targets are whole numbers from 0 to `classes` - 1 */
+    bool whole; /* whether all examples of the part were read */
+    /* whether all targets are whole numbers from 0 to `classes` - 1, or vectors of one-hot
+     * classes */
+    bool numbers;
 } tally;
 
 static bool see(const dt_view *target, void *user) {
@@ -238,9 +240,9 @@ static int find_element(const dt_dataset *d, const dt_element_spec *like) {
     return -1;
 }
 
-/* Adds a warning, in the arena, if the classes of an output's targets differ between the training
- * part of `training` and the given part of the trainer's data. If `training` is another data set
- * and cannot be read, nothing is compared. */
+/* Sets *out to a warning, in the arena, if the classes of an output's targets differ between the
+ * training part of `training` and the given part of the trainer's data; else to NULL. Nothing is
+ * compared if `training` is NULL, lacks the targets, or is another data set that cannot be read. */
 static dt_status *warn_of_classes(const dt_trainer *t, int output, dt_part part,
                                   const dt_dataset *training, dt_arena *arena, const char **out) {
     const int64_t classes = classes_of(t, output);

@@ -90,7 +90,8 @@ static bool wants_target(const dt_compile_spec *c, int output) {
 }
 
 /* Finds the target of one of several outputs: the element with the output's name, unless
- * compile.target names another one. */
+ * compile.target names another one. Sets m->target[i] to -1, without an error, if no loss and no
+ * metric reads the output. */
 static dt_status *find_named_target(const dt_texts *elements, const dt_compile_spec *c, int i,
                                     dt_match *m) {
     const dt_output_use *output = &c->output[i];

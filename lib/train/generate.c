@@ -216,8 +216,9 @@ dt_status *dt_generator_compile(dt_generator *g) {
 
 /* ---- one token ---- */
 
-/* Converts row `row` of scores (1, rows, vocabulary) to double. Refuses NaN and infinity, with
- * which the choice of a token would be meaningless. */
+/* Sets g->score to row `row` of scores (1, rows, vocabulary); if these are probabilities, to their
+ * logarithms. Fails with DIVERGED for NaN and +infinity, with which the choice of a token would be
+ * meaningless. */
 static dt_status *take_scores(dt_generator *g, const dt_view *from, int64_t row) {
     const int64_t first = row * g->vocabulary;
     for (int64_t i = 0; i < g->vocabulary; i++) {
@@ -281,8 +282,8 @@ static void leave_document(dt_generator *g) {
     g->kept = 0;
 }
 
-/* Shortens the context to T tokens: of a prompt that is too long, the last T remain; of a full
- * context, the newer half. */
+/* Shortens a context of more than T tokens: of a prompt that is too long, the last T remain; of a
+ * full context, the newer half. */
 static void slide(dt_generator *g) {
     if (context(g) <= g->length) return;
     g->from = g->from == 0 && g->text.n == g->prompt ? g->text.n - g->length

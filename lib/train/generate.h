@@ -4,8 +4,9 @@
  *
  *     context, at most T tokens  ── model ──▶  scores of the next token  ── sampling ──▶  a token
  *
- * T is the length of the sequences that the model was trained with. When a context has T tokens,
- * its older half is dropped before the next one is generated.
+ * T is the length of the sequences that the model was trained with. Of a longer prompt the last T
+ * tokens are used. When generated tokens make the context longer than T, its older half is dropped
+ * before the next one is generated.
  */
 #ifndef DT_TRAIN_GENERATE_H
 #define DT_TRAIN_GENERATE_H
@@ -28,7 +29,7 @@ typedef struct dt_sampling {
 /* Writes to share[n] each token's probability of being drawn. Tokens with equal scores are ranked
  * by number. A score of -infinity gives probability 0; +infinity is not supported. */
 void dt_sampling_shares(const dt_sampling *s, const double *score, int64_t n, double *share);
-/* Draws an index with these probabilities. */
+/* Draws an index with the probabilities share[n], whose sum is 1. */
 int64_t dt_sampling_draw(const double *share, int64_t n, dt_random *random);
 /* Returns the logarithm of a token's probability under the model: temperature 1, no tokens
  * excluded. score: [n] the model's scores. */

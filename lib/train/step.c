@@ -73,7 +73,7 @@ static dt_value as_column(dt_value x) {
 }
 
 /* Returns the weights of output i's examples or samples: those from the data, in training
- * multiplied by the weights of the classes. */
+ * multiplied by the weights of the classes. Without a trace all weights are 1. */
 static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool training,
                           dt_value target) {
     const dt_class_weights *c = training ? dt_trainer_class_weight(t) : NULL;
@@ -85,7 +85,8 @@ static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool trai
     return counts.trace ? dt_multiply(counts, dt_weights_like(class, counts)) : class;
 }
 
-/* Multiplies the losses in `values` (B, ...), one for each sample, by the samples' weights. The
+/* Sets x->rows to each example's mean of the losses in `values` (B, ...), one for each sample,
+ * multiplied by the samples' weights, and x->divisor if it is not the number of examples. The
  * losses of samples that the mask excludes become 0; a mask without a trace excludes no sample. */
 static void weigh(const dt_named *loss, dt_value values, dt_value mask, term *x) {
     dt_value w = x->counts.trace ? dt_weights_like(x->counts, values) : x->counts;

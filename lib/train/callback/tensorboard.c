@@ -141,7 +141,8 @@ static void count(const dt_named_view *a, int64_t n, double least, double most, 
 }
 
 /* Adds a histogram of thirty buckets of equal width from the smallest to the largest value. If the
- * values are not float32 or float64, or any is not finite, nothing is added. */
+ * values are not float32 or float64, if there are none, or if any is not finite, nothing is
+ * added. */
 static void put_histogram(dt_str *out, const event_time *at, const char *tag,
                           const dt_named_view *values) {
     const int64_t n = dt_type_elements(&values->type);
@@ -303,7 +304,8 @@ static long long second_of_name(const side *s) {
     return second;
 }
 
-/* Returns the path of a new event file. No file with this name exists yet. */
+/* Returns the path of a new event file, which the caller frees, and sets *name to its file name, in
+ * the run's arena. No file with this name exists yet. */
 static char *new_name(run *r, const side *s, const char **name) {
     char host[256] = "", *path = NULL;
     struct stat st;

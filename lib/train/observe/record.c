@@ -16,10 +16,10 @@
 
 /* ---- secrets ---- */
 
-/* Returns a text in which values from the environment are replaced. They are secret and must not be
- * in the record, but may be part of paths, which warnings, errors and file names repeat. A long
- * value is replaced wherever it appears; a short one, which might match by chance, only as a whole
- * word. */
+/* Returns the text, which the caller frees, with the names of environment variables in place of
+ * their values. These values are secret and must not be in the record, but may be part of paths,
+ * which warnings, errors and file names repeat. A long value is replaced wherever it appears; a
+ * short one, which might match by chance, only as a whole word. */
 
 static char *hide(const run *r, const char *text) {
     return dt_hidden_back(r->q->hidden, r->q->n_hidden, text);
@@ -46,8 +46,8 @@ typedef struct dt_record {
 
 /* ---- the file ---- */
 
-/* Whether the file ends in a line feed. A killed run may have left half a line, to which the next
- * line must not be appended. */
+/* Whether the file ends in a line feed; true also if it is missing, empty or cannot be read. A
+ * killed run may have left half a line, to which the next line must not be appended. */
 static bool ends_in_line(const char *path) {
     char last = '\n';
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -91,7 +91,7 @@ typedef struct utc {
     char text[32];
 } utc;
 
-/* Returns the time as text; NULL: the time is unknown. */
+/* Writes the current time in UTC to x->text, which it returns; NULL: the time is unknown. */
 static const char *print_time(utc *x) {
     struct tm tm;
     time_t now = time(NULL);
@@ -355,7 +355,8 @@ static void put_part(record *c, const run *r, dt_part p) {
                               .of = &files});
 }
 
-/* Writes the line about the data as soon as its hashes are known. */
+/* Adds a line about each part of the data, once, as soon as the hashes are known and the line
+ * "start" is there. */
 static void put_data(record *c, const run *r) {
     if (c->has_data || !c->started || !dt_run_is_hashed(r)) return;
     c->has_data = true;
@@ -381,7 +382,8 @@ static dt_status *begin(run *r, dt_hook *h) {
     return r->record ? open_file(r->record, r) : NULL;
 }
 
-/* Writes waiting lines once a second, or earlier if there are many. */
+/* Writes waiting lines if the last were written a second ago, or if they have FULL bytes or
+ * more. */
 static dt_status *settled(run *r, dt_hook *h) {
     record *c = r->record;
     (void)h;
@@ -419,8 +421,8 @@ static void put_end(record *c, const run *r, const dt_status *s) {
     free(checkpoint);
 }
 
-/* Writes how the attempt ended. An error of writing is returned only if the run has no other
- * error. */
+/* Writes how the attempt ended, and closes the file. Does nothing if there was no line "start". The
+ * caller drops an error of writing if the run has another error. */
 static dt_status *end_record(record *c, const run *r) {
     if (!c->started) return NULL;
     close_window(c, r);
