@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arenas are lists of zeroed blocks; an allocation advances a pointer in the newest block. Block
- * sizes double from 4 KiB to 1 MiB, so that a tiny job costs one page and a large graph few calls
+ * sizes double from 4 KiB to 4 MiB, so that a tiny job costs one page and a large graph few calls
  * of the system. Under AddressSanitizer, memory that has not been allocated is poisoned, with a gap
  * behind each allocation, so that an overrun inside a block is found as well. */
 #include "base/arena.h"
@@ -45,7 +45,9 @@ typedef struct block {
 } block;
 
 struct dt_arena {
-    block *blocks; /* the blocks, newest first; only the newest one has unused bytes */
+    /* the blocks, newest first, from which alone small allocations are taken; see
+     * block_with_room */
+    block *blocks;
     size_t next_size;
 };
 
@@ -79,8 +81,9 @@ _Bool dt_add_fits(int64_t a, int64_t b, int64_t *out) {
 enum { LARGE_PAGE = 2 << 20 };
 
 /* Asks the kernel for large pages in the part of a block of n bytes that covers whole ones, if the
- * block has at least two; this makes page faults 500 times rarer. Faults took a seventh of the time
- * to plan a graph of 50,000 nodes. If the kernel refuses, the program is only slower. */
+ * block is at least as large as two of them; this makes page faults 500 times rarer. Faults took a
+ * seventh of the time to plan a graph of 50,000 nodes. If the kernel refuses, the program is only
+ * slower. */
 static void want_large_pages(void *p, size_t n) {
 #ifdef MADV_HUGEPAGE
     if (n < 2 * (size_t)LARGE_PAGE) return;

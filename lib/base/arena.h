@@ -52,8 +52,9 @@ _Noreturn void dt_out_of_memory(void);
  * functions below for sizes that come from input. */
 size_t dt_size_mul(size_t a, size_t b);
 
-/* Allocates n bytes, aligned to 64 and not zeroed, for memory whose size depends on input. Returns
- * NULL if the system refuses. */
+/* Allocates n bytes, aligned to 64 and not zeroed, for memory whose size depends on input; the
+ * caller frees it. Returns NULL if the system refuses, or if 16 MiB or more would exceed the limit
+ * of the machine or the container (base/memory.h). */
 void *dt_try_alloc(size_t n);
 /* Like dt_try_alloc, for arrays that a step reads and writes in long strides: they use large pages
  * if the system has them. */

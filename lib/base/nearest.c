@@ -17,8 +17,8 @@ enum { LONGEST = 63 }; /* names with more bytes than this get no suggestion */
 
 static bool same(char a, char b) { return tolower((unsigned char)a) == tolower((unsigned char)b); }
 
-/* Whether two names have the same first letter, or begin with the same two letters exchanged, as
- * `aler` for `alre`. */
+/* Whether two names have the same first letter, or the first letter of one is the second letter of
+ * the other, as in `edns` and `dens`, whose first two letters are exchanged. */
 static bool begins_alike(const char *a, const char *b) {
     return same(a[0], b[0]) || (a[1] && same(a[1], b[0])) || (b[0] && same(a[0], b[1]));
 }

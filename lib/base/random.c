@@ -157,8 +157,9 @@ static const dt_random_loops *choose(void) {
     return dt_random_loops_of(isa == DT_ISAS ? DT_BASE_ISA : isa);
 }
 
-/* Whether the normal number of a word needs the far tail (p < exp(-25)), which the loops do not
- * compute: p is below about 2^-36, or above 1 less that. A few words too many do no harm. */
+/* Whether the normal number of a word may need the far tail of the distribution, which the loops do
+ * not compute: its probability p is below exp(-25), about 2^-36, or above 1 - exp(-25). Returns
+ * true for all p below 2^-34 or above 1 - 2^-34; the words too many do no harm. */
 bool dt_random_is_far(uint64_t word) {
     const uint64_t edge = UINT64_C(1) << 30;
     return word + edge < 2 * edge;

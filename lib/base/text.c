@@ -184,7 +184,8 @@ static const char *wide_encoding(const unsigned char *b, size_t n) {
     return little ? "UTF-16LE" : big ? "UTF-16BE" : NULL;
 }
 
-/* Whether all bytes are valid UTF-8 text. The last character may be incomplete. */
+/* Whether all bytes are valid UTF-8 without control characters other than tab to carriage return (9
+ * to 13). The last character may be incomplete. */
 static bool is_plain(const unsigned char *b, size_t n) {
     size_t valid = dt_text_valid((const char *)b, n);
     for (size_t i = 0; i < valid; i++)

@@ -54,8 +54,9 @@ dt_status *dt_text_look(const dt_text_file *f, const void *first, size_t n,
 /* Returns how many bytes at the front are UTF-8 without NUL: n, or the position of the first
  * invalid byte. */
 size_t dt_text_valid(const char *text, size_t n);
-/* Checks that all bytes are UTF-8. Otherwise fails: "x.csv:2:5: byte 0xe9 is not UTF-8". Lines
- * count from `line`, columns from 1, in characters. */
+/* Checks that all bytes are UTF-8 without NUL. Otherwise fails with f->fault at the first other
+ * byte: "x.csv:2:5: byte 0xe9 is not UTF-8". Lines count from `line`, columns from 1, in
+ * characters. */
 dt_status *dt_text_check(const dt_text_file *f, const char *text, size_t n,
                          int64_t line) DT_MUST_USE;
 /* Reads a whole file as checked text, without its byte order mark, into *out, which is cleared

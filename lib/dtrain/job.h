@@ -178,7 +178,7 @@ typedef struct dt_output_explained {
     double accuracy;
     int64_t n_classes;
     /* [n_classes], in order. macro_average: the mean over classes that have examples or
-     * predictions; weighted_average: weighted by support. NULL for values */
+     * predictions, or over all labels; weighted_average: weighted by support. NULL for values */
     const dt_class_score *class_score;
     dt_class_score macro_average, weighted_average;
     /* for classes and binary: [n_classes][n_classes] counts[actual][predicted]; NULL: there are
@@ -187,8 +187,8 @@ typedef struct dt_output_explained {
     int n_confused; /* the largest confusions, at most 20, largest first */
     const dt_confused *confused;
     /* for binary: a table of thresholds, and the one with the largest best_score. Areas under the
-     * curves, and the mean squared difference of probability and class; NaN if all examples are of
-     * one class */
+     * curves, and the mean squared difference of probability and class. roc_auc is NaN if all
+     * examples are of one class, average_precision if none is of class 1 */
     int n_thresholds;
     const dt_threshold *threshold;
     dt_threshold best;

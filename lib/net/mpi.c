@@ -73,7 +73,7 @@ static mpi_group *group_of(const dt_member *m) { return (mpi_group *)m->group; }
 /* ---- the plug-in ---- */
 
 /* Returns the name of the plug-in for the MPI library whose launcher started this process, which
- * the launcher's environment variables show. */
+ * the launcher's environment variables show; if they show none, that for Open MPI. */
 static const char *file_for_launcher(void) {
     const bool open = dt_environment("OMPI_COMM_WORLD_SIZE") || dt_environment("PMIX_RANK");
     return open || !dt_environment("PMI_RANK") ? "dtrain-fabric-openmpi.so"
@@ -189,8 +189,8 @@ static dt_status *refused(mpi_member *m, int peer) {
                    m->base.rank, peer);
 }
 
-/* Waits for a transfer to end, and sets *t to NULL. LOOKS is the number of polls before the clock
- * is first read. */
+/* Waits for a transfer to end, and sets *t to NULL. LOOKS is the number of polls before the
+ * duration of the wait is first looked at. peer, tag, n: what is awaited, for errors. */
 enum { LOOKS = 64 };
 static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_tag *tag, size_t n) {
     const dt_mpi_plugin *mpi = group_of(&m->base)->mpi;

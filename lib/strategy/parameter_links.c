@@ -184,7 +184,8 @@ static dt_status *acknowledged(dt_ps_task *t, int64_t number) {
     return NULL;
 }
 
-/* Tells each task that can be reached that the coordinator pauses. All links are closed. */
+/* Tells each task that can be reached that the coordinator pauses, and waits for its answer. The
+ * task then closes its links to the coordinator and to all workers. */
 void dt_ps_pause(dt_ps_tasks *c) {
     for (int k = 0; k < c->n; k++) {
         dt_status *s = end(&c->task[k], true);

@@ -9,7 +9,8 @@
 #include "strategy/strategies.h"
 #undef DT_STRATEGY_ROW
 
-/* Returns "/job:localhost/replica:0/task:0/device:CPU:0". The caller frees it. */
+/* Returns a device's full name, such as "/job:localhost/replica:0/task:0/device:CPU:0". The caller
+ * frees it. */
 char *dt_full_name(const dt_device_name *d);
 /* Places replicas on devices: the named ones, or `replicas` of them. If neither is given, uses one
  * device or, if the strategy's row has every_device, all that there are: the plug-in's devices, or

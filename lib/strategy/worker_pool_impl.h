@@ -46,7 +46,8 @@ struct dt_worker_pool {
     dt_shared *with_still;
     /* whether the owner may have set some of these values since they were last compared */
     bool set;
-    /* the time when the last connected worker was lost, in nanoseconds */
+    /* the time when a worker was last lost without another one being started in its place, in
+     * nanoseconds */
     int64_t alone_ns;
     bool failed;           /* whether no more closures can be computed */
     int64_t lost;          /* number of workers that were lost so far */

@@ -257,8 +257,9 @@ static bool get_count(const json_t *value, int64_t most, int64_t *out) {
     return json_is_integer(value) && *out >= 0 && *out <= most;
 }
 
-/* Reads a variable's entry, [COPIES, AGGREGATION], into *out. Returns false if it is not valid.
- * Checkpoints of dtrain 0.1 have the number of copies alone, without a list. */
+/* Reads a variable's entry, [COPIES, AGGREGATION], into *out. Returns false if it is not valid. The
+ * number of copies may stand alone, without a list: as 1 for a variable that all replicas share,
+ * and in all checkpoints of dtrain 0.1. */
 static bool get_variable(const json_t *value, dt_loop_item *out) {
     const bool pair = json_is_array(value) && json_array_size(value) == 2;
     const char *name = json_string_value(pair ? json_array_get(value, 1) : NULL);

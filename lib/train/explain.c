@@ -272,7 +272,8 @@ static int find_result(const dt_predicted_rows *p, const char *name) {
     return -1;
 }
 
-/* Returns the values of a result of the step, all of which are float32. */
+/* Returns the values of a result of the step, all of which are float32, by its index; -1: returns
+ * NULL. */
 static const float *floats_of(const dt_predicted_rows *p, int result) {
     return result >= 0 ? (const float *)p->values[result]->data : NULL;
 }
