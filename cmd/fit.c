@@ -103,8 +103,8 @@ static void suggest_resume(const struct training *t) {
     out_note(t->call->out, "to resume, run: %s", dt_str_text(&command));
 }
 
-/* Ends a run that was stopped on request. Frees s, because such a stop is not an error, and returns
- * the exit code. */
+/* Ends a run that was stopped on request or because its time was up. Frees s, because such a stop
+ * is not an error, and returns the exit code. */
 static int stopped(struct training *t, dt_status *s) {
     dt_status_free(s);
     if (t->watch.silent)

@@ -183,7 +183,7 @@ static bool is_choice(const struct option *o, const char *value) {
 }
 
 /* Writes the names of the verbs that have the option, and returns whether there is one. certain:
- * leaves out verbs that do not accept the given value. */
+ * only the verbs whose option lists the given value among its choices. */
 static bool put_verbs(dt_str *to, const struct foreign_option *f, bool certain) {
     int n = 0;
     for (int i = 0; verbs[i]; i++) {

@@ -92,8 +92,8 @@ static dt_status *open_jobs(const struct call *call, struct jobs *jobs) {
         jobs->n += !s;
         if (i == 0 || !s) continue;
         dt_status_append(&jobs->bad,
-                         /* An error of one configuration is printed in its column, and the other
-                          * configurations are still planned. */
+                         /* A configuration with an error gets no column; its error is printed at
+                          * the end, and the other configurations are still planned. */
                          s);
         s = NULL;
     }

@@ -37,8 +37,8 @@ static dt_status *print_board(const struct trials *w) {
 }
 
 /* Returns the exit code of a sweep: 0 in a dry run, or if all trials have ended and one of them is
- * the best; else that of files that cannot be written, of a stop, or of the first failed trial.
- * Prints the reason. */
+ * the best; else that of files that cannot be written, of a stop, of the first failed trial or, if
+ * none failed, that no trial has a value of the metric. Prints the reason. */
 static int judge(const struct trials *w) {
     const dt_sweep_counts c = dt_sweep_count(w->sweep);
     struct out *out = w->call->out;

@@ -12,8 +12,9 @@
 
 /* ---- names that are not paths of this machine ---- */
 
-/* Whether a path begins with a scheme or a drive: letters, a colon, a slash, as in "s3://bucket",
- * "dbfs:/run", "host:/home/me", "C:\\run". */
+/* Whether a path begins with a scheme, a host or a drive: a letter and perhaps further letters,
+ * digits, '+', '.' or '-', then a colon and a slash, as in "s3://bucket", "dbfs:/run",
+ * "host:/home/me", "C:\\run". */
 static bool has_scheme(const char *path) {
     static const char rest[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-";
     const size_t n = isalpha((unsigned char)*path) ? strspn(path, rest) : 0;
@@ -26,8 +27,9 @@ static bool has_host(const char *path) {
     return path[n] == ':' && memchr(path, '@', n);
 }
 
-/* Returns the first part of a path that a shell would have replaced, of *n bytes: $(date), `date`;
- * at the beginning of a name $NAME, ${NAME}, %NAME%. Returns NULL if the path has no such part. */
+/* Returns the first part of a path that a shell would have replaced, of *n bytes: $(date), ${NAME},
+ * `date`; at the beginning of a name also $NAME, %NAME%. Returns NULL if the path has no such
+ * part. */
 static const char *unexpanded(const char *path, size_t *n) {
     for (const char *p = path; *p; p++) {
         const char *end = p + 1;

@@ -81,7 +81,7 @@ void dt_recorder_destroy(
     /* Destroys a recorder; r may be NULL. No thread may record during or after the call. */
     dt_recorder *r);
 void dt_recorder_switch(dt_recorder *r, bool on);
-/* Adds a copy of the mark *m, and returns its number. Does nothing if r is NULL. */
+/* Adds a copy of the mark *m, and returns its number. Does nothing and returns 0 if r is NULL. */
 int dt_recorder_mark(dt_recorder *r, const dt_mark *m);
 /* Returns the track of that name, which is made with room for at least `room` spans if it does not
  * exist. r NULL: returns NULL. Only one thread at a time may use a track. */

@@ -17,8 +17,8 @@ static dt_status *load_open(dt_arena *arena, int fd, const char *path, int64_t s
     return NULL;
 }
 
-/* Finds the file that the user probably meant: job.yaml for job.yml or job. *other becomes "" if
- * there is no such file. */
+/* Finds the file that the user probably meant: job.yaml or job.yml, for job or for the other of the
+ * two. *other becomes "" if there is no such file. */
 static void find_other(const char *path, dt_str *other) {
     static const char *const ends[] = {".yaml", ".yml"};
     size_t stem = strlen(path);

@@ -2,8 +2,8 @@
 /*
  * Explains syntax errors. libyaml reports the token at which its grammar failed, which is often far
  * behind the mistake: if a bracket is never closed, the rest of the file is one long list. So the
- * text is scanned again from the innermost open bracket or quote, and the message names the bracket
- * or quote if it is never closed.
+ * text is scanned again from the innermost open bracket, and the message names the bracket if it is
+ * never closed. It also names a quote that is never closed.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -119,7 +119,8 @@ static bool opens_string(const char *text, size_t from, size_t i) {
     return (text[i] == '"' || text[i] == '\'') && (i == from || strchr(" \t\n[{,:", text[i - 1]));
 }
 
-/* Returns the position of the last byte of the string that begins at byte i. */
+/* Returns the position of the last byte of the string that begins at byte i; at least s->size if it
+ * is never closed. */
 static size_t skip_string(const dt_source *s, size_t i) {
     char quote = s->text[i];
     for (i++; i < s->size && s->text[i] != quote; i++)

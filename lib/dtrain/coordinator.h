@@ -23,12 +23,14 @@ typedef enum dt_partitioner_kind {
     DT_PARTITION_MAX_SIZE
 } dt_partitioner_kind;
 typedef struct dt_parameter_server_options {
-    int workers; /* number of worker processes, 1 to 64; 0: one */
+    /* number of worker processes, 1 to 64; 0: as many as TF_CONFIG lists next to tasks of type ps,
+     * or one */
+    int workers;
     /* Number of threads that send weights and receive gradients, 1 to 16; 0: one. */
     int parameter_servers;
     dt_partitioner_kind partitioner;
     /* number of shards of a variable: for FIXED, exactly; for MIN_SIZE and MAX_SIZE, at most. 0:
-     * TensorFlow's default, which is 1, or no limit */
+     * TensorFlow's default, which is 1 for MIN_SIZE and no limit for MAX_SIZE; FIXED has none */
     int64_t shards;
     /* Size of a shard in bytes: for MIN_SIZE, at least, 0: 262144; for MAX_SIZE, at most. */
     int64_t shard_bytes;

@@ -55,7 +55,7 @@ static void go_on(dt_frame_io *p) {
 }
 
 /* Interprets the result of a system call. Returns 1 if bytes were moved or a signal interrupted the
- * call, 0 to try again later, -1 if the link is closed. */
+ * call, 0 to try again later, -1 if the link is closed or has failed. */
 static int outcome(dt_frame_io *p, ssize_t n) {
     if (n < 0 && errno != EINTR) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
     p->done += n > 0 ? n : 0;

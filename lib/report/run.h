@@ -85,11 +85,12 @@ void dt_series_cut(dt_series_list *l, double x);
 double dt_series_sum(const dt_series_list *l, const char *name);
 void dt_series_release(dt_series_list *l);
 
-/* Reduces the curves of one chart to about `most` points each: in every interval of x, all curves
- * keep the points where one of them has its smallest or largest value. If no curve has more points
- * than that, none is changed. dt_thin_band reduces the two curves that bound a band to at most
- * `most` points each, and accepts NULL: an interval's point has its last x, and the minimum of
- * `least` or the maximum of `greatest` in it. */
+/* Reduces the curves of one chart to about `most` points each: each curve is divided into stretches
+ * with the same number of points, and all curves keep the points at each x where one of them has
+ * the smallest or largest value of a stretch. If no curve has more points than that, none is
+ * changed. dt_thin_band reduces the two curves that bound a band to at most `most` points each, and
+ * accepts NULL: the point of a stretch has its last x, and the minimum of `least` or the maximum of
+ * `greatest` in it. */
 void dt_thin(dt_series *const *curve, int n, int most);
 void dt_thin_band(dt_series *least, dt_series *greatest, int most);
 

@@ -9,10 +9,11 @@
 /*
  * ---- long curves ----
  *
- * Reduces curves with very many points to what a screen can show. The range of x is divided into a
- * few hundred intervals. In each interval every curve keeps the points where one of the curves has
- * its smallest or its largest value, and a point that is not finite. The first and the last point
- * are kept, too. All these points were recorded; only smoothed curves are drawn from means.
+ * Reduces curves with very many points to what a screen can show. Each curve is divided into
+ * stretches with the same number of points. All curves keep their points at the values of x where
+ * one of them has, in a stretch, its smallest or its largest value, or its first one that is not
+ * finite. So they do at the first and the last point of each. All these points were recorded; only
+ * smoothed curves are drawn from means.
  */
 
 enum { FEWEST = 20 };

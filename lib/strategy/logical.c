@@ -2,8 +2,8 @@
 /*
  * split, replicate and assign: the placement of a value on the logical devices of a replica. The
  * calls check their arguments and add an annotation to the graph (op/sharding.c); the value itself
- * does not change. A variable's placement is set once, and the annotation is added wherever a step
- * reads the variable (op/state.c).
+ * does not change. A variable's placement is kept with the variable, and the annotation is added
+ * wherever a step reads the variable (op/state.c).
  *
  *     split [1, 2, 2]   of (16, 4, 6) over 4 devices: tile (16, 2, 3) on each, device 1 begins at
  *                       (0, 0, 3)

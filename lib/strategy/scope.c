@@ -50,8 +50,8 @@ static void forget_at_end(void) {
         dt_status_keep(dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for what a thread keeps"));
 }
 
-/* Keeps the error s for the next public call, in place of an earlier one; s NULL: keeps none.
- * Arranges that the error is freed when the thread ends. */
+/* Keeps the error s for the next public call, unless an earlier error is kept already; then frees
+ * s. s NULL: keeps none. Arranges that the error is freed when the thread ends. */
 static void keep_error(dt_status *s) {
     forget_at_end();
     dt_status_keep(s);

@@ -145,8 +145,8 @@ dt_value dt_variable_assign_sub(dt_trace *t, dt_variable *v, dt_value value) {
 }
 
 /* Assigns a number that is the same on all replicas. The mean over replicas is the number itself. A
- * sum over replicas is an error, because it is most likely a mistake. A plain variable takes the
- * number once from each replica. */
+ * sum over replicas is an error, because it is most likely a mistake. A plain variable adds or
+ * subtracts the number once for each replica. */
 dt_value dt_variable_write_number(dt_trace *t, dt_variable *v, dt_write how, double number) {
     DT_LIVE(v);
     if (!usable(t, v, "dt_variable_write_number")) return none;

@@ -281,8 +281,9 @@ static dt_status *spoil(const run *r) {
     return NULL;
 }
 
-/* Flips a bit of the first value of the damaged variable on one worker, as a cosmic ray may do. It
- * is the most significant bit of the fraction, so that rounding does not remove the difference. */
+/* Flips a bit of the first value of the damaged variable on one worker, as a cosmic ray may do. For
+ * float32 it is the most significant bit of the fraction, so that rounding does not remove the
+ * difference. */
 static dt_status *flip(const run *r, int64_t worker) {
     const dt_cluster *c = r->strategy->cluster;
     dt_variable *v = victim(r);

@@ -3,14 +3,15 @@
  * Prediction: runs the forward pass over the examples of a part of a data set, each once and in
  * order. The number of examples may be unknown. The outputs of a batch have the rows of one replica
  * after the other, which is the order of the examples, and are passed on at once. Only one batch is
- * kept, or two if the device computes one while the next is being read.
+ * kept, or two if the device computes one while the next is being read; of several workers, also
+ * the outputs of a turn (below).
  *
  * An iterator over rows that arrive one by one may return fewer rows than a batch has. Such a batch
  * is padded with rows of zeros, so that no program must be compiled for each number of rows. The
  * outputs of padding are dropped; in inference they do not affect the other rows.
  *
- * Workers in separate processes take batches in turn. The first worker passes all outputs on, in
- * order.
+ * Workers in separate processes take batches in turn. The first worker, or each of them, passes all
+ * outputs on, in order.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -149,8 +150,8 @@ typedef struct prediction {
     bool warned; /* whether the warning about outputs that are not finite was printed */
     /* [batch] the file of each example of the current batch; NULL: not from a file */
     const char **file;
-    /* [batch] why each example of the current batch cannot be read; NULL: such faults end the
-     * prediction */
+    /* [batch] why each example of the current batch cannot be read, or that its outputs are not
+     * finite; NULL: examples that cannot be read end the prediction */
     const char **fault;
     /* [batch][columns] values of the current examples that are copied to the output; NULL: none */
     dt_copied_value *kept;
@@ -222,7 +223,7 @@ dt_output_kind dt_output_made_by(const dt_graph *g, int node) {
 
 /* Decides what the numbers of output i mean. A loss for classes or labels determines it. Another
  * loss leaves it to the activation, unless the output is a single number, since a sigmoid may end a
- * regression. Without a loss the activation determines it. */
+ * regression. Without a loss the activation determines it. A single number is never a class. */
 static dt_output_meaning meaning_of(const prediction *p, const dt_graph *g, int i) {
     const dt_compile_spec *c = p->from->compile;
     const dt_named *named = c ? &c->output[i].loss : NULL;
@@ -274,7 +275,7 @@ static bool is_finite_row(const dt_view *v, int64_t row) {
     return true;
 }
 
-/* Returns the index of the first row with an output that is not finite, or -1. */
+/* Returns the index of the first row that is not finite of the first view that has one, or -1. */
 static int64_t find_not_finite(const dt_view *result, int n, int64_t rows) {
     for (int i = 0; i < n; i++)
         for (int64_t k = 0; k < rows; k++)
@@ -305,13 +306,13 @@ static void warn_not_finite(prediction *p, dt_tensor *const *input, const dt_vie
     p->from->warn(dt_str_text(&text), p->from->warn_user);
 }
 
-/* Returns the path of example i of the current batch; NULL: the example is not a file. */
+/* Returns the path of example i of the part; NULL: the example is not a file. */
 static const char *file_of(const prediction *p, int64_t i) {
     return dt_dataset_example_file(p->from->data, p->from->part, i);
 }
 
-/* Returns the paths of the first `rows` examples; NULL: examples are not files. Either all examples
- * of a data set are files, or none is. */
+/* Returns the paths of the current batch's first `rows` examples; NULL: examples are not files.
+ * Either all examples of a data set are files, or none is. */
 static const char *const *files_of(prediction *p, int64_t rows) {
     if (!file_of(p, p->done)) return NULL;
     p->file = p->file ? p->file : dt_alloc((size_t)p->from->batch * sizeof *p->file);
@@ -332,8 +333,8 @@ static void keep_columns(prediction *p, dt_predicted_rows *out) {
     out->kept = p->kept;
 }
 
-/* Returns for each current example why it cannot be read or has an output that is not finite.
- * Returns NULL if such a fault ends the prediction. */
+/* Returns for each current example why it cannot be read, or that an output is not finite; an
+ * element NULL: neither. Returns NULL if an example that cannot be read ends the prediction. */
 static const char *const *faults_of(prediction *p, const dt_view *result, int64_t rows) {
     if (!dt_rows_give_faults(p->from->data)) return NULL;
     p->fault = p->fault ? p->fault : dt_alloc((size_t)p->from->batch * sizeof *p->fault);
@@ -452,8 +453,9 @@ static dt_status *pass_on_all(prediction *p, int64_t left) {
     return NULL;
 }
 
-/* Starts a batch, after passing on the outputs of earlier ones, so that they precede an error of
- * this batch. */
+/* Starts a batch, and passes on the outputs of those that have started, of this one only if no
+ * batch may start ahead. If this batch cannot start, the outputs of earlier ones precede its
+ * error. */
 static dt_status *predict_batch(prediction *p, dt_tensor *const *input, int64_t rows) {
     if (p->turn.cluster) return take_turn(p, input, rows);
     dt_status *bad = start(p, input, rows), *before = pass_on_all(p, p->ahead && !bad);

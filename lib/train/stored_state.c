@@ -256,8 +256,9 @@ dt_status *dt_learned_read(const dt_saved *c, dt_arena *arena, const dt_learned 
  *     {"logits": ["circle", "cross", "ring"]}
  */
 
-/* Whether the number of names fits the output's size: one value for each class, or a single value
- * for two classes. */
+/* Whether the names may be those of the output's classes: there is at most one name for each value
+ * of an example, or there are at most two for a single value. An example with several rows of
+ * values has no such names. */
 static bool fit(const dt_texts *names, const dt_type *output) {
     const int64_t last = output->dim[output->rank - 1];
     return output->rank <= 2 && names->n <= (output->rank < 2 || last == 1 ? 2 : last);

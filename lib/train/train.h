@@ -66,7 +66,8 @@ typedef struct dt_class_weights {
 /* The section `fit` of a job, or the fragment of dt_model_fit. */
 typedef struct dt_fit_spec {
     int64_t epochs, steps; /* how long to train; exactly one of the two is > 0 */
-    /* validation is due after this many epochs, or steps if `steps` is given; 0 means 1 */
+    /* validation is due after this many epochs or, if `steps` is given, steps; 0: after each epoch,
+     * also with `steps` */
     int64_t validation_freq;
     int64_t validation_steps; /* number of batches to validate; 0: all */
     int64_t initial_epoch;

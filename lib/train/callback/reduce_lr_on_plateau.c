@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ReduceLROnPlateau, as in Keras: if a metric has not improved for `patience` epochs, the learning
- * rate is multiplied by `factor`. The next `cooldown` epochs do not count. The logs get
- * `learning_rate`, the rate that the epoch was trained with. */
+ * rate is multiplied by `factor`, but not reduced below `min_lr`. The next `cooldown` - 1 epochs do
+ * not count. The logs get `learning_rate`, the rate that the epoch was trained with. */
 #include <math.h>
 
 #include "train/monitor.h"
