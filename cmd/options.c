@@ -185,8 +185,9 @@ static dt_status *store(struct walk *w, const struct use *u) {
 
 /* ---- words ---- */
 
-/* Whether the next word is the value of an option whose value is optional. `job.yaml` in `dtrain
- * topology --tpu job.yaml` is not, because the word names a job. */
+/* Whether the next word is the value of an option whose value is optional. It is not if it looks
+ * like an option ("-..."), an override (it contains '=') or a job (*.yaml, *.yml), as in `dtrain
+ * topology --tpu job.yaml`. */
 static bool is_free_value(const char *word) {
     return *word != '-' && !strchr(word, '=') && !dt_ends_with(word, ".yaml") &&
            !dt_ends_with(word, ".yml");

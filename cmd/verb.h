@@ -3,10 +3,9 @@
  * Verbs and their options.
  *
  * A verb is a row in a file cmd/NAME.c, which verbs of two words share, and VERB(name) in
- * cmd/verbs.h. The row's table of
- * options is the only place where an option is written down: parsing, checking, `dtrain help VERB`,
- * environment variables and "did you mean" all use it. The values of options are stored in a struct
- * that belongs to the verb and begins with struct common:
+ * cmd/verbs.h. The row's table of options is the only place where an option is written down:
+ * parsing, checking, `dtrain help VERB`, environment variables and "did you mean" all use it. The
+ * values of options are stored in a struct that belongs to the verb and begins with struct common:
  *
  *     struct lower { struct common common; struct compute compute; int stage; };
  *     static const struct option options[] = {
@@ -228,7 +227,7 @@ struct foreign_option {
  * that is unknown. */
 bool option_hint(const struct foreign_option *f, dt_str *to);
 
-/* help.c defines this function. */
+/* The following are defined in help.c. */
 void usage_print(void); /* prints the usage screen on standard error */
 /* Prints the page of a verb on standard output, or the usage screen if verb is NULL. */
 void help_show(struct out *out, const struct verb *verb);

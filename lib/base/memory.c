@@ -55,7 +55,8 @@ static int64_t read_bytes(const char *folder, const char *name) {
     return is ? bytes : none;
 }
 
-/* Returns the size of the machine's swap, from a line such as "SwapTotal: 2097148 kB". */
+/* Returns the bytes of the machine's swap (0: there is none, or it is unknown), from a line such as
+ * "SwapTotal: 2097148 kB". */
 static int64_t swap_of(const char *root) {
     dt_local_str text = {0}, path = {0};
     dt_str_printf(&path, "%s/proc/meminfo", root);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A pool is built from gates. A gate is a counter that one thread increases and others wait for.
- * `start` opens when there is work, `done` when the last lane has finished it, `join` when the last
- * lane has arrived at a join.
+ * `start` opens when there is work, `done` when the last lane other than 0 has finished it, `join`
+ * when the last lane has arrived at a join.
  *
  * A waiter spins first, then counts itself in `sleepers` and sleeps in the kernel. A thread that
  * opens the gate enters the kernel only if there are sleepers. Both sides write one word and then

@@ -47,9 +47,10 @@ struct dt_tree {
 };
 
 /* Parses `source`, which must outlive the tree, like the arena. The root may be of any kind, but
- * must exist. All errors are returned. *out is NULL after a syntax error or if a limit is exceeded.
- * After other errors (a duplicate key, a tag) it is the tree without the refused entries, so that
- * the caller can read it and report further errors in the same run:
+ * must exist. All errors are returned. *out is NULL after a syntax error, if a limit is exceeded,
+ * and if something had to be left out (a key that is no string, an alias without an anchor, a '<<'
+ * without mappings). After other errors (a duplicate key, of which the first entry is kept; a tag)
+ * it is the tree, so that the caller can read it and report further errors in the same run:
  *
  *     dt_status *faults = dt_tree_read(arena, path, &source, &tree);
  *     if (tree)
@@ -157,8 +158,9 @@ typedef struct dt_texts {
 /* The items of a list, or the values of a mapping, without those that have faults. */
 typedef struct dt_items {
     int n;
-    void *v;         /* [n] structs of the field's `size` */
-    dt_entry *entry; /* [n] each as written, with its key (a list has none); NULL: left out */
+    void *v; /* [n] structs of the field's `size` */
+    /* [n] each as written, with its key (a list has none); NULL: the job left out the field */
+    dt_entry *entry;
 } dt_items;
 struct dt_named;
 
@@ -217,8 +219,9 @@ typedef struct dt_field {
      *   TABLE      the forms of keys that the table lacks
      */
     const struct dt_field *forms;
-    /* Of a form: whether it handles, and refuses, values that fit no form. If no form is marked so,
-     * the first one does that. */
+    /* Of a form: whether it refuses the values whose kind (scalar, list, mapping) no form takes,
+     * with its own message. If no form is marked so, the first one that is no list of words does
+     * that. */
     bool otherwise;
     size_t size; /* for LIST and MAP: bytes of an item's struct */
     /* For NAMED: reads the kind and its arguments. */

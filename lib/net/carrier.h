@@ -106,8 +106,9 @@ typedef struct dt_carrier_row {
     /* Sends the worker an error, with which the worker then fails. Takes ownership of the error.
      * NULL: this carrier cannot send errors, and the worker only finds its link closed. */
     void (*refuse)(dt_carrier *c, int worker, dt_status *why);
-    /* Closes the carrier. well: sends END to all workers first. Otherwise they find the links
-     * closed, and report that the coordinator is gone. */
+    /* Closes the carrier. well: sends END to all workers first. Otherwise workers over ZeroMQ find
+     * the links closed, and report that the coordinator is gone; workers that the coordinator has
+     * started get END in any case. */
     void (*close)(dt_carrier *c, bool well);
 } dt_carrier_row;
 /* A carrier. Each kind begins its own struct with this one. */

@@ -34,10 +34,10 @@ typedef struct dt_sized {
     /* the program of each device of each replica, for estimates; NULL: not needed */
     dt_spmd *priced;
     /* The graph from which `over` was made: the folded graph without annotations of logical
-     * devices. NULL: the folded graph has no such annotations. */
+     * devices. NULL: `over` was made from the folded graph itself. */
     dt_graph *bare;
-    /* The program for each device of the back end. NULL: the back end has one device, or the rows
-     * do not divide evenly. */
+    /* The program for each device of the back end. NULL: each device computes all rows
+     * (dt_compiled_cut_over). */
     dt_spmd *over;
     dt_executable *executable;
 } dt_sized;
@@ -100,8 +100,8 @@ struct dt_compiled {
 
 /* Whether sums and products round as on the slice's chip (numerics: chip). */
 bool dt_compiled_is_chip(const dt_compiled *c);
-/* Builds the graphs for a batch of `rows`, if the step has a folded form. Fills *z except
- * `executable` and `priced`. */
+/* Builds the graphs for a batch of `rows`, if the step has a folded form. Fills *z except `even`,
+ * `bare`, `over`, `priced` and `executable`. */
 dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) DT_MUST_USE;
 void dt_sized_release(dt_sized *z); /* releases a size, which may be all zeros */
 /* Returns the request to compile z. It points into c and z. */

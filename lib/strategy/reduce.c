@@ -4,8 +4,8 @@
  * double for floats and in 64 bits for integers. A mean of integers is a float, as in TensorFlow:
  * float64 for 32- and 64-bit integers, float32 for smaller ones.
  *
- * If axes are given, each replica's tensor is first summed along them, then the replicas are
- * summed. A mean divides by the number of all values that were summed, so replicas may have
+ * If axes are given, the values along them are added as well, those of one replica after those of
+ * the other. A mean divides by the number of all values that were summed, so replicas may have
  * different sizes.
  */
 #include <stdlib.h>
