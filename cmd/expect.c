@@ -43,8 +43,8 @@ static bool read_number(const char *p, struct expectation *e) {
     return n > 0 && end == p + n && *skip_blanks(end) == '\0' && isfinite(e->number);
 }
 
-/* Finds the number at the end of the text that follows a blank, a sign and a blank: " - 0.005".
- * Returns NULL if there is none. */
+/* Finds the offset at the end of a text, as in "runs/main - 0.005". Returns the last blank that a
+ * sign and another blank follow; NULL: there is none. */
 static const char *find_offset(const char *p) {
     const char *found = NULL;
     for (; *p; p++)

@@ -92,8 +92,9 @@ static void put_of_kind(const dt_job_key *k, void *user) {
     if (*name && !k->refused) put_key(p->to, k, name);
 }
 
-/* Returns the part of a path after `name`: ".epochs" if the name is fit and the path "fit.epochs",
- * "" if the path ends with the name. NULL: the path does not contain the name. */
+/* Returns the part of a path after `name`, if the path begins with it (".epochs" for "fit" in
+ * "fit.epochs", "" for the whole path) or consists of one more component and it ("" for "epochs").
+ * Otherwise returns NULL. */
 static const char *below(const char *path, const char *name) {
     const size_t n = strlen(name);
     const char *dot = strchr(path, '.');

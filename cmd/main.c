@@ -61,9 +61,9 @@ static void ignore_signals(void) {
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Prints an error about memory when a library ends the process. Some libraries, such as libgomp,
- * call exit(1) with a message of their own when they get no memory or no thread. Only libraries
- * call exit in this process. */
+/* Changes exit code 1 into that for a lack of memory, which it means when a library ends the
+ * process: some libraries, such as libgomp, call exit(1) with a message of their own when they get
+ * no memory or no thread. Only libraries call exit in this process. */
 static void name_memory(int code, void *unused) {
     (void)unused;
     if (code == EXIT_FAILURE) _exit(EXIT_MEMORY);

@@ -74,7 +74,7 @@ static void print_errors(const struct call *call, const dt_status *s, enum form 
 
 /* ---- the forms of warnings ---- */
 
-/* Whether a line of an error begins with a source location in the file at `path`. */
+/* Whether the line, a warning, begins with a source location in the file at `path`. */
 static bool is_placed(const char *line, const char *path) {
     const size_t n = strlen(path);
     return strncmp(line, path, n) == 0 && line[n] == ':';

@@ -4,9 +4,9 @@
  * the function. One lane is the caller's thread.
  *
  * A lane that waits at a join spins for a few microseconds if another process uses the cores, else
- * for up to 50 microseconds (base/thread.h). Then it sleeps in a futex. Spinning alone would make
- * a step 30 times longer beside another busy process (design notes, docs/architecture.md). Lanes
- * block all signals.
+ * for up to 50 microseconds (dt_patience_after). Then it sleeps in a futex. Spinning alone would
+ * make a step 30 times longer beside another busy process (design notes, docs/architecture.md).
+ * Lanes block all signals.
  */
 #ifndef DT_BASE_THREAD_H
 #define DT_BASE_THREAD_H

@@ -23,8 +23,8 @@ typedef struct dt_yaml {
     const dt_source *source;
     size_t from;
     int before; /* number of characters before `from` in its line */
-    /* The last mark that was converted, and its byte offset. Marks only increase, so each byte is
-     * passed once. */
+    /* The last mark that was converted, and its byte offset. Marks nearly always increase, so bytes
+     * are passed once; for a smaller mark counting begins at `from` again. */
     size_t index, offset;
 } dt_yaml;
 

@@ -19,8 +19,9 @@ typedef struct dt_rendezvous {
     /* The number of addresses: one for each rank, or 1. With 1, other ranks listen on any free
      * port. */
     int addresses;
-    /* Name or address to listen on. NULL: loopback if rank 0 is on the loopback interface,
-     * otherwise all interfaces. */
+    /* Name or address to listen on. NULL: all interfaces if there is a key or `open` is set and the
+     * address (of this rank or, if only one is known, of rank 0) is not loopback; otherwise that
+     * address. */
     const char *interface;
     const dt_run_key *key; /* the run's key; NULL: messages are not encrypted */
     bool open;             /* without a key: whether interfaces other than loopback may be used */
@@ -44,8 +45,10 @@ typedef struct dt_met {
 } dt_met;
 
 /* Runs the rendezvous. The caller closes out->m and frees out->early, also after an error. Fails
- * with WORKER_LATE, naming the missing workers; LAUNCH if workers contradict each other; NOT_YET
- * if there are more than DT_RENDEZVOUS_RANKS; or with an error of the messenger. */
+ * with WORKER_LATE, naming the missing workers; LAUNCH if workers contradict each other;
+ * WORKER_GONE if one leaves after the table of addresses was sent; WORKERS_DISAGREE if messages are
+ * invalid or too many come early; NOT_YET if there are more than DT_RENDEZVOUS_RANKS; or with an
+ * error of the messenger. */
 dt_status *dt_rendezvous_hold(dt_met *out, const dt_rendezvous *how) DT_MUST_USE;
 
 #endif

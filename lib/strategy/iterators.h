@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Distributed data sets and the iterators of programs: distribute.c makes data sets, iterate.c
- * reads them, and saves and restores positions. A distributed data set is a pipeline
- * whose last transformation has an input for each worker. A step takes pieces from all of them, one
- * piece per replica:
+ * reads them, and saves and restores positions. A distributed data set is a pipeline whose last
+ * transformation has an input for each worker. A step takes pieces from all of them, one piece per
+ * replica:
  *
  *     worker 0:  p0 p1 | p2 p3 | ...        2 replicas for each of 2 workers; replicas are numbered
  *     worker 1:  p0 p1 | p2                 worker by worker

@@ -223,7 +223,7 @@ dt_status *dt_variable_set_from(dt_variable *v, dt_write how, const dt_values *v
 
 /*
  * Scatter: changes the rows of a variable whose numbers are given, in each copy separately.
- * Therefore only variables whose copies may differ support it.
+ * Variables whose copies or values are combined (ON_READ, SUM, MEAN) do not support it.
  */
 
 static const char *const names[] = {"scatter_update", "scatter_add", "scatter_sub", "scatter_mul",
@@ -354,8 +354,8 @@ dt_status *dt_variable_scatter(dt_variable *v, dt_scatter how, const dt_tensor *
 /*
  * Restores a variable from a checkpoint. If it was saved with a copy per replica, and there are as
  * many replicas now, each copy is restored. Otherwise the copies are combined by the aggregation
- * that the variable was saved with, so that it reads the same in cross-replica context. Copies that
- * are all equal need no aggregation.
+ * that the variable was saved with (if that is NONE, by the present one), so that it reads the same
+ * in cross-replica context. Copies that are all equal need no aggregation.
  */
 
 static dt_view copy_of(const dt_variable *v, const void *data, int64_t copy) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explaining an evaluation (dt_evaluation): explain.c runs the examples through the model once
- * more and counts them, explain_result.c makes scores and curves of the counts. The
- * first worker gets all examples in order, so the numbers do not depend on who computed them.
+ * Explaining an evaluation (dt_evaluation): explain.c runs the examples through the model once more
+ * and counts them, explain_result.c makes scores and curves of the counts. The first worker gets
+ * all examples in order, so the numbers do not depend on who computed them.
  *
  * Memory is bounded for any number of examples: see spread.h; per class three numbers, and at most
  * 1,048,576 pairs of confused classes (32 MiB).

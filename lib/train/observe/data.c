@@ -2,8 +2,8 @@
 /*
  * The identity of a run's data. A thread hashes the files while the run trains. A run that resumes
  * compares the hashes with those that its record has from before, and warns if the files have
- * changed. Nothing depends on it: without a record, or if an earlier run was killed
- * before its hashes were known, there is nothing to compare.
+ * changed. Nothing depends on it: without a record, or if an earlier run was killed before its
+ * hashes were known, there is nothing to compare.
  */
 #define _GNU_SOURCE /* makes the headers declare gettid() */
 #include <pthread.h>
