@@ -29,8 +29,9 @@ static dt_status *open_directory(dt_checkpoint *c, const char *dir, int64_t byte
 }
 
 /* Finds the generation of the checkpoint to write. Checkpoints are ordered by (generation, step). A
- * loop that continues the newest one stays in its generation. A loop that starts afresh, or from an
- * older one, begins another generation, so that its checkpoints are the newest. */
+ * loop that continues the newest one stays in its generation. A loop that starts afresh or from an
+ * older one, or whose step is smaller than that of the newest, begins another generation, so that
+ * its checkpoints are the newest. */
 static dt_status *find_generation(const dt_checkpoint *c, const char *dir, int64_t step,
                                   dt_arena *arena, int64_t *generation) {
     const char *ckpt = dt_arena_printf(arena, "%s/ckpt", dir);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls the hooks of a run at each moment, and saves the memory of its callbacks in checkpoints:
- * one JSON object with a member for each callback, and one for the learning rate if that is a
- * variable. A callback that is new in the job has no member and starts afresh.
+ * one JSON object with a member for each callback that has something to save, and one for the
+ * learning rate if that is a variable. A callback that is new in the job has no member and starts
+ * afresh.
  */
 #include "train/hook.h"
 #include "train/recording.h"

@@ -30,7 +30,8 @@ static int known_sums(const dt_meter *m) {
     return row->update ? 2 : row->n_sums ? row->n_sums(m->named.args) : 0;
 }
 
-/* Sets all sums to 0. Before the first update their number is not known, and there are none. */
+/* Sets all sums to 0. If their number depends on the tensors, there are none before the first
+ * update. */
 static void clear(dt_meter *m) {
     m->n = m->n ? m->n : known_sums(m);
     free(m->sum);

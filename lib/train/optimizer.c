@@ -6,7 +6,7 @@
 
 /* Returns the i-th variable of the optimizer in this order: the iteration; the two variables of
  * loss scaling and the number of accumulated examples, if they exist; all slots. Returns NULL if
- * there are at most i variables. */
+ * there are at most i variables, or i is negative. */
 static const dt_variable *slot_at(const dt_optimizer *o, int i) {
     const dt_variable *const all[] = {o->iteration, o->scale, o->good_steps, o->examples};
     const dt_variable *own[4];

@@ -16,7 +16,7 @@ typedef struct dt_python_part {
     /* width: least number of characters; precision: digits as in printf, -1: the pattern gives
      * none */
     int width, precision;
-    char kind; /* the conversion d, e, f or g, as in printf; 0: the pattern gives none */
+    char kind; /* the conversion d, e, f, g, E, F or G, as in printf; 0: the pattern gives none */
 } dt_python_part;
 /* Reads a pattern up to the end of its next part: adds the text before the part to *text (NULL:
  * skips it), and moves *p behind the part. Returns false if no part is left. *wrong points to a

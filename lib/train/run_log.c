@@ -21,7 +21,7 @@ static dt_status *size_of(const char *path, int64_t *size) {
     return NULL;
 }
 
-/* Writes the first `keep` bytes of `from` to `to`. */
+/* Writes the first `keep` bytes of `from` to `to`; all bytes if `from` has fewer. */
 static dt_status *copy_first(const char *from, const char *to, int64_t keep) {
     dt_local_str text = {0};
     DT_TRY(dt_file_read(from, largest, &text));

@@ -12,7 +12,7 @@ dt_scope dt_captured_scope(const dt_model *m);
     dt_scope scope __attribute__((cleanup(dt_scope_leave), unused)) = dt_captured_scope(m)
 
 /* Returns the part of a data set that dt_model_evaluate and dt_model_predict use: the validation
- * part or, if there is none, the whole data set. */
+ * part or, if that has no examples, the training part. */
 dt_part dt_evaluated_part(const dt_dataset *data);
 
 #endif

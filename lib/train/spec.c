@@ -143,7 +143,7 @@ static const dt_field checkpoint_fields[] = {
     DT_END};
 
 /* Sets the mode from resume_path: one of the words, for which resume_path becomes NULL, or a path.
- * Fails with UNKNOWN_NAME if it looks like a misspelt word. */
+ * Fails with UNKNOWN_NAME if it looks like a misspelt word, with RANGE if it is empty. */
 static dt_status *find_mode(dt_checkpoint_spec *x) {
     static const char *const words[] = {"auto", "never", "must"};
     static const dt_resume modes[] = {DT_RESUME_AUTO, DT_RESUME_NEVER, DT_RESUME_MUST};
