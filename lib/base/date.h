@@ -31,7 +31,7 @@ bool dt_date_parse(const char *text, dt_date_order order, dt_date *out);
 /* Reads a date in a format of strptime, with the conversions %Y %y %m %d %j %H %I %M %S %f %p %b %B
  * %a %A %z %F %T %%. Returns false if the text does not have that format. */
 bool dt_date_read(const char *text, const char *format, dt_date *out);
-/* Whether dt_date_read knows all conversions of the format and one of them is %Y or %y. */
+/* Whether dt_date_read knows all conversions of the format and one of them is %Y, %y or %F. */
 bool dt_date_is_format(const char *format);
 
 /* Returns the seconds from 1970-01-01 00:00 UTC to a date, without the fraction. */

@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* The reserve has several times the size of an arena's largest block, which is enough to return
- * from a call and to report the error. */
+/* The reserve is as large as the usual blocks of a large arena (LAST_BLOCK in arena.c). To return
+ * from a call and to report the error takes less. */
 enum { BYTES = 4 << 20 };
 
 static _Atomic(void *) reserve;

@@ -10,7 +10,7 @@
 #include "base/status.h"
 
 typedef struct dt_str {
-    char *data; /* the bytes; NULL while the string is empty, so use dt_str_text instead */
+    char *data; /* the bytes; NULL as long as nothing was added, so use dt_str_text instead */
     size_t size, cap;
 } dt_str;
 

@@ -34,8 +34,8 @@ DT_API dt_status *dt_model_compile(dt_model *m, const char *format, ...) DT_CHEC
  * each validation in between. */
 DT_API dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history,
                                const char *format, ...) DT_CHECKED DT_FORMAT(4, 5);
-/* Computes loss and metrics over the validation part of `data`, or over all of it if it has none.
- * The history has one row. */
+/* Computes loss and metrics over the validation part of `data`, or over the training part if it has
+ * none. The history has one row. */
 DT_API dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history) DT_CHECKED;
 /* Computes the model's output, of shape (examples, ...), on the host, for the examples that
  * evaluate uses; they are never shuffled. The model need not be compiled, and only the elements

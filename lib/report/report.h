@@ -10,8 +10,8 @@
  *     gather.c                  all of that as JSON
  *     write.c                   a page with that JSON in it, and its style and script, which are
  *                               compiled in; a table of metrics for browsers without scripts
- *     page.css, *.js            style and script: elements.js, charts.js, summary.js; page.js has
- *                               the list of sections
+ *     page.css, *.js            style and script: elements.js, charts.js, summary.js,
+ *                               evaluation.js; page.js has the list of sections
  *
  * A page has no network address in it, and says so itself: its Content-Security-Policy allows its
  * own style and the one script whose hash it names. Text from files reaches it as JSON in which no

@@ -121,7 +121,9 @@ typedef struct dt_report_run {
     const char *path, *label; /* label: a name that no other run of the report has */
     /* text to show in place of the path: output.dir as written in the job, with ${VARIABLE} */
     const char *shown;
-    dt_series_list by_epoch; /* the metrics of the history, where x is the epoch */
+    /* the metrics of the history, where x is the number of epochs done: a fraction for a validation
+     * within an epoch */
+    dt_series_list by_epoch;
     /* Values of the steps up to each x: loss, loss_min, loss_max, learning_rate, virtual_ms,
      * val_... */
     dt_series_list by_step;

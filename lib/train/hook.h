@@ -152,8 +152,9 @@ dt_status *dt_callback_path(run *r, const dt_hook *h, const char *name,
 /* Like dt_callback_path, for a folder, which may not be a link itself. */
 dt_status *dt_callback_folder(run *r, const dt_hook *h, const char *name,
                               const char **path) DT_MUST_USE;
-/* Fails with CALLBACK, located at the argument, if the path is not below output.dir, or is reserved
- * for the run's own files. */
+/* Fails, with an error located at the argument: with CALLBACK if the path is not below output.dir,
+ * or is reserved for the run's own files; with NOT_LOCAL if it is not a path of this machine
+ * (dt_path_check). */
 dt_status *dt_callback_check_path(const dt_named *named, const char *argument,
                                   const char *path) DT_MUST_USE;
 /* Returns the source location of an argument or, if the job leaves it out, that of the callback's

@@ -2,8 +2,8 @@
 /*
  * The distribution of many numbers, each with a bit: scores of examples with their class, or
  * errors. Up to 1,048,576 numbers are kept as they are (8 MiB). If there are more, they are counted
- * in 1,048,576 buckets (16 MiB), whose width is 1/2048 of the numbers in it. The result does not
- * depend on the order of the numbers.
+ * in 1,048,576 buckets (16 MiB), whose width is at most 1/2048 of a number in it, except next to 0.
+ * The result does not depend on the order of the numbers.
  */
 #ifndef DT_TRAIN_SPREAD_H
 #define DT_TRAIN_SPREAD_H
