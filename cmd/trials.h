@@ -44,7 +44,7 @@ struct trials {
 /* Trains all remaining trials, and prints a line when each ends. The first stop signal lets them
  * save and stop; the second one ends them at once. */
 dt_status *trials_train(struct trials *w);
-/* Prints "to resume, run: dtrain sweep ...". */
+/* Prints "to resume, run: " and the command of the call (put_again). */
 void trials_suggest_resume(const struct trials *w);
 
 #endif

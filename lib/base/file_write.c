@@ -324,7 +324,7 @@ dt_status *dt_file_swap(const char *a, const char *b, bool *done) {
 /*
  * Files that users name for output. Like redirection and cp, dtrain writes to the target of a link:
  * the new file is committed where the link ends, under that name, and the link stays. A run follows
- * no links below its own directory (file_write.c).
+ * no links below its own directory (open_writer).
  *
  *     -o latest.csv ──▶ latest.csv -> day/3.csv          day/3.csv.tmp, renamed to day/3.csv
  */
