@@ -111,7 +111,7 @@ static void take_path(struct line *l, const char *word) {
 /* ---- options ---- */
 
 /* Finds the option that a word such as "--name", "--name=value" or "-n" names, among those of the
- * verb and those of all verbs. Returns NULL if it is none of them. */
+ * verb and those of all verbs. Returns NULL for other words. */
 static const struct option *option_of(const struct line *l, const char *word) {
     const struct option *tables[] = {l->verb ? l->verb->options : common_options, common_options};
     for (int t = 0; t < 2; t++)

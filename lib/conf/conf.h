@@ -48,8 +48,8 @@ struct dt_tree {
 
 /* Parses `source`, which must outlive the tree, like the arena. The root may be of any kind, but
  * must exist. All errors are returned. *out is NULL after a syntax error, if a limit is exceeded,
- * and if something had to be left out (a key that is no string, an alias without an anchor, a '<<'
- * without mappings). After other errors (a duplicate key, of which the first entry is kept; a tag)
+ * and if something had to be left out (a key other than a string, an alias without an anchor, a
+ * '<<' without mappings). After other errors (a duplicate key, of which the first entry is kept; a tag)
  * it is the tree, so that the caller can read it and report further errors in the same run:
  *
  *     dt_status *faults = dt_tree_read(arena, path, &source, &tree);
@@ -220,7 +220,7 @@ typedef struct dt_field {
      */
     const struct dt_field *forms;
     /* Of a form: whether it refuses the values whose kind (scalar, list, mapping) no form takes,
-     * with its own message. If no form is marked so, the first one that is no list of words does
+     * with its own message. If no form is marked so, the first one other than a list of words does
      * that. */
     bool otherwise;
     size_t size; /* for LIST and MAP: bytes of an item's struct */

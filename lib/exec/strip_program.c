@@ -59,7 +59,7 @@ static bool layout_inside(const dt_type *from, const dt_type *to, const dt_broad
 
 /* Finds the layout of a broadcast's operand. The operand may have the trailing dimensions of the
  * result (a vector for all rows), the leading ones (a value for each row), leading and trailing
- * ones, or none (a scalar). Returns false if it is none of these. */
+ * ones, or none (a scalar). Returns false for other layouts. */
 static bool layout_of(const dt_graph *g, const dt_node *n, dt_strip_layout *out, int64_t *period,
                       int64_t *inner) {
     const dt_broadcast_attr *a = n->attr;

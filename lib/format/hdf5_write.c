@@ -169,7 +169,7 @@ static uint64_t put_group(file *f, int first, int end, size_t skip, const char *
         while (next < end && strncmp(f->item[next]->path + skip, rest, n) == 0 &&
                f->item[next]->path[skip + n] == '/')
             next++;
-        /* A child that is no item of the list is a group that only occurs in paths. */
+        /* A child missing from the list is a group that only occurs in paths. */
         const bool is_item = !rest[n];
         const char *text = is_item ? f->item[i]->name : NULL;
         put_link(&h, rest, n,

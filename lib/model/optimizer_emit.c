@@ -96,7 +96,7 @@ static dt_value is_multiple(dt_value n, int64_t k) {
     return dt_compare(dt_multiply(dt_divide(n, size), size), n, DT_EQ);
 }
 
-/* Emits a if the scalar is true, else b; a if the scalar is no value. */
+/* Emits a if the scalar is true, else b; a if the scalar is absent. */
 static dt_value choose(dt_value scalar, dt_value a, dt_value b) {
     dt_type type = dt_type_of_value(a);
     return scalar.trace ? dt_select(dt_broadcast_to(scalar, &type), a, b) : a;

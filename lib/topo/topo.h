@@ -115,7 +115,7 @@ typedef struct dt_chip {
     const char *shapes;
     int cubes;     /* with 3 axes: the most cubes, blocks of 4 x 4 x 4 chips, of a slice */
     int job_cubes; /* the most cubes of a job on one slice; 0: as many as a slice can have */
-    /* whether Cloud TPU twists every box that can be twisted, unless the name says otherwise */
+    /* whether Cloud TPU twists, by default, every box that can be twisted */
     bool twists;
     /* whether the sides of a box may be in any order; false: they must be ascending */
     bool any_order;

@@ -103,7 +103,7 @@ static void add_loss(const dt_layer_call *c, const dt_type *all, dt_value of_ste
     dt_layer_add_loss(c, dt_divide(sum, dt_like(sum, (double)all->dim[1])));
 }
 
-/* Emits step t of x (B, T, ...), as (B, ...); no value if x is no value. */
+/* Emits step t of x (B, T, ...), as (B, ...); absent if x is absent. */
 static dt_value step(dt_value x, int64_t t) {
     if (!x.trace) return x;
     const dt_type all = dt_type_of_value(x), one = step_of(&all);
