@@ -14,8 +14,8 @@ typedef struct dt_str {
     size_t size, cap;
 } dt_str;
 
-/* A short text for a message: dt_text_of(...).s lives until the end of the full expression. One that
- * does not fit ends in "...". */
+/* A short text for a message: dt_text_of(...).s lives until the end of the full expression. A
+ * text that does not fit ends in "...". */
 typedef struct dt_text {
     char s[224];
 } dt_text;

@@ -49,8 +49,8 @@ struct dt_tree {
 /* Parses `source`, which must outlive the tree, like the arena. The root may be of any kind, but
  * must exist. All errors are returned. *out is NULL after a syntax error, if a limit is exceeded,
  * and if something had to be left out (a key other than a string, an alias without an anchor, a
- * '<<' without mappings). After other errors (a duplicate key, of which the first entry is kept; a tag)
- * it is the tree, so that the caller can read it and report further errors in the same run:
+ * '<<' without mappings). After other errors (a duplicate key, of which the first entry is kept; a
+ * tag) it is the tree, so that the caller can read it and report further errors in the same run:
  *
  *     dt_status *faults = dt_tree_read(arena, path, &source, &tree);
  *     if (tree)

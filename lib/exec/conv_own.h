@@ -12,8 +12,8 @@ enum {
      * (dt_own_stretch) */
     DT_OWN_STRETCH = 1 << 16,
     DT_OWN_ROWS = 64,
-    /* limit of the number of parts times the elements of a kernel in space; for a kernel's gradient,
-     * of the number of parts squared */
+    /* limit of the number of parts times the elements of a kernel in space; for a kernel's
+     * gradient, of the number of parts squared */
     DT_OWN_SPANS = 1 << 16,
     /* the first of these limits for depthwise convolutions */
     DT_OWN_DEPTHWISE_SPANS = 1 << 20

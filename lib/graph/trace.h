@@ -15,7 +15,7 @@
 typedef struct dt_trace_state {
     dt_variable *variable;
     int node; /* the node that is the variable's value at the start of the step */
-    /* the node that is the variable's value after the assignments so far; `node` before the first */
+    /* the node of the variable's value after the assignments so far; `node` before the first */
     int now;
 } dt_trace_state;
 

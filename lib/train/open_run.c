@@ -107,8 +107,8 @@ static void take_position(run *r, const dt_state_file *state) {
     r->out.saved_step = state->step;
 }
 
-/* Returns the names of the kernels, on which the last bits of results depend, lent: "openblas 0.3.21
- * SkylakeX, avx512". Returns "" if they are unknown. */
+/* Returns the names of the kernels, on which the last bits of results depend, lent: "openblas
+ * 0.3.21 SkylakeX, avx512". Returns "" if they are unknown. */
 static const char *kernels_of(const run *r) {
     dt_device *device = NULL;
     dt_status *s = dt_strategy_device_of(r->strategy, &device);
