@@ -36,7 +36,8 @@ typedef struct dt_entry {
  * UTF-8. */
 struct dt_tree {
     dt_tree_kind kind;
-    dt_location at;   /* source location of the value; its width is that of the scalar */
+    dt_location at;   /* source location of the value; its width is that of a scalar, 0 for a list
+                       * or map */
     bool quoted;      /* whether a scalar is quoted or a block, so that it is always a string */
     const char *text; /* text of a scalar, with escapes resolved */
     /* For a scalar: the text that is printed instead of `text`; NULL: `text` is printed. */
@@ -199,10 +200,11 @@ typedef struct dt_field {
     /* The key is refused with this explanation, such as "write 'units'". If the field has a preset,
      * that value is accepted. */
     const char *instead;
-    /* 1 + offset of a `bool` that is set to whether the key is given; 0: there is no such member */
+    /* 1 + offset of a `bool` that is set to whether the key is given and not null; 0: no such
+     * member */
     int set;
-    /* 1 + offset of a `dt_location` that becomes the location of the value or, if the key is not
-     * given, of the mapping; 0: there is no such member. */
+    /* 1 + offset of a `dt_location` that becomes the location of the value or, if the key is
+     * missing or null, of the mapping; 0: no such member. */
     int at;
     bool narrow; /* for INT: whether the member is an `int` */
     /*
@@ -314,22 +316,24 @@ extern const dt_field dt_no_forms[];
 dt_field dt_field_moved(const dt_field *f, size_t base);
 
 /* Fills `out` with defaults and then from a map. If t is NULL or null, there are only defaults, and
- * required fields are reported at `at`. `what` is the name of the mapping in messages ("model",
- * "Dense"); NULL: it is the whole job. Arrays and strings are put into the arena. All errors are
- * returned: UNKNOWN_KEY, placed at the key; MISSING_KEY, placed at the mapping, unless an
- * unknown key is near to the missing one; WRONG_TYPE, RANGE, AMBIGUOUS and UNKNOWN_NAME, placed at
- * the value. */
+ * required fields are reported at `at`, which may be NULL. `what` is the name of the mapping in
+ * messages ("model", "Dense"); NULL: it is the whole job. Arrays and strings are put into the
+ * arena. All errors are returned together, among them UNKNOWN_KEY, placed at the key; MISSING_KEY,
+ * placed at the mapping, unless an unknown key is near to the missing one; WRONG_TYPE, RANGE,
+ * AMBIGUOUS and UNKNOWN_NAME, placed at the value. */
 dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t,
                           const dt_location *at, const char *what, void *out) DT_MUST_USE;
 
-/* Read single values that tables cannot describe. what: the key's name in messages. */
+/* Read single values that tables cannot describe. what: the key's name in messages. min, max: the
+ * limits, both included; both 0: no limits. After an error (WRONG_TYPE, also for t NULL; RANGE;
+ * AMBIGUOUS), *out is unchanged. */
 dt_status *dt_tree_int(const dt_tree *t, const char *what, double min, double max,
                        int64_t *out) DT_MUST_USE;
 dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out) DT_MUST_USE;
 dt_status *dt_tree_bool(const dt_tree *t, const char *what, bool *out) DT_MUST_USE;
 dt_status *dt_tree_text(const dt_tree *t, const char *what, const char **out) DT_MUST_USE;
-/* Checks the kind of t. Otherwise fails: "fit: expected a mapping, got a list". `what` may be
- * NULL. */
+/* Fails with WRONG_TYPE unless t is of that kind: "fit: expected a mapping, got a list". t NULL
+ * fails, too. `what` may be NULL. */
 dt_status *dt_tree_expect(const dt_tree *t, dt_tree_kind kind, const char *what) DT_MUST_USE;
 /* returns the kind in words, such as "a mapping" */
 const char *dt_tree_kind_name(dt_tree_kind kind);

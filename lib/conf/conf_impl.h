@@ -61,15 +61,16 @@ dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml,
 
 /* ---- values ---- */
 
-/* A value as messages show it: at most 80 characters, without control characters. The struct is
- * small enough to be passed by value. */
+/* A value as messages show it: the first 80 characters, without control characters; a longer text
+ * is followed by its length. The struct is small enough to be passed by value. */
 typedef struct dt_quoted {
     char text[512];
 } dt_quoted;
 dt_quoted dt_quote_text(const char *text); /* returns a text in quotes: 'ten' */
 dt_quoted dt_quote(const dt_tree *t);      /* returns the value as text: 'ten', 1.5, null, a list */
 
-/* The type that an unquoted scalar seems to have, judging by its text. */
+/* The type that a scalar seems to have, judging by its text. A quoted scalar, and a value that is
+ * not a scalar, looks like TEXT. */
 typedef enum dt_look {
     DT_LOOKS_TEXT,
     DT_LOOKS_INT,

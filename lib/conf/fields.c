@@ -127,8 +127,8 @@ static bool is_by_name(const dt_field *f) {
     return is;
 }
 
-/* Adds to an error how to write a setting that other programs write as a single text: `strategy:
- * mirrored`, `strategy=ddp`. */
+/* Adds to an error without a suggestion how to write a setting that other programs write as a
+ * single text: `strategy: mirrored`, `strategy=ddp`. */
 static dt_status *suggest_lone(dt_status *s, const dt_field *f, const char *text) {
     if (dt_status_suggestion(s)) return s;
     const char *foreign = dt_foreign_name(f->name, text), *value = foreign ? "NAME" : text;
@@ -171,7 +171,8 @@ static dt_status *read_items(dt_arena *arena, const dt_field *f, const dt_tree *
 
 /* ---- one of several forms ---- */
 
-/* Converts a time such as "10m" to seconds. Returns 0 if the text is not a time. */
+/* Converts a time such as "10m" to seconds. Returns 0 if the text is not a time, or if its number
+ * is not in (0, 1e9). */
 static double seconds_of(const char *text) {
     static const struct {
         char unit;
@@ -428,7 +429,7 @@ static dt_status *unknown_key(reading *r, const dt_entry *e) {
     int n = 0;
     dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "unknown key %s%s%.*s",
                            dt_quote_text(e->key).text, IN(r->what));
-    /* If there are many unknown keys, no similar keys are searched for. */
+    /* After DT_MAX_ERRORS unknown keys nothing is suggested any more. */
     if (++r->unknown > DT_MAX_ERRORS) return s;
     /* A key that ends with ')' is the last part of a Python tuple, which YAML has divided at its
      * commas. */

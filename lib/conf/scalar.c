@@ -168,7 +168,8 @@ static dt_status *out_of_range(const dt_tree *t, const char *what) {
 
 /* ---- numbers ---- */
 
-/* Returns the error "epochs: '010' is ambiguous; write 10 or 8". */
+/* Returns the error "epochs: '010' is ambiguous; write 10 or 8", without "or 8" if the digits are
+ * not octal or the two values are equal. */
 static dt_status *ambiguous(const dt_tree *t, const char *what) {
     const char *sign = *t->text == '-' ? "-" : "", *digits = after_sign(t->text);
     digits += strspn(digits, "0");
@@ -183,8 +184,8 @@ static dt_status *ambiguous(const dt_tree *t, const char *what) {
                    dt_quote_text(t->text).text, sign, decimal, sign, (long long)value);
 }
 
-/* Reads an integer such as 1e3; 1.5 and 1.0 are not integers. Above 2^53 doubles are not exact, so
- * such numbers are refused. */
+/* Reads an integer with an exponent, such as 1e3 or 1.5e1. Returns false if there is no exponent,
+ * if it has a fraction, and above 2^53, where doubles are not exact. */
 static bool exact_power(const char *text, int64_t *out) {
     double x;
     if (!strpbrk(text, "eE") || !dt_parse_double(text, &x) || x != floor(x) || fabs(x) > 0x1p53)
@@ -206,8 +207,8 @@ static dt_status *suggest_digits(dt_status *s, const char *text) {
                : s;
 }
 
-/* Returns the error for a value that is not a number. For a quoted number, it suggests to remove
- * the quotes. */
+/* Returns the error for a value that is not a number. It suggests to remove the quotes of a quoted
+ * number, and the '_' of 1_000. */
 static dt_status *not_a_number(const dt_tree *t, const char *what, const char *expected) {
     double x;
     dt_status *s = dt_wrong_type(t, what, expected);
@@ -278,8 +279,8 @@ dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out) {
 
 /* ---- booleans and texts ---- */
 
-/* Returns the value that a YAML 1.1 reader would have read from `word`; NULL: it would have read a
- * text. */
+/* Returns "true" or "false" if `word` probably means it, in any case: yes, no, on, off, true,
+ * false, 1, 0. Else returns NULL. */
 static const char *meant(const char *word) {
     static const char *const words[][2] = {{"yes", "true"},  {"no", "false"},  {"on", "true"},
                                            {"off", "false"}, {"true", "true"}, {"false", "false"},

@@ -10,17 +10,6 @@
 
 #include "conf/conf_impl.h"
 
-/*
- * Checks a text before libyaml reads it. It refuses texts that are too large or contain invalid
- * UTF-8 or characters that no job needs. It also refuses %TAG directives, for which libyaml 0.2.5
- * takes quadratic time before its first event, since it compares each with all earlier ones; jobs
- * cannot have tags anyway. Brackets are not checked here: the depth limit stops the event loop at
- * level 65, so that 200,000 of them cost only a millisecond.
- *
- * Line separators other than LF and CR LF are refused as well, because libyaml counts lines by them
- * and editors do not.
- */
-
 dt_status *dt_yaml_check_size(const dt_source *s) {
     if (s->size <= DT_JOB_BYTES) return NULL;
     /* Standard input, which may be endless, was read only a little beyond the limit, so its size is
@@ -85,6 +74,11 @@ static dt_status *check_directives(const dt_yaml *y) {
     return NULL;
 }
 
+/* Checks a text before libyaml reads it. Refuses texts that are too large or contain invalid UTF-8
+ * or characters that no job needs, and line separators other than LF and CR LF, because libyaml
+ * counts lines by them and editors do not. Also refuses %TAG directives, for which libyaml 0.2.5
+ * takes quadratic time before its first event. Brackets are not checked: the depth limit stops the
+ * event loop at level 65. */
 dt_status *dt_yaml_check(const dt_yaml *y) {
     DT_TRY(dt_yaml_check_size(y->source));
     DT_TRY(check_bytes(y));

@@ -29,7 +29,8 @@
 typedef struct anchor {
     const char *name;
     dt_tree *node;
-    /* Size of the subtree below and including the node: its number of nodes, and its height. */
+    /* nodes: number of nodes of the subtree, including this one; height: number of levels of lists
+     * and maps in it, 0 for a scalar */
     int nodes, height;
     size_t bytes; /* number of bytes of all texts in the subtree */
     bool open;    /* whether the end of the node has not been read yet */
@@ -46,7 +47,8 @@ typedef struct level {
     bool merges; /* whether this key is `<<` */
     /* For a map: the value of `<<`, which is a map or a list of maps; NULL: the map has no `<<`. */
     dt_tree *merged;
-    /* Entries of a list have no key; the memory is reused by the next level at this depth. */
+    /* The items of a list, without keys, or the entries of a map. The memory is reused by the next
+     * level at this depth. */
     dt_entry *entry;
     int n, cap;
     dt_hash_index keys; /* for a map: an index of its entries by key */

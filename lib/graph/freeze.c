@@ -111,7 +111,8 @@ static int *list_overwriting(const dt_trace *t) {
     return by;
 }
 
-/* Lists for each update the nodes that read the value which it overwrites, in the given order. */
+/* Lists for each update the other nodes that read the value which it overwrites, in the given
+ * order. The caller frees both members. */
 static wait_lists find_waits(const dt_trace *t, const int *order, int n) {
     int *by = list_overwriting(t), count = 0;
     wait_lists w = {minus_ones(t->n_nodes),
@@ -155,8 +156,9 @@ static int trace_order_updates(const dt_trace *t, const int *root, int n_roots, 
     return n;
 }
 
-/* Lists the nodes that the graph must keep; arguments and variables come first. Returns their
- * number. */
+/* Lists what the graph must keep: the nodes of arguments, variables, results, and then of updates,
+ * from the last variable to the first; a node may occur several times. Returns the number of
+ * entries. */
 static int list_roots(const dt_trace *t, int *root) {
     int n = 0;
     for (int i = 0; i < t->n_args; i++) root[n++] = t->arg[i].node;

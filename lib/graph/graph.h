@@ -60,7 +60,7 @@ bool dt_dtype_is_known(int64_t d); /* whether an integer from outside is a value
 void dt_type_print(const dt_type *t, dt_str *out);
 /* Prints a shape as in messages: "(B, 784)", "()". */
 void dt_shape_print(const dt_type *t, dt_str *out);
-/* Return types and shapes as text for messages. */
+/* Return a type ("f32[B,784]"), or its shape ("(B, 784)"), as text for messages. */
 dt_text dt_text_of(const dt_type *t);
 dt_text dt_text_of_shape(const dt_type *t);
 
@@ -101,7 +101,7 @@ struct dt_variable { /* declared in dtrain.h */
      * NULL: no device has one. */
     const struct dt_variable_holder *held;
     /* Number of times the host was given the value to change (dt_host_edit), so that devices notice
-     * that their copies are old. */
+     * that their copies are old. `stack` or `whole`, if set, counts instead. */
     unsigned written;
     /* the variable with the copies of all replicas; NULL: all replicas share one value */
     dt_variable *stack;
@@ -272,9 +272,9 @@ typedef struct dt_named_view {
     void *data;
 } dt_named_view;
 
-/* An input that an op found invalid while it ran: a row number beyond the table. The code that runs
- * a graph checks this at the end; until then the op's definition says what it returns for such
- * inputs. The first one that is found is kept. */
+/* An input that an op found invalid while it ran: a row number that is not in [0, rows). The code
+ * that runs a graph checks this at the end; until then the op's definition says what it returns for
+ * such inputs. The first one that is found is kept. */
 typedef struct dt_refusal {
     _Atomic int finders;
     int64_t number, rows;
@@ -395,8 +395,8 @@ struct dt_hlo_value;
 
 /*
  * What an op does, for code that need not know the op itself: passes, cost estimates and back ends
- * ask for roles, so a new op needs no change there. A role with one op only is named after its
- * attributes, too.
+ * ask for roles, so a new op needs no change there. All ops of a role whose comment names a type in
+ * parentheses have attributes of that type.
  */
 typedef enum dt_role {
     DT_ROLE_OTHER,      /* any other op, whose rule, cost and eval say what it does */
@@ -549,7 +549,8 @@ dt_arena *dt_trace_arena(dt_trace *t);
 
 /* Emits a node and returns its value. in: [n_in] values of t; attr (op->attr.size bytes) is copied.
  * A node with the same op, inputs and attributes is reused. Returns an empty value if t has ended
- * or has an error, or if the op refuses the inputs, which then is t's error. */
+ * or has an error already; also, with an error in t, if an input is not a value of t, the op
+ * refuses the inputs, the result is too large or memory is short. */
 dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, const void *attr);
 /* Returns the type of a value. Returns the type of a float32 scalar if v is the empty value of a
  * failed call, or if its trace has ended. */

@@ -21,8 +21,8 @@ typedef struct dt_trace_slot {
     uint32_t hash;
 } dt_trace_slot;
 
-/* The traces of this thread that have not ended, latest first. A value of another trace is refused:
- * it was used after its trace ended. */
+/* top: the traces of this thread that have not ended, linked by `below`, the latest first; begun:
+ * how many were created. A value whose trace is not in the list is refused. */
 static _Thread_local struct live {
     dt_trace *top;
     unsigned begun;
@@ -240,7 +240,7 @@ static void put_slot(dt_trace *t, const dt_trace_slot *s) {
     t->slot[at] = *s;
 }
 
-/* Makes room for one more node in the table, of which at least every second slot stays free. */
+/* Makes room for one more node in the table, at least half of whose slots stay free. */
 static void grow_slots(dt_trace *t) {
     if (t->n_nodes + 1 <= t->n_slots / 2) return;
     int had = t->n_slots;

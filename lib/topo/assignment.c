@@ -160,7 +160,8 @@ static dt_status *check_positive(const char *name, const int64_t v[4]) {
 }
 
 /* Returns the number of replicas that fit into the mesh if each is a block of cores, `stride`
- * apart. */
+ * apart: the product over the axes of floor(mesh / (block * stride)) * stride, since strided blocks
+ * interleave. Returns 0 if block * stride overflows. */
 static int64_t room_for(const int mesh[4], const int64_t block[4], const int64_t stride[4]) {
     int64_t room = 1, footprint;
     for (int k = 0; k < 4; k++)

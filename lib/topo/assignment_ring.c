@@ -120,7 +120,7 @@ static int64_t length_of(const dt_assignment *a, const dt_topology *t, const int
 static void order_by_ring(const dt_assignment *a, const dt_topology *t, int *order) {
     const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], cores = t->mesh[3];
     int(*ring)[3] = dt_alloc((size_t)chips * sizeof *ring);
-    /* [core id] 1 + the replica whose first logical device the core is; 0: it is none's */
+    /* [core id] 1 + the replica whose first logical device the core is; 0: no replica's */
     DT_LOCAL int *owner = dt_alloc((size_t)chips * (size_t)cores * sizeof *owner);
     dt_ring(t->mesh, ring);
     for (int r = 0; r < a->replicas; r++)

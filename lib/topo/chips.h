@@ -74,7 +74,7 @@ DT_CHIP(v3, .kind = "TPU v3",                   /* source: libtpu */
                    .result = 14.3,
                    .hbm_share = 0.95,
                    .measured_share = 0.96,
-                   .alus = 2, /* source: libtpu's estimates */
+                   .alus = 2,
                    /* calibrated on ResNet-50 of MLPerf 0.6 on v3-32 and v3-128 */
                    .measured_hbm = 0.65,
                    .calibrated = "convnets"},
@@ -205,7 +205,7 @@ DT_CHIP(
     .link_Bps =
         90e9, /* source: Scaling book; Cloud TPU docs: 1,200 GB/s per chip both ways: 100 nominal */
     .hop_s = 1e-6,                                    /* source: Scaling book */
-    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be that of v5e */
+    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be those of v5e */
     .collective_s = 5e-6,                             /* the value fitted to measurements of v5e */
     .pcie_Bps = 16e9,                                 /* source: Scaling book */
     .dcn_Bps = 6.25e9,                                /* Cloud TPU docs: 50 Gbit/s per chip */
@@ -247,7 +247,7 @@ DT_CHIP(
     .link_Bps =
         90e9, /* source: Scaling book; Cloud TPU docs: 800 GB/s per chip both ways: 100 nominal */
     .hop_s = 1e-6,                                    /* source: Scaling book */
-    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be that of v5e */
+    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* assumed to be those of v5e */
     /* calibrated on the psum of 606 MB over 16x16 of TPU recipes, by microbenchmarks 5.12 ms */
     .sum_efficiency = 0.69, .collective_s = 5e-6, /* the value fitted to measurements of v5e */
     .pcie_Bps = 32e9,                             /* source: Scaling book */
@@ -285,9 +285,9 @@ DT_CHIP(
                .alus = 2.6},
     .links = 6, .link_Bps = 100e9, /* Cloud TPU docs: 1,200 GB/s per chip both ways, nominal */
     .hop_s = 1e-6,                 /* Scaling book: that of v5p; that of tpu7x is unknown */
-    /* the efficiencies are assumed to be those of v5e, of 90 % of the nominal rate, since the
-     * Scaling book gives 90 % of it for all other generations */
-    /* the value fitted to measurements of v5e */
+    /* link_Bps is the nominal rate here. The Scaling book's rates of the other generations are 90 %
+     * of the nominal ones, so these are v5e's efficiencies times 0.9. */
+    /* collective_s: the value fitted to measurements of v5e */
     .ring_efficiency = 0.86, .line_efficiency = 0.75, .collective_s = 5e-6,
     /* Cloud TPU docs: between the chiplets, six times a link; from memory */
     .core_link_Bps = 6 * 2 * 100e9, .dcn_Bps = 12.5e9, /* Cloud TPU docs: 100 Gbit/s per chip */

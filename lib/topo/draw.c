@@ -178,7 +178,7 @@ static bool fits(sketch *k) {
     int width = sketch_plane_width(k),
         room = k->page - k->margin - (k->cut[2].folded ? FOLD - 1 : 0);
     k->per_band = dt_max((room + between(k)) / (width + between(k)), 1);
-    /* This makes the bands equally long. */
+    /* Makes the bands as equal as possible. */
     k->per_band = (k->cut[2].n + sketch_bands(k) - 1) / sketch_bands(k);
     return width <= room && sketch_bands(k) * (sketch_plane_lines(k) + 1) <= MOST_LINES;
 }
@@ -390,7 +390,8 @@ static void draw_planes(sketch *k) {
     for (int band = 0; band < bands; band++) draw_margin(k, band * lines);
 }
 
-/* Returns the column of a legend to the right of the planes; 0: the legend does not fit there. */
+/* Returns the column of a legend to the right of the planes; 0: it does not fit there, or the slice
+ * has several planes. */
 static int legend_column(const sketch *k, const dt_str *legend, int n) {
     int widest = 0, column = 0;
     for (int i = 0; i < n; i++) {

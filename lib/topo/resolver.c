@@ -112,8 +112,8 @@ dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown
     return NULL;
 }
 
-/* Sets how many devices each chip shows. A chip whose cores work as one device can also show each
- * core; for other chips there is only one possibility. */
+/* A chip whose cores work as one device can also show each core; for other chips there is only one
+ * possibility. */
 dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_location *at) {
     const dt_chip *c = r->slice->chip;
     bool can = cores == c->devices || (c->devices < c->cores && cores == c->cores);

@@ -311,7 +311,8 @@ static void print_slice(const wanted *w, const dt_slice *s, dt_str *text) {
 }
 
 /* Appends "the nearest are v3-8 and v3-16": the nearest slice of the generation with at most the
- * requested number of chips, and the nearest with more. Either may not exist. */
+ * requested number of chips, and the nearest with more. Either may not exist. If a twist was
+ * requested and the generation has twists, only twisted slices are considered, else only others. */
 static void print_nearest(const wanted *w, dt_str *text) {
     int n;
     DT_LOCAL dt_slice *all = dt_slices_of(w->chip, &n);

@@ -200,7 +200,8 @@ static bool twists(const sheet *s, int axis) {
  * are not drawn. */
 static bool are_stubs(const sheet *s, int axis) { return twists(s, axis) || is_cropped(s, axis); }
 
-/* Draws the wraparound link of a row, in the gap above the row. */
+/* Draws the wraparound link of a row, in the gap above the row; as a stub at each end if are_stubs,
+ * and at the left end only if the row is cropped. */
 static void put_round_x(sheet *s, int y, int z) {
     int a[2], b[2];
     chip_at(s, 0, y, z, a);
@@ -218,7 +219,8 @@ static void put_round_x(sheet *s, int y, int z) {
         right, middle, top + 5, left - 5, middle - 5);
 }
 
-/* Draws the wraparound link of a column, in the gap to the right of the column. */
+/* Draws the wraparound link of a column, in the gap to the right of the column; as a stub at each
+ * end if are_stubs, and at the top only if the column is cropped. */
 static void put_round_y(sheet *s, int x, int z) {
     int a[2], b[2];
     chip_at(s, x, 0, z, a);

@@ -10,7 +10,7 @@
  *     assignment replica, logical device -> coordinates
  *
  * Coordinates are (x, y, z, core). Within a task, devices are ordered with core varying fastest,
- * then x, then y. The id of a core in its slice is core + C * (x + X * (y + Y * z)).
+ * then x, y and z. The id of a core in its slice is core + C * (x + X * (y + Y * z)).
  */
 #ifndef DT_TOPO_TOPO_H
 #define DT_TOPO_TOPO_H
@@ -149,7 +149,7 @@ typedef struct dt_slice {
 /* Returns all slices of a generation, smallest first; among slices of the same size the usual shape
  * is first. Sets *n to their number. The caller frees them. */
 dt_slice *dt_slices_of(const dt_chip *c, int *n);
-/* Finds the slice of a name: "v3-8", "sim:v3-8", "v3:2x2", "v4:4x4x8_twisted",
+/* Finds the slice of a name: "v3-8", "sim:v3-8", "v3:2x2", "v5p-4x4x4", "v4:4x4x8_twisted",
  * "v4:4x4x8_untwisted", in upper or lower case. If there is no such slice, fails with `unknown`
  * (UNKNOWN_SLICE for a job, UNKNOWN_SLICE_OPTION for the command line) and names the nearest. `at`
  * may be NULL. */
@@ -367,8 +367,8 @@ dt_resolver *dt_resolver_ref(dt_resolver *r);
 /* Returns the topology of a resolver's slice, lent; NULL: the resolver has no slice, or r is
  * NULL. */
 const dt_topology *dt_resolver_slice(const dt_resolver *r);
-/* Sets the number of devices that each chip of the resolver's slice shows. Fails with RANGE if that
- * is not possible. Must precede the first use of the topology. */
+/* Sets the number of devices that each chip of the resolver's slice shows. Fails with RANGE at `at`
+ * (may be NULL) if that is not possible. Must precede the first use of the topology. */
 dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_location *at) DT_MUST_USE;
 /* Returns a resolver for virtual workers of this process, without a slice. This process is task 0,
  * the chief. */
@@ -387,8 +387,8 @@ typedef struct dt_topology_picture {
     /* the width of the page; 0: 80 columns for planes, and lines of text are not broken */
     int columns;
 } dt_topology_picture;
-/* Draws a picture as text: a header, one plane of chips with links for each z, a legend, and which
- * links gradients use. Large slices are folded. */
+/* Draws a picture as text: a header, one plane of chips with links for each z, a legend, and the
+ * lines of dt_draw_traffic. Large slices are folded. A cluster has a line for each host instead. */
 void dt_topology_draw(const dt_topology_picture *p, dt_str *out);
 /*
  * Prints one line of JSON: type, generation, simulated, chips, hosts, cores_per_chip,
