@@ -50,7 +50,8 @@ dt_status *dt_not_this_file(const char *path, const char *wanted, const unsigned
                             int64_t n) DT_MUST_USE;
 /* the number of rows with the most digits; an NPY header is written with space for it */
 #define DT_MOST_ROWS 9000000000000000000
-/* The header of an NPY file in C order; padded to `bytes` if it is shorter. */
+/* Appends the header of an NPY file in C order. Its size is a multiple of 64 bytes, or `bytes` if
+ * that is more. */
 void dt_npy_print_header(const dt_type *t, size_t bytes, dt_str *out);
 
 /* ---- a file with one array ---- */

@@ -14,7 +14,7 @@
 #include "file/examples.h"
 #include "file/npz.h"
 
-/* largest size of one file's values in memory */
+/* most bytes of a file's values in memory: of a plain file, and of a compressed one */
 #define LARGEST_WHOLE DT_LARGEST_REORDERED
 #define LARGEST_GZIP ((int64_t)1 << 30)
 

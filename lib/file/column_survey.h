@@ -79,8 +79,9 @@ void dt_column_init(dt_column *c, const char *name);
 void dt_column_note(dt_column *c, const dt_column_value *v);
 /* Keeps the text of record `row`, from 0, for display: at most 4,096 bytes, then "...". */
 void dt_column_show(dt_column *c, int64_t row, const char *text, size_t n);
-/* Writes `element` for all columns to g->j, and notes about them. If g->table is set, *t is moved
- * to it. Error DATA_FILE: no column can be an element. */
+/* Writes `element`, with the columns that can be elements, to g->j, and notes about the others and
+ * about conversions to g->notes. If g->table is set, *t is moved to it. Error DATA_FILE: no column
+ * can be an element. */
 dt_status *dt_table_put(dt_table *t, const dt_survey_request *g) DT_MUST_USE;
 void dt_table_release(dt_table *t); /* a zeroed table is allowed */
 

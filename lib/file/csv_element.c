@@ -180,8 +180,8 @@ static int64_t places_of(const dt_element_spec *e) {
     return e->has_default && !place ? 0 : e->vocabulary.n;
 }
 
-/* Names for the element's values: the class names or, if it has several columns, the columns'
- * names. */
+/* Returns the names of the element's values: those of its columns, if it has several and lists them
+ * by name; else those of its vocabulary if all values are indices in it; else none. */
 static dt_texts names_of(const dt_element_spec *e, const struct words *w) {
     return e->columns.n > 1 && e->choice == DT_CHOICE_NAMES ? e->columns
            : places_of(e) > 0                               ? w->names

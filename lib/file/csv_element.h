@@ -68,7 +68,7 @@ dt_status *dt_csv_faults_take(dt_csv_faults *f, int64_t rows, dt_status *last) D
  * faults of values; NULL: the first fault is returned. */
 dt_status *dt_csv_values(dt_csv *c, const dt_element_spec *e, const int *index, char *out,
                          dt_csv_faults *faults) DT_MUST_USE;
-/* Checks that the current record has as many fields as the first one. */
+/* Checks that the current record has `wanted` fields, as many as the first one. */
 dt_status *dt_csv_check_fields(const dt_csv *c, int wanted) DT_MUST_USE;
 
 #endif

@@ -82,7 +82,8 @@ int dt_csv_header_find(const dt_csv_header *h, const char *name) {
 
 /* ---- errors about missing columns ---- */
 
-/* If the whole line is one field, the character that probably separates the columns; '\0': none. */
+/* Returns the character that probably separates the columns, if the whole line is one field; '\0':
+ * none. */
 static char other_delimiter(const dt_csv *c) {
     static const char likely[] = ";\t|,";
     for (const char *d = likely; c->n == 1 && *d; d++)

@@ -119,8 +119,9 @@ static below *begin_columns(const table *t, const dt_csv *c, first_line *out) {
     return column;
 }
 
-/* Whether the numbers of the first line are names such as wavelengths: they rise or fall from
- * column to column, and none is among the numbers below it. */
+/* Whether the numbers of the first line are names such as wavelengths: there are at least three,
+ * they rise or fall from column to column, and none lies between the lowest and the highest number
+ * below it. */
 static bool is_scale(const below *column, int n) {
     int numbers = 0, rises = 0, falls = 0;
     double last = 0;

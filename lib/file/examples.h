@@ -113,9 +113,11 @@ typedef struct dt_example_reader {
 } dt_example_reader;
 
 /* examples_check.c: reads every example in several threads. fault[i] receives the fault of example
- * i, if it concerns that example alone (exit code 65). Returns the first other error. */
+ * i, if it concerns that example alone (exit code 65). Any other error ends the reading and is
+ * returned. */
 dt_status *dt_examples_check(dt_examples *x, dt_status **fault) DT_MUST_USE;
-/* Returns all errors of examples in a list of at most 1,000, or the first other error. */
+/* Returns the errors of up to 1,000 examples, and how many more there are, in one status; or
+ * another error that ended the reading. */
 dt_status *dt_examples_faults(dt_examples *x) DT_MUST_USE;
 /* formats.c: the rows of an open source as examples. From now on the examples own the source and
  * its file. They are allocated in the source's arena. */

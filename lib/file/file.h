@@ -160,11 +160,12 @@ typedef struct dt_row_source {
     int64_t omitted; /* rows that were left out so far: a value of drop_missing is missing */
 } dt_row_source;
 
-/* Returns the number of values of all elements in a row. */
+/* Returns the number of values of all elements in a row; a text counts as one. */
 int64_t dt_row_source_values(const dt_row_source *s);
 /* Closes a source, which need not be open. Does not close its file. */
 void dt_row_source_close(dt_row_source *s);
-/* Stores a number as value i of an element; returns false if it does not fit the dtype. */
+/* Stores a number as value i of an element. Returns false if it does not fit the dtype: an integer
+ * that is out of range (int64: beyond +-2^53) or has a fraction, a float that is not finite. */
 bool dt_row_source_put(dt_dtype dtype, double x, void *out, int64_t i);
 
 /* A request to survey files without a job: writes the keys of `dataset` that the files need, with
@@ -300,8 +301,8 @@ bool dt_format_has_rows(const dt_format *f);
 #undef DT_FILE_FORMAT
 /* All formats in order; ends with NULL. */
 extern const dt_format *const dt_file_formats[];
-/* Returns the format for a file name, by its suffix; NULL: no format can be written under that
- * name. *suffix: the suffix found. */
+/* Returns the format for a file name, by its suffix, and sets *suffix to that suffix; NULL: no
+ * format can be written under that name. */
 const dt_format *dt_format_for(const char *path, const char **suffix);
 /* Returns the format of a file, by its first bytes; NULL: unknown. */
 const dt_format *dt_format_sniff(const unsigned char *first, int64_t n);

@@ -58,8 +58,8 @@ dt_status *dt_idx_header(dt_inflow *f, const char *path, dt_header *out) {
 
 /* ---- writing ---- */
 
-/* Returns the dtype to write. IDX lacks int64, so it is written as int32, and a value that does not
- * fit is an error. */
+/* Returns the dtype to write. IDX lacks bool, which is written as uint8, and int64, which is
+ * written as int32; a value that does not fit is an error. */
 static dt_dtype idx_dtype(dt_dtype d) {
     return d == DT_BOOL ? DT_UINT8 : d == DT_INT64 ? DT_INT32 : d;
 }

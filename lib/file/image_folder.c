@@ -292,7 +292,7 @@ static int64_t decoding(const dt_examples *base, int threads) {
 
 /* ---- the format ---- */
 
-/* Returns the path of file number i. The pictures come first, then the masks. */
+/* Returns the path of file number i: of the pictures, then of the masks; NULL after the last. */
 static const char *source(const dt_examples *base, int64_t i, const char **what) {
     const folder_part *x = (const folder_part *)base;
     const int64_t n = base->paths.n;

@@ -43,8 +43,8 @@ const char *dt_json_members_read(dt_arena *arena, const json_t *object, const dt
  * becomes 0, NULL or, for a double, NaN. Texts are lent by `object`. Lists of numbers are written
  * to memory that *out already points to, with room for m->most numbers. */
 void dt_json_members_lend(const json_t *object, const dt_json_member *table, void *out);
-/* Returns the value of an integer that is a count: at least 0, and at most 2^53, up to which
- * doubles are exact; 0 for other values. */
+/* Returns the value of an integer, limited to [0, 2^53], up to which doubles are exact; 0 if it is
+ * not an integer. */
 int64_t dt_json_count(const json_t *value);
 /* Copies a list of texts into the arena; a missing list is empty. Returns false for any other
  * type. */

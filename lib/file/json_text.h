@@ -20,11 +20,12 @@ typedef struct dt_json_cursor {
 char dt_json_peek(dt_json_cursor *c);
 /* Enters the list or object that begins at the cursor. */
 void dt_json_enter(dt_json_cursor *c);
-/* Whether another item follows in a list or object that ends with `close`; skips `close` at the
- * end. *first must be true before the first call. */
+/* Whether another item follows in a list or object that ends with `close`. Skips the ',' before it,
+ * or `close` at the end. Returns false after a fault, too. *first must be true before the first
+ * call. */
 bool dt_json_more(dt_json_cursor *c, char close, bool *first);
 /* Reads and decodes the string that begins at the cursor into *out (cleared first); it may contain
- * NUL. */
+ * NUL. This function and those below return false after a fault. */
 bool dt_json_read_text(dt_json_cursor *c, dt_str *out);
 /* Reads a string and the ':' after it. */
 bool dt_json_read_key(dt_json_cursor *c, dt_str *out);

@@ -35,7 +35,7 @@ typedef struct dt_json_values {
     int64_t row_line, row_col, row_offset; /* location where the current row begins */
 } dt_json_values;
 
-/* Reads the next row. *more false: the end. */
+/* Reads the next row: sets `text`, `size` and its location. *more false: the end. */
 dt_status *dt_json_values_next(dt_json_values *v, bool *more) DT_MUST_USE;
 /* With `lines`: skips the rest of the current row's line. */
 dt_status *dt_json_values_skip_line(dt_json_values *v) DT_MUST_USE;

@@ -76,7 +76,7 @@ static bool put_default(dt_jsonl_row *r, const char *at, const dt_element_spec *
     return wrong(r, at, "is a missing value, and default_value does not fit its type");
 }
 
-/* Whether r->text is a missing value that the job imputes or gives a default. */
+/* Whether r->text is a missing value that the job imputes, replaces by a default or drops. */
 static bool is_missing(const dt_jsonl_row *r, const dt_element_spec *e) {
     return (e->imputes || e->has_default || e->drops) && dt_missing_is(e, dt_str_text(&r->text));
 }
@@ -257,8 +257,9 @@ static bool put_object(dt_jsonl_row *r) {
 
 /* ---- missing keys ---- */
 
-/* Stores the default of an element whose key the row lacks: for value i, or for all values (i =
- * -1). */
+/* Stores the default, or what stands for a missing value, of an element whose key the row lacks: as
+ * value i, or as all values (i = -1). Returns false if the job has no setting for missing
+ * values. */
 static bool put_missing(dt_jsonl_row *r, const dt_element_spec *e, int i, const char *name) {
     const int64_t n = i < 0 && !e->text ? dt_type_elements(&e->type) : 1;
     r->name = name;

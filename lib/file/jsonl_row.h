@@ -7,12 +7,12 @@
 #include "file/json_text.h"
 #include "file/json_values.h"
 
-/* What a key of a row names. The targets of one element are next to each other. */
+/* What a key of a row names: all values of an element, or one of them. */
 typedef struct dt_jsonl_target {
     const char *name;
     int element;
     int value; /* index of the value in the element; -1: all values of the element */
-    int same;  /* index of another target with the same name; -1: none */
+    int same;  /* index of the previous target with the same name; -1: there is none */
 } dt_jsonl_target;
 
 typedef struct dt_jsonl_names {
@@ -28,14 +28,15 @@ void dt_jsonl_names_make(const dt_row_source *s, dt_jsonl_names *out);
 typedef struct dt_jsonl_row {
     const dt_row_source *s;
     const dt_jsonl_names *names;
-    int *order; /* [names->n] target of each key in the last row, in order */
+    int *order; /* [names->n] the index in names->target of the k-th key of the last row; -1: it is
+                 * not known */
     bool *seen; /* [names->n] whether the current row has the target's key */
     void *const *out;
     dt_json_cursor c;
     dt_str key, text;
     const char *name; /* name of the key that is being read */
-    bool omits;       /* a value is missing whose element drops such rows */
-    bool alone;       /* the key is one column of an element that has several columns */
+    bool omits;       /* whether the row lacks a value of an element with drop_missing */
+    bool alone;       /* whether the key is one column of an element that has several columns */
     dt_str why;       /* the error in the key's value; empty: none */
     const char *at;   /* position of the error in the row */
 } dt_jsonl_row;

@@ -171,7 +171,8 @@ static dt_archived facts_of(const dt_output *o, int i, size_t bytes, dt_str *hea
 /* Copies the pieces of array i from the second file into the archive. */
 static dt_status *copy(const dt_output *o, int i, int fd, char *piece) {
     npz *z = o->state;
-    /* bytes of a row before array i; bytes of a row; where the batch begins */
+    /* before: bytes of the arrays 1 to i - 1 in a row; width: bytes of a row in the second file;
+     * at: where the batch begins in it */
     int64_t before = 0, width = 0, at = 0;
     for (int k = 1; k < o->n; k++) {
         before += k < i ? dt_type_bytes(&o->column[k].type) : 0;

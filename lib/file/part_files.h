@@ -20,8 +20,8 @@ dt_status *dt_files_check_elements(const dt_format_request *r, const dt_tree *el
                                    dt_status *(*read)(const dt_format_request *r,
                                                       const dt_entry *e)) DT_MUST_USE;
 /* Reads the files x->paths one after the other with `read`, which counts their examples in x. All
- * files are read; missing ones (66) are reported before bad ones. Too many files or no examples are
- * an error, too. */
+ * files are read; missing ones (exit code 66) are reported before bad ones. More than 1,000 files
+ * (TOO_LARGE; none is read) or no examples (DATA_EMPTY) are an error, too. */
 dt_status *dt_files_read(const dt_format_request *r, dt_examples *x,
                          dt_status *(*read)(dt_examples *x, int file)) DT_MUST_USE;
 /* Returns the index of the file that contains example `row`. */

@@ -40,7 +40,8 @@ typedef struct dt_places {
 /* The position of one reader, which makes reading in order fast. Zero it before use; only one
  * thread may use it. */
 typedef struct dt_places_cursor {
-    /* row: index of the next record, 0: none was read so far; end: offset of the next record. */
+    /* row: index of the next record, 0: none was read so far; end: position in its file where the
+     * record before it ends. */
     int64_t row, end;
     int group;
 } dt_places_cursor;
@@ -49,7 +50,7 @@ typedef struct dt_places_cursor {
  * behind a gap that no int32 can hold. */
 void dt_places_add(dt_places *p, const dt_record_range *place);
 /* Finds record `row`, which must exist. This is immediate for the record after the one found last;
- * otherwise it reads the numbers of a group. */
+ * otherwise it reads up to all numbers of a group. */
 dt_record_range dt_places_find(const dt_places *p, int64_t row, dt_places_cursor *cursor);
 void dt_places_release(dt_places *p); /* the list is empty afterwards */
 

@@ -36,7 +36,8 @@ static bool split_span(dt_pb_span *s, uint64_t n, dt_pb_span *out) {
 
 static bool read_field(dt_pb_span *s, dt_pb_field *f, int depth, const char **why);
 
-/* Skips to the tag that ends a group. */
+/* Reads a group up to the tag that ends it; *out: the bytes of its fields. Returns false if that
+ * tag is missing or of another number, or if groups are nested deeper than DEEPEST_GROUP. */
 static bool take_group(dt_pb_span *s, uint64_t number, int depth, dt_pb_span *out,
                        const char **why) {
     dt_pb_field inner;

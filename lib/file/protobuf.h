@@ -89,7 +89,7 @@ static inline bool dt_pb_next(dt_pb_span *s, dt_pb_field *f, const char **why) {
 
 /* Appends a varint without a tag, as packed lists require. */
 void dt_pb_put_varint(dt_str *out, uint64_t x);
-/* A negative number takes ten bytes, those of its complement, as in fields of type int64. */
+/* A negative number takes ten bytes, those of its two's complement, as in fields of type int64. */
 void dt_pb_put_int(dt_str *out, int tag, int64_t x);
 void dt_pb_put_double(dt_str *out, int tag, double x);
 void dt_pb_put_bytes(dt_str *out, int tag, const void *bytes, size_t n);

@@ -45,7 +45,8 @@ typedef struct dt_records {
 
 dt_status *dt_records_open(dt_records *r, const char *path,
                            const dt_record_options *options) DT_MUST_USE;
-/* Like dt_records_open, for a file that is already open and that the caller closes. */
+/* Like dt_records_open, for a file that is already open. dt_records_close would close it; a caller
+ * that keeps it frees r->window instead. */
 dt_status *dt_records_take(dt_records *r, dt_inflow *file, const char *path,
                            const dt_record_options *options) DT_MUST_USE;
 /* Reads the next record into *out (cleared first). *more false: the end. Errors name the file, the

@@ -274,7 +274,8 @@ static dt_status *unknown(const codes *c, int64_t at) {
                    (long long)(at - from->character), (unsigned)c->v[at]);
 }
 
-/* Replaces code points by tokens in place, since both have 32 bits. */
+/* Replaces code points by tokens in place, since both have 32 bits. Fails at a character that has
+ * no token. */
 static dt_status *replace_codes(codes *c, const numbering *x) {
     for (int64_t i = 0; i < c->n; i++) {
         const int32_t *page = x->page[c->v[i] / PAGE];

@@ -76,7 +76,8 @@ bool dt_zip_is(const char *path) {
 
 /* ---- the end record ---- */
 
-/* Reads the ZIP64 end record, if its locator is directly before the plain end record. */
+/* Sets *offset and *bytes, of the directory, from the ZIP64 end record if its locator is directly
+ * before the plain end record, which is at `end`. */
 static dt_status *read_end64(const archive *a, int64_t end, uint64_t *offset, uint64_t *bytes) {
     unsigned char b[END64];
     if (end < LOCATOR) return NULL;
@@ -92,8 +93,8 @@ static dt_status *read_end64(const archive *a, int64_t end, uint64_t *offset, ui
     return NULL;
 }
 
-/* Returns the place of the last end record whose comment reaches to the end of the file; -1:
- * none. */
+/* Returns the index in `tail` of the last end record whose comment reaches to the end of the file;
+ * -1: none. */
 static int64_t find_end(const unsigned char *tail, int64_t n) {
     for (int64_t at = n - END; at >= 0; at--)
         if (little(tail + at, 4) == 0x06054b50 &&

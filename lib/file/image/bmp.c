@@ -25,7 +25,8 @@ static dt_status *broken(const char *path, const char *what) {
     return dt_image_broken(path, &dt_image_bmp, what);
 }
 
-/* Reads the masks, which follow a header of 40 bytes and are part of longer headers. */
+/* Reads the masks, which follow a header of 40 bytes and are part of longer headers, or sets the
+ * usual ones for 16 or 32 bits. */
 static dt_status *read_masks(const char *path, const uint8_t *bytes, size_t n, size_t header,
                              bmp *b) {
     static const uint32_t usual[2][4] = {{0x7c00, 0x3e0, 0x1f, 0}, {0xff0000, 0xff00, 0xff, 0}};

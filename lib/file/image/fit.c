@@ -85,7 +85,8 @@ static dt_status *decode_upright(const dt_image *stored, int orientation, const 
     return s;
 }
 
-/* Replaces the colors of an upright mask by class numbers. width: pixels of a row. */
+/* Replaces the colors of an upright mask by class numbers; a color of no class is an error. width:
+ * pixels of a row. */
 static dt_status *look_up(const dt_image_layout *l, const dt_image *stored, int64_t width,
                           uint8_t *picture) {
     int last = 0;

@@ -18,8 +18,8 @@
 #include "base/arena.h"
 #include "file/image/image.h"
 
-/* Encoders write about 10 scans. A picture may always have LEAST_SCANS scans, and more only if all
- * scans together pass over at most SCANNED pixels. */
+/* Encoders write about 10 scans. A picture may always have LEAST_SCANS scans, and more, up to
+ * MOST_SCANS, only if all scans together pass over at most SCANNED pixels. */
 enum { LEAST_SCANS = 32, MOST_SCANS = 500, SCANNED = 1 << 30 };
 
 typedef struct reading {
@@ -49,8 +49,8 @@ static void on_error(j_common_ptr jpeg) {
     longjmp(r->jump, 1);
 }
 
-/* libjpeg's messages. Level -1 means that data is missing or wrong. Warnings about bytes between
- * the parts of a picture are ignored. */
+/* libjpeg's messages. Level -1 is a warning. Those that data are missing or wrong are errors here;
+ * all other messages are ignored. */
 static void on_message(j_common_ptr jpeg, int level) {
     int code = jpeg->err->msg_code;
     if (level < 0 &&
@@ -156,7 +156,7 @@ static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, u
 static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* Returns the number of bytes of the coefficients of all components, in whole sampling units, as
- * jdcoefct.c allocates them. */
+ * jdcoefct.c allocates them; 0 for a picture with a single scan. */
 static int64_t coefficient_bytes(struct jpeg_decompress_struct *j) {
     int64_t blocks = 0;
     for (int i = 0; jpeg_has_multiple_scans(j) && i < j->num_components; i++) {
@@ -167,8 +167,8 @@ static int64_t coefficient_bytes(struct jpeg_decompress_struct *j) {
     return blocks * (int64_t)sizeof(JBLOCK);
 }
 
-/* Returns the orientation in the first segment of Exif data. A segment has a marker, its length,
- * which includes itself, and data; the first scan (SOS) ends the header. */
+/* Returns the orientation in the first segment of Exif data; 1 if there is none. A segment has a
+ * marker, its length, which includes itself, and data; the first scan (SOS) ends the header. */
 static int orientation_of(const uint8_t *bytes, size_t n) {
     enum { APP1 = 0xe1, SOS = 0xda };
     for (size_t at = 2; at + 4 <= n && bytes[at] == 0xff && bytes[at + 1] != SOS;) {

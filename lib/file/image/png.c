@@ -176,8 +176,8 @@ static size_t big_endian(const uint8_t *p) {
     return (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
 }
 
-/* Returns the orientation in the chunk eXIf. A chunk has its length, its name, data and a
- * checksum. */
+/* Returns the orientation in the chunk eXIf; 1 if there is none. A chunk has its length, its name,
+ * data and a checksum. */
 static int orientation_of(const uint8_t *bytes, size_t n) {
     for (size_t at = 8; at + 12 <= n;) {
         const size_t size = big_endian(bytes + at), left = n - at - 12;

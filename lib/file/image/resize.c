@@ -20,8 +20,8 @@ static void map_positions(dt_between *x, int64_t first, int64_t from, int64_t n,
     }
 }
 
-/* How many of `size` pixels are used along a side. With `crop`, the used part has the wanted aspect
- * ratio want : want_other; the other side has `other` pixels. */
+/* Returns how many of `size` pixels are used along a side. With `crop`, the used part has the
+ * wanted aspect ratio want : want_other; the other side has `other` pixels. */
 static int64_t used(const dt_resizing *r, int64_t size, int64_t other, int64_t want,
                     int64_t want_other) {
     int64_t fits = (int64_t)((double)(other * want) / (double)want_other);

@@ -168,7 +168,7 @@ static bool keep_alpha_apart(const library *l, void *tiff) {
     return false;
 }
 
-/* Divides the colours of a pixel by its alpha. */
+/* Divides the colours of a pixel by its alpha; the result is at most 255. */
 static void divide(uint8_t *rgba) {
     for (int c = 0; c < 3 && rgba[3] > 0; c++) {
         const int value = 255 * rgba[c] / rgba[3];
@@ -177,7 +177,7 @@ static void divide(uint8_t *rgba) {
 }
 
 /* Has libtiff read the indices of a palette as grey values, which it scales to 0..255. *most: the
- * largest number that a pixel can store. */
+ * largest number that a pixel can store. Refuses colours and more than 8 bits. */
 static dt_status *keep_numbers(const library *l, const dt_image *want, void *tiff, int *most) {
     uint16_t bits = 1, kind = BLACK_IS_ZERO;
     l->get(tiff, BITS, &bits);

@@ -109,7 +109,8 @@ static void merge_all(work *w) {
     }
 }
 
-/* Returns the token of the last byte or character of a piece, together with the suffix. */
+/* Returns the token of the last byte or character of a piece, together with the suffix; -1: there
+ * is none. */
 static int32_t last_token(const dt_tokenizer *t, const char *text, size_t n) {
     const bpe *b = t->made;
     dt_local_str last = {0};
@@ -119,8 +120,8 @@ static int32_t last_token(const dt_tokenizer *t, const char *text, size_t n) {
     return dt_vocabulary_find(&t->vocabulary, dt_str_text(&last), last.size);
 }
 
-/* Returns the token of the byte or character at the front of a piece. *size: its number of
- * bytes. */
+/* Returns the token of the byte or character at the front of a piece; -1: there is none. *size: its
+ * number of bytes. */
 static int32_t first_token(const dt_tokenizer *t, const char *piece, size_t n, size_t *size) {
     const bpe *b = t->made;
     uint32_t code;
