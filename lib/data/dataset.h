@@ -116,20 +116,22 @@ void dt_spec_release(dt_example_spec *s);
 dt_status *dt_spec_batched(const dt_example_spec *in, int64_t rows,
                            dt_example_spec *out) DT_MUST_USE;
 dt_status *dt_spec_unbatched(const dt_example_spec *in, dt_example_spec *out) DT_MUST_USE;
-/* Sets the first dimension of each component to `rows`. */
+/* Returns a copy in which the first dimension of each component, unless it is a scalar, is
+ * `rows`. */
 dt_example_spec dt_spec_with_rows(const dt_example_spec *in, int64_t rows);
-/* Divides the first dimension of each component by n; it becomes unknown if n does not divide
- * it. */
+/* Divides the first dimension of each component by n; it becomes unknown if n does not divide it.
+ * Fails with NOT_BATCHED if a component is a scalar. */
 dt_status *dt_spec_divided(const dt_example_spec *in, int64_t n, dt_example_spec *out) DT_MUST_USE;
 /* Sets *out to the spec that examples of both a and b fit. Dimensions that differ become unknown;
- * names, dtypes or ranks that differ are an error. */
+ * another number of components, or names, dtypes or ranks that differ, are an error. */
 dt_status *dt_spec_common(const dt_example_spec *a, const dt_example_spec *b,
                           dt_example_spec *out) DT_MUST_USE;
 /* Sets *rows to the first dimension of all components, if it is known and the same for all, else to
  * -1. Fails with NOT_BATCHED if a component is a scalar. */
 dt_status *dt_spec_rows(const dt_example_spec *s, int64_t *rows) DT_MUST_USE;
 bool dt_spec_is_static(const dt_example_spec *s);
-/* Sets *out to an example with no rows; unknown dimensions become 0. */
+/* Sets *out to an example with no rows: first and unknown dimensions become 0, and a scalar has the
+ * value 0. */
 dt_status *dt_spec_empty_example(const dt_example_spec *s, dt_example *out) DT_MUST_USE;
 /* Converts a component to the form in the public header; the name is lent. */
 void dt_spec_public(const char *name, const dt_type *type, dt_spec *out);
@@ -201,8 +203,8 @@ struct dt_dataset {
 dt_dataset *dt_dataset_make(const dt_dataset *of);
 /* Sets *out to a data set that it takes, and releases what *out was. Fails if out is NULL. */
 dt_status *dt_dataset_replace(dt_dataset **out, dt_dataset *made) DT_MUST_USE;
-/* Like dt_dataset_make, for programs: replaces *out, and fails if there are too many
- * transformations. */
+/* Like dt_dataset_make, for programs: replaces *out, and fails with PIPELINE if there are too many
+ * transformations, or if they are nested too deep. */
 dt_status *dt_dataset_build_of(dt_dataset **out, const dt_dataset *of) DT_MUST_USE;
 /* Like dt_dataset_build_of, for a source (`in` is NULL) or the transformation of one input. */
 dt_status *dt_dataset_build(dt_dataset **out, const dt_transform *row, const dt_dataset *in,
@@ -219,9 +221,9 @@ void dt_same_index(const dt_dataset *d, const dt_indices *q); /* examples are th
 /* Replaces the numbers of examples of d by those that they have in `to`, from which d was made by
  * rows with `index`; NULL: in the source. */
 void dt_dataset_index(const dt_dataset *d, const dt_dataset *to, const dt_indices *q);
-/* Example i of an indexed data set; out->n is 0 if it has no such example. */
+/* Gets example i of an indexed data set; out->n is 0 if it has no such example. */
 dt_status *dt_dataset_at(const dt_dataset *d, int64_t i, dt_example *out) DT_MUST_USE;
-/* Example i of an input of d; with an iterator over d, the next one of that input. */
+/* Gets example i of an input of d; with an iterator over d, the next one of that input. */
 dt_status *dt_input_at(const dt_dataset *d, int input, int64_t i, const dt_iterator *it,
                        dt_example *out) DT_MUST_USE;
 

@@ -26,7 +26,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
 
 static dt_value emit(const dt_map_stage *s, dt_value x) { return dt_convert(x, s->out.dtype); }
 
-/* A cast cannot be inverted, because it may have rounded. */
+/* Returns x unchanged: a cast changes no units, and what it rounded is lost. */
 static dt_value undo(const void *args, const dt_lesson *learned, dt_value x) {
     (void)args, (void)learned;
     return x;

@@ -58,7 +58,9 @@ static dt_status *rewrite(const rewriter *r, const dt_dataset *p, dt_dataset **o
     return s;
 }
 
-/* Puts a shard below each reader of files, so that each worker gets every W-th file name. */
+/* Puts a shard below each reader of files, so that each worker gets every W-th file name. Fails
+ * with UNSHARDABLE if a source reads no files, with TOO_FEW_FILES if a reader has fewer files than
+ * there are workers. */
 static dt_status *share_files(const rewriter *r, const dt_dataset *p, dt_dataset **out) {
     const dt_input_share *q = r->share;
     dt_dataset *names = NULL;
