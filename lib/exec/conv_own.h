@@ -51,11 +51,12 @@ typedef struct dt_own {
     dt_conv c;
     const dt_simd *simd;
     dt_own_axis a[DT_CONV_SPACE];
-    /* [classes] the positions of each axis, by which elements they read */
+    /* [classes[axis]] for each axis, its positions in groups that read the same elements of the
+     * kernel */
     dt_own_places *class[DT_CONV_SPACE];
     int64_t classes[DT_CONV_SPACE];
-    int64_t in, out;     /* features of one group of the image that is read; columns of B */
-    int64_t wide;        /* features of all groups of the image that is read */
+    int64_t in, out;     /* features of one group: of the image that is read; of the result */
+    int64_t wide;        /* features of all groups together of the image that is read */
     int64_t others;      /* features of all groups of the result; for a kernel's gradient: of y */
     int64_t taps, image; /* elements of a kernel; floats of an image */
     bool one_by_one;     /* depthwise: a group has one input and one output */

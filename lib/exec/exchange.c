@@ -32,9 +32,8 @@ struct dt_exchanges {
     /* [nodes] index in `exchange` of the exchange that transfers the node's value; -1: it is not
      * exchanged */
     int *of;
-    bool beside,
-        /* beside: a separate thread should run the exchanges; runs: that thread has been started */
-        runs;
+    /* beside: a separate thread should run the exchanges; runs: that thread has been started */
+    bool beside, runs;
     bool ends;
     pthread_t thread;
     _Atomic uint32_t begun; /* number of runs of the executable that have begun */

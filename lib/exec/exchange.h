@@ -6,8 +6,8 @@
 
 #include "exec/exec_impl.h"
 
-/* bytes of a bucket unless told otherwise: exchanging them takes a millisecond or more, so the tens
- * of microseconds that each message takes matter little */
+/* default of dt_engine.bucket_bytes: exchanging so many bytes takes a millisecond or more, so the
+ * tens of microseconds that each message costs matter little */
 enum { DT_BUCKET_BYTES = 4 << 20 };
 
 typedef struct dt_exchanges dt_exchanges;
@@ -23,7 +23,7 @@ typedef struct dt_exchange {
     int parts; /* number of tasks that compute inputs of this exchange */
     /* number of the tasks counted in `parts` that have not ended in the current run */
     _Atomic int missing;
-    int mark; /* number of the span that records this exchange */
+    int mark; /* the recorder's number for the span that records this exchange */
 } dt_exchange;
 
 /* Lists the exchanges of an executable, and the tasks that compute their inputs. x->exchanges
@@ -35,9 +35,9 @@ bool dt_exchanges_go_beside(const dt_exec *x);
  * exchanges, sums are written earlier than planned, so their lifetimes are extended. If a sum is
  * not in the arena, no separate thread is used. */
 void dt_exchanges_keep_memory(dt_exec *x);
-/* Returns the priority of a group's tasks in their segment. Tasks that compute inputs of exchanges
- * come first, in the order of the exchanges. 0 for all groups if no separate thread runs
- * exchanges. */
+/* Returns the `turn` of a group's tasks, by which the tasks of a segment are ordered: tasks that
+ * compute inputs of exchanges come first, in the order of the exchanges. 0 for all groups if no
+ * separate thread runs exchanges. */
 int dt_exchanges_turn(const dt_exec *x, const dt_group *group);
 /* Registers a track, and a span for each exchange, with the engine's recorder, if a separate thread
  * runs exchanges. */

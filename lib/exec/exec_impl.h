@@ -64,8 +64,8 @@ int64_t dt_product_panels(const dt_gemm *g);
 
 /* Where the memory of a node's value is. */
 typedef enum dt_home {
-    /* the value needs no memory: it is computed within a fused step, absorbed by its reader, or a
-     * splat */
+    /* the value needs no memory: it is computed within a fused step or by its reader, or it is a
+     * constant, whose elements are all equal */
     DT_HOME_NONE,
     DT_HOME_ARG,
     DT_HOME_VARIABLE,
@@ -127,10 +127,10 @@ typedef struct dt_kernel {
     dt_status *(*prepare)(dt_exec *x, dt_step *step);
     void (*run)(const dt_kernel_call *c);
     void (*release)(void *state); /* frees step->state; NULL: nothing to free */
-    /* For kernels that exchange values with other workers (exchange.c): exchanges all nodes at
-     * once. */
+    /* For kernels that exchange values with other workers (exchange.c): makes the exchange e, for
+     * all of its nodes at once. NULL: other kernels. */
     dt_status *(*carry)(const dt_exec *x, const struct dt_exchange *e);
-    /* bytes that one node takes in the list that `carry` passes to the room net */
+    /* bytes of an element of e->item, which has one for each node of the exchange */
     size_t item_bytes;
 } dt_kernel;
 
@@ -145,20 +145,20 @@ struct dt_step {
     int made_by;
     void *state;
     size_t scratch, kept, kept_at;
-    int mark; /* number of the span that records this step */
+    int mark; /* the recorder's number for the span that records this step */
 };
 
-/* Steps whose results are divided into the same pieces. A task runs all steps of the group for one
- * piece, on one lane (a thread of the engine). */
+/* Steps whose results are divided into the same pieces. For each piece, one task runs all steps of
+ * the group, on one lane (a thread of the engine). */
 typedef struct dt_group {
-    /* units: number of pieces into which the group's values are divided; node: a node that is
-     * divided so, -1 in the group that copies new values back to variables */
+    /* units: number of pieces into which the group's values are divided; node: index of one of the
+     * nodes that are divided so, -1 in the group that copies new values back to variables */
     int units, node;
     int segment; /* index of the segment in which the group's tasks run; -1: it has no steps */
     int n_steps, cap_steps;
     dt_step *step; /* [n_steps] the group's steps, in the order in which they run */
-    /* estimated work of all pieces, by which tasks are distributed over lanes; the work of one
-     * element of a loop, or of four multiply-adds of a product, is 1 */
+    /* estimated work of all pieces together; the work of one element of a loop, or of four
+     * multiply-adds of a product, is 1 */
     double work;
     /* own: [n_own] nodes whose values have DT_HOME_TASK, and nodes that are other names of these;
      * most_own: the elements that `own` has room for */
@@ -173,17 +173,17 @@ typedef struct dt_group {
 typedef struct dt_exec_task {
     /* index of the group whose steps the task runs, and of the piece that it computes */
     int group, unit;
-    /* order among the tasks of a segment: tasks that compute inputs of exchanges run first */
+    /* tasks of a segment run in ascending order of `turn`: see dt_exchanges_turn */
     int turn;
-    double work;            /* the work of one piece of the group, in elements of a loop */
-    _Atomic uint32_t taken; /* number of the last run in which a lane ran this task */
+    double work;            /* the work of one piece of the group, in the unit of dt_group.work */
+    _Atomic uint32_t taken; /* number of the last run in which a lane took this task */
 } dt_exec_task;
 
 typedef struct dt_segment {
     int n_tasks;
-    dt_exec_task *task; /* [n_tasks] ordered by priority, then by decreasing work */
-    /* [lanes][n_tasks] the order in which each lane looks for tasks that are not taken; it begins
-     * with the lane's own tasks */
+    dt_exec_task *task; /* [n_tasks] ordered by `turn`, then by decreasing work */
+    /* [lanes][n_tasks] indices of tasks, in the order in which each lane looks for one that is not
+     * taken; the tasks that are distributed to the lane come first */
     int *of_lane;
     /* bytes of task memory that each lane has in this segment; 0: each task has separate memory */
     int64_t lane_bytes;
@@ -192,11 +192,10 @@ typedef struct dt_segment {
 /* Packed values of a node that products of an executable read. */
 typedef struct dt_packed_use {
     dt_packed *of;
-    /* number of products that read the values, and the number of rows of all these products
-     * together */
+    /* number of products that read the values; sum of the rows of A of these products */
     int64_t products, rows;
-    /* whether each run of the executable changes the values: it assigns a variable, or it computes
-     * the values from variables */
+    /* whether the values are of a variable that runs of the executable update, or are computed in
+     * each run; false: they are of a variable that is only read */
     bool is_updated;
 } dt_packed_use;
 
@@ -247,8 +246,8 @@ struct dt_exec {
     /* value of engine->recordings when the spans of steps were registered */
     int marked;
     int run_mark;
-    /* for recorded runs, a time in nanoseconds: when lane 0 began to wake the other lanes, and
-     * later when it had finished its part */
+    /* for recorded runs, a time in nanoseconds: at first when lane 0 began to wake the other lanes,
+     * then when it had finished its own tasks */
     int64_t since_ns;
 };
 
@@ -259,8 +258,8 @@ const dt_kernel *dt_kernel_find(const dt_graph *g, int node);
 #undef DT_KERNEL
 extern const dt_kernel dt_kernel_fused, dt_kernel_eval, dt_kernel_copy_back;
 
-/* Returns the memory from which a result or a copied update is read: the node's value, or the old
- * value of a variable that the step overwrites. */
+/* Returns the memory from which the value of a result or of an update is read after the run: the
+ * copy of a variable's old value if one is kept (dt_value_slot.kept), else the node's value. */
 const void *dt_final_value(const dt_exec *x, int node);
 /* Returns the number of elements of one row of a node's value: the product of all dimensions except
  * dimension 0. */
@@ -301,7 +300,7 @@ static inline int64_t dt_element_bytes(const dt_exec *x, int node) {
  * batch dimension, n or k is 0, or a library computes the products. */
 dt_panels *dt_packed_for(dt_exec *x, int node, const dt_gemm *g, int64_t products);
 void dt_packed_release(dt_exec *x);
-/* Returns the bytes of packed copies of weights that runs of x may make. */
+/* Returns the most bytes of packed copies that runs of x may allocate. */
 int64_t dt_packed_bytes(const dt_exec *x);
 /* dt_packed_begin is called before a run. It decides which values products keep packed in this run,
  * allocates memory for these (NO_MEMORY), and gives changed values a new version; the products then
@@ -344,7 +343,7 @@ dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step) D
  * loop; ": sums" if it only computes sums. */
 void dt_fused_print(const dt_step *step, dt_str *out);
 typedef void dt_reader(dt_exec *x, int node, int number);
-/* Calls read(x, node, number) for each node whose memory the step reads. */
+/* Calls read(x, node, number) for each node whose memory the step reads; `number` is passed on. */
 void dt_fused_reads(dt_exec *x, const dt_step *step, dt_reader *read, int number);
 
 /* ---- steps and memory (compile.c, storage.c, task_memory.c) ---- */

@@ -43,7 +43,7 @@ typedef struct tiling {
     int64_t first_run; /* index of the first run of the piece, counted within a row of A */
     /* rows and runs of a full tile; rows and runs of the tiles at the end */
     int64_t rows, runs, last_rows, last_runs;
-    int64_t n_rows, n_runs; /* numbers of tiles */
+    int64_t n_rows, n_runs; /* number of tiles along the rows, and along the runs */
 } tiling;
 
 typedef struct convolution {
@@ -55,7 +55,7 @@ typedef struct convolution {
     /* sizes of lhs in its spatial dimensions, and distances of adjacent positions, in elements */
     int64_t in[DT_MAX_SPATIAL], step[DT_MAX_SPATIAL];
     int64_t batch_step, feature_step;
-    int64_t run, runs, outputs; /* columns of a run; number of runs; columns of y */
+    int64_t run, runs, outputs; /* columns of a run; runs in a row of A; columns of y */
     int64_t rows_each;          /* number of rows of A in one row of y's dimension 0 */
     /* tiles are stored by columns, because rows that follow each other in the last dimension are
      * adjacent in lhs */

@@ -114,7 +114,7 @@ static float reduce_row(const reduction *r, const float *row, int64_t n) {
                                       : smallest(row, n);
 }
 
-/* Reduces the first extent. `to` gets n elements, the product of the sizes of the others. */
+/* Reduces the first extent, for the first n elements of each of its rows. to: [n] */
 static void reduce_rows(const part *p, int64_t n, float *to) {
     const dt_simd *simd = p->r->simd;
     const bool max = p->r->kind == DT_REDUCE_MAX;

@@ -25,7 +25,7 @@ typedef struct tree {
     form form;
     /* index of the segment op's node. The tree computes that node's sums over segments itself */
     int inner;
-    int shards; /* number of shards that are added */
+    int shards; /* number of shards of this worker's batch, which are added */
     int units;  /* number of pieces in which the result is computed */
     /* [nodes] the sums to compute, as nodes of the tree over all shards of the batch: for tree_sum
      * only the root; for tree_part the largest subtrees whose shards this worker has */
@@ -36,13 +36,13 @@ typedef struct tree {
     int64_t k_scale; /* rows of the inputs for each example: k, where dimension 0 is k * B */
     /* for FORM_ROWS: rows that one example has, such as the pixels of an image */
     int64_t inner_rows;
-    dt_product *product; /* [units][2] products for shards of the larger and the smaller size */
+    dt_product *product; /* [units][2] products for shards of size[0] and of size[1] examples */
     int64_t size[2];
     int64_t m, n;       /* sizes of the whole product */
     size_t piece_bytes; /* bytes of the largest piece of the result */
     /* a library computes the gradient of a convolution's kernel; false: eval does */
     bool by_library;
-    /* plans of sums over the images of a shard: [0] for larger shards, [1] for smaller ones */
+    /* plans of sums over the images of a shard, for shards of size[0] and of size[1] examples */
     dt_conv_sum conv[2];
     /* bytes of the partial results; the library's scratch memory follows them */
     size_t stack_bytes;

@@ -20,10 +20,10 @@ enum {
     MOST_HOLD = 128, /* the most blocks between two trials */
     WINS = 4,
     LOSSES = 2, /* number of losses that ends a trial */
-    /* percent of the current choice's time: a block of the other choice below that is a win */
+    /* percent of the current choice's time; a block of the other choice that takes less is a win */
     FASTER = 95,
-    /* percent of the current choice's time: a block that takes more than that ends the trial at
-     * once */
+    /* percent of the current choice's time; a block of the other choice that takes more ends the
+     * trial at once */
     MUCH_SLOWER = 115
 };
 

@@ -145,8 +145,8 @@ int64_t dt_product_panels(const dt_gemm *g) {
 
 /* ---- working memory ---- */
 
-/* These return the sizes, in floats, of the parts of scratch: for a tile of A, for one of B, and
- * for a panel of C. */
+/* The functions room_of_* return the floats that parts of scratch take: for a tile of A, for one of
+ * B, and for a panel of C. */
 static int64_t room_of_a(const dt_gemm *g, bool packs) {
     if (packs) {
         const dt_dot_bf16 t = largest_packed(g);
@@ -177,8 +177,8 @@ static dt_status *plan_in_tiles(dt_engine *e, const dt_gemm *g, dt_product *out)
     return NULL;
 }
 
-/* Both functions return whether a library takes the operands without conversion. is_plain: all are
- * float32; is_bf16: they are bfloat16, and the library is faster with that. */
+/* is_plain and is_bf16 return whether a library takes the operands without conversion. is_plain:
+ * all are float32; is_bf16: they are bfloat16, and the library is faster with that. */
 static bool is_plain(const dt_gemm *g) {
     return g->in[A] == DT_GEMM_F32 && g->in[B] == DT_GEMM_F32 && g->out == DT_GEMM_F32;
 }

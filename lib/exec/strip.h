@@ -63,7 +63,8 @@ typedef struct dt_row_functions {
     void (*shares_grad)(float *ds, const float *p, float scale, int64_t n);
 } dt_row_functions;
 
-/* Sets d[i], i < n, to a random number from Philox's block of (key; i, stream) (simd/random.c). */
+/* Sets d[i], i < n, to a random number from the block that Philox yields for `key` and the counter
+ * (i, stream) (simd/random.c). */
 typedef void (*dt_random_function)(float *d, uint64_t key, uint64_t stream, int64_t n);
 typedef struct dt_random_functions {
     dt_random_function uniform; /* numbers in [0, 1), made of 24 bits of the block's first word */

@@ -138,7 +138,7 @@ typedef struct builder {
     int *place;
     /* [nodes] whether the program computes the node although another step computes it as well */
     bool *again;
-    int64_t longest; /* the longest period of an operand whose elements are repeated */
+    int64_t longest; /* the longest period of a repeated operand or of a sum */
 } builder;
 
 static bool same_operand(const dt_strip_operand *a, const dt_strip_operand *b) {
@@ -152,8 +152,7 @@ static int add_operand(builder *b, const dt_strip_operand *o) {
         if (same_operand(&b->p->operand[i], o)) return -1 - i;
     b->p->operand[b->p->n_operands] = *o;
     if (o->layout == DT_STRIP_REPEATED && o->period > b->longest) b->longest = o->period;
-    /* limits strips to multiples of this period, so that all strips that begin at the same element
-     * of the operand read the same values */
+    /* counts as a period, so that a strip begins at the beginning of a row of the operand */
     if (o->layout == DT_STRIP_INSIDE && o->inner <= DT_STRIP && o->inner > b->longest)
         b->longest = o->inner;
     return -1 - b->p->n_operands++;
@@ -308,11 +307,10 @@ static void assign_registers(dt_strip_program *p) {
     free(last);
 }
 
-/* Sets p->strip to the largest multiple of the longest period (of repeated operands) that is at
- * most DT_STRIP, and p->row_break if strips must not cross multiples of that period, because it is
- * longer than a strip or pieces may begin within it. Periods are products of the last dimensions of
- * one shape, so each divides the longer ones. With a row_break, p->strip is a multiple of the
- * longest period of a sum instead. row: elements of a row. */
+/* Sets p->strip to the largest multiple of `longest` that is at most DT_STRIP; longest 0: to
+ * DT_STRIP. Periods are products of the last dimensions of one shape, so each divides the longer
+ * ones. If `longest` exceeds DT_STRIP or does not divide `row`, the elements of a row, sets
+ * p->row_break to it, and p->strip to a multiple of the longest period of a sum instead. */
 static void choose_strip(dt_strip_program *p, int64_t longest, int64_t row) {
     const bool breaks = longest > DT_STRIP || (longest > 0 && row % longest != 0);
     int64_t period = breaks ? 1 : longest;

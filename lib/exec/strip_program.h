@@ -26,7 +26,7 @@ typedef struct dt_strip_operand {
     /* the instruction that converts an element to float in a register; DT_S_COPY for float32, which
      * is read in place */
     dt_strip_op load;
-    /* number of the register that the operand is loaded into; -1: instructions read the operand
+    /* index of the register that the operand is loaded into; -1: instructions read the operand
      * from memory */
     int reg;
     /* loops in C read the operand from a register, into which it is converted; generated loops
@@ -37,8 +37,8 @@ typedef struct dt_strip_operand {
 } dt_strip_operand;
 
 typedef struct dt_strip_result {
-    /* number of the register that receives the result; -1: the result is written to the memory of
-     * `store` */
+    /* index of the register that receives the result; -1: the result is written directly to the
+     * memory of `store` */
     int reg;
     /* node to whose memory the result is written; -1: to none. For an update in place it is the
      * variable's node */
@@ -52,8 +52,7 @@ typedef struct dt_strip_result {
 typedef struct dt_strip_code {
     dt_strip_op op;
     int n_in;
-    /* the inputs. A number >= 0 is the result of that instruction; a number < 0 is operand -1 -
-     * in */
+    /* [n_in] the inputs: i >= 0 is the result of instruction i, i < 0 is operand -1 - i */
     int in[3];
 } dt_strip_code;
 
@@ -62,8 +61,8 @@ enum { DT_PASS_STREAMS = 10 }; /* the most arrays in memory that a pass reads an
  * loop in C for each instruction. */
 typedef struct dt_strip_pass {
     int from, to;
-    /* whether all instructions of the pass have vector instructions, so that the pass is a
-     * generated loop */
+    /* whether the pass is a generated loop, since all of its instructions have vector
+     * instructions */
     bool loop;
     bool sums; /* the pass computes the program's sums */
     int at;    /* offset of the pass' code in the executable's code, in bytes */
@@ -75,8 +74,8 @@ typedef struct dt_strip_pass {
 typedef struct dt_strip_sum {
     int in;    /* the result or the operand that is summed, numbered as in dt_strip_code */
     int node;  /* the node to whose memory the sum is written */
-    int reg;   /* number of the register with the sums of the current block of strips */
-    int level; /* number of the first register of the tree that adds blocks (exec/sums.h) */
+    int reg;   /* index of the register with the sums of the current block of strips */
+    int level; /* index of the first register of the tree that adds blocks (exec/sums.h) */
     int64_t period;
 } dt_strip_sum;
 
@@ -92,9 +91,9 @@ typedef struct dt_strip_program {
     dt_strip_pass *pass;
     int n_sums;
     dt_strip_sum *sum;
-    int rows_of; /* number of a node that has the shape over which the program iterates */
-    /* number of elements of a strip, at most DT_STRIP; a multiple of the periods of repeated
-     * operands, unless row_break is set, and of sums */
+    int rows_of; /* index of a node that has the shape over which the program iterates */
+    /* number of elements of a strip, at most DT_STRIP: a multiple of the periods of all sums and,
+     * unless row_break is set, of all repeated operands */
     int64_t strip;
     /* strips do not cross multiples of this number of elements; 0: there is no such border */
     int64_t row_break;
@@ -110,8 +109,8 @@ int dt_strip_stream(const dt_strip_program *p, int in);
 /* strip_emit.c: calls dt_find_passes, and appends the code of those passes that are loops to c. c
  * NULL: the processor cannot run such code, so there is none. */
 void dt_emit_loops(dt_strip_program *p, dt_code *c);
-/* Runs the code of a pass for elements [0, n). stream: addresses of these elements in the arrays
- * that the pass reads and writes; registers: memory of the registers. */
+/* Runs the code of a pass for elements [0, n). stream: [pass->n_streams] address of element 0 in
+ * each array of pass->stream; registers: the registers, DT_STRIP floats each. */
 void dt_run_loop(const dt_strip_pass *pass, const dt_code *c, void *const *stream, int64_t n,
                  char *registers);
 
@@ -163,7 +162,8 @@ typedef struct dt_strip_format {
 extern const dt_strip_row dt_strip_rows[DT_S_COUNT];
 /* How elements are loaded and stored, for DT_S_COPY and each conversion. */
 extern const dt_strip_format dt_strip_formats[DT_S_COUNT];
-/* Returns the row of an instruction, or a faster one if its inputs allow that. */
+/* Returns the vector instructions of an instruction: its row in dt_strip_rows, or a shorter list
+ * that is possible for its inputs. */
 const dt_strip_line *dt_strip_row_of(const dt_strip_program *p, const dt_strip_code *c);
 
 #endif

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* Returns the number of rows that are added side by side, as one wide row: a power of two. */
+/* Returns the number of rows that are added side by side: the largest power of two with which these
+ * rows have at most DT_SUM_WIDE floats, at least 1. */
 static int64_t rows_abreast(int64_t stride) {
     int64_t n = 1;
     while (2 * n * stride <= DT_SUM_WIDE) n *= 2;

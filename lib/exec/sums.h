@@ -21,11 +21,11 @@
 #include "exec/strip.h"
 
 enum {
-    /* number of rows in a block, which are added one after the other; if rows are narrow, these are
-     * wide rows of several */
+    /* number of rows in a block, which are added one after the other; narrow rows count as
+     * described at DT_SUM_WIDE */
     DT_SUM_ROWS = 16,
-    /* number of floats that are added side by side; if rows are narrower, several of them are
-     * treated as one wide row */
+    /* number of floats that are added side by side; of narrower rows, the largest power of two that
+     * fits is treated as one row */
     DT_SUM_WIDE = 128,
 };
 
@@ -79,10 +79,9 @@ typedef struct dt_sum_source {
     const float *mean;
 } dt_sum_source;
 
-/*
- * Computes to[j], j < n, as the sum of column j; 0 without rows. Each column is added in n chains,
- * where n is the largest power of two with n * stride <= DT_SUM_WIDE, at least 1. It depends on
- * `stride` and not on s->n, so a column's bits do not depend on which others are summed with it.
+/* Computes to[j], j < s->n, as the sum of column j; 0 without rows. Each column is added in c
+ * chains, where c is the largest power of two with c * stride <= DT_SUM_WIDE, at least 1. c depends
+ * on `stride` and not on s->n, so a column's bits do not depend on which others are summed with it.
  */
 void dt_sum_rows(const dt_simd *simd, const dt_sum_source *s, float *to);
 

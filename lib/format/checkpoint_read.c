@@ -87,7 +87,8 @@ static void check_some(int lane, void *user) {
     for (int i = lane; i < k->n; i += CHECKERS) k->of[i].bad = check_file(&k->of[i]);
 }
 
-/* Checks all files, on two threads if the system allows it. */
+/* Checks all files: on CHECKERS threads, or one after the other if there is only one core or the
+ * system refuses threads. */
 static void check_all_files(checks *k) {
     dt_pool *pool = NULL;
     dt_status *refused = dt_cores() > 1 ? dt_pool_create(&pool, CHECKERS) : NULL;
@@ -305,7 +306,8 @@ enum { RUN = 4096 };
 
 static int is_odd(uint32_t bits) { return (bits & 0x7f800000) == 0x7f800000; }
 
-/* Compares bits, in runs of a fixed length, so that compilers vectorize the loop. */
+/* Returns the number of infinities and NaNs among the bits of n floats. The inner loop has a fixed
+ * length, so that compilers vectorize it. */
 static int64_t count_float32(const uint32_t *x, int64_t n) {
     int64_t bad = 0;
     for (; n >= RUN; x += RUN, n -= RUN) {

@@ -55,8 +55,8 @@ dt_status *dt_safetensors_write(const char *path, const dt_arrays *a,
  * the digest, and the arrays must not change before that. *hash is NULL after an error. */
 dt_status *dt_safetensors_write_hashing(const char *path, const dt_arrays *a,
                                         dt_hash_thread **hash) DT_MUST_USE;
-/* Returns the error CHECKPOINT unless the file contains what dt_safetensors_write writes for these
- * arrays, byte for byte. */
+/* Returns the error CHECKPOINT if the file differs in any byte from what dt_safetensors_write
+ * writes for these arrays, or an error of reading it. */
 dt_status *dt_safetensors_compare(const char *path, const dt_arrays *a) DT_MUST_USE;
 /* Writes the bytes of dt_safetensors_write to an open file, which stays open and is not synced. */
 dt_status *dt_safetensors_put(dt_writer *w, const dt_arrays *a) DT_MUST_USE;
@@ -74,8 +74,7 @@ dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_
  */
 dt_status *dt_safetensors_read(const char *path, const dt_arrays *a,
                                const char *digest) DT_MUST_USE;
-/* An open file, which is read instead of the file with that name, because the name may belong to
- * another file by now. */
+/* An open file. It is read through `fd`, because the name may belong to another file by now. */
 typedef struct dt_held_file {
     const char *path; /* path of the file for messages */
     int fd;
@@ -299,12 +298,11 @@ typedef struct dt_history_lines {
     uint32_t check; /* check of the last line; 0 before the first */
     /* begun: whether there was a line; has_checks: whether some line had a check */
     bool begun, has_checks;
-    /* the last line has no valid check though it should, so the check of the next one is not
-     * compared */
+    /* the last line lacks its check or is not JSON, so the check of the next one is not compared */
     bool is_lost;
     int64_t n; /* number of lines checked so far */
-    /* damaged: number of lines that do not match their check or lack it; first: line number of the
-     * first of them, counted from 1; 0: there is none */
+    /* damaged: number of lines that are not JSON, do not match their check or lack it; first: line
+     * number of the first of them, counted from 1; 0: there is none */
     int64_t damaged, first;
 } dt_history_lines;
 
@@ -341,14 +339,14 @@ typedef struct dt_history_from {
 } dt_history_from;
 /* What dt_history_open finds out about the lines that remain in the file. */
 typedef struct dt_history_kept {
-    /* the check of the last remaining line, with which the next lines continue */
+    /* the state of checking after the last remaining line, with which new lines continue */
     dt_history_lines lines;
     int64_t epoch; /* number of the last remaining line's epoch; 0: no line remains */
     char *damage;  /* a sentence about damage of the file, owned by the caller; NULL: none */
 } dt_history_kept;
 /* Opens history.jsonl, or with from->aside a copy named history.GENERATION.jsonl, for appending,
- * after dropping lines of later steps, an incomplete last line of a killed run, and lines that
- * cannot be read or have no step. */
+ * after dropping lines of steps after from->step, an incomplete last line of a killed run, and lines
+ * that are not JSON or have no step. */
 dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_from *from,
                            dt_history_kept *kept) DT_MUST_USE;
 dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r, int64_t generation) DT_MUST_USE;

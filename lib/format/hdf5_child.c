@@ -203,8 +203,9 @@ static dt_status *open_file(dt_arena *arena, const char *path, int *fd) {
              : dt_fail(DT_E_CHECKPOINT, NULL, "%s: the archive has no %s", path, member);
 }
 
-/* Reads the archive's description of the model. *out stays NULL if it cannot be read: most weights
- * can be named without it. */
+/* Sets *out to the archive's description of the model. *out stays NULL, without an error, if the
+ * file is not an archive, or the description is missing or not JSON: most weights can be named
+ * without it. */
 static dt_status *read_model(const char *path, json_t **out) {
     dt_local_str text = {0};
     bool found = false;

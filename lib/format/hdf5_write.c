@@ -148,7 +148,7 @@ static uint64_t put_array(file *f, int i) {
 
 static void begin_group(header *h) {
     dt_str body = {0};
-    dt_put_little(&body, 0, 2); /* the version and the flags of the group message */
+    dt_put_little(&body, 0, 2); /* the version and the flags of the link info message */
     dt_put_little(&body, undefined, 8);
     dt_put_little(&body, undefined, 8);
     put_message(h, LINK_INFO, &body);

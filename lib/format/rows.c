@@ -27,7 +27,7 @@
 
 #include "op/cells.h"
 
-/* The value of a column in the current row of CSV. */
+/* A value of the current row, in the type of its column. */
 typedef union dt_row_cell {
     float f;
     double d;
@@ -209,7 +209,8 @@ static void add_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o) {
 
 /* ---- rows ---- */
 
-/* Fills a cell with the name of a class or, if it has none, its number. */
+/* Sets value `at` of the current row to the name of a class or, if it has none, to its index: as
+ * text in a column of texts, else as int32. */
 static void fill_class(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t class, int at) {
     const char *name = dt_row_class(p, o, class);
     dt_row_cell *cell = &w->cell[at];
@@ -219,7 +220,8 @@ static void fill_class(dt_row_writer *w, const dt_predicted_rows *p, int o, int6
     else cell->i = (int32_t) class;
 }
 
-/* Fills two cells with the classes and their scores, each as one text: a|b and 0.9|0.6. */
+/* Sets the values *at and *at + 1 of the current row to the selected classes and their scores, each
+ * as one text: a|b and 0.9|0.6. Adds 2 to *at. */
 static void fill_lists(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, int *at) {
     const int n = dt_row_rank(w, p, o, row);
     dt_str *classes = &w->joined[2 * o], *scores = classes + 1;
@@ -236,7 +238,8 @@ static void fill_lists(dt_row_writer *w, const dt_predicted_rows *p, int o, int6
     w->row[(*at)++] = dt_str_text(scores);
 }
 
-/* Fills the cells of w->row from column *at on. */
+/* Sets the values of the current row from *at on to the scores of output o or, if some are selected,
+ * to the class and the score of each of these. *at becomes the column after them. */
 static void fill_cells(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, int *at) {
     const int64_t top = dt_row_top(w, p, o),
                   n = top > 0 ? dt_row_rank(w, p, o, row) : dt_row_scores(p, o);
@@ -384,7 +387,8 @@ dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer) {
 
 static dt_status *known(dt_status *s) { return dt_suggest(s, "known: csv, npy, npz, jsonl, png"); }
 
-/* Whether rows become masks: PNG files in a folder. */
+/* Whether rows become masks, PNG files in a folder: the format is "png" or, without a format, the
+ * path ends in "/". */
 static bool is_folder(const dt_row_writer_options *o) {
     const size_t n = strlen(o->path);
     return o->format ? strcmp(o->format, "png") == 0 : n > 0 && o->path[n - 1] == '/';

@@ -23,8 +23,8 @@ struct dt_row_writer {
     dt_output out;
     dt_arena *arena;         /* owns the arrays below */
     dt_element_spec *column; /* [out.n] the columns of the file */
-    const void **row;        /* [out.n] the values of the current row */
-    union dt_row_cell *cell; /* [out.n] values that were converted to the type of their column */
+    const void **row;        /* [out.n] addresses of the values of the current row */
+    union dt_row_cell *cell; /* [out.n] memory for values converted to the type of their column */
     int64_t most_top;        /* the largest result of dt_row_top for any output */
     double *largest;         /* [2 * outputs * most_top] memory for class numbers and scores */
     dt_ranked *ranked;       /* [most_top] the largest scores of the current row, sorted */

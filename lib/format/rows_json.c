@@ -212,8 +212,8 @@ static dt_status *encode(const pixels *x, const uint8_t *class, const char *path
                 : dt_fail(DT_E_CANT_CREATE, NULL, "%s: cannot be encoded: %s", path, image.message);
 }
 
-/* Returns the path of a mask: it has the name of the example's image or, without one, the number of
- * the example. */
+/* Returns the path of a mask, to be freed: FOLDER/NAME.png, where NAME is that of the example's
+ * image without suffix or, if there is none, the number of the example with six digits. */
 static char *path_of(const dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
     const char *file = p->files ? p->files[row] : NULL, *slash = file ? strrchr(file, '/') : NULL;
     const char *name = slash ? slash + 1 : file, *dot = name ? strrchr(name, '.') : NULL;

@@ -188,8 +188,8 @@ dt_status *dt_lock_take(dt_writer *lock, const char *dir) {
 
 enum { PROBE_BYTES = 4096 };
 
-/* Checks that the directory still exists. No file can be created in a deleted directory, and the
- * error must not blame the file's name. */
+/* Returns the error NO_INPUT if `path` is relative and the current directory was removed. No file
+ * can be created in it, and the error must not blame the file's name. */
 static dt_status *check_here(const char *path) {
     char *here = getcwd(NULL, 0);
     bool gone = !here && errno == ENOENT;
@@ -210,7 +210,7 @@ static dt_status *check_mode(const char *path) {
     return NULL;
 }
 
-/* Like dt_dir_make, but also syncs the parent of each new directory. */
+/* Creates a directory and its missing parents, and syncs the parent of each new one. */
 static dt_status *make_durable(const char *path) {
     struct stat st;
     DT_TRY(dt_path_check(path));
@@ -222,7 +222,8 @@ static dt_status *make_durable(const char *path) {
     return dt_dir_sync(parent);
 }
 
-/* Creates ckpt. output.dir itself may be a link, which the user made, but ckpt in it may not. */
+/* Creates ckpt and checks its mode. output.dir itself may be a link, which the user made, but ckpt
+ * in it may not. */
 static dt_status *make_ckpt(const char *path) {
     struct stat st;
     if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))

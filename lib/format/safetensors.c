@@ -42,7 +42,7 @@ static void put_entry(dt_json *j, const dt_named_view *a, int64_t begin) {
     dt_json_close(j, '}');
 }
 
-/* Members of the header that are not tensors. */
+/* The pairs of the header's member `__metadata__`; n 0: the header does not have it. */
 typedef struct metadata {
     const dt_pair *pair;
     int n;
@@ -305,7 +305,8 @@ static dt_status *read_tensor(const reading *r, const dt_safetensors_header *h,
     return s;
 }
 
-/* The tensors cover the file from the header to its end, so this hashes all of it. */
+/* Reads all tensors into the arrays. With r->hash this hashes the whole file after the header, since
+ * tensors cover it. */
 static dt_status *fill(const reading *r, const dt_safetensors_header *h, const dt_arrays *a) {
     DT_LOCAL const dt_named_view **target = dt_alloc(dt_size_mul((size_t)h->n, sizeof *target));
     dt_status *s = match(r, h, a, target);

@@ -50,9 +50,9 @@ const dt_stored_type *dt_stored_type_of(dt_dtype dtype) {
 
 /* ---- the length ---- */
 
+enum { HDF5 }; /* index in `others` */
 /* Kinds of files that users pass as safetensors by mistake. If their first bytes are read as a
  * length, it exceeds that of any header. */
-enum { HDF5 };
 static const struct {
     const char *bytes;
     size_t n;
@@ -239,7 +239,8 @@ static int by_begin(const void *pa, const void *pb) {
     return (a->end > b->end) - (a->end < b->end);
 }
 
-/* Checks that tensors, sorted by their first byte, each begin where the previous one ends. */
+/* Checks that the first tensor begins with the data, each other one where the previous one ends,
+ * and that the last one ends with the file. The tensors are sorted by their first byte. */
 static dt_status *check_tiling(const dt_safetensors_header *h, const check *c) {
     int64_t at = 0;
     for (int i = 0; i < h->n; at = h->tensor[i++].end) {

@@ -67,8 +67,8 @@ typedef struct dt_step_list {
     dt_step_name *item; /* [n] the checkpoints; names are in the arena as well */
 } dt_step_list;
 
-/* Reads the step from a name: "step-" and at least 8 digits, without unnecessary zeros. False: it
- * is not such a name. */
+/* Reads the step from a name: "step-" and 8 to 18 digits; more than 8 must not begin with 0. False:
+ * it is not such a name. */
 bool dt_step_parse(const char *name, int64_t *step);
 /* Like dt_step_parse, for the last part of a path, which may end with slashes. */
 bool dt_step_of_path(const char *path, int64_t *step);

@@ -214,8 +214,8 @@ static size_t find_prefix(const dt_stored_arrays *s, const char *name) {
     return 0;
 }
 
-/* Removes a common prefix of all names, which is found from the model's first weight. The order of
- * the arrays does not change. */
+/* If the file lacks the model's first weight, but has it behind a prefix such as "sequential/" with
+ * which all names begin, removes the prefix from all names. Their order does not change. */
 static void drop_prefix(dt_stored_arrays *s, const dt_arrays *a) {
     int first = 0;
     while (first < a->n && dt_is_seed_counter(a->array[first].name)) first++;

@@ -15,8 +15,6 @@ static dt_status *check_size(const dt_layer_build *b, const dt_weight_request *w
                    b->name, w->name, dt_text_of_shape(type).s, dt_text_of_bytes(bytes).s);
 }
 
-/* Returns the target, such as DT_ON_KERNEL or DT_ON_BIAS, that a weight's last word selects:
- * "kernel" in "query/kernel" and "lstm_cell/recurrent_kernel". */
 int dt_layer_role(const char *weight) {
     static const char *const roles[DT_ON_WEIGHTS] = {
         [DT_ON_KERNEL] = "kernel",
@@ -62,8 +60,8 @@ void dt_layer_further(dt_layer_build *b, const char *name, const dt_type *type) 
 
 /* ---- weights of other layers ---- */
 
-/* Whether `wanted` is the weight's path or its beginning, such as a layer's name. The caller
- * refuses the word if it means several weights. */
+/* Whether `wanted` is the weight's path, or the part of it before a slash, such as a layer's
+ * name. */
 static bool is_meant(const char *path, const char *wanted) {
     size_t n = strlen(wanted);
     return strncmp(path, wanted, n) == 0 && (path[n] == '\0' || path[n] == '/');

@@ -12,7 +12,7 @@
 typedef enum dt_range {
     DT_RANGE_UNKNOWN,
     DT_RANGE_REAL, /* any real number */
-    DT_RANGE_BOTH, /* limited numbers, positive and negative */
+    DT_RANGE_BOTH, /* positive and negative numbers within limits other than -1 to 1 */
     DT_RANGE_BENT, /* positive numbers, or slightly below 0, as elu and gelu return */
     DT_RANGE_NONNEGATIVE,
     DT_RANGE_POSITIVE,
@@ -41,7 +41,7 @@ typedef struct dt_weight_spec {
     dt_type type;
     bool trainable;
     dt_named initializer;
-    int n_inputs;         /* number of dimensions that count as inputs: see dt_initialize */
+    int n_inputs;         /* the weight's first dimensions that are inputs: see dt_initialize */
     dt_named regularizer; /* the regularizer of the weight; kind NULL: it has none */
     dt_named constraint;  /* the constraint of the weight; kind NULL: it has none */
 } dt_weight_spec;
@@ -75,8 +75,8 @@ enum {
     DT_ON_ACTIVITY = DT_ON_WEIGHTS,
     DT_ON_ANY
 };
-/* Returns which of these a weight belongs to by its name, such as DT_ON_KERNEL for "kernel";
- * negative: none, so the weight has no regularizer and no constraint. */
+/* Returns which of these a weight belongs to by the last part of its name: DT_ON_KERNEL for
+ * "kernel" and "query/kernel"; -1: none, so the weight has no regularizer and no constraint. */
 int dt_layer_role(const char *weight);
 /* Fields by which a layer takes a regularizer, such as kernel_regularizer, and a constraint, such
  * as kernel_constraint. */
@@ -160,8 +160,8 @@ typedef struct dt_layer_build {
     const char *const *from; /* [n_in] the names of the layers that the inputs come from */
     const bool *masks;       /* [n_in] whether the input has a mask: see dt_layer */
     dt_type out;             /* type of the output, which `build` sets */
-    /* whether the output has a mask. Before build: whether the first input has one and the row
-     * supports masking */
+    /* whether the output has a mask; set before build to whether the first input has one and the
+     * row supports masking, and build may change it */
     bool out_mask;
     int n_weights; /* number of weights so far; dt_layer_weight adds one */
     dt_weight_spec weight[DT_MAX_WEIGHTS];
@@ -175,9 +175,7 @@ typedef struct dt_layer_build {
     const void *made;
     int n_further; /* number of further outputs so far; dt_layer_further adds one */
     dt_further_output further[DT_MAX_FURTHER];
-    /* for a LayerOutput: the number of the output that it selects; its meaning is that in
-     * dt_layer_spec */
-    int taken;
+    int taken; /* see dt_layer_spec.taken; set by the build of a LayerOutput */
 } dt_layer_build;
 
 typedef struct dt_weight_request {
@@ -205,7 +203,7 @@ dt_status *dt_layer_borrow(dt_layer_build *b, const dt_texts *path, dt_type *typ
 /* Adds an output after `out`. Other layers read it through a LayerOutput. */
 void dt_layer_further(dt_layer_build *b, const char *name, const dt_type *type);
 /* Returns the error MODEL_SHAPE at the layer unless `in` holds floats and has at least `rank`
- * dimensions, including B. */
+ * dimensions, including B; rank is at most 3. */
 dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank) DT_MUST_USE;
 /* Returns the error MODEL_SHAPE at the layer unless `in` holds floats and has exactly `rank`
  * dimensions, which `shape` names in the message. */
@@ -239,8 +237,11 @@ typedef struct dt_layer_call {
     /* (B, L) for each input token the number of its document, as float32; no value: the text is one
      * document */
     dt_value document;
-    dt_value *loss;    /* the sum of what dt_layer_add_loss added; no value: it was not called */
-    dt_value *further; /* [DT_MAX_FURTHER] set by call, in the order of build */
+    /* the sum of what dt_layer_add_loss has added, (B); no value: it has not been called */
+    dt_value *loss;
+    /* [DT_MAX_FURTHER] the further outputs, which `call` sets, in the order in which build added
+     * them */
+    dt_value *further;
 } dt_layer_call;
 /* For use in `call`: adds a number for each example, (B), to the loss of training, like Keras'
  * add_loss. The loss contains their mean over the examples of the global batch. */
@@ -297,8 +298,9 @@ typedef struct dt_layer {
     dt_status *(*within)(dt_arena *arena, const void *args, dt_named *out);
     /* the mask of the output, where build set out_mask; NULL: the first input's mask */
     dt_value (*mask)(const dt_layer_call *c);
-    /* the range of the output. above: the ranges of all earlier layers, by number. REAL is true
-     * only if the layer's weights are trained without constraint. NULL: the range is unknown. */
+    /* the range of the output. above: ranges of the earlier layers, by the index of the layer in
+     * the model. A range REAL counts only if the layer's weights are trained without constraint.
+     * NULL: the range is unknown. */
     dt_yield (*yields)(const struct dt_layer_spec *l, const dt_yield *above);
     /* whether the output in training depends on the division of the batch over replicas; NULL:
      * never */
@@ -327,11 +329,12 @@ dt_range dt_range_between(dt_range r);
  * output. */
 dt_yield dt_activation_yields(int activation, const dt_type *out);
 dt_yield dt_yields_activated(dt_yield of_any, dt_yield in);
-/* Computes the mask of the layer's output; only for layers whose output has one. */
+/* Emits the mask of the layer's output; only for layers whose output has one. */
 dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c);
 dt_value dt_mask_along(dt_value mask,
                        dt_value x); /* the mask, repeated along the last dimension of x */
-/* Returns a mask that is true where any input's mask is true. All masks have one shape. */
+/* Returns a mask that is true where any input's mask is true. All inputs must have masks, of the
+ * same shape. */
 dt_value dt_masks_joined(const dt_layer_call *c);
 extern const char *const dt_data_formats[]; /* the words channels_last and channels_first */
 #define DT_DATA_FORMAT(type)                                                                       \
@@ -394,8 +397,8 @@ void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail);
  * weight. */
 typedef struct dt_regularizer {
     dt_kind kind;
-    /* Returns the error MODEL_SHAPE if a weight of this type cannot be regularized; NULL: all
-     * can */
+    /* Returns the error MODEL_SHAPE if a weight of this type cannot be regularized, else NULL. The
+     * member is NULL if all types can be. */
     dt_status *(*check)(const dt_type *type);
     /* Emits the term of each element; NULL: `whole` emits one term for the weight. */
     dt_value (*each)(const void *args, dt_value x);

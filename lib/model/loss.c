@@ -26,7 +26,6 @@ dt_value dt_targets_like(dt_value target, dt_value prediction) {
     return dt_reshape(dt_convert(target, like.dtype), like.rank, like.dim);
 }
 
-/* Sums over the last dimension, unless that is the batch. */
 dt_value dt_sum_last(dt_value x) {
     int rank = dt_type_of_value(x).rank;
     return rank > 1 ? dt_reduce(x, DT_REDUCE_SUM, 1u << (rank - 1)) : x;
@@ -48,8 +47,8 @@ dt_value dt_mean_per_example(dt_value x) {
     return count == 1 ? sum : dt_divide(sum, dt_like(sum, count));
 }
 
-/* Emits x limited to [low, high]. maximum and minimum pass the gradient of a tie to their second
- * input, so the operand order makes the gradient pass at the limits. */
+/* maximum and minimum pass the gradient of a tie to their second input, so the gradient passes to x
+ * at the limits. */
 dt_value dt_clip_between(dt_value x, double low, double high) {
     return dt_minimum(dt_like(x, high), dt_maximum(dt_like(x, low), x));
 }

@@ -24,7 +24,7 @@ typedef struct dt_loss_head {
     int reduction; /* how losses are reduced to one number: a dt_loss_reduction */
     const char *name;
 } dt_loss_head;
-/* Bytes that hold the arguments of any loss. A metric of the same name has the same arguments. */
+/* The most bytes of the arguments of a loss. A metric of the same name has the same arguments. */
 #define DT_LOSS_ARGS_SIZE 128
 #define DT_LOSS_FIELDS(type)                                                                       \
     DT_HEAD_FIELD(ENUM, type, reduction, .choices = dt_loss_reductions,                            \
@@ -93,7 +93,8 @@ typedef struct dt_loss_row {
     /* Sets part[] to the values to be summed, in the shape of the predictions. Returns their
      * number. */
     int (*parts)(const dt_loss_call_args *c, dt_value part[DT_LOSS_PARTS]);
-    /* Returns the loss, given the sums. If there are several sums, their losses are averaged. */
+    /* Emits the loss from the sums of all parts, elementwise. The losses of one example, or of the
+     * batch, are then averaged. */
     dt_value (*join)(const void *args, const dt_value *sum);
 } dt_loss_row;
 const dt_kind *const *dt_losses(int *n);
@@ -104,7 +105,7 @@ bool dt_loss_is_whole(const dt_named *named, const dt_type *prediction);
 bool dt_loss_takes_logits(const dt_named *named);
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 
-/* Functions that rows of losses and metrics share. */
+/* ---- functions that rows of losses and metrics share ---- */
 /* Returns the logits of a prediction: the input of the node of the op `activation` that computes
  * it, where notes about its layout may follow that node. Returns no value (trace NULL) if another
  * op computes the prediction. */
@@ -204,14 +205,16 @@ typedef struct dt_metric_row {
     dt_status *(*fault)(const void *args, const double *sum, int n);
 } dt_metric_row;
 const dt_kind *const *dt_metrics(int *n);
-/* For a metric that is a mean with sample weights: computes the weighted value of each example, and
+/* For a metric that is a mean with sample weights: emits the weighted value of each example, and
  * its contribution to the divisor; both are (B) or scalars. As in Keras, values are averaged over
  * the dimensions that the weights lack, weights are repeated to the shape of the values, and both
- * are averaged over the dimensions of an example. Without a weight there is no divisor. */
+ * are averaged over the dimensions of an example. If `weight` is no value, nothing is weighted or
+ * masked, and *divisor is no value. */
 void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight,
                     dt_value *rows, dt_value *divisor);
-/* Returns the number of results for targets and predictions of these types: 1 for a mean, else what
- * `results` returns for as many sums as the parts have. 0: the metric cannot use such types. */
+/* Returns the number of results for targets and predictions of these types: 1 for a mean, whatever
+ * the types, else what `results` returns for as many sums as the parts have. 0: a metric with parts
+ * cannot use such types. */
 int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target,
                     const dt_type *prediction);
 /* Returns the limits of targets for the row. A metric that is named after a loss has the limits of

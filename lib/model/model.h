@@ -45,8 +45,8 @@ typedef struct dt_layer_spec {
     /* For a LayerOutput: 1 + index of the further output of its input; 0: another layer. */
     int taken;
     dt_named activity; /* penalty on the layer's output; kind NULL: none */
-    /* number of the Repeat's turn that contains the layer, counted over the model from 1; 0:
-     * none */
+    /* which turn of a Repeat has made the layer; the turns of all Repeats of the model are numbered
+     * together, from 1. 0: the layer is in no Repeat */
     int turn;
 } dt_layer_spec;
 
@@ -149,15 +149,14 @@ typedef struct dt_model_spec {
     dt_init_from init_from;
     int n_inputs;               /* number of layers that are Inputs, from 1 to DT_MAX_INPUTS */
     const dt_input_spec *input; /* [n_inputs] the inputs in the order in which the job names them */
-    /* Number of layers, which are in the order of the file, including Inputs; a layer's inputs are
-     * earlier layers. */
-    int n_layers;
+    int n_layers;               /* number of layers, including Inputs */
+    /* [n_layers] the layers in the order of the file; inputs of a layer are earlier layers */
     const dt_layer_spec *layer;
     int n_outputs;                /* number of outputs, 1 to DT_MAX_OUTPUTS */
     const dt_output_spec *output; /* [n_outputs] the outputs in the order of the job's `outputs` */
-    int n_weights;                /* number of weights; weight[] is in the order of creation */
-    const dt_weight_spec *const *weight;
-    int64_t parameters; /* number of elements of all weights that are floats */
+    int n_weights;                /* number of weights of all layers */
+    const dt_weight_spec *const *weight; /* [n_weights] the weights in the order of the layers */
+    int64_t parameters;                  /* number of elements of all weights that are floats */
     dt_rematerialize rematerialize;
     /* Number of pieces in which a slice computes the output layer, its loss and their gradient. */
     int vocabulary_tiling;
@@ -167,9 +166,8 @@ typedef struct dt_model_spec {
 } dt_model_spec;
 
 /* Replaces every Repeat in the list of layers by its copies, and sets *out to the new list and
- * *turns to an array with an element for each of its layers: the turn of a Repeat that contains the
- * layer, counted over all Repeats from 1; 0: none. Both are in the arena. Returns all errors, of
- * which one that occurs in every turn of a Repeat is reported once. */
+ * *turns to an array with an element for each of its layers: dt_layer_spec.turn. Both are in the
+ * arena. Returns all errors; one that occurs in every turn of a Repeat is reported once. */
 dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out,
                             const int **turns) DT_MUST_USE;
 /* Reads a job's `model`, or the list of layers alone, which is a sequential model. Returns all
@@ -191,7 +189,7 @@ typedef struct dt_metric_use {
     /* "accuracy" for the short form, else `name` or the class name in snake case; with several
      * outputs "kind_accuracy" */
     const char *key;
-    int n; /* number of results that the metric has */
+    int n; /* number of results of the metric: 1, or with by_class one for each class */
     /* [n] keys in the history: `key`, or for several results "f1_score_0", "f1_score_1", ... */
     const char *const *keys;
     dt_location at;
@@ -206,7 +204,7 @@ typedef struct dt_metric_use {
 /* What `compile` says about one output: its loss, weights and metrics. */
 typedef struct dt_output_use {
     const char *name; /* name of the output; NULL: the model has errors */
-    dt_named loss;    /* the loss of the output; kind NULL: none */
+    dt_named loss;    /* the loss of the output; kind NULL: the output has no loss */
     /* for `crossentropy`: the loss that replaces it if targets are class numbers; NULL: none */
     const dt_named *if_sparse;
     double loss_weight; /* factor of this loss in the total loss */
@@ -239,7 +237,8 @@ typedef struct dt_compile_spec {
     dt_location precision_at;
     dt_quantization quantization;
     dt_location quantization_at;
-    /* The dynamic loss scale under mixed_float16, unless the job sets a scale. */
+    /* the dynamic loss scale, which is used under mixed_float16 unless the job sets a constant
+     * one */
     dt_loss_scale scaling;
     /* whether metrics and predictions use the units in which the data set stores the target */
     bool original_units;

@@ -184,7 +184,8 @@ static void fill(dt_variable *v, double value) {
         else ((float *)data)[i] = (float)value;
 }
 
-/* Creates a slot and fills it. outline: the slot gets no memory, like its variable. */
+/* Creates a slot and fills it with spec->initial. outline: the slot gets no memory, because its
+ * variable has none. */
 static dt_status *create_slot(dt_variable **out, const char *path, const dt_slot_spec *spec,
                               bool outline) {
     if (outline) *out = dt_variable_declare(path, &spec->type, false);
@@ -292,8 +293,8 @@ static dt_status *prepare_accumulation(dt_optimizer *o) {
     return create_slot(&o->examples, "optimizer/accumulated_examples", &examples, false);
 }
 
-/* The variable is not a slot: checkpoints store it separately, since the same job may run with
- * callbacks and without. */
+/* The rate is not listed by dt_optimizer_variables: checkpoints store it separately, since the same
+ * job may run with callbacks and without. */
 dt_status *dt_optimizer_vary_rate(dt_optimizer *o) {
     const dt_type scalar = dt_scalar_type(DT_FLOAT32);
     const dt_optimizer_head *head = o->named.args;

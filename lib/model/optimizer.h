@@ -36,7 +36,8 @@ typedef struct dt_optimizer_head {
     /* limits of gradients after their sum over replicas; at most one is given, and it applies if it
      * is above 0 */
     double clipvalue, clipnorm, global_clipnorm;
-    /* momentum of the running mean of weights; factor of the loss, 0: none */
+    /* momentum of the running mean of weights; factor of the loss, which applies if has_scale is
+     * set */
     double ema_momentum, loss_scale_factor;
     /* numbers of steps; 0: the option is off */
     int64_t ema_overwrite_frequency, gradient_accumulation_steps;
@@ -129,7 +130,7 @@ dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out) D
  */
 typedef struct dt_loss_scale {
     double initial;
-    int64_t growth; /* number of good updates before the scale doubles; 0: no loss scale */
+    int64_t growth; /* number of successive finite updates that double the scale; 0: no scale */
 } dt_loss_scale;
 
 struct dt_optimizer { /* The type behind the public handle of an optimizer. */
@@ -146,9 +147,8 @@ struct dt_optimizer { /* The type behind the public handle of an optimizer. */
     /* float32 and int64 scalars, "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL:
      * not scaled */
     dt_variable *scale, *good_steps;
-    /* number of calls of the optimizer whose gradients were finite, the int64 scalar
-     * "optimizer/iteration": with gradient_accumulation_steps k, k for each update. NULL until
-     * dt_optimizer_prepare */
+    /* the int64 scalar "optimizer/iteration": number of steps whose gradients were finite; with
+     * gradient_accumulation_steps k, k steps make one update. NULL until dt_optimizer_prepare */
     dt_variable *iteration;
     /* learning rate that callbacks change, a float32 scalar; NULL: the learning rate of the job
      * applies */
@@ -180,9 +180,9 @@ struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_vari
 /* Turns the learning rate into a variable with the job's value, unless it is one already or follows
  * a schedule. Steps that were traced before keep the constant. */
 dt_status *dt_optimizer_vary_rate(dt_optimizer *o) DT_MUST_USE;
-/* Creates iteration, the loss scale, what accumulation needs, and the slots of these variables, as
- * far as they do not exist, with their first values. Fails with DOES_NOT_FIT if there is no memory
- * for the slots. */
+/* Creates, with their first values, `iteration`, the loss scale, what accumulation needs, and the
+ * slots of the variables v, as far as they do not exist. Fails with DOES_NOT_FIT if there is no
+ * memory for the slots. */
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
 /* Sets iteration, the loss scale, the counts of accumulation and all slots to their initial values;
  * a learning rate that callbacks changed (`rate`) is left as it is. */

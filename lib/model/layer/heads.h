@@ -25,7 +25,8 @@
 #include "model/layer/noise.h"
 #include "model/layer/rotary.h"
 
-/* The field qk_norm, with diffusers' words: the mean is that of a head, or of all heads. */
+/* Values of the field qk_norm. The root mean square by which queries and keys are divided is that
+ * of a head, or of all heads together. */
 enum { DT_QK_NORM_NONE, DT_QK_NORM_OF_HEAD, DT_QK_NORM_OF_ALL };
 extern const char *const dt_qk_norms[];
 #define DT_QK_NORM(type)                                                                           \
@@ -39,8 +40,8 @@ typedef struct dt_heads {
     int64_t query_heads, key_heads, key_dim, value_dim;
     /* sizes of the output for one step; empty: the size of the query's last dimension */
     dt_ints output;
-    /* rate at which attention weights are set to 0 in training or, with drops_taken, the sums of
-     * values that they weight */
+    /* rate at which attention weights are set to 0 in training; with drops_taken, the weighted
+     * means of values are set to 0 instead */
     double dropout;
     bool drops_taken, use_gate, causal;
     /* use_bias: projections to heads have biases; use_output_bias: the output projection has one */
