@@ -312,7 +312,7 @@ bool dt_history_is_metric(const char *key);
 /* Checks a line of n bytes, without its newline. is_json: whether the line can be parsed as JSON;
  * if not, it counts as damaged. */
 void dt_history_take(dt_history_lines *h, const char *line, size_t n, bool is_json);
-/* Adds the check to a new line, which ends in "}" and a newline. */
+/* Adds the check to a new line, which ends in "}" and a newline, and counts the line in h. */
 void dt_history_seal(dt_history_lines *h, dt_str *line);
 /* Returns a sentence about the damage that was found in `path`, which the caller frees; NULL: the
  * lines are intact. */
@@ -345,8 +345,8 @@ typedef struct dt_history_kept {
     char *damage;  /* a sentence about damage of the file, owned by the caller; NULL: none */
 } dt_history_kept;
 /* Opens history.jsonl, or with from->aside a copy named history.GENERATION.jsonl, for appending,
- * after dropping lines of steps after from->step, an incomplete last line of a killed run, and lines
- * that are not JSON or have no step. */
+ * after dropping lines of steps after from->step, an incomplete last line of a killed run, and
+ * lines that are not JSON or have no step. */
 dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_from *from,
                            dt_history_kept *kept) DT_MUST_USE;
 dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r, int64_t generation) DT_MUST_USE;

@@ -96,7 +96,7 @@ static const char *value_name(const dt_predicted_rows *p, int o, int64_t i) {
     return m->names[i];
 }
 
-/* Computes the sigmoid such that the argument of exp is at most 0 and exp cannot overflow. */
+/* Computes the sigmoid. The argument of exp is at most 0, so exp cannot overflow. */
 static double sigmoid(double x) { return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x)); }
 
 static void softmax(double *x, int64_t n) {
@@ -238,8 +238,8 @@ static void fill_lists(dt_row_writer *w, const dt_predicted_rows *p, int o, int6
     w->row[(*at)++] = dt_str_text(scores);
 }
 
-/* Sets the values of the current row from *at on to the scores of output o or, if some are selected,
- * to the class and the score of each of these. *at becomes the column after them. */
+/* Sets the values of the current row from *at on to the scores of output o or, if some are
+ * selected, to the class and the score of each of these. *at becomes the column after them. */
 static void fill_cells(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, int *at) {
     const int64_t top = dt_row_top(w, p, o),
                   n = top > 0 ? dt_row_rank(w, p, o, row) : dt_row_scores(p, o);

@@ -305,8 +305,8 @@ static dt_status *read_tensor(const reading *r, const dt_safetensors_header *h,
     return s;
 }
 
-/* Reads all tensors into the arrays. With r->hash this hashes the whole file after the header, since
- * tensors cover it. */
+/* Reads all tensors into the arrays. With r->hash this hashes the whole file after the header,
+ * since tensors cover it. */
 static dt_status *fill(const reading *r, const dt_safetensors_header *h, const dt_arrays *a) {
     DT_LOCAL const dt_named_view **target = dt_alloc(dt_size_mul((size_t)h->n, sizeof *target));
     dt_status *s = match(r, h, a, target);
@@ -324,7 +324,7 @@ static dt_status *read_whole(const reading *r, int64_t size, const dt_arrays *a)
     return s;
 }
 
-/* Reads from an open file. digest NULL: the hash is not checked. */
+/* Reads an open file into the arrays. digest NULL: the hash is not checked. */
 static dt_status *read_open(reading r, int64_t size, const dt_arrays *a, const char *digest) {
     r.hash = digest ? dt_hash_begin() : NULL;
     dt_status *s = read_whole(&r, size, a);

@@ -245,8 +245,8 @@ static dt_status *show_cores(dt_resolver **r, int64_t cores) {
     return NULL;
 }
 
-/* Returns the number of devices per chip; 0: the default. If the job sets it, the number also holds
- * for another slice that supports it. */
+/* Returns the number of devices per chip that the request gives, or else that of the job if it is
+ * not the default and the slice r supports it; 0: the default. */
 static int64_t cores_of(const dt_topology_request *q, const dt_resolver *r) {
     const dt_resolver *own = q->job ? q->job->strategy.resolver : NULL;
     const dt_chip *chip = r->slice->chip;

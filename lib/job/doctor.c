@@ -227,7 +227,7 @@ static bool is_library_here(const char *beside, const char *const soname[2]) {
 
 /* Searches the folders that the plug-in at this path will search. `found` gets "FOLDER: libdevice,
  * ptxas, libcudnn", `missing` the names of missing parts, separated by commas. Returns false, and
- * writes nothing, if the file's name does not look like a CUDA plug-in. */
+ * writes nothing, if there is no such file, or "cuda" is not in its name. */
 static bool find_cuda(const char *plugin, dt_str *found, dt_str *missing) {
     char beside[PATH_MAX], folder[PATH_MAX] = "";
     if (!realpath(plugin, beside)) return false;
@@ -261,8 +261,8 @@ static void look_at_cuda(patient *p) {
                       dt_str_text(&missing));
 }
 
-/* Lists all devices. If a plug-in does not start, the text names it and still lists the other
- * devices. */
+/* Lists all devices. The error of a plug-in that does not start is dropped, since the text has it
+ * beside the other devices; other errors are returned. */
 static dt_status *list_devices(bool json, char **text) {
     dt_status *s = dt_devices_text(json, text);
     if (!*text) return s;

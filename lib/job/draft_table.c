@@ -47,8 +47,8 @@ typedef struct table {
     dt_table_facts facts;
     column *column; /* [facts.n] what the draft does with each column */
     int target;
-    /* the largest number that pixels may have, by which numbers are divided; 0: numbers are
-     * normalized instead */
+    /* the largest value of the columns of numbers, by which all of them are divided, since they
+     * seem to be pixels; 0: numbers are normalized instead */
     double scale;
 } table;
 

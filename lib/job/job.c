@@ -7,8 +7,8 @@
 
 /* ---- checks across sections ---- */
 
-/* Checks that concern several sections of a job. A check is left out if one of these sections has
- * faults of its own. */
+/* The following checks each concern several sections of a job. They are left out if one of these
+ * sections has faults of its own. */
 
 /* ---- strategy and back end ---- */
 

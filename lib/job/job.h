@@ -30,7 +30,7 @@ struct dt_job { /* The type behind the handle of the public header. */
     int refs;
     dt_arena *arena;
     dt_purpose purpose;
-    dt_rank_option rank; /* number of this process among the workers, if the caller gave one */
+    dt_rank_option rank; /* index of this process among the workers, if the caller gave one */
     bool sealed;         /* whether the job is only inspected, so that no plug-in may be opened */
     dt_tree *tree;       /* the resolved tree: base, overrides and substitutions are applied */
     dt_location at;      /* location of the whole job in its file, for errors */
@@ -166,8 +166,8 @@ dt_status *dt_job_open_rows(dt_job *j, const dt_predict_request *q, dt_dataset *
  * caller unrefs it before the job. */
 dt_status *dt_job_open_input(dt_job *j, const char *path, dt_part *part,
                              dt_dataset **out) DT_MUST_USE;
-/* If the data of the job are texts, opens a text whose continuation is to be predicted. Leaves *out
- * unchanged if the file has other rows. */
+/* If the job's data set and the file are texts, opens the file as by dt_job_open_input: a text
+ * whose continuation is to be predicted. Otherwise leaves *out unchanged. */
 dt_status *dt_job_open_text(dt_job *j, const char *path, dt_part *part,
                             dt_dataset **out) DT_MUST_USE;
 

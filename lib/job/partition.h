@@ -22,7 +22,7 @@
 typedef struct dt_lying {
     dt_sharding_kind kind; /* OTHER: the value is divided */
     dt_ints parts;         /* for OTHER: number of parts of each dimension */
-    int64_t device;        /* for MAXIMAL: number of the device that has the whole value */
+    int64_t device;        /* for MAXIMAL: index of the logical device that has the whole value */
     const dt_tree *tree;   /* the YAML node to locate errors at: the list, the number or the word */
 } dt_lying;
 
@@ -35,16 +35,16 @@ typedef struct dt_job_value {
 typedef struct dt_job_rule {
     const char *match;
     dt_location at;
-    int n; /* number of patterns in the text of the rule */
-    const char *const *pattern;
+    int n;
+    const char *const *pattern; /* [n] the patterns in `match`, the text of the rule */
     dt_lying how;
 } dt_job_rule;
 
 struct dt_job_partition {
     dt_location at;        /* location of the key in the job file */
-    int n_values, n_rules; /* numbers of entries for values and of rules that have no faults */
-    dt_job_value *value;
-    dt_job_rule *rule;
+    int n_values, n_rules; /* lengths of `value` and `rule` */
+    dt_job_value *value;   /* the entries for values, without those that have faults */
+    dt_job_rule *rule;     /* the rules for weights, without those that have faults */
     bool sequence_parallel, collective_products;
     dt_location over_at, micro_at;
 };

@@ -22,8 +22,8 @@
 /* Settings of a plan that the job does not have. Zeros are the defaults. */
 typedef struct dt_plan_options {
     int64_t budget; /* bytes of a device's memory that may be used; 0: all */
-    /* number of rows for which only the training step is planned; 0: the job's batch, and all
-     * steps */
+    /* the batch in rows for which only the training step is planned; 0: all programs of the run are
+     * planned, for the job's batch */
     int64_t rows;
     bool host;   /* also compute the memory that this machine would need */
     int threads; /* number of threads on this machine, as in dt_run_options */
@@ -37,7 +37,7 @@ typedef struct dt_plan_options {
 /* An estimate of a whole run (plan_run.c), in seconds of the wall clock, for all slices
  * together. */
 typedef struct dt_run_estimate {
-    double examples, tokens, steps; /* numbers of them; tokens 0: examples have no tokens */
+    double examples, tokens, steps; /* how many the run has; tokens 0: examples have no tokens */
     double training_s, evaluation_s;
     /* seconds between two checkpoints, seconds to write one, and seconds for all of them */
     double interval_s, checkpoint_s, checkpoints_s;
@@ -73,8 +73,8 @@ void dt_job_plan_destroy(dt_job_plan *p); /* p may be NULL */
 bool dt_job_plan_fits(const dt_job_plan *p);
 const dt_topology *dt_job_plan_topology(const dt_job_plan *p);
 double dt_job_plan_examples_per_s(const dt_job_plan *p);
-/* returns the number of slices that are joined by a network, at least 1; `replicas` counts those of
- * one slice */
+/* Returns the number of slices that are joined by a network, at least 1. dt_job_plan.replicas is
+ * the number of replicas on one slice. */
 int dt_job_plan_slices(const dt_job_plan *p);
 
 /* ---- dollars (plan_fit.c) ---- */
@@ -94,7 +94,8 @@ double dt_job_plan_dollars(const dt_job_plan *p);
 /* Returns the US dollars of `seconds` seconds on all slices; 0: no price is known. */
 double dt_job_plan_usd(const dt_job_plan *p, double seconds);
 
-/* Several plans to be printed side by side. The first one is the plan of the unchanged job. */
+/* Several plans to be printed side by side, p[n] with the headings label[n]. The first one is the
+ * plan of the unchanged job. */
 typedef struct dt_plan_columns {
     const dt_job_plan *const *p;
     const char *const *label;
@@ -140,8 +141,8 @@ void dt_job_plan_fitting_json(const dt_job_plan *p, dt_json *j);
 /* Estimates the run that p->o.run asks for. Fails with USAGE if a number of tokens was given, but
  * the job's inputs are not tokens. */
 dt_status *dt_job_plan_run(const dt_job_plan *p, dt_run_estimate *out) DT_MUST_USE;
-/* Returns the bytes of all variables, including the optimizer's slots. Each variable counts
- * once. */
+/* Returns the bytes of all variables, including the optimizer's slots. A variable that is on
+ * several devices counts once. */
 double dt_job_plan_state_bytes(const dt_job_plan *p);
 /* Appends a duration: "41.3 days", "7.2 h", "95 s". */
 void dt_put_time(dt_str *out, double seconds);
@@ -168,8 +169,9 @@ dt_status *dt_plan_of_host(const dt_plan_request *q, const dt_plan_options *o, d
 /* Functions shared by the two searches: for the fastest shape of a run (search.c), and for a
  * slice to run a fixed amount of work on (search_run.c). */
 
-/* Finds the shape of a block with this number of devices of a mesh: first the cores of a chip, then
- * neighbours along x, y, z. Returns false if there is no such block. */
+/* Sets shape[x, y, z, core] to that of a block of `devices` devices of a mesh: first as many cores
+ * of a chip as possible, then neighbours along x, y, z. Each side divides that of the mesh. Returns
+ * false if this yields no such block. */
 bool dt_search_block(const int mesh[4], int devices, int shape[4]);
 /* Opens the job with additional overrides, word[words]. The list of overrides is allocated in
  * `arena`. */

@@ -32,8 +32,6 @@ static double tokens_of_an_example(const dt_job_plan *p) {
     return 0;
 }
 
-/* Returns the bytes of all variables and slots of the optimizer. A variable that is on several
- * devices counts once. */
 double dt_job_plan_state_bytes(const dt_job_plan *p) {
     const dt_graph *g = p->program[0]->whole;
     double bytes = 0;

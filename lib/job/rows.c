@@ -150,7 +150,7 @@ static dt_status *store_for_rows(dt_job *j) {
     return NULL;
 }
 
-/* Opens rows to predict. The elements of their examples are the model's Inputs. */
+/* The elements of the opened examples are the model's Inputs. */
 dt_status *dt_job_open_rows(dt_job *j, const dt_predict_request *q, dt_dataset **out) {
     DT_TRY(learn_for_rows(j));
     DT_TRY(store_for_rows(j));

@@ -14,7 +14,6 @@ static void put_value(dt_json *j, const dt_field *f, bool null);
 
 /* ---- constraints ---- */
 
-/* Writes a type. With `words`, a text is allowed in place of the value. */
 void dt_schema_type(dt_json *j, const char *type, bool words, bool null) {
     if (words || null) dt_json_open(j, "type", '[');
     dt_json_string(j, words || null ? NULL : "type", type);
@@ -178,8 +177,6 @@ void dt_schema_fields(dt_json *j, const dt_field *fields) {
         else put_field(j, f);
 }
 
-/* Writes the keys of a table as properties. `others` describes keys that are not in the table, if
- * any may be added; NULL: none may. */
 void dt_schema_properties(dt_json *j, const dt_field *fields, const dt_field *others) {
     dt_json_open(j, "properties", '{');
     dt_schema_fields(j, fields);

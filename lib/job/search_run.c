@@ -41,8 +41,8 @@ typedef struct point {
     bool front;
 } point;
 
-/* `bytes` of activations per device that an earlier plan needed, with its split, its policy (an
- * index of `policies`) and its rows: examples of the global batch for each replica. */
+/* What an earlier plan needed: `bytes` of activations per device, with this split, this policy (an
+ * index of `policies`) and `rows` examples of the global batch on each replica. */
 typedef struct seen {
     int policy, logical;
     bool experts, shares;

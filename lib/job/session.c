@@ -10,10 +10,6 @@
 
 /* ---- workers ---- */
 
-/* The workers of a job, if a launcher started several. They connect, check that they run the same
- * job, and disconnect in the end. */
-
-/* Refuses the number of a worker (--rank) if the job does not have workers. */
 dt_status *dt_job_check_rank(const dt_job *j) {
     if (!dt_launch_has_rank(&j->rank) || j->strategy.launch.workers) return NULL;
     return dt_launch_bad_rank(
@@ -129,9 +125,8 @@ static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s)
     return NULL;
 }
 
-/* Returns the kernels to compute with. Only dtrain's own kernels give strictly reproducible bits.
- * If values are bfloat16 and the processor can multiply them, the library that does so is much
- * faster. */
+/* reproducible.strict takes precedence over --kernels, since only dtrain's own kernels give the
+ * same bits everywhere. If the job sets it to false, libraries are used. */
 dt_kernels dt_job_kernels(const dt_job *j, dt_kernels asked) {
     if (j->strict) return DT_KERNELS_OWN;
     if (asked != DT_KERNELS_AUTO) return asked;

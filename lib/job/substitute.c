@@ -93,9 +93,9 @@ static dt_status *let_find(dt_job *j, dt_substitution *c) {
     return faults;
 }
 
-/* Whether a word may be unused: one that is null, and in plans all words of files, because plans
- * also try other strategies and sizes. Otherwise a word may be unused if overrides replaced values
- * of the file, but not if an override set the word itself. */
+/* Whether a word may be unused: one that is null, and in plans all words of files, because --tpu or
+ * --what-if may have replaced the value that used it. With overrides, also a word of a file that no
+ * override has set. */
 static bool may_be_idle(const dt_job *j, const dt_entry *e) {
     bool in_files = dt_job_is_of_files(j, e->key_at.source);
     return e->value->kind == DT_TREE_NULL || (in_files && j->purpose == DT_FOR_PLAN) ||
@@ -269,7 +269,7 @@ static dt_status *not_a_path(const dt_tree *t) {
 }
 
 /* Records a variable whose value occurs in paths, so that records can replace the value by the
- * variable. */
+ * variable. An empty value, or one that another variable has already, is not recorded. */
 static void note_variable(dt_job *j, const char *variable, const char *value) {
     dt_pair *all = dt_arena_array(j->arena, dt_pair, j->n_variables + 1);
     for (int i = 0; i < j->n_variables; i++)
@@ -421,8 +421,8 @@ static dt_status *substitute_text(dt_substitution *c, dt_tree *t) {
         /* a substituted path stays a text, even if it looks like a number */
         t->quoted |= text.differ;
     }
-    /* the recorded text differs only in paths, and where a word of let or the run's directory is
-     * used */
+    /* a word of `let` or {run_dir} may bring a variable into a text that is no path, where it is
+     * not allowed */
     if (t->recorded && !is_path(c->key)) {
         t->text = t->recorded;
         s = not_a_path(t);
@@ -541,8 +541,8 @@ static dt_status *find_run_dir(dt_job *j, dt_substitution *c) {
     return NULL;
 }
 
-/* Substitutes in the whole job. An unused word of `let` is no fault in a plan, since --tpu or
- * --what-if may have replaced the value that used it. */
+/* Unused words of `let` are reported only if there is no other fault, which may have prevented the
+ * use. */
 dt_status *dt_job_substitute(dt_job *j, const char *path) {
     dt_substitution c = {.arena = j->arena, .job = j};
     dt_status *faults = let_find(j, &c);

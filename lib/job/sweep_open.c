@@ -76,8 +76,8 @@ static void take_folds(dt_sweep *s) {
 
 /* ---- trials ---- */
 
-/* Returns a short name of a key: "width" for "let.width", unless another key of the sweep ends in
- * the same word. */
+/* Returns a short name of a key: "width" for "let.width", but the whole key if another key of the
+ * sweep ends in the same word. */
 static const char *short_key(const dt_sweep *s, int parameter) {
     const char *key = s->space.range[parameter].key, *dot = strrchr(key, '.');
     for (int i = 0; dot && i < s->space.n; i++) {
@@ -91,7 +91,8 @@ static bool is_output(const char *override) {
     return strncmp(override, "output.dir=", strlen("output.dir=")) == 0;
 }
 
-/* Makes the overrides of a trial, except the last one, which will set output.dir. */
+/* Makes the overrides of a trial: those of the sweep, with the trial's values and without any of
+ * output.dir. The last one stays free; place_trials sets it to that of output.dir. */
 static void make_overrides(dt_sweep *s, dt_sweep_entry *t) {
     const char **to = dt_arena_array(s->arena, const char *, s->source.n_overrides + 1);
     int n = 0;

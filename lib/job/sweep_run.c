@@ -33,7 +33,7 @@ static bool is_interruption(int code) {
 /* ---- results ---- */
 
 typedef struct result {
-    /* number of the trial, of its rung, and the exit code of its process; numbers begin with 0 */
+    /* index of the trial; index of its rung; exit code of its process */
     int trial, rung, exit_code;
     double score;
     const char *sha256, *error;
@@ -125,7 +125,8 @@ static dt_status *write_result(dt_sweep *s, const result *r) {
     return bad;
 }
 
-/* Reads the metric that belongs to the weights which the trial keeps, and their hash. */
+/* Sets r->score to the metric that belongs to the weights which the trial keeps, if its history has
+ * one, and r->sha256 to their hash; NULL: unknown. */
 static dt_status *read_run(const dt_sweep *s, const dt_sweep_entry *t, result *r) {
     dt_report_run run;
     DT_TRY(dt_report_run_read(&run, t->directory));

@@ -249,8 +249,8 @@ static const char *draw(dt_arena *arena, const dt_sweep_range *r, dt_random *ran
     return NULL;
 }
 
-/* Returns a value that trial i draws at random. If all keys have lists, no combination occurs
- * twice: the trials are a permutation of the grid. */
+/* Returns a value that trial i draws at random. If all keys have lists, with fewer than 2^63 - 1
+ * combinations, no combination occurs twice: the trials are a permutation of the grid. */
 const char *dt_space_random(dt_arena *arena, const dt_sweep_space *s, uint64_t seed, int64_t i,
                             int parameter) {
     const dt_sweep_range *r = &s->range[parameter];
