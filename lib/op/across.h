@@ -29,7 +29,8 @@ typedef struct dt_across_attr {
      * other axes */
     dt_mesh_axes axes;
     int32_t kind; /* for sums, maxima and minima: a dt_reduce_kind */
-    /* Numbers of dimensions; in some ops `to` is a device or a count, as the op's file says. */
+    /* indices of dimensions; in some ops each is a device, a part or a count, as the comment at the
+     * top of the op's file says */
     int32_t dim, to;
     /* always 0, so that the struct has no padding and attributes can be compared byte by byte */
     int32_t unused;

@@ -245,10 +245,9 @@ dt_cost dt_attention_cost(const dt_call *c, int position, dt_attention_work work
     return cost;
 }
 
-/* Scores become weights, and sums of blocks are added up, in 32 bits; matrix units then round them
- * for the next product, in each precision. So plans in float32 are not faster than in bfloat16.
- * The cost of a kernel that works in blocks and never stores the scores: two products, and for each
- * pair scale, mask, maximum, difference, exponential and sum. */
+/* The cost of a kernel that works in blocks and never stores the scores: two products and, for each
+ * pair of a query and a key, an exponential and 6 other vector operations, such as scale, mask,
+ * maximum, difference and sum. These have 32 bits in each precision. */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_attention_cost(
         c, 3, (dt_attention_work){.scores = 1, .taken = 1, .vector = 6, .exponentials = 1});

@@ -265,9 +265,6 @@ static dt_value reduce_along(dt_value x, dt_reduce_kind kind, int axis) {
 
 dt_value dt_reduce_sum(dt_value x, int axis) { return reduce_along(x, DT_REDUCE_SUM, axis); }
 
-/* Returns floats and bools unchanged. Integers are converted to float32 (1 or 2 bytes) or float64,
- * the float types that TensorFlow's reductions over replicas use, so that MEAN divides without
- * truncation. */
 dt_value dt_as_float(dt_value x) {
     dt_dtype d = dt_type_of_value(x).dtype;
     if (dt_dtype_is_float(d) || d == DT_BOOL) return x;
@@ -370,9 +367,6 @@ dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target) {
 
 /* ---- composites ---- */
 
-/* dt_positions emits the positions 0, 1, ... of queries (.., T, N, H), as (.., T) of int32. It
- * returns no value if `query` has fewer than 3 dimensions. */
-
 dt_value dt_positions(dt_value query) {
     dt_type t = dt_type_of_value(query);
     if (t.rank < 3) return (dt_value){0};
@@ -402,8 +396,6 @@ dt_value dt_gelu(dt_value x, bool approximate) {
 }
 
 /* ---- spatial ops ---- */
-
-/* dt_pad returns x itself if the attributes pad nothing. */
 
 dt_value dt_pad(dt_value x, const dt_pad_attr *attr) {
     bool pads = false;
@@ -451,8 +443,6 @@ dt_value dt_convolution(dt_value lhs, dt_value rhs, const dt_convolution_attr *a
                    attr);
 }
 
-/* Returns attributes of a convolution with Keras' order of dimensions, b01f x 01io -> b01f, without
- * strides, padding, dilation and groups. */
 dt_convolution_attr dt_convolution_channels_last(int n_spatial) {
     dt_convolution_attr a;
     memset(&a, 0, sizeof a);

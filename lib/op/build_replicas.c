@@ -89,8 +89,8 @@ static dt_value rotate(dt_value x, int axis, bool back) {
 }
 
 /* Called if each replica is traced by itself. Returns [replicas] each replica's number of rows in
- * the current gather; -1: not known yet. Records `own`, the number of this replica, and sets
- * e->learnt if that is new. */
+ * the current gather; -1: not known yet. Records `own`, the rows of this replica, and sets
+ * e->learnt if that is another number than was known. */
 static const int64_t *sizes_of_each(dt_trace *t, int64_t own) {
     dt_each *e = t->each;
     const int at = e->gathers++ * t->replicas;
@@ -104,9 +104,9 @@ static const int64_t *sizes_of_each(dt_trace *t, int64_t own) {
     return e->size + at;
 }
 
-/* Returns the numbers of the rows of the gather's result that come from this replica, int32 (own),
- * and sets *rows to the number of rows of the result. Unknown sizes of other replicas are assumed
- * to be `own`; then all replicas are traced again. */
+/* Returns the indices in the gather's result of the rows that come from this replica, int32 (own),
+ * and sets *rows to the number of rows of the result. Other replicas whose rows are not known yet
+ * are assumed to have `own`; all replicas are then traced again. */
 static dt_value places_of_each(dt_value x, int64_t own, int64_t *rows) {
     dt_trace *t = x.trace;
     const dt_type index = dt_type_of(DT_INT32, 1, &own);

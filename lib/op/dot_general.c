@@ -59,7 +59,7 @@ typedef struct side {
     int n_batch, n_contract, n_x_free, n_o_free;
     const int8_t *x_batch, *x_contract, *o_batch, *o_contract;
     int8_t x_free[DT_MAX_RANK], o_free[DT_MAX_RANK];
-    /* numbers of the dimensions of dy at which the free dimensions of x and of o begin */
+    /* indices of the dimensions of dy at which the free dimensions of x and of o begin */
     int x_at, o_at;
 } side;
 

@@ -28,7 +28,7 @@ typedef struct lane {
     dt_env env;
     value *value; /* [nodes] the value of each node */
     int *uses;    /* [nodes] number of later nodes that still read the value; at 0 it is freed */
-    int at;       /* number of the next node to compute */
+    int at;       /* index of the next node to compute */
 } lane;
 
 typedef struct machine {

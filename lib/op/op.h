@@ -32,7 +32,7 @@ typedef struct dt_iota_attr {
     dt_type type;
     int64_t axis;
 } dt_iota_attr;
-/* For parameter and variable: the type, and the number of the argument or state in the graph. */
+/* For parameter and variable: the type, and the index of the argument or state in the graph. */
 typedef struct dt_index_attr {
     dt_type type;
     int64_t index;
@@ -98,8 +98,9 @@ typedef struct dt_convolution_attr {
     /* one window for each spatial dimension, with the sizes of rhs; the others are all zeros */
     dt_window window[DT_MAX_SPATIAL];
 } dt_convolution_attr;
-typedef struct
-    dt_reduce_window_attr { /* used by select_and_scatter, too; unused dimensions are zero */
+/* For reduce_window and select_and_scatter. kind: a dt_reduce_kind; size: elements of a window
+ * along each dimension; beyond the rank, all are zeros. */
+typedef struct dt_reduce_window_attr {
     int64_t kind, size[DT_MAX_RANK];
     dt_window window[DT_MAX_RANK];
 } dt_reduce_window_attr;
@@ -165,9 +166,9 @@ typedef struct dt_all_reduce_attr {
     int32_t op, merged, call;
 } dt_all_reduce_attr;
 
-/* sinks: number of first keys that all queries attend to. rounded: attention weights are multiplied
- * as bfloat16 (pass/chip.c). `of`: in attention_grad, the number of the input whose gradient is
- * computed. */
+/* For attention and attention_grad. scale, causal, window, sinks: see dt_attention_how. rounded:
+ * attention weights are multiplied as bfloat16 (pass/chip.c). `of`: in attention_grad, the index of
+ * the input whose gradient is computed. */
 typedef struct dt_attention_attr {
     double scale;
     int64_t window, sinks, rounded;
@@ -220,19 +221,20 @@ dt_value dt_broadcast_rows(dt_value x, const dt_type *type);
 dt_value dt_reduce(dt_value x, dt_reduce_kind kind, uint32_t dims);
 dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr);
 /* Converts integers to the float type that TensorFlow's reductions over replicas use, so that a
- * MEAN of integers is not truncated. Floats and bools are returned unchanged. */
+ * MEAN of integers is not truncated: float32 for 1 or 2 bytes, else float64. Returns floats and
+ * bools unchanged. */
 dt_value dt_as_float(dt_value x);
 /* Emits all_reduce over replicas. `merged`: the op is in a function called by dt_merge_call. */
 dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged);
-/* Returns the numbers of the rows of dt_all_gather's result that come from x, along axis 0: int32,
- * one for each row of x. Sets *rows to the number of rows of the result. If a step is compiled for
- * the largest batch, this is more than the replicas have. Fails with NEEDS_ROWS if dimension 0 of x
- * is the batch and the trace does not know its size. */
+/* For dt_all_gather along axis 0: returns the index in the result of each row of x, int32 (rows of
+ * x). Sets *rows to the number of rows of the result; in a step that is compiled for the largest
+ * batch, this can be more than all replicas have together. Fails with NEEDS_ROWS if dimension 0 of
+ * x is the batch and the trace does not know its size. */
 dt_value dt_gather_places(dt_value x, int64_t *rows);
 /* Adds the rows of x, (i..., ...), to a value of zeros, (rows, ...): row j of x is added to row
- * index[j]. index is (i...). */
+ * index[j], or to none if that is outside of 0 .. rows - 1. index: (i...) */
 dt_value dt_scatter_add(dt_value x, dt_value index, int64_t rows);
-/* Returns the examples' numbers in the global batch, (B) of int32. */
+/* Returns the index of each example in the global batch, (B) of int32. */
 dt_value dt_example_id(dt_trace *t);
 /* Emits random floats (B, ...) that do not depend on how the batch is divided: see op/random.c.
  * step is an int64 scalar; attr->type is the type of the result. */
@@ -244,7 +246,7 @@ dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
 /* ---- builders of composites (build.c) ---- */
 
 /* Returns the positions of queries (.., T, N, H) if the caller gives none: 0, 1, ..., as (.., T) of
- * int32. */
+ * int32; no value if `query` has fewer than 3 dimensions. */
 dt_value dt_positions(dt_value query);
 typedef struct dt_attention_how {
     double scale;   /* factor of the scores, usually 1 / sqrt(H) */
@@ -269,8 +271,8 @@ dt_value dt_pad(dt_value x, const dt_pad_attr *attr);
 /* Reverses x along each dimension in `dims`. Returns x itself if `dims` is empty. */
 dt_value dt_reverse(dt_value x, uint32_t dims);
 dt_value dt_convolution(dt_value lhs, dt_value rhs, const dt_convolution_attr *attr);
-/* Returns attributes for Keras' order of dimensions (channels last), without padding, dilation and
- * groups, which the caller may change. */
+/* Returns attributes for Keras' order of dimensions, b01f x 01io -> b01f, without strides, padding,
+ * dilation and groups, which the caller may change. */
 dt_convolution_attr dt_convolution_channels_last(int n_spatial);
 dt_value dt_reduce_window(dt_value x, const dt_reduce_window_attr *attr);
 /* Returns attributes of windows that cover single elements, for the caller to change. */
@@ -299,8 +301,8 @@ typedef struct dt_interpretation {
      * replicas, (R, ...). data NULL: unchanged */
     dt_view *update;
     int n_results, n_states;
-    /* from dt_interpret_each: the number of a state without a stack to which replicas assign
-     * different values; -1: none */
+    /* from dt_interpret_each: index of a state without a stack to which replicas assign different
+     * values; -1: none */
     int differs;
 } dt_interpretation;
 

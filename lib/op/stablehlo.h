@@ -31,7 +31,8 @@ typedef struct dt_hlo {
     dt_str *out;   /* the text so far, one statement on each line */
     int values;    /* number of values so far */
     int64_t batch; /* size of the batch on a device, which replaces B: dimension -k is k * batch */
-    /* devices that run the function, numbered as in the mesh; each is a replica for XLA */
+    /* number of devices that run the function; their indices are those of the mesh. For XLA each is
+     * a replica */
     int devices;
     /* Number of collectives so far, from which their channels are numbered. */
     int channels;
@@ -52,8 +53,8 @@ typedef struct dt_hlo_call {
     const dt_node *node;
     dt_type type; /* type of the result, concrete */
     dt_hlo_value in[DT_MAX_IN];
-    /* a uint64 scalar of the program that is used in place of the attribute `number`; NULL: the
-     * attribute is used */
+    /* a uint64 scalar of the program that replaces the number at dt_op_attr.number in the node's
+     * attributes, such as the key of `random`; NULL: the attribute is used */
     const dt_hlo_value *number;
 } dt_hlo_call;
 

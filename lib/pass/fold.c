@@ -76,8 +76,8 @@ static bool updates_differ(const dt_state *s, const dt_replication *spread) {
     return s->update >= 0 && !s->variable->stack && spread[s->update] != DT_UNIFORM;
 }
 
-/* Gives copies to variables that may differ between replicas. Repeats until no variable is added,
- * since a variable with copies may make the update of another one differ. */
+/* Repeats until no variable is added, since a variable with copies may make the update of another
+ * one differ. */
 dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int replicas) {
     dt_local_arena arena = dt_arena_create();
     dt_status *bad = NULL;
@@ -287,8 +287,7 @@ static dt_value replica_numbers(folder *f) {
     return dt_iota(f->t, &type, 0);
 }
 
-/* Emits the numbers of the examples in the global batch: 0, 1, ... over the rows of all
- * replicas. */
+/* Emits the index of each example in the global batch: 0, 1, ... over the rows of all replicas. */
 static dt_value example_numbers(folder *f, const dt_node *n) { return dt_iota(f->t, &n->type, 0); }
 
 /* Emits the number of rows of each replica, if an example has `each` rows. */

@@ -19,7 +19,7 @@
 typedef struct dt_rewrite_call {
     dt_trace *trace;
     const dt_graph *graph;
-    int node; /* number of the node to replace, which is neither an argument nor a variable */
+    int node; /* index of the node to replace, which is neither an argument nor a variable */
     const dt_value *in; /* [n_in of the node] values of its inputs in the new graph */
     /* [nodes of the old graph] values in the new graph of all arguments, variables, and nodes
      * before this one; later entries have no trace */
@@ -129,7 +129,7 @@ typedef struct dt_layer_units {
     int n;
     /* [n] names of the layers; a node belongs to the layer with which its path begins */
     const char *const *layer;
-    const int *unit; /* [n] number of the unit of each layer, from 0 */
+    const int *unit; /* [n] index of the unit of each layer */
     int n_kept;
     const dt_kept_value *kept; /* values to keep in addition to the inputs of units */
     bool inputs_on_host;       /* whether the inputs of units are kept in the host's memory */

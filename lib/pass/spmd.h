@@ -84,7 +84,7 @@ typedef struct dt_spmd_options {
 typedef struct dt_spmd_bytes {
     int64_t weights, slots; /* bytes of variables: weights, and slots of the optimizer */
     int64_t values; /* bytes of arguments, activations and gradients when memory use is highest */
-    int peak;       /* number of the node of `local` during which memory use is highest */
+    int peak;       /* index of the node of `local` during which memory use is highest */
 } dt_spmd_bytes;
 
 typedef struct dt_spmd {
