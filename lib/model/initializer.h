@@ -68,8 +68,8 @@ struct dt_initializer {
     bool whole;
     /* whether `fill` draws random numbers; then the arguments begin with a dt_seed_head */
     bool draws;
-    /* Returns the error MODEL_SHAPE if a variable of this type cannot be initialized; NULL: all
-     * can */
+    /* Returns the error MODEL_SHAPE if a variable of this type cannot be initialized, else NULL.
+     * The member is NULL if all types can be. */
     dt_status *(*check)(const dt_type *type);
     /* Adds entries that describe the distribution to JSON. NULL: the arguments are enough. */
     void (*facts)(const void *args, const dt_draw *d, dt_json *j);

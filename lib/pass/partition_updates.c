@@ -44,8 +44,8 @@ static bool reads_same_piece(const dt_cutter *c, int r, int k, int update) {
            c->rule[r].in[k][0] == c->rule[r].out[0];
 }
 
-/* Returns the first segment in which the update may run. Readers of the old value run before it is
- * overwritten: in the same task if they need only the same piece, else a segment earlier. */
+/* A reader of the old value runs in the same task if it needs only the piece that is overwritten,
+ * else a segment earlier. */
 int dt_after_readers(const dt_cutter *c, int update, int variable_node) {
     int segment = 0;
 

@@ -10,11 +10,11 @@
  * reads and computes. */
 typedef struct dt_superstep {
     dt_graph *graph;
-    int n_in,
-        /* for each argument of this part: the node of the whole graph whose value it receives,
-         * which may itself be an argument */
-        *in;
-    int n_out, *out; /* for each result of this part: the node of the whole graph that it is */
+    /* in: [n_in] for each argument of `graph`, the node of the whole program whose value it
+     * receives, which may itself be an argument. out: [n_out] for each result of `graph`, the node
+     * of the whole program that it is */
+    int n_in, *in;
+    int n_out, *out;
 } dt_superstep;
 
 typedef struct dt_supersteps {

@@ -21,8 +21,8 @@
 typedef enum dt_pipeline_order { DT_1F1B, DT_GPIPE } dt_pipeline_order;
 
 typedef struct dt_stage_task {
-    /* device: number of the device; stage: number of the stage from 0, which the forward and the
-     * backward task of a stage share */
+    /* device: index of the device; stage: index of the stage, which the forward and the backward
+     * task of a stage share */
     int device, stage;
     char kind; /* 'F' forward and 'B' backward run for each micro-batch; 'U' update runs once */
     double seconds; /* seconds of one run */

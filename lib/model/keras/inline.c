@@ -22,7 +22,7 @@ enum { MOST_CALLS = 4000, MOST_SCOPES = 1000, MOST_DEPTH = 16, MOST_STEPS = 5000
 typedef struct scope {
     /* the call that contains this one; NULL: this is the whole model */
     const struct scope *parent;
-    int layer, call; /* the model's index among the layers of the parent; the number of the call */
+    int layer, call; /* the model's index among the layers of the parent; the index of the call */
     int depth;
     const dt_tree *config, *layers;
     bool functional, frozen;
@@ -417,7 +417,7 @@ static dt_status *write_config(inlining *x, const item *it, dt_tree *layer) {
     return NULL;
 }
 
-/* Returns the number of a call's item; n: the call was not written. */
+/* Returns the index in all[n] of a call of a layer; n: it is not there. */
 static int find_item(const item *all, int n, const source *of) {
     for (int i = 0; i < n; i++) {
         const source *s = &all[i].of;

@@ -10,7 +10,7 @@ enum { QUERY, VALUE, KEY }; /* the order of the inputs */
 
 const char *const dt_qk_norms[] = {"none", "rms_norm", "rms_norm_across_heads", NULL};
 
-/* Returns the number of the input that provides `what`: queries, values or keys. */
+/* Returns the index of the input that provides `what`: QUERY, VALUE or KEY. */
 static int source(const dt_heads *h, int n_in, int what) {
     int n = n_in - h->takes_mask;
     return what < n ? what : n > 1 ? VALUE : QUERY;
@@ -104,7 +104,7 @@ static dt_status *add_heads(dt_layer_build *b, const dt_heads *h, const to_heads
     return add_norm(b, h, p);
 }
 
-/* Adds the logit of each head that no key has. */
+/* Adds the weight `sinks`, (N): the score of each head's sink (see heads.h). */
 static dt_status *add_sinks(dt_layer_build *b, const dt_heads *h) {
     if (!h->sink) return NULL;
     return dt_layer_weight(b, &(dt_weight_request){.name = "sinks",
@@ -191,8 +191,8 @@ static dt_value both(dt_value a, dt_value b) {
     return !a.trace ? b : !b.trace ? a : dt_minimum(a, b);
 }
 
-/* Returns bools for the keys that the mask of input i allows; no value: it has no mask. The mask is
- * bools over T or S; `along` is the number of that dimension in the scores. */
+/* Returns the mask of input i in the shape of the scores, `bools`; no value: the input has no mask.
+ * The mask is bools (B, T) or (B, S); `along` is the index of its dimension 1 in the scores. */
 static dt_value allowed_by_mask(const dt_layer_call *c, int i, const dt_type *bools, int along) {
     if (!c->masks[i].trace) return (dt_value){0};
     return dt_broadcast_in_dim(c->masks[i], bools, (int8_t[]){0, (int8_t)along});
@@ -372,7 +372,7 @@ static dt_value take_by_scores(const dt_layer_call *c, const dt_value *qkv, cons
 }
 
 /* Emits attention with masks, like take_by_scores. A step whose keys are all masked attends to all
- * keys equally, or to none if scores are returned. Keras computes these cases in different ways. */
+ * keys equally; to none if scores are returned or the layer has a sink. */
 static dt_value take_masked(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight,
                             bool drops) {
     const dt_heads *h = c->made;

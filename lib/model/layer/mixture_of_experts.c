@@ -164,7 +164,7 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* Returns the number of a kernel among the weights; the kernel's bias follows it. */
+/* Returns the index of a kernel among the weights; its bias, if there are biases, follows it. */
 static int place_of(const struct mixture *m, int which) {
     return (which - (which > GATE && !m->gated)) * (m->use_bias ? 2 : 1);
 }

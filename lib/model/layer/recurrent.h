@@ -108,8 +108,8 @@ typedef struct dt_cell {
     dt_status *(*space)(const dt_layer_build *b, const dt_recurrent *r, int n, dt_space *out);
 } dt_cell;
 
-/* Checks that there are no inputs from number `first` on, or n states of that type. Error
- * MODEL_INPUTS for another number, MODEL_SHAPE for another type. */
+/* Checks that the inputs from index `first` on are none, or n states of that type. Error
+ * MODEL_INPUTS for another number of them, MODEL_SHAPE for another type. */
 dt_status *dt_recurrent_check_states(const dt_layer_build *b, int first, int n,
                                      const dt_type *state) DT_MUST_USE;
 dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) DT_MUST_USE;

@@ -34,9 +34,9 @@ dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *
                        const int64_t *usual, int64_t *out) DT_MUST_USE;
 
 /* Returns the window in spatial dimension i of an input of size `in`, with Keras' padding. "same"
- * gives ceil(size / stride) positions. It puts half of the padding that this requires before the
- * elements, and the rest, which is larger if the number is odd, behind them. "causal" pads only
- * before the elements, so that no position covers later ones. */
+ * pads such that the window has ceil(in / stride) positions: half of the padding, rounded down, is
+ * before the elements, the rest behind them. "causal" pads only before the elements, so that no
+ * position covers later ones. */
 dt_window dt_space_window(const dt_space *s, int i, int64_t in);
 /* Limits the windows of a pooling with padding "same", which does not count padding as values: a
  * window that covers the whole input at each position gives the same result as any larger one, at
