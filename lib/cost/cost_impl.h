@@ -22,8 +22,8 @@ bool dt_priced_lies_there(const dt_priced_program *r, int i);
  * other devices. Such values are gathered once for the forward pass, and again for the backward
  * pass. */
 bool dt_priced_is_gathered_twice(const dt_priced_program *r, int i);
-/* [nodes] Finds the nodes that results need; all others are backward work and updates. The array is
- * in `arena`. */
+/* Returns [nodes], in `arena`: whether results need the node. All other nodes are backward work and
+ * updates. */
 bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena);
 /* Whether node i is computed in pieces. These are the output layer's product and the values of the
  * loss and metrics, as far as they have a batch dimension and at least one more. False for all
@@ -49,7 +49,7 @@ dt_priced_program dt_priced_prepared(const dt_priced_program *r, dt_arena *arena
 bool dt_launch_takes_producers(const dt_priced_program *r, int i);
 
 typedef struct dt_kernel_launch {
-    /* position of the kernel in the program: number of the first node at which it can run */
+    /* position of the kernel in the program: index of the first node at which it can run */
     int at;
     int head;     /* the node by which the kernel is named: its product, else its last node */
     double times; /* the number of its runs in a step (in a pipeline, for each micro-batch) */
@@ -64,7 +64,7 @@ typedef struct dt_kernel_launch {
 typedef struct dt_launches {
     int n;
     dt_kernel_launch *kernel; /* [n] kernels in the order of their places in the program */
-    int *of;                  /* [nodes] number of the kernel that computes the node; -1: none */
+    int *of;                  /* [nodes] index of the kernel that computes the node; -1: none */
     /* [nodes] whether one kernel computes the node and another one reads it, so that it needs
      * memory */
     bool *kept;

@@ -31,8 +31,8 @@ enum { FEW_OPERATIONS = 4, SMALL = 8 };
 typedef struct looking {
     const dt_priced_program *r;
     const dt_graph *g;
-    /* [nodes] the value from which the node is recomputed; number of its readers, counted only up
-     * to 2 */
+    /* [nodes] the value from which the node is recomputed, -1: it is stored; the number of its
+     * readers, at most 2 */
     int *made_of, *readers;
     /* [nodes] whether the node must be stored: it is a result or an update, or a kernel reads it
      * that cannot recompute it */
@@ -43,7 +43,8 @@ typedef struct looking {
     /* [nodes] whether the node is a sum over devices, or is computed from one and has at most its
      * bytes */
     bool *summed;
-    /* whether to find which values lie in memory at all, instead of when they are there */
+    /* whether values that wait for a sum over devices may be recomputed, too: for what lies in
+     * memory, but not for the clock */
     bool in_memory;
 } looking;
 

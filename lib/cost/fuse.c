@@ -160,8 +160,8 @@ static double size_of(const fusing *f, int i) {
 
 /* ---- kernels that would wait for themselves ---- */
 
-/* What node i is launched with: the root of its kernel, or the last member of its bucket; -1:
- * nothing. */
+/* Returns what node i is launched with: the root of its kernel, or the last member of its bucket;
+ * -1: nothing. */
 static int launch_of(const fusing *f, int i) {
     return f->of[i] >= 0 ? f->of[i] : f->role[i] == ROLE_LINK ? f->arrives[i] : -1;
 }
@@ -207,8 +207,8 @@ static void list_launches(fusing *f) {
     }
 }
 
-/* The last position of a circle of launches through position `at`, from a bucket back to a kernel
- * that reads it early. */
+/* Returns the last position of a circle of launches through position `at`, from a bucket back to a
+ * kernel that reads it early. */
 static int end_of_circle(const fusing *f, const members *m, int root, int at) {
     int end = f->until[at];
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)

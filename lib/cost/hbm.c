@@ -163,9 +163,9 @@ static void find_images(holding *h) {
         h->image[i] = h->g->node[i].n_in > 0 && is_among(&s, &h->g->node[i].type);
 }
 
-/* [nodes] Whether only products read the node's value outside of the kernel that makes it, and it
- * is neither a result nor an update. Matrix units round what they multiply, so a compiler stores
- * such float32 values in two bytes. */
+/* Returns [nodes], in `arena`: whether only products read the node's value outside of the kernel
+ * that makes it, and it is neither a result nor an update. Matrix units round what they multiply,
+ * so a compiler stores such float32 values in two bytes. */
 static bool *find_operands(const dt_priced_program *r, const dt_launches *k, dt_arena *arena) {
     const dt_graph *g = r->program->local;
     bool *is = dt_arena_array(arena, bool, g->n_nodes + 1);
@@ -400,7 +400,7 @@ static bool is_written_over(const holding *h, const span *s, int i, int reader, 
            is_as_large(h, &h->k->kernel[h->k->of[i]], from, i);
 }
 
-/* [nodes] Whether the node is the product of its kernel, or computes one of its operands. */
+/* Returns [nodes]: whether the node is its kernel's product, or computes one of its operands. */
 static bool *find_multiplied(const holding *h) {
     bool *is = dt_arena_array(h->arena, bool, h->g->n_nodes + 1);
     for (int i = h->g->n_nodes - 1; i >= 0; i--) {

@@ -108,10 +108,10 @@ typedef struct dt_plan_event {
     /* the unit that runs the launch. CHIP: a kernel, or a stage's work on a micro-batch; LINKS,
      * NETWORK: a collective; HOST: a copy to or from the host's memory */
     dt_plan_unit unit;
-    int node; /* number of the node of the local graph; for a stage, of its first node */
+    int node; /* index of the node in the local graph; for a stage, of its first node */
     /* for a stage: its kind 'F', 'B' or 'U' (pass/timeline.h); 0: the launch is not a stage */
     char stage;
-    int device, micro; /* for a stage: number of its logical device and of its micro-batch */
+    int device, micro; /* for a stage: index of its logical device and of its micro-batch */
     double bytes;      /* for collectives and copies: bytes that a device contributes */
     /* For collectives: name of the algorithm, or "network" between slices; for copies: "to the
      * host" or "from the host". */

@@ -117,8 +117,8 @@ static void close_inputs(assembler *a, dt_group *group, int node, int keep) {
     }
 }
 
-/* Returns the bit that stands for a set. Sets whose numbers differ by 64 share a bit, so equal bits
- * only mean that the sets must be compared. */
+/* Returns the bit that stands for a set. Every 64th set has the same bit, so equal bits only mean
+ * that the sets must be compared. */
 static uint64_t bit_of(int set) { return UINT64_C(1) << (set & 63); }
 
 static bool set_reads(const assembler *a, const dt_fused_list *s, int node) {

@@ -71,9 +71,6 @@ bool dt_instructions_have_amx(void) {
 #endif
 }
 
-/* Sets the processor's bit that flushes results below the normal range to 0, and returns the
- * control register as it was before. On other processors it does nothing: operations on denormals
- * are then slow but correct. */
 unsigned dt_instructions_flush(void) {
     enum { FLUSH_TO_ZERO = 1 << 15 };
     unsigned before = 0;

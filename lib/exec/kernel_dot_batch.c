@@ -38,13 +38,12 @@ static bool flatten(const dt_type *t, const int64_t *stride, const int8_t *dims,
     return true;
 }
 
-/* A batch dimension, by its number in each operand. rhs is -1 if the second operand does not have
- * it. */
+/* A batch dimension, by its index in each operand. rhs -1: the second operand does not have it. */
 typedef struct batch {
     int8_t lhs, rhs;
 } batch;
 
-/* Lists the batch dimensions. The first one is the first dimension of the result. */
+/* Lists the batch dimensions, first that of the result's first dimension. Returns their number. */
 static int list_batches(const dt_dot_attr *a, batch list[DT_MAX_RANK]) {
     int n = 0, first = -1;
     for (int i = 0; i < a->n_batch; i++)
@@ -57,7 +56,8 @@ static int list_batches(const dt_dot_attr *a, batch list[DT_MAX_RANK]) {
     return n;
 }
 
-/* Lists the free dimensions of an operand, without those that count as batch dimensions here. */
+/* Lists the free dimensions of an operand, without those that count as batch dimensions here.
+ * Returns their number. */
 static int list_free(const dt_type *t, const dt_dot_attr *a, bool is_rhs,
                      int8_t list[DT_MAX_RANK]) {
     int n = dt_dot_free(t, a, is_rhs, list);

@@ -92,8 +92,8 @@ const dt_kernel dt_kernel_barrier = {.name = "barrier",
 
 /* ---- copies at the end ---- */
 
-/* Copies a new value into its variable. The step was made for a variable, so step->node is the
- * number of a state, not of a node. */
+/* Copies a new value into its variable. In such a step, step->node is an index in g->state, not
+ * that of a node. */
 static void run_copy_back(const dt_kernel_call *c) {
     const dt_state *s = &c->x->g->state[c->step->node];
     memmove(s->variable->host_data, dt_final_value(c->x, s->update),

@@ -183,8 +183,8 @@ static dt_status *prepare_reverse(dt_exec *x, dt_step *step) {
     return keep_one(step, b);
 }
 
-/* Sets the box along dimension d: elements 0 .. n-1 go to low + i * (interior + 1), if that is
- * within `size`. */
+/* Sets the box along dimension d: element i goes to low + i * (interior + 1), and is left out if
+ * that is not within `size`. */
 static void place_padded(box *b, int d, const dt_pad_attr *a, int64_t size) {
     int64_t low = a->dim[d].low, every = a->dim[d].interior + 1;
     int64_t skip = low < 0 ? (-low + every - 1) / every : 0, first = low + skip * every;

@@ -53,7 +53,7 @@ typedef struct walker {
     int64_t features, row, end, some, most;
 } walker;
 
-/* Returns the number of rows of features in [0, rows) of a value whose rows have `elements`
+/* Returns the number of rows of features in the first `rows` rows of dimension 0, of `elements`
  * elements each. */
 static int64_t rows_in(const dt_exec *x, int node, int64_t rows, int64_t elements) {
     const int64_t n = features_of(x, node);

@@ -77,8 +77,8 @@ void dt_code_vex(dt_code *c, dt_vex what, int to, int a, const dt_vex_operand *b
 void dt_code_prefetch(dt_code *c, const dt_vex_operand *at);
 /* Loads word `index` of the array at RDI into a register. */
 void dt_code_load_word(dt_code *c, int to, int index);
-/* Sets the distance of the jump whose 4 bytes for it begin at offset `hole`, so that it leads to
- * offset `target` of the code; c->n is the current end. */
+/* Sets the distance of a jump, 4 bytes at offset `hole`, so that it leads to offset `target` of the
+ * code; c->n is the current end. */
 void dt_code_land(dt_code *c, int hole, int target);
 
 /* Makes the code executable and frees c->text. Code at offset `at` is then at the address base +

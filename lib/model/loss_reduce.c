@@ -122,7 +122,7 @@ static dt_value reduce_weighted(const weighting *x) {
     return divide(x, total(x->values), total(counted.trace ? counted : dt_like(x->values, 1)));
 }
 
-/* Adds leading dimensions of size 1, up to `rank`: n losses with weights (1, n). */
+/* Emits values with leading dimensions of size 1 added, up to `rank`. */
 static dt_value with_ones(dt_value values, int rank) {
     const dt_type v = dt_type_of_value(values);
     const int ones = rank - v.rank;

@@ -25,8 +25,6 @@ dt_yield dt_yields_real(const dt_layer_spec *l, const dt_yield *above) {
 
 /* ---- layers that move values, or whose values lie between those of inputs ---- */
 
-/* Returns the range of values that lie between values of range r. Probabilities become numbers from
- * 0 to 1. A range that is limited on one side only, and ONE_SHARE, become unknown. */
 dt_range dt_range_between(dt_range r) {
     switch (r) {
     case DT_RANGE_REAL:

@@ -49,8 +49,8 @@ typedef struct expansion {
     dt_arena *arena;
     int n, cap;
     dt_tree **item;
-    /* turn: [items] number of the turn of a Repeat in which each item was made; 0: outside of
-     * Repeats */
+    /* turns: number of turns so far, including returns to an outer turn after an inner Repeat;
+     * turn: [items] the value of `turns` when the item was made; 0: outside of Repeats */
     int cap_turns, turns, *turn;
     /* number of values copied so far, and of numbers generated for variables, which is limited */
     int values;
@@ -158,7 +158,7 @@ static dt_status *take_turn(expansion *e, const dt_tree *layers, const turn *t) 
     DT_TRY(replace(e, t, copy));
     e->turns++;
     dt_status *s = expand(e, copy, t);
-    e->turns++; /* layers of an outer turn that follow an inner Repeat get a new number of a turn */
+    e->turns++; /* later layers of an outer turn differ from those of the inner one */
     return s;
 }
 

@@ -94,7 +94,7 @@ static bool is_input(const char *key) {
     return false;
 }
 
-/* Returns the number of the input whose mask the argument `key` is; -1: it is not a mask. */
+/* Returns the index of the input whose mask the argument `key` is; -1: it is not a mask. */
 static int masked_input(const char *key) {
     static const char *const names[] = {"query_mask", "value_mask", "key_mask"};
     for (int i = 0; i < 3; i++)

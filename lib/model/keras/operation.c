@@ -43,8 +43,8 @@ static operands operands_of(const dt_tree *node) {
     return o;
 }
 
-/* Whether the operand is a finite number or an array of one finite number, which *out then is, and
- * not the output of a layer. */
+/* Whether the operand is not the output of a layer, but a finite number or an array of one. Sets
+ * *out to the number. */
 static bool is_number(dt_arena *arena, const dt_tree *t, double *out) {
     dt_tree *value = NULL;
     dt_status *s = dt_keras_history(t) ? dt_fail(DT_E_KERAS_MODEL, NULL, "a tensor")

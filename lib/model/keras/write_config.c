@@ -253,7 +253,7 @@ static dt_status *put_config(writing *w, const dt_layer_spec *l) {
 /* ---- calls ---- */
 
 /* Writes [LAYER, CALL, TENSOR]. A layer with weights_of becomes a later call of the other layer.
- * TENSOR is 0, or the number of a LayerOutput. */
+ * TENSOR is dt_layer_spec.taken: 0, or for a LayerOutput the index of the output that it takes. */
 static void put_history(writing *w, const char *key, int layer) {
     const dt_layer_spec *all = w->model->spec.layer;
     const int tensor = all[layer].taken;

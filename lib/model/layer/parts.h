@@ -34,7 +34,7 @@ typedef struct dt_layer_part {
     const void *args, *made;
     const char *name; /* name of the part: LAYER/name */
     dt_type out;
-    /* The part's weights are n_weights weights of the layer, from number `first` on. */
+    /* the part's weights are the layer's weights first to first + n_weights - 1 */
     int first, n_weights;
 } dt_layer_part;
 

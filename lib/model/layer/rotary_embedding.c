@@ -53,7 +53,7 @@ static dt_value adjust(const dt_rotation *r, dt_value turn) {
     return dt_select(dt_compare(waves, dt_like(turn, low), DT_LT), slow, kept);
 }
 
-/* Returns the number of the pair whose wavelength fits `times` times into the length of
+/* Returns the index of the pair whose wavelength fits `times` times into the length of
  * pretraining; it may be a fraction. */
 static double pair_of(const dt_rotation *r, int64_t half, double times) {
     return (double)half * log((double)r->pretraining_sequence_length / (times * 2 * M_PI)) /

@@ -6,7 +6,7 @@
  *
  *     hits (C)         samples of class c that are predicted as class c
  *     labels (C)       samples of class c
- *     predicted (C)    samples said to be of class c
+ *     predicted (C)    samples that are predicted as class c
  *
  * These sums leave out samples with class numbers outside [0, C), or of the ignored class. Classes
  * that are neither a target nor predicted do not count in the mean.
