@@ -63,7 +63,7 @@ typedef struct dt_compile_request {
     /* the step to compile, for the rows of all replicas; must outlive the executable */
     dt_graph *graph;
     int64_t rows; /* number of rows, the batch size B, for which the graph is compiled */
-    /* number of this worker's first row in the batch of all workers; ignored by back ends that
+    /* index of this worker's first row in the batch of all workers; ignored by back ends that
      * receive it at each run (dt_env) */
     int64_t first;
     /* [cuts + 1] rows at which the work must be divided, so that the bits of a part do not depend

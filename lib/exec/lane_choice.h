@@ -6,6 +6,7 @@
  * because lanes that wait for work slow down the threads that prepare batches.
  *
  *     | hold              | own | other | own | other | hold                        | own | ...
+ *
  * A trial compares adjacent blocks of 8 to 48 runs: one block with the current choice, the next
  * with the other choice. The other choice becomes the current one after four blocks that were more
  * than 5 % faster. The trial ends without a change after two blocks that were not, or one that was

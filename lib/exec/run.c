@@ -118,10 +118,9 @@ void dt_exec_destroy(dt_exec *x) {
 }
 
 static size_t lane_scratch(const dt_exec *x) {
-    return (x->scratch_bytes + x->kept_bytes + 127) &
-           /* rounded up to a multiple of 128 bytes, two cache lines, so that lanes do not write to
-            * the same line */
-           ~(size_t)127;
+    /* rounded up to a multiple of 128 bytes, two cache lines, so that lanes do not write to the
+     * same line */
+    return (x->scratch_bytes + x->kept_bytes + 127) & ~(size_t)127;
 }
 
 int64_t dt_exec_arena_bytes(const dt_exec *x) {

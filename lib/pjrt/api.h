@@ -264,7 +264,7 @@ typedef struct dt_pjrt_execute_options {
     void *send, *receive;
     size_t sends, receives;
     int launch;
-    /* numbers of arguments that keep their memory, even if the program would reuse it for a
+    /* indices of arguments that keep their memory, even if the program would reuse it for a
      * result */
     const int64_t *kept;
     size_t n_kept;

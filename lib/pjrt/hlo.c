@@ -87,8 +87,8 @@ static double shape_bytes(dt_pb_span s, int depth, bool *bad) {
 
 typedef struct instruction {
     dt_pb_span opcode, shape, literal, backend, operands, called, direction;
-    /* id: number of the instruction; operand: its operand, if it has a single one that is not in a
-     * packed list */
+    /* operand: id of the operand, if has_operand: there is a single one, which is not in a packed
+     * list */
     uint64_t id, operand;
     bool has_operand;
 } instruction;

@@ -129,9 +129,8 @@ static bool is_current(const dt_pjrt_copy *c) {
     return current;
 }
 
-/* Makes the copy ready for a step. Does nothing if n devices have the current values in this
- * layout. Otherwise fetches values that are newer than the host's, and uploads all from the
- * host. */
+/* Does nothing if n devices have the current values in this layout. Otherwise fetches values that
+ * are newer than the host's, and uploads all from the host. */
 dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n) {
     if (c->n && c->n == n && dt_pjrt_lies_alike(&c->lie, lie, c->row.rank) && is_current(c))
         return NULL;
@@ -197,8 +196,8 @@ static dt_pjrt_member *any_member(dt_pjrt_copy *c) {
     return &c->member[i];
 }
 
-/* Releases all copies of a device that closes. A variable may live longer than its strategy. If its
- * value cannot be downloaded any more, it is lost, which the next read reports. */
+/* A variable may live longer than its strategy. If its value cannot be downloaded any more, it is
+ * lost, which the next read reports. */
 void dt_pjrt_copies_release(dt_pjrt_device *d) {
     static const dt_variable_holder gone = {.fetch = fetch_gone};
     while (d->copies) {
@@ -349,8 +348,6 @@ static void keep_first_fault(dt_pjrt_device *d, dt_status *s) {
     pthread_mutex_unlock(&d->lock);
 }
 
-/* Ends a loan. This is not part of a step, so an error of the device is stored for the next step to
- * return. */
 void dt_pjrt_take_back(void *lent) {
     dt_pjrt_lent *l = lent;
     unlist(l);

@@ -25,7 +25,7 @@ typedef struct dt_pjrt_lent dt_pjrt_lent;
 
 typedef struct dt_pjrt_device {
     dt_pjrt_client *client;
-    int *ordinal; /* [n] numbers of the plug-in's devices that compute, in the order of replicas */
+    int *ordinal; /* [n] indices of the client's devices that compute, in the order of replicas */
     int n;
     dt_pjrt_products products; /* precision with which float32 products are computed */
     /* bytes of the first device's memory that programs can use; 0: unknown */
@@ -130,7 +130,7 @@ void dt_pjrt_copies_release(dt_pjrt_device *d);
 /* A check of row numbers that can be computed from arguments, with the number of rows of the
  * table. */
 typedef struct dt_pjrt_check {
-    int index;          /* number of the node that computes the row numbers */
+    int index;          /* index of the node that computes the row numbers */
     const bool *needed; /* [nodes] whether the row numbers depend on the node */
     int64_t rows;
     const char *layer;
@@ -273,7 +273,7 @@ void dt_pjrt_release_room(dt_pjrt_program *x);
 
 /* ---- meet.c ---- */
 
-/* Makes the programs of a worker's step. first: the number of the worker's first row in the batch
+/* Makes the programs of a worker's step. first: the index of the worker's first row in the batch
  * of all workers. */
 dt_status *dt_pjrt_meetings_create(const dt_pjrt_program *x, int64_t first,
                                    dt_pjrt_meetings **out) DT_MUST_USE;

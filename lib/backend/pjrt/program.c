@@ -2,8 +2,10 @@
 /*
  * A graph as a program of the plug-in's:
  *
- *     graph -> without annotations -> StableHLO text -> compiled        arguments: the graph's,
- *     then variables; results: the graph's, then new values of variables
+ *     graph -> without annotations -> StableHLO text -> compiled
+ *
+ * Its arguments are the graph's, then variables; its results the graph's, then new values of
+ * variables.
  *
  * Several devices run the same text, each as one of XLA's replicas: on its part of values that
  * dt_spmd has divided (`cut`), or on all rows if these do not divide evenly. A variable and its
@@ -27,7 +29,7 @@ typedef struct program_text {
     dt_hlo_signature takes;
 } program_text;
 
-/* Lists existing stacks of variables as groups, with the numbers of their states in number[states].
+/* Lists existing stacks of variables as groups, with the indices of their states in number[states].
  * Returns the number of groups. Sets *any to true if some variables have a fixed layout, stacked or
  * single. */
 static int list_settled(const dt_pjrt_program *x, dt_hlo_group *group, int *number, bool *any) {

@@ -3,7 +3,7 @@
  * One step: the batch is uploaded, the program runs, results are downloaded, and variables stay on
  * the devices.
  *
- *     start   check, upload, execute; new values replace variables; downloads of results begin
+ *     start    check, upload, execute; new values replace variables; downloads of results begin
  *     finish   wait for results, then release buffers
  *
  * Between the two the host is free and may start the next step. The device may read a batch's

@@ -101,12 +101,12 @@ dt_hlo_order *dt_hlo_order_create(const dt_graph *g, dt_arena *arena);
 
 /* ---- repeats ---- */
 
-/* From where a block gets an input. Each kind comes with a number, `at`. */
+/* From where a block gets an input. Each kind comes with an index, `at`. */
 typedef enum dt_hlo_source {
     DT_HLO_INSIDE,  /* the input is the result of item `at` of the same block */
-    DT_HLO_CARRIED, /* the previous block passes it on, as carry number `at` */
+    DT_HLO_CARRIED, /* the previous block passes it on, as carry `at` */
     DT_HLO_SAME,    /* the input is the result of item `at`, which all blocks read */
-    DT_HLO_EACH     /* the input is in list number `at`, which has an item for each block */
+    DT_HLO_EACH     /* the input is in list `at`, which has an item for each block */
 } dt_hlo_source;
 typedef struct dt_hlo_bind {
     dt_hlo_source from;
@@ -145,7 +145,7 @@ void dt_hlo_find_repeats(const dt_hlo_order *o, dt_arena *arena, dt_hlo_repeats 
 /* Frees the arrays of the repeat; its position and size stay valid. */
 void dt_hlo_repeat_release(dt_hlo_repeat *r);
 void dt_hlo_repeats_release(dt_hlo_repeats *r);
-/* Returns the number of the repeat that item i is in, and sets *block to its block and *offset to
+/* Returns the index of the repeat that item i is in, and sets *block to its block and *offset to
  * its place in the block. Returns -1 if it is in none. */
 int dt_hlo_repeat_of(const dt_hlo_repeats *r, int i, int *block, int *offset);
 

@@ -87,12 +87,12 @@ typedef struct loop {
     int n, cap;
     /* the values of each operand: before the loop, in an iteration, and for the next iteration */
     dt_hlo_value *init, *now, *next;
-    /* numbers of the first operand of each kind: carried values, stacks, values that all blocks
+    /* indices of the first operand of each kind: carried values, stacks, values that all blocks
      * read, row numbers */
     int carry, stack, same, number;
     /* [t->n_lasts] for each item of the last block that is read later: the operand that holds it */
     int *last;
-    int n_stacks, *stacks; /* numbers of the stacks that are operands of the loop */
+    int n_stacks, *stacks; /* indices of the stacks that are operands of the loop */
     dt_hlo_value counter;
     dt_hlo_value *list; /* [lists] the row that the current block reads */
     dt_hlo_value *made; /* [items of a block] the value of each item in the current iteration */

@@ -24,7 +24,7 @@
 dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op),
                         dt_graph **out) DT_MUST_USE;
 
-/* States of a graph that are stored as one stack. [n] number of the state in each row. */
+/* States of a graph that are stored as one stack. state: [n] the index of the state in each row. */
 typedef struct dt_hlo_group {
     int n;
     const int *state;
@@ -77,13 +77,13 @@ typedef struct dt_hlo_port {
     /* type with numbers in place of B; the first dimension of a stack counts variables */
     dt_type type;
     const char *name;
-    int node; /* number of the argument or result in the graph; -1: the port has variables */
+    int node; /* index of the argument or result in the graph; -1: the port has variables */
     int n;    /* number of variables that are stored in this argument or result */
-    /* [n] numbers of these variables in the graph; row i of a stack is state[i]. A single
+    /* [n] indices of the states that have these variables; row i of a stack is state[i]. A single
      * variable's port has the variable's own type. */
     const int *state;
     bool stacked;
-    int alias; /* for an argument: number of the result that overwrites its memory; -1: none does */
+    int alias; /* for an argument: index of the result that overwrites its memory; -1: none does */
 } dt_hlo_port;
 typedef struct dt_hlo_signature {
     dt_arena *arena;

@@ -37,7 +37,7 @@ static int add_stack(dt_hlo_plan *p, dt_hlo_stack_kind kind, dt_type type) {
     return p->n_stacks++;
 }
 
-/* Adds a row for an item (-1: none) at the end of the stack. Returns the row's number. */
+/* Adds a row for an item (-1: none) at the end of the stack. Returns the row's index. */
 static int add_row(dt_hlo_plan *p, int stack, int item) {
     dt_hlo_stack *s = &p->stack[stack];
     DT_GROW(s->item, s->cap, s->n + 1);

@@ -56,7 +56,7 @@ static const dt_field additive_fields[] = {
 
 enum { QUERY, VALUE };
 
-/* Returns the number of the input that holds the keys. */
+/* Returns the index of the input that holds the keys. */
 static int key_of(int n_in) { return n_in > 2 ? 2 : VALUE; }
 
 static dt_status *check_inputs(const dt_layer_build *b) {

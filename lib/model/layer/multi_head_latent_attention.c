@@ -110,7 +110,7 @@ static dt_value part(dt_value x, int64_t from, int64_t n) {
 }
 
 /* Emits queries of N heads, (B, T, N, H). The last qk_rope_head_dim of the H features are rotated.
- * *weight advances. */
+ * *weight: the first weight; set to the one behind those of the queries. */
 static dt_value query_of(const dt_layer_call *c, const dt_value **weight) {
     const struct latent *l = c->args;
     dt_value x = c->x;
