@@ -12,8 +12,8 @@
 
 /* ---- layers ---- */
 
-/* Returns the layer of a path. "decoder_0/self_attention/query" belongs to the layer decoder_0, and
- * "optimizer/decoder_0/..." to the layer optimizer. */
+/* "decoder_0/self_attention/query" belongs to the layer decoder_0, "optimizer/decoder_0/..." to
+ * optimizer. */
 dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path) {
     size_t n = strcspn(path, "/");
     const uint64_t hash = dt_hash_bytes(0, path, n);

@@ -40,7 +40,7 @@ int64_t dt_dot_bf16_room_b(const dt_dot_bf16 *t) { return t->k / 2 * in_panels(t
 #define INLINE HERE __attribute__((always_inline)) static inline
 
 /* Needs AVX-512 F, BW and VL (CPUID leaf 7.0), BF16 (leaf 7.1), and a system that saves the
- * registers (XGETBV). Returns false, too, if DTRAIN_INSTRUCTIONS limits the instruction set. */
+ * registers (XGETBV). */
 bool dt_dot_bf16_is_here(void) {
     const unsigned sets = bit_AVX512F | bit_AVX512BW | bit_AVX512VL, bf16 = 1u << 5, saved = 0xe6;
     unsigned a, b, c, d, low, high;

@@ -21,7 +21,7 @@
 
 /* ---- ops that strip programs can have ---- */
 
-/* Returns the number of the loop that computes a node (dt_strip_op); -1: no loop does. */
+/* Returns the loop that computes a node, a dt_strip_op; -1: no loop does. */
 static int loop_of(const dt_node *n) {
     static const struct {
         const dt_op *op;

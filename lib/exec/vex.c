@@ -81,8 +81,7 @@ static void put_place(dt_code *c, int reg, const dt_vex_operand *p) {
     put_distance(c, p->at);
 }
 
-/* Writes an instruction. Its VEX prefix has the upper bits of register numbers, and the first
- * operand, inverted. */
+/* The VEX prefix has the upper bits of register numbers, and the first operand, inverted. */
 void dt_code_vex(dt_code *c, dt_vex what, int to, int a, const dt_vex_operand *b, uint8_t imm) {
     const insn *i = &insns[what];
     int reg = i->digit ? i->digit - 1 : to,

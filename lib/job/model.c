@@ -23,7 +23,6 @@ static dt_status *check_name(const dt_tree *value) {
                       "an override says another file: model." DT_KERAS_KEY "=FILE");
 }
 
-/* Sets an entry of a map. */
 static void put(dt_arena *arena, dt_tree *map, const char *key, dt_tree *value) {
     for (int i = 0; i < map->n; i++)
         if (strcmp(map->entry[i].key, key) == 0) {

@@ -27,16 +27,15 @@ typedef struct rule {
     /* end: the ending of paths of weights to which the rule applies; torch: the ending of the
      * tensor's name in PyTorch */
     const char *end, *torch;
-    /* number of a kernel's dimensions for inputs and for outputs; both 0: the order of values is
-     * the same */
+    /* number of a kernel's dimensions for inputs, which come first, and for outputs; both 0: values
+     * are in the same order */
     int ins, outs;
     bool flat; /* whether the tensor has only one dimension */
-    /* the weight is part number `part` of the tensor; parts 0: it is the whole tensor */
+    /* the weight is part `part`, from 0, of `parts` equal ones of the tensor; parts 0: all of it */
     int part, parts;
-    /* the tensor is row number `row` of the weight; rows 0: it is the whole weight */
+    /* the tensor is row `row`, from 0, of the weight's `rows`; rows 0: it is the whole weight */
     int row, rows;
-    /* for each gate of the weight, the number of the gate in the tensor; NULL: the order is the
-     * same */
+    /* [GATES] for each gate of the weight, its index in the tensor; NULL: the order is the same */
     const int *gates;
     /* whether the weight is the sum of this tensor and the tensor of the previous rule */
     bool adds;

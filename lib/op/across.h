@@ -121,7 +121,7 @@ dt_status *dt_across_infer_part(dt_infer *q) DT_MUST_USE;
 double dt_across_bytes_of_others(const dt_across_attr *a, const dt_type *in);
 double dt_across_bytes_none(const dt_across_attr *a, const dt_type *in);
 
-/* Returns part number `part` of `parts` equal parts of x along dimension `dim`, which may be the
+/* Returns part `part`, from 0, of `parts` equal parts of x along dimension `dim`, which may be the
  * batch. */
 dt_value dt_part_of(dt_value x, int dim, int part, int parts);
 /* Concatenates n values along `dim`, which may be the batch. */

@@ -115,7 +115,7 @@ void dt_gather_cost(const dt_call *c, dt_cost *cost) {
 
 /* ---- over devices ---- */
 
-enum { ROWS = DT_MAX_RANK }; /* number of the factor along which rows of the table are divided */
+enum { ROWS = DT_MAX_RANK }; /* index of the factor along which rows of the table are divided */
 
 static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr,
                               dt_rule *rule) {

@@ -8,7 +8,7 @@
 /* Checks constraints (C1) to (C3) for inputs 0 and 1. */
 dt_status *dt_gather_infer(const dt_infer *q, dt_type *out) DT_MUST_USE;
 void dt_gather_rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
-/* Evaluates gather, where in[0] holds the rows from number `first` on of a table of `rows` rows.
+/* Evaluates gather, where in[0] holds the rows from index `first` on of a table of `rows` rows.
  * Rows of the table that in[0] lacks are 0. A number outside [0, rows) gives NaN, or 0 for
  * integers, and is reported in c->env->refusal. */
 void dt_gather_eval(const dt_call *c, int64_t first, int64_t rows);

@@ -20,7 +20,7 @@ enum { DT_EVERYWHERE = -1, DT_ANYWHERE = -2 };
 
 /* The logical device of a replica that has a value. */
 typedef struct dt_placement {
-    /* number of a logical device; DT_EVERYWHERE: each has the value or a part of it; DT_ANYWHERE:
+    /* index of a logical device; DT_EVERYWHERE: each has the value or a part of it; DT_ANYWHERE:
      * the device that needs it */
     int32_t device;
     /* whether an annotation set the placement; false: the op is where the default rule puts it */

@@ -104,7 +104,7 @@ static dt_value segment(const dt_fold_call *c) {
     dt_segment_attr to_rows = dt_segment_attr_of(c->cut, c->segments);
     to_rows.type = dt_type_of(DT_INT64, 1, index.dim);
     index.dtype = DT_INT64;
-    /* (S) numbers of the first row of each segment's table in the table of tables */
+    /* (S) index of the first row of each segment's table in the table of all tables */
     dt_value first = dt_iota(c->trace, &number, 0);
     first = dt_multiply(first, dt_like(first, (double)a->rows));
     /* (B) the first row of its segment's table for each example */
@@ -129,7 +129,7 @@ static void print(const void *attr, dt_str *out) {
 
 /* ---- over devices ---- */
 
-enum { ROWS = DT_MAX_RANK }; /* number of the factor along which rows of y are divided */
+enum { ROWS = DT_MAX_RANK }; /* index of the factor along which rows of y are divided */
 
 static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     rule(in, out, attr, r);

@@ -35,8 +35,8 @@ typedef struct dt_tree_join_attr {
  * is for a worker that has all shards. */
 extern const dt_op dt_op_tree_join; /* attributes: dt_tree_join_attr */
 
-/* A node of the tree of sums: number `index` of its level. It adds the shards from index << level
- * on. */
+/* A node of the tree of sums, by its index in its level. It adds the shards from index << level on,
+ * at most 1 << level of them. */
 typedef struct dt_tree_node {
     int32_t level, index;
 } dt_tree_node;

@@ -6,8 +6,8 @@
 
 #include "pass/pass.h"
 
-/* A place where a value is used: input number `input` of node `node` is the value or another name
- * of it. */
+/* A place where a value is used: input `input` of node `node` is the value or another name of
+ * it. */
 typedef struct dt_reading {
     int node, input;
 } dt_reading;

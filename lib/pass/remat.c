@@ -39,7 +39,7 @@ typedef struct remat {
     const dt_graph *g;
     dt_arena *arena;
     dt_trace *trace;
-    int *unit;     /* [nodes] number of the unit of layers that the node belongs to; -1: none */
+    int *unit;     /* [nodes] index of the unit of layers that the node belongs to; -1: none */
     bool *forward; /* [nodes] whether a result of the forward pass needs the node */
     bool *follows; /* [nodes] whether the node, or one that it depends on, has a batch dimension */
     bool *fed;     /* [nodes] whether the node is computed from examples */

@@ -114,7 +114,7 @@ dt_status *dt_conv_kernel(dt_layer_build *b, const char *name, const dt_space *s
                           const int64_t io[2], const dt_tree *initializer) DT_MUST_USE;
 dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) DT_MUST_USE;
 dt_yield dt_conv_yields(const dt_layer_spec *l, const dt_yield *above);
-/* Adds the bias, weight number `bias`, if there is one, and applies the activation. */
+/* Adds the bias, if the layer has one, which is c->weight[bias], and applies the activation. */
 dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias);
 
 /* A second name under which Keras exports a layer. */
