@@ -34,7 +34,7 @@ typedef struct scatter {
     float *to;   /* the result, (rows, width) */
     float *room; /* (buffers, width) the sums in the buffers */
     buffer *buffer;
-    int64_t *grown; /* [n_grown] numbers of the rows of the result that have a tree */
+    int64_t *grown; /* [n_grown] indices of the rows of the result that have a tree */
     /* (rows) for each row of the result with a tree: the index of the buffer on top */
     uint32_t *top;
     uint8_t *state; /* (rows) state of each row of the result (CHAIN, HAS_TREE) */

@@ -66,7 +66,7 @@ static dt_status *limit(int64_t size) {
     return used > 0 ? NULL : dt_fail(DT_E_IO, NULL, "/proc/self/statm cannot be read");
 }
 
-/* Moves the descriptors to IN, OUT and WHY, and closes all others. */
+/* Moves the descriptors to IN, OUT and WHY, and closes all others. Returns whether that worked. */
 static bool move_descriptors(const int fd[3]) {
     int high[3];
     for (int i = 0; i < 3; i++)

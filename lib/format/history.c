@@ -122,7 +122,7 @@ typedef struct keeping {
     bool same;     /* whether all lines remain */
 } keeping;
 
-/* Takes a line into account. It remains if it is JSON and its step is at most k->step. */
+/* Takes a line into account. It remains if it is JSON with a step of at most k->step. */
 static void take_line(keeping *k, const char *line, size_t n) {
     json_t *root = NULL;
     int64_t step = 0, epoch = 0;

@@ -234,7 +234,7 @@ typedef struct dt_layer_call {
     bool training;
     dt_dtype compute; /* the policy's compute dtype; float32: nothing is converted */
     const struct dt_model *model;
-    /* (B, L) for each input token the number of its document, as float32; no value: the text is one
+    /* (B, L) for each input token the index of its document, as float32; no value: the text is one
      * document */
     dt_value document;
     /* the sum of what dt_layer_add_loss has added, (B); no value: it has not been called */

@@ -141,7 +141,7 @@ void dt_hlo_print_type(const dt_type *t, dt_str *out); /* prints "tensor<2x3xf32
 
 /* ---- devices ---- */
 
-/* Emits the number of the device that runs the function, an int64. */
+/* Emits the index, in the mesh's order, of the device that runs the function: an int64 scalar. */
 dt_hlo_value dt_hlo_device(dt_hlo *h);
 /* Emits the rank of the running device among the devices that differ from it in `axes` only. */
 dt_hlo_value dt_hlo_rank(dt_hlo *h, const dt_mesh *m, dt_mesh_axes axes);

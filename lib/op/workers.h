@@ -18,8 +18,8 @@
 
 #include "op/op.h"
 
-/* A worker's shards of the batch: number first to first + count - 1 of `shards`. A worker with the
- * whole batch has 0 and `shards`. */
+/* A worker's shards of the batch: those with the indices first to first + count - 1, of `shards`.
+ * A worker with the whole batch has first 0 and count `shards`. */
 typedef struct dt_shard_range {
     int32_t shards, first, count, unused;
 } dt_shard_range;

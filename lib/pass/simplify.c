@@ -42,7 +42,7 @@ static bool is_splat_of(dt_value v, double x) {
     return is_splat(v, &y) && x == y && signbit(x) == signbit(y);
 }
 
-/* Whether x is exact as a double: true for all dtypes but 64-bit integers beyond 2^53. */
+/* Whether x, a value of dtype d, is exact as a double: 64-bit integers only if |x| < 2^53. */
 static bool fits_splat(dt_dtype d, double x) {
     return (d != DT_INT64 && d != DT_UINT64) || fabs(x) < 9007199254740992.0;
 }

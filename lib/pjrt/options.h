@@ -10,7 +10,7 @@
 typedef struct dt_pjrt_options {
     int n;
     dt_pjrt_named_value *at;
-    /* ids of the devices that the client is confined to, ascending; NULL: all devices */
+    /* indices, ascending, of the plug-in's devices to which the client is confined; NULL: all */
     int64_t *visible;
 } dt_pjrt_options;
 /* Collects the options of a client. Release them with dt_pjrt_options_release, also after an error.

@@ -21,8 +21,8 @@ static dt_status *find_path(const dt_device_options *o, const char **out) {
                       "--plugin PATH, backend: {plugin: PATH} or " DT_PJRT_PLUGIN_ENV);
 }
 
-/* Returns the number by which the client knows a device. If the client is confined to a list of
- * devices, that is the device's index in the list. */
+/* Returns the index among the client's devices of the plug-in's device `ordinal`. If the client is
+ * confined to a list of devices, that is the index in the sorted list. */
 static int index_of(const dt_pjrt_device *p, const dt_device_options *o, int ordinal) {
     int before = 0;
     if (!dt_pjrt_client_is_confined(p->client)) return ordinal;

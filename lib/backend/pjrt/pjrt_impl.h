@@ -190,7 +190,8 @@ dt_status *dt_pjrt_finish(void *executable) DT_MUST_USE;
 
 /* A program compiled for certain first rows of the segments of a batch. */
 typedef struct dt_pjrt_variant {
-    /* the borders; NULL: all segments have equal numbers of rows, or nothing depends on borders */
+    /* [segments + 1] first rows of the segments, and the number of rows; NULL: all segments have
+     * equal numbers of rows, or nothing depends on them */
     int32_t *offsets;
     dt_pjrt_loaded *loaded;
     /* what the program takes and returns: the graph's arguments, then variables and stacks of

@@ -158,8 +158,8 @@ typedef struct part {
 /* ---- packing ---- */
 
 /* Returns the number of vectors in the next panel of B. The last vectors are one panel, unless that
- * is too wide. No vector is left alone, because the sums of a single vector are few in comparison
- * with what is read. */
+ * is too wide. If a panel may have more than 2, no vector is left alone, because the sums of a
+ * single vector are few in comparison with what is read. */
 static int vectors_of(const cut *c, int64_t columns) {
     const int64_t left = ceil_of(columns, W);
     if (left <= c->vectors) return (int)left;

@@ -218,7 +218,8 @@ typedef struct dt_hlo_writer {
     dt_hlo_plan plan;
     /* [items] the value of each item in the text; id -1: the item has not been written */
     dt_hlo_value *value;
-    /* items written inside the current loop body, which cannot be read after it */
+    /* [n_undo] items written inside the current loop body, which cannot be read after it, and their
+     * values before */
     int n_undo, cap_undo;
     struct {
         int item;

@@ -97,7 +97,8 @@ typedef struct loop {
     dt_hlo_value *list; /* [lists] the row that the current block reads */
     dt_hlo_value *made; /* [items of a block] the value of each item in the current iteration */
     int n_rows, cap_rows;
-    /* row numbers that have been computed in this iteration; scratch -1: every block has a row */
+    /* [n_rows] row numbers that this iteration has computed: `at`, from row[blocks]; scratch: the
+     * row of blocks without one, -1: there are none */
     struct {
         const int *row;
         int scratch;

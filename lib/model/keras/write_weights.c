@@ -286,7 +286,7 @@ static int count_class(const dt_model_spec *m, const place *all, int k) {
 
 dt_status *dt_keras_weights_list(dt_arena *arena, const dt_model_spec *m, const dt_arrays *weights,
                                  dt_hdf5_item **item, int *n) {
-    enum { PARTS = 4 }; /* most groups of the file that the path of one weight may add */
+    enum { PARTS = 4 }; /* most items that one weight may add: itself, and groups of its path */
     place *all = dt_arena_array(arena, place, m->n_layers + 1);
     listing l = {.arena = arena,
                  .weights = weights,

@@ -74,14 +74,13 @@ static int list_ways(const dt_spmd_work *w, int i, way *list) {
     const dt_node *node = &w->g->node[i];
     int n = 0;
     memset(list, 0, MOST_WAYS * sizeof *list);
-    /* the first way takes the factors of the result's layout and then adds those of the inputs'
-     * layouts */
+    /* the factors of the result's layout, then those of the inputs' layouts */
     dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n].factor);
     for (int k = 0; k < node->n_in; k++)
         dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n].factor);
     n++;
-    /* each further way begins with the factors of one input's layout and adds those of the
-     * result's */
+    /* the same with the inputs first; then the factors of the result alone, of each input alone,
+     * and none */
     for (int k = 0; k < node->n_in; k++)
         dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n].factor);
     dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n++].factor);
