@@ -56,7 +56,7 @@ typedef struct fusing {
     int *until, *noted;
     /* the nodes of a launch: first[launch], then next[node]; -1: the end */
     int *first, *next;
-    /* [nodes] the launches that come after two kernels, and whether a launch is one of them */
+    /* [nodes] the launches found so far that come after two kernels, and whether a launch is one */
     int *after;
     bool *is_after;
     /* the nodes that read node i, directly or by another name, are reader[begin[i]] to
@@ -190,7 +190,6 @@ static void note_early(fusing *f, int i, int at) {
     }
 }
 
-/* Adds node i to the list of a launch. */
 static void list_node(fusing *f, int launch, int i) {
     f->next[i] = f->first[launch];
     f->first[launch] = i;

@@ -254,8 +254,8 @@ dt_status *dt_saved_load_callbacks(const dt_saved *c, const dt_arrays *wanted) D
  * are no variables and the checkpoint has no file of them. Their values may be infinite: a best
  * loss begins as infinity. */
 dt_status *dt_saved_load_variables(const dt_saved *c, const dt_arrays *variables) DT_MUST_USE;
-/* Returns one of the checkpoint's open files. It is valid until the checkpoint is released, and its
- * path is in the checkpoint's arena. Not for files of weights. */
+/* Returns an open file of the checkpoint, by its index in dt_tensor_files. It is valid until the
+ * checkpoint is released, and its path is in the checkpoint's arena. */
 dt_held_file dt_saved_held(const dt_saved *c, int file);
 /* Returns the path of the file with the checkpoint's weights, in its arena. */
 const char *dt_saved_weights(const dt_saved *c);

@@ -38,7 +38,6 @@ static const int64_t room = (int64_t)256 << 20, bytes_a_second = 4 << 20;
 
 /* ---- the child ---- */
 
-/* Returns the bytes of address space that the process uses. */
 static int64_t used_bytes(void) {
     long pages = 0;
     FILE *f = fopen("/proc/self/statm", "re");

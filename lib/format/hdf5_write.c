@@ -66,7 +66,6 @@ static void put_dataspace(dt_str *out, const dt_type *type) {
     for (int i = 0; i < type->rank; i++) dt_put_little(out, (uint64_t)type->dim[i], 8);
 }
 
-/* Writes the datatype of little-endian IEEE floats. */
 static void put_float(dt_str *out, bool wide) {
     /* Version 1 of the datatype message, class 1 (floating point). */
     dt_put_little(out, 0x11, 1);

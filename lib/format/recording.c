@@ -81,7 +81,6 @@ static void put_facts(dt_json *j, const dt_mark *m, const dt_numbers *number) {
     dt_json_close(j, '}');
 }
 
-/* Converts a time to microseconds, the unit of Trace Event JSON. */
 static double microseconds(int64_t ns) { return (double)ns / 1000; }
 
 static void put_span(sheet *s, const dt_recorder *r, const dt_span *span, int tid) {

@@ -326,7 +326,6 @@ static dt_status *check_selection(const dt_row_writer *w, const dt_predicted_row
     return any ? NULL : no_classes(w, p);
 }
 
-/* Allocates memory for the values of a row. */
 static void make_room(dt_row_writer *w, const dt_predicted_rows *p, int64_t columns) {
     int64_t most = 1;
     for (int o = 0; o < p->n_outputs; o++) {

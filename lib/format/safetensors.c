@@ -228,7 +228,6 @@ static const dt_named_view **name_order(const dt_arrays *a) {
     return order;
 }
 
-/* Returns the index of `name` in the sorted list, or -1. */
 static int find(const dt_named_view *const *order, int n, const char *name) {
     dt_named_view key = {.name = name};
     const dt_named_view *wanted = &key, *const *found = NULL;

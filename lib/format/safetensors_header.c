@@ -113,7 +113,6 @@ static dt_status *refuse_length(const char *path, const char *bytes, int first, 
                    length, LONGEST_HEADER);
 }
 
-/* Reads the length and the header. */
 static dt_status *read_bytes(dt_safetensors_header *h, int fd, const char *path, int64_t size) {
     unsigned char start[LENGTH_BYTES], first = 0;
     uint64_t length;
@@ -186,7 +185,6 @@ static dt_status *read_offsets(const check *c, const json_t *list, dt_stored_ten
     return NULL;
 }
 
-/* Checks that the tensor has as many bytes as its shape and dtype require. */
 static dt_status *check_bytes(const check *c, const dt_stored_tensor *t) {
     int64_t bytes = t->type->size;
     for (int i = 0; i < t->rank; i++)

@@ -22,7 +22,6 @@ static const char *array_name(dt_arena *arena, const char *member) {
                : NULL;
 }
 
-/* Opens the array's member and reads its header. */
 static dt_status *open_array(const dt_stored_arrays *s, const dt_zip_member *m, dt_inflow **in,
                              dt_header *h) {
     DT_TRY(dt_zip_open(in, s->path, m));

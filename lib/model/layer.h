@@ -384,8 +384,8 @@ bool dt_axes_of(dt_value x, const dt_ints *axes, uint32_t *dims);
 dt_value dt_swap_last(dt_value x, int axis);
 /* Returns x with the axis moved to the end and the others in order. */
 dt_value dt_move_last(dt_value x, int axis);
-/* Applies a function of the last dimension to several dimensions at once, which are moved to the
- * end and joined. */
+/* Applies a function of the last dimension to the dimensions `dims` together: they are moved to the
+ * end and joined, and afterwards split and moved back. */
 dt_value dt_over_dims(dt_value x, uint32_t dims, dt_value (*over_last)(dt_value));
 dt_value dt_softplus(dt_value x); /* Emits log(1 + exp x). */
 /* Emits max(x, 0) and log(1 + exp -|x|). Their sum is softplus. */

@@ -72,7 +72,6 @@ static dt_status *misfit(const dt_type *target, const dt_type *prediction, const
     return fix ? dt_suggest(s, "%s", fix) : s;
 }
 
-/* Whether a type is (B) or (B, 1). */
 static bool is_column(const dt_type *t) { return t->rank == 1 || (t->rank == 2 && t->dim[1] == 1); }
 
 static dt_status *check_classes(const dt_type *target, const dt_type *prediction) {

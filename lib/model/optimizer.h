@@ -39,8 +39,8 @@ typedef struct dt_optimizer_head {
     /* momentum of the running mean of weights; factor of the loss, which applies if has_scale is
      * set */
     double ema_momentum, loss_scale_factor;
-    /* the running means overwrite the weights after that many steps; gradients of that many steps
-     * are added up for an update; 0: the option is off */
+    /* steps after which running means overwrite the weights, again and again; steps whose gradients
+     * are added up for one update; 0: the option is off */
     int64_t ema_overwrite_frequency, gradient_accumulation_steps;
     dt_texts exclude_from_weight_decay;
     bool use_ema;

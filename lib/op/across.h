@@ -89,8 +89,7 @@ static inline bool dt_across_sums(const dt_node *n) {
            dt_across_kind_of(n) == DT_ACROSS_REDUCE_SCATTER;
 }
 
-/* Emits the op, or returns the input where `axes` is empty. Builders fill `attr`; the mesh is
- * always set. */
+/* Emits the op with these attributes, or returns x if attr->axes is empty. */
 dt_value dt_across(dt_value x, const dt_op *op, const dt_across_attr *attr);
 
 /* ---- for op/across ---- */

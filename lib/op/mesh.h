@@ -51,7 +51,7 @@ int dt_mesh_parts(const dt_mesh *m, dt_mesh_axes axes);
 int dt_mesh_rank(const dt_mesh *m, int device, dt_mesh_axes axes);
 /* Returns the device with rank `rank` among those that differ from `device` in `axes` only. */
 int dt_mesh_peer(const dt_mesh *m, int device, dt_mesh_axes axes, int rank);
-/* prints the numbers of the axes: "{0,2}" */
+/* prints the indices of the axes: "{0,2}" */
 void dt_mesh_print_axes(dt_mesh_axes axes, dt_str *out);
 
 typedef struct dt_layout {

@@ -218,8 +218,7 @@ typedef struct dt_hlo_writer {
     dt_hlo_plan plan;
     /* [items] the value of each item in the text; id -1: the item has not been written */
     dt_hlo_value *value;
-    /* [n_undo] items written inside the current loop body, which cannot be read after it, and their
-     * values before */
+    /* [n_undo] items that the current loop body has written, and their values before it */
     int n_undo, cap_undo;
     struct {
         int item;

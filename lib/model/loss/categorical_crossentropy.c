@@ -47,7 +47,6 @@ static bool arrange(const dt_loss_call_args *c, dt_value *y, dt_value *p) {
     return true;
 }
 
-/* Divides p by its sum. */
 static dt_value normalized(dt_value p) {
     dt_type type = dt_type_of_value(p);
     return dt_divide(p, dt_broadcast_rows(dt_sum_last(p), &type));

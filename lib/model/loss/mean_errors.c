@@ -57,7 +57,6 @@ const dt_loss_row dt_loss_mean_absolute_percentage_error = {
     .rows = percentage,
 };
 
-/* Emits log(max(x, 1e-7) + 1). */
 static dt_value logarithm(dt_value x) {
     return dt_log(dt_add(dt_maximum(dt_like(x, 1e-7), x), dt_like(x, 1)));
 }

@@ -30,6 +30,6 @@ void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m);
 /* Returns n thresholds from 0 to 1, in equal steps; n 1: only 0.5. The array is in `arena`. */
 double *dt_confusion_even(dt_arena *arena, int n);
 dt_value dt_in_one_row(dt_value x);  /* Reshapes x to one dimension, (N). */
-double dt_ratio(double a, double b); /* Returns a / b, or 0 if b is 0. */
+double dt_ratio(double a, double b); /* a / b, or 0 if b is 0 */
 
 #endif
