@@ -47,8 +47,8 @@ struct dt_job { /* The type behind the handle of the public header. */
     const char *name;
     const char *run_dir; /* the value of output.dir as written in the job */
     int n_variables;
-    /* environment variables that occur in paths: the text as written, and the variable's value,
-     * which must not appear in records */
+    /* [n_variables] environment variables that occur in paths: the text as written, and the
+     * variable's value, which must not appear in records */
     dt_pair *variable;
     const char *json; /* the job with all of its defaults, as canonical JSON */
     dt_digest sha256; /* SHA-256 of `json` */

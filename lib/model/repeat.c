@@ -158,7 +158,7 @@ static dt_status *take_turn(expansion *e, const dt_tree *layers, const turn *t) 
     DT_TRY(replace(e, t, copy));
     e->turns++;
     dt_status *s = expand(e, copy, t);
-    e->turns++; /* later layers of an outer turn differ from those of the inner one */
+    e->turns++; /* layers that follow in the turn around this one get another number */
     return s;
 }
 

@@ -427,7 +427,7 @@ dt_hlo_value dt_hlo_device(dt_hlo *h) {
     return dt_hlo_convert(h, dt_hlo_op(h, "replica_id", NULL, 0, &t, "%s", ""), DT_INT64);
 }
 
-/* The number of a device is its coordinates written as digits, in the mixed base of the mesh's
+/* The index of a device is its coordinates written as digits, in the mixed base of the mesh's
  * sizes, with the last axis fastest. The rank uses some of these digits. */
 dt_hlo_value dt_hlo_rank(dt_hlo *h, const dt_mesh *m, dt_mesh_axes axes) {
     dt_hlo_value rest = dt_hlo_device(h), rank = dt_hlo_like(h, rest, 0);

@@ -119,7 +119,7 @@ static int units_for_rows(int64_t rows) {
     return units == 1 && rows >= 64 ? 2 : units;
 }
 
-/* Returns the number of pieces, which is the same for all values with rows. A piece has at least
+/* The number is the same for all values with rows. A piece has at least
  * one example. More than 2 pieces are made only if each has at least 32 rows of the products with
  * the fewest rows, those of a recurrent layer's step. */
 int dt_row_units(const dt_graph *g, int64_t batch) {
@@ -156,7 +156,6 @@ int dt_time_units(const dt_graph *g, int64_t batch, int64_t *steps) {
 
 bool dt_is_image(const dt_node *n) { return !dt_dot_of(n) && row_elements(&n->type) >= IMAGE; }
 
-/* Returns the number of pieces of a step on images, which is at most `rows`. */
 int dt_image_units(const dt_graph *g, int64_t rows) {
     double bytes = (double)largest_row(g) * (double)rows * sizeof(float);
     int units = dt_tiles_below(fmin(bytes / PIECE_BYTES, (double)rows)),

@@ -27,7 +27,7 @@ dt_type dt_pjrt_part_type(const dt_type *whole, const dt_pjrt_lie *lie) {
     return t;
 }
 
-/* Copies a part. Everything inside the last divided dimension is contiguous in both arrays, and is
+/* Everything inside the last divided dimension is contiguous in both arrays, and is
  * copied at once. */
 void dt_pjrt_copy_part(const dt_view *whole, const dt_pjrt_lie *lie, int device,
                        const dt_view *part, bool into) {

@@ -97,8 +97,7 @@ typedef struct loop {
     dt_hlo_value *list; /* [lists] the row that the current block reads */
     dt_hlo_value *made; /* [items of a block] the value of each item in the current iteration */
     int n_rows, cap_rows;
-    /* [n_rows] row numbers that this iteration has computed: `at`, from row[blocks]; scratch: the
-     * row of blocks without one, -1: there are none */
+    /* [n_rows] row numbers of this iteration: `at` is row[block], or `scratch` where that is -1 */
     struct {
         const int *row;
         int scratch;

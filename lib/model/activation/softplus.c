@@ -2,8 +2,7 @@
 /* Activations that bend smoothly from 0 to x: softplus and its variants. */
 #include "model/model.h"
 
-/* Emits the two parts of log(1 + exp x) = max(x, 0) + log(1 + exp -|x|). max(x, 0) is written (x +
- * |x|) / 2, whose slope at 0 is the true one, 1/2. */
+/* max(x, 0) is written (x + |x|) / 2, whose slope at 0 is that of softplus, 1/2. */
 void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail) {
     dt_value size = dt_abs(x);
     *positive = dt_multiply(dt_add(x, size), dt_like(x, 0.5));

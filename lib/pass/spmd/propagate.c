@@ -102,7 +102,6 @@ static bool is_good(const dt_spmd_work *w, int i, const dt_mesh_axes *factor, in
     return can(w, i, factor, f);
 }
 
-/* Removes axes from the factors, the last ones first, until node i can be divided in this way. */
 void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor) {
     for (int f = 0; f < DT_MAX_FACTORS; f++)
         for (int a = DT_MAX_AXES - 1; factor[f] && !is_good(w, i, factor, f); a--)

@@ -151,7 +151,7 @@ static bool share_a_factor(int64_t a, int64_t b) {
     return a > 1;
 }
 
-/* Whether several axes would divide variables further. A mean over the dimension that replicas
+/* A slot that is a mean over the dimension that replicas
  * divide is not divided in either case, so it does not count. */
 bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w) {
     dt_mesh_axes left;
