@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Estimates the time of a kernel on a device. After the launch, matrix units, memory and vector
- * units work in parallel. Reading the first operands and writing the last results
- * overlap with nothing.
+ * units work in parallel. Reading the first operands and writing the last results overlap with
+ * nothing.
  *
  * The result is meant to be the time on hardware. The compiler's own estimate
  * (tests/cost/compiler_estimate.h) differs: it does not count operands that are fetched in advance,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dot_general with batch dimensions in any position: one matrix product for each of their indices.
- * One use are the heads of attention: (B, T, N, H) by (B, S, N, H) over H is a product for each
+ * One use is the heads of attention: (B, T, N, H) by (B, S, N, H) over H is a product for each
  * example and head, with rows that are N * H elements apart.
  *
- * Another use are experts: (B, C, E, D) by (E, D, F) over D is a product for each example and
+ * Another use is experts: (B, C, E, D) by (E, D, F) over D is a product for each example and
  * expert, with rows that are E * D apart and results that are E * F apart. Here the examples are
  * another batch dimension, and all examples share the second operand.
  *

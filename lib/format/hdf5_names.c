@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keras 3 writes an object as a group whose group `vars` holds its variables by numbers, and its
- * name as an attribute: layers/dense_1/vars/0 with the name "fc" is fc/kernel. A variable's
- * name follows from its number and from the layer's class. An archive's config.json has the class,
- * and the arguments on which the variables of some layers depend; without it the class is the one
- * with which the group's key or its name begins. A layer "conv" of a model "base" within the model
- * is base_conv, as in imported models. tf.keras and Keras' older format write paths:
+ * name as an attribute: layers/dense_1/vars/0 with the name "fc" is fc/kernel. A variable's name
+ * follows from its number and from the layer's class. An archive's config.json has the class, and
+ * the arguments on which the variables of some layers depend; without it the class is the one with
+ * which the group's key or its name begins. A layer "conv" of a model "base" within the model is
+ * base_conv, as in imported models. tf.keras and Keras' older format write paths:
  * model_weights/fc/fc/kernel:0.
  */
 #include <ctype.h>

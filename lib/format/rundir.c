@@ -21,9 +21,9 @@
 /* ---- the lock ---- */
 
 /*
- * The lock is the kernel's (an open file description lock): it is released when its process
- * ends for any reason, and works between hosts on NFSv4. The text in the file only names the holder
- * for messages of other processes:
+ * The lock is the kernel's (an open file description lock): it is released when its process ends
+ * for any reason, and works between hosts on NFSv4. The text in the file only names the holder for
+ * messages of other processes:
  *
  *     pid 4412 on node-b since 2025-11-21T09:53:07Z
  *     boot 1b4e28ba-2fa1-11d2-883f-0016d3cca427

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reduces the values of samples to one number: the rule for losses in C, for losses of jobs and
- * for metrics. With weights w, and samples that count (all, unless the loss or the model has a
- * mask):
+ * Reduces the values of samples to one number: the rule for losses in C, for losses of jobs and for
+ * metrics. With weights w, and samples that count (all, unless the loss or the model has a mask):
  *
  *     sum_over_batch_size, mean    sum(w l) / number of samples that count; weight 0 counts
  *     mean_with_sample_weight      sum(w l) / sum(w) of the samples that count; metrics are such

@@ -5,8 +5,8 @@
 
 #include "op/partition.h"
 
-/* Checks constraints (C1) and (C2): x has rows of a fixed number of features, and input
- * `vector` (-1: none) has one number for each feature. */
+/* Checks constraints (C1) and (C2): x has rows of a fixed number of features, and input `vector`
+ * (-1: none) has one number for each feature. */
 dt_status *dt_norm_check(const dt_infer *q, int vector) DT_MUST_USE;
 /* Sets one factor for each dimension of x, which is input 0, except the last. */
 void dt_norm_rule_rows(const dt_type *x, int8_t *factors);

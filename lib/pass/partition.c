@@ -281,10 +281,9 @@ bool dt_in_one_task(const dt_cutter *c, int i, int j) {
     return c->p->piece[i].units == 1 && c->p->piece[j].units == 1;
 }
 
-/* Readers of a barrier wait for all of its
- * pieces, so that values before and after it are never in memory at the same time. Values that
- * workers exchange are complete before the first exchange of a segment begins, so that one message
- * has all of them. */
+/* Readers of a barrier wait for all of its pieces, so that values before and after it are never in
+ * memory at the same time. Values that workers exchange are complete before the first exchange of a
+ * segment begins, so that one message has all of them. */
 bool dt_is_aligned(const dt_cutter *c, int i, int k) {
     int j = c->g->node[i].in[k];
 

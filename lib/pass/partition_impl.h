@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internal declarations of the partition: partition.c, partition_sink.c,
- * partition_updates.c. */
+/* Internal declarations of the partition: partition.c, partition_sink.c, partition_updates.c. */
 #ifndef DT_PASS_PARTITION_IMPL_H
 #define DT_PASS_PARTITION_IMPL_H
 

@@ -119,9 +119,8 @@ static int units_for_rows(int64_t rows) {
     return units == 1 && rows >= 64 ? 2 : units;
 }
 
-/* The number is the same for all values with rows. A piece has at least
- * one example. More than 2 pieces are made only if each has at least 32 rows of the products with
- * the fewest rows, those of a recurrent layer's step. */
+/* A piece has at least one example. More than 2 pieces are made only if each has at least 32 rows
+ * of the products with the fewest rows, those of a recurrent layer's step. */
 int dt_row_units(const dt_graph *g, int64_t batch) {
     int units = units_for_rows(batch * most_product_rows(g));
     const int64_t few = batch * fewest_product_rows(g);
@@ -141,10 +140,9 @@ static int64_t largest_row(const dt_graph *g) {
     return convolves ? most : 0;
 }
 
-/* Returns the number of pieces if pieces divide the time steps of examples; 0: they do not. Sets
- * *steps to the largest number of rows that an example has in a product. Steps are divided if the
- * batch has fewer examples than it should have pieces, the graph has no convolution of rows, and
- * products with fewer rows for an example do less than a quarter of the work. */
+/* *steps is the largest number of rows that an example has in a product. Steps are divided only if
+ * the graph has no convolution of rows, and the products with fewer rows for an example do less
+ * than a quarter of the work. */
 int dt_time_units(const dt_graph *g, int64_t batch, int64_t *steps) {
     const int units = units_for_rows(batch * most_product_rows(g));
     *steps = most_product_rows(g);

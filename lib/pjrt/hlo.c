@@ -67,9 +67,8 @@ static double product_of(dt_pb_span packed, bool *bad) {
     return product;
 }
 
-/* Returns the bytes of a value with the shape s. Those of a tuple are the sum of its parts.
- * Sets *bad if s is malformed, or has more than DEEPEST levels of tuples; `depth` is 0 for the
- * caller. */
+/* Returns the bytes of a value with the shape s. Those of a tuple are the sum of its parts. Sets
+ * *bad if s is malformed, or has more than DEEPEST levels of tuples; callers pass 0 as `depth`. */
 static double shape_bytes(dt_pb_span s, int depth, bool *bad) {
     double size = 0, elements = 1, parts = 0;
     dt_pb_field f;

@@ -31,8 +31,8 @@ bool dt_pjrt_has(const dt_pjrt *p, dt_pjrt_slot slot);
  * not have the function. If the function fails, returns the error of dt_pjrt_failed for s->id. */
 dt_status *dt_pjrt_call(const dt_pjrt *p, const dt_pjrt_step *s, void *arguments) DT_MUST_USE;
 /* Makes a status from a plug-in's error, with its message, and frees the error. Its error is
- * `id`, with two exceptions: ACCELERATOR and COMPILER become DOES_NOT_FIT if the plug-in's
- * code is RESOURCE_EXHAUSTED, and COMPILER becomes PLUGIN if files of CUDA are missing. */
+ * `id`, with two exceptions: ACCELERATOR and COMPILER become DOES_NOT_FIT if the plug-in's code is
+ * RESOURCE_EXHAUSTED, and COMPILER becomes PLUGIN if files of CUDA are missing. */
 dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing,
                           void *error) DT_MUST_USE;
 /* Destroys an object or NULL. Errors are ignored, since the object is not used any more. */

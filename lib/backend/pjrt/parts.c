@@ -27,8 +27,8 @@ dt_type dt_pjrt_part_type(const dt_type *whole, const dt_pjrt_lie *lie) {
     return t;
 }
 
-/* Everything inside the last divided dimension is contiguous in both arrays, and is
- * copied at once. */
+/* Everything inside the last divided dimension is contiguous in both arrays, and is copied at
+ * once. */
 void dt_pjrt_copy_part(const dt_view *whole, const dt_pjrt_lie *lie, int device,
                        const dt_view *part, bool into) {
     const dt_type *w = &whole->type, *p = &part->type;

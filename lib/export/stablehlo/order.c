@@ -25,9 +25,8 @@ typedef struct ordering {
     const dt_graph *g;
     dt_hlo_order *out;
     /* [nodes] needed: results or updates depend on the node; forward: results do; gradient: it
-     * depends on the gradient of the loss, and is not in the forward pass; fresh: see
-     * find_fresh; the others: see classify, and constant: it depends on no arguments, states
-     * and random numbers */
+     * depends on the gradient of the loss, and is not in the forward pass; fresh: see find_fresh;
+     * constant: it depends on no arguments, states and random numbers; the others: see classify */
     bool *needed, *forward, *flows, *drawn, *early, *light, *constant, *gradient, *fresh;
     /* [nodes] height: the length of the longest path from the node to a result or update; waits:
      * number of the node's inputs in this pass that have not been written yet */
@@ -56,8 +55,9 @@ static bool is_fed(const dt_node *n) {
 }
 
 /* Finds the properties of node i. flows: it depends on examples. drawn: it depends on examples or
- * random numbers. light: it is cheap, and depends on no arguments except scalars. early: it depends
- * on neither examples nor weights. */
+ * random numbers. light: it depends on neither examples nor weights, and is cheap: a name, a
+ * repetition, or a move of or an elementwise op on constants. early: it depends on no examples,
+ * weights or random numbers, and is light or has no batch dimension. */
 static void classify(ordering *o, int i) {
     const dt_node *n = node_at(o, i);
     dt_role role = n->op->role;

@@ -14,8 +14,7 @@
  *     (g * sigmoid(1.702 g) * (u + 1)) D        g at most the limit, u between - and + the limit
  *
  * With `norm_topk_prob: false` gates are not divided by their sum. Of equal probabilities the
- * expert with the lower index is taken. There are two ways to compute
- * y:
+ * expert with the lower index is taken. There are two ways to compute y:
  *
  *     all         every expert computes every step, and gates of 0 remove what is not used. No
  *                 step is dropped, but the work is num_experts / top_k times as much.

@@ -7,9 +7,8 @@
  *     x (B, T, D)  ──▶  x W + b  (B, T, gates * units)  ──▶  step by step: (B, units)
  *                  ──▶  the last one, or all: (B, T, units)
  *
- * In training, `dropout` drops features of the input and `recurrent_dropout` elements of the
- * state, the same ones at every step. With recurrent_dropout each gate has separate masks, as in
- * Keras 3.
+ * In training, `dropout` drops features of the input and `recurrent_dropout` elements of the state,
+ * the same ones at every step. With recurrent_dropout each gate has separate masks, as in Keras 3.
  *
  * Inputs after the first one are the states before the first step, in Keras' order; without them
  * states begin with 0. With `return_state` the states after the last step are further outputs.

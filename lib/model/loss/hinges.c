@@ -17,8 +17,7 @@ struct hinge {
 
 static const dt_field fields[] = {DT_LOSS_FIELDS(struct hinge), DT_END};
 
-/* Emits labels of -1 and 1: y itself or, if all labels of this replica's batch are 0 or 1,
- * 2 y - 1. */
+/* Emits labels of -1 and 1: 2 y - 1 if all labels of this replica's batch are 0 or 1, else y. */
 static dt_value signed_labels(dt_value y) {
     dt_type type = dt_type_of_value(y);
     dt_value zero = dt_convert(dt_compare(y, dt_like(y, 0), DT_EQ), type.dtype);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sorts the ops of a program with places into the tasks of a pipeline. A stage ends where values
- * move to another device. Ops that results need are forward work, other ops of each micro-batch
- * are backward work, and ops that run once for all micro-batches (after sums over time) are
- * updates.
+ * move to another device. Ops that results need are forward work, other ops of each micro-batch are
+ * backward work, and ops that run once for all micro-batches (after sums over time) are updates.
  *
  *     device 0:  F (stage 0)                              B       U
  *     device 1:             F (stage 1)    B      U
  *
- * Ops on all devices belong to the last device among those of their inputs; constants cost
- * nothing.
+ * Ops on all devices belong to the last device among those of their inputs; constants cost nothing.
  */
 #include <stdlib.h>
 
