@@ -53,8 +53,8 @@ typedef struct dt_launch {
     /* Whether only this launcher sets the variable `by`, so that the variable proves which launcher
      * it is. */
     bool sure;
-    /* another launcher that gives an address takes precedence over this one, because srun can start
-     * workers with or without MPI */
+    /* whether another launcher that gives an address takes precedence over this one, because srun
+     * can start workers with or without MPI */
     bool yields;
     /* [addresses] HOST:PORT of each worker, or only of worker 0. The list and its strings are
      * owned. NULL: a launcher connects the workers, or the addresses are unknown. */

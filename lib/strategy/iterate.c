@@ -154,7 +154,7 @@ static void keep_last(dt_iterator *it, const dt_values *batch) {
     }
 }
 
-/* Reads the next batch. *batch NULL: the end. */
+/* Reads the next batch. At the end of the data, leaves *batch as it is. */
 static dt_status *iterator_read(dt_iterator *it, dt_values **batch) {
     dt_example step;
 
@@ -258,8 +258,9 @@ static dt_status *check_last(const dt_iterator *it, const dt_position *p) {
         "their element alone");
 }
 
-/* Reads the last batch before the position, at which `it` was opened, keeps it, and compares its
- * digest with that of the position. Fails with CHECKPOINT_DATA if there are fewer batches. */
+/* Reads the last batch before the position (`it` was opened in front of that batch), keeps it, and
+ * compares its digest with that of the position. Fails with CHECKPOINT_DATA if there are fewer
+ * batches. */
 static dt_status *read_last(dt_iterator *it, const dt_position *p) {
     dt_values *batch = NULL;
 

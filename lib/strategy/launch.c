@@ -75,8 +75,6 @@ static void add_address(dt_launch *out, const char *text) {
     out->address[out->addresses++] = dt_strdup(text);
 }
 
-/* Checks addresses that a user wrote: each is valid, and no two are the same. of: where they were
- * written, such as "TF_CONFIG". */
 dt_status *dt_launch_check_addresses(const dt_launch *l, const dt_location *at, const char *of) {
     for (int i = 0; i < l->addresses; i++) {
         dt_address a;
@@ -225,10 +223,9 @@ static dt_status *same(const dt_launch *a, const dt_launch *b) {
 
 /* Combines two launchers that were found: *out and `other`. Takes ownership of `other`. */
 static dt_status *join_launches(dt_launch *out, dt_launch *other) {
-    /* mpirun runs within a batch system here, and the batch system's variables describe mpirun
-     * itself. */
+    /* whether mpirun runs within a batch system, whose variables describe mpirun itself */
     const bool around = out->sure && other->sure;
-    /* srun or mpirun has started a single process, which starts the others itself. */
+    /* whether srun or mpirun has started a single process, which starts the others itself */
     const bool one = out->sure && out->stated == 1;
     dt_status *s = out->stated && other->stated && !around && !one ? same(out, other) : NULL;
     if (!s && other->stated && !out->workers) {

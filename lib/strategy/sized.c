@@ -15,8 +15,6 @@ bool dt_compiled_is_chip(const dt_compiled *c) {
     return c->strategy->resolver && c->strategy->resolver->numerics == DT_NUMERICS_CHIP;
 }
 
-/* Whether the program models logical devices. It does not if no value is placed on them, if a
- * replica has only one, or if the batch is divided into shards (`reproducible`). */
 bool dt_compiled_uses_logical_devices(const dt_compiled *c) {
     return c->annotated && c->strategy->logical > 1 && c->how.shards == 0;
 }

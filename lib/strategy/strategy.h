@@ -297,7 +297,7 @@ dt_status *dt_compiled_start(dt_compiled *c, const int32_t *offsets, const dt_vi
                              dt_view *result, dt_executable **x) DT_MUST_USE;
 /* Returns how each result is spread over replicas: [results]. */
 const dt_replication *dt_compiled_results(const dt_compiled *c);
-/* returns the simplified step of one replica */
+/* Returns the simplified step of one replica. */
 const dt_graph *dt_compiled_step(const dt_compiled *c);
 /* Returns the folded step; NULL: the step runs replica by replica. */
 const dt_graph *dt_compiled_folded(const dt_compiled *c);

@@ -114,8 +114,8 @@ static void measure(look *l, int64_t n) {
     }
 }
 
-/* Whether to use scientific notation, by NumPy's rule: the largest value is at least 1e8, the
- * smallest is below 1e-4, or their ratio exceeds 1000. */
+/* Whether to use scientific notation, by NumPy's rule: of the absolute values that are finite and
+ * not 0, the largest is at least 1e8, the smallest is below 1e-4, or their ratio exceeds 1000. */
 static bool wants_exponents(const dt_view *v, int64_t n) {
     double most = 0, least = INFINITY;
 

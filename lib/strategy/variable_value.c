@@ -10,7 +10,6 @@
 
 #include "strategy/variable.h"
 
-/* Checks that no step function is running and no other strategy's scope is open. */
 dt_status *dt_variable_outside(const dt_variable *v, const char *call) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want_variable(v, call));

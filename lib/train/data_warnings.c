@@ -371,8 +371,9 @@ static double deviation_of(const column *c, int64_t n) {
  * Finds the columns with the widest and with the narrowest range. Returns whether they are orders
  * of magnitude apart. A column with a single value is left out. The standard deviations must differ
  * as much as the ranges, because a normalized column may have an outlier, and a column for a rare
- * class is 0 almost everywhere. If there are very many similar columns, such as pixels, many of
- * them must have a wide range.
+ * class is 0 almost everywhere. With more than MANY columns, fewer than a tenth of them may have at
+ * least half of the widest range: where more do, as in pixels, a narrow column is nothing
+ * unusual.
  */
 static bool differ(const ranges *r, int64_t *wide, int64_t *narrow) {
     int64_t alike = 0;

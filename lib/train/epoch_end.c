@@ -87,8 +87,6 @@ dt_status *dt_run_validate_again(run *r) {
     return NULL;
 }
 
-/* Runs validation for the last step, unless the last line of the history has validation metrics
- * already. */
 dt_status *dt_run_validate_late(run *r) {
     for (int k = 0; k < r->n_last; k++)
         if (strncmp(r->last[k].name, "val_", 4) == 0) return NULL;
@@ -122,9 +120,7 @@ static dt_logs training_logs(run *r) {
 
 /* ---- validation within an epoch ---- */
 
-/* Validates after a step at which validation by steps is due; else does nothing. Callbacks see the
- * metrics, and the history gets a line. After the run's last step the metrics are reported with the
- * epoch that ends there. */
+/* After the run's last step the metrics are reported with the epoch that ends there. */
 dt_status *dt_run_validate_between(run *r) {
     dt_metric metrics[DT_MAX_KEYS];
     int n;

@@ -13,9 +13,9 @@
 #include "op/op.h"
 #include "pass/pass.h"
 
-/* Sampling a token from a model's scores: temperature, then top_k, then top_p, the order of
- * Hugging Face's generate. A. Holtzman et al., The Curious Case of Neural Text Degeneration
- * (2020). */
+/* Samples a token from a model's scores: first temperature, then top_k, then top_p, which is the
+ * order of Hugging Face's generate. A. Holtzman et al., The Curious Case of Neural Text
+ * Degeneration (2020). */
 
 static int64_t find_largest(const double *score, int64_t n) {
     int64_t best = 0;
@@ -87,8 +87,8 @@ struct dt_generator {
     dt_generator_options o;
     dt_arena *arena;
     dt_random random;
-    /* whole: computes all tokens of a context; step: computes one token. NULL: not compiled yet, or
-     * the model has no such step. */
+    /* whole: computes all tokens of a context; step: computes one token. NULL: not compiled yet;
+     * step also NULL: the model has no such step, or o.recomputes is set. */
     dt_compiled *whole, *step;
     /* the name of the layer or op because of which the model has no step for one token; NULL:
      * none */

@@ -36,8 +36,8 @@ static bool has_validation(const dt_dataset_spec *data) {
     return data->part[DT_PART_VALIDATION] || dt_validation_splits(&data->split);
 }
 
-/* Lists the keys of losses and metrics that an epoch's logs may have, in `texts`. Returns their
- * number. */
+/* Sets key[] to the keys of losses and metrics that an epoch's logs may have. Their texts are in
+ * `texts`. Returns their number. */
 static int list_keys(dt_str *texts, const dt_callback_job *job, const char *key[2 * DT_MAX_KEYS]) {
     const char *known[DT_MAX_KEYS];
     size_t start[2 * DT_MAX_KEYS];

@@ -388,7 +388,6 @@ static dt_status *write_checkpoint(run *r) {
 dt_status *dt_run_save(run *r) {
     if (r->out.saved_step == r->at.step) return NULL;
     DT_TRY(dt_run_check_weights(r));
-    /* Only the chief writes a checkpoint. The other workers have the same weights. */
     if (!dt_run_is_chief(r)) {
         r->out.saved_step = r->at.step;
         r->out.saved_ns = dt_now_ns();

@@ -32,7 +32,7 @@ dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o) {
 }
 
 /* Adds to `steps` the step with a full batch and, if the last batch of the n examples is smaller
- * and is not dropped, the step with that one. With n 0, the number of examples is unknown, adds the
+ * and is not dropped, the step with that one. If n is 0 (no such part, or unknown data), adds the
  * full batch alone. With 0 < n < batch there is no full batch. Returns how many steps were
  * added. */
 static int add_batches(const char *name, int64_t n, int64_t batch, bool drops, dt_outlined *steps) {

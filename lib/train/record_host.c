@@ -11,8 +11,8 @@
 #include "base/thread.h"
 #include "train/record.h"
 
-/* Finds the first "model name : ..." in the first 8 KiB of /proc/cpuinfo, whose size is unknown
- * before reading. Returns false if there is none. */
+/* Looks for the first "model name : ..." in the first 8 KiB of /proc/cpuinfo, whose size is unknown
+ * before reading. */
 bool dt_host_processor(dt_str *out) {
     static const char key[] = "model name";
     char text[8192], *line, *end;

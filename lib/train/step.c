@@ -320,7 +320,8 @@ static dt_value count_of(const term *x) {
 /* ---- the whole loss ---- */
 
 /* The loss whose gradient is taken: a sum over this replica's rows. Unless `divided`, the sum must
- * still be divided by `examples`, the number of examples of all replicas. */
+ * still be divided by `examples`, the number of examples of all replicas or the sum of their
+ * weights. */
 typedef struct whole {
     dt_value loss, examples;
     /* each output's loss is already divided by its own divisor; `examples` is the number of
@@ -373,10 +374,10 @@ static whole join_means(const dt_trainer *t, const forward *f) {
     return w;
 }
 
-/* Two sums over all replicas from which the update computes its gradients: the gradients of losses,
- * and the number of examples. */
+/* Sums over all replicas from which the update computes its gradients. */
 typedef struct sums {
-    /* gradient: [n] sums; examples: their number; one_over: 1 / examples */
+    /* gradient: [n] the sum of the gradients of each trainable variable; examples: the number of
+     * examples, or the sum of their weights; one_over: 1 / examples */
     dt_value *gradient, examples, one_over;
     bool divided; /* whether the gradients have been divided by `examples` */
 } sums;
@@ -518,8 +519,8 @@ const char *dt_gradient_name(dt_arena *arena, const dt_variable *v) {
     return dt_arena_printf(arena, "gradient of %s", v->path);
 }
 
-/* Adds gradients to the accumulated ones. In the last step of a window, replaces them by the sum,
- * divided by the number of examples. */
+/* Adds gradients to the accumulated ones. In the last step of a window, replaces gradient[] by
+ * their sum over the window, divided by its number of examples. */
 static void accumulate(dt_trace *trace, const dt_trainer *t, const dt_variables *v,
                        dt_value *gradient, bool last) {
     const dt_type scalar = dt_scalar_type(DT_FLOAT32);

@@ -20,7 +20,6 @@ void dt_run_allow_ahead(run *r) {
                        !r->strategy->verify_replicas && !dt_callbacks_look_at_steps(r);
 }
 
-/* Opens the iterator over the batches for the steps that the run has left. */
 dt_status *dt_run_open_batches(run *r) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
     const int64_t epoch = r->at.step / r->size.data_steps,
@@ -45,8 +44,8 @@ dt_status *dt_run_open_batches(run *r) {
     return dt_iterator_open_batches(&r->batches, r->data, &o);
 }
 
-/* Whether this step ends a window of accumulated gradients. Windows begin anew with each epoch, so
- * that a window's end is a function of the position alone. */
+/* Windows begin anew with each epoch, so that a window's end is a function of the position
+ * alone. */
 bool dt_run_closes_window(const run *r, int64_t epoch_step) {
     int64_t k = r->q->fit->gradient_accumulation_steps;
     return k <= 1 || epoch_step % k == 0 || epoch_step == r->size.steps_per_epoch;

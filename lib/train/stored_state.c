@@ -140,8 +140,7 @@ static bool equal(const dt_texts *a, const dt_texts *b) {
     return same;
 }
 
-/* Checks that each element whose columns are chosen by patterns has the same columns, in the same
- * order, as in the checkpoint. Elements that only one of them has are not compared. */
+/* Elements that only one of the two has are not compared. */
 dt_status *dt_stored_compare(const dt_saved *c, const dt_dataset *d, dt_arena *arena) {
     dt_dataset_spec then = {0};
     const dt_element_spec *elements;

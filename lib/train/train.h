@@ -176,8 +176,8 @@ typedef struct dt_outlined {
     int64_t steps;
 } dt_outlined;
 enum { DT_MOST_OUTLINED = 4 };
-/* Creates a trainer that can only be passed to dt_trainer_outlined and dt_trainer_priced. It
- * compiles nothing and reads no labels. With an outline of a model it allocates no tensors. */
+/* Creates a trainer that cannot run steps: it is only for the functions of this section. Creating
+ * it compiles nothing and reads no labels. With an outline of a model it allocates no tensors. */
 dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
 /* Lists the steps: training with the full batch, then with a smaller last one if there is one;
  * evaluation likewise. Returns their number. */

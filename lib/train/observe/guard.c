@@ -216,9 +216,7 @@ static dt_status *check_weights(const run *r) {
     return check_arrays(r, &optimizer);
 }
 
-/* Checks that weights and slots are finite. A step's loss is computed before its update, so the
- * last update shows only in the weights. If workers keep parts of the state, the chief checks all
- * parts. */
+/* If workers keep parts of the state, the chief checks all parts. */
 dt_status *dt_run_check_weights(const run *r) {
     return dt_cluster_agree(r->strategy->cluster, "vouch for the weights", check_weights(r));
 }
