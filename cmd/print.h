@@ -18,7 +18,7 @@ void put_word(dt_str *to, const char *word);
 /* Appends a loss or a metric: 0.0713; 1.200e-05 if it is below 0.001 or at least 100000; n/a if it
  * is NaN. */
 void put_value(dt_str *to, double value);
-/* appends a duration in seconds as 0:02 or 1:02:03; -:-- if it is negative or NaN */
+/* Appends a duration in seconds as 0:02 or 1:02:03; -:-- if it is negative or NaN. */
 void put_time(dt_str *to, double seconds);
 
 /* ---- lines that are wider than the terminal ---- */

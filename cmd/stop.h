@@ -17,7 +17,7 @@
 void stop_install(void);
 /* Makes a signal that ends the process print an `end` event on standard output first. */
 void stop_report_json(void);
-/* reports that the first step has begun: from now on every step checks the flag */
+/* Reports that the first step has begun: from now on every step checks the flag. */
 void stop_steps_begin(void);
 const volatile int *stop_flag(void); /* the flag; 0: no signal, 1: save and stop, 2: stop at once */
 volatile int *stop_save_flag(void);

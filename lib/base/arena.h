@@ -18,7 +18,7 @@
 typedef struct dt_arena dt_arena;
 
 dt_arena *dt_arena_create(void);
-/* destroys an arena and all that was allocated from it; a may be NULL */
+/* Destroys an arena and all that was allocated from it; a may be NULL. */
 void dt_arena_destroy(dt_arena *a);
 /* An arena that is destroyed at the end of its block: `dt_local_arena arena =
  * dt_arena_create();`. */
@@ -31,7 +31,7 @@ void *dt_arena_alloc(dt_arena *a, size_t n);
 void *dt_arena_copy(dt_arena *a, const void *p, size_t n);
 char *dt_arena_strdup(dt_arena *a, const char *s);
 char *dt_arena_printf(dt_arena *a, const char *format, ...) DT_PRINTF(2, 3);
-/* copies the text of s into the arena, and empties s */
+/* Copies the text of s into the arena, and releases s. */
 char *dt_arena_take(dt_arena *a, dt_str *s);
 
 #define dt_arena_new(arena, type) ((type *)dt_arena_alloc((arena), sizeof(type)))
@@ -59,7 +59,8 @@ void *dt_try_alloc(size_t n);
 /* Like dt_try_alloc, for arrays that a step reads and writes in long strides: they use large pages
  * if the system has them. */
 void *dt_try_alloc_dense(size_t n);
-/* Sets *out to a * b. Returns false if the product overflows or a factor is negative. */
+/* dt_mul_fits sets *out to a * b, dt_add_fits to a + b. Return false if the result overflows, or if
+ * a or b is negative. */
 _Bool dt_mul_fits(int64_t a, int64_t b, int64_t *out);
 _Bool dt_add_fits(int64_t a, int64_t b, int64_t *out);
 

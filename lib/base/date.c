@@ -186,10 +186,10 @@ static bool take_year_first(const char **p, dt_date *d) {
            take_number(p, 1, 2, &d->day);
 }
 
-/* Sets day and month from the two numbers of 1/2/2024. If dots separate them, or the second one is
- * above 12 and the first is not, the text proves an order, which is set; if both are at most 12 and
- * differ, `unclear` is set and the caller's order applies. Returns false if both are above 12, or
- * if the text proves another order than the caller's. */
+/* Sets day and month from the two numbers of 1/2/2024. If dots separate them, the day comes first,
+ * whatever the caller's order. If exactly one of them is above 12, the text proves an order, which
+ * is set; if both are at most 12 and differ, `unclear` is set and the caller's order applies.
+ * Returns false if both are above 12, or if the text proves another order than the caller's. */
 static bool settle_order(const int pair[2], bool dots, dt_date_order order, dt_date *d) {
     if (dots) order = DT_DATE_DAY_FIRST;
     else if (pair[0] > 12 && pair[1] > 12) return false;

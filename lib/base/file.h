@@ -46,8 +46,8 @@ dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n) DT_MUST_USE;
 dt_status *dt_writer_seek(dt_writer *w, int64_t at) DT_MUST_USE;
 dt_status *dt_writer_sync(dt_writer *w) DT_MUST_USE;
 dt_status *dt_writer_close(dt_writer *w) DT_MUST_USE;
-/* After an error: closes and removes the file. Accepts a writer that is closed or could not be
- * opened. */
+/* After an error: closes the file, and removes it unless dt_writer_append has opened it. Accepts a
+ * writer that is closed or could not be opened. */
 void dt_writer_abandon(dt_writer *w);
 /* Writes a whole file so that readers see the old one or the new one: temporary name, write, fsync,
  * rename, fsync of the directory. */
@@ -55,8 +55,8 @@ dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) DT_MUST
 
 /* Finds the path at which an output that a user has named is to be committed: links are followed as
  * shell redirection does, even to a file that does not exist yet. The caller frees *path. Fails
- * with CANT_CREATE, and *path NULL, if links form a cycle, or lead to a device, a FIFO or a
- * directory. */
+ * with CANT_CREATE if links form a cycle, or lead to a device, a FIFO or a directory, else like
+ * dt_path_check; *path is then NULL. */
 dt_status *dt_file_target(const char *named, char **path) DT_MUST_USE;
 /* Writes a whole file like dt_file_commit, to the path that dt_file_target finds. */
 dt_status *dt_file_output(const char *named, const void *bytes, size_t n) DT_MUST_USE;

@@ -20,8 +20,7 @@ static dt_status *check_regular(int fd, const char *path, int64_t *size) {
     return NULL;
 }
 
-/* Opens a regular file. Without O_NONBLOCK, opening a FIFO would wait for its writer, before its
- * type can be refused. */
+/* Without O_NONBLOCK, opening a FIFO would wait for its writer, before its type can be refused. */
 dt_status *dt_file_open(const char *path, int *fd, int64_t *size) {
     do *fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     while (*fd < 0 && errno == EINTR);

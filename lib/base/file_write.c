@@ -284,8 +284,7 @@ char *dt_path_join(const char *dir, const char *name) {
     return dt_str_take(&s);
 }
 
-/* Returns the directory part of a path. Trailing slashes are ignored, and repeated slashes count as
- * one. */
+/* Trailing slashes are ignored, and repeated slashes count as one. */
 char *dt_path_dir(const char *path) {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/') n--;

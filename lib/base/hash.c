@@ -62,7 +62,6 @@ static uint64_t mix(uint64_t h, uint64_t word) {
     return h ^ h >> 29;
 }
 
-/* Hashes bytes, eight at a time. */
 uint64_t dt_hash_bytes(uint64_t h, const void *bytes, size_t n) {
     const unsigned char *p = bytes;
     uint64_t word;

@@ -26,8 +26,9 @@ bool dt_memory_limit_find(dt_memory_limit *l);
 /* Finds the limit of control groups alone, from the files below `root` ("": those of this
  * machine). */
 bool dt_memory_limit_of_group(const char *root, dt_memory_limit *l);
-/* Whether the process would stay within the limit, *l, if it used `bytes` more. Counts resident
- * memory, not memory that was requested and never used. True if no limit is known. */
+/* Sets *l to the limit of this process. Returns whether the process would stay within it if it used
+ * `bytes` more; true: also if no limit is known. Counts resident memory, not memory that was
+ * requested and never used. */
 bool dt_memory_has_room(int64_t bytes, dt_memory_limit *l);
 /* Checks that there is memory for `bytes` more bytes. Otherwise fails with DOES_NOT_FIT: "the
  * weights need 8.0 GiB of memory, but only 3.9 GiB are left of the limit of 4.0 GiB

@@ -137,10 +137,9 @@ static double try_digits(dt_str *s, size_t from, int digits, double x) {
     return back;
 }
 
-/* Appends the shortest decimal of x. Every decimal of DBL_DIG digits survives conversion to a
- * double and back. So if a decimal of at most DBL_DIG digits reads back as x, %.15g prints it,
- * which drops trailing zeros. Denormals have fewer digits, so for them the search starts at one
- * digit. */
+/* Every decimal of DBL_DIG digits survives conversion to a double and back. So if a decimal of at
+ * most DBL_DIG digits reads back as x, %.15g prints it, which drops trailing zeros. Denormals have
+ * fewer digits, so for them the search starts at one digit. */
 void dt_str_double(dt_str *s, double x) {
     if (add_special(s, x)) return;
     size_t from = s->size;

@@ -30,7 +30,7 @@ double dt_random_uniform(dt_random *r); /* returns a number in [0, 1) with 53 ra
 /* Returns a normal number with mean 0 and deviation 1, by inversion from two words, without
  * libm. */
 double dt_random_normal(dt_random *r);
-/* returns an integer in [0, n) without bias; n > 0 */
+/* Returns an integer in [0, n) without bias; n > 0. */
 uint64_t dt_random_below(dt_random *r, uint64_t n);
 
 /* A permutation of 0..n-1 that depends on a key made of (seed, purpose, epoch). Element i is

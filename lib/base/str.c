@@ -62,9 +62,8 @@ void dt_str_puts(dt_str *s, const char *text) { dt_str_add(s, text, strlen(text)
 
 void dt_str_putc(dt_str *s, char c) { dt_str_add(s, &c, 1); }
 
-/* Appends formatted text, in the C locale: a program that uses the library may have called
- * setlocale, and would get numbers with commas. In glibc the C locale is one constant object, so
- * using it costs nothing. */
+/* A program that uses the library may have called setlocale, and would get numbers with commas. In
+ * glibc the C locale is one constant object, so using it costs nothing. */
 void dt_str_vprintf(dt_str *s, const char *format, va_list args) {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     locale_t before = c ? uselocale(c) : (locale_t)0;

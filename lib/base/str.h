@@ -38,7 +38,7 @@ void dt_str_release(dt_str *s);
 void dt_str_clear(dt_str *s);             /* empties s, but keeps its memory */
 const char *dt_str_text(const dt_str *s); /* returns the text, lent; "" if s is empty */
 char *dt_str_take(dt_str *s); /* returns the text, which the caller frees, and empties s */
-/* returns the first bytes of s that fit into a dt_text, and releases s */
+/* Returns the first bytes of s that fit into a dt_text, and releases s. */
 dt_text dt_text_take(dt_str *s);
 void dt_str_reserve(dt_str *s, size_t n); /* makes room for n more bytes and the final NUL */
 void dt_str_add(dt_str *s, const void *bytes, size_t n);
@@ -59,7 +59,7 @@ void dt_str_grouped(dt_str *s, int64_t n);
 /* Appends a size with its unit: 1717986 as "1.6 MiB". */
 void dt_str_bytes(dt_str *s, double bytes);
 dt_text dt_text_of_bytes(double bytes);
-dt_text dt_text_of_numbers(const int64_t *v, int n); /* "[2, 3]" */
+dt_text dt_text_of_numbers(const int64_t *v, int n); /* returns a text such as "[2, 3]" */
 /* Appends the n bytes of `text`, at most `limit` characters of them, then "..." if any are left.
  * Invisible characters (dt_is_unseen) and bytes that are not UTF-8 become \xNN, \uNNNN or
  * \UNNNNNNNN. */
@@ -73,9 +73,10 @@ size_t dt_utf8_next(const char *text, size_t n, uint32_t *code);
 /* Returns the number of characters in n bytes. A byte that is not UTF-8 counts as one character. */
 size_t dt_utf8_count(const char *text, size_t n);
 
-/* Read a whole text as a number, in any locale: decimal digits only, no blanks, no hexadecimal, no
- * "nan" or "inf". Return false if the text is not a number (errno = EINVAL) or too large (errno =
- * ERANGE). A number that is too small becomes 0 or a denormal. */
+/* Read a whole text as a decimal number, in any locale. A double may have a sign, a point and an
+ * exponent, an int64 only a sign; no blanks, no hexadecimal, no "nan" or "inf". Return false if the
+ * text is not such a number (errno = EINVAL) or too large (errno = ERANGE). A double that is too
+ * small becomes 0 or a denormal. */
 bool dt_parse_double(const char *text, double *out);
 bool dt_parse_int64(const char *text, int64_t *out);
 

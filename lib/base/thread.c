@@ -143,8 +143,7 @@ static void *lane_main(void *argument) {
     }
 }
 
-/* Starts a thread that blocks all signals. They are blocked before it starts, since a thread
- * inherits the signal mask. */
+/* Signals are blocked before the thread starts, since a thread inherits the signal mask. */
 int dt_thread_start(pthread_t *out, void *(*body)(void *), void *user) {
     sigset_t all, before;
     sigfillset(&all);
@@ -215,8 +214,8 @@ void dt_pool_join(dt_pool *p) {
     gate_open(&p->join);
 }
 
-/* Returns the number of cores that this process may use. On machines with more than 1,024 cores the
- * affinity mask is longer than cpu_set_t, and the kernel requires memory of its length. */
+/* On machines with more than 1,024 cores the affinity mask is longer than cpu_set_t, and the kernel
+ * requires memory of its length. */
 int dt_cores(void) {
     for (int room = CPU_SETSIZE; room <= 1 << 20; room *= 2) {
         size_t size = CPU_ALLOC_SIZE((size_t)room);

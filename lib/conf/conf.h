@@ -335,7 +335,7 @@ dt_status *dt_tree_text(const dt_tree *t, const char *what, const char **out) DT
 /* Fails with WRONG_TYPE unless t is of that kind: "fit: expected a mapping, got a list". t NULL
  * fails, too. `what` may be NULL. */
 dt_status *dt_tree_expect(const dt_tree *t, dt_tree_kind kind, const char *what) DT_MUST_USE;
-/* returns the kind in words, such as "a mapping" */
+/* Returns the kind in words, such as "a mapping". */
 const char *dt_tree_kind_name(dt_tree_kind kind);
 
 /* ---- kinds: things that a job file can name ---- */

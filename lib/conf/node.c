@@ -33,7 +33,7 @@ const dt_tree *dt_tree_without_nulls(dt_arena *arena, const dt_tree *t) {
     return kept->n < t->n ? kept : t;
 }
 
-/* Copies a node and the nodes below it. Recursion is bounded by the depth of trees. */
+/* The recursion is bounded by the depth of trees. */
 dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t) {
     dt_tree *copy = dt_arena_copy(arena, t, sizeof *t);
     if (t->kind == DT_TREE_LIST)

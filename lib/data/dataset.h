@@ -93,7 +93,7 @@ typedef struct dt_example_list {
     int n, cap;
     dt_example *v;
 } dt_example_list;
-/* takes ownership of the example */
+/* Takes ownership of the example. */
 void dt_example_list_push(dt_example_list *list, dt_example *example);
 void dt_example_list_clear(dt_example_list *list); /* releases all examples and the list's memory */
 

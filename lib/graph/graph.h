@@ -360,7 +360,7 @@ bool dt_trace_lives(const dt_trace *t); /* whether t is a trace of this thread t
 /* Like dt_trace_lives. If the result is false and t is not NULL, the next public call of this
  * thread fails. */
 bool dt_trace_is_live(const dt_trace *t);
-/* returns the first error, lent; NULL: no error so far */
+/* Returns the first error, lent; NULL: no error so far. */
 dt_status *dt_trace_error(const dt_trace *t);
 /* Whether v may be used in t. It may not if it is empty, of another trace, or of a trace that has
  * ended. Then t fails, unless it has an error already; the error names `user`, the call that was

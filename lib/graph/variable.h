@@ -48,7 +48,7 @@ bool dt_dtype_is_float(dt_dtype d);
  * (pass/upcast.c, op/interpret.c). */
 bool dt_dtype_is_narrow(dt_dtype d);
 bool dt_dtype_is_known(int64_t d); /* whether an integer from outside is a value of dt_dtype */
-/* prints a type as in graph text: "f32[B,784]" */
+/* Prints a type as in graph text: "f32[B,784]". */
 void dt_type_print(const dt_type *t, dt_str *out);
 /* Prints a shape as in messages: "(B, 784)", "()". */
 void dt_shape_print(const dt_type *t, dt_str *out);

@@ -104,7 +104,7 @@ dt_status *dt_process_group_open(dt_process_group **out, const dt_fabric *f, int
  * like dt_rendezvous_hold. */
 dt_status *dt_process_group_meet(dt_process_group **out, const dt_fabric *f,
                                  const struct dt_rendezvous *rendezvous) DT_MUST_USE;
-/* closes a group, after all members have left; t may be NULL */
+/* Closes a group, after all members have left; t may be NULL. */
 void dt_process_group_close(dt_process_group *t);
 /* Joins the group as `rank`. Fails with WORKERS_DISAGREE if the group has no such rank or the rank
  * has joined already. A member may be used by one thread only. */

@@ -74,7 +74,7 @@ typedef struct dt_worker_pool dt_worker_pool;
 /* Starts the workers, or waits for those that are started separately. If workers are forked, the
  * caller must have a single thread. */
 dt_status *dt_worker_pool_open(dt_worker_pool **out, const dt_worker_pool_spec *spec) DT_MUST_USE;
-/* closes the pool and ends its workers; c may be NULL */
+/* Closes the pool and ends its workers; c may be NULL. */
 void dt_worker_pool_close(dt_worker_pool *c);
 /* Returns the table of closures. The owner begins, extends and ends its windows. */
 dt_closures *dt_worker_pool_closures(dt_worker_pool *c);

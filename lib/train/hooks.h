@@ -13,7 +13,8 @@
 #endif
 
 /* The files of these hooks are lib/train/observe/NAME.c, and lib/train/faults.c. */
-/* writes record.jsonl; the first hook, so that the record gets the warnings of the others */
+/* This hook writes record.jsonl. It is the first, so that the record gets the warnings of the
+ * others. */
 DT_HOOK(record)
 DT_HOOK(recording) /* records the steps of output.trace, and writes trace.json.gz */
 DT_HOOK(faults)    /* injects the faults of --inject */

@@ -51,8 +51,8 @@ ELEMENTARY double short_expm1(double x) {
     return x + x * x * (0.5 * (1 + sum));
 }
 
-/* Returns p times 2 to the power of the integer in the last bits of `shifted`, whose size is below
- * 2^11. It multiplies in two steps: 2^1024 is not a double, and only the second step rounds. */
+/* Returns p * 2^k, where k, |k| < 2^11, is the integer in the last bits of `shifted`. Multiplies in
+ * two steps: 2^1024 is not a double, and only the second step rounds. */
 ELEMENTARY double times_power_of_2(double p, double shifted) {
     const uint64_t k = bits_of_double(shifted) - bits_of_double(ROUNDER) + 2048, half = k >> 1;
     return p * double_of_bits((half - 1) << 52) * double_of_bits((k - half - 1) << 52);
