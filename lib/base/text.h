@@ -5,7 +5,7 @@
  *     bytes of the file                       what a reader gets
  *     EF BB BF (UTF-8 byte order mark)        nothing: it is skipped
  *     UTF-8                                   the text; lines end with LF or CRLF
- *     UTF-16, UTF-32                          an error that names the encoding
+ *     UTF-16; UTF-32 with a byte order mark   an error that names the encoding
  *     another byte (Latin-1), NUL             an error that names the byte, its line and its column
  *     Parquet, gzip, an HTML page, ...        an error that names the kind of file and
  *                                             how to convert it

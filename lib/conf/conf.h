@@ -187,8 +187,9 @@ typedef struct dt_field {
     /* for ENUM: the names, of which a NULL ends the list; the member becomes the index of the
      * name */
     const char *const *choices;
-    /* For ENUM: the noun in messages such as "unknown strategy 'x'"; NULL: the name of the
-     * field. */
+    /* For ENUM: the noun in messages such as "unknown strategy 'x'"; NULL: the name of the field.
+     * For NAMED: the word for the things that can be named, such as "layer", in lists of keys and
+     * in the schema. */
     const char *noun;
     /* For TABLE: the fields of the struct. If the key is left out, its required fields are not
      * reported as missing. `noun` is the table's name in messages; NULL: the name of the field. */
@@ -287,13 +288,15 @@ typedef struct dt_field {
 #define DT_END                                                                                     \
     { .kind = DT_FIELD_END }
 /* Forms of a value: DT_FORM(DT_FIELD_INT, .min = 1), DT_WORDS(choices), DT_FORM(DT_FIELD_TABLE,
- * .table = fields), DT_NAMED("layer"), which names the sort of kind. */
+ * .table = fields), and DT_NAMED("layer") for a layer by its name (dt_kind). No function reads such
+ * a form, so it may only occur in the forms of a TREE. */
 #define DT_FORM(...)                                                                               \
     { .name = "", .kind = __VA_ARGS__ }
 #define DT_WORDS(...)                                                                              \
     { .name = "", .kind = DT_FIELD_WORDS, .choices = __VA_ARGS__ }
 #define DT_NAMED(noun_) DT_FORM(DT_FIELD_NAMED, .noun = (noun_))
-/* A kind that the function reads: DT_NAMED_BY("schedule", dt_rate_read). */
+/* A thing that a job names (dt_kind), and the function that reads its name and arguments into a
+ * dt_named: DT_NAMED_BY("schedule", dt_rate_read). */
 #define DT_NAMED_BY(noun_, read_) DT_FORM(DT_FIELD_NAMED, .noun = (noun_), .read = (read_))
 /* A list of structs: DT_LIST_AS(struct rule, DT_FORM(DT_FIELD_TABLE, .table = rule_fields)). */
 #define DT_LIST_AS(type, ...)                                                                      \

@@ -12,8 +12,8 @@
 enum { DT_CONV_SPACE = 3 };
 typedef enum dt_conv_kind {
     DT_CONV_FORWARD, /* computes y from x and w */
-    DT_CONV_DATA,    /* computes the gradient of x from y and w */
-    DT_CONV_WEIGHTS  /* computes the gradient of w from x and y */
+    DT_CONV_DATA,    /* computes the gradient of x from w and the gradient of y */
+    DT_CONV_WEIGHTS  /* computes the gradient of w from x and the gradient of y */
 } dt_conv_kind;
 
 /* A convolution of x (images, x.., groups * in) by w (k.., in, groups * out) into y (images, y..,
@@ -22,8 +22,8 @@ typedef struct dt_conv {
     dt_conv_kind kind;
     int n;       /* number of spatial dimensions */
     bool turned; /* for DATA: the spatial dimensions of w are reversed in memory */
-    /* types of the elements: all are float32, or the operands are bfloat16 and the result has
-     * either type */
+    /* types of the elements of x, y and w, or of the gradients in their place: all are float32, or
+     * the operands are bfloat16 and the result has either type */
     dt_gemm_float x_is, y_is, w_is;
     int64_t images, groups, in, out;
     int64_t x[DT_CONV_SPACE], y[DT_CONV_SPACE], k[DT_CONV_SPACE];
@@ -48,7 +48,8 @@ typedef struct dt_conv_calls {
      * bytes. */
     void (*pack)(const dt_conv_plan *p, const void *w, void *packed, void *scratch);
     /* Computes the last array from the other two. They are, for FORWARD, x, the packed kernel and
-     * y; for DATA, y, the packed kernel and x; for WEIGHTS, x, y and w. */
+     * y; for DATA, the gradient of y, the packed kernel and the gradient of x; for WEIGHTS, x, the
+     * gradient of y and the gradient of w. */
     void (*run)(const dt_conv_plan *p, const void *a, const void *b, void *c, void *scratch);
     void (*release)(dt_conv_plan *p);
     bool in_order; /* WEIGHTS adds any number of images in the order of exec/sums.h */

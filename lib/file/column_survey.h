@@ -55,9 +55,10 @@ typedef struct dt_column {
 typedef struct dt_column_value {
     const char *text;
     bool number, integer;
-    double real;     /* the value, if it is a number */
-    int64_t whole;   /* the value, if it is an integer */
-    uint32_t symbol; /* currency sign or % of a number in CSV */
+    double real;   /* the value, if it is a number */
+    int64_t whole; /* the value, if it is an integer */
+    /* for CSV: the currency sign or % of the number; DT_CSV_PLAIN (csv_element.h): it has none */
+    uint32_t symbol;
 } dt_column_value;
 
 /* All columns of a table. */

@@ -110,8 +110,8 @@ static dt_status *drop_rows(record_part *x, const dt_row_source *s) {
 
 /* ---- the index ---- */
 
-/* Whether the positions of records are stored. If values of compressed files are read, they must be
- * kept instead. */
+/* Whether the positions of the file's records are stored. They are not for a compressed file whose
+ * values are read: these must be kept instead. */
 static bool has_place(const record_part *x, const dt_row_source *s) {
     return x->skips || !dt_inflow_is_gzip(s->file);
 }
@@ -220,8 +220,9 @@ static void note_omitted(const dt_format_request *r, record_part *x) {
             (long long)(n + x->base.count));
 }
 
-/* Finishes reading: if all values are kept, closes the files and drops the places of records. Fails
- * if the values of a compressed file are not in memory, because it cannot be read again. */
+/* Finishes reading: if all values are kept, closes the files and drops the positions of records.
+ * Fails if the values of a compressed file were read but are not in memory, because it cannot be
+ * read again. (If the readers have `skip`, the records of compressed files are in `unpacked`.) */
 static dt_status *finish_reading(const dt_format_request *r, record_part *x) {
     for (int i = 0; i < x->base.paths.n && !x->skips; i++) {
         if (!x->kept && !x->source[i].file)

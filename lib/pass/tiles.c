@@ -140,9 +140,9 @@ static int64_t largest_row(const dt_graph *g) {
     return convolves ? most : 0;
 }
 
-/* *steps is the largest number of rows that an example has in a product. Steps are divided only if
- * the graph has no convolution of rows, and the products with fewer rows for an example do less
- * than a quarter of the work. */
+/* The number of time steps is the largest number of rows that one example has in a matrix product.
+ * Time steps are divided only if the graph has no convolution of values with rows, and if the
+ * products with fewer rows per example do less than a quarter of the work of all products. */
 int dt_time_units(const dt_graph *g, int64_t batch, int64_t *steps) {
     const int units = units_for_rows(batch * most_product_rows(g));
     *steps = most_product_rows(g);

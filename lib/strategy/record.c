@@ -159,8 +159,9 @@ dt_status *dt_step_argument(const dt_step_call *c, const dt_value_entry *e, dt_v
 
 /* ---- tracing ---- */
 
-/* Checks the rank of an argument. Recording with exact sizes adds a dimension for the replicas, so
- * arguments must have fewer than DT_MAX_RANK dimensions. */
+/* Checks the rank of an argument. Recording with exact sizes adds a dimension for the replicas to
+ * each argument with a value per replica, which must therefore have fewer than DT_MAX_RANK
+ * dimensions. */
 static dt_status *check_rank(const dt_step_call *c, const dt_value_entry *e) {
     if (c->sizing == DT_SIZES_EXACT && e->per_replica && step_type(c, e).rank == DT_MAX_RANK)
         return dt_fail(DT_E_ARGUMENT, NULL,

@@ -19,9 +19,10 @@
 /* A closure with its message, as a worker receives it. */
 typedef struct dt_work {
     dt_frame frame;
-    /* [frame.more] the arguments of the closure, or the rows that the worker has requested */
+    /* [frame.more] the arguments of the closure, or the rows of tables that the worker has
+     * requested */
     const char *more;
-    /* Whether `more` has the rows that the worker asked for. They have been copied to the variables
+    /* Whether `more` has the rows that the worker requested. They have been copied to the variables
      * already. */
     bool asked;
     char *weights; /* The values of the weights, in the layout of messages (packed_variables.h). */
@@ -33,7 +34,7 @@ typedef struct dt_work {
 typedef struct dt_worker_body {
     /* Called once in the worker, before its first closure. NULL: nothing to prepare. */
     void (*begin)(void *user, int worker);
-    /* Reads the closure, and writes its request for rows (dt_rows_ask). */
+    /* Reads the closure, and writes its request for rows of tables (dt_rows_ask). */
     dt_status *(*ask)(void *user, const dt_work *work, dt_str *request);
     /* Computes from the variables, which have the values of the closure's version. Sets *kind to
      * the kind of the answer; for PUSH fills gradients. Appends to `more`, which is empty. */
@@ -54,8 +55,8 @@ typedef struct dt_worker_pool_spec {
     /* The text that the launcher prints if this process is gone, as in dt_worker_launcher_spec. */
     const char *last_words;
     /* The functions of the pool's owner, which are called with `user`. */
-    /* Returns whether a worker must ask for rows before it can compute the closure of that
-     * number. */
+    /* Returns whether a worker must ask for the rows of tables that the closure of that number
+     * looks up, before it can compute that closure (packed_variables.h). */
     bool (*asks)(void *user, int64_t number);
     /* Returns n bytes to send with a closure. The function may be NULL: nothing is sent. */
     const void *(*describe)(void *user, int64_t number, int64_t *n);

@@ -21,7 +21,9 @@ typedef struct dt_pool_peer {
      * they could compute. */
     int starts;
     bool reported; /* whether the worker's silence has been reported for its current closure */
-    bool answered; /* whether the worker has got the rows for its closure, or needs no rows */
+    /* whether the worker has got the rows of tables that its closure looks up, or need not ask for
+     * any */
+    bool answered;
     /* The pool's `still` when this worker last got the values that never change; 0: it never got
      * them. */
     int64_t still;

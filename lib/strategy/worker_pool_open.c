@@ -24,7 +24,8 @@ typedef struct serving {
     /* memory for messages: with the values of variables, and with gradients */
     char *weights, *gradients;
     dt_str request, more;
-    /* The number of the closure for which this worker has asked for rows; -1: it has not asked. */
+    /* The number of the closure for which this worker has asked for rows of tables; -1: it has not
+     * asked. */
     int64_t asked;
 } serving;
 

@@ -199,8 +199,10 @@ static void add_same(const dt_hlo_order *o, dt_hlo_repeat *r, int item) {
     r->same[r->n_same++] = item;
 }
 
-/* Finds where input k of the item at this offset comes from, for all blocks. Returns false if that
- * differs; then *bad is the first block that differs. */
+/* Finds where the blocks get input k of their item at this offset. The kind of source
+ * (dt_hlo_source) must be the same for all blocks, and for INSIDE, CARRIED and SAME the index, too.
+ * For EACH, bind_each sets the index. Returns false if the blocks differ; then *bad is the first
+ * one that does. */
 static bool bind(const dt_hlo_order *o, dt_hlo_repeat *r, int offset, int k, dt_hlo_bind *out,
                  int *bad) {
     const dt_hlo_item *item = &o->item[r->first + offset], *second = item + r->period;
