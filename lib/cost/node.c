@@ -19,15 +19,10 @@ dt_type dt_priced_type(const dt_priced_program *r, int i) {
 
 /* ---- pieces of the output ---- */
 
-static bool is_within(const char *path, const char *layer) {
-    const size_t n = strlen(layer);
-    return strncmp(path, layer, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
 static bool is_output_product(const dt_priced_program *r, int i) {
     const dt_node *n = node_of(r, i);
     return r->program->how.output && n->op->role == DT_ROLE_PRODUCT &&
-           is_within(n->path, r->program->how.output) && dt_type_has_batch(&n->type);
+           dt_path_is_within(n->path, r->program->how.output) && dt_type_has_batch(&n->type);
 }
 
 bool dt_priced_is_piece(const dt_priced_program *r, int i) {
@@ -35,7 +30,7 @@ bool dt_priced_is_piece(const dt_priced_program *r, int i) {
     if (r->program->how.pieces <= 1 || !r->program->how.output || !dt_type_has_batch(&n->type))
         return false;
     if (is_output_product(r, i)) return n->type.rank >= 2;
-    return n->type.rank >= 2 && (is_within(n->path, "loss") || is_within(n->path, "metrics")) &&
+    return n->type.rank >= 2 && (dt_path_is_within(n->path, "loss") || dt_path_is_within(n->path, "metrics")) &&
            n->n_in > 0 && dt_type_has_batch(&node_of(r, n->in[0])->type);
 }
 
@@ -51,7 +46,7 @@ bool dt_priced_is_piece(const dt_priced_program *r, int i) {
 static bool is_quantized(const dt_priced_program *r, int i) {
     const dt_dot_attr *dot = dt_dot_of(node_of(r, i));
     return dot && dot->n_batch == 0 &&
-           !(r->program->how.output && is_within(node_of(r, i)->path, r->program->how.output));
+           !(r->program->how.output && dt_path_is_within(node_of(r, i)->path, r->program->how.output));
 }
 
 void dt_priced_quantize(const dt_priced_program *r, int i, dt_cost *cost) {

@@ -112,21 +112,16 @@ void dt_plan_put_largest(const dt_plan *p, bool values, dt_str *out) {
  * logits as one float32 array, which their gradient then overwrites (docs/simulator.md).
  */
 
-/* Whether a node's path begins with a layer's name, not with optimizer, loss or metrics. Nodes with
- * an empty path work on gradients between the passes and the optimizer. */
-static bool is_of_layers(const char *path) {
-    static const char *const wide[] = {"optimizer", "loss", "metrics"};
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
-        size_t n = strlen(wide[i]);
-        if (strncmp(path, wide[i], n) == 0 && (path[n] == '/' || path[n] == '\0')) return false;
-    }
-    return *path != '\0';
-}
-
 /* Whether the loss or a metric computes a node. If only layers read such a node, it is a gradient,
  * and is converted where it is computed. */
 static bool is_of_loss(const char *path) {
-    return strncmp(path, "loss", 4) == 0 || strncmp(path, "metrics", 7) == 0;
+    return dt_path_is_within(path, "loss") || dt_path_is_within(path, "metrics");
+}
+
+/* Whether a node's path begins with a layer's name, not with optimizer, loss or metrics. Nodes with
+ * an empty path work on gradients between the passes and the optimizer. */
+static bool is_of_layers(const char *path) {
+    return *path != '\0' && !is_of_loss(path) && !dt_path_is_within(path, "optimizer");
 }
 
 static bool is_float(const dt_graph *g, int i) { return g->node[i].type.dtype == DT_FLOAT32; }

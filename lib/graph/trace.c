@@ -136,6 +136,11 @@ const char *dt_trace_path(dt_trace *t, const char *path) {
     return before;
 }
 
+bool dt_path_is_within(const char *path, const char *layer) {
+    const size_t n = strlen(layer);
+    return strncmp(path, layer, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
 dt_value dt_value_of(dt_trace *t, int i) { return (dt_value){t, i, t->generation}; }
 
 static bool is_good(dt_value v) {

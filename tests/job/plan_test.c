@@ -160,6 +160,22 @@ static void test_slices(void **state) {
     assert_true(two.seconds >= one.seconds);
 }
 
+/* The estimate depends on no layer's name, not even on one that begins as a part of the step does. */
+static void test_names_of_layers(void **state) {
+    (void)state;
+    static const char *const names[] = {"lossy", "metrics_head", "optimizer_in"};
+    const planned plain = plan_with("model.layers.1.Dense.name=first",
+                                    "compile.precision=mixed_bfloat16");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "model.layers.1.Dense.name=%s", names[i]);
+        const planned p = plan_with(name, "compile.precision=mixed_bfloat16");
+        assert_int_equal(p.bytes.total, plain.bytes.total);
+        assert_int_equal(p.bytes.activations, plain.bytes.activations);
+        assert_true(p.seconds >= plain.seconds && p.seconds <= plain.seconds);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_variables),
@@ -168,6 +184,7 @@ int main(void) {
         cmocka_unit_test(test_slots_lie_as_weights),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_mixed_precision),
+        cmocka_unit_test(test_names_of_layers),
         cmocka_unit_test(test_slices),
     };
     return cmocka_run_group_tests_name("job/plan", tests, make_here, NULL);

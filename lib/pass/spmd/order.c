@@ -28,7 +28,7 @@ typedef struct ordering {
     gradient *list;
 } ordering;
 
-bool dt_spmd_is_optimizers(const dt_node *n) { return strncmp(n->path, "optimizer", 9) == 0; }
+bool dt_spmd_is_optimizers(const dt_node *n) { return dt_path_is_within(n->path, "optimizer"); }
 
 static int earlier(const void *a, const void *b) {
     const gradient *x = a, *y = b;
