@@ -42,6 +42,7 @@ struct dt_tree {
     const char *text; /* text of a scalar, with escapes resolved */
     /* For a scalar: the text that is printed instead of `text`; NULL: `text` is printed. */
     const char *recorded;
+    bool is_default; /* dt_fields_read found that the value is the default of its key */
     int n;           /* number of items of a list or entries of a map */
     dt_tree **item;  /* [n] the items of a list */
     dt_entry *entry; /* [n] the entries of a map, in the order of the file */

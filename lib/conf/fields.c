@@ -460,15 +460,33 @@ static bool is_only_value(const reading *r, const dt_field *f, const dt_tree *t)
     return dt_tree_same(t, only);
 }
 
+/* Whether t is written as the default of f is. Fields that record whether they are given have no
+ * default in this sense. */
+static bool is_default(const reading *r, const dt_field *f, const dt_tree *t) {
+    const dt_tree *preset = NULL;
+    if (f->set || f->required) return false;
+    if (f->kind == DT_FIELD_BOOL && !f->preset) return strcmp(t->text ? t->text : "", "false") == 0;
+    if (f->kind == DT_FIELD_ENUM && !f->preset)
+        return t->kind == DT_TREE_SCALAR && strcmp(t->text, f->choices[0]) == 0;
+    if (!f->preset) return false;
+    /* A preset can always be parsed, since tables are constant. */
+    dt_status_free(preset_tree(r->arena, f, &preset));
+    return dt_tree_same(t, preset);
+}
+
 static dt_status *read_entry(reading *r, const dt_entry *e) {
     const dt_field *f = find(r->fields, e->key);
-    if (f && f->instead && is_only_value(r, f, e->value)) return NULL;
+    if (f && f->instead && is_only_value(r, f, e->value)) {
+        e->value->is_default = true;
+        return NULL;
+    }
     if (f && f->instead && f->preset) return not_implemented(r, e, f);
     if (!f || f->instead) return unknown_key(r, e);
     if (e->value->kind == DT_TREE_NULL)
         return f->required ? dt_wrong_type(e->value, f->name, expected(f)) : NULL;
     if (f->set) *(bool *)((char *)r->out + f->set - 1) = true;
     if (f->at) *(dt_location *)((char *)r->out + f->at - 1) = e->value->at;
+    e->value->is_default = is_default(r, f, e->value);
     return read_value(r->arena, f, e->value, r->out);
 }
 

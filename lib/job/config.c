@@ -263,3 +263,60 @@ DT_API dt_status *dt_job_config_diff(const dt_job *a, const dt_job *b, const cha
     if (!*text) *text = dt_strdup("");
     return NULL;
 }
+
+/* ---- a saved job ---- */
+
+static bool is_empty(const dt_tree *t) {
+    return t->kind == DT_TREE_NULL || (t->kind == DT_TREE_MAP && t->n == 0);
+}
+
+/* Returns `Adam` for `Adam: {}`, else t. */
+static dt_tree *bare_name(dt_arena *arena, dt_tree *t, bool is_item) {
+    if (t->kind != DT_TREE_MAP || t->n != 1) return t;
+    const dt_tree *value = t->entry[0].value;
+    if (!is_empty(value) && !(is_item && value->is_default)) return t;
+    dt_tree *name = dt_arena_new(arena, dt_tree);
+    *name = (dt_tree){.kind = DT_TREE_SCALAR, .text = t->entry[0].key, .quoted = true};
+    return name;
+}
+
+/* Removes keys whose values are defaults, in place. Returns t, or the name alone of a kind whose
+ * arguments are all defaults: of `mixup: {alpha: 0.2}`, and of `mixup: 0.2` as an item of a list. */
+static dt_tree *without_defaults(dt_arena *arena, dt_tree *t, bool is_item) {
+    t = bare_name(arena, t, is_item);
+    int n = 0;
+    for (int i = 0; t->kind == DT_TREE_LIST && i < t->n; i++)
+        t->item[i] = without_defaults(arena, t->item[i], true);
+    for (int i = 0; t->kind == DT_TREE_MAP && i < t->n; i++) {
+        if (t->entry[i].value->is_default) continue;
+        t->entry[n] = t->entry[i];
+        t->entry[n].value = without_defaults(arena, t->entry[n].value, false);
+        n++;
+    }
+    if (t->kind == DT_TREE_MAP) t->n = n;
+    return bare_name(arena, t, is_item);
+}
+
+/* Returns the canonical text of a job without its defaults. dt_fields_read has marked these. */
+static const char *text_without_defaults(dt_arena *arena, const dt_tree *job) {
+    dt_str text = {0};
+    dt_tree_print(without_defaults(arena, dt_tree_copy(arena, job), false), &text);
+    return dt_arena_take(arena, &text);
+}
+
+const char *dt_job_saved_difference(const void *job, dt_arena *arena, const char *saved) {
+    const dt_job *now = job;
+    const char *key = dt_job_difference(arena, saved, now->json);
+    dt_source source = {.name = "checkpoint", .text = saved};
+    dt_job then = {.arena = arena,
+                   .purpose = now->purpose,
+                   .sealed = true,
+                   .data_directory = now->data_directory};
+    if (!key || !saved) return key;
+    source.size = strlen(saved);
+    dt_status_free(dt_tree_parse(arena, &source, &then.tree));
+    if (!then.tree) return key;
+    dt_job_read_trained(&then);
+    return dt_job_difference(arena, text_without_defaults(arena, then.tree),
+                             text_without_defaults(arena, now->tree));
+}

@@ -80,6 +80,8 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, d
                                        .name = j->name,
                                        .job = j->json,
                                        .job_sha256 = j->sha256.hex,
+                                       .difference = dt_job_saved_difference,
+                                       .difference_of = j,
                                        .config = config,
                                        .n_hidden = j->n_variables,
                                        .hidden = j->variable,

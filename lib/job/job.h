@@ -128,6 +128,8 @@ dt_status *dt_job_substitute(dt_job *j, const char *path) DT_MUST_USE;
  * (69), which are reported after those, are appended to *missing. */
 void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **faults,
                           dt_status **missing);
+/* Reads the sections that determine what is trained. Faults are dropped. */
+void dt_job_read_trained(dt_job *j);
 /* Returns an error if the job has several folds and none is chosen, because each fold has its own
  * model. */
 dt_status *dt_job_check_fold(const dt_job *j) DT_MUST_USE;
@@ -137,6 +139,12 @@ bool dt_job_needs(const char *key, dt_purpose purpose);
 const dt_field *dt_job_fields(void);
 const dt_field *dt_reproducible_fields(void);
 const dt_field *dt_output_fields(void);
+
+/* ---- config.c ---- */
+
+/* Like dt_job_difference, for the text of a saved job and this one, except that a default counts as
+ * the same whether it is written or left out. `job` is a dt_job. */
+const char *dt_job_saved_difference(const void *job, dt_arena *arena, const char *saved);
 
 /* ---- section_backend.c ---- */
 

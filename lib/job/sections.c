@@ -235,6 +235,15 @@ void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **fa
     dt_status_append(faults, read_output(j, x.output));
 }
 
+void dt_job_read_trained(dt_job *j) {
+    struct top x = {0};
+    dt_status_free(read_top(j, &x));
+    dt_status_free(read_reproducible(j, x.reproducible));
+    dt_status_free(read_dataset(j, x.dataset));
+    dt_status_free(read_model(j, x.model));
+    dt_status_free(read_compile(j, x.compile));
+}
+
 /* ---- the tables, for lists of all keys ---- */
 
 const dt_field *dt_job_fields(void) { return top_fields; }

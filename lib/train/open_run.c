@@ -10,7 +10,9 @@
 /* ---- resuming ---- */
 
 static dt_status *same_job(run *r, const dt_saved *c) {
-    const char *key = dt_job_difference(r->arena, c->state.job, r->q->job);
+    const dt_fit_request *q = r->q;
+    const char *key = q->difference ? q->difference(q->difference_of, r->arena, c->state.job)
+                                    : dt_job_difference(r->arena, c->state.job, q->job);
 
     if (!key) return NULL;
     dt_status *s = dt_fail(DT_E_OTHER_JOB, NULL, "%s is not what checkpoint %s was trained with",

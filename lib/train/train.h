@@ -278,6 +278,10 @@ typedef struct dt_fit_request {
     const char *directory;        /* output.dir; NULL: no files are written */
     const char *name;             /* name of the job */
     const char *job, *job_sha256; /* the job with all values resolved, as JSON text */
+    /* Compares the job with that of a checkpoint: returns the key that differs, as
+     * dt_job_difference does, which is used if this is NULL. */
+    const char *(*difference)(const void *of, dt_arena *arena, const char *saved);
+    const void *difference_of; /* the first argument of `difference` */
     /* the job for people to read, with defaults and origins (dt_job_config_text); may be NULL */
     const char *config;
     int n_hidden;
