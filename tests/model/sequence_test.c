@@ -299,6 +299,18 @@ static void test_refusals(void **state) {
                   "rope_low_freq_factor: 4, rope_high_freq_factor: 4, "
                   "rope_frequency_adjustment_factor: 8, rope_pretraining_sequence_length: 9}",
          DT_E_RANGE, "rope_high_freq_factor 4 must be above rope_low_freq_factor 4"},
+        {SEQUENCE
+         "- LlamaAttention: {num_query_heads: 3, num_key_value_heads: 1, rope_beta_slow: 2}",
+         DT_E_RANGE, "rope_beta_fast and rope_beta_slow need rope_type: yarn"},
+        {SEQUENCE
+         "- LlamaAttention: {num_query_heads: 3, num_key_value_heads: 1, layer_norm_epsilon: 1e-5}",
+         DT_E_RANGE, "layer_norm_epsilon needs qk_norm"},
+        {SEQUENCE "- MultiHeadAttention: {num_heads: 2, key_dim: 2, layer_norm_epsilon: 0.1}",
+         DT_E_RANGE, "layer_norm_epsilon needs qk_norm"},
+        {SEQUENCE "- MixtureOfExperts: {intermediate_dim: 2, num_experts: 3, activation: relu, "
+                  "swiglu_limit: 7}",
+         DT_E_RANGE,
+         "with swiglu_limit, experts have gpt-oss' activation; leave out activation"},
         {"- Input: {name: x, shape: [4, 6, 3]}\n- ViTPatchingAndEmbedding: {image_size: [6, 6], "
          "patch_size: 2, hidden_dim: 2}",
          DT_E_MODEL_SHAPE, "the image is 4x6x3, but image_size and num_channels give 6x6x3"},

@@ -137,6 +137,13 @@ static dt_status *check_groups(const dt_layer_build *b, const dt_heads *h) {
                    (long long)h->query_heads, (long long)h->key_heads);
 }
 
+/* Refuses an epsilon that would have no effect. Layers without that field leave it 0. */
+static dt_status *check_norm(const dt_layer_build *b, const dt_heads *h) {
+    if (h->qk_norm || h->norm_epsilon == 0 || h->norm_epsilon == DT_QK_NORM_EPSILON) return NULL;
+    return dt_suggest(dt_fail(DT_E_RANGE, &b->at, "layer_norm_epsilon needs qk_norm"),
+                      "add qk_norm: rms_norm, or leave it out");
+}
+
 dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
     int64_t n = h->query_heads, m = h->key_heads, k = h->key_dim, v = h->value_dim;
     const to_heads all[] = {{"query/kernel", "query/bias", "query_norm/scale", QUERY, n, k},
@@ -145,6 +152,7 @@ dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
                             {"value/kernel", "value/bias", NULL, VALUE, m, v}};
     DT_TRY(check_groups(b, h));
     DT_TRY(check_sources(b, h));
+    DT_TRY(check_norm(b, h));
     for (int i = 0; i < 4; i++)
         if (i != 2 || h->use_gate) DT_TRY(add_heads(b, h, &all[i]));
     DT_TRY(add_output(b, h));

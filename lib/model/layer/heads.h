@@ -29,6 +29,7 @@
  * of a head, or of all heads together. */
 enum { DT_QK_NORM_NONE, DT_QK_NORM_OF_HEAD, DT_QK_NORM_OF_ALL };
 extern const char *const dt_qk_norms[];
+#define DT_QK_NORM_EPSILON 1e-6
 #define DT_QK_NORM(type)                                                                           \
     DT_ENUM(type, qk_norm, dt_qk_norms,                                                            \
             .help = "divide queries and keys by the root of their mean square, in each head or "   \

@@ -112,6 +112,9 @@ static dt_status *check(const dt_layer_build *b) {
                        (long long)m->top_k, (long long)m->num_experts);
     if (m->swiglu_limit > 0 && !m->gated)
         return dt_fail(DT_E_RANGE, &b->at, "swiglu_limit needs gated experts");
+    if (m->swiglu_limit > 0 && strcmp(dt_activations[m->activation], "silu") != 0)
+        return dt_fail(DT_E_RANGE, &b->at,
+                       "with swiglu_limit, experts have gpt-oss' activation; leave out activation");
     if (m->capacity_factor > 0 && b->in.rank < 3)
         return dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at,
                                   "capacity_factor needs an input (B, steps, features), got %s",
