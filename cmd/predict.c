@@ -106,6 +106,7 @@ static dt_status *open_writer(struct prediction *p) {
     if (strcmp(output, "-") == 0) out_end_with_readers();
     p->rows.path = output;
     p->rows.format = format;
+    p->rows.input = my->input;
     return dt_row_writer_open(&p->writer, &p->rows);
 }
 

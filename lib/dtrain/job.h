@@ -488,6 +488,9 @@ typedef struct dt_row_writer_options {
      * the largest on; not possible for NPY and NPZ. 0: not used. At most one of top, threshold and
      * this is given */
     double classes_above;
+    /* the path that the rows are read from; if it is a picture, its mask has the picture's name.
+     * NULL: masks of rows that are not files are numbered */
+    const char *input;
 } dt_row_writer_options;
 /* Opens a writer of rows. Error ROW_FORMAT: an unknown format, or (from later calls) one that
  * cannot be written there: NPY needs a known number of rows for standard output, NPZ cannot go

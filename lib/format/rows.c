@@ -467,6 +467,7 @@ dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *
                          .out = {.kind = kind, .delimiter = ',', .plain = true}};
     dt_status *s = NULL;
     w->options.path = dt_arena_strdup(w->arena, o->path);
+    w->options.input = o->input ? dt_arena_strdup(w->arena, o->input) : NULL;
     if (kind && strcmp(o->path, "-") == 0) dt_output_stdout(&w->out);
     else if (kind) s = dt_output_open(&w->out, o->path);
     if (s) {

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/size.h"
+#include "file/image/image.h"
 #include "format/rows.h"
 
 /* Writes w->score[i] with digits that read back as the same value. */
@@ -212,10 +213,17 @@ static dt_status *encode(const pixels *x, const uint8_t *class, const char *path
                 : dt_fail(DT_E_CANT_CREATE, NULL, "%s: cannot be encoded: %s", path, image.message);
 }
 
+/* Returns the path of the image that a row is predicted for; NULL: the row is not an image file. */
+static const char *image_of(const dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
+    const char *input = w->options.input;
+    if (p->files) return p->files[row];
+    return input && dt_image_is_named(input) ? input : NULL;
+}
+
 /* Returns the path of a mask, to be freed: FOLDER/NAME.png, where NAME is that of the example's
  * image without suffix or, if there is none, the number of the example with six digits. */
 static char *path_of(const dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
-    const char *file = p->files ? p->files[row] : NULL, *slash = file ? strrchr(file, '/') : NULL;
+    const char *file = image_of(w, p, row), *slash = file ? strrchr(file, '/') : NULL;
     const char *name = slash ? slash + 1 : file, *dot = name ? strrchr(name, '.') : NULL;
     const size_t folder = strlen(w->options.path);
     const char *between = folder > 0 && w->options.path[folder - 1] == '/' ? "" : "/";

@@ -12,6 +12,10 @@ step 'dtrain fit street.yaml'
 cut -c 1-9 said | uniq
 step 'dtrain predict street.yaml'
 cat said
+# One image alone: its mask has its name.
+dtrain predict street.yaml --input street/images/005.png -o alone/
+ls alone
+cmp alone/005.png found/005.png
 # What was found trains as well as what was given.
 dtrain fit street.yaml -q output.dir=runs/found dataset.train.mask=found \
     'dataset.element.image={shape: [32, 32, 3], interpolation: bilinear}' --expect 'val_mean_io_u > 0.8'
