@@ -300,7 +300,11 @@ static inline int64_t dt_element_bytes(const dt_exec *x, int node) {
  * batch dimension, n or k is 0, or a library computes the products. */
 dt_panels *dt_packed_for(dt_exec *x, int node, const dt_gemm *g, int64_t products);
 void dt_packed_release(dt_exec *x);
-/* Returns the most bytes of packed copies that runs of x may allocate. */
+/* Called when x is compiled: decides which packed copies of weights x counts. Each is counted by
+ * one of the executables that share it. */
+void dt_packed_count(const dt_exec *x);
+/* Returns the bytes of packed copies of weights that runs of x may make, without those that another
+ * executable counts. */
 int64_t dt_packed_bytes(const dt_exec *x);
 /* dt_packed_begin is called before a run. It decides which values products keep packed in this run,
  * allocates memory for these (NO_MEMORY), and gives changed values a new version; the products then

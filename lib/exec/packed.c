@@ -29,6 +29,8 @@ struct dt_packed {
     unsigned written; /* dt_variable_written at that moment */
     const void *at;   /* the variable's memory at that moment; NULL: it was never compared */
     int users;        /* number of executables that use it */
+    /* the executable that counts its bytes: the first one that may pack it; NULL: none so far */
+    const dt_exec *counted_by;
     struct dt_packed *next;
 };
 
@@ -106,6 +108,7 @@ dt_panels *dt_packed_for(dt_exec *x, int node, const dt_gemm *g, int64_t product
 void dt_packed_release(dt_exec *x) {
     for (int i = 0; i < x->n_packed; i++) {
         dt_packed *p = x->packed[i].of, **at = &x->engine->packed;
+        if (p->counted_by == x) p->counted_by = NULL;
         if (--p->users > 0) continue;
         while (*at != p) at = &(*at)->next;
         *at = p->next;
@@ -128,10 +131,18 @@ static bool pays_at_once(const dt_exec *x, const dt_packed_use *u) {
            (is_bf16(u->of) || functions(x)->pays(&u->of->g, u->rows));
 }
 
+void dt_packed_count(const dt_exec *x) {
+    for (int i = 0; i < x->n_packed; i++) {
+        dt_packed *p = x->packed[i].of;
+        if (!p->counted_by && (!x->packed[i].is_updated || pays_at_once(x, &x->packed[i])))
+            p->counted_by = x;
+    }
+}
+
 int64_t dt_packed_bytes(const dt_exec *x) {
     int64_t bytes = 0;
     for (int i = 0; i < x->n_packed; i++)
-        if (!x->packed[i].is_updated || pays_at_once(x, &x->packed[i]))
+        if (x->packed[i].of->counted_by == x)
             bytes = dt_memory_sum(bytes, bytes_of(x, x->packed[i].of));
     return bytes;
 }

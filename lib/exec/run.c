@@ -89,6 +89,7 @@ dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) {
         dt_exec_destroy(x);
         return s;
     }
+    dt_packed_count(x);
     x->segment = dt_arena_array(arena, dt_segment, x->n_segments + 1);
     dt_exchanges_list(x);
     dt_plan_memory(x);

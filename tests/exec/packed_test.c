@@ -132,6 +132,7 @@ static void test_executables_share(void **state) {
     assert_int_equal(few->n_packed, 2); /* W, and W transposed */
     for (int i = 0; i < 2; i++) assert_ptr_equal(few->packed[i].of, many->packed[i].of);
     assert_true(dt_packed_bytes(few) >= 2 * bytes);
+    assert_int_equal(dt_packed_bytes(many), 0); /* `few` counts them */
     dt_exec_destroy(few);
     expect_fresh(&r, many, 4, "shared before");
     dt_exec_destroy(many);
