@@ -295,9 +295,12 @@ static dt_status *read_environment(struct walk *w, const struct option *o) {
     return s;
 }
 
+/* Returns the value of a choice that is not given; -1: none of the choices. */
+static int choice_fallback(const struct option *o) { return o->min < 0 ? -1 : (int)o->fallback; }
+
 static void set_fallback(struct walk *w, const struct option *o) {
     if (o->kind == OPTION_INTEGER) *(int64_t *)field(w, o) = o->fallback;
-    if (o->kind == OPTION_CHOICE) *(int *)field(w, o) = o->min < 0 ? -1 : (int)o->fallback;
+    if (o->kind == OPTION_CHOICE) *(int *)field(w, o) = choice_fallback(o);
 }
 
 /* ---- reading a command line ---- */
@@ -413,7 +416,8 @@ static void put_option(dt_str *to, const struct option *o, const void *value) {
         if (*(const double *)value > 0) put_seconds(to, o, *(const double *)value);
         return;
     case OPTION_CHOICE:
-        if (*(const int *)value) put_text(to, o, o->choices[*(const int *)value]);
+        if (*(const int *)value >= 0 && *(const int *)value != choice_fallback(o))
+            put_text(to, o, o->choices[*(const int *)value]);
         return;
     }
 }
