@@ -141,8 +141,8 @@ static void test_refused(void **state) {
         {"{" BPE ",\"added_tokens\":[{\"id\":9,\"content\":\"<x>\"}]}", "has number 9"},
         {"{" BPE ",\"added_tokens\":[{\"id\":1,\"content\":\"a\"}]}", "'a' has number 1, but 0"},
         {"{" BPE ",\"added_tokens\":[{\"id\":6,\"content\":\"\"}]}", "must have 1 to 255 bytes"},
-        {"{" BPE ",\"added_tokens\":[{\"id\":6,\"content\":\"x\",\"single_word\":true}]}",
-         "'single_word' is true"},
+        {"{" BPE ",\"added_tokens\":[{\"id\":6,\"content\":\"x\",\"single_word\":1}]}",
+         "'added_tokens.single_word' must be"},
         {"{" BPE ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[]}}",
          "lacks the text"},
         {"{" BPE

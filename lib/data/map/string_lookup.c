@@ -52,7 +52,7 @@ struct string_lookup {
                 .help = "for rows: pad the output to max_tokens values"),                          \
         DT_REALS(struct string_lookup, idf_weights, .max = INFINITY,                               \
                  .help = "for tf_idf with a vocabulary: weight of each word; default: learned"),   \
-        DT_NOT_YET("invert"), DT_NOT_YET("sparse")
+        DT_NOT_YET_BUT("invert", "false"), DT_NOT_YET_BUT("sparse", "false")
 #define INTEGER_FORM DT_FORMS(DT_FORM(DT_FIELD_INT))
 
 static const dt_field fields[] = {
@@ -61,7 +61,7 @@ static const dt_field fields[] = {
             .help = "text that marks a missing value: index 0, or a row of zeros"),
     DT_TEXT(struct string_lookup, oov_token, .preset = DT_UNKNOWN_TEXT, .min = 1, .max = 1000,
             .help = "text that stands for unknown texts; it is not learned as a word"),
-    DT_NOT_YET("encoding"), DT_END};
+    DT_ONLY("encoding", "utf-8"), DT_END};
 
 static const dt_field integer_fields[] = {
     LOOKUP_FIELDS("integer"),

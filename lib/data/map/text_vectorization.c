@@ -63,7 +63,7 @@ static const dt_field fields[] = {
     DT_REALS(struct text_vectorization, idf_weights, .max = INFINITY,
              .help = "for tf_idf with a vocabulary: weight of each word; default: learned"),
     DT_NOT_YET("ragged"),
-    DT_NOT_YET("encoding"),
+    DT_ONLY("encoding", "utf-8"),
     DT_NOT_YET("sparse"),
     DT_END};
 

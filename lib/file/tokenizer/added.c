@@ -38,7 +38,7 @@ static dt_status *number(dt_tokenizer_reader *r, const dt_json_cursor *at, dt_vo
 }
 
 static dt_status *read_added(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
-    dt_json_cursor id, content, lstrip, rstrip, normalized;
+    dt_json_cursor id, content, single_word, lstrip, rstrip, normalized;
     dt_added_token x = {0};
     int64_t token = 0;
     bool is_normalized = false;
@@ -46,7 +46,7 @@ static dt_status *read_added(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
     /* The keys "id" to "normalized" affect encoding; "special" does not. */
     const dt_tokenizer_key keys[] = {{"id", &id, NULL},
                                      {"content", &content, NULL},
-                                     {"single_word", NULL, "false"},
+                                     {"single_word", &single_word, NULL},
                                      {"lstrip", &lstrip, NULL},
                                      {"rstrip", &rstrip, NULL},
                                      {"normalized", &normalized, NULL},
@@ -54,6 +54,7 @@ static dt_status *read_added(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
                                      {0}};
     DT_TRY(dt_tokenizer_object(r, at, "added_tokens", keys));
     DT_TRY(dt_tokenizer_int(r, id, "added_tokens.id", DT_MOST_TOKENS - 1, &token));
+    DT_TRY(dt_tokenizer_bool(r, single_word, "added_tokens.single_word", &x.single_word));
     DT_TRY(dt_tokenizer_bool(r, lstrip, "added_tokens.lstrip", &x.lstrip));
     DT_TRY(dt_tokenizer_bool(r, rstrip, "added_tokens.rstrip", &x.rstrip));
     DT_TRY(dt_tokenizer_bool(r, normalized, "added_tokens.normalized", &is_normalized));
@@ -71,6 +72,11 @@ static dt_status *read_added(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
         if (s) return s;
     }
     x.size = (int)strlen(x.text);
+    if (x.single_word && !t->word) {
+        const char *fault;
+        DT_TRY(dt_regex_compile(r->arena, "[" DT_WORD "]", &t->word, &fault));
+        if (fault) return dt_tokenizer_fail(r, &single_word, "characters of words: %s", fault);
+    }
     dt_added_tokens *to = is_normalized ? &t->normalized : &t->raw;
     if (x.size > 0) to->v[to->n++] = x;
     return NULL;

@@ -148,10 +148,16 @@ bool dt_is_blank(uint32_t c) {
            c == 0x205f || c == 0x3000;
 }
 
-size_t dt_blank_before(const char *text, size_t n) {
+/* Returns the bytes of the last character of a text of n bytes, which is not empty. */
+static size_t last_size(const char *text, size_t n) {
     size_t size = 1;
-    uint32_t code;
     while (size < n && size < 4 && ((unsigned char)text[n - size] & 0xc0) == 0x80) size++;
+    return size;
+}
+
+size_t dt_blank_before(const char *text, size_t n) {
+    const size_t size = last_size(text, n);
+    uint32_t code;
     return n > 0 && dt_utf8_next(text + n - size, size, &code) && dt_is_blank(code) ? size : 0;
 }
 
@@ -159,6 +165,26 @@ size_t dt_blank_after(const char *text, size_t n) {
     uint32_t code;
     const size_t size = n > 0 ? dt_utf8_next(text, n, &code) : 0;
     return size && dt_is_blank(code) ? size : 0;
+}
+
+static dt_status *see_word(void *is_word, const char *text, size_t n, bool matches) {
+    (void)text, (void)n;
+    *(bool *)is_word |= matches;
+    return NULL;
+}
+
+/* Sets *joins to whether the token x at `at` has a letter or another character of words before or
+ * after it. */
+static dt_status *joins_word(const dt_tokenizer *t, dt_bytes in, size_t at, const dt_added_token *x,
+                             bool *joins) {
+    const size_t end = at + (size_t)x->size, before = at ? last_size(in.data, at) : 0;
+    uint32_t code;
+    *joins = false;
+    if (before) DT_TRY(dt_regex_split(t->word, in.data + at - before, before, see_word, joins));
+    return end == in.n ? NULL
+                       : dt_regex_split(t->word, in.data + end,
+                                        dt_utf8_next(in.data + end, in.n - end, &code), see_word,
+                                        joins);
 }
 
 /* A function that handles the text between two added tokens. begins: it is at the beginning of the
@@ -176,8 +202,14 @@ static dt_status *find_added(const dt_tokenizer *t, const dt_added_tokens *a, dt
     for (size_t at = 0; a->n > 0 && at < in.n; at += step) {
         const dt_added_token *x = added_at(a, text + at, in.n - at);
         size_t end = at;
+        bool joins = false;
         step = 1;
         if (!x) continue;
+        if (x->single_word) DT_TRY(joins_word(t, in, at, x, &joins));
+        if (joins) {
+            step = (size_t)x->size;
+            continue;
+        }
         for (size_t b; x->lstrip && (b = dt_blank_before(text + done, end - done)) > 0;) end -= b;
         if (end > done)
             DT_TRY(gap(t, (dt_bytes){text + done, end - done}, begins && done == 0, out));

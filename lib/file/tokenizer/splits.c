@@ -22,7 +22,6 @@
 #define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 #define BEHAVIORS "\"Isolated\"|\"Removed\"|\"MergedWithPrevious\"|\"MergedWithNext\""
 #define PUNCTUATION "\\p{P}\\$\\+<=>\\^`\\|~"
-#define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}"
 
 static dt_status *compile(dt_tokenizer_reader *r, const dt_json_cursor *at, const char *source,
                           dt_splitter *out) {
@@ -137,7 +136,7 @@ static dt_status *read_punctuation(dt_tokenizer_reader *r, dt_json_cursor at, dt
 static dt_status *read_whitespace(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
                                   dt_splitter *out) {
     (void)t;
-    return read_words(r, &at, "[" WORD "]+|[^\\s" WORD "]+", out);
+    return read_words(r, &at, "[" DT_WORD "]+|[^\\s" DT_WORD "]+", out);
 }
 
 static dt_status *read_whitespace_split(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,

@@ -14,6 +14,8 @@
 /* ---- regular expressions: pattern.c ---- */
 
 typedef struct dt_regex dt_regex;
+/* The characters of words, \w in the package `tokenizers`; stands in brackets of a pattern. */
+#define DT_WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}"
 /* Compiles a regular expression of the file, which has the syntax of Oniguruma. Only constructs
  * with the same meaning in PCRE2 are accepted. *fault: what is wrong with the expression, as the
  * end of a message, in the arena or a literal; NULL: nothing. Error PLUGIN: libpcre2-8 is not
@@ -140,6 +142,7 @@ typedef struct dt_added_token {
     int size;
     const char *text;
     bool lstrip, rstrip; /* blanks before or after the token become part of it */
+    bool single_word;    /* the token is not recognized as a part of a word */
 } dt_added_token;
 
 /* Added tokens, sorted by their bytes. */
@@ -165,6 +168,7 @@ struct dt_tokenizer {
     dt_vocabulary vocabulary; /* the tokens of the model, and the added tokens */
     /* Added tokens that are recognized before the normalizer, and after it. */
     dt_added_tokens raw, normalized;
+    const dt_regex *word; /* matches a character of words; NULL: no added token needs it */
     dt_normalizer normalizer;
     bool byte_level;    /* characters of pieces stand for bytes */
     bool decodes_bytes; /* characters of tokens stand for bytes of the text */

@@ -69,6 +69,7 @@ def bpe(corpus, split, **how):
     t.decoder = decoders.ByteLevel()
     t.train_from_iterator(corpus, trainers.BpeTrainer(vocab_size=3000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), special_tokens=["<|end|>"], show_progress=False))
     t.add_special_tokens([AddedToken("<mask>", lstrip=True, rstrip=True)])
+    t.add_tokens([AddedToken("don't", single_word=True), AddedToken("3.14159", single_word=True, lstrip=True), AddedToken("'s", single_word=True, normalized=False)])
     return t
 
 def gpt2(corpus):
@@ -100,7 +101,7 @@ def bert(corpus):
     t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     t.decoder = decoders.WordPiece()
     t.train_from_iterator(corpus, trainers.WordPieceTrainer(vocab_size=3000, limit_alphabet=700, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], show_progress=False))
-    t.add_tokens([AddedToken("Naïve Wörd", normalized=True)])
+    t.add_tokens([AddedToken("Naïve Wörd", normalized=True), AddedToken("a1b2c3", single_word=True), AddedToken("étÉ", normalized=True, single_word=True)])
     t.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     return t
 

@@ -78,7 +78,7 @@ fit: {epochs: 1}
 output: {dir: lookup}
 END
 for arguments in '{output_mode: one_hot}' '{num_oov_indices: 0, output_mode: one_hot}' '{num_oov_indices: 0}, one_hot: 2' '{num_oov_indices: 2}' \
-    '{mask_token: ""}' '{oov_token: "?"}' '{invert: true}' '{encoding: utf-8}' '{pad_to_max_tokens: true}' '{sparse: true}' '{output_mode: tf_idf}' \
+    '{mask_token: ""}' '{oov_token: "?"}' '{invert: true}' '{encoding: latin-1}' '{pad_to_max_tokens: true}' '{sparse: true}' '{output_mode: tf_idf}' \
     '{idf_weights: [1]}' '{vocab: [red]}' '{vocabulary: [red, red]}' '{vocabulary: []}' '{vocabulary: red}' '{max_tokens: 1}' '{max_tokens: 2, output_mode: one_hot}'; do
     said=$("$DTRAIN" validate lookup.yaml "dataset.map.x=[string_lookup: $arguments]" model.layers.0.Input.shape=[2] 2>&1 | grep -v '^ *1 |\|^1 error\|^[0-9]* errors' | head -n 3)
     echo "$arguments: $said"
