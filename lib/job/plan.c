@@ -327,6 +327,12 @@ bool dt_job_plan_fits(const dt_job_plan *p) {
     return true;
 }
 
+double dt_job_plan_bytes(const dt_job_plan *p) {
+    double most = 0;
+    for (int i = 0; i < p->n; i++) most = fmax(most, (double)p->plan[i]->bytes.total);
+    return most;
+}
+
 double dt_job_plan_examples_per_s(const dt_job_plan *p) {
     double seconds = p->plan[0]->seconds, infeed = p->plan[0]->infeed_s;
     return (double)p->step[0].rows / (infeed > seconds ? infeed : seconds);

@@ -71,6 +71,8 @@ typedef struct dt_job_plan {
 dt_status *dt_job_plan_create(dt_job_plan **out, dt_job *j, const dt_plan_options *o) DT_MUST_USE;
 void dt_job_plan_destroy(dt_job_plan *p); /* p may be NULL */
 bool dt_job_plan_fits(const dt_job_plan *p);
+/* Returns the bytes that a device needs: those of the program that needs the most. */
+double dt_job_plan_bytes(const dt_job_plan *p);
 const dt_topology *dt_job_plan_topology(const dt_job_plan *p);
 double dt_job_plan_examples_per_s(const dt_job_plan *p);
 /* Returns the number of slices that are joined by a network, at least 1. dt_job_plan.replicas is

@@ -41,7 +41,7 @@ static bool add_if_fits(const elsewhere *e) {
         dt_str words = {0};
         for (int i = 0; i < *e->words; i++) dt_str_printf(&words, "%s%s", i ? " " : "", e->word[i]);
         e->f->words[e->f->n] = dt_arena_take(e->f->arena, &words);
-        e->f->bytes[e->f->n++] = (double)other->plan[0]->bytes.total;
+        e->f->bytes[e->f->n++] = dt_job_plan_bytes(other);
     }
     dt_job_plan_destroy(other);
     dt_job_unref(job);

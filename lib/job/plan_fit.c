@@ -151,7 +151,7 @@ static double bytes_with(const dt_job_plan *p, const changed *c, bool *fits) {
     j->how.over_replicas = over;
     j->model.rematerialize = rematerialize;
     j->model.vocabulary_tiling = pieces;
-    const double bytes = bad ? INFINITY : (double)other->plan[0]->bytes.total;
+    const double bytes = bad ? INFINITY : dt_job_plan_bytes(other);
     *fits = !bad && dt_job_plan_fits(other);
     dt_job_plan_destroy(other);
     dt_status_free(bad);
@@ -184,13 +184,13 @@ static bool halve(const dt_job_plan *p, changed *c, double *bytes) {
 static void find_together(const dt_job_plan *p, dt_would_fit *f) {
     changed c = {0};
     bool fits = false;
-    double least = (double)p->plan[0]->bytes.total;
+    double least = dt_job_plan_bytes(p);
     for (change k = SHARE_WEIGHTS; k < CHANGES && !fits; k++) {
         if (!applies(p, k)) continue;
         c.on[k] = true;
         const double bytes = bytes_with(p, &c, &fits);
-        c.on[k] = bytes < least;
-        least = bytes < least ? bytes : least;
+        c.on[k] = fits || bytes < least;
+        least = c.on[k] ? bytes : least;
     }
     if (!fits) fits = halve(p, &c, &least);
     if (fits) add(f, p, &c, least);

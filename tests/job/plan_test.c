@@ -176,6 +176,39 @@ static void test_names_of_layers(void **state) {
     }
 }
 
+/* Evaluation of many examples needs more than training on few, so it decides what would fit. */
+static void test_evaluation_decides(void **state) {
+    (void)state;
+    static const char job[] =
+        "version: 1\nstrategy: {type: tpu, cluster_resolver: {tpu: \"sim:v3-8\"}}\n"
+        "dataset: {format: synthetic, examples: 1040, validation_split: 0.99, element: {image: "
+        "{shape: [64]}, label: {num_classes: 512}}, global_batch_size: 1024}\n"
+        "model:\n  layers:\n    - Input: {name: image, shape: [64]}\n"
+        "    - Dense: {units: 512, activation: relu}\n    - Dense: {units: 512}\n"
+        "compile: {optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}\n"
+        "fit: {epochs: 1}\n";
+    dt_local_str text = {0};
+    dt_json json = {.out = &text};
+    write_job("job.yaml", 0, job);
+    dt_job_plan *all = plan_made(path_of("job.yaml"), NULL, 0), *p = NULL;
+    const char *weights = "partition.over_replicas=weights";
+    dt_job_plan *divided = plan_made(path_of("job.yaml"), &weights, 1);
+    const double needed = dt_job_plan_bytes(divided);
+    assert_true(needed > (double)divided->plan[0]->bytes.total);
+    assert_true(needed < dt_job_plan_bytes(all));
+    ok(dt_job_plan_create(&p, all->job, &(dt_plan_options){.budget = (int64_t)needed}));
+    dt_json_open(&json, NULL, '{');
+    dt_job_plan_fitting_json(p, &json);
+    dt_json_close(&json, '}');
+    char total[64];
+    snprintf(total, sizeof total, "\"total\": %lld", (long long)needed);
+    assert_non_null(strstr(dt_str_text(&text), weights));
+    assert_non_null(strstr(dt_str_text(&text), total));
+    dt_job_plan_destroy(p);
+    release(divided);
+    release(all);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_variables),
@@ -185,6 +218,7 @@ int main(void) {
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_mixed_precision),
         cmocka_unit_test(test_names_of_layers),
+        cmocka_unit_test(test_evaluation_decides),
         cmocka_unit_test(test_slices),
     };
     return cmocka_run_group_tests_name("job/plan", tests, make_here, NULL);
