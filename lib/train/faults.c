@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "op/cells.h"
 #include "strategy/cluster.h"
 #include "train/faults.h"
 #include "train/hook.h"
@@ -276,20 +277,23 @@ static dt_status *spoil(const run *r) {
     dt_variable *v = victim(r);
     if (!v) return NULL;
     DT_TRY(dt_variable_fetch(v));
-    if (v->type.dtype == DT_FLOAT32) *(float *)dt_host_edit(v) = NAN;
-    else if (v->type.dtype == DT_FLOAT64) *(double *)dt_host_edit(v) = (double)NAN;
+    dt_cell_set_double(&(dt_view){.type = v->type, .data = dt_host_edit(v)}, 0, (double)NAN);
     return NULL;
 }
 
-/* Flips a bit of the first value of the damaged variable on one worker, as a cosmic ray may do. For
- * float32 it is the most significant bit of the fraction, so that rounding does not remove the
- * difference. */
+/* Flips a bit of the first value of the damaged variable on one worker, as a cosmic ray may do: the
+ * most significant bit of the fraction, so that rounding does not remove the difference and the
+ * value stays finite. */
 static dt_status *flip(const run *r, int64_t worker) {
+    /* bits of the fraction, without the leading one that is not stored */
+    static const int fraction[DT_BFLOAT16 + 1] = {
+        [DT_FLOAT16] = 10, [DT_BFLOAT16] = 7, [DT_FLOAT32] = 23, [DT_FLOAT64] = 52};
     const dt_cluster *c = r->strategy->cluster;
     dt_variable *v = victim(r);
     if (!v || worker != (c ? c->rank : 0)) return NULL;
     DT_TRY(dt_variable_fetch(v));
-    ((unsigned char *)dt_host_edit(v))[dt_dtype_size(v->type.dtype) - 2] ^= 0x40;
+    const int bit = fraction[v->type.dtype] - 1;
+    ((unsigned char *)dt_host_edit(v))[bit / 8] ^= (unsigned char)(1 << bit % 8);
     return NULL;
 }
 
