@@ -377,7 +377,7 @@ static dt_status *put_number(const cell *c, const char *number, void *out) {
             bad(c, real ? "is not a number" : "is not a valid ", real ? "" : dt_dtype_name(d)),
             c->element, number);
     }
-    if (c->symbol && !dt_csv_symbol_agrees(c->symbol, symbol))
+    if (c->symbol && !dt_csv_symbol_agrees(c->symbol, symbol, real ? x : (double)n))
         return dt_suggest(bad(c, "has another currency or percent sign than numbers above", ""),
                           "write one sign, or none, in the whole column");
     return (real ? store_real(d, x, out) : store_integer(d, n, out))

@@ -46,8 +46,8 @@ bool dt_csv_bare(const dt_element_spec *e, const char *text, char out[DT_CSV_LON
                  uint32_t *symbol);
 /* Whether a number with this symbol may stand in a column whose numbers had *seen; 0: none so far.
  * Updates *seen. Currencies do not mix, and percentages mix with nothing: 12 % and 0.12 may or may
- * not be the same. */
-bool dt_csv_symbol_agrees(uint32_t *seen, uint32_t symbol);
+ * not be the same. 0 needs no symbol, since it is the same with each. */
+bool dt_csv_symbol_agrees(uint32_t *seen, uint32_t symbol, double number);
 /* Collects faults of rows by kind, so that one run reports all kinds. Zero it before use. */
 typedef struct dt_csv_faults {
     struct dt_csv_fault {

@@ -88,8 +88,9 @@ bool dt_csv_bare(const dt_element_spec *e, const char *text, char out[DT_CSV_LON
     return e->thousands != ' ' || join_groups(out);
 }
 
-bool dt_csv_symbol_agrees(uint32_t *seen, uint32_t symbol) {
-    if (*seen == symbol) return true;
+bool dt_csv_symbol_agrees(uint32_t *seen, uint32_t symbol, double number) {
+    const bool is_zero = symbol == DT_CSV_PLAIN && !(number > 0) && !(number < 0);
+    if (*seen == symbol || is_zero) return true;
     if (*seen != 0 && (*seen == '%' || symbol == '%')) return false;
     if (*seen > DT_CSV_PLAIN) return symbol == DT_CSV_PLAIN;
     *seen = symbol;

@@ -59,9 +59,10 @@ printf 'city,people\nA,"1,234"\nB,"3,500,000"\nC,900.5\n' >thousands.csv
 printf 'tag,n\n"1,2",5\n"100,200",6\n' >pairs.csv
 printf 'a|b\n1|x, y\n2|z\n' >bars.csv
 printf 'hello world 1\nhello you\n' >words.csv
+printf 'share,n\n0,1\n12 %%,2\n7%%,3\n' >zero.csv
 printf '# made by hand, once\na\tb\n1\t2\n3\t4\n' >noted.csv
 printf 'a,b\n1,"x\n' >open.csv
-for file in quoted.csv blanks.txt hash.csv thousands.csv pairs.csv bars.csv words.csv noted.csv; do lines $file; done
+for file in quoted.csv blanks.txt hash.csv thousands.csv pairs.csv bars.csv words.csv zero.csv noted.csv; do lines $file; done
 printf "Sales\nby hand, 2024\n\na,b,c\n1,2,3\n4,5,6\n7,8,9\n" >titled.csv
 show data inspect open.csv
 show data inspect titled.csv
