@@ -389,6 +389,14 @@ dt_status *dt_csv_next(dt_csv *c, bool *more) {
     return NULL;
 }
 
+void dt_csv_even(dt_csv *c, int wanted, bool open_end) {
+    if (c->n == wanted + 1 && c->field[wanted].size == 0 && !c->field[wanted].quoted) c->n = wanted;
+    if (!open_end || c->n != wanted - 1 || c->n == 0) return;
+    DT_GROW(c->field, c->cap, wanted);
+    c->field[c->n] = (dt_csv_field){.text = "", .line = c->field[c->n - 1].line, .col = c->end_col};
+    c->n = wanted;
+}
+
 /* ---- opening ---- */
 
 /* Whether a text begins like JSON: '[' or '{', then a quote or '{'. */

@@ -205,6 +205,7 @@ static dt_status *suggest_skip(dt_status *s, dt_csv *c) {
 }
 
 static dt_status *note_record(table *t, dt_csv *c) {
+    dt_csv_even(c, t->t.n, t->t.header && !*t->t.v[t->t.n - 1].name);
     if (c->n != t->t.n) {
         dt_status *s = dt_csv_fail(c, c->field[0].line, c->end_col, "%d field%s, expected %d", c->n,
                                    c->n == 1 ? "" : "s", t->t.n);

@@ -365,12 +365,18 @@ static void note_rounded(dt_row_source *s, const table *t, int e, const float *v
     }
 }
 
+/* Whether the header ends with a delimiter. Rows may lack the field behind it. */
+static bool has_open_end(const table *t) {
+    return t->header.named && t->header.n > 1 && !*t->header.name[t->header.n - 1];
+}
+
 /* Converts the fields of the current record to row[e] for each element e. Elements of drop_missing
  * are read first: in a record that lacks one (csv.omits), the others do not matter. Faults of the
  * first LOOKED_THROUGH rows of a file that can be read again are collected in t->faults, and NULL
  * is returned. */
 static dt_status *read_values(dt_row_source *s, table *t, void *const *row) {
     dt_csv_faults *faults = s->again && s->row < LOOKED_THROUGH ? &t->faults : NULL;
+    dt_csv_even(&t->csv, t->fields, has_open_end(t));
     dt_status *bad = dt_csv_check_fields(&t->csv, t->fields);
     t->csv.omits = false;
     if (bad && faults) {
@@ -421,6 +427,7 @@ static dt_status *record_at(const dt_row_source *s, const dt_row_record *r, void
     bool more = false;
     dt_csv_hold(&c, s->path, &t->csv.style, r->bytes, (size_t)r->size);
     dt_status *bad = dt_csv_next(&c, &more);
+    if (!bad && more) dt_csv_even(&c, t->fields, has_open_end(t));
     const bool fits = bad || (more && c.n == t->fields);
     for (int e = 0; e < s->n && !bad && fits; e++)
         if (out[e])

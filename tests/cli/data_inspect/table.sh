@@ -63,6 +63,14 @@ printf 'share,n\n0,1\n12 %%,2\n7%%,3\n' >zero.csv
 printf '# made by hand, once\na\tb\n1\t2\n3\t4\n' >noted.csv
 printf 'a,b\n1,"x\n' >open.csv
 for file in quoted.csv blanks.txt hash.csv thousands.csv pairs.csv bars.csv words.csv zero.csv noted.csv; do lines $file; done
+# A delimiter too many at the ends of rows, or of the header.
+printf 'id,a,kind\n1,2.5,x,\n2,3.5,y,\n3,1,x,\n' >ends.csv
+printf 'id,a,kind,\n1,2.5,x\n2,3.5,y\n3,1,x\n' >open_end.csv
+printf 'id,a\n1,2.5,\n2,3.5,7\n' >too_many.csv
+for file in ends.csv open_end.csv; do lines $file; done
+show data inspect too_many.csv
+pasted x 2 ends.csv
+pasted x 2 open_end.csv
 printf "Sales\nby hand, 2024\n\na,b,c\n1,2,3\n4,5,6\n7,8,9\n" >titled.csv
 show data inspect open.csv
 show data inspect titled.csv
