@@ -177,14 +177,13 @@ static dt_status *see_word(void *is_word, const char *text, size_t n, bool match
  * after it. */
 static dt_status *joins_word(const dt_tokenizer *t, dt_bytes in, size_t at, const dt_added_token *x,
                              bool *joins) {
-    const size_t end = at + (size_t)x->size, before = at ? last_size(in.data, at) : 0;
+    const char *text = in.data;
+    const size_t end = at + (size_t)x->size, before = at ? last_size(text, at) : 0;
     uint32_t code;
     *joins = false;
-    if (before) DT_TRY(dt_regex_split(t->word, in.data + at - before, before, see_word, joins));
-    return end == in.n ? NULL
-                       : dt_regex_split(t->word, in.data + end,
-                                        dt_utf8_next(in.data + end, in.n - end, &code), see_word,
-                                        joins);
+    if (before) DT_TRY(dt_regex_split(t->word, text + at - before, before, see_word, joins));
+    const size_t after = end < in.n ? dt_utf8_next(text + end, in.n - end, &code) : 0;
+    return after ? dt_regex_split(t->word, text + end, after, see_word, joins) : NULL;
 }
 
 /* A function that handles the text between two added tokens. begins: it is at the beginning of the
