@@ -16,10 +16,15 @@ static void skip_blanks(dt_json_cursor *c) {
 
 static bool is_digit(const char *p, const char *end) { return p < end && *p >= '0' && *p <= '9'; }
 
+static bool is_nan(const dt_json_cursor *c) {
+    return c->end - c->at >= 3 && memcmp(c->at, "NaN", 3) == 0;
+}
+
 char dt_json_peek(dt_json_cursor *c) {
     skip_blanks(c);
     if (c->fault) return '\0';
     if (c->at == c->end) wrong(c, "the value ends too early");
+    else if (is_nan(c)) return 'n';
     else if (!strchr("{[\"-0123456789tfn", *c->at) || !*c->at) wrong(c, "expected a value");
     return c->fault ? '\0' : *c->at;
 }
@@ -157,7 +162,10 @@ bool dt_json_read_number(dt_json_cursor *c, char out[DT_JSON_LONGEST_NUMBER + 1]
 }
 
 bool dt_json_read_word(dt_json_cursor *c) {
-    const char *word = *c->at == 't' ? "true" : *c->at == 'f' ? "false" : "null";
+    const char *word = *c->at == 't'   ? "true"
+                       : *c->at == 'f' ? "false"
+                       : is_nan(c)     ? "NaN"
+                                       : "null";
     const size_t n = strlen(word);
     if ((size_t)(c->end - c->at) < n || memcmp(c->at, word, n) != 0)
         return wrong(c, "expected true, false or null");

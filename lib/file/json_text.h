@@ -16,7 +16,8 @@ typedef struct dt_json_cursor {
 } dt_json_cursor;
 
 /* Skips blanks and returns the character with which the next value begins: { [ " - 0..9 t f n.
- * Anything else is a fault. Returns '\0' if there is a fault. */
+ * NaN, which Python writes for missing numbers, is the same as null. Anything else is a fault.
+ * Returns '\0' if there is a fault. */
 char dt_json_peek(dt_json_cursor *c);
 /* Enters the list or object that begins at the cursor. */
 void dt_json_enter(dt_json_cursor *c);
@@ -31,7 +32,7 @@ bool dt_json_read_text(dt_json_cursor *c, dt_str *out);
 bool dt_json_read_key(dt_json_cursor *c, dt_str *out);
 /* Copies the text of the number that begins at the cursor. */
 bool dt_json_read_number(dt_json_cursor *c, char out[DT_JSON_LONGEST_NUMBER + 1]);
-/* Skips true, false or null. */
+/* Skips true, false, null or NaN. */
 bool dt_json_read_word(dt_json_cursor *c);
 /* Skips a whole value that is `depth` levels below the outermost one. */
 bool dt_json_skip(dt_json_cursor *c, int depth);

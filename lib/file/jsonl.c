@@ -135,7 +135,8 @@ static bool put_kept(dt_json_cursor *c, dt_str *out, bool *json) {
     *json = dt_json_peek(c) != '"';
     const char *from = c->at;
     const bool ok = *json ? dt_json_skip(c, 1) : dt_json_read_text(c, &text);
-    if (ok && *json) put_raw(out, from, c->at);
+    if (ok && *from == 'N') dt_str_puts(out, "null");
+    else if (ok && *json) put_raw(out, from, c->at);
     else if (ok) dt_str_puts(out, dt_str_text(&text));
     return ok;
 }

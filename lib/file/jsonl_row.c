@@ -119,19 +119,20 @@ static bool put_word_number(dt_jsonl_row *r, const char *at, const dt_element_sp
     return false;
 }
 
-/* Stores an int64, which a double might not represent exactly. Returns false for other dtypes or if
- * the number is not an int64. */
-static bool put_integer(const dt_element_spec *e, const char *number, int64_t i, void *out) {
-    int64_t x;
-    if (e->type.dtype != DT_INT64 || !dt_parse_int64(number, &x)) return false;
-    ((int64_t *)out)[i] = x;
+/* Stores a number. An int64 is read as such, since a double might not represent it exactly. Returns
+ * false if the number is out of range for the element's type. */
+static bool put_parsed(const dt_element_spec *e, const char *number, int64_t i, void *out) {
+    int64_t whole;
+    double x;
+    if (e->type.dtype != DT_INT64 || !dt_parse_int64(number, &whole))
+        return dt_parse_double(number, &x) && dt_row_source_put(e->type.dtype, x, out, i);
+    ((int64_t *)out)[i] = whole;
     return true;
 }
 
 static bool put_number(dt_jsonl_row *r, const dt_element_spec *e, int64_t i, void *out) {
     char number[DT_JSON_LONGEST_NUMBER + 1];
     const char *at = r->c.at;
-    double x;
     if (!dt_json_read_number(&r->c, number)) return false;
     if (e->text) return wrong(r, at, "is not a string");
     if (e->vocabulary.n > 0) {
@@ -140,9 +141,15 @@ static bool put_number(dt_jsonl_row *r, const dt_element_spec *e, int64_t i, voi
         return put_word_number(r, at, e, i, out);
     }
     if (e->missing_numbers && dt_missing_is(e, number)) return put_default(r, at, e, i, out);
-    if (put_integer(e, number, i, out)) return true;
-    if (dt_parse_double(number, &x) && dt_row_source_put(e->type.dtype, x, out, i)) return true;
-    return wrong_number(r, at, e, "has a value that is out of range for its type");
+    return put_parsed(e, number, i, out) ||
+           wrong_number(r, at, e, "has a value that is out of range for its type");
+}
+
+bool dt_jsonl_is_number(const dt_str *text) {
+    const char *p = dt_str_text(text), *digits = p + (*p == '-');
+    double x;
+    return text->size == strlen(p) && !(digits[0] == '0' && digits[1] && digits[1] != '.') &&
+           strspn(p, "+-.0123456789eE") == text->size && dt_parse_double(p, &x);
 }
 
 static bool put_text(dt_jsonl_row *r, const dt_element_spec *e, int64_t i, void *out) {
@@ -150,6 +157,9 @@ static bool put_text(dt_jsonl_row *r, const dt_element_spec *e, int64_t i, void 
     if (!dt_json_read_text(&r->c, &r->text)) return false;
     if (e->vocabulary.n > 0) return put_word(r, at, e, i, out);
     if (is_missing(r, e)) return put_default(r, at, e, i, out);
+    if (!e->text && dt_jsonl_is_number(&r->text))
+        return put_parsed(e, dt_str_text(&r->text), i, out) ||
+               wrong_number(r, at, e, "has a value that is out of range for its type");
     if (!e->text) return wrong_number(r, at, e, "has a value that is not a number");
     const char *why = dt_text_put(dt_str_text(&r->text), r->text.size, &e->type, out);
     return !why || wrong(r, at, why);

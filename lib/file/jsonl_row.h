@@ -49,6 +49,10 @@ dt_status *dt_jsonl_row_read(dt_jsonl_row *r, const dt_json_place *row, size_t s
                              void *const *out) DT_MUST_USE;
 void dt_jsonl_row_release(dt_jsonl_row *r);
 
+/* Whether a string is a number in quotes, as in {"age": "30"}. Digits behind a leading zero are the
+ * text of a code, such as 01234. */
+bool dt_jsonl_is_number(const dt_str *text);
+
 /* jsonl_survey.c: dt_format's `survey` for JSON lines. */
 dt_status *dt_jsonl_survey(const dt_survey_request *q) DT_MUST_USE;
 

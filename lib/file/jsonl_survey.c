@@ -39,6 +39,10 @@ static void note_value(keys *k, dt_column *c, char first) {
     if (first == '"') {
         if (!dt_json_read_text(&k->c, &k->text)) return;
         v.text = dt_str_text(&k->text);
+        if (dt_jsonl_is_number(&k->text)) {
+            v.number = dt_parse_double(v.text, &v.real);
+            v.integer = dt_parse_int64(v.text, &v.whole);
+        }
     } else if (first == 't' || first == 'f') {
         if (!dt_json_read_word(&k->c)) return;
         v = (dt_column_value){.text = first == 't' ? "true" : "false",

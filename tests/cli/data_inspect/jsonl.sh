@@ -12,6 +12,13 @@ show data inspect all.jsonl
 { echo '[' && sed '$!s/$/,/' all.jsonl && echo ']'; } | gzip >list
 "$DTRAIN" data inspect all.jsonl | tail -n +2 >lines.txt
 "$DTRAIN" data inspect list | tail -n +2 | cmp lines.txt -
+# As Python writes rows of a CSV file, and numbers that are missing.
+cat >strings.jsonl <<'END'
+{"age": "30", "size": "1.5e1", "zip": "01234", "score": NaN, "kind": "a"}
+{"age": "41", "size": "-2", "zip": "99999", "score": 0.5, "kind": "b"}
+{"age": "", "size": "7", "zip": "01234", "score": 2, "kind": "a"}
+END
+show data inspect strings.jsonl -r 1
 printf '[1, 2]\n[3, 4]\n' >bare.jsonl
 show data inspect bare.jsonl
 for text in '{"a": 1' '{"a": }' '[1, 2]\n{"x": [3, 4]}\n' '[]' '{"a": "\351"}' '[{"a": 1}, {"a": 2}] 3' '{"a": {}}'; do
