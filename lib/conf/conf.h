@@ -179,7 +179,8 @@ typedef struct dt_field {
      * 0. */
     double min, max;
     /* For INTS: whether a single number is accepted instead of a list. For a TEXT among forms: the
-     * member is a dt_texts, which becomes a list of that one text. */
+     * member is a dt_texts, which becomes a list of that one text. For an INT among forms: the
+     * member is a const char *, which becomes the number as written. */
     bool lone;
     bool some; /* for REALS, and INTS that are axes: whether an empty list is refused */
     /* The default as a job file would write it. NULL: zero, NULL, an empty list or the first
@@ -190,7 +191,9 @@ typedef struct dt_field {
     const char *const *choices;
     /* For ENUM: the noun in messages such as "unknown strategy 'x'"; NULL: the name of the field.
      * For NAMED: the word for the things that can be named, such as "layer", in lists of keys and
-     * in the schema. */
+     * in the schema.
+     * For lists, and for MAP: the name of an item in messages; NULL: "name[i]" in lists of numbers
+     * and texts, the item's key in a mapping by name, otherwise the name of the field. */
     const char *noun;
     /* For TABLE: the fields of the struct. If the key is left out, its required fields are not
      * reported as missing. `noun` is the table's name in messages; NULL: the name of the field. */
@@ -233,6 +236,8 @@ typedef struct dt_field {
     /* For ONE_OF: the expected values, named in the message if a value fits no form. NULL: the
      * message of a form is used. */
     const char *expected;
+    /* For ONE_OF, instead of `expected`: returns the error for a value that fits no form. */
+    dt_status *(*refuse)(const dt_tree *t);
     /* For a MAP among forms: whether its keys are names that users choose. An entry that is null is
      * then ignored. */
     bool by_name;

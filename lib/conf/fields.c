@@ -40,8 +40,9 @@ static dt_status *read_choice(const dt_field *f, const dt_tree *t, int *out) {
     return dt_suggest_names(s, dt_nearest(t->text, f->choices, n), f->choices, n, "known:");
 }
 
-/* Returns the name of an element in messages: "shape[1]". */
+/* Returns the name of an element in messages: the field's noun, or "shape[1]". */
 static const char *element_name(const dt_field *f, int i, char *buffer, size_t size) {
+    if (f->noun) return f->noun;
     snprintf(buffer, size, "%s[%d]", f->name, i);
     return buffer;
 }
@@ -50,7 +51,8 @@ static dt_status *read_int(const dt_field *f, const dt_tree *t, void *out) {
     dt_limits limits = limits_of(f);
     int64_t x;
     DT_TRY(dt_tree_int_in(t, f->name, &limits, &x));
-    if (f->narrow) *(int *)out = (int)x;
+    if (f->lone) *(const char **)out = t->text;
+    else if (f->narrow) *(int *)out = (int)x;
     else *(int64_t *)out = x;
     return NULL;
 }
@@ -151,7 +153,7 @@ static dt_status *clear_forms(dt_arena *arena, const dt_field *f, void *out);
 /* ---- lists and mappings of items ---- */
 
 static dt_status *read_items(dt_arena *arena, const dt_field *f, const dt_tree *t, dt_items *out) {
-    const dt_field item = {.kind = DT_FIELD_ONE_OF, .name = f->name, .forms = f->forms};
+    dt_field item = {.kind = DT_FIELD_ONE_OF, .name = f->name, .forms = f->forms};
     const bool list = f->kind == DT_FIELD_LIST;
     dt_status *faults = dt_tree_expect(t, list ? DT_TREE_LIST : DT_TREE_MAP, f->name);
     if (faults) return faults;
@@ -160,6 +162,7 @@ static dt_status *read_items(dt_arena *arena, const dt_field *f, const dt_tree *
     out->entry = dt_arena_array(arena, dt_entry, t->n);
     for (int i = 0; i < t->n; i++) {
         const dt_entry e = list ? (dt_entry){.value = t->item[i]} : t->entry[i];
+        if (f->noun || f->by_name) item.name = f->noun ? f->noun : e.key;
         dt_status *bad =
             read_value(arena, &item, e.value, (char *)out->v + (size_t)out->n * f->size);
         out->entry[out->n] = e;
@@ -203,6 +206,7 @@ static bool takes(const dt_field *f, dt_tree_kind kind) {
         [DT_FIELD_INTS] = DT_TREE_LIST,  [DT_FIELD_REALS] = DT_TREE_LIST,
         [DT_FIELD_TEXTS] = DT_TREE_LIST, [DT_FIELD_TABLE] = DT_TREE_MAP,
         [DT_FIELD_LIST] = DT_TREE_LIST,  [DT_FIELD_MAP] = DT_TREE_MAP,
+        [DT_FIELD_NAMED] = DT_TREE_MAP, /* a name alone is left to the other forms */
     };
     const bool listed = f->kind < sizeof kinds / sizeof *kinds && kinds[f->kind] != DT_TREE_NULL;
     return kind == (listed ? kinds[f->kind] : DT_TREE_SCALAR);
@@ -216,12 +220,13 @@ static bool suits(const dt_field *f, const dt_tree *t) {
     case DT_FIELD_INT:
     case DT_FIELD_REAL: return is_of_digits(t->text);
     case DT_FIELD_SECONDS: return seconds_of(t->text) > 0;
+    case DT_FIELD_BOOL: return strcmp(t->text, "true") == 0 || strcmp(t->text, "false") == 0;
     default: return true;
     }
 }
 
-/* Returns the form that reads t or reports its error. Returns NULL if no form fits and the message
- * is the field's `expected`. */
+/* Returns the form that reads t or reports its error. Returns NULL if no form fits and the field
+ * has the message, `expected` or `refuse`. */
 static const dt_field *form_for(const dt_field *of, const dt_tree *t) {
     const dt_field *other = NULL, *likely = NULL, *otherwise = NULL;
     for (const dt_field *f = of->forms; f->kind != DT_FIELD_END; f++) {
@@ -231,14 +236,14 @@ static const dt_field *form_for(const dt_field *of, const dt_tree *t) {
         if (!likely && takes(f, t->kind)) likely = f;
         if (!otherwise || f->otherwise) otherwise = f;
     }
-    if (other || of->expected) return other;
+    if (other || of->expected || of->refuse) return other;
     return likely ? likely : otherwise ? otherwise : of->forms;
 }
 
 static dt_status *read_one_of(dt_arena *arena, const dt_field *f, const dt_tree *t, void *out) {
     if (f->as != DT_TREE_NULL) DT_TRY(dt_tree_expect(t, f->as, f->name));
     const dt_field *form = form_for(f, t);
-    if (!form) return dt_wrong_type(t, f->name, f->expected);
+    if (!form) return f->refuse ? f->refuse(t) : dt_wrong_type(t, f->name, f->expected);
     DT_TRY(clear_forms(arena, f, out)); /* The preset may have another form than the value. */
     dt_field one = dt_field_moved(form, f->offset);
     one.name = f->name;

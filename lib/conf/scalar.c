@@ -247,7 +247,7 @@ dt_status *dt_tree_int_in(const dt_tree *t, const char *what, const dt_limits *l
 static dt_status *not_finite(const dt_tree *t, const char *what, const dt_limits *l) {
     dt_local_str text = {0};
     dt_str_puts(&text, "a finite number");
-    if (has_min(l) || has_max(l)) {
+    if (has_max(l) || l->above_min || l->min != 0) { /* "at least 0" is left out */
         dt_str_putc(&text, ' ');
         add_limits(&text, l);
     }

@@ -143,7 +143,7 @@ typedef struct dt_dataset_spec {
         const char *order, *group;
         /* names of the elements that have the `horizon` rows that are predicted */
         dt_texts future;
-        const dt_tree *lags; /* {element: [lags]}, checked; NULL: none */
+        dt_items lags; /* for the elements that have lags, by their names: a dt_ints, checked */
         dt_location at, order_at, group_at;
     } window;
     bool shuffle, reshuffle; /* reshuffle is the value of the key reshuffle_each_iteration */

@@ -18,8 +18,9 @@ const char *const dt_policy_names[] = {"auto", "file", "data", "off", "hint", NU
  * compute them. */
 struct dataset {
     dt_dataset_spec spec;
-    const dt_tree *format, *map, *cache;
+    const dt_tree *format, *map;
     int64_t buffer_size;
+    bool cache, has_cache;
 };
 
 #define PART(name, index, ...)                                                                     \
@@ -79,12 +80,22 @@ static const dt_field window_fields[] = {
            .help = "element that tells series apart; no window has rows of two"),
     DT_KEY(TEXTS, "future", struct dataset, spec.window.future,
            .help = "elements that hold the rows that follow; all others hold those before"),
-    DT_KEY(TREE, "lags", struct dataset, spec.window.lags,
-           .forms = DT_FORMS(DT_MAP_BY_NAME(DT_FORM(DT_FIELD_INTS, .max = 1e6))),
-           .help =
-               "{element: [1, 7]}: each row of the element holds, side by side, the values that "
-               "many rows earlier in its series; 0 is the row itself"),
+    DT_ONE_OF(
+        lags,
+        DT_FORMS(DT_FIELD(MAP, struct dataset, spec.window.lags, .by_name = true,
+                          .size = sizeof(dt_ints),
+                          .forms = DT_FORMS(DT_FORM(DT_FIELD_INTS, .max = 1e6, .noun = "lags")))),
+        .help = "{element: [1, 7]}: each row of the element holds, side by side, the values that "
+                "many rows earlier in its series; 0 is the row itself"),
     DT_END};
+
+static dt_status *refuse_cache(const dt_tree *t) {
+    bool yes;
+    if (t->kind != DT_TREE_SCALAR) return dt_tree_bool(t, "cache", &yes);
+    return dt_fail(DT_E_DATASET_KEYS, &t->at,
+                   "cache must be true or false; caching in a file is not supported, got '%s'",
+                   t->text);
+}
 
 static const char *const auto_words[] = {"auto", NULL};
 static const dt_field common[] = {
@@ -143,8 +154,9 @@ static const dt_field common[] = {
          .help = "use only the first N examples of `train`; -1: all"),
     SPEC(INT, repeat, .min = 1, .max = 1e6, .preset = "1",
          .help = "number of passes over `train` per epoch"),
-    DT_TREE(struct dataset, cache, .forms = DT_FORMS(DT_FORM(DT_FIELD_BOOL)),
-            .help = "keep decoded examples in memory; default: if they take at most 256 MiB"),
+    DT_ONE_OF(cache, DT_FORMS(DT_FLAG(struct dataset, cache, DT_SET(struct dataset, has_cache))),
+              .refuse = refuse_cache,
+              .help = "keep decoded examples in memory; default: if they take at most 256 MiB"),
     DT_ONE_OF(prefetch,
               DT_FORMS(DT_WORDS(auto_words), SPEC(INT, prefetch, .min = 1, .max = MOST_PREFETCH)),
               .help = "number of batches to prepare ahead: auto or a number"),
@@ -240,18 +252,6 @@ static dt_status *check_batch(const dt_tree *t) {
                        "give global_batch_size or per_replica_batch_size, not both");
     if (!global && !per_replica && !dt_tree_get(t, "batch_size"))
         return dt_fail(DT_E_BATCH_SIZE, &t->at, "dataset lacks 'global_batch_size'");
-    return NULL;
-}
-
-static dt_status *read_cache(const dt_tree *t, dt_cache *out) {
-    bool yes = false;
-    if (t && t->kind == DT_TREE_SCALAR && strcmp(t->text, "true") != 0 &&
-        strcmp(t->text, "false") != 0)
-        return dt_fail(DT_E_DATASET_KEYS, &t->at,
-                       "cache must be true or false; caching in a file is not supported, got '%s'",
-                       t->text);
-    if (t) DT_TRY(dt_tree_bool(t, "cache", &yes));
-    *out = !t ? DT_CACHE_AUTO : yes ? DT_CACHE_YES : DT_CACHE_NO;
     return NULL;
 }
 
@@ -362,29 +362,26 @@ static dt_status *check_window_split(const dt_tree *t, const dt_dataset_spec *sp
                       "write a number, or shuffle: false");
 }
 
-/* Checks the lags of one element: the element exists, and has at least one lag, each from 0 to 1e6.
- * Those of an element in `future` must be at least the horizon, so that they do not reach the rows
- * that are predicted. */
-static dt_status *check_lags(const dt_dataset_spec *spec, const dt_entry *e,
-                             const dt_texts *names) {
+/* Checks the lags of one element: the element exists, and has at least one lag. Those of an element
+ * in `future` must be at least the horizon, so that they do not reach the rows that are
+ * predicted. */
+static dt_status *check_lags(const dt_dataset_spec *spec, int which, const dt_texts *names) {
+    const dt_entry *e = &spec->window.lags.entry[which];
+    const dt_ints *lags = (const dt_ints *)spec->window.lags.v + which;
     const bool future = dt_texts_have(&spec->window.future, e->key);
-    int64_t lag;
     if (!dt_texts_have(names, e->key)) return no_element("lags", e->key, &e->key_at, names);
-    DT_TRY(dt_tree_expect(e->value, DT_TREE_LIST, e->key));
-    if (e->value->n == 0)
+    if (lags->n == 0)
         return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "window.lags: '%.80s' has no lags",
                        e->key);
-    for (int i = 0; i < e->value->n; i++) {
-        DT_TRY(dt_tree_int(e->value->item[i], "lags", 0, 1e6, &lag));
-        if (future && lag < spec->window.horizon)
+    for (int i = 0; i < lags->n; i++)
+        if (future && lags->v[i] < spec->window.horizon)
             return dt_suggest(
                 dt_fail(DT_E_DATASET_KEYS, &e->value->item[i]->at,
                         "window.lags: lag %lld of '%.80s' is shorter than the horizon, so it "
                         "reaches rows that are predicted",
-                        (long long)lag, e->key),
+                        (long long)lags->v[i], e->key),
                 "an element in 'future' takes lags of at least %lld",
                 (long long)spec->window.horizon);
-    }
     return NULL;
 }
 
@@ -407,10 +404,7 @@ static dt_status *check_window(const dt_tree *t, const dt_dataset_spec *spec,
     for (int i = 0; i < future->n; i++)
         if (!dt_texts_have(names, future->v[i]))
             dt_status_append(&s, no_element("future", future->v[i], &future->at[i], names));
-    const dt_tree *lags = spec->window.lags;
-    if (lags) dt_status_append(&s, dt_tree_expect(lags, DT_TREE_MAP, "lags"));
-    for (int i = 0; lags && lags->kind == DT_TREE_MAP && i < lags->n; i++)
-        dt_status_append(&s, check_lags(spec, &lags->entry[i], names));
+    for (int i = 0; i < spec->window.lags.n; i++) dt_status_append(&s, check_lags(spec, i, names));
     dt_status_append(&s, check_window_split(t, spec));
     return s;
 }
@@ -435,7 +429,7 @@ static dt_status *read_mapping(dt_arena *arena, const dt_tree *t, dt_dataset_spe
     spec->window.at = dt_given(dt_tree_get(t, "window")) ? *dt_tree_key_at(t, "window") : t->at;
     dt_status_append(&s, check_batch(t));
     dt_status_append(&s, check_split(t, spec));
-    dt_status_append(&s, read_cache(d.cache, &spec->cache));
+    if (d.has_cache) spec->cache = d.cache ? DT_CACHE_YES : DT_CACHE_NO;
     if (spec->format) dt_status_append(&s, check_parts(arena, spec, &names));
     dt_status_append(&s, dt_map_read(arena, d.map, &names, &spec->map));
     if (names.n > 0) dt_status_append(&s, check_window(t, spec, &names));

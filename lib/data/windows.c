@@ -339,13 +339,12 @@ static bool is_future(const dt_parts *d, const char *name) {
     return dt_texts_have(&d->spec.window.future, name);
 }
 
-/* Gets the lags of an element; their n is 0 if it has none. */
-static dt_status *lags_of(const dt_parts *d, const char *name, dt_ints *out) {
-    const dt_tree *t = d->spec.window.lags ? dt_tree_get(d->spec.window.lags, name) : NULL;
-    *out = (dt_ints){.n = t ? t->n : 0};
-    out->v = dt_arena_array(d->arena, int64_t, out->n);
-    for (int i = 0; i < out->n; i++) DT_TRY(dt_tree_int(t->item[i], "lags", 0, 1e6, &out->v[i]));
-    return NULL;
+/* Returns the lags of an element; their n is 0 if it has none. */
+static dt_ints lags_of(const dt_parts *d, const char *name) {
+    const dt_items *lags = &d->spec.window.lags;
+    for (int i = 0; i < lags->n; i++)
+        if (strcmp(lags->entry[i].key, name) == 0) return ((const dt_ints *)lags->v)[i];
+    return (dt_ints){0};
 }
 
 /* Turns an element of rows into an element of windows of n rows. */
@@ -385,7 +384,7 @@ static dt_status *add_elements(const dt_parts *d, windows *w) {
         w->from[w->base.n] = i;
         w->first[w->base.n] = future ? length : 0;
         dt_ints *lags = &w->lags[w->base.n];
-        DT_TRY(lags_of(d, row->name, lags));
+        *lags = lags_of(d, row->name);
         DT_TRY(stretch(d, row, (future ? horizon : length) * dt_max(lags->n, 1),
                        &w->base.stored[w->base.n]));
         w->base.stored[w->base.n++].lags = lags->n;

@@ -22,7 +22,7 @@ enum { STRING = DT_FLOAT64 + 1 };
 struct words {
     const char *column;
     dt_texts columns, all_but, vocabulary, names; /* names: class names of the vocabulary's words */
-    const dt_tree *words;
+    dt_items named; /* a vocabulary with names: a const char * for each text, its class */
     dt_ints shape;
     int dtype;
     int64_t max_bytes;
@@ -30,6 +30,7 @@ struct words {
     bool has_dtype, has_default;
 };
 
+#define a_word "a word of 'vocabulary'"
 #define FIELDS(column_help, columns_help, shape_help, default_help)                                \
     {                                                                                              \
         DT_TEXT(struct words, column, .help = column_help),                                        \
@@ -42,11 +43,13 @@ struct words {
                             "float32; string: text for map"),                                      \
             DT_INT(struct words, max_bytes, .min = 1, .max = 1 << 20, .preset = "65535",           \
                    .help = "for dtype string: longest text allowed"),                              \
-            DT_KEY(TREE, "vocabulary", struct words, words,                                        \
-                   .forms =                                                                        \
-                       DT_FORMS(DT_FORM(DT_FIELD_TEXTS), DT_MAP_BY_NAME(DT_FORM(DT_FIELD_TEXT))),  \
-                   .help = "allowed texts; the value is the index of the text in this list, "      \
-                           "from 0; or {text: name of the class}"),                                \
+            DT_ONE_OF(vocabulary,                                                                  \
+                      DT_FORMS(DT_TEXTS(struct words, vocabulary, .noun = a_word),                 \
+                               DT_FIELD(MAP, struct words, named, .noun = a_word, .by_name = true, \
+                                        .size = sizeof(char *),                                    \
+                                        .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT)))),               \
+                      .help = "allowed texts; the value is the index of the text in this list, "   \
+                              "from 0; or {text: name of the class}"),                             \
             DT_REAL(struct words, default_value, .set = 1 + offsetof(struct words, has_default),   \
                     .help = default_help),                                                         \
             DT_END                                                                                 \
@@ -85,9 +88,9 @@ static dt_status *check_rank(const struct words *w, const dt_element_spec *e) {
     return NULL;
 }
 
-/* Refuses a vocabulary with two equal texts: the second would never be found, and equal class names
+/* Refuses equal texts: of the vocabulary, the second would never be found; as class names, they
  * would be one class. */
-static dt_status *check_twice(const dt_texts *words, const dt_tree *t) {
+static dt_status *check_twice(const dt_texts *words) {
     dt_hash_index seen = {0};
     int twice = -1;
     for (int i = 0; i < words->n && twice < 0; i++) {
@@ -97,27 +100,24 @@ static dt_status *check_twice(const dt_texts *words, const dt_tree *t) {
         dt_hash_index_add(&seen, hash);
     }
     dt_hash_index_release(&seen);
-    if (twice < 0) return NULL;
-    const dt_tree *second = t->kind == DT_TREE_MAP ? t->entry[twice].value : t->item[twice];
-    return dt_fail(DT_E_DATASET_KEYS, &second->at, "'%.80s' appears twice in the vocabulary",
-                   words->v[twice]);
+    return twice < 0 ? NULL
+                     : dt_fail(DT_E_DATASET_KEYS, &words->at[twice],
+                               "'%.80s' appears twice in the vocabulary", words->v[twice]);
 }
 
-/* Reads `vocabulary`: a list of texts, or a mapping from texts to class names. */
-static dt_status *read_words(dt_arena *arena, struct words *w) {
-    const dt_tree *t = dt_given(w->words);
-    if (!t) return NULL;
-    const bool named = t->kind == DT_TREE_MAP;
-    if (!named) DT_TRY(dt_tree_expect(t, DT_TREE_LIST, "vocabulary"));
-    w->vocabulary.v = dt_arena_array(arena, const char *, t->n);
-    w->names.v = dt_arena_array(arena, const char *, t->n);
-    for (int i = 0; i < t->n; i++) {
-        const dt_tree *text = named ? t->entry[i].value : t->item[i];
-        DT_TRY(dt_tree_text(text, "a word of 'vocabulary'", &w->names.v[i]));
-        w->vocabulary.v[i] = named ? t->entry[i].key : w->names.v[i];
+/* Divides a vocabulary with names into its texts and their class names. Without names, both are the
+ * texts. */
+static dt_status *name_words(dt_arena *arena, struct words *w) {
+    const int n = w->named.n;
+    dt_location *at = dt_arena_array(arena, dt_location, n);
+    w->names = w->vocabulary;
+    if (n > 0) w->names = (dt_texts){n, w->named.v, at};
+    if (n > 0) w->vocabulary = (dt_texts){.n = n, .v = dt_arena_array(arena, const char *, n)};
+    for (int i = 0; i < n; i++) {
+        w->vocabulary.v[i] = w->named.entry[i].key;
+        at[i] = w->named.entry[i].value->at;
     }
-    w->vocabulary.n = w->names.n = t->n;
-    return check_twice(&w->names, t);
+    return check_twice(&w->names);
 }
 
 static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_element_spec *out) {
@@ -196,7 +196,7 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns co
     *out = (dt_element_spec){.name = e->key, .at = e->value->at};
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
     DT_TRY(dt_fields_read(arena, fields, e->value, &e->value->at, e->key, &w));
-    DT_TRY(read_words(arena, &w));
+    DT_TRY(name_words(arena, &w));
     if (columns == DT_COLUMNS_KEYS && !w.column && w.columns.n == 0) w.column = e->key;
     if (!w.has_dtype) w.dtype = w.vocabulary.n > 0 ? DT_INT32 : DT_FLOAT32;
     DT_TRY(check_rank(&w, out));

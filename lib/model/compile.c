@@ -57,12 +57,9 @@ void dt_compile_see_targets(const dt_compile_spec *c, int output, const dt_type 
 /* ---- keys ---- */
 
 struct compile {
-    dt_named optimizer;
-    const dt_tree *precision;
-    int quantization;
-    dt_location quantization_at;
+    dt_compile_spec spec;
     dt_compile_trees by_output;
-    bool auto_scale_loss, jit_compile, original_units;
+    bool auto_scale_loss, jit_compile;
     /* the constant factor by which the loss is multiplied; 0: the loss is not scaled by a
      * constant */
     double fixed_scale;
@@ -72,6 +69,7 @@ struct compile {
     dt_location scale_at;
 };
 #define BY_OUTPUT(key, ...) DT_KEY(TREE, #key, struct compile, by_output.key, __VA_ARGS__)
+#define SPEC(kind, member, ...) DT_KEY(kind, #member, struct compile, spec.member, __VA_ARGS__)
 
 static const dt_field loss_scale_fields[] = {
     DT_KEY(REAL, "initial_scale", struct compile, scale.initial, .preset = "32768", .min = 1,
@@ -89,10 +87,26 @@ static const dt_field loss_scale_fields[] = {
 const char *const dt_quantizations[] = {"none", "int8", "fp8", NULL};
 static const char *const jit_words[] = {"auto", NULL};
 
+static dt_status *unknown_precision(const dt_tree *t) {
+    static const struct {
+        const char *is, *ought;
+    } others[] = {
+        {"bf16-mixed", "mixed_bfloat16"},
+        {"16-mixed", "mixed_float16"},
+        {"bfloat16", "mixed_bfloat16"},
+        {"float16", "mixed_float16"},
+    };
+    DT_TRY(dt_tree_expect(t, DT_TREE_SCALAR, "precision"));
+    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown precision '%s'", t->text);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(t->text, others[i].is) == 0) return dt_suggest(s, "write '%s'", others[i].ought);
+    return dt_suggest(s, "use float32, mixed_bfloat16 or mixed_float16");
+}
+
 static const dt_field fields[] = {
-    DT_FIELD(ONE_OF, struct compile, optimizer, .required = true,
-             .forms = DT_FORMS(DT_NAMED_BY("optimizer", dt_optimizer_read)),
-             .help = "optimizer: Adam, {SGD: {learning_rate: 0.1}}, ..."),
+    SPEC(ONE_OF, optimizer, .required = true,
+         .forms = DT_FORMS(DT_NAMED_BY("optimizer", dt_optimizer_read)),
+         .help = "optimizer: Adam, {SGD: {learning_rate: 0.1}}, ..."),
     BY_OUTPUT(loss,
               .forms = DT_FORMS(DT_NAMED("loss"), DT_WORDS(dt_fitting_losses),
                                 DT_MAP_OF(LOSS_OR_NONE), DT_LIST_OF(LOSS_OR_NONE)),
@@ -101,11 +115,13 @@ static const dt_field fields[] = {
                       "the shapes; with several outputs {OUTPUT: LOSS, ...}, null for none"),
     BY_OUTPUT(metrics, .forms = METRICS,
               .help = "list of metrics: [accuracy]; with several outputs {OUTPUT: [accuracy]}"),
-    DT_TREE(struct compile, precision, .forms = DT_FORMS(DT_WORDS(dt_policies)),
-            .help = "dtype policy: float32, mixed_bfloat16, mixed_float16"),
-    DT_ENUM(struct compile, quantization, dt_quantizations, DT_AT(struct compile, quantization_at),
-            .help = "8 bits for products with weights, but the output layer's: none, int8, fp8. "
-                    "It can be planned, not trained"),
+    DT_ONE_OF(precision, DT_FORMS(DT_ENUM(struct compile, spec.precision, dt_policies)),
+              .refuse = unknown_precision,
+              .help = "dtype policy: float32, mixed_bfloat16, mixed_float16"),
+    SPEC(ENUM, quantization, .choices = dt_quantizations,
+         DT_AT(struct compile, spec.quantization_at),
+         .help = "8 bits for products with weights, but the output layer's: none, int8, fp8. "
+                 "It can be planned, not trained"),
     BY_OUTPUT(target, .forms = ELEMENTS,
               .help = "data element with the targets; default: the one that is not an Input; with "
                       "several outputs, those with their names"),
@@ -118,11 +134,10 @@ static const dt_field fields[] = {
                       "or one for all"),
     BY_OUTPUT(weighted_metrics, .forms = METRICS,
               .help = "metrics weighted by sample_weight and fit.class_weight"),
-    DT_FLAG(struct compile, original_units, .preset = "true",
-            .help =
-                "metrics and predictions of a regression are in the target's units as they are "
-                "stored: normalize and rescale in its `map` are undone. The loss stays as it is "
-                "trained"),
+    SPEC(BOOL, original_units, .preset = "true",
+         .help = "metrics and predictions of a regression are in the target's units as they are "
+                 "stored: normalize and rescale in its `map` are undone. The loss stays as it is "
+                 "trained"),
     DT_NOT_YET_BUT("run_eagerly", "false"),
     DT_NOT_YET_BUT("steps_per_execution", "1"),
     DT_ONE_OF(jit_compile,
@@ -139,35 +154,7 @@ static const dt_field fields[] = {
                       "2000}, or a fixed number"),
     DT_END};
 
-/* ---- precision ---- */
-
-static dt_status *unknown_precision(const dt_tree *t, const char *word) {
-    static const struct {
-        const char *is, *ought;
-    } others[] = {
-        {"bf16-mixed", "mixed_bfloat16"},
-        {"16-mixed", "mixed_float16"},
-        {"bfloat16", "mixed_bfloat16"},
-        {"float16", "mixed_float16"},
-    };
-    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown precision '%s'", word);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(word, others[i].is) == 0) return dt_suggest(s, "write '%s'", others[i].ought);
-    return dt_suggest(s, "use float32, mixed_bfloat16 or mixed_float16");
-}
-
-static dt_status *read_precision(const dt_tree *t, dt_compile_spec *out) {
-    const char *word;
-    if (!t || t->kind == DT_TREE_NULL) return NULL;
-    DT_TRY(dt_tree_text(t, "precision", &word));
-    out->precision_at = t->at;
-    for (int i = 0; dt_policies[i]; i++)
-        if (strcmp(word, dt_policies[i]) == 0) {
-            out->precision = (dt_policy)i;
-            return NULL;
-        }
-    return unknown_precision(t, word);
-}
+/* ---- the scale of the loss ---- */
 
 /* Sets a constant scale, which is the optimizer's argument loss_scale_factor. */
 static dt_status *set_fixed_scale(const struct compile *c, dt_optimizer_head *head) {
@@ -226,16 +213,11 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location 
                            const dt_model_spec *model, dt_compile_spec *out) {
     struct compile c = {0};
     const dt_outputs outputs = {model ? model->n_outputs : 0, model ? model->output : NULL};
-    *out = (dt_compile_spec){0};
     dt_status *s = dt_fields_read(arena, fields, t, at, "compile", &c);
-    out->optimizer = c.optimizer;
+    *out = c.spec;
     if (out->optimizer.kind) dt_status_append(&s, check_excluded(out, model));
     dt_status_append(&s, dt_compile_read_losses(arena, &c.by_output, &outputs, out));
     dt_status_append(&s, dt_compile_read_metrics(arena, &c.by_output, &outputs, out));
-    dt_status_append(&s, read_precision(c.precision, out));
-    out->original_units = c.original_units;
-    out->quantization = (dt_quantization)c.quantization;
-    out->quantization_at = c.quantization_at;
     dt_status_append(&s, set_loss_scale(&c, out));
     return s;
 }

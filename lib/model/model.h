@@ -234,7 +234,6 @@ typedef struct dt_compile_spec {
     dt_metric_use *metric;
     /* the policy that determines in which dtype layers compute; variables are float32 */
     dt_policy precision;
-    dt_location precision_at;
     dt_quantization quantization;
     dt_location quantization_at;
     /* the dynamic loss scale, which is used under mixed_float16 unless the job sets a constant

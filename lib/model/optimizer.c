@@ -9,17 +9,6 @@
 
 /* ---- reading ---- */
 
-static dt_status *read_rate(dt_arena *arena, const dt_optimizer_row *row, dt_optimizer_head *head) {
-    const dt_tree *t = head->learning_rate;
-    head->rate = row->rate;
-    if (!t || t->kind == DT_TREE_NULL) return NULL;
-    if (t->kind == DT_TREE_MAP) return dt_rate_read(arena, t, &head->schedule);
-    DT_TRY(dt_tree_real(t, "learning_rate", &head->rate));
-    return head->rate >= 0
-               ? NULL
-               : dt_fail(DT_E_RANGE, &t->at, "learning_rate must be at least 0, got %s", t->text);
-}
-
 /* Prints the limits that are given: "clipnorm 1, clipvalue 0.5". */
 static void print_clips(const dt_optimizer_head *head, dt_str *out) {
     const struct {
@@ -71,12 +60,14 @@ bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path) {
 dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out) {
     int n;
     const dt_kind *const *rows = dt_optimizers(&n);
-    DT_TRY(dt_named_read(arena, rows, n, "optimizer", t, out));
-    dt_status *s = read_rate(arena, (const dt_optimizer_row *)out->kind, out->args);
-    dt_status_append(&s, check_clips(out->args, &out->at));
-    dt_status_append(&s, check_steps(out->args, &out->at));
+    dt_status *s = dt_named_read(arena, rows, n, "optimizer", t, out);
     const dt_optimizer_row *row = (const dt_optimizer_row *)out->kind;
-    if (row->check) dt_status_append(&s, row->check(out->args, &out->at));
+    dt_optimizer_head *head = out->args;
+    if (!head) return s;
+    if (!head->has_rate) head->rate = row->rate;
+    dt_status_append(&s, check_clips(head, &out->at));
+    dt_status_append(&s, check_steps(head, &out->at));
+    if (row->check && !s) dt_status_append(&s, row->check(out->args, &out->at));
     return s;
 }
 

@@ -28,7 +28,6 @@ dt_value dt_rate_floor(dt_value x);   /* Rounds x, which is at least 0, down. */
 /* The head of every optimizer's args: its struct begins with `dt_optimizer_head head`, its table
  * with DT_OPTIMIZER_FIELDS. */
 typedef struct dt_optimizer_head {
-    const dt_tree *learning_rate;
     double rate;       /* the argument learning_rate, or the row's default */
     dt_named schedule; /* the schedule of the learning rate; kind NULL: the rate does not change */
     /* Decoupled weight decay: w -= w * weight_decay * rate before the step; 0: none. */
@@ -44,17 +43,19 @@ typedef struct dt_optimizer_head {
     int64_t ema_overwrite_frequency, gradient_accumulation_steps;
     dt_texts exclude_from_weight_decay;
     bool use_ema;
-    /* whether the job has set the argument that the member is named after */
-    bool has_decay, has_clipvalue, has_clipnorm, has_global_clipnorm, has_frequency, has_scale,
-        has_accumulation;
+    /* whether the job has set the argument that the member is named after; has_rate: learning_rate,
+     * to a number */
+    bool has_rate, has_decay, has_clipvalue, has_clipnorm, has_global_clipnorm, has_frequency,
+        has_scale, has_accumulation;
 } dt_optimizer_head;
 #define DT_HEAD_SET(type, flag) .set = 1 + offsetof(type, head.flag)
 #define DT_OPTIMIZER_FIELDS(type) DT_OPTIMIZER_FIELDS_DECAYING(type, NULL)
 #define DT_OPTIMIZER_FIELDS_DECAYING(type, decay)                                                  \
-    DT_HEAD_FIELD(TREE, type, learning_rate,                                                       \
-                  .forms =                                                                         \
-                      DT_FORMS(DT_FORM(DT_FIELD_REAL, .max = INFINITY), DT_NAMED("schedule")),     \
-                  .help = "learning rate: a number of at least 0, or a schedule"),                 \
+    DT_ONE_OF(                                                                                     \
+        learning_rate,                                                                             \
+        DT_FORMS(DT_HEAD_FIELD(REAL, type, rate, DT_HEAD_SET(type, has_rate), .max = INFINITY),    \
+                 DT_HEAD_FIELD(NAMED, type, schedule, .noun = "schedule", .read = dt_rate_read)),  \
+        .help = "learning rate: a number of at least 0, or a schedule"),                           \
         DT_HEAD_FIELD(REAL, type, weight_decay, .preset = (decay), .max = INFINITY,                \
                       DT_HEAD_SET(type, has_decay),                                                \
                       .help = "weight decay: multiplied by the rate at each step"),                \

@@ -24,7 +24,7 @@ static const char *const modes[] = {"int", "one_hot", "multi_hot", "count", NULL
 struct hashing {
     int64_t num_bins;
     dt_ints salt;
-    const dt_tree *mask_value;
+    const char *mask_value;
     int output_mode;
 };
 
@@ -33,9 +33,12 @@ static const dt_field fields[] = {
            .help = "number of bins, including the one of mask_value"),
     DT_INTS(struct hashing, salt, .lone = true, .min = 0, .max = INFINITY,
             .help = "key of the hash: one integer, or two; default: a hash without a key"),
-    DT_TREE(struct hashing, mask_value, .as = DT_TREE_SCALAR,
-            .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_INT)),
-            .help = "value that marks a missing value: it gets number 0, and other values do not"),
+    DT_ONE_OF(mask_value,
+              DT_FORMS(DT_PLAIN(TEXT, struct hashing, mask_value),
+                       DT_INT(struct hashing, mask_value, .lone = true)),
+              .as = DT_TREE_SCALAR,
+              .help =
+                  "value that marks a missing value: it gets number 0, and other values do not"),
     DT_ENUM(struct hashing, output_mode, modes,
             .help = "int: the number; one_hot, multi_hot, count: for a single value, a row with 1 "
                     "at the number"),
@@ -167,7 +170,7 @@ static int32_t bin_of(const struct hashing *a, const char *text) {
     const uint64_t bins = (uint64_t)(a->num_bins - masks);
     const dt_siphash_key key = {{a->salt.n ? (uint64_t)a->salt.v[0] : 0,
                                  a->salt.n ? (uint64_t)a->salt.v[a->salt.n - 1] : 0}};
-    if (masks && strcmp(text, a->mask_value->text) == 0) return 0;
+    if (masks && strcmp(text, a->mask_value) == 0) return 0;
     const uint64_t hash =
         a->salt.n ? dt_siphash(&key, text, strlen(text)) : fingerprint(text, strlen(text));
     return (int32_t)(hash % bins) + masks;

@@ -27,9 +27,8 @@ struct string_lookup {
     const dt_tree *vocabulary;
     int64_t max_tokens;
     int64_t num_oov_indices; /* number of indices for unknown texts, which come first: 0 or 1 */
-    const char *mask_token, *oov_token; /* mask_token is NULL if no text is masked */
-    /* mask_token and oov_token of integer_lookup, as the job gives them */
-    const dt_tree *mask, *oov;
+    const char *mask_token;  /* NULL: no text is masked */
+    const char *oov_token;   /* NULL: it is -1, the default of integer_lookup */
     bool has_max, pad_to_max_tokens;
     dt_reals idf_weights;
 };
@@ -53,7 +52,6 @@ struct string_lookup {
         DT_REALS(struct string_lookup, idf_weights, .max = INFINITY,                               \
                  .help = "for tf_idf with a vocabulary: weight of each word; default: learned"),   \
         DT_NOT_YET_BUT("invert", "false"), DT_NOT_YET_BUT("sparse", "false")
-#define INTEGER_FORM DT_FORMS(DT_FORM(DT_FIELD_INT))
 
 static const dt_field fields[] = {
     LOOKUP_FIELDS("text"),
@@ -65,31 +63,26 @@ static const dt_field fields[] = {
 
 static const dt_field integer_fields[] = {
     LOOKUP_FIELDS("integer"),
-    DT_KEY(TREE, "mask_token", struct string_lookup, mask, .as = DT_TREE_SCALAR,
-           .forms = INTEGER_FORM,
-           .help = "integer that marks a missing value: index 0, or a row of zeros"),
-    DT_KEY(
-        TREE, "oov_token", struct string_lookup, oov, .as = DT_TREE_SCALAR, .forms = INTEGER_FORM,
+    DT_ONE_OF(mask_token, DT_FORMS(DT_INT(struct string_lookup, mask_token, .lone = true)),
+              .as = DT_TREE_SCALAR,
+              .help = "integer that marks a missing value: index 0, or a row of zeros"),
+    DT_ONE_OF(
+        oov_token, DT_FORMS(DT_INT(struct string_lookup, oov_token, .lone = true)),
+        .as = DT_TREE_SCALAR,
         .help =
             "integer that stands for unknown integers; it is not learned as a word; default: -1"),
     DT_END};
 
 /* ---- tokens ---- */
 
-static bool of_integers(const struct string_lookup *a) { return !a->oov_token; }
-
-static const char *mask_token(const struct string_lookup *a) {
-    return a->mask ? a->mask->text : a->mask_token;
-}
-
 static const char *oov_token(const struct string_lookup *a) {
-    return a->oov ? a->oov->text : of_integers(a) ? "-1" : a->oov_token;
+    return a->oov_token ? a->oov_token : "-1";
 }
 
 /* Returns the index of the vocabulary's first word. Lower indices are those of the mask and of
  * unknown texts. */
 static int first_word(const struct string_lookup *a) {
-    return (int)a->num_oov_indices + (mask_token(a) && a->output_mode == INT);
+    return (int)a->num_oov_indices + (a->mask_token && a->output_mode == INT);
 }
 
 static int64_t most_words(const struct string_lookup *a) { return a->max_tokens - first_word(a); }
@@ -102,17 +95,10 @@ static dt_status *check_unknown(const struct string_lookup *a, const dt_location
     return dt_suggest(s, "leave output_mode out, and add one_hot behind string_lookup");
 }
 
-static dt_status *check_integer(const dt_tree *t, const char *what) {
-    int64_t number = 0;
-    return t ? dt_tree_int(t, what, (double)INT64_MIN, (double)INT64_MAX, &number) : NULL;
-}
-
 static dt_status *check(const void *args, const dt_location *at) {
     const struct string_lookup *a = args;
     DT_TRY(check_unknown(a, at));
-    DT_TRY(check_integer(a->mask, "mask_token"));
-    DT_TRY(check_integer(a->oov, "oov_token"));
-    if (mask_token(a) && strcmp(mask_token(a), oov_token(a)) == 0)
+    if (a->mask_token && strcmp(a->mask_token, oov_token(a)) == 0)
         return dt_fail(DT_E_DATASET_KEYS, at, "mask_token and oov_token are the same text");
     if (most_words(a) < 1)
         return dt_fail(DT_E_DATASET_KEYS, at, "max_tokens: %lld leaves no room for a word",
@@ -130,7 +116,7 @@ static dt_status *check(const void *args, const dt_location *at) {
 }
 
 static bool is_mask(const struct string_lookup *a, const char *text) {
-    return mask_token(a) && strcmp(mask_token(a), text) == 0;
+    return a->mask_token && strcmp(a->mask_token, text) == 0;
 }
 
 /* Whether a text is the job's mask_token, or its oov_token if that is not the default. Such a text
@@ -232,7 +218,7 @@ static dt_texts index_names(const struct string_lookup *a, dt_arena *arena, cons
     const int before = first_word(a);
     dt_texts names = {.n = before + words->n,
                       .v = dt_arena_array(arena, const char *, before + words->n)};
-    if (before > a->num_oov_indices) names.v[0] = mask_token(a);
+    if (before > a->num_oov_indices) names.v[0] = a->mask_token;
     if (a->num_oov_indices > 0) names.v[before - 1] = oov_token(a);
     for (int i = 0; i < words->n; i++) names.v[before + i] = words->v[i];
     return names;
@@ -272,7 +258,7 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     made *m = dt_arena_new(arena, made);
     dt_texts words = {0};
     DT_TRY(dt_words_for(s, a->vocabulary, INT32_MAX, arena, &words));
-    if (a->vocabulary && of_integers(a)) DT_TRY(check_integers(a, &words));
+    if (a->vocabulary && !s->is_text) DT_TRY(check_integers(a, &words));
     DT_TRY(drop_tokens(s, &words));
     if (words.n > most_words(a))
         return dt_fail(DT_E_DATASET_KEYS, a->vocabulary ? &a->vocabulary->at : s->at,

@@ -15,7 +15,8 @@ enum { MOST_CLASSES = 256 };
 
 struct element {
     dt_ints shape;
-    const dt_tree *colors;
+    dt_items colors; /* a dt_ints for each class */
+    dt_location colors_at;
     const char *suffix;
     int dtype, interpolation;
     bool has_dtype, crop_to_aspect_ratio, exif;
@@ -39,10 +40,11 @@ const dt_field dt_image_element_fields[] = {
     DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24,
            .help = "marks the label; labels are in [0, num_classes). With a shape: marks the mask, "
                    "which has a class for each pixel"),
-    DT_TREE(struct element, colors,
-            .forms = DT_FORMS(DT_LIST_OF(DT_FORM(DT_FIELD_INTS, .max = 255, .lone = true))),
-            .help = "of a mask: the color of each class, [red, green, blue] or a grey; default: "
-                    "masks hold class numbers, as palettes or grey"),
+    DT_FIELD(ONE_OF, struct element, colors, DT_AT(struct element, colors_at),
+             .forms = DT_FORMS(DT_LIST_AS(
+                 dt_ints, DT_FORM(DT_FIELD_INTS, .max = 255, .lone = true, .noun = "colors"))),
+             .help = "of a mask: the color of each class, [red, green, blue] or a grey; default: "
+                     "masks hold class numbers, as palettes or grey"),
     DT_TEXT(struct element, suffix,
             .help = "of a mask: what follows the name of its image: _mask for a.jpg and "
                     "a_mask.png"),
@@ -74,38 +76,29 @@ static dt_status *check_dtype(const dt_entry *e, const struct element *x) {
 
 /* ---- masks ---- */
 
-/* Reads the color of a class: [red, green, blue], or a grey for all three. */
-static dt_status *read_color(const dt_tree *t, uint8_t out[3]) {
-    int64_t v[3];
-    if (t->kind == DT_TREE_LIST && t->n != 3)
-        return dt_fail(DT_E_DATASET_KEYS, &t->at, "a color is [red, green, blue], got %d numbers",
-                       t->n);
-    for (int i = 0; i < 3; i++) {
-        const dt_tree *part = t->kind == DT_TREE_LIST ? t->item[i] : t;
-        DT_TRY(dt_tree_int(part, "colors", 0, 255, &v[i]));
-        out[i] = (uint8_t)v[i];
-    }
-    return NULL;
-}
-
-static dt_status *read_colors(dt_arena *arena, const dt_entry *e, const struct element *x,
-                              dt_image_layout *mask) {
-    const dt_tree *t = x->colors;
-    if (!t) return NULL;
-    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, "colors"));
-    if (t->n != x->num_classes)
-        return dt_fail(DT_E_DATASET_KEYS, &t->at, "'%s' has %lld classes, but 'colors' lists %d",
-                       e->key, (long long)x->num_classes, t->n);
-    uint8_t(*color)[3] = dt_arena_alloc(arena, sizeof *color * (size_t)t->n);
-    for (int i = 0; i < t->n; i++) {
-        DT_TRY(read_color(t->item[i], color[i]));
+/* Sets the colors of the classes. Each is [red, green, blue], or a grey for all three. */
+static dt_status *set_colors(dt_arena *arena, const dt_entry *e, const struct element *x,
+                             dt_image_layout *mask) {
+    const dt_ints *given = x->colors.v;
+    const int n = x->colors.n;
+    if (!x->colors.entry) return NULL;
+    if (n != x->num_classes)
+        return dt_fail(DT_E_DATASET_KEYS, &x->colors_at,
+                       "'%s' has %lld classes, but 'colors' lists %d", e->key,
+                       (long long)x->num_classes, n);
+    uint8_t(*color)[3] = dt_arena_alloc(arena, sizeof *color * (size_t)n);
+    for (int i = 0; i < n; i++) {
+        const dt_location *at = &x->colors.entry[i].value->at;
+        if (!given[i].lone && given[i].n != 3)
+            return dt_fail(DT_E_DATASET_KEYS, at, "a color is [red, green, blue], got %d numbers",
+                           given[i].n);
+        for (int k = 0; k < 3; k++) color[i][k] = (uint8_t)given[i].v[given[i].lone ? 0 : k];
         for (int k = 0; k < i; k++)
             if (memcmp(color[i], color[k], sizeof *color) == 0)
-                return dt_fail(DT_E_DATASET_KEYS, &t->item[i]->at,
-                               "class %d has the color of class %d", i, k);
+                return dt_fail(DT_E_DATASET_KEYS, at, "class %d has the color of class %d", i, k);
     }
     mask->color = (const uint8_t(*)[3])color;
-    mask->n_colors = t->n;
+    mask->n_colors = n;
     return NULL;
 }
 
@@ -130,7 +123,7 @@ static dt_status *read_mask(dt_arena *arena, const dt_entry *e, const struct ele
                               .room = out->room,
                               .suffix = x->suffix ? x->suffix : ""};
     out->mask = mask;
-    return read_colors(arena, e, x, mask);
+    return set_colors(arena, e, x, mask);
 }
 
 /* Checks that the mask has as many rows and columns as its image, and gives it the image's settings
@@ -157,10 +150,10 @@ static dt_status *read_element(dt_arena *arena, const dt_tree *element, int i,
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
     DT_TRY(dt_fields_read(arena, dt_image_element_fields, e->value, &e->value->at, e->key, &x));
     const bool is_mask = x.num_classes > 0 && x.shape.n > 0;
-    if ((x.colors || x.suffix) && !is_mask)
+    if ((x.colors.entry || x.suffix) && !is_mask)
         return dt_fail(DT_E_DATASET_KEYS, &e->value->at,
                        "'%s': %s belongs to a mask, which has a shape and num_classes", e->key,
-                       x.colors ? "colors" : "suffix");
+                       x.colors.entry ? "colors" : "suffix");
     if (x.num_classes > 0) {
         out->label = i;
         out->num_classes = x.num_classes;
