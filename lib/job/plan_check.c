@@ -19,6 +19,32 @@
 #include "base/clock.h"
 #include "export/stablehlo/stablehlo.h"
 
+/* ---- the figures ---- */
+
+/* Figures that the plan and the compiler both have: bytes of a device, seconds of its kernels,
+ * collectives by dt_pjrt_kinds. */
+typedef struct figures {
+    double argument, output, alias, temp, total, usable;
+    double compute_s;
+    /* by kind: number of launches in a step, and bytes of their inputs on a device */
+    struct {
+        int n;
+        double bytes;
+    } collective[DT_PJRT_KINDS];
+} figures;
+
+struct dt_plan_check {
+    dt_str compiler; /* name and version of the compiler */
+    double took_s;   /* seconds that the compiler took */
+    /* number of loops in the compiler's program that do not say how often they run, so that their
+     * bodies count once */
+    int loops;
+    /* number of runs of kernels in a step that the compiler gives no estimate for */
+    double unknown;
+    unsigned left_out; /* features of the job that the compiled program lacks, one bit each */
+    figures ours, theirs;
+};
+
 /* ---- the plan's figures ---- */
 
 static double padded(const dt_spmd *s, int node) {
@@ -26,7 +52,7 @@ static double padded(const dt_spmd *s, int node) {
     return (double)dt_padded_bytes(&t);
 }
 
-static void count_ends(const dt_spmd *s, dt_plan_figures *f) {
+static void count_ends(const dt_spmd *s, figures *f) {
     const dt_graph *g = s->local;
     for (int i = 0; i < g->n_args; i++) f->argument += padded(s, g->arg[i].node);
     for (int i = 0; i < g->n_results; i++) f->output += padded(s, g->result[i].node);
@@ -47,7 +73,7 @@ static int kind_of(const dt_node *n) {
 }
 _Static_assert((int)DT_PJRT_KINDS == (int)DT_ACROSS_KINDS, "kinds of collectives");
 
-static void count_collectives(const dt_spmd *s, dt_plan_figures *f) {
+static void count_collectives(const dt_spmd *s, figures *f) {
     /* number of the last bucket of each kind; a bucket has the number of its first node, and later
      * nodes may join any bucket */
     int last[DT_PJRT_KINDS];
@@ -63,8 +89,8 @@ static void count_collectives(const dt_spmd *s, dt_plan_figures *f) {
     }
 }
 
-static dt_plan_figures figures_of(const dt_spmd *s, const dt_plan *p) {
-    dt_plan_figures f = {.total = (double)p->bytes.total, .usable = (double)p->bytes.usable};
+static figures figures_of(const dt_spmd *s, const dt_plan *p) {
+    figures f = {.total = (double)p->bytes.total, .usable = (double)p->bytes.usable};
     count_ends(s, &f);
     count_collectives(s, &f);
     f.temp = f.total - f.argument;
@@ -74,13 +100,13 @@ static dt_plan_figures figures_of(const dt_spmd *s, const dt_plan *p) {
 
 /* ---- the compiler's figures ---- */
 
-static dt_plan_figures figures_from(const dt_pjrt_report *r, const dt_chip *chip) {
-    dt_plan_figures f = {.argument = (double)r->argument,
-                         .output = (double)r->output,
-                         .alias = (double)r->alias,
-                         .temp = (double)r->temp,
-                         .usable = (double)r->hbm,
-                         .compute_s = r->cycles / chip->clock_hz};
+static figures figures_from(const dt_pjrt_report *r, const dt_chip *chip) {
+    figures f = {.argument = (double)r->argument,
+                 .output = (double)r->output,
+                 .alias = (double)r->alias,
+                 .temp = (double)r->temp,
+                 .usable = (double)r->hbm,
+                 .compute_s = r->cycles / chip->clock_hz};
     f.total = f.argument + f.output - f.alias + f.temp;
     for (int k = 0; k < DT_PJRT_KINDS; k++) {
         f.collective[k].n = r->collective[k].n;
@@ -249,7 +275,7 @@ static void put_collective(const struct dt_plan_check *c, int k, dt_str *out) {
 }
 
 void dt_plan_check_print(const struct dt_plan_check *c, dt_str *out) {
-    const dt_plan_figures *a = &c->ours, *b = &c->theirs;
+    const figures *a = &c->ours, *b = &c->theirs;
     dt_str_printf(out, "\ncompared with %s, which compiled the training step in %.1f s\n",
                   dt_str_text(&c->compiler), c->took_s);
     size_t from = out->size;
@@ -282,7 +308,7 @@ void dt_plan_check_print(const struct dt_plan_check *c, dt_str *out) {
             dt_str_printf(out, "not in the compiled program: %s\n", beyond[i].what);
 }
 
-static void put_figures(const dt_plan_figures *f, const char *name, dt_json *j) {
+static void put_figures(const figures *f, const char *name, dt_json *j) {
     dt_json_open(j, name, '{');
     dt_json_double(j, "arguments", f->argument);
     dt_json_double(j, "results", f->output);

@@ -8,30 +8,6 @@
 #include "pjrt/gpus.h"
 #include "pjrt/pjrt.h"
 
-/* Figures that the plan and the compiler both have: bytes of a device, seconds of its kernels,
- * collectives by dt_pjrt_kinds. */
-typedef struct dt_plan_figures {
-    double argument, output, alias, temp, total, usable;
-    double compute_s;
-    /* by kind: number of launches in a step, and bytes of their inputs on a device */
-    struct {
-        int n;
-        double bytes;
-    } collective[DT_PJRT_KINDS];
-} dt_plan_figures;
-
-struct dt_plan_check {
-    dt_str compiler; /* name and version of the compiler */
-    double took_s;   /* seconds that the compiler took */
-    /* number of loops in the compiler's program that do not say how often they run, so that their
-     * bodies count once */
-    int loops;
-    /* number of runs of kernels in a step that the compiler gives no estimate for */
-    double unknown;
-    unsigned left_out; /* features of the job that the compiled program lacks, one bit each */
-    dt_plan_figures ours, theirs;
-};
-
 /* Compiles the training step of a plan for its slice. plugin: what dt_pjrt_open takes as the path
  * of the compiler's plugin. Free *out with dt_plan_check_destroy. Fails with USAGE if the job
  * describes a cluster instead of TPUs. Other errors: PLUGIN, COMPILER. */

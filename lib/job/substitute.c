@@ -19,7 +19,51 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "job/substitute.h"
+#include "base/hash_index.h"
+#include "job/job.h"
+
+/* ---- the state of a substitution ---- */
+
+/* The variables of a Repeat, and a link to those of the Repeat around it. */
+typedef struct scope {
+    const dt_tree *variables;
+    const struct scope *outer;
+} scope;
+
+typedef struct substitution {
+    dt_arena *arena;
+    dt_job *job; /* the job; its `variable` receives the environment variables that texts use */
+    /* path of the current value, from the top: "dataset.train" */
+    const char *key;
+    dt_tree *let; /* the mapping `let`; NULL: the job has none */
+    /* number of words whose values are final; later words cannot be used yet */
+    int n_let;
+    dt_hash_index words; /* [n_let] finds a word by its name */
+    int unknown;         /* number of undefined words that were found so far */
+    bool *used;          /* [let->n] whether a text uses each word of `let` */
+    /* variables of the Repeat in which the current value is */
+    const scope *scope;
+    /* values of {name} and {run_dir}; NULL: they are not known yet, so that texts cannot use
+     * them */
+    const char *name, *run_dir;
+    const char *recorded_dir; /* the value of {run_dir} in records; NULL: the same as run_dir */
+    /* nodes that have been finished before, and must not be substituted again */
+    const dt_tree *done[3];
+    size_t bytes; /* bytes that substitution has added so far */
+} substitution;
+
+/* Returns the length of the word that begins at `from`: letters, digits and '_', no leading digit;
+ * 0: no word begins there. */
+static size_t word_length(const char *from, const char *to) {
+    const char *p = from;
+    while (p < to && (isalnum((unsigned char)*p) || *p == '_') &&
+           !(p == from && isdigit((unsigned char)*p)))
+        p++;
+    return (size_t)(p - from);
+}
+
+/* Substitutes words in all texts of the tree. Returns an error that lists all faults. */
+static dt_status *substitute(substitution *c, dt_tree *t);
 
 /*
  * ---- let ----
@@ -40,7 +84,7 @@
 
 /* Returns the value of a word of n bytes of `let`, and marks the word as used; NULL: there is no
  * such word. */
-static const dt_tree *let_value(const dt_substitution *c, const char *word, size_t n) {
+static const dt_tree *let_value(const substitution *c, const char *word, size_t n) {
     int i = dt_hash_index_first(&c->words, dt_hash_bytes(0, word, n));
     for (; i >= 0; i = dt_hash_index_next(&c->words, i)) {
         const dt_entry *e = &c->let->entry[i];
@@ -53,7 +97,7 @@ static const dt_tree *let_value(const dt_substitution *c, const char *word, size
 
 /* Checks that no variable of a Repeat is also a word of let, so that a word has one meaning.
  * Reports all faults. */
-static dt_status *let_check_variables(const dt_substitution *c, const dt_tree *variables) {
+static dt_status *let_check_variables(const substitution *c, const dt_tree *variables) {
     dt_status *faults = NULL;
     for (int i = 0; variables && variables->kind == DT_TREE_MAP && i < variables->n; i++)
         if (dt_tree_get(c->let, variables->entry[i].key))
@@ -69,14 +113,14 @@ static dt_status *check_let_name(const dt_entry *e) {
     if (strcmp(e->key, "name") == 0 || strcmp(e->key, "run_dir") == 0)
         return dt_fail(DT_E_SUBSTITUTION, &e->key_at,
                        "'{%s}' is a predefined name; choose another name in 'let'", e->key);
-    if (n > 0 && dt_word_length(e->key, e->key + n) == n) return NULL;
+    if (n > 0 && word_length(e->key, e->key + n) == n) return NULL;
     return dt_suggest(
         dt_fail(DT_E_SUBSTITUTION, &e->key_at, "'%.80s' cannot be a name in 'let'", e->key),
         "letters, digits and '_', no leading digit");
 }
 
 /* Finds the job's `let` and substitutes within its values. Reports all faults. */
-static dt_status *let_find(dt_job *j, dt_substitution *c) {
+static dt_status *let_find(dt_job *j, substitution *c) {
     dt_status *faults = NULL;
     dt_tree *let = dt_tree_get(j->tree, "let");
     if (!let || let->kind != DT_TREE_MAP) return NULL;
@@ -87,7 +131,7 @@ static dt_status *let_find(dt_job *j, dt_substitution *c) {
         const char *word = let->entry[c->n_let].key;
         dt_status_append(&faults, check_let_name(&let->entry[c->n_let]));
         c->key = "let";
-        dt_status_append(&faults, dt_substitute(c, let->entry[c->n_let].value));
+        dt_status_append(&faults, substitute(c, let->entry[c->n_let].value));
         dt_hash_index_add(&c->words, dt_hash_bytes(0, word, strlen(word)));
     }
     return faults;
@@ -103,7 +147,7 @@ static bool may_be_idle(const dt_job *j, const dt_entry *e) {
 }
 
 /* Reports all words that nothing used. */
-static dt_status *let_check_used(const dt_job *j, const dt_substitution *c) {
+static dt_status *let_check_used(const dt_job *j, const substitution *c) {
     dt_status *faults = NULL;
     const char **others = dt_arena_array(c->arena, const char *, c->n_let);
     int n = 0;
@@ -140,25 +184,17 @@ static void put(texts *out, const char *text, size_t n) {
     dt_str_add(&out->recorded, text, n);
 }
 
-static dt_status *expand(dt_substitution *c, const piece *p, texts *out);
+static dt_status *expand(substitution *c, const piece *p, texts *out);
 
 /* ---- {name} ---- */
 
-size_t dt_word_length(const char *from, const char *to) {
-    const char *p = from;
-    while (p < to && (isalnum((unsigned char)*p) || *p == '_') &&
-           !(p == from && isdigit((unsigned char)*p)))
-        p++;
-    return (size_t)(p - from);
-}
-
-static bool is_variable(const dt_substitution_scope *s, const char *word) {
+static bool is_variable(const scope *s, const char *word) {
     for (; s; s = s->outer)
         if (dt_tree_get(s->variables, word)) return true;
     return false;
 }
 
-static dt_status *unknown(dt_substitution *c, const dt_location *at, const char *word) {
+static dt_status *unknown(substitution *c, const dt_location *at, const char *word) {
     dt_status *s = dt_fail(DT_E_SUBSTITUTION, at, "unknown substitution '{%.80s}'", word);
     if (++c->unknown > DT_MAX_ERRORS) return s;
     const char **known = dt_arena_array(c->arena, const char *, c->n_let + 2);
@@ -196,8 +232,7 @@ static bool begins_in_run_dir(const char *key) {
     return key && strncmp(key, callbacks, strlen(callbacks)) == 0;
 }
 
-static dt_status *put_word(dt_substitution *c, const dt_location *at, const char *word,
-                           texts *out) {
+static dt_status *put_word(substitution *c, const dt_location *at, const char *word, texts *out) {
     const bool is_name = strcmp(word, "name") == 0,
                is_predefined = is_name || !strcmp(word, "run_dir");
     const bool is_metric = !is_predefined && is_filepath(c->key);
@@ -312,8 +347,8 @@ static dt_status *malformed(const piece *p) {
 
 /* Replaces ${VARIABLE} or ${VARIABLE:-default}. As in a shell, the default is also used if the
  * variable is empty. */
-static dt_status *put_variable(dt_substitution *c, const piece *p, texts *out) {
-    size_t n = dt_word_length(p->from, p->to);
+static dt_status *put_variable(substitution *c, const piece *p, texts *out) {
+    size_t n = word_length(p->from, p->to);
     const char *rest = p->from + n;
     bool has_default = p->to - rest >= 2 && rest[0] == ':' && rest[1] == '-';
     if (n == 0 || (rest < p->to && !has_default)) return malformed(p);
@@ -336,7 +371,7 @@ static dt_status *put_variable(dt_substitution *c, const piece *p, texts *out) {
 /* Substitutes the word or variable at p->from, which is '{' or "${". Sets *end to the position
  * after it. A variable is recorded as written, so that the record is the same whether or not the
  * variable is set. */
-static dt_status *put_one(dt_substitution *c, const piece *p, texts *out, const char **end) {
+static dt_status *put_one(substitution *c, const piece *p, texts *out, const char **end) {
     if (*p->from == '$') {
         const char *close = closing(p->from + 2, p->to);
         if (!close) return dt_fail(DT_E_SUBSTITUTION, p->at, "'${' is never closed");
@@ -348,7 +383,7 @@ static dt_status *put_one(dt_substitution *c, const piece *p, texts *out, const 
         out->differ = true;
         return NULL;
     }
-    size_t n = dt_word_length(p->from + 1, p->to);
+    size_t n = word_length(p->from + 1, p->to);
     /* this brace begins no substitution and stays as it is */
     if (n == 0 || p->from + 1 + n == p->to || p->from[1 + n] != '}') {
         put(out, "{", 1);
@@ -359,7 +394,7 @@ static dt_status *put_one(dt_substitution *c, const piece *p, texts *out, const 
     return put_word(c, p->at, dt_arena_printf(c->arena, "%.*s", (int)n, p->from + 1), out);
 }
 
-static dt_status *expand(dt_substitution *c, const piece *p, texts *out) {
+static dt_status *expand(substitution *c, const piece *p, texts *out) {
     if (p->depth > MOST_DEPTH)
         return dt_fail(DT_E_SUBSTITUTION, p->at, "defaults inside defaults deeper than %d levels",
                        MOST_DEPTH);
@@ -376,8 +411,8 @@ static dt_status *expand(dt_substitution *c, const piece *p, texts *out) {
 /* If the whole text is one {word}, returns the value of that word of `let`. NULL: the text is
  * something else, or `let` has no such word, or the braces have another meaning: a variable of a
  * Repeat, or a metric in a callback's filepath. */
-static const dt_tree *whole_value(const dt_substitution *c, const char *text) {
-    size_t n = *text == '{' ? dt_word_length(text + 1, text + strlen(text)) : 0;
+static const dt_tree *whole_value(const substitution *c, const char *text) {
+    size_t n = *text == '{' ? word_length(text + 1, text + strlen(text)) : 0;
     if (n == 0 || strcmp(text + 1 + n, "}") != 0 || is_filepath(c->key) ||
         is_variable(c->scope, dt_arena_printf(c->arena, "%.*s", (int)n, text + 1)))
         return NULL;
@@ -391,7 +426,7 @@ static size_t count_nodes(const dt_tree *t) {
     return n;
 }
 
-static dt_status *take_value(dt_substitution *c, dt_tree *t, const dt_tree *value) {
+static dt_status *take_value(substitution *c, dt_tree *t, const dt_tree *value) {
     c->bytes += NODE_BYTES * count_nodes(value);
     if (c->bytes > MOST_BYTES)
         return dt_fail(DT_E_JOB_LIMIT, &t->at, "substitutions make the job larger than 1 MiB");
@@ -407,7 +442,7 @@ static dt_status *take_value(dt_substitution *c, dt_tree *t, const dt_tree *valu
  * not substituted. */
 static bool is_of_keras(const dt_tree *t) { return t->at.source && t->at.line == 0; }
 
-static dt_status *substitute_text(dt_substitution *c, dt_tree *t) {
+static dt_status *substitute_text(substitution *c, dt_tree *t) {
     texts text = {0};
     if (!strchr(t->text, '{') || is_of_keras(t)) return NULL;
     const dt_tree *value = whole_value(c, t->text);
@@ -435,7 +470,7 @@ static dt_status *substitute_text(dt_substitution *c, dt_tree *t) {
 /* ---- the tree ---- */
 
 /* Expands "~/" in a path. Records keep "~/", as they keep the names of variables. */
-static dt_status *localize(dt_substitution *c, dt_tree *t) {
+static dt_status *localize(substitution *c, dt_tree *t) {
     char *path = NULL;
     if (!is_path(c->key) || strncmp(c->key, "let", 3) == 0 || t->kind != DT_TREE_SCALAR)
         return NULL;
@@ -451,9 +486,9 @@ static dt_status *localize(dt_substitution *c, dt_tree *t) {
 
 /* Substitutes words and variables in a key's value. In the value of `match`, braces belong to
  * patterns and are left as they are. A Repeat has variables of its own. */
-static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e) {
+static dt_status *substitute_entry(substitution *c, const dt_entry *e) {
     const dt_tree *variables = strcmp(e->key, "Repeat") == 0 ? dt_tree_get(e->value, "for") : NULL;
-    const dt_substitution_scope *outer = c->scope, inner = {variables, outer};
+    const scope *outer = c->scope, inner = {variables, outer};
     if (strcmp(e->key, "match") == 0) return NULL;
     dt_status *faults = let_check_variables(c, variables);
     const char *above = c->key;
@@ -463,7 +498,7 @@ static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e) {
                   e->key);
     c->key = dt_str_text(&key);
     c->scope = variables ? &inner : outer;
-    dt_status_append(&faults, dt_substitute(c, e->value));
+    dt_status_append(&faults, substitute(c, e->value));
     c->scope = outer;
     c->key = above;
     dt_str_release(&key);
@@ -471,7 +506,7 @@ static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e) {
 }
 
 /* The recursion is at most as deep as the tree. */
-dt_status *dt_substitute(dt_substitution *c, dt_tree *t) {
+static dt_status *substitute(substitution *c, dt_tree *t) {
     dt_status *faults = NULL;
     if (t == c->done[0] || t == c->done[1] || t == c->done[2]) return NULL;
     if (t->kind == DT_TREE_SCALAR) {
@@ -483,7 +518,7 @@ dt_status *dt_substitute(dt_substitution *c, dt_tree *t) {
         c->key = NULL; /* words in a list are plain words, not names of files */
     for (int i = 0; i < t->n; i++)
         dt_status_append(&faults, t->kind == DT_TREE_MAP ? substitute_entry(c, &t->entry[i])
-                                                         : dt_substitute(c, t->item[i]));
+                                                         : substitute(c, t->item[i]));
     c->key = key;
     return faults;
 }
@@ -508,7 +543,7 @@ static const char *name_of_file(dt_arena *arena, const char *path) {
     return dt_arena_printf(arena, "%.*s", (int)n, base);
 }
 
-static dt_status *find_name(dt_job *j, dt_substitution *c, const char *path) {
+static dt_status *find_name(dt_job *j, substitution *c, const char *path) {
     dt_tree *t = dt_tree_get(j->tree, "name");
     bool given = t && t->kind != DT_TREE_NULL;
     c->done[0] = given ? t : NULL;
@@ -528,7 +563,7 @@ static dt_status *find_name(dt_job *j, dt_substitution *c, const char *path) {
                       "write name: ...");
 }
 
-static dt_status *find_run_dir(dt_job *j, dt_substitution *c) {
+static dt_status *find_run_dir(dt_job *j, substitution *c) {
     dt_tree *t = dt_tree_get(dt_tree_get(j->tree, "output"), "dir");
     j->run_dir = dt_arena_printf(j->arena, "runs/%s", j->name);
     if (!t || t->kind != DT_TREE_SCALAR) return NULL;
@@ -544,14 +579,14 @@ static dt_status *find_run_dir(dt_job *j, dt_substitution *c) {
 /* Unused words of `let` are reported only if there is no other fault, which may have prevented the
  * use. */
 dt_status *dt_job_substitute(dt_job *j, const char *path) {
-    dt_substitution c = {.arena = j->arena, .job = j};
+    substitution c = {.arena = j->arena, .job = j};
     dt_status *faults = let_find(j, &c);
     dt_status_append(&faults, find_name(j, &c, path));
     c.name = j->name;
     dt_status_append(&faults, find_run_dir(j, &c));
     c.run_dir = j->run_dir;
     c.key = NULL;
-    dt_status_append(&faults, dt_substitute(&c, j->tree));
+    dt_status_append(&faults, substitute(&c, j->tree));
     dt_hash_index_release(&c.words);
     return faults ? faults : let_check_used(j, &c);
 }

@@ -12,6 +12,13 @@
 #include "base/clock.h"
 #include "net/peers.h"
 
+typedef struct identity {
+    char host[64];
+    /* number of the process's PID namespace; processes in other containers have another one */
+    uint64_t space;
+    int64_t pid;
+} identity;
+
 /* Returns the state letter of a process on this machine; 0: there is no such process. */
 static char state_of(int64_t pid) {
     char path[64], text[512];
@@ -106,11 +113,11 @@ dt_status *dt_peers_wait(dt_peers *p, const dt_member *m, const dt_awaited *a) {
 }
 
 dt_status *dt_peers_meet(dt_peers *p, dt_member *m) {
-    dt_peer_identity own = {.pid = getpid()};
+    identity own = {.pid = getpid()};
     struct stat space;
     gethostname(own.host, sizeof own.host - 1);
     own.space = stat("/proc/self/ns/pid", &space) == 0 ? (uint64_t)space.st_ino : (uint64_t)m->rank;
-    dt_peer_identity *all = dt_alloc((size_t)m->group->ranks * sizeof *all);
+    identity *all = dt_alloc((size_t)m->group->ranks * sizeof *all);
     m->of = "names of hosts";
     dt_status *s = dt_member_gather(m, &own, sizeof own, all);
     m->of = NULL;

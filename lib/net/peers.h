@@ -6,16 +6,9 @@
 
 #include "net/fabric.h"
 
-typedef struct dt_peer_identity {
-    char host[64];
-    /* number of the process's PID namespace; processes in other containers have another one */
-    uint64_t space;
-    int64_t pid;
-} dt_peer_identity;
-
 typedef struct dt_peers {
     /* [ranks] the identity of each rank's process; NULL: they have not been exchanged yet */
-    dt_peer_identity *identity;
+    struct identity *identity;
     int64_t looked_ns;
     /* The length of the wait when it was last reported, in seconds; 0: it was not reported. */
     double told_s;

@@ -17,7 +17,16 @@ enum { LOOK_NS = 100000000 };
 
 /* ---- scheduled functions ---- */
 
-static dt_task *find_task(dt_coordinator *c, int64_t number) {
+/* A scheduled function that has not finished. */
+typedef struct task {
+    int64_t number;
+    int kind;
+    char *more; /* [n] encoded arguments, which are sent with the closure */
+    int64_t n;
+    dt_remote *remote; /* the handle of the function's result; a counted reference */
+} task;
+
+static task *find_task(dt_coordinator *c, int64_t number) {
     int low = 0, high = c->n_tasks - 1;
     while (low < high) {
         const int middle = (low + high) / 2;
@@ -27,7 +36,7 @@ static dt_task *find_task(dt_coordinator *c, int64_t number) {
     return low < c->n_tasks && c->task[low].number == number ? &c->task[low] : NULL;
 }
 
-static void end_task(dt_coordinator *c, dt_task *t, dt_remote_state state) {
+static void end_task(dt_coordinator *c, task *t, dt_remote_state state) {
     t->remote->state = state;
     t->remote->coordinator = NULL;
     dt_remote_unref(t->remote);
@@ -54,7 +63,7 @@ static void cancel(dt_coordinator *c) {
 }
 
 static void fail_task(dt_coordinator *c, int64_t number, dt_status *why) {
-    dt_task *t = find_task(c, number);
+    task *t = find_task(c, number);
     t->remote->error = (int)dt_status_number(why);
     t->remote->text = dt_strdup(dt_status_text(why));
     if (!c->error) {
@@ -69,7 +78,7 @@ static void fail_task(dt_coordinator *c, int64_t number, dt_status *why) {
 /* ---- what the pool asks about functions ---- */
 
 static const void *describe(void *user, int64_t number, int64_t *n) {
-    const dt_task *t = find_task(user, number);
+    const task *t = find_task(user, number);
     *n = t->n;
     return t->more;
 }
@@ -81,7 +90,7 @@ static bool asks(void *user, int64_t number) {
 
 static bool is_whole(void *user, const dt_arrival *a) {
     dt_coordinator *c = user;
-    const dt_task *t = find_task(c, a->message.number);
+    const task *t = find_task(c, a->message.number);
     int64_t parts = 0;
     return t && c->kind[t->kind]->changes == (a->slices != NULL) &&
            dt_parts_are_sound(&c->held.program[t->kind].halves, a->more, a->message.more, &parts);
@@ -127,7 +136,7 @@ static dt_status *finish(dt_coordinator *c, const dt_arrival *a) {
         fail_task(c, number, bad);
         return NULL;
     }
-    dt_task *t = find_task(c, number);
+    task *t = find_task(c, number);
     t->remote->values = values;
     t->remote->staleness = updated ? stale : -1;
     end_task(c, t, DT_REMOTE_FINISHED);
@@ -237,12 +246,11 @@ static dt_status *add_task(dt_coordinator *c, const dt_work_head *h, const dt_va
     dt_remote *r = dt_alloc(sizeof *r);
     *r = (dt_remote){.refs = out ? 2 : 1, .coordinator = c, .staleness = -1};
     DT_GROW(c->task, c->cap_tasks, c->n_tasks + 1);
-    c->task[c->n_tasks++] =
-        (dt_task){.number = dt_closures_extend(dt_worker_pool_closures(c->pool)),
-                  .kind = h->kind,
-                  .n = (int64_t)n,
-                  .remote = r,
-                  .more = dt_str_take(&more)};
+    c->task[c->n_tasks++] = (task){.number = dt_closures_extend(dt_worker_pool_closures(c->pool)),
+                                   .kind = h->kind,
+                                   .n = (int64_t)n,
+                                   .remote = r,
+                                   .more = dt_str_take(&more)};
     if (out) {
         dt_remote_unref(*out);
         *out = r;

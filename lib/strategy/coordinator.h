@@ -36,15 +36,6 @@ struct dt_remote {
     int64_t staleness;
 };
 
-/* A scheduled function that has not finished. */
-typedef struct dt_task {
-    int64_t number;
-    int kind;
-    char *more; /* [n] encoded arguments, which are sent with the closure */
-    int64_t n;
-    dt_remote *remote; /* the handle of the function's result; a counted reference */
-} dt_task;
-
 struct dt_coordinator {
     int refs;
     dt_strategy *strategy;
@@ -52,7 +43,7 @@ struct dt_coordinator {
     dt_closure_kind **kind; /* [n_kinds] compiled functions */
     dt_per_worker **own;    /* [n_own] data sets and values per worker */
     /* [n_tasks] scheduled functions that have not finished, ascending by number */
-    dt_task *task;
+    struct task *task;
     int64_t next; /* the number of the first closure of the next pool */
     /* the workers; NULL before they are opened, and when the pool is closed because new workers are
      * needed */
