@@ -306,6 +306,80 @@ static void test_faulty_items_are_left_out(void **state) {
     dt_arena_destroy(arena);
 }
 
+/* ---- a kind beside a number, numbers kept as written, names of items, own errors ---- */
+
+struct others {
+    double rate;
+    dt_named kind;
+    const char *token;
+    bool flag;
+    dt_items lags;
+};
+
+static dt_status *refuse_flag(const dt_tree *t) {
+    return dt_fail(DT_E_RANGE, &t->at, "no flag is called %s", dt_tree_kind_name(t->kind));
+}
+
+static const dt_field other_fields[] = {
+    DT_ONE_OF(rate,
+              DT_FORMS(DT_REAL(struct others, rate, .max = INFINITY),
+                       DT_FIELD(NAMED, struct others, kind, .noun = "layer", .read = read_kind))),
+    DT_ONE_OF(token, DT_FORMS(DT_INT(struct others, token, .lone = true)), .as = DT_TREE_SCALAR),
+    DT_ONE_OF(flag, DT_FORMS(DT_PLAIN(BOOL, struct others, flag)), .refuse = refuse_flag),
+    DT_ONE_OF(lags, DT_FORMS(DT_FIELD(
+                        MAP, struct others, lags, .by_name = true, .size = sizeof(dt_ints),
+                        .forms = DT_FORMS(DT_FORM(DT_FIELD_INTS, .max = 9, .noun = "a lag"))))),
+    DT_END};
+
+static dt_status *read_others(dt_arena *arena, const char *text, struct others *out) {
+    dt_source *source = dt_arena_new(arena, dt_source);
+    dt_tree *t;
+    *source = source_of(text);
+    memset(out, 0xff, sizeof *out);
+    assert_null(dt_tree_parse(arena, source, &t));
+    return dt_fields_read(arena, other_fields, t, NULL, "x", out);
+}
+
+static void test_other_forms(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        expected fault;
+    } bad[] = {
+        {"{rate: Dense}",
+         {"word", DT_E_WRONG_TYPE, 1, 8, "rate: expected a number, got 'Dense'", NULL}},
+        {"{rate: .nan}", {"nan", DT_E_RANGE, 1, 8, "rate must be a finite number, got nan", NULL}},
+        {"{token: 010}",
+         {"octal", DT_E_AMBIGUOUS, 1, 9, "token: '010' is ambiguous; write 10 or 8", NULL}},
+        {"{token: [1]}",
+         {"list", DT_E_WRONG_TYPE, 1, 9, "token: expected a string, got a list", NULL}},
+        {"{flag: yes}", {"own", DT_E_RANGE, 1, 8, "no flag is called a string", NULL}},
+        {"{flag: [true]}", {"own", DT_E_RANGE, 1, 8, "no flag is called a list", NULL}},
+        {"{flag: 'true'}",
+         {"quoted", DT_E_WRONG_TYPE, 1, 8, "flag: expected true or false, got 'true'",
+          "write true"}},
+        {"{lags: {x: 3}}",
+         {"item", DT_E_WRONG_TYPE, 1, 12, "x: expected a list, got 3", "write [3]"}},
+        {"{lags: {x: [3, -1]}}",
+         {"noun", DT_E_RANGE, 1, 16, "a lag must be in [0, 9], got -1", NULL}},
+    };
+    dt_arena *arena = dt_arena_create();
+    struct others x;
+    assert_null(read_others(arena, "{rate: {Dense: {part: 3}}, token: -7e0, flag: true}", &x));
+    assert_true(x.rate == 0 && x.kind.kind && x.flag);
+    assert_string_equal(x.token, "-7e0");
+    assert_null(read_others(arena, "{rate: 0.5, lags: {x: [1], y: ~, z: [2, 3]}}", &x));
+    assert_true(x.rate == 0.5 && !x.kind.kind && !x.token && !x.flag && x.lags.n == 2);
+    assert_int_equal(((const dt_ints *)x.lags.v)[1].v[1], 3);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        dt_status *s = read_others(arena, bad[i].text, &x);
+        check_fault(s, &bad[i].fault);
+        assert_null(dt_status_next(s));
+        dt_status_free(s);
+    }
+    dt_arena_destroy(arena);
+}
+
 /* A preset that its field refuses is our own mistake, and is said to be. */
 static void test_wrong_preset_is_an_internal_error(void **state) {
     (void)state;
@@ -373,6 +447,7 @@ int main(void) {
         cmocka_unit_test(test_a_value_that_fits_no_form_is_refused),
         cmocka_unit_test(test_items_are_read_into_structs),
         cmocka_unit_test(test_faulty_items_are_left_out),
+        cmocka_unit_test(test_other_forms),
         cmocka_unit_test(test_wrong_preset_is_an_internal_error),
         cmocka_unit_test(test_not_yet),
         cmocka_unit_test(test_only_values),
