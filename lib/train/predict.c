@@ -354,8 +354,9 @@ static void undo_groups(const prediction *p, const dt_view *result, int64_t rows
     for (int i = 0; c && c->original_units && i < p->model->spec.n_outputs; i++) {
         const dt_view *v = &result[i];
         const int64_t n = v->type.dim[0] > 0 ? dt_type_elements(&v->type) / v->type.dim[0] : 0;
+        const dt_loss_row *loss = (const dt_loss_row *)c->output[i].loss.kind;
+        if (!loss || loss->of != DT_OUTPUT_VALUES) continue;
         if (!c->output[i].target || v->type.dtype != DT_FLOAT32) continue;
-        if (((const dt_loss_row *)c->output[i].loss.kind)->of != DT_OUTPUT_VALUES) continue;
         for (int64_t k = 0; k < rows; k++)
             dt_dataset_undo_group(p->from->data, p->from->part, c->output[i].target, p->done + k,
                                   (float *)v->data + k * n, n);

@@ -38,3 +38,16 @@ exits 0 evaluate learned.yaml -q --expect "mae == $mae"
 exits 80 evaluate learned.yaml -q compile.original_units=false --expect 'mae > 1'
 # A column that is kept has its name already.
 "$DTRAIN" predict learned.yaml --input all.csv --keep price | head -n 1
+# An output without a loss is predicted as the model gives it, although an element belongs to it.
+cat >unscored.yaml <<END
+version: 1
+dataset: {format: csv, train: all.csv, element: {x: {columns: [a]}, price: {columns: [price]}, rate: {columns: [rate]}}, global_batch_size: 50}
+model:
+  type: functional
+  layers: [Input: {name: x, shape: [1]}, Dense: {name: price, units: 1, inputs: x}, Dense: {name: rate, units: 1, inputs: x}]
+  outputs: [price, rate]
+compile: {optimizer: SGD, loss: {price: mse, rate: null}, target: {price: price, rate: rate}}
+fit: {epochs: 1}
+END
+"$DTRAIN" fit unscored.yaml -q || exit 1
+"$DTRAIN" predict unscored.yaml -q --input all.csv | head -n 1
