@@ -63,7 +63,7 @@ typedef struct dt_messenger_spec {
      * from ' ' to '~', without '/'. */
     const char *name;
     /* Seconds of silence, without even a heartbeat, after which a peer counts as gone; 0: 10
-     * seconds. */
+     * seconds. More than 6553 count as 6553. */
     double silence_s;
     /* The most bytes of a part. A peer that sends a larger part is disconnected. 0:
      * DT_MOST_PART. */

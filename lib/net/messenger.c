@@ -82,6 +82,9 @@ static void admission_update(dt_admission *d, int strangers) {
 }
 
 enum { LINGER_MS = 2000, CONNECT_MS = 5000 };
+/* The longest time to live of a heartbeat in milliseconds: ZeroMQ sends it in 16 bits, as tenths of
+ * a second. */
+enum { BEAT_TTL_MS = 6553500 };
 
 /* ---- sockets ---- */
 
@@ -90,7 +93,8 @@ static int set_int(dt_messenger *m, void *socket, int option, int value) {
 }
 
 static int set_common(dt_messenger *m, void *socket) {
-    const int silence = (int)(m->spec.silence_s * 1000);
+    const double silence_ms = m->spec.silence_s * 1000;
+    const int silence = silence_ms < BEAT_TTL_MS ? (int)silence_ms : BEAT_TTL_MS;
     const int64_t most = (int64_t)m->spec.most_bytes;
     return set_int(m, socket, DT_ZMQ_IPV6, 1) || set_int(m, socket, DT_ZMQ_LINGER, LINGER_MS) ||
            set_int(m, socket, DT_ZMQ_SEND_MOST, 0) || set_int(m, socket, DT_ZMQ_RECV_MOST, 0) ||
