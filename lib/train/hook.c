@@ -175,7 +175,7 @@ bool dt_kept_count(const json_t *kept, const char *key, int64_t *n) {
     return true;
 }
 
-dt_status *dt_hooks_save(run *r, const char **text) {
+dt_status *dt_hooks_save(run *r, dt_arena *arena, const char **text) {
     dt_local_str out = {0};
     dt_json j = {.out = &out};
     dt_status *s = NULL;
@@ -194,8 +194,7 @@ dt_status *dt_hooks_save(run *r, const char **text) {
         dt_json_close(&j, '}');
     }
     dt_json_close(&j, '}');
-    *text =
-        strcmp(dt_str_text(&out), "{}") == 0 ? NULL : dt_arena_strdup(r->arena, dt_str_text(&out));
+    *text = strcmp(dt_str_text(&out), "{}") == 0 ? NULL : dt_arena_strdup(arena, dt_str_text(&out));
     return s;
 }
 
@@ -203,15 +202,15 @@ static dt_arrays arrays_of(const dt_hook *h) {
     return h->row->arrays ? h->row->arrays(h) : (dt_arrays){0};
 }
 
-dt_arrays dt_hooks_arrays(const run *r) {
+dt_arrays dt_hooks_arrays(const run *r, dt_arena *arena) {
     int n = 0, at = 0;
     for (int i = 0; i < r->n_hooks; i++) n += arrays_of(&r->hook[i]).n;
-    dt_named_view *array = dt_arena_array(r->arena, dt_named_view, n + 1);
+    dt_named_view *array = dt_arena_array(arena, dt_named_view, n + 1);
     for (int i = 0; i < r->n_hooks; i++) {
         const dt_arrays own = arrays_of(&r->hook[i]);
         for (int k = 0; k < own.n; k++, at++) {
             array[at] = own.array[k];
-            array[at].name = dt_arena_printf(r->arena, "%s/%s", r->hook[i].key, own.array[k].name);
+            array[at].name = dt_arena_printf(arena, "%s/%s", r->hook[i].key, own.array[k].name);
         }
     }
     return (dt_arrays){n, array};
@@ -237,6 +236,6 @@ dt_status *dt_hooks_restore(run *r, const dt_saved *c) {
             r->hook[i].row->restore(r, &r->hook[i], kept);
     }
     json_decref(root);
-    const dt_arrays wanted = dt_hooks_arrays(r);
+    const dt_arrays wanted = dt_hooks_arrays(r, r->arena);
     return dt_saved_load_callbacks(c, &wanted);
 }

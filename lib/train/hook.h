@@ -112,11 +112,11 @@ dt_status *dt_hooks_train_end(run *r) DT_MUST_USE;
 dt_status *dt_hooks_end(run *r) DT_MUST_USE;
 void dt_hooks_close(run *r);
 
-/* dt_hooks_save sets *text to the memory of all callbacks, for a checkpoint, as JSON in the run's
+/* dt_hooks_save sets *text to the memory of all callbacks, for a checkpoint, as JSON in the
  * arena; NULL: there is none. A learning rate that callbacks may change is part of it.
  * dt_hooks_arrays returns their tensors, which are named KEY/name. */
-dt_status *dt_hooks_save(run *r, const char **text) DT_MUST_USE;
-dt_arrays dt_hooks_arrays(const run *r);
+dt_status *dt_hooks_save(run *r, dt_arena *arena, const char **text) DT_MUST_USE;
+dt_arrays dt_hooks_arrays(const run *r, dt_arena *arena);
 /* Restores the memory and the tensors of all callbacks, and a learning rate that is a variable,
  * from a checkpoint. A callback without memory in it starts afresh. Fails with CHECKPOINT if the
  * memory is not a JSON object, or if the tensors cannot be read. */

@@ -335,12 +335,11 @@ static dt_status *give_up_old(run *r) {
     return fresh ? dt_checkpoints_clean(&r->out.directory, true, r->out.checkpoint) : NULL;
 }
 
-dt_status *dt_run_describe(run *r, dt_state_file *state) {
-    dt_arrays *kept = dt_arena_new(r->arena, dt_arrays);
+dt_status *dt_run_describe(run *r, dt_arena *arena, dt_state_file *state) {
+    dt_arrays *kept = dt_arena_new(arena, dt_arrays);
+    double *sum = dt_arena_array(arena, double, 1 + r->at.sums.n);
 
-    double *sum = dt_arena_array(r->arena, double, 1 + r->at.sums.n);
-
-    *kept = dt_hooks_arrays(r);
+    *kept = dt_hooks_arrays(r, arena);
     sum[0] = r->at.sums.examples;
     memcpy(sum + 1, r->at.sums.v, (size_t)r->at.sums.n * sizeof *sum);
     *state = (dt_state_file){
@@ -360,22 +359,23 @@ dt_status *dt_run_describe(run *r, dt_state_file *state) {
         .finished = dt_run_is_done(r),
         .workers = r->size.workers ? r->size.workers->n : 0,
         .callback_arrays = kept,
-        .map = dt_learned_print(dt_dataset_learned(r->data), r->arena),
-        .elements = dt_stored_print(r->data, r->arena),
-        .named_files = dt_dataset_named_files(r->data, r->arena),
-        .classes = dt_trainer_class_names(r->q->trainer, r->arena),
+        .map = dt_learned_print(dt_dataset_learned(r->data), arena),
+        .elements = dt_stored_print(r->data, arena),
+        .named_files = dt_dataset_named_files(r->data, arena),
+        .classes = dt_trainer_class_names(r->q->trainer, arena),
     };
-    return dt_hooks_save(r, &state->callbacks);
+    return dt_hooks_save(r, arena, &state->callbacks);
 }
 
 static dt_status *write_checkpoint(run *r) {
+    dt_local_arena arena = dt_arena_create();
     dt_arrays model, optimizer;
     dt_state_file state;
     char *path = NULL;
 
-    DT_TRY(dt_model_arrays(r->model, r->arena, &model));
-    DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &optimizer));
-    DT_TRY(dt_run_describe(r, &state));
+    DT_TRY(dt_model_arrays(r->model, arena, &model));
+    DT_TRY(dt_optimizer_arrays(r->optimizer, arena, &optimizer));
+    DT_TRY(dt_run_describe(r, arena, &state));
     /* Lines of the history must be on disk before the checkpoint of the same step. */
     DT_TRY(dt_writer_sync(&r->out.history));
     DT_TRY(dt_run_dir_save(&r->out.directory, &state, &model, &optimizer,

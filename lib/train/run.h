@@ -235,8 +235,9 @@ bool dt_run_is_done(const run *r);
  * opens the history. Workers verify that they begin with the same step, kernels and weights. A dry
  * run writes nothing, and without a directory nothing is opened. */
 dt_status *dt_run_open(run *r) DT_MUST_USE;
-/* Fills *state with the state.json of a checkpoint at this position, lent until the run ends. */
-dt_status *dt_run_describe(run *r, dt_state_file *state) DT_MUST_USE;
+/* Fills *state with the state.json of a checkpoint at this position, in the arena. It is not in the
+ * run's arena, which would grow with every checkpoint. */
+dt_status *dt_run_describe(run *r, dt_arena *arena, dt_state_file *state) DT_MUST_USE;
 /* Writes a checkpoint and calls the hooks' `saved`, unless the last checkpoint has this step; only
  * the chief of a run with a directory does so. Writes nothing and fails with DIVERGED if a weight
  * or a slot is not finite. */

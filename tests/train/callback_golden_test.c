@@ -128,7 +128,7 @@ static json_t *play_epoch(stage *s, const json_t *recorded, double *rate_logged)
     dt_callbacks_emit(r);
     const double *rate = dt_logs_find(&logs, "learning_rate");
     *rate_logged = rate ? *rate : -1;
-    OK(dt_hooks_save(r, &kept));
+    OK(dt_hooks_save(r, r->arena, &kept));
     json_t *state = kept ? json_loads(kept, 0, NULL) : json_object(),
            *own = json_incref(json_object_get(state, r->hook[r->n_hooks - 1].key));
     json_decref(state);

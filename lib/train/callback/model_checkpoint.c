@@ -199,20 +199,22 @@ static dt_status *after_epoch(run *r, dt_hook *h, dt_logs *logs) {
 /* ---- saving ---- */
 
 static dt_status *save_weights(run *r, const char *path) {
+    dt_local_arena arena = dt_arena_create();
+    const char *temporary = dt_arena_printf(arena, "%s.tmp", path);
     dt_arrays model;
-    const char *temporary = dt_arena_printf(r->arena, "%s.tmp", path);
     dt_digest digest;
-    DT_TRY(dt_model_arrays(r->model, r->arena, &model));
+    DT_TRY(dt_model_arrays(r->model, arena, &model));
     DT_TRY(dt_safetensors_write(temporary, &model, &digest));
     return dt_file_adopt(temporary, path);
 }
 
 static dt_status *save_model(run *r, const char *path) {
+    dt_local_arena arena = dt_arena_create();
     dt_arrays model, optimizer;
     dt_state_file state;
-    DT_TRY(dt_model_arrays(r->model, r->arena, &model));
-    DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &optimizer));
-    DT_TRY(dt_run_describe(r, &state));
+    DT_TRY(dt_model_arrays(r->model, arena, &model));
+    DT_TRY(dt_optimizer_arrays(r->optimizer, arena, &optimizer));
+    DT_TRY(dt_run_describe(r, arena, &state));
     return dt_saved_write(path, &state, &model, &optimizer);
 }
 
@@ -230,9 +232,10 @@ static dt_status *save_due(run *r, dt_hook *h) {
     const char *path;
     dt_arrays state;
     if (!k->due) return NULL;
+    dt_local_arena arena = dt_arena_create();
     /* Workers that keep only parts of the weights send them to the chief, which writes the file. */
     DT_TRY(dt_divided_put_together(r->model->weight, r->model->n_weights));
-    if (!k->x->save_weights_only) DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &state));
+    if (!k->x->save_weights_only) DT_TRY(dt_optimizer_arrays(r->optimizer, arena, &state));
     if (!r->out.writes) {
         k->due = NULL;
         return NULL;

@@ -390,10 +390,11 @@ static dt_status *after_test(run *r, dt_hook *h, const dt_logs *logs) {
 }
 
 static dt_status *add_histograms(run *r, const event_time *at, dt_str *out) {
+    dt_local_arena arena = dt_arena_create();
     dt_arrays a;
-    DT_TRY(dt_model_arrays(r->model, r->arena, &a));
+    DT_TRY(dt_model_arrays(r->model, arena, &a));
     for (int i = 0; i < a.n; i++)
-        put_histogram(out, at, dt_arena_printf(r->arena, "%s/histogram", a.array[i].name),
+        put_histogram(out, at, dt_arena_printf(arena, "%s/histogram", a.array[i].name),
                       &a.array[i]);
     return NULL;
 }
@@ -401,9 +402,7 @@ static dt_status *add_histograms(run *r, const event_time *at, dt_str *out) {
 static dt_status *after_epoch(run *r, dt_hook *h, dt_logs *logs) {
     board *b = h->state;
     const event_time at = {now(), r->at.epoch};
-    dt_str trained = {0};
-    dt_local_str validated = {0};
-    dt_status *s = NULL;
+    dt_local_str trained = {0}, validated = {0};
     double rate;
     if (logs->between) return NULL;
     DT_TRY(dt_run_rate(r, &rate));
@@ -419,9 +418,8 @@ static dt_status *after_epoch(run *r, dt_hook *h, dt_logs *logs) {
         add_scalar(&trained, &at, "epoch", "steps_per_second",
                    (double)r->at.epoch_step / r->at.wall_s);
     if (b->x->histogram_freq && r->at.epoch % b->x->histogram_freq == 0)
-        s = add_histograms(r, &at, &trained);
-    if (!s) s = put(r, &b->side[TRAIN], &trained, dt_epoch_is_provisional(r));
-    if (s) { return s; }
+        DT_TRY(add_histograms(r, &at, &trained));
+    DT_TRY(put(r, &b->side[TRAIN], &trained, dt_epoch_is_provisional(r)));
     return put(r, &b->side[VALIDATION], &validated, dt_epoch_is_provisional(r));
 }
 

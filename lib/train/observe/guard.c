@@ -141,8 +141,9 @@ static dt_status *compare_replicas(const run *r) {
     if (!c || !r->strategy->verify_replicas ||
         (r->at.step % EVERY != 0 && r->at.step != r->size.steps))
         return NULL;
-    DT_TRY(dt_model_arrays(r->model, r->arena, &weights));
-    const dt_digest own = dt_hash_end(dt_weights_hash(&weights, r->arena));
+    dt_local_arena arena = dt_arena_create();
+    DT_TRY(dt_model_arrays(r->model, arena, &weights));
+    const dt_digest own = dt_hash_end(dt_weights_hash(&weights, arena));
     char(*all)[sizeof own.hex] = dt_alloc((size_t)c->workers * sizeof *all);
     dt_status *s = dt_cluster_gather(c, "compare weights", own.hex, sizeof own.hex, all);
     bool equal = true;
@@ -208,10 +209,11 @@ static dt_status *check_arrays(const run *r, const dt_arrays *a) {
 }
 
 static dt_status *check_weights(const run *r) {
+    dt_local_arena arena = dt_arena_create();
     dt_arrays model, optimizer;
 
-    DT_TRY(dt_model_arrays(r->model, r->arena, &model));
-    DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &optimizer));
+    DT_TRY(dt_model_arrays(r->model, arena, &model));
+    DT_TRY(dt_optimizer_arrays(r->optimizer, arena, &optimizer));
     DT_TRY(check_arrays(r, &model));
     return check_arrays(r, &optimizer);
 }
