@@ -78,12 +78,12 @@ static dt_status *count_steps(run *r) {
     limit_steps(r);
     r->size.epochs = (r->size.steps + r->size.steps_per_epoch - 1) / r->size.steps_per_epoch;
     r->at.epoch = fit->initial_epoch;
-    r->at.step = fit->initial_epoch * r->size.steps_per_epoch;
-    if (r->at.step >= r->size.steps)
-        return dt_fail(
-            DT_E_FIT_KEYS, fit->at.source ? &fit->at : NULL,
-            "initial_epoch %lld begins at step %lld, which leaves none of the %lld steps",
-            (long long)fit->initial_epoch, (long long)r->at.step, (long long)r->size.steps);
+    if (!dt_mul_fits(fit->initial_epoch, r->size.steps_per_epoch, &r->at.step) ||
+        r->at.step >= r->size.steps)
+        return dt_fail(DT_E_FIT_KEYS, fit->at.source ? &fit->at : NULL,
+                       "initial_epoch %lld leaves none of the %lld steps: an epoch has %lld",
+                       (long long)fit->initial_epoch, (long long)r->size.steps,
+                       (long long)r->size.steps_per_epoch);
     return NULL;
 }
 

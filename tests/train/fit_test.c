@@ -208,10 +208,15 @@ static void test_initial_epoch_is_where_it_begins(void **state) {
                    "epoch 3/3 step 9 examples 22\nend\n");
     outcome_free(&o);
     o = fit(&(setup){.fit = "{steps: 6, initial_epoch: 2}", .directory = HERE "/none"});
-    fails(o.status, DT_E_FIT_KEYS,
-          "initial_epoch 2 begins at step 6, which leaves none of the 6 steps");
+    fails(o.status, DT_E_FIT_KEYS, "initial_epoch 2 leaves none of the 6 steps: an epoch has 3");
     o.status = NULL;
     assert_false(is_there(HERE "/none"));
+    outcome_free(&o);
+    /* more steps before it than can be counted */
+    o = fit(&(setup){.fit = "{steps: 6, initial_epoch: 2000000000, steps_per_epoch: 5000000000}"});
+    fails(o.status, DT_E_FIT_KEYS,
+          "initial_epoch 2000000000 leaves none of the 6 steps: an epoch has 5000000000");
+    o.status = NULL;
     outcome_free(&o);
 }
 
