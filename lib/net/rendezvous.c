@@ -98,6 +98,7 @@ static dt_status *welcome(gathering *g, int peer, char *words) {
                               "worker 0 expects %d workers, but worker %lld expects %lld",
                               g->how->ranks, (long long)rank, (long long)ranks));
     if (rank < 1 || rank >= ranks) return NULL;
+    if (rank_of(g, peer) >= 0) return NULL; /* It has said its rank, and can have only one. */
     if (g->here[rank])
         return refuse(
             g, peer,
@@ -182,11 +183,18 @@ static dt_status *hear_host(gathering *g, char *words) {
     return strcmp(verb, "table") == 0 && !g->told ? read_table(g, words) : NULL;
 }
 
+/* Handles the number of a rank above this one, which has connected to it. */
+static void hear_rank(gathering *g, int peer, char *words) {
+    int64_t rank;
+    if (next_number(&words, &rank) && rank > g->how->own && rank < g->how->ranks &&
+        !g->here[rank] && rank_of(g, peer) < 0)
+        take_in(g, (int)rank, peer);
+}
+
 /* ---- all ranks ---- */
 
 static dt_status *hear(gathering *g, const dt_message *x) {
     char *line = line_of(x, (size_t)DT_RENDEZVOUS_RANKS * DT_ENDPOINT_MOST), *words = line;
-    int64_t rank = NO_PEER;
     dt_status *s = NULL;
     if (!line) return NULL;
     if (x->peer == g->host) {
@@ -194,9 +202,7 @@ static dt_status *hear(gathering *g, const dt_message *x) {
     } else {
         const char *verb = strsep(&words, " ");
         if (strcmp(verb, "meet") == 0 && g->how->own == 0) s = welcome(g, x->peer, words);
-        else if (strcmp(verb, "rank") == 0 && next_number(&words, &rank) && rank > g->how->own &&
-                 rank < g->how->ranks && !g->here[rank])
-            take_in(g, (int)rank, x->peer);
+        else if (strcmp(verb, "rank") == 0 && g->how->own > 0) hear_rank(g, x->peer, words);
     }
     free(line);
     return s;
