@@ -172,17 +172,11 @@ static dt_status *is_broken(const dt_member *m) {
                : NULL;
 }
 
-/* The message that a rank waits for. */
-typedef struct awaited {
-    /* the rank that sends it; -1: no message is awaited, only that all queued messages are sent */
-    int from;
-    const dt_tag *tag;
-    size_t n;
-    int64_t since_ns;
-} awaited;
+/* In this file, -1 as the peer of a dt_awaited means that no message is awaited, only that all
+ * queued messages are sent. */
 
 /* Sends as many queued bytes as all sockets accept. a: what is awaited, for error messages. */
-static dt_status *push_all(sockets_member *m, const awaited *a) {
+static dt_status *push_all(sockets_member *m, const dt_awaited *a) {
     sockets_group *t = group_of(&m->base);
     for (int r = 0; r < t->base.ranks; r++)
         if (t->link[r].first && !push(&t->link[r]))
@@ -193,12 +187,13 @@ static dt_status *push_all(sockets_member *m, const awaited *a) {
 /* Sleeps until a socket is ready (100 ms at most), then sends queued bytes. An error names the
  * rank that is lost or late. The socket of a process that has ended stays readable, so
  * dt_peers_wait checks the other ranks' processes. */
-static dt_status *wait(sockets_member *m, const awaited *a) {
+static dt_status *wait(sockets_member *m, const dt_awaited *a) {
     sockets_group *t = group_of(&m->base);
-    const int who = a->from;
+    dt_awaited who = *a;
     int n = 0, first = 0;
     for (int r = 0; r < t->base.ranks; r++) {
-        const short events = (short)((t->link[r].first ? POLLOUT : 0) | (r == who ? POLLIN : 0));
+        const short events =
+            (short)((t->link[r].first ? POLLOUT : 0) | (r == a->peer ? POLLIN : 0));
         if (events) {
             first = n ? first : r;
             m->poll[n++] = (struct pollfd){.fd = t->link[r].fd, .events = events};
@@ -206,23 +201,22 @@ static dt_status *wait(sockets_member *m, const awaited *a) {
     }
     poll(m->poll, (nfds_t)n, 100);
     DT_TRY(push_all(m, a));
-    const int other = who >= 0 ? who : n ? first : 0;
-    dt_status *s =
-        dt_peers_wait(&m->peers, &m->base, &(dt_awaited){other, a->tag, a->n, a->since_ns});
+    if (who.peer < 0) who.peer = first;
+    dt_status *s = dt_peers_wait(&m->peers, &m->base, &who);
     return s ? broken(m, s) : NULL;
 }
 
 /* Nanoseconds to poll before sleeping, if there is a core for each rank: waking up takes longer
  * than most messages. */
 enum { SPIN_NS = 300000 };
-static dt_status *read_message(sockets_member *m, const awaited *a, void *to, size_t n) {
-    const int fd = group_of(&m->base)->link[a->from].fd;
+static dt_status *read_message(sockets_member *m, const dt_awaited *a, void *to, size_t n) {
+    const int fd = group_of(&m->base)->link[a->peer].fd;
     /* The time (dt_now_ns) when the socket was first found empty; 0: bytes have just arrived. */
     int64_t idle_ns = 0;
     for (size_t done = 0; done < n;) {
         ssize_t got = recv(fd, (char *)to + done, n - done, MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
-            return broken(m, dt_peers_gone(&m->peers, &m->base, a->from, a->tag, a->n));
+            return broken(m, dt_peers_gone(&m->peers, &m->base, a->peer, a->tag, a->n));
         done += got > 0 ? (size_t)got : 0;
         if (got > 0) {
             idle_ns = 0;
@@ -256,14 +250,10 @@ static dt_status *finish_sending(dt_member *base) {
     const int64_t since = dt_now_ns();
     for (int r = 0; r < base->group->ranks; r++)
         while (t->link[r].first) {
-            const awaited a = {.from = -1,
-                               .tag = &t->link[r].first->header.tag,
-                               .n = (size_t)t->link[r].first->header.bytes,
-                               .since_ns = since};
+            /* A copy, because the queued message may be freed when it has been sent. */
+            const header h = t->link[r].first->header;
             DT_TRY(is_broken(base));
-            /* The tag is copied, because the queued message may be freed when it has been sent. */
-            const dt_tag tag = *a.tag;
-            DT_TRY(wait(m, &(awaited){.from = -1, .tag = &tag, .n = a.n, .since_ns = since}));
+            DT_TRY(wait(m, &(dt_awaited){-1, &h.tag, (size_t)h.bytes, since}));
         }
     return NULL;
 }
@@ -271,7 +261,7 @@ static dt_status *finish_sending(dt_member *base) {
 static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, void *bytes,
                                size_t n) {
     sockets_member *m = (sockets_member *)base;
-    const awaited a = {.from = from, .tag = tag, .n = n, .since_ns = dt_now_ns()};
+    const dt_awaited a = {from, tag, n, dt_now_ns()};
     header h;
     DT_TRY(is_broken(base));
     DT_TRY(read_message(m, &a, &h, sizeof h));
