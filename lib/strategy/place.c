@@ -3,7 +3,7 @@
  * cores. */
 #include "base/environment.h"
 #include "base/thread.h"
-#include "strategy//place.h"
+#include "strategy/place.h"
 
 #include <stdlib.h>
 #include <string.h>

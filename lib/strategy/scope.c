@@ -163,7 +163,8 @@ dt_scope dt_scope_enter(dt_strategy *strategy) {
 }
 
 void dt_scope_leave(dt_scope *scope) {
-    if (!scope || !scope->entered) return;
+    /* A scope that another thread entered, or a copy of one that was left, is not open here. */
+    if (!scope || !scope->entered || current.depth == 0) return;
     current.depth--;
     dt_strategy_unref(scope->entered);
     scope->entered = NULL;
