@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/size.h"
 #include "exec/lane_choice.h"
 
 enum {
@@ -6,9 +7,9 @@ enum {
      * adapt */
     FIRST = 32,
     /* number of runs at the start of a block that are not measured, because lanes still wake up or
-     * fall asleep */
+     * fall asleep; in blocks of few runs fewer (unmeasured) */
     WARM = 4,
-    LEAST_BLOCK = 8,
+    LEAST_BLOCK = 3,
     MOST_BLOCK = 48,     /* the most runs of a block */
     BLOCK_NS = 10000000, /* nanoseconds of a block of runs: several time slices of the scheduler */
     /* nanoseconds; there are no trials for longer runs, because joins are a small part of these */
@@ -17,7 +18,8 @@ enum {
      * cause longer ones */
     MOST_PAUSE = 2,
     LEAST_HOLD = 32,
-    MOST_HOLD = 128, /* the most blocks between two trials */
+    MOST_HOLD = 128, /* the most blocks between two trials, unless a trial cost more (PER_LOST) */
+    PER_LOST = 100,  /* number of runs without a trial for each one whose time a trial has cost */
     WINS = 4,
     LOSSES = 2, /* number of losses that ends a trial */
     /* percent of the current choice's time; a block of the other choice that takes less is a win */
@@ -50,19 +52,33 @@ static void begin_trial(dt_lane_choice *c) {
     begin(c, DT_LANES_OWN);
 }
 
-static void hold(dt_lane_choice *c, int64_t blocks) {
-    c->hold = blocks < LEAST_HOLD ? LEAST_HOLD : blocks > MOST_HOLD ? MOST_HOLD : blocks;
+static int64_t unmeasured(const dt_lane_choice *c) { return dt_min(WARM, c->block / 2); }
+
+static void hold(dt_lane_choice *c, int64_t blocks, int64_t lost) {
+    const int64_t most = dt_max(LEAST_HOLD, dt_min(blocks, MOST_HOLD));
+    c->hold = dt_max(most, PER_LOST * lost / c->block);
     begin(c, DT_LANES_HOLD);
+}
+
+static bool is_much_slower(const dt_lane_choice *c) {
+    return c->ns > c->own_ns / 100 * MUCH_SLOWER;
+}
+
+/* Returns how many runs of the current choice would take the time that the block of the other
+ * choice took longer than as many runs of the current one. */
+static int64_t lost_runs(const dt_lane_choice *c) {
+    const int64_t own = c->own_ns / c->block, other = c->ns / (c->runs - unmeasured(c));
+    return own > 0 && other > own ? c->runs * (other - own) / own : 0;
 }
 
 static void end_pair(dt_lane_choice *c) {
     if (c->ns < c->own_ns / 100 * FASTER) c->wins++;
-    else c->losses += c->ns > c->own_ns / 100 * MUCH_SLOWER ? LOSSES : 1;
+    else c->losses += is_much_slower(c) ? LOSSES : 1;
     if (c->losses >= LOSSES) {
-        hold(c, 2 * c->hold);
+        hold(c, 2 * c->hold, lost_runs(c));
     } else if (c->wins == WINS) {
         c->alone = !c->alone;
-        hold(c, LEAST_HOLD);
+        hold(c, LEAST_HOLD, 0);
     } else {
         begin(c, DT_LANES_OWN);
     }
@@ -86,12 +102,10 @@ void dt_lane_choice_ran(dt_lane_choice *c, int64_t begin_ns, int64_t end_ns) {
         if (c->runs >= (c->hold ? c->hold * c->block : FIRST)) begin_trial(c);
         return;
     }
-    if (c->runs > WARM) c->ns += ns;
-    if (c->runs < WARM + c->block) return;
-    if (c->phase == DT_LANES_OTHER) {
-        end_pair(c);
-        return;
-    }
+    if (c->runs > unmeasured(c)) c->ns += ns;
+    const bool other = c->phase == DT_LANES_OTHER, ends = c->runs >= unmeasured(c) + c->block;
+    if (other && (ends || is_much_slower(c))) end_pair(c);
+    if (other || !ends) return;
     c->own_ns = c->ns;
     begin(c, DT_LANES_OTHER);
 }

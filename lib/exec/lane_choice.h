@@ -7,12 +7,13 @@
  *
  *     | hold              | own | other | own | other | hold                        | own | ...
  *
- * A trial compares adjacent blocks of 8 to 48 runs: one block with the current choice, the next
- * with the other choice. The other choice becomes the current one after four blocks that were more
- * than 5 % faster. The trial ends without a change after two blocks that were not, or one that was
- * more than 15 % slower. As long as the choice does not change, trials become less frequent, until
- * 128 blocks lie between them. They never end, because other processes start and end. If runs take
- * more than 5 ms, there are no trials, and all lanes run.
+ * A trial compares adjacent blocks of some dozens of runs: one block with the current choice, the
+ * next with the other choice. The other choice becomes the current one after four blocks that were
+ * clearly faster. The trial ends without a change after two blocks that were not, or as soon as one
+ * is much slower. As long as the choice does not change, trials become less frequent, until they
+ * take about 2 % of the runs; and what a trial costs is at most 1 % of the time until the next one.
+ * They never end, because other processes start and end. If runs take more than 5 ms, there are no
+ * trials, and all lanes run.
  *
  * Which lane runs a task does not change its bits, so neither does this choice.
  */
@@ -26,8 +27,8 @@
 typedef struct dt_lane_choice {
     bool alone; /* the current choice: whether lane 0 runs alone */
     enum { DT_LANES_HOLD, DT_LANES_OWN, DT_LANES_OTHER } phase;
-    /* number of runs in this phase so far, and the nanoseconds of these; in a trial, without those
-     * of the first 4 runs of each block */
+    /* number of runs in this phase so far, and their nanoseconds; in blocks those of the first
+     * runs, at most 4, are not added */
     int64_t runs, ns;
     int64_t ended_ns; /* when the last run ended, in nanoseconds */
     int64_t own_ns;   /* nanoseconds of the last block of the current choice */

@@ -158,6 +158,18 @@ static void test_long_runs_are_never_tried(void **state) {
     assert_false(c.alone);
 }
 
+/* A trial of runs of milliseconds ends after few of them. */
+static void test_trials_of_long_runs_cost_little(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        dt_lane_choice c = {0};
+        const machine m = {.all = 4800000, .alone = 9600000, .noise = 0.02};
+        outcome o = go(&c, &m, 1000, seed);
+        assert_int_equal(o.changes, 0);
+        assert_in_range(o.alone, 1, 12);
+    }
+}
+
 static void test_times_of_zero(void **state) {
     (void)state;
     dt_lane_choice c = {0};
@@ -176,6 +188,7 @@ int main(void) {
         cmocka_unit_test(test_rare_hiccups_do_not_decide),
         cmocka_unit_test(test_equal_times_change_little),
         cmocka_unit_test(test_long_runs_are_never_tried),
+        cmocka_unit_test(test_trials_of_long_runs_cost_little),
         cmocka_unit_test(test_times_of_zero),
     };
     return cmocka_run_group_tests_name("exec/lane_choice", tests, NULL, NULL);
