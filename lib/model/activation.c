@@ -3,7 +3,7 @@
  * Applies activations: by name in `activation:` fields, and as a traced call with arguments. Their
  * formulas are in lib/model/activation, by family. Derivatives at corners are those of Keras.
  * maximum and minimum pass the gradient of a tie to their second input, so the order of inputs
- * matters: relu'(0) is 0, but a clip to [-1, 1] passes the gradient at -1 and 1.
+ * matters: relu'(0) is 0, but hard_tanh'(-1) and hard_tanh'(1) are 1.
  */
 
 #include "model/model.h"
@@ -23,8 +23,8 @@ static const dt_activation *row_at(int i) {
     return rows[i];
 }
 
-/* Emits an activation of x with its arguments. Fails the trace if x does not hold floats; the rows
- * report all other errors. */
+/* Emits the activation `named` of x. Fails the trace if x does not hold floats; `call` of the
+ * activation reports all other errors. */
 static dt_value call_named(dt_value x, const dt_named *named) {
     dt_type type = dt_type_of_value(x);
     if (dt_dtype_is_float(type.dtype))

@@ -10,7 +10,7 @@
 /*
  * Short words whose meaning depends on shapes: the metric `accuracy` and the loss `crossentropy`.
  * Keras' rule: predictions of one number are binary. For predictions of several numbers, targets
- * are class numbers if they have one dimension less, or size 1 in place of the classes; otherwise
+ * are class numbers if they have fewer dimensions, or size 1 in place of the classes; otherwise
  * they are one-hot vectors. The model decides whether predictions are binary. The data, which is
  * opened later, decides the rest.
  */
@@ -65,7 +65,9 @@ struct compile {
     double fixed_scale;
     /* settings of a loss scale that adapts to overflows, if fixed_scale is 0 */
     dt_loss_scale scale;
-    bool scales; /* whether the job has the key `scale`, so that Keras' default does not apply */
+    /* whether `loss_scale` of the job is a mapping with these settings; false: Keras' default
+     * applies */
+    bool scales;
     dt_location scale_at;
 };
 #define BY_OUTPUT(key, ...) DT_KEY(TREE, #key, struct compile, by_output.key, __VA_ARGS__)
@@ -156,7 +158,8 @@ static const dt_field fields[] = {
 
 /* ---- the scale of the loss ---- */
 
-/* Sets a constant scale, which is the optimizer's argument loss_scale_factor. */
+/* Sets the constant scale as the optimizer's argument loss_scale_factor. Fails with RANGE if the
+ * job has given the optimizer one. */
 static dt_status *set_fixed_scale(const struct compile *c, dt_optimizer_head *head) {
     if (!head) return NULL;
     if (head->has_scale)
@@ -168,8 +171,9 @@ static dt_status *set_fixed_scale(const struct compile *c, dt_optimizer_head *he
 }
 
 /* Sets the scale of the loss: a constant one, or one that adapts to overflows if the job asks for
- * it. By itself Keras gives the latter to a model of mixed_float16 with auto_scale_loss. A factor
- * that the optimizer fixes is kept; both together are an error. */
+ * it. By itself Keras gives the latter to a model of mixed_float16 with auto_scale_loss. A
+ * loss_scale_factor that the job has given the optimizer is kept; `loss_scale` besides it is an
+ * error. */
 static dt_status *set_loss_scale(const struct compile *c, dt_compile_spec *out) {
     dt_optimizer_head *head = out->optimizer.args;
     if (c->fixed_scale > 0) return set_fixed_scale(c, head);

@@ -13,12 +13,12 @@ typedef struct dt_outputs {
     const dt_output_spec *v;
 } dt_outputs;
 
-/* Whether t maps outputs to settings, and is not a single kind with its arguments, {KIND: {...}}. A
- * mapping maps outputs if it does not have exactly one key, if its key is the name of an output or,
- * in a model of several outputs, if its key is not the name of a kind. */
+/* Whether t maps outputs to settings, and is not a single kind with its arguments, {KIND: {...}}.
+ * rows[n]: the kinds. A mapping maps outputs if it does not have exactly one key, if its key is the
+ * name of an output or, in a model of several outputs, if its key is not the name of a kind. */
 bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const *rows, int n);
-/* Splits a mapping by outputs, or a list with an entry for each output, into of[o->n]; of[i] is
- * NULL if output i has no entry. Returns all errors, located at the names. */
+/* Splits t, a mapping by outputs or a list with an entry for each output, into of[o->n]; of[i] is
+ * NULL if output i has no entry. Returns all errors. what: the key that has the value t. */
 dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
                         const dt_tree **of) DT_MUST_USE;
 
@@ -46,8 +46,8 @@ typedef struct dt_fitting {
     const char *categorical, *sparse;
 } dt_fitting;
 /* Reads the kind that fits the type of the output into *named, with its default arguments.
- * *if_sparse: the kind to use if targets are class numbers; NULL: the same. output NULL: the model
- * has errors. */
+ * *if_sparse: the kind to use instead if targets are class numbers; NULL: *named fits them, too.
+ * output NULL: the model has errors, and the output counts as one of several numbers. */
 dt_status *dt_read_fitting(dt_arena *arena, const dt_fitting *fitting, const dt_type *output,
                            dt_named *named, const dt_named **if_sparse) DT_MUST_USE;
 

@@ -136,8 +136,8 @@ static void name_again(dt_arena *arena, dt_metric_use *use, int i) {
     }
 }
 
-/* Refuses names with blanks or signs, because logs and --expect separate names from numbers by
- * these. */
+/* Refuses metric names with white space or one of the characters , < > = ! because logs and
+ * --expect separate names from numbers by these. */
 static dt_status *check_word(dt_arena *arena, const dt_metric_use *use, const char *key) {
     size_t bad = strcspn(key, " \t\r\n,<>=!");
     if (!key[bad]) return NULL;

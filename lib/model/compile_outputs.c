@@ -160,7 +160,7 @@ static dt_status *read_losses(dt_arena *arena, const dt_tree *t, const dt_output
     return o->n ? read_each_loss(arena, t, o, out) : NULL;
 }
 
-/* Sets Keras' names: with several outputs, the loss of each output has a name. */
+/* Names the losses as Keras does: KIND_loss for an output KIND, if several outputs have losses. */
 static void name_losses(dt_arena *arena, const dt_outputs *o, dt_compile_spec *out) {
     int n = 0;
     for (int i = 0; i < o->n; i++) n += out->output[i].loss.kind != NULL;

@@ -25,7 +25,7 @@ dt_status *dt_constraint_read(dt_arena *arena, const dt_layer_head *head, dt_wei
 
 /* ---- variables ---- */
 
-/* A constraint and a copy of its arguments, both owned by the variable. */
+/* A constraint with a copy of its arguments. A variable owns it. */
 struct dt_weight_constraint {
     const dt_constraint *row;
     _Alignas(max_align_t) char args[];

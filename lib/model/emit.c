@@ -51,7 +51,7 @@ dt_value dt_layer_document_position(const dt_layer_call *c) {
     const dt_type t = dt_type_of_value(c->document);
     dt_type number = t;
     number.dtype = DT_INT32;
-    /* whether a token belongs to an earlier document, for all pairs of tokens */
+    /* [b][i][j]: whether the document of token j is before that of token i */
     dt_value before = dt_compare(squared(c->document, 2), squared(c->document, 1), DT_LT);
     before = dt_reduce(dt_convert(before, DT_INT32), DT_REDUCE_SUM, 1u << 2);
     return dt_subtract(dt_iota(c->trace, &number, 1), before);
@@ -119,8 +119,9 @@ static dt_given_value emit_layer(const dt_model *m, int i, const dt_layer_call *
     return given;
 }
 
-/* Sets x and the masks to the inputs of layer i: outputs of earlier layers, or the next input of
- * the model. Returns the number of inputs. */
+/* Sets x and the masks to the inputs of a layer: outputs of earlier layers, whose results are in
+ * `done`, or for an Input the next value of *input, which has no mask. Returns the number of
+ * inputs. */
 static int take_inputs(const dt_layer_spec *layer, const dt_given_value *done,
                        const dt_value **input, dt_value *x, dt_value *masks) {
     if (layer->n_in == 0) {
@@ -210,9 +211,9 @@ void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_value *out)
                                  : "no values were passed"));
 }
 
-/* Sets g[i] to the gradient with respect to variable i: to its present value or, if the loss does
- * not depend on that, to its first value in the step, which a loss uses that was computed before
- * the variable was updated. */
+/* Sets g[i] to the gradient with respect to the present value of variable i or, if the loss does
+ * not depend on that, with respect to its value at the start of the step, which a loss uses that
+ * was computed before the variable was updated. */
 static void gradients_of_variables(dt_value loss, const dt_variables *v, dt_value *g) {
     dt_arena *arena = dt_trace_arena(loss.trace);
     dt_value *x = dt_arena_array(arena, dt_value, 2 * (size_t)v->n),

@@ -16,8 +16,8 @@ dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *forma
     return dt_fragment_parse(arena, dt_arena_copy(arena, &source, sizeof source), out);
 }
 
-/* Whether Keras puts a "_" before s[i], which is so if a word of lower-case letters begins there
- * ("Max|Pooling", but not "RMS|prop"), or if a capital follows a lower-case letter. */
+/* Whether Keras puts a "_" before s[i]: before a capital that is not the first character, if a
+ * lower-case letter follows or precedes it ("Max|Pooling"; none in "RMSprop"). */
 static bool begins_word(const char *s, size_t i) {
     if (i == 0 || !isupper((unsigned char)s[i])) return false;
     return islower((unsigned char)s[i + 1]) || islower((unsigned char)s[i - 1]);

@@ -83,7 +83,7 @@ static dt_status *freeze(const dt_entry *e, const char *const *name, const dt_na
                            text);
 }
 
-/* Freezes a layer if it uses the weights of a frozen layer. */
+/* Freezes layer i if it uses the weights of a frozen layer. */
 static void freeze_with_owner(const char *const *name, const dt_named *named, int i) {
     dt_layer_head *head = named[i].kind ? named[i].args : NULL;
     for (int k = 0; head && head->weights_of.n && k < i; k++)

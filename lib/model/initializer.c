@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs initialisers. Element i of a variable is drawn from its own random stream, with the key
- * (seed, path, i). So adding a layer, or drawing in another order or on another thread, changes no
- * other weight. Values are drawn in double and rounded once to the variable's dtype.
+ * (seed, path, i), or (seed of the initializer, i) if the initializer has one. So adding a layer,
+ * or drawing in another order or on another thread, changes no other weight. Values are drawn in
+ * double and rounded once to the variable's dtype.
  */
 #include <string.h>
 
@@ -34,9 +35,9 @@ static double product(const dt_type *type, int first, int end) {
     return n;
 }
 
-/* Counts inputs and outputs of a kernel. If n_inputs is set, the first n_inputs dimensions are
+/* Counts inputs and outputs of a kernel. If n_inputs is not 0, the first n_inputs dimensions are
  * inputs and the others outputs. Otherwise the kernel is (receptive field ..., inputs, outputs). A
- * vector has as many inputs as outputs. */
+ * vector has as many inputs as outputs, and a scalar one of each. */
 static void find_fans(dt_draw *d, int n_inputs) {
     const dt_type *type = &d->type;
     int rank = type->rank;
@@ -71,8 +72,8 @@ static dt_random make_stream(uint64_t seed, const char *path) {
     return dt_random_stream(seed, dt_str_text(&purpose), 0);
 }
 
-/* Returns the random stream of a variable. An initializer with a seed of its own draws the same
- * numbers for all weights. */
+/* Returns the random stream of the variable with that path. An initializer with a seed of its own
+ * has the same stream for all variables. */
 static dt_random stream_of(const dt_named *initializer, uint64_t seed, const char *path) {
     const dt_seed_head *head =
         ((const dt_initializer *)initializer->kind)->draws ? initializer->args : NULL;

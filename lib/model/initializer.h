@@ -40,15 +40,17 @@ typedef struct dt_draw {
     /* number of inputs and outputs that the variable's shape implies, counted as Keras counts
      * them */
     double fan_in, fan_out;
-    dt_random stream; /* the variable's random stream, with the key (seed, path): see dt_draw_at */
+    /* the variable's random stream, whose key is the seed and the path, or the initializer's own
+     * seed */
+    dt_random stream;
     int64_t first, n;
 } dt_draw;
-/* Returns the random stream of element i, from which it may draw several numbers: a pure function
- * of (seed, path, i), so that any thread may draw elements in any order. */
+/* Returns the random stream of element i, from which it may draw several numbers. It depends only
+ * on d->stream and i, so any thread may draw elements in any order. */
 dt_random dt_draw_at(const dt_draw *d, int64_t i);
 
-/* The first member of the arguments of initialisers that draw numbers. Their tables of fields begin
- * with DT_SEED_FIELD. */
+/* The first member of the arguments of initialisers that draw numbers. Their tables of fields
+ * contain DT_SEED_FIELD. */
 typedef struct dt_seed_head {
     int64_t seed;
     bool has_seed;
@@ -82,7 +84,8 @@ const dt_kind *const *dt_initializers(int *n);
 #define DT_AXES(type, member, ...)                                                                 \
     DT_INTS(type, member, .lone = true, .some = true, .min = -DT_MAX_RANK, .max = DT_MAX_RANK,     \
             __VA_ARGS__)
-/* A name of something in the model, or a list of names; the member is a dt_texts. */
+/* DT_NAME: the name of something in the model; DT_NAME_OR_NAMES: a name or a list of names. The
+ * member is a dt_texts. */
 #define DT_NAME DT_FORMS(DT_FORM(DT_FIELD_TEXT, .lone = true))
 #define DT_NAME_OR_NAMES DT_FORMS(DT_FORM(DT_FIELD_TEXT, .lone = true), DT_FORM(DT_FIELD_TEXTS))
 #define DT_LAYER_LIST DT_FORMS(DT_LIST_OF(DT_NAMED("layer"), DT_NAMED("repeat")))

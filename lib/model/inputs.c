@@ -24,7 +24,8 @@ int dt_reader_find(const dt_model_reader *r, const char *name, int n) {
     return i < n ? i : -1;
 }
 
-/* Whether item i of the list, which has not been read yet, has this `name`. */
+/* Whether item i of the list, which has not been read yet, is {KIND: {name: NAME, ...}} with NAME
+ * equal to `name`. */
 static bool has_name(const dt_model_reader *r, int i, const char *name) {
     const dt_tree *item = r->list->item[i];
     const dt_tree *given = item->kind == DT_TREE_MAP && item->n == 1
@@ -33,8 +34,8 @@ static bool has_name(const dt_model_reader *r, int i, const char *name) {
     return given && given->kind == DT_TREE_SCALAR && strcmp(given->text, name) == 0;
 }
 
-/* Returns the error for an input `name` of layer i that is not an earlier layer. The first
- * DT_MAX_ERRORS of these suggest a layer; later ones only name the input. */
+/* Returns the error for an input `name` of layer i that is not an earlier layer. Only the first
+ * DT_MAX_ERRORS such errors look for the layer that was meant. */
 static dt_status *no_layer(dt_model_reader *r, int i, const char *name, const dt_location *at) {
     if (strcmp(r->name[i], name) == 0)
         return dt_fail(DT_E_MODEL_INPUTS, at, "layer '%s' cannot be its own input", name);

@@ -13,7 +13,7 @@ typedef enum dt_range {
     DT_RANGE_UNKNOWN,
     DT_RANGE_REAL, /* any real number */
     DT_RANGE_BOTH, /* positive and negative numbers within limits other than -1 to 1 */
-    DT_RANGE_BENT, /* positive numbers, or slightly below 0, as elu and gelu return */
+    DT_RANGE_BENT, /* numbers from a little below 0 upwards, as elu and gelu return */
     DT_RANGE_NONNEGATIVE,
     DT_RANGE_POSITIVE,
     DT_RANGE_NEGATIVE,
@@ -41,7 +41,8 @@ typedef struct dt_weight_spec {
     dt_type type;
     bool trainable;
     dt_named initializer;
-    int n_inputs;         /* the weight's first dimensions that are inputs: see dt_initialize */
+    /* the number of the weight's first dimensions that are inputs; 0: see dt_initialize */
+    int n_inputs;
     dt_named regularizer; /* the regularizer of the weight; kind NULL: it has none */
     dt_named constraint;  /* the constraint of the weight; kind NULL: it has none */
 } dt_weight_spec;
@@ -192,7 +193,8 @@ typedef struct dt_weight_request {
 } dt_weight_request;
 /* Adds a weight to b->weight, with the regularizer and the constraint that the layer's head has for
  * its name. Fails with MODEL_SIZE if it is larger than DT_MAX_WEIGHT_BYTES, with MODEL_SHAPE if its
- * shape does not suit one of the rules, and with errors of reading them. */
+ * shape does not suit its initializer, regularizer or constraint, and with errors of reading these
+ * three. */
 dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) DT_MUST_USE;
 /*
  * Shares a weight of an earlier layer, and sets *type to its type. Shared weights come after the
@@ -232,7 +234,7 @@ typedef struct dt_layer_call {
     const dt_type *out; /* type of the output, which `build` has set */
     uint64_t seed;      /* the seed of the model, from which random numbers are drawn */
     bool training;
-    dt_dtype compute; /* the policy's compute dtype; float32: nothing is converted */
+    dt_dtype compute; /* the dtype in which the policy of the layer computes */
     const struct dt_model *model;
     /* (B, L) for each input token the index of its document, as float32; no value: the text is one
      * document */
@@ -284,10 +286,11 @@ typedef enum dt_layer_precision {
 typedef struct dt_layer {
     dt_kind kind;
     dt_layer_precision precision;
-    /* the least and the largest number of inputs that the layer accepts; both 0: exactly one */
+    /* the least and the largest number of inputs that the layer accepts; 0 in either stands for
+     * 1 */
     int least, most;
-    /* number of spatial dimensions of a layer over space: 1 for steps, 2 for images, 3 for
-     * volumes */
+    /* number of spatial dimensions of a layer over space: 1 for steps, 2 for images, 3 for volumes;
+     * 0 for other layers */
     int sides;
     dt_status *(*build)(dt_layer_build *b);
     dt_value (*call)(const dt_layer_call *c);
@@ -318,8 +321,8 @@ dt_yield dt_yields_product(const struct dt_layer_spec *l, const dt_yield *above)
 dt_yield dt_yields_real(const struct dt_layer_spec *l, const dt_yield *above);
 /* For `yields`: returns the range of values that are divided by their norm. */
 dt_yield dt_yields_of_norm(const struct dt_layer_spec *l, const dt_yield *above);
-/* Returns the range of value * scale + offset for values of range r; UNKNOWN if scale is 0, or the
- * limits of r are unknown. */
+/* Returns the range of value * scale + offset for values of range r; UNKNOWN if scale is 0, the
+ * limits of r are unknown, or the result lies on both sides of 0 with only one limit. */
 dt_range dt_range_scaled(dt_range r, double scale, double offset);
 /* Returns the range of values that lie between values of range r, such as their mean or the largest
  * of them. SHARES becomes UNIT, since the largest of several probabilities no longer sums to 1 with

@@ -47,7 +47,7 @@ typedef struct dt_loss_call_args {
  * loss cannot use them. */
 typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt_type *prediction);
 
-/* The range of numbers that targets or predictions must have; low == high: any number. */
+/* The range of numbers that targets must have; low == high: any number. */
 typedef struct dt_loss_limits {
     double low, high;
 } dt_loss_limits;
@@ -135,7 +135,7 @@ dt_value dt_weights_like(dt_value weight, dt_value values);
  * values' dtype and shape), for mean_with_sample_weight times the weight. Weights and mask may be
  * no value, which means all 1. Returns no value if every sample contributes 1. */
 dt_value dt_divisor_rows(int reduction, dt_value weight, dt_value mask);
-/* Broadcasts a mask to the shape of the values. It stays a mask of bools. */
+/* Broadcasts a mask, or weights, to the shape of the values. Its dtype stays. */
 dt_value dt_mask_like(dt_value mask, dt_value values);
 dt_check_fn dt_check_sparse, dt_check_one_hot, dt_check_same_shape;
 
@@ -148,8 +148,8 @@ struct dt_loss { /* The type behind the public handle of a loss. */
 
 /* ---- metrics ---- */
 
-/* The most parts of an aggregate metric. A part is a scalar or a vector that is summed over all
- * examples. */
+/* The most parts of an aggregate metric. A part is a scalar, a vector or a matrix that is summed
+ * over all examples. */
 #define DT_METRIC_PARTS 8
 typedef struct dt_metric_parts {
     const void *args;
@@ -157,7 +157,7 @@ typedef struct dt_metric_parts {
     /* weights of the examples, (B) or with more dimensions; a value without a trace: all weights
      * are 1 */
     dt_value weight;
-    dt_value part[DT_METRIC_PARTS]; /* the parts, which `count` of the row sets */
+    dt_value part[DT_METRIC_PARTS]; /* the parts, which `parts` of the row adds */
     int n;
 } dt_metric_parts;
 
@@ -196,7 +196,8 @@ typedef struct dt_metric_row {
      * is 0, the result is 0. */
     double (*result)(const void *args, const double *sum, double examples);
     void (*parts)(dt_metric_parts *m);
-    /* Returns the number of sums in all parts. NULL: it is that of the parts that were traced. */
+    /* Returns the number of sums in all parts. 0, or NULL in place of the function: count them in
+     * the parts that were traced. */
     int (*n_sums)(const void *args);
     /* Computes results from the sums of all parts, one after the other; returns their number, at
      * most n. */

@@ -42,11 +42,13 @@ typedef struct dt_layer_spec {
     const void *made; /* data that `build` of the layer has made for `call`; NULL: none */
     int n_further;
     const dt_further_output *further; /* [n_further] outputs of the layer besides the first one */
-    /* For a LayerOutput: 1 + index of the further output of its input; 0: another layer. */
+    /* For a LayerOutput: 1 + the index of the further output of its input. 0 in all other
+     * layers. */
     int taken;
     dt_named activity; /* penalty on the layer's output; kind NULL: none */
-    /* which turn of a Repeat has made the layer; the turns of all Repeats of the model are numbered
-     * together, from 1. 0: the layer is in no Repeat */
+    /* a number that layers have in common if the same turn of a Repeat made them, with no inner
+     * Repeat between them; numbers grow from 1 over all Repeats of the model. 0: the layer is in no
+     * Repeat */
     int turn;
 } dt_layer_spec;
 
@@ -72,7 +74,9 @@ typedef enum dt_remat_value {
     DT_REMAT_VALUE = 1 << 3,
     DT_REMAT_CONTEXT = 1 << 4, /* the input of attention's output projection */
     DT_REMAT_OUT = 1 << 5,
-    DT_REMAT_WI_0 = 1 << 6, /* feed-forward networks: the gate, and the values that it multiplies */
+    /* WI_0 and WI_1: the two first products of a feed-forward network, that of the gate and that of
+     * the values which the gate multiplies */
+    DT_REMAT_WI_0 = 1 << 6,
     DT_REMAT_WI_1 = 1 << 7,
     DT_REMAT_WO = 1 << 8
 } dt_remat_value;
@@ -110,8 +114,8 @@ typedef struct dt_remat_lists {
     bool given;
     dt_items save, offload; /* of `int`: indices of dt_remat_value_names */
 } dt_remat_lists;
-/* Returns the policy of the lists, if they are given; else the one with that index in
- * dt_rematerialize_names. */
+/* Returns the policy of the lists, if they are given (a value in both lists is offloaded); else the
+ * one with that index in dt_rematerialize_names. */
 dt_rematerialize dt_rematerialize_of(const dt_remat_lists *lists, int policy);
 
 #define DT_MAX_INPUTS 32
@@ -124,10 +128,11 @@ typedef struct dt_init_from {
     /* whether weights that the file lacks, or has in another shape, are initialized randomly */
     bool skip_mismatch;
     int names; /* whose names and shapes the file has: DT_NAMES_KERAS or DT_NAMES_TORCH */
-    /* texts, each under a regular expression for names in the file, whose matches it replaces */
+    /* replacement texts, each under the regular expression, for names in the file, whose matches it
+     * replaces; they are applied one after the other */
     dt_items map;
-    /* skip: names in the file that are not used; freeze: layers that are not trained. Both are
-     * lists of regular expressions. */
+    /* skip: weights of the file that are not read, by their names after `map`; freeze: layers that
+     * are not trained. Both are lists of regular expressions. */
     dt_items skip, freeze;
     dt_location at, map_at, skip_at, freeze_at;
 } dt_init_from;
@@ -138,9 +143,9 @@ extern const dt_field dt_init_from_fields[];
  * if there are too many. */
 dt_status *dt_init_from_check(const dt_init_from *from) DT_MUST_USE;
 /* Sets `trainable` to false in the layers whose names match `freeze`, and in those that use the
- * weights of such layers. Fails with RANGE at each expression that matches no layer. name[n],
- * named[n]: the layers; the kind of a layer that could not be read is NULL. Does nothing if there
- * are too many expressions, which dt_init_from_check reports. */
+ * weights of such layers. Fails with RANGE at each expression that matches no layer, unless a layer
+ * could not be read. name[n], named[n]: the layers; the kind of one that could not be read is NULL.
+ * Does nothing if there are too many expressions, which dt_init_from_check reports. */
 dt_status *dt_init_from_freeze(const dt_init_from *from, const char *const *name,
                                const dt_named *named, int n) DT_MUST_USE;
 
@@ -167,7 +172,7 @@ typedef struct dt_model_spec {
 
 /* Replaces every Repeat in the list of layers by its copies, and sets *out to the new list and
  * *turns to an array with an element for each of its layers: dt_layer_spec.turn. Both are in the
- * arena. Returns all errors; one that occurs in every turn of a Repeat is reported once. */
+ * arena. A Repeat stops at its first turn with an error. Returns these errors of all Repeats. */
 dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out,
                             const int **turns) DT_MUST_USE;
 /* Reads a job's `model`, or the list of layers alone, which is a sequential model. Returns all
@@ -186,10 +191,11 @@ typedef struct dt_metric_use {
     const void *args;
     /* for `accuracy`: the metric that replaces it if targets are class numbers; NULL: none */
     const dt_named *if_sparse;
-    /* "accuracy" for the short form, else `name` or the class name in snake case; with several
-     * outputs "kind_accuracy" */
+    /* the metric's name: its argument `name`, else the alias by which the job calls it, such as
+     * "acc", else the class name in snake case or the row's label; with several outputs
+     * "kind_accuracy" */
     const char *key;
-    int n; /* number of results of the metric: 1, or with by_class one for each class */
+    int n; /* number of results of the metric, for example one for each class or threshold */
     /* [n] keys in the history: `key`, or for several results "f1_score_0", "f1_score_1", ... */
     const char *const *keys;
     dt_location at;
@@ -208,7 +214,8 @@ typedef struct dt_output_use {
     /* for `crossentropy`: the loss that replaces it if targets are class numbers; NULL: none */
     const dt_named *if_sparse;
     double loss_weight; /* factor of this loss in the total loss */
-    /* name of the output's loss in the history, "kind_loss"; NULL: it is the model's only loss */
+    /* name of the output's loss in the history, "kind_loss"; NULL: it has no loss, or the model's
+     * only one */
     const char *loss_key;
     const char *target; /* name of the element with the targets; NULL: see dt_match_names */
     dt_location target_at;
@@ -236,8 +243,7 @@ typedef struct dt_compile_spec {
     dt_policy precision;
     dt_quantization quantization;
     dt_location quantization_at;
-    /* the dynamic loss scale, which is used under mixed_float16 unless the job sets a constant
-     * one */
+    /* the dynamic loss scale; its `growth` is 0 if there is none */
     dt_loss_scale scaling;
     /* whether metrics and predictions use the units in which the data set stores the target */
     bool original_units;

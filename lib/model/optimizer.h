@@ -146,11 +146,12 @@ struct dt_optimizer { /* The type behind the public handle of an optimizer. */
      * gradients are not accumulated */
     dt_variable *examples;
     dt_loss_scale scaling;
-    /* float32 and int64 scalars, "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL:
-     * not scaled */
+    /* the dynamic loss scale and its counter, the float32 and int64 scalars
+     * "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL: there is no dynamic scale */
     dt_variable *scale, *good_steps;
-    /* the int64 scalar "optimizer/iteration": number of steps whose gradients were finite; with
-     * gradient_accumulation_steps k, k steps make one update. NULL until dt_optimizer_prepare */
+    /* the int64 scalar "optimizer/iteration": number of steps, without those that the dynamic loss
+     * scale skipped; with gradient_accumulation_steps k, k steps make one update. NULL until
+     * dt_optimizer_prepare */
     dt_variable *iteration;
     /* learning rate that callbacks change, a float32 scalar; NULL: the learning rate of the job
      * applies */
@@ -241,8 +242,8 @@ int dt_moment_slots(const void *args, const dt_variable *of, dt_slot_spec *slot)
 dt_value dt_moment_filled(const dt_update *u, double beta);
 /* Emits mean + (x - mean) share. */
 dt_value dt_moment_moved(dt_value mean, dt_value x, double share);
-/* Emits share * mean + (1 - share) * x. This equals the form above except for rounding; Keras has
- * both. */
+/* Emits share * mean + (1 - share) * x. This equals dt_moment_moved(mean, x, 1 - share) except for
+ * rounding; Keras has both forms. */
 dt_value dt_moment_mixed(dt_value mean, dt_value x, double share);
 
 #endif

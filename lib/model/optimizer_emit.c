@@ -292,7 +292,8 @@ static dt_trace *trace_of(const dt_gradients *g) {
     return NULL;
 }
 
-/* Checks that the variables are those of the first call, which determines them, as in Keras. */
+/* Checks that the variables are among those of the first call, which determines them, as in
+ * Keras. */
 static dt_status *check_variables(const dt_optimizer *o, const dt_variables *v) {
     for (int i = 0; o->n > 0 && i < v->n; i++)
         if (!dt_optimizer_find(o, v->v[i]))

@@ -23,8 +23,8 @@ static const dt_location *name_place(const dt_model_reader *r, int i) {
     return name ? &name->at : &r->named[i].at;
 }
 
-/* Returns the class name from which Keras makes names of layers. Two classes have another name in
- * exports. */
+/* Returns the class name from which Keras makes names of layers. It differs from the kind's name
+ * for two kinds. */
 static const char *class_of(const dt_kind *kind) {
     return kind == &dt_layer_input.kind                   ? "InputLayer"
            : kind == &dt_layer_group_query_attention.kind ? "GroupedQueryAttention"
@@ -119,8 +119,8 @@ static dt_status *read_item(dt_model_reader *r, int i) {
     return s;
 }
 
-/* Adds layer i to the index of names. Every layer has an entry; one without a name cannot be
- * found. */
+/* Adds layer i to the index of names. Every layer has an entry; one without a name, or with the
+ * name of an earlier layer, cannot be found. */
 static void index_name(dt_model_reader *r, int i) {
     const char *name = r->name[i];
     const bool is_new = name && dt_reader_find(r, name, i) < 0;
@@ -165,7 +165,7 @@ static void give_inputs(const dt_model_reader *r, int i, dt_layer_build *b) {
     b->in = ins[0]; /* An Input has no inputs, so its input type is a scalar. */
 }
 
-/* Whether two layers have the same weights, apart from the layers' names. */
+/* Whether the weights of two layers agree in number, names, types and `trainable`. */
 static bool same_weights(const dt_layer_build *b, const dt_layer_spec *other) {
     bool same = b->n_weights == other->n_weights;
     for (int k = 0; same && k < b->n_weights; k++)

@@ -19,8 +19,8 @@ typedef struct dt_model_reader {
     bool functional;
     dt_texts outputs; /* names of the output layers; v NULL: the last layer is the output */
     dt_location outputs_at;
-    dt_named *named;   /* [n] the layers; kind NULL: the layer has errors */
-    const char **name; /* [n] names of the layers; NULL: the name has errors */
+    dt_named *named;   /* [n] the layers; kind NULL: the layer could not be read */
+    const char **name; /* [n] names of the layers; NULL: the layer could not be read */
     /* finds a layer that was read by its name; of equal names, the first layer */
     dt_hash_index names;
     int missing;              /* number of inputs that name no layer, so far */

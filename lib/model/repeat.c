@@ -170,7 +170,8 @@ static bool is_taken(const char *variable, const turn *outer) {
     return strcmp(variable, "name") == 0 || strcmp(variable, "run_dir") == 0;
 }
 
-/* Replaces the value of `i: 3` by [0, 1, 2]; a value that is not a number is left as it is. */
+/* Replaces the value of `i: 3` by [0, 1, 2]. A value that is not an integer, or is quoted, is left
+ * as it is. */
 static dt_status *count_up(expansion *e, const char *variable, dt_tree *value) {
     int64_t n;
     if (value->kind != DT_TREE_SCALAR || value->quoted || !dt_parse_int64(value->text, &n))
@@ -228,7 +229,8 @@ static dt_status *check_variables(const dt_tree *variables, const turn *outer) {
     return faults;
 }
 
-/* Copies the layers for all turns. An error that occurs in every turn is reported once. */
+/* Copies the layers for all turns. Stops at the first turn that has an error, since the other turns
+ * usually have the same. */
 static dt_status *repeat_layers(expansion *e, const dt_entry *entry, const turn *outer) {
     struct repeat r = {0};
     DT_TRY(check_limits(e, &entry->key_at));

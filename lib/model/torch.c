@@ -48,8 +48,8 @@ static const int gru[GATES] = {1, 0, 2};
 
 #define KEPT(end_, torch_) .end = (end_), .torch = (torch_)
 #define KERNEL(end_, torch_) KEPT(end_, torch_), .ins = 1, .outs = 1
-/* The first rule that fits a weight determines `end`. It and the rules after it with the same
- * `end` all apply. */
+/* The first rule that fits a weight determines `end`. The rules right after it with the same `end`
+ * apply, too, unless the first one is for a certain layer. */
 static const rule rules[] = {
     {KERNEL("lstm_cell/kernel", "weight_ih_l0")},
     {KERNEL("lstm_cell/recurrent_kernel", "weight_hh_l0")},
@@ -94,8 +94,8 @@ static int ends_in(const char *path, const char *end) {
 }
 
 /* Returns the first rule for a weight whose path within its layer is `tail`. NULL: there is none,
- * the weight is not float32 or does not have the dimensions that the rule needs, or it belongs to a
- * GroupQueryAttention, whose queries, keys and values PyTorch does not join. */
+ * the weight is not float32 or does not have the dimensions that the rule needs, or it projects to
+ * queries, keys or values of a GroupQueryAttention, which PyTorch does not join. */
 static const rule *find_rule(const dt_layer_spec *l, const dt_named_view *weight,
                              const char *tail) {
     const char *kind = l->row->kind.name;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations that saturate on both sides: sigmoid and tanh, and their piecewise linear forms. */
+/* Activations that saturate on both sides: sigmoid, tanh, softsign, and piecewise linear forms of
+ * the first two. */
 #include "model/model.h"
 
 static dt_value sigmoid(const void *args, dt_value x) {

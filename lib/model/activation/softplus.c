@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations that bend smoothly from 0 to x: softplus and its variants. */
+/* Activations with a smooth bend: softplus, log_sigmoid, mish, squareplus and sparse_plus. */
 #include "model/model.h"
 
 /* max(x, 0) is written (x + |x|) / 2, whose slope at 0 is that of softplus, 1/2. */

@@ -69,8 +69,9 @@ static int count_name(const dt_tree *t, const char *name) {
     return n;
 }
 
-/* Returns the only layer that reads layer i. Returns -1 if several layers read it, or the reader
- * has other inputs, too. */
+/* Returns the only layer that reads layer i, which has that name. Returns -1 if the number of
+ * readers is not 1, with the model's outputs counted as readers, or if the reader has a list of
+ * inputs. */
 static int only_reader(const dt_tree *model, const dt_tree *layers, int i, const char *name) {
     int reader = -1, readers = count_name(dt_tree_get(model, "outputs"), name);
     if (strcmp(text_of(dt_tree_get(model, "type")), "functional") != 0)
@@ -233,8 +234,8 @@ static dt_tree *encoding_of(dt_arena *arena, const dt_entry *layer, const char *
     return item;
 }
 
-/* Whether a layer's output has a place for each number, in which it counts several integers or
- * texts. */
+/* Whether the layer makes a single row of several integers or texts, with a 1 or a count for each
+ * number that occurs. */
 static bool counts_several(const dt_tree *input, const dt_entry *layer) {
     const char *mode = text_of(dt_tree_get(layer->value, "output_mode"));
     const dt_tree *shape = dt_tree_get(input, "shape");
@@ -282,7 +283,8 @@ static void rename_inputs(dt_tree *t, const char *from, const char *to) {
         rename_inputs(t->item[i], from, to);
 }
 
-/* Connects layers that read the last layer which becomes a step to the Input instead. */
+/* Connects the layers and outputs that read `from`, the last layer that becomes a step, to the
+ * Input `to` instead. */
 static void connect(dt_tree *model, const dt_tree *layers, const char *from, const char *to) {
     for (int k = 0; k < layers->n; k++) {
         const dt_entry *e = layer_at(layers, k);

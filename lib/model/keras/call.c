@@ -102,8 +102,8 @@ static int masked_input(const char *key) {
     return -1;
 }
 
-/* Whether the argument has the only value that dtrain supports. For `training` that is the default,
- * since the step decides whether layers train, not the model. */
+/* Whether the argument of the call is null, or false where that is the default (`training`, which
+ * the step decides here, not the model, and `return_attention_scores`). */
 static bool is_so(const dt_tree *call_argument, const char *key) {
     static const char *const so_when_false[] = {"training", "return_attention_scores"};
     if (call_argument->kind == DT_TREE_NULL) return true;

@@ -51,7 +51,8 @@ static bool has_dtype(const dt_keras_layer *l, const char *dtype) {
     return own ? strcmp(own->text, dtype) == 0 : l->row != &dt_layer_input;
 }
 
-/* Whether the model has Inputs of float64, so that all layers compute in float64. */
+/* Whether all Inputs and layers have the dtype float64. The Inputs' dtype then suffices, since
+ * layers compute in it. */
 static bool is_float64(const dt_keras_model *m) {
     for (int i = 0; i < m->n; i++)
         if (!has_dtype(&m->layer[i], "float64")) return false;

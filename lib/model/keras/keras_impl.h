@@ -147,9 +147,11 @@ dt_status *dt_keras_mask_check(const dt_keras_model *m, int i, const dt_tree *ma
 /* ---- write_config.c, write_weights.c ---- */
 
 /* Whether Keras' Sequential can represent the model: it has one input and one output, each layer
- * uses only the output of the previous one, and all have their own weights. */
+ * has one input, which is the previous layer's output, all have their own weights, and none is an
+ * attention with heads. */
 bool dt_keras_is_sequential(const dt_model_spec *m);
-/* Whether the layer is called with query, value and key, not with a list. */
+/* Whether the layer is a MultiHeadAttention or GroupQueryAttention, which are called with query,
+ * value and key, not with a list. */
 bool dt_keras_has_heads(const dt_layer *row);
 /* Prints config.json. Error KERAS_MODEL for each layer that Keras does not have. */
 dt_status *dt_keras_config_print(dt_arena *arena, const dt_model *model, const char *name,

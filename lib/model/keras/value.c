@@ -64,7 +64,7 @@ static bool begins(const dt_tree *text, const char *with) {
     return text && text->kind == DT_TREE_SCALAR && strncmp(text->text, with, strlen(with)) == 0;
 }
 
-/* Whether the module belongs to Keras or to KerasHub, under its present name. */
+/* Whether the module belongs to Keras or to KerasHub, under its present or its former name. */
 static bool is_of_keras(const dt_tree *module) {
     return begins(module, "keras.") || begins(module, "keras_hub.") ||
            begins(module, "keras_nlp.") || (begins(module, "keras") && !module->text[5]);
@@ -97,8 +97,8 @@ const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *
     return NULL;
 }
 
-/* Finds the fields of an initialiser, regulariser, constraint or layer by its name; no two have the
- * same. */
+/* Finds the fields of an initialiser, regulariser, constraint or layer by its name, which no two
+ * have in common; NULL: no such name, or no fields. */
 static const dt_field *find_fields(const char *name) {
     const dt_kind *const *(*const tables[])(int *) = {dt_initializers, dt_regularizers,
                                                       dt_constraints, dt_layers};

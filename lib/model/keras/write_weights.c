@@ -21,7 +21,7 @@ bool dt_keras_has_heads(const dt_layer *row) {
     return row == &dt_layer_multi_head_attention || row == &dt_layer_group_query_attention;
 }
 
-/* Whether Keras' Sequential can call the layer. */
+/* Whether Keras' Sequential can call layer i, with the output of layer i - 1 as its only input. */
 static bool follows(const dt_model_spec *m, int i) {
     const dt_layer_spec *l = &m->layer[i];
     return l->n_in == 1 && l->from[0] == i - 1 && l->row->least <= 1 && !l->taken &&

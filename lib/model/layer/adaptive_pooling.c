@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * AdaptiveAveragePooling and AdaptiveMaxPooling: pool every spatial dimension to `output_size`
- * positions. Position i of n covers the elements from floor(i * size / n) to ceil((i + 1) * size /
- * n), so windows may overlap and may differ in size by one element.
+ * positions. Position i of n covers the elements from floor(i * size / n) up to, but without,
+ * ceil((i + 1) * size / n), so windows may overlap and may differ in size by one element.
  *
  *     (B, ..., channels) to (B, output_size, channels)
  *

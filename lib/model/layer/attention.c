@@ -144,8 +144,8 @@ static dt_value additive_scores(const dt_layer_call *c) {
     return dt_reduce(a->use_scale ? dt_multiply(x, c->weight[0]) : x, DT_REDUCE_SUM, 1u << 3);
 }
 
-/* Lowers the scores of masked steps, as Keras does: a step whose keys are all masked attends to
- * them equally. */
+/* Lowers the scores of keys that a query may not attend to by 1e9 (float16: 65504), as Keras does:
+ * masked steps, later ones with use_causal_mask, and steps of other documents. */
 static dt_value hide(const dt_layer_call *c, dt_value scores) {
     const struct attention *a = c->args;
     dt_type bools = dt_type_of_value(scores), one = dt_type_of(DT_INT32, 2, bools.dim + 1);

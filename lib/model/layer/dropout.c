@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dropout: only during training. A fraction `rate` of the elements becomes 0, the others are
+ * Dropout: only during training. Each element becomes 0 with the probability `rate`; the others are
  * divided by 1 - rate. N. Srivastava et al., Dropout (2014). The spatial forms drop whole channels,
  * at all positions together.
  *
@@ -14,7 +14,7 @@ struct dropout {
     dt_layer_head head;
     dt_noise noise;
     double rate;
-    const dt_tree *noise_shape; /* shape of the noise, only for Dropout itself */
+    const dt_tree *noise_shape; /* shape of the noise, only for Dropout and AlphaDropout */
     int data_format;            /* order of dimensions of SpatialDropout2D and 3D */
 };
 

@@ -245,9 +245,9 @@ static bool masks_documents(const dt_layer_call *c) {
     return c->document.trace && c->model->spec.documents.masked;
 }
 
-/* Whether some step may not attend to some key because of a mask, whether a step may have no keys
- * in its window, or whether the last chunk is shorter than the others, or chunks have a sink.
- * fused_attention computes none of these. */
+/* Whether some step may not attend to some key because of a mask or of documents, whether a step
+ * may have no keys in its window, or whether the last chunk is shorter than the others, or chunks
+ * have a sink. fused_attention computes none of these. */
 static bool is_masked(const dt_layer_call *c) {
     const dt_heads *h = c->made;
     const int64_t steps = dt_type_of_value(c->x).dim[1];
@@ -331,8 +331,8 @@ static dt_value repeat_heads(const dt_heads *h, dt_value x) {
     return dt_reshape(dt_broadcast_in_dim(x, &wide, (int8_t[]){0, 1, 2, 4}), 4, t.dim);
 }
 
-/* Applies dropout, whose counter is the weight after the output projection. `weight` is the kernel
- * of that projection. */
+/* Applies dropout, whose counter is the weight after the output projection and the sinks. `weight`
+ * is the kernel of that projection. */
 static dt_value drop(const dt_layer_call *c, dt_value x, const dt_value *weight) {
     const dt_heads *h = c->made;
     dt_type type = dt_type_of_value(x);

@@ -71,8 +71,8 @@ typedef struct dt_heads {
 dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) DT_MUST_USE;
 /* Computes y, the output of the layer. */
 dt_value dt_heads_call(const dt_layer_call *c);
-/* Returns x times scale / sqrt(mean of x^2 + epsilon), computed in float32 whatever dtype x has.
- * The mean is over the last dimensions of x, as many as scale has. */
+/* Returns x times scale / sqrt(mean of x^2 + epsilon). The root is computed in float32 if x has 16
+ * bits. The mean is over the last dimensions of x, as many as scale has. */
 dt_value dt_heads_norm(dt_value x, dt_value scale, double epsilon);
 /* Computes attention for a layer that computes queries, keys and values from its only input; the
  * layer's `made` begins with a dt_heads. `weight`: the weights from the kernel of attention_output

@@ -7,7 +7,7 @@
  *     Multiply: {inputs: [a, gate]}     (B, 32, 32, 16) and (B, 16): every channel times its gate
  *
  * If all inputs have masks, a step of the output is masked where it is masked in all of them.
- * Products, maxima and minima then skip masked inputs.
+ * Products, maxima and minima skip masked steps of inputs.
  */
 #include "model/model.h"
 

@@ -28,9 +28,9 @@ dt_status *dt_noise_weight(dt_layer_build *b, const char *within) DT_MUST_USE;
  * counter. */
 dt_value dt_noise_draw(const dt_layer_call *c, const dt_noise *n, dt_random_kind kind,
                        const dt_type *type);
-/* Sets a fraction `rate` of x to 0 and scales the rest so that the expected value is unchanged.
- * `mask` is the type of the random mask, which is repeated along its sizes of 1. Draws nothing if
- * rate is 0, or at least 1, when all of x becomes 0. */
+/* Sets each element of x to 0 with the probability `rate`, and divides the others by 1 - rate, so
+ * that the expected value is unchanged. `mask` is the type of the random mask, which is repeated
+ * along its sizes of 1. Draws nothing if rate is 0, or at least 1, when all of x becomes 0. */
 dt_value dt_noise_drop(const dt_layer_call *c, const dt_noise *n, dt_value x, double rate,
                        const dt_type *mask);
 

@@ -15,7 +15,8 @@
  * Keras does not give the mask to a layer that is called with states, so masked steps then are
  * treated like others; the output has the mask nevertheless.
  *
- * At masked steps states do not change, and the output of the previous step is repeated.
+ * At masked steps states do not change, and the output of the previous step is repeated (with
+ * zero_output_for_mask it is 0).
  *
  * ConvLSTM convolves where the others multiply, since its steps and states are images.
  *
@@ -36,7 +37,7 @@ typedef struct dt_recurrent {
     int activation, recurrent_activation;
     bool use_bias, return_sequences, return_state, go_backwards, unroll;
     bool reset_after;      /* only GRU has this argument */
-    bool unit_forget_bias; /* only LSTM has this argument */
+    bool unit_forget_bias; /* only LSTM and ConvLSTM have this argument */
     bool zero_output_for_mask;
     double dropout, recurrent_dropout;
     dt_noise noise;

@@ -20,7 +20,7 @@ typedef struct dt_rotation {
      * 0.1 log(scaling_factor) + 1. */
     int rope_type;
     double beta_fast, beta_slow;
-    /* The steps are the places of a picture or a film of this size, row by row; n 0: of a line.
+    /* The steps are the positions in a picture or a film of this size, row by row; n 0: in a line.
      * Each axis rotates a part of the pairs by its own position. */
     dt_ints grid;
 } dt_rotation;

@@ -6,11 +6,11 @@
  *     y = softmax(q k + bias[bucket(s - t)]) v     t: the step of the query, s: that of the key
  *
  * Half of the buckets are for one distance each: 0, 1, ... The others are wider, in proportion to
- * the distance, up to relative_attention_max_distance, beyond which all share the last one. Without
- * is_decoder half of the buckets are for keys after the query; with it there are no such keys.
- * Scores are not divided by the root of key_value_dim. All layers of T5 use the table of the first
- * one: position_bias_of. Other arguments have the names of KerasHub and of transformers' T5Config;
- * as in KerasHub, there are 32 buckets up to a distance of 128 by default.
+ * the distance, up to relative_attention_max_distance, from which on all share the last one.
+ * Without is_decoder half of the buckets are for keys after the query; with it there are no such
+ * keys. Scores are not divided by the root of key_value_dim. All layers of T5 use the table of the
+ * first one: position_bias_of. Other arguments have the names of KerasHub and of transformers'
+ * T5Config; as in KerasHub, there are 32 buckets up to a distance of 128 by default.
  *
  * C. Raffel et al., Exploring the Limits of Transfer Learning with a Unified Text-to-Text
  * Transformer (2020), section 2.1.
@@ -108,8 +108,8 @@ static dt_status *build(dt_layer_build *b) {
 
 /* ---- buckets ---- */
 
-/* Returns the bucket, 0 to buckets - 1, of a distance of at least 0. most: the distance beyond
- * which all are in the last bucket. Computes in float32, as the original does. */
+/* Returns the bucket, 0 to buckets - 1, of a distance of at least 0. most: the distance from which
+ * on all are in the last bucket. Computes in float32, as the original does. */
 static int64_t bucket_of(int64_t distance, int64_t buckets, int64_t most) {
     const int64_t exact = buckets / 2;
     if (distance < exact) return distance;

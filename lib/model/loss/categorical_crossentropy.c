@@ -7,7 +7,7 @@
  * input is the logits.
  *
  * The focal form (T. Lin et al., Focal Loss for Dense Object Detection, 2017) multiplies each
- * class's part by alpha (1 - p)^gamma.
+ * class's part by alpha (1 - p)^gamma. It is always computed from clipped probabilities.
  */
 #include <assert.h>
 

@@ -34,8 +34,8 @@ static dt_status *check(const void *args, const dt_type *target, const dt_type *
     return NULL;
 }
 
-/* Moments of one array: mean and variance are (B, ..., 1), differences from the mean (B, ...,
- * n). */
+/* Moments of an array (B, ..., n): mean and variance are (B, ...), differences from the mean
+ * (`around`) are (B, ..., n). */
 typedef struct moments {
     dt_value around, mean, variance;
 } moments;

@@ -56,7 +56,8 @@ static int copy_sums(const void *args, const double *sum, int part, double *out)
     return n;
 }
 
-/* Sets out[] to a / (a + b) at each threshold; returns the number of thresholds. */
+/* Sets out[] to a / (a + b) at each threshold, for two of the counts TP, FP, TN and FN; returns the
+ * number of thresholds. */
 static int share(const void *args, const double *sum, int a, int b, double *out) {
     int n = thresholds_of(args);
     for (int i = 0; i < n; i++) out[i] = dt_ratio(sum[a * n + i], sum[a * n + i] + sum[b * n + i]);
@@ -128,7 +129,7 @@ static void count_for_trade(dt_metric_parts *m) {
 }
 
 typedef struct quotient {
-    int a, b; /* a and b are counts; the quotient is a / (a + b) */
+    int a, b; /* the counts a and b, TP, FP, TN or FN; the quotient is a / (a + b) */
 } quotient;
 
 /* Sets out[0] to the largest quotient `best` among the thresholds at which the quotient `held` is

@@ -2,7 +2,7 @@
 /*
  * Schedule-free AdamW (A. Defazio et al., The Road Less Scheduled, 2024): the weights lie between a
  * sequence z, which takes the steps, and the mean x of that sequence, which needs no decaying rate.
- * Only z is stored; x follows from z and the weights.
+ * Of the two only z is stored; x follows from z and the weights.
  *
  *     v += (g g - v) (1 - beta_2)
  *     x = (w - (1 - beta_1) z) / beta_1
