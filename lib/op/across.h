@@ -8,7 +8,7 @@
  *           d, env->replica the device whose result is computed
  *   plain   for one memory space, where the values of all devices can be read: slices, joins and
  *           sums (pass/spmd/expand.c)
- *   bytes   the bytes that a device receives over links
+ *   bytes   the number of bytes that a device receives over links
  */
 #ifndef DT_OP_ACROSS_H
 #define DT_OP_ACROSS_H
@@ -34,7 +34,9 @@ typedef struct dt_across_attr {
     int32_t dim, to;
     /* always 0, so that the struct has no padding and attributes can be compared byte by byte */
     int32_t unused;
-    /* collective_permute: the number of elements from lower and from higher neighbours. */
+    /* for collective_permute: the number of elements from lower and from higher neighbours; `low`
+     * has another meaning in own_start and gather_part, as the comments at the top of their files
+     * say */
     int64_t low, high;
     /* for collective_permute: what is added to the distance from the beginning of one device's
      * range to that of the next, which without it is the number of elements that a device holds */
@@ -59,7 +61,7 @@ typedef struct dt_plain_call {
 } dt_plain_call;
 
 /* The kind of exchange, which selects rows in tables of costs and of compilers' names. XLA has no
- * collectives for the kinds after DT_ACROSS_KINDS. */
+ * collectives for the kinds from DT_ACROSS_KINDS on. */
 typedef enum dt_across_kind {
     DT_ACROSS_ALL_REDUCE,
     DT_ACROSS_ALL_GATHER,
@@ -75,7 +77,8 @@ typedef enum dt_across_kind {
 struct dt_across_row {
     dt_across_kind kind;
     dt_value (*plain)(const dt_plain_call *c);
-    /* The bytes that a device receives if its input has the concrete type `in`. */
+    /* Returns the number of bytes that a device receives if its input has the concrete type
+     * `in`. */
     double (*bytes)(const dt_across_attr *a, const dt_type *in);
 };
 
@@ -83,7 +86,7 @@ struct dt_across_row {
 static inline dt_across_kind dt_across_kind_of(const dt_node *n) {
     return n->op->across ? n->op->across->kind : DT_ACROSS_NOTHING;
 }
-/* Whether the op sums over devices. */
+/* Whether the op reduces values over devices, by a sum, a maximum or a minimum. */
 static inline bool dt_across_sums(const dt_node *n) {
     return dt_across_kind_of(n) == DT_ACROSS_ALL_REDUCE ||
            dt_across_kind_of(n) == DT_ACROSS_REDUCE_SCATTER;

@@ -7,15 +7,15 @@
  *                                              scale * sum over h of query[t, h] key[s, h]
  *     key       (B.., S, K, H)       y[t, v] = sum over s of p[t, s] value[s, v]
  *     value     (B.., S, K, V)
- *     position  (B.., T)             the number of the key at the query's place
+ *     position  (B.., T)             the index of the key at the query's position
  *     y         (B.., T, N, V)
  *
  * N is a multiple of K: each head of keys and values serves N / K consecutive heads of queries.
  * Usually K = N; with fewer it is grouped-query attention (J. Ainslie et al., GQA, 2023).
  *
  * If it is causal, a query at position p attends to keys s <= p only; with a window (0: none) to
- * keys with |s - p| < window only. All queries attend to the first `sinks` keys. A query that may
- * attend to no key gives 0.
+ * keys with |s - p| < window only. All queries attend to the first `sinks` keys. The result is 0
+ * for a query that may not attend to any key.
  *
  * (C1) Query, key and value hold floats of one dtype, position holds integers.
  * (C2) Their dimensions agree as above; B can only be among the leading ones.
@@ -207,9 +207,10 @@ static void eval(const dt_call *c) {
             for (int64_t n = 0; n < a.heads; n++) eval_query(c, &a, i, t, n, p);
 }
 
-/* Returns the number of pairs of a query and a key, over all heads, that a blocked kernel computes.
- * It works in blocks of BLOCK queries and keys, and skips blocks in which no query attends to any
- * key. Without positions, query i is at position i. */
+/* Returns the number of pairs of a query and a key, over all examples and heads, that a kernel
+ * computes in blocks of BLOCK queries and keys. It skips the blocks of keys after the queries if
+ * attention is causal, and the blocks before the queries' windows, except the first block if that
+ * has sinks. Positions are not known here, so query i is taken to be at position i. */
 static double pairs_of(const dt_attending *a) {
     /* rows and columns of a block of scores, as "block_q" and "block_kv" of JAX's splash attention
      * are for TPUs */
@@ -275,8 +276,8 @@ void dt_attention_print(const void *attr, dt_str *out) {
 typedef struct parts {
     const dt_attention_attr *attr;
     int lead;
-    int64_t groups; /* number of query heads per head of keys */
-    int last;       /* the dimension after the heads: features of queries, keys of scores */
+    int64_t groups; /* number of consecutive query heads that share a head of keys */
+    int last;       /* index of the last dimension: the features in queries, the keys in scores */
     dt_value query, key, value, position;
 } parts;
 

@@ -15,14 +15,16 @@ typedef struct dt_attending {
 /* Checks constraints (C1) to (C3) of attention. `position` is the index of the input that holds
  * positions. *out is the type of the result. */
 dt_status *dt_attention_check(const dt_infer *q, int position, dt_type *out) DT_MUST_USE;
-/* Fills in the factors of all inputs, but not those of `out`. The first factors are the leading
- * dimensions; then come queries, heads, and features of values. */
+/* Fills in the factors of the query, the key, the value and the position, and those of the leading
+ * dimensions of other inputs, but none of `out`. The first factors are the leading dimensions; then
+ * come queries, heads, and features of values. */
 void dt_attention_rule_inputs(const dt_type *in, int position, dt_rule *rule);
 void dt_attention_print(const void *attr, dt_str *out);
 
 dt_attending dt_attention_of(const dt_call *c, int position);
-/* Returns the offset of the first feature of a row, for a head of queries. `row` is the index of a
- * query or of a key, depending on the view v. */
+/* Returns the offset in v of the first feature of a row, for a head of queries. `row` is the index
+ * of a query or of a key, depending on the view v. If v has fewer heads, the offset is in the head
+ * that serves these queries. */
 int64_t dt_attention_at(const dt_attending *a, const dt_view *v, int64_t example, int64_t row,
                         int64_t head);
 /* Returns x, rounded to bfloat16 if the attributes ask for that. x is an attention weight, or the

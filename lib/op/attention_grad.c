@@ -54,7 +54,8 @@ typedef struct gradients {
     const dt_call *c;
     dt_attending a;
     double *p, *ds; /* [keys] attention weights of one query, and the gradients of its scores */
-    /* [features] sums of rows for the gradient of one head of keys or values, or of one query */
+    /* sums of rows for one head: [keys * features] for the gradient of keys or values, [features]
+     * for that of one query */
     double *sum;
 } gradients;
 

@@ -128,8 +128,8 @@ dt_value dt_transpose(dt_value x, const int *perm) {
     return moves ? emit1(&dt_op_transpose, x, &attr) : x;
 }
 
-/* Returns the axis counted from the front. Returns -1, and the trace has failed, if x does not have
- * that axis. */
+/* Returns the axis counted from the front. If x does not have that axis, makes the trace fail and
+ * returns -1. */
 static int value_axis(dt_value x, int axis) {
     dt_type type = dt_type_of_value(x);
     int found = axis < 0 ? axis + type.rank : axis;
@@ -187,7 +187,7 @@ static dt_status *cannot_join(const char *op, const dt_type *a, const dt_type *b
 static dt_value broadcast2(const dt_op *op, dt_value a, dt_value b, const void *attr) {
     dt_type left = dt_type_of_value(a), right = dt_type_of_value(b), type;
     if (!a.trace || !b.trace || a.trace != b.trace)
-        /* emitting the op with shapes that do not fit makes the trace fail with the op's error */
+        /* dt_emit reports values that are missing or belong to different traces */
         return emit2(op, a, b, attr);
     if (left.dtype != right.dtype || !join_shapes(&left, &right, &type))
         return fail(a.trace, cannot_join(op->name, &left, &right));
@@ -214,7 +214,7 @@ dt_value dt_select(dt_value pred, dt_value a, dt_value b) {
     if (pred.trace == t && a.trace == t && b.trace == t && join_shapes(&left, &right, &joined) &&
         join_shapes(&joined, &p, &type))
         for (int i = 0; i < 3; i++) in[i] = dt_broadcast_to(in[i], &type);
-    /* emitting the op with shapes that do not fit makes the trace fail with the op's error */
+    /* if the values could not be broadcast, dt_emit makes the trace fail with the op's error */
     return dt_emit(t, &dt_op_select, in, 3, NULL);
 }
 

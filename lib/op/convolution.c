@@ -444,7 +444,8 @@ static void cost(const dt_call *c, dt_cost *cost) {
     cost->flops = 2 * p.count * (double)p.m * (double)p.n * (double)w->dim[a->rhs_in] * taps * real;
 }
 
-/* Prints the meaning of each dimension: "b01f". */
+/* Prints one letter or digit for each dimension, such as "b01f": b for the batch, f for features, i
+ * and o for the features of inputs and outputs, and the number of a spatial dimension. */
 static void print_order(const char *separator, const dt_convolution_attr *a, const int8_t *spatial,
                         int first, int second, const char *letters, dt_str *out) {
     char text[DT_MAX_SPATIAL + 3] = {0};

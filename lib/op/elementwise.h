@@ -2,9 +2,9 @@
 /*
  * Functions that the rows of element-wise ops share: out[i] = f(in[0][i], in[1][i], ...).
  *
- * Their constraints are the same everywhere. With two inputs: (C1) both have one type, (C2) of a
- * dtype that f is defined for. With one input the latter is (C1). Nothing broadcasts; builders do
- * that before.
+ * Their constraints are the same for all ops whose comment lists none. With two inputs: (C1) both
+ * have one type, (C2) of a dtype that f is defined for. With one input the latter is (C1). Nothing
+ * broadcasts; builders do that before.
  *
  * Floats are computed in double and rounded to the dtype once. Integers wrap.
  */

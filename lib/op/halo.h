@@ -32,11 +32,12 @@ typedef struct dt_window_sweep {
     int64_t taps, places, in;
 } dt_window_sweep;
 
-/* The rule over devices of ops whose result has the dimensions of their first input: each of them
- * may be divided, in both alike. Further inputs stay whole. */
+/* The rule over devices of ops whose result has as many dimensions as their first input: dimension
+ * d of both may be divided, by one factor. Further inputs stay whole. */
 void dt_halo_rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
-/* Computes the halo of each device. False: the ranges of devices are not at equal distances, or a
- * size is not divisible by `parts`. */
+/* Computes the halo of each device. Returns false if the ranges of devices are not at equal
+ * distances, if a size is not divisible by `parts` or a part is empty, or if the windows of a
+ * device cover only holes of the dilation. */
 bool dt_halo_find(const dt_window_sweep *s, int parts, dt_halo *out);
 /* Brings elements from neighbours. x is a device's part, cut along `dim` by `axes`. Returns the
  * range of elements that the device needs. */

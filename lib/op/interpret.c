@@ -27,8 +27,10 @@ typedef struct lane {
     const dt_graph *graph;
     dt_env env;
     value *value; /* [nodes] the value of each node */
-    int *uses;    /* [nodes] number of later nodes that still read the value; at 0 it is freed */
-    int at;       /* index of the next node to compute */
+    /* [nodes] number of later reads of the value, by nodes and as a result or an update; a value
+     * with no read left is freed */
+    int *uses;
+    int at; /* index of the next node to compute */
 } lane;
 
 typedef struct machine {

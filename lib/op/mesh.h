@@ -36,7 +36,8 @@ typedef uint32_t dt_mesh_axes;
 typedef struct dt_mesh {
     int32_t n;
     int32_t size[DT_MAX_AXES]; /* size of each axis; unused ones are 0 */
-    /* the innermost axes, along which the replicas are, if there is more than one replica */
+    /* the innermost axes, along which the replicas are, if there is more than one replica; 0
+     * otherwise */
     dt_mesh_axes replicas;
     /* the axis along which micro-batches lie, if there is more than one; 0 otherwise */
     dt_mesh_axes time;
@@ -58,7 +59,8 @@ typedef struct dt_layout {
     dt_mesh_axes axes[DT_MAX_RANK];
     dt_mesh_axes partial;
     int32_t kind; /* for a partial value: the dt_reduce_kind by which devices' parts are combined */
-    int32_t on;   /* 1 + the only logical device that holds the value; 0: all devices hold it */
+    /* 1 + the only logical device that holds the value; 0: all devices hold it or a part of it */
+    int32_t on;
 } dt_layout;
 
 bool dt_layout_equal(const dt_layout *a, const dt_layout *b);
@@ -66,8 +68,8 @@ bool dt_layout_equal(const dt_layout *a, const dt_layout *b);
 dt_mesh_axes dt_layout_axes(const dt_layout *l);
 /* Returns the type of a device's part of a value of type `whole`. `parts` is explained above. */
 dt_type dt_layout_type(const dt_type *whole, const dt_layout *l, const dt_mesh *m, int64_t parts);
-/* Prints "[-, {0}, {1,2}]", then ", partial sum over {0}" if the value is partial; "whole" if
- * nothing is cut. */
+/* Prints the axes that cut each dimension, "[-, {0}, {1,2}]", or "whole" if none is cut; then ",
+ * partial sum over {0}" if the value is partial. */
 void dt_layout_print(const dt_layout *l, int rank, dt_str *out);
 
 #endif

@@ -154,7 +154,8 @@ typedef struct dt_rows_attr {
     int64_t rows;
 } dt_rows_attr; /* for scatter_add: the number of rows of the result */
 typedef enum dt_random_kind { DT_RANDOM_UNIFORM, DT_RANDOM_NORMAL } dt_random_kind;
-/* For random. kind: a dt_random_kind. */
+/* For random. type: that of the result. kind: a dt_random_kind. key: the seed, from which all
+ * numbers follow together with the inputs of the op. */
 typedef struct dt_random_attr {
     dt_type type;
     int64_t kind;
@@ -179,7 +180,7 @@ typedef struct dt_norm_attr {
 } dt_norm_attr; /* for layer_norm and its gradients */
 typedef struct dt_gelu_attr {
     int64_t approximate;
-} dt_gelu_attr; /* approximate: by tanh */
+} dt_gelu_attr; /* approximate: 1 for the approximation by tanh, 0 for erf */
 
 /* custom_call @Sharding. Kind OTHER has the number of parts for each dimension, MAXIMAL has the
  * device; members that a kind does not use are 0. The gradient of a value has the layout of the
@@ -286,8 +287,8 @@ void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr);
 
 /* Computes the gradient of `loss`, or of the sum of its elements if it is not a scalar, with
  * respect to n values. out[i] belongs to x[i]; its trace is NULL if the loss does not depend on
- * x[i]. Emits into the trace of loss. Declared here with the gradient rules; the pass that lowers
- * whole jobs calls it. */
+ * x[i] through ops that have a gradient, or if the trace has failed. Emits into the trace of loss.
+ * Declared here with the gradient rules; the pass that lowers whole jobs calls it. */
 void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out);
 
 /* ---- the reference interpreter ---- */
@@ -308,9 +309,10 @@ typedef struct dt_interpretation {
 
 /*
  * Runs g with each op's eval, node by node, replicas one after the other (all_reduce sums in
- * replica order). batch[r]: rows of replica r. arg: [replicas][arguments] concrete views. Variables
- * are read, not written: their new values are in `update`. For folded graphs, replicas is 1, and
- * env has offsets and shards. Every pass and back end is tested against this function.
+ * replica order). batch[r]: number of examples of replica r. arg: [replicas][arguments] concrete
+ * views. Variables are read, not written: their new values are in `update`. For folded graphs,
+ * replicas is 1, and env has offsets and shards. Every pass and back end is tested against this
+ * function.
  */
 dt_status *dt_interpret(const dt_graph *g, const dt_env *env, int replicas, const int64_t *batch,
                         const dt_view *arg, dt_interpretation *out) DT_MUST_USE;

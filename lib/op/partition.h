@@ -36,9 +36,9 @@ typedef struct dt_partition_call {
 typedef struct dt_partition_row {
     /* A rule with more factors than the op's `rule`. NULL: `rule` is used. */
     void (*rule)(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
-    /* Whether the op can be divided by the axes of c->factor, of which one element is set; the
-     * sizes that it divides have been checked. in[], in_layout[] and out are unset. NULL:
-     * always. */
+    /* Whether the op can be divided by the axes of c->factor, in which only one factor has axes;
+     * that its sizes are divisible has been checked. trace, in[], in_layout[] and out are not set.
+     * NULL: the op can always be divided. */
     bool (*can)(const dt_partition_call *c);
     /* Emits what each device computes. NULL: the op itself is emitted on the devices' parts. */
     dt_value (*emit)(dt_partition_call *c);

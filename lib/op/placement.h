@@ -7,9 +7,9 @@
  *   that depend on no argument (constants, variables, sizes and what is computed from them) are
  *   placed on the device that needs them.
  *
- * If the inputs of an op are on different devices, the op runs on the device of the input that was
- * moved by `assign`; if several or none were, on that of the largest of these inputs; of equally
- * large ones, the last.
+ * If the inputs of an op are on different devices, the op runs on the device of the largest input
+ * among those that were moved by `assign`, or among all inputs if none was moved. Of equally large
+ * inputs, the last one counts.
  */
 #ifndef DT_OP_PLACEMENT_H
 #define DT_OP_PLACEMENT_H
@@ -23,7 +23,8 @@ typedef struct dt_placement {
     /* index of a logical device; DT_EVERYWHERE: each has the value or a part of it; DT_ANYWHERE:
      * the device that needs it */
     int32_t device;
-    /* whether an annotation set the placement; false: the op is where the default rule puts it */
+    /* whether the placement comes from an annotation of the value, or of an input that it follows;
+     * false: the op is where the default rule puts it */
     bool moved;
     int64_t size; /* number of elements of the value before it was broadcast */
 } dt_placement;
@@ -31,7 +32,7 @@ typedef struct dt_placement {
 /* Returns the device of a node's value, by the rules above. in: the placements of its inputs. */
 dt_placement dt_placement_of(const dt_node *n, const dt_placement *in);
 /* Like dt_placement_of, for a value of a trace, whose inputs are placed as well. The device is
- * DT_ANYWHERE if the value depends on no argument, and 0 if x is no value of a trace. */
+ * DT_ANYWHERE if the value depends on no argument, and 0 if x is not a value of a trace. */
 dt_placement dt_placement_of_value(dt_value x);
 /* Returns x, transferred to a device. */
 dt_value dt_move_to(dt_value x, int device);

@@ -139,16 +139,17 @@ static dt_hlo_value in_blocks(dt_hlo *h, dt_hlo_value x, const run *r, int64_t b
     return dt_hlo_reshape(h, x, t.rank + 1, t.dim);
 }
 
-/* In the set `dims`, replaces the run's dimensions by the first `kept` (0 or 1) of them; 1: it is
- * still to be reduced. Returns the set with the later dimensions renumbered. */
+/* Returns the set `dims` after the dimensions of a run have become one that is still to be reduced
+ * (kept 1), or have been removed (kept 0). Later dimensions get lower numbers. */
 static unsigned replace_run(unsigned dims, const run *r, int kept) {
     const unsigned before = dims & ((1u << r->first) - 1), behind = dims >> r->end;
     return before | (kept ? 1u << r->first : 0) | behind << (r->first + kept);
 }
 
-/* Shortens the longest run of summed dimensions: if it has more elements than a chain may, sums
- * blocks of it, so that one shorter dimension remains to be summed; otherwise sums all of it.
- * Adapts the set *dims. */
+/* Shortens the longest run of summed dimensions. If it has more elements than a chain may have,
+ * sums blocks of it, so that one shorter dimension remains to be summed; otherwise, or if x already
+ * has the most dimensions and cannot be divided into blocks, sums all of it. Adapts the set
+ * *dims. */
 static dt_hlo_value shorten(dt_hlo *h, dt_hlo_value x, unsigned *dims) {
     const run r = longest_run(&x.type, *dims);
     const bool fits = r.end - r.first > 1 || x.type.rank < DT_MAX_RANK;

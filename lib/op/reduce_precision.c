@@ -9,7 +9,7 @@
  *
  * (C1) x holds floats.
  * (C2) mantissa_bits is in [1, 23].
- * (C3) exponent_bits is 0, the dtype's own, or 5 where mantissa_bits is 10.
+ * (C3) exponent_bits is 0, which stands for those of the dtype, or it is 5 and mantissa_bits is 10.
  *
  * Passes insert it before products, after gradients were derived, so it has no gradient.
  */

@@ -46,7 +46,7 @@ static void grad(dt_grad *g) {
 
 static int64_t size_at(const dt_type *t, int d) { return t->dim[d] < 0 ? -t->dim[d] : t->dim[d]; }
 
-/* Returns the outermost of the dimensions from .. to - 1 that can be split; -1: none can. */
+/* Returns the outermost of the dimensions from .. to - 1 whose size is not 1; -1: all are 1. */
 static int major(const dt_type *t, int from, int to) {
     for (int d = from; d < to; d++)
         if (t->dim[d] != 1) return d;

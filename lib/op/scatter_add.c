@@ -4,8 +4,8 @@
  * index[i..] = v. Numbers without a row in y add nothing. Floats are added in double, in the order
  * of i.., and rounded once; integers wrap.
  *
- * (C1) index holds integers. (C2) x begins with the dimensions of the index. (C3) y has at least
- * one row; the result has no batch dimension: the batch of x is indexed by `index`.
+ * (C1) index holds integers. (C2) x holds numbers and begins with the dimensions of the index. (C3)
+ * y has at least one row; the result has no batch dimension: the batch of x is indexed by `index`.
  *
  * Splitting: along the dimensions of the index, which leaves partial sums, and along those of the
  * rows. Over devices, y's rows can be split, too: each device subtracts the number of its first row
@@ -115,8 +115,8 @@ static dt_value segment(const dt_fold_call *c) {
     return dt_reshape(sums, stacked.rank, stacked.dim);
 }
 
-/* Counts an addition for each element of x, and its bytes twice more, since a row of y is read and
- * written for each row of x. */
+/* Counts an addition for each element of x, and the bytes of x two more times, since a row of y is
+ * read and written for each row of x. */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (double)dt_type_elements(&c->in[0].type));
     cost->bytes += 2 * (double)dt_type_bytes(&c->in[0].type);
@@ -162,9 +162,9 @@ static dt_hlo_value scatter(dt_hlo *h, dt_hlo_value x, dt_hlo_value index, const
                          dt_hlo_list(window, n).s, rank);
 }
 
-/* Writes row numbers for `tables` tables of `rows` rows each, one after the other: consecutive
- * numbers of `index` use the same table. A number out of range becomes rows * tables, a row that
- * does not exist. */
+/* Writes row numbers in `tables` tables of `rows` rows each, which lie one after the other. The
+ * numbers of `index` are divided into ranges of equal length, one for each table. A number out of
+ * range becomes rows * tables, a row that does not exist. */
 static dt_hlo_value rows_of_tables(dt_hlo *h, dt_hlo_value index, int64_t rows, int64_t tables) {
     const int64_t n = dt_type_elements(&index.type), of_each = (n + tables - 1) / tables;
     const dt_type numbers = dt_type_of(DT_INT64, 1, &n);

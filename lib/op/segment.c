@@ -4,7 +4,8 @@
  * the op is applied to the rows of each segment by itself, so its rules for shapes, order, empty
  * sums, cost and StableHLO hold for each segment.
  *
- * The constraints are those of the op that is modified, but these replace its last two:
+ * The constraints of the op that is modified hold for each segment. These are added; some have the
+ * number of a constraint of that op:
  *
  *   reduce,
  *   deviations  dot_general  convolution
@@ -146,8 +147,8 @@ static const modified table[] = {
     {&dt_op_segment_broadcast, &each_repeat, NULL, NULL, {0}},
 };
 
-/* Returns the row of a segment op. Returns NULL for other ops and for segment_sizes, which modifies
- * no op. */
+/* Returns the row of `table` for a segment op. Returns NULL for other ops and for segment_sizes,
+ * which does not modify another op. */
 static const modified *find(const dt_op *op) {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (op == table[i].op) return &table[i];
@@ -156,7 +157,8 @@ static const modified *find(const dt_op *op) {
 
 static const void *attr_of_each(const dt_segment_attr *a) { return &a->reduce; }
 
-/* Returns a node of the op for one segment, with the members that functions of the op read. */
+/* Returns n with the op that is applied to each segment, and the attributes of that op. The type
+ * stays that of the segment op. */
 static dt_node node_of_each(const modified *m, const dt_node *n) {
     dt_node each = *n;
     each.op = m->each;
@@ -261,7 +263,7 @@ static void print_cut(const void *attr, dt_str *out) {
 }
 
 /* Changes the rule of an op that sums over rows into that of its segment op, whose results are
- * stacked along a leading dimension. */
+ * stacked along a leading dimension. That dimension and the rows are not divided. */
 static void stack_rule(const dt_type *out, dt_rule *rule) {
     rule->in[0][0] = rule->in[1][0] = -1;
     for (int d = out->rank - 1; d > 0; d--) rule->out[d] = rule->out[d - 1];

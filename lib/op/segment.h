@@ -13,7 +13,8 @@ bool dt_is_segment_op(const dt_op *op);
 /* Returns the cut of a segment op, a dt_cut; -1 for other ops. */
 int dt_cut_of(const dt_node *n);
 int dt_segment_count(const dt_node *n);
-/* Computes the examples [*lo, *hi) of segment number s of a batch that is cut into equal pieces. */
+/* Computes the examples [*lo, *hi) of segment number s of a batch that is cut into pieces of equal
+ * sizes, or sizes that differ by 1. */
 void dt_segment_piece(int64_t batch, int count, int s, int64_t *lo, int64_t *hi);
 /* Returns the number of examples before segment s; for s = count, the number of all examples. */
 int64_t dt_segment_border(const dt_call *c, int s);

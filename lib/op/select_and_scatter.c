@@ -4,11 +4,11 @@
  * window's dy goes to the first element that is the maximum. An element gets the sum over all
  * windows, added in its own dtype, window by window.
  *
- * (C1) to (C3) of reduce_window, over x; the kind is no sum.
+ * (C1) to (C3) of reduce_window, over x; the kind is not the sum.
  * (C4) dy has the type of the reduced windows.
  *
- * The result is constant in x almost everywhere, so no second derivative is computed through the
- * op.
+ * The op has no gradient: its result is constant in x almost everywhere, and second derivatives
+ * through dy are not computed.
  */
 #include <math.h>
 #include <string.h>
@@ -78,9 +78,9 @@ static void print(const void *attr, dt_str *out) { dt_windows_print(attr, out); 
  *
  * dx of an element depends on all windows that cover it. So a device takes all windows that touch
  * its part of x, with their dy, and all elements under these windows. It drops the dx of elements
- * of other devices, which compute it themselves. Beyond the ends of x, dy is 0 and x is -inf, so
- * that no element there is selected. (If all elements under a window at the border are -inf, its dy
- * is lost.)
+ * of other devices, which compute it themselves. Beyond the ends of x, dy is 0 and x is -inf (inf
+ * for a minimum), so that no element there is selected. (If all elements under a window at the
+ * border have that value, its dy can be lost.)
  */
 
 typedef struct touch {

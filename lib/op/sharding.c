@@ -8,7 +8,8 @@
  *     {maximal device=1}                   whole, on one device
  *     {replicated}                         whole, on each device
  *
- * (C1) Tiles are cut along every dimension of x, each into at least one part.
+ * (C1) For tiles, and for an opposite layout, there is a number of parts for each dimension of x,
+ * at least 1.
  * (C2) The number of the device is at least 0.
  *
  * The gradient gets the same layout, or the opposite one (dt_sharding_attr.opposite), or goes back
@@ -35,8 +36,9 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* The gradient of a value has the layout of the value. If the value was moved to a device, the
- * gradient is moved back. */
+/* The gradient of a value has the layout of the value, or the opposite one if the attributes ask
+ * for it. If the value was moved to a device, the gradient is moved back to where the value came
+ * from. */
 static void grad(dt_grad *g) {
     const dt_sharding_attr *a = g->node->attr;
     int from = dt_placement_of_value(g->in[0]).device;

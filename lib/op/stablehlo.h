@@ -36,8 +36,8 @@ typedef struct dt_hlo {
     int devices;
     /* Number of collectives so far, from which their channels are numbered. */
     int channels;
-    /* [segments + 1] first row of each segment, and the number of rows; NULL: segments have equal
-     * numbers of rows */
+    /* for segments that are replicas: [segments + 1] the first example of each segment, and the
+     * number of examples; NULL: these segments have equal sizes, as all others have */
     const int32_t *offsets;
     /* precision of products' operands: "HIGHEST", "HIGH"; NULL: the compiler's default */
     const char *precision;
@@ -97,7 +97,8 @@ dt_hlo_value dt_hlo_nothing(dt_hlo *h, int kind, dt_dtype dtype);
 
 /* Reduces x over the dimensions whose bits are set in `dims`; sets the type of the result
  * accordingly. If h->chain is not 0, sums of floats other than float64 are computed in float32, in
- * steps that add at most h->chain values each. */
+ * steps that add at most h->chain values each, unless such a step needs more than DT_MAX_RANK
+ * dimensions. */
 dt_hlo_value dt_hlo_reduce(dt_hlo *h, int kind, dt_hlo_value x, unsigned dims);
 
 /* Returns the index along `axis` of the largest element, or of the first of equal ones; NaN counts

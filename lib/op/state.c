@@ -84,7 +84,7 @@ static dt_trace_state *state_of(dt_trace *t, dt_variable *v) {
          i = dt_hash_index_next(&t->states_at, i))
         if (t->state[i].variable == v) return &t->state[i];
     dt_index_attr attr = {v->type, t->n_states};
-    /* a variable belongs to no layer, and its path is more precise */
+    /* without a layer's path, since the variable has a path of its own, which says more */
     const char *before = dt_trace_path(t, "");
     dt_value start = dt_emit(t, &dt_op_variable, NULL, 0, &attr);
     dt_trace_path(t, before);

@@ -6,8 +6,9 @@
 
 #include "op/op.h"
 
-/* Computes the number of windows of `size` elements over a dimension of `in` elements. False:
- * strides, dilations or sizes are below 1, or too large to count. */
+/* Computes the number of windows of `size` elements over a dimension of `in` elements. Returns
+ * false if strides, dilations or `size` are below 1, `in` is negative, or one of these numbers or
+ * the padding is too large to count. */
 bool dt_window_count(const dt_window *w, int64_t size, int64_t in, int64_t *out);
 /* The number of windows along a dimension, and of elements under all of them, without the holes of
  * dilation; all 0 if dt_window_count returns false. */

@@ -2,8 +2,8 @@
 /*
  * Sums over a batch whose shards are divided among several workers, which are separate processes
  * (pass/workers_split.c). The tree of tree_sum over V shards is divided, too: each worker computes
- * the largest nodes whose shards it has, and the nodes of all workers are added as in the whole
- * tree.
+ * the largest nodes all of whose shards it has, and the nodes of all workers are added as in the
+ * whole tree.
  *
  *     shard       0 1 2 3 4 5 6 7
  *                 \_/ \_/ \_/ \_/

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part number `dim` of `to` equal parts of the batch. It occurs only in programs that run several
- * devices in one memory space, where a part of a batch is a value. */
+/* Part number `dim`, counted from 0, of `to` equal parts of the batch. It occurs only in programs
+ * that run several devices in one memory space, where a part of a batch is a value. */
 #include "op/across.h"
 
 #include <string.h>
