@@ -30,7 +30,7 @@ int64_t dt_attention_at(const dt_attending *a, const dt_view *v, int64_t example
 /* Returns x, rounded to bfloat16 if the attributes ask for that. x is an attention weight, or the
  * gradient of a score, that is an operand of a product. */
 double dt_attention_multiplied(const dt_attending *a, double x);
-/* Sets p[keys] to the attention weights of a query; all 0 if it may attend to no key. */
+/* Sets p[keys] to the attention weights of a query; all are 0 if it may not attend to any key. */
 void dt_attention_shares(const dt_attending *a, int64_t example, int64_t query, int64_t head,
                          double *p);
 

@@ -53,7 +53,7 @@ dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged) {
     return dt_emit(x.trace, &dt_op_all_reduce, &x, 1, &attr);
 }
 
-/* Whether replicas can exchange values here; if not, the trace has failed. A function called by
+/* Whether replicas can exchange values here; if not, makes the trace fail. A function called by
  * dt_merge_call cannot: it already has the values of all replicas. */
 static bool in_replica(dt_value x, const char *call) {
     if (!dt_trace_has(x, call)) return false;
@@ -90,7 +90,7 @@ static dt_value rotate(dt_value x, int axis, bool back) {
 
 /* Called if each replica is traced by itself. Returns [replicas] each replica's number of rows in
  * the current gather; -1: not known yet. Records `own`, the rows of this replica, and sets
- * e->learnt if that is another number than was known. */
+ * e->learnt if the number differs from the one that was known. */
 static const int64_t *sizes_of_each(dt_trace *t, int64_t own) {
     dt_each *e = t->each;
     const int at = e->gathers++ * t->replicas;

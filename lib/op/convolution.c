@@ -301,7 +301,7 @@ typedef struct geometry {
     const dt_convolution_attr *a;
     const dt_view *lhs, *rhs, *out;
     dt_window window[DT_MAX_SPATIAL];
-    /* Sizes along spatial dimensions of lhs, rhs and the result. */
+    /* sizes along the spatial dimensions: in of lhs, k of rhs, p of the result */
     int64_t in[DT_MAX_SPATIAL], k[DT_MAX_SPATIAL], p[DT_MAX_SPATIAL];
     int64_t lhs_step[DT_MAX_SPATIAL], rhs_step[DT_MAX_SPATIAL], out_step[DT_MAX_SPATIAL];
     /* sizes: batch of out, features of one group of lhs, features of one group of out */

@@ -70,7 +70,8 @@ static void visit(sweep *s, int i) {
     dt_trace_path(s->trace, before);
 }
 
-/* Whether `loss` can be differentiated with respect to these values; if not, its trace fails. */
+/* Whether `loss` can be differentiated with respect to these values; if not, makes the trace of the
+ * loss fail. */
 static bool check(dt_value loss, const dt_value *x, int n) {
     dt_type type = dt_type_of_value(loss);
     if (!dt_dtype_is_float(type.dtype)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* all_reduce over devices: each device gets the sum (maximum, minimum) of the values of all
- * devices along `axes`, added in the order of ranks. */
+/* all_reduce over devices: each device gets the values of all devices along `axes`, combined by
+ * `kind` in the order of ranks: their sum, maximum or minimum. */
 #include "op/across.h"
 
 #include "op/stablehlo.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reduce_scatter over devices: sums the values of all devices along `axes`, and each device keeps
- * its part along `dim` of the sum: an all_reduce and a slice for half the bytes. */
+/* reduce_scatter over devices: combines the values of all devices along `axes` by `kind`, and each
+ * device keeps its part of the result along `dim`: an all_reduce and a slice for half the bytes. */
 #include "op/across.h"
 
 #include "op/stablehlo.h"
