@@ -60,7 +60,7 @@ static int64_t depth_of(int64_t k) {
 
 static int vectors_for(const dt_gemm *g) {
     if (W == 8 && g->m <= ROWS_3) return g->m <= ROWS_4 ? 4 : 3;
-    return W == 8 ? 2 : 4;
+    return WIDE;
 }
 
 static bool packing_pays(const dt_gemm *g, int64_t rows) {
@@ -68,16 +68,23 @@ static bool packing_pays(const dt_gemm *g, int64_t rows) {
     return g->trans_b || rows > (is_bad ? ROWS_BADLY : ROWS_WELL);
 }
 
+/* Returns the rows of a part: all, or so many that parts have about as many as fit into BLOCK_A. */
+static int64_t rows_of_part(const dt_gemm *g, const cut *c) {
+    const int64_t fitting = dt_max(4, BLOCK_A / c->depth / c->height) * c->height;
+    if (g->m <= dt_max(fitting, MOST_OF_A / c->depth)) return g->m;
+    const int64_t parts = (g->m + fitting / 2) / fitting;
+    return ceil_of(ceil_of(g->m, parts), c->height) * c->height;
+}
+
 /* Decides how a product is divided. kept: B is read from panels that products share. */
 static cut cut_of(const dt_gemm *g, bool kept) {
     cut c = {.vectors = vectors_for(g), .columns = g->n, .depth = depth_of(g->k)};
     c.height = most_rows(c.vectors);
-    const int64_t panel = c.vectors * W,
-                  fitting = dt_max(4, BLOCK_A / c.depth / c.height) * c.height;
+    const int64_t panel = c.vectors * W;
     /* rows of A that are multiples of 4 KiB apart share one set of the first-level cache */
     const bool a_lies_badly = g->trans_a ? lies_badly(g->lda) : g->lda % 1024 == 0;
 
-    c.rows = g->m <= dt_max(fitting, MOST_OF_A / c.depth) ? g->m : fitting;
+    c.rows = rows_of_part(g, &c);
     c.packs_b = kept ? g->trans_b : packing_pays(g, g->m);
     c.packs_a = ceil_of(g->n, panel) >= (a_lies_badly ? PANELS_BADLY : PANELS_WELL);
     if (kept && c.depth < g->k) c.columns = dt_min(g->n, MOST_COLUMNS / panel * panel);
@@ -166,16 +173,23 @@ static int vectors_of(const cut *c, int64_t columns) {
     return left == c->vectors + 1 && c->vectors > 2 ? c->vectors - 1 : c->vectors;
 }
 
+/* Rows of memory that are prefetched, each `bytes` long. each: how many of them during each row of a
+ * part, in 2^-32. */
+typedef struct fetched {
+    ahead rows;
+    int64_t bytes, each;
+} fetched;
+
 /* Some rows (values of k) of some columns of B. The columns are at most 4 vectors. */
 typedef struct panel {
     const float *b;
     int64_t ldb, k, columns;
     int vectors;
     bool turned; /* B is transposed: its columns are rows in memory */
-    /* next: the memory of the next panel as rows of next_bytes bytes, which are prefetched while
-     * this panel is used; next_each: how many of them during each row of the part, in 2^-32 */
-    ahead next;
-    int64_t next_bytes, next_each;
+    float *pack; /* where the first tile copies the panel to, for the others; NULL: it need not */
+    /* memory that is prefetched while this panel is used: the next panel; and of A a part of what
+     * the next pass reads */
+    fetched next[2];
 } panel;
 
 /* Packs the columns j .. j + W - 1 of a transposed B, which are rows in memory: W floats for each
@@ -297,11 +311,13 @@ static ahead *look_ahead(ahead *list, ahead rows, int64_t bytes) {
  * and a part of the panel after b. */
 static void find_ahead(tile *t, const panel *b, int64_t i, int64_t n) {
     const ahead c = {(const char *)t->to.at, t->to.ld * (int64_t)sizeof(float), n};
-    const int64_t from = i * b->next_each >> 32, to = ((i + n) * b->next_each >> 32) + 1;
     ahead *list = look_ahead(t->ahead, c, b->columns * (int64_t)sizeof(float));
-    if (b->next.n == 0) return;
-    const ahead next = {b->next.at + from * b->next.step, b->next.step, to - from};
-    look_ahead(list, next, b->next_bytes);
+    for (const fetched *f = b->next; f < b->next + 2; f++) {
+        const int64_t from = i * f->each >> 32, to = ((i + n) * f->each >> 32) + 1;
+        if (f->rows.n == 0) continue;
+        const ahead rows = {f->rows.at + from * f->rows.step, f->rows.step, to - from};
+        list = look_ahead(list, rows, f->bytes);
+    }
 }
 
 /* Computes the tiles of rows [i, i + rows) of a part, for panel b, which begins at column j. at: i,
@@ -318,8 +334,6 @@ static void make_tiles(const work *w, const part *p, const tree *sums_, const pa
     const groups all = rows <= most ? (groups){rows, 0} : groups_of(rows, most);
     sums left[LEVELS];
     tile t = {.lda = ld,
-              .b = b->b,
-              .ldb = b->ldb,
               .k = p->k,
               .last = b->columns - (b->vectors - 1) * W,
               .left = left,
@@ -333,7 +347,11 @@ static void make_tiles(const work *w, const part *p, const tree *sums_, const pa
             left[l] =
                 (sums){sums_->left[l].at + (i + r) * sums_->left[l].ld + j, sums_->left[l].ld};
         find_ahead(&t, b, i + r, n);
-        tiles[b->vectors][n][g->trans_a](&t);
+        const bool packs = b->pack && i + r == 0, is_packed = b->pack && !packs;
+        t.pack = b->pack;
+        t.b = is_packed ? b->pack : b->b;
+        t.ldb = is_packed ? b->vectors * W : b->ldb;
+        (packs ? packing_tiles[n] : tiles[b->vectors][n])[g->trans_a](&t);
     }
 }
 
@@ -357,19 +375,33 @@ static float *packed_at(const work *w, const part *p, int64_t j) {
     return w->room_b + (w->cut.keeps_b ? p->from * padded(p->columns) + j * p->k : 0);
 }
 
-/* Finds the memory that the panel at column j is read from, after panel b. */
-static void find_next(const work *w, const part *p, int64_t j, panel *b) {
-    if (j >= p->columns) return;
-    const panel next = panel_at(w, p, j);
-    const int64_t bytes = next.k * next.vectors * W * (int64_t)sizeof(float);
-    const bool packed = keeps_panels(w->g) || (w->cut.keeps_b && p->i > 0);
-    if (packed)
-        b->next = (ahead){(const char *)packed_at(w, p, j), AHEAD_BYTES, bytes / AHEAD_BYTES};
-    else if (!next.turned)
-        b->next = (ahead){(const char *)next.b, next.ldb * (int64_t)sizeof(float), next.k};
-    b->next_bytes = packed ? AHEAD_BYTES : next.columns * (int64_t)sizeof(float);
-    b->next_each = (b->next.n << 32) / p->rows;
+/* Returns the memory that the panel of a part at column j is read from; nothing if it is
+ * transposed. */
+static fetched memory_of_panel(const work *w, const part *p, int64_t j) {
+    const panel b = panel_at(w, p, j);
+    const int64_t bytes = b.k * b.vectors * W * (int64_t)sizeof(float);
+    if (keeps_panels(w->g) || (w->cut.keeps_b && p->i > 0))
+        return (fetched){
+            {(const char *)packed_at(w, p, j), AHEAD_BYTES, bytes / AHEAD_BYTES}, AHEAD_BYTES, 0};
+    if (b.turned) return (fetched){{0}, 0, 0};
+    return (fetched){{(const char *)b.b, b.ldb * (int64_t)sizeof(float), b.k},
+                     b.columns * (int64_t)sizeof(float),
+                     0};
 }
+
+/* Returns the memory of a part's rows of A from number `from` of their floats on, as many as a
+ * panel has columns at most; nothing if `from` is less than 0 or more than they have. */
+static fetched memory_of_a(const work *w, const part *p, int64_t from) {
+    const bool k_first = w->g->trans_a;
+    const int64_t rows = k_first ? p->k : p->rows, floats = k_first ? p->rows : p->k,
+                  width = w->cut.vectors * W;
+    if (from < 0 || from >= floats) return (fetched){{0}, 0, 0};
+    return (fetched){{(const char *)(a_at(w, p) + from), w->g->lda * (int64_t)sizeof(float), rows},
+                     dt_min(width, floats - from) * (int64_t)sizeof(float),
+                     0};
+}
+
+static void find_each(fetched *f, const part *p) { f->each = (f->rows.n << 32) / p->rows; }
 
 /* ---- panels that products share ---- */
 
@@ -412,39 +444,89 @@ static const float *take_panel(const work *w, const part *p, int64_t j, const pa
 }
 
 /* Returns the panel of B at column j of a part: a shared one, packed now or before; in place, if B
- * is not packed and the panel has whole vectors; or packed in this product's own room. */
+ * is not packed and the panel has whole vectors; or packed in this product's own room, by the first
+ * tile if the panel has WIDE whole vectors that are rows in memory. */
 static panel find_panel(const work *w, const part *p, int64_t j) {
     panel b = panel_at(w, p, j);
-    find_next(w, p, j + b.columns, &b);
     const float *shared = keeps_panels(w->g) ? take_panel(w, p, j, &b) : NULL;
     if (shared) {
         b.b = shared;
         b.ldb = b.vectors * W;
         return b;
     }
-    if (!w->cut.packs_b && b.columns == b.vectors * W) return b;
+    const bool is_whole = b.columns == b.vectors * W, is_new = !w->cut.keeps_b || p->i == 0;
+    if (!w->cut.packs_b && is_whole) return b;
     float *to = keeps_panels(w->g) ? w->room_b : packed_at(w, p, j);
-    if (!w->cut.keeps_b || p->i == 0) pack_panel(&b, to);
+    if (is_new && is_whole && b.vectors == WIDE && !b.turned) {
+        b.pack = to;
+        return b;
+    }
+    if (is_new) pack_panel(&b, to);
     b.b = to;
     b.ldb = b.vectors * W;
     return b;
 }
 
-static void make_pass(const work *w, const part *p) {
+/* A part that is computed: its pass, and the pass after it, if there is one. */
+typedef struct walk {
+    part now, next;
+    bool more;
+} walk;
+
+/* Sets the memory that is prefetched while panel b, at column j, is used. left: the columns of the
+ * pass after those of b. The panels at the end of the pass share the rows of A of the next one. */
+static void find_next(const work *w, const walk *t, int64_t j, int64_t left, panel *b) {
+    const part *p = &t->now, *next = &t->next;
+    const int64_t of_a = w->g->trans_a ? next->rows : next->k, width = w->cut.vectors * W,
+                  panels = ceil_of(left, width), of_row = ceil_of(of_a, width);
+    if (left > 0)
+        b->next[0] = memory_of_panel(w, p, j + b->columns < p->columns ? j + b->columns : 0);
+    else if (t->more) b->next[0] = memory_of_panel(w, next, first_column(w, next));
+    if (t->more) b->next[1] = memory_of_a(w, next, (of_row - 1 - panels) * width);
+    for (int i = 0; i < 2; i++) find_each(&b->next[i], p);
+}
+
+static void make_pass(const work *w, const walk *at_) {
+    const part *p = &at_->now;
     const groups all = groups_of(p->rows, w->cut.height);
     tree t;
     find_sums(w, p, &t);
     if (w->cut.packs_a) pack_a(w, p);
-    for (int64_t j = first_column(w, p), done = 0; done < p->columns;) {
-        const panel b = find_panel(w, p, j);
+    for (int64_t j = first_column(w, p), left = p->columns; left > 0;) {
+        panel b = find_panel(w, p, j);
+        left -= b.columns;
+        find_next(w, at_, j, left, &b);
         for (int64_t i = 0, rows; i < p->rows; i += rows) {
             rows = rows_of_group(all, i);
             const int64_t at[3] = {i, rows, j};
             make_tiles(w, p, &t, &b, at);
         }
-        done += b.columns;
         j = j + b.columns < p->columns ? j + b.columns : 0;
     }
+}
+
+/* Sets the sizes of the part that begins at p->i, p->j and p->from. */
+static void find_sizes(const work *w, part *p) {
+    p->rows = dt_min(w->cut.rows, w->g->m - p->i);
+    p->columns = columns_of(w->g, &w->cut, p->j);
+    p->k = dt_min(w->cut.depth, w->g->k - p->from);
+}
+
+/* Advances to the next pass: of the same rows, of the next ones, or of the next columns. Returns
+ * false after the last one. */
+static bool advance(const work *w, part *p) {
+    p->from += p->k;
+    p->pass++;
+    if (p->from == w->g->k) {
+        p->from = p->pass = 0;
+        p->i += p->rows;
+    }
+    if (p->i == w->g->m) {
+        p->i = 0;
+        p->j += p->columns;
+    }
+    if (p->j < w->g->n) find_sizes(w, p);
+    return p->j < w->g->n;
 }
 
 static void product(const dt_gemm *g, const float *a, const float *b, float *c, float *room) {
@@ -453,15 +535,11 @@ static void product(const dt_gemm *g, const float *a, const float *b, float *c, 
     w.room_a = room + room_of_b(g, &w.cut);
     w.levels = w.room_a + room_of_a(&w.cut);
     if (keeps_panels(g)) w.begin = find_begin(g);
-    for (int64_t j = 0, columns; j < g->n; j += columns) {
-        columns = columns_of(g, &w.cut, j);
-        for (int64_t i = 0; i < g->m; i += w.cut.rows) {
-            part p = {.i = i, .j = j, .rows = dt_min(w.cut.rows, g->m - i), .columns = columns};
-            for (; p.from < g->k; p.from += p.k, p.pass++) {
-                p.k = dt_min(w.cut.depth, g->k - p.from);
-                make_pass(&w, &p);
-            }
-        }
+    walk t = {.more = true};
+    for (find_sizes(&w, &t.next); t.more;) {
+        t.now = t.next;
+        t.more = advance(&w, &t.next);
+        make_pass(&w, &t);
     }
 }
 

@@ -29,7 +29,8 @@ typedef struct ahead {
     const char *at;
     int64_t step, n;
 } ahead;
-enum { AHEADS = 4, AHEAD_BYTES = 2 * 64 };
+enum { AHEADS = 6, AHEAD_BYTES = 2 * 64 };
+enum { ROWS_AHEAD = 6 }; /* the rows of B that a packing tile prefetches before it reads them */
 
 typedef struct tile {
     const float *a, *b;
@@ -42,20 +43,22 @@ typedef struct tile {
     const sums *left;
     int n_left;
     sums to;
+    float *pack; /* where a packing tile copies the rows of B, one after the other */
     ahead ahead[AHEADS];
 } tile;
 
-/* What is constant where a tile is called: its numbers of rows and vectors, and whether A is stored
- * with k first. */
+/* What is constant where a tile is called: its numbers of rows and vectors, whether A is stored with
+ * k first, and whether the tile packs B. */
 typedef struct kind {
     int rows, vectors;
-    bool k_first;
+    bool k_first, packs;
 } kind;
 
 /* A tile that is being computed. `first` has the addresses of rows 0, 4, 8 and 12 of A. */
 typedef struct runner {
     vec sum[MOST_ROWS][4];
     const float *a, *b, *first[4];
+    float *pack;
     int64_t lda, lda3, ldb;
     const ahead *next;
 } runner;
@@ -65,6 +68,13 @@ typedef struct runner {
 static ALWAYS_INLINE void add_products(runner *r, const kind of, const int u) {
     vec row[4];
     UNROLL(4) for (int j = 0; j < of.vectors; j++) row[j] = LOAD(r->b + j * W);
+    if (of.packs) {
+        UNROLL(4) for (int j = 0; j < of.vectors; j++) {
+            __builtin_prefetch(r->b + ROWS_AHEAD * r->ldb + j * W);
+            STORE(r->pack + j * W, row[j]);
+        }
+        r->pack += of.vectors * W;
+    }
     UNROLL(16) for (int i = 0; i < of.rows; i++) {
         const float *p = r->first[i / 4] + u;
         const vec x = ALL(of.k_first ? r->a[i] : i % 4 == 3 ? p[r->lda3] : p[(i % 4) * r->lda]);
@@ -143,6 +153,7 @@ TILE_FUNCTION run_tile(const tile *t, const kind of) {
     runner r = {.a = t->a,
                 .b = t->b,
                 .first = {t->a},
+                .pack = t->pack,
                 .lda = t->lda,
                 .lda3 = 3 * t->lda,
                 .ldb = t->ldb,
@@ -165,17 +176,25 @@ TILE_FUNCTION run_tile(const tile *t, const kind of) {
 
 typedef void (*tile_function)(const tile *t);
 
-#define FUNCTION(name, r, v, k_first)                                                              \
+#define FUNCTION(name, r, v, k_first, packs)                                                       \
     static void name(const tile *t) {                                                              \
-        kind of = {r, v, k_first};                                                                 \
+        kind of = {r, v, k_first, packs};                                                          \
         HIDE_SIZES(of);                                                                            \
         run_tile(t, of);                                                                           \
     }
-#define TILE(r, v) FUNCTION(tile_##r##_##v, r, v, false) FUNCTION(tile_k_##r##_##v, r, v, true)
+#define TILE(r, v)                                                                                 \
+    FUNCTION(tile_##r##_##v, r, v, false, false) FUNCTION(tile_k_##r##_##v, r, v, true, false)
+#define PACKING_TILE(r, v)                                                                         \
+    FUNCTION(pack_##r##_##v, r, v, false, true) FUNCTION(pack_k_##r##_##v, r, v, true, true)
 EACH_TILE(TILE)
+EACH_FULL_TILE(PACKING_TILE)
 
 /* [vectors][rows][A is stored with k first] the function for each kind of tile */
 #define ENTRY(r, v) [v][r] = {tile_##r##_##v, tile_k_##r##_##v},
 static const tile_function tiles[5][MOST_ROWS + 1][2] = {EACH_TILE(ENTRY)};
+/* [rows][A is stored with k first] tiles of WIDE vectors that copy the rows of B while they read
+ * them */
+#define PACKING_ENTRY(r, v) [r] = {pack_##r##_##v, pack_k_##r##_##v},
+static const tile_function packing_tiles[MOST_ROWS + 1][2] = {EACH_FULL_TILE(PACKING_ENTRY)};
 
 #endif

@@ -117,17 +117,24 @@ typedef float vec;
 #define TILES_OF_9_TO_14_ROWS(F, v) F(9, v) F(10, v) F(11, v) F(12, v) F(13, v) F(14, v)
 #define TILES_OF_14_ROWS(F)                                                                        \
     TILES_OF_8_ROWS(F) TILES_OF_9_TO_14_ROWS(F, 1) TILES_OF_9_TO_14_ROWS(F, 2) F(9, 3)
+/* EACH_FULL_TILE(F) expands to F(rows, WIDE) for all tiles of WIDE vectors, which is the width of a
+ * panel unless rows are few. */
+#define TILES_OF_WIDTH(F, v) F(1, v) F(2, v) F(3, v) F(4, v) F(5, v) F(6, v)
 #if defined(__AVX512F__)
 #define EACH_TILE TILES_OF_14_ROWS
+#define EACH_FULL_TILE(F) TILES_OF_WIDTH(F, 4)
 #elif defined(__FMA__)
 #define EACH_TILE TILES_OF_6_ROWS
+#define EACH_FULL_TILE(F) TILES_OF_WIDTH(F, 2)
 #elif defined(__aarch64__)
 #define EACH_TILE TILES_OF_8_ROWS
+#define EACH_FULL_TILE(F) TILES_OF_WIDTH(F, 4)
 #else
 #define EACH_TILE TILES_OF_4_ROWS
+#define EACH_FULL_TILE(F) F(1, 4) F(2, 4)
 #endif
 
-enum { MOST_ROWS = 14 };
+enum { MOST_ROWS = 14, WIDE = W == 8 ? 2 : 4 };
 
 static ALWAYS_INLINE int most_rows(int vectors) {
     return vectors == 1 ? ROWS_1 : vectors == 2 ? ROWS_2 : vectors == 3 ? ROWS_3 : ROWS_4;
