@@ -321,8 +321,13 @@ extern const dt_field dt_no_forms[];
 #define DT_FORMS(...) ((const dt_field[]){__VA_ARGS__, DT_END})
 /* clang-format on */
 
-/* Returns the field of a table whose struct is a member, at offset `base`, of another struct. */
-dt_field dt_field_moved(const dt_field *f, size_t base);
+struct dt_kind;
+/* Returns a table, in the arena, that has the fields of `table` (NULL: none) and those of a kind,
+ * except keys that `table` has. The struct that `table` fills has *size bytes; that of the kind
+ * begins behind it, and its size is added. all: whether keys that the kind requires stay
+ * required. */
+const dt_field *dt_fields_join(dt_arena *arena, const dt_field *table, const struct dt_kind *more,
+                               bool all, size_t *size);
 
 /* Fills `out` with defaults and then from a map. If t is NULL or null, there are only defaults, and
  * required fields are reported at `at`, which may be NULL. `what` is the name of the mapping in
@@ -377,5 +382,8 @@ typedef struct dt_named {
  * lists the known ones. rows[n] point to structs that begin with a dt_kind. */
 dt_status *dt_named_read(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun,
                          const dt_tree *t, dt_named *out) DT_MUST_USE;
+/* Reads only the name of a kind, whose arguments are keys beside it. */
+dt_status *dt_named_read_name(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun,
+                              const dt_tree *t, dt_named *out) DT_MUST_USE;
 
 #endif

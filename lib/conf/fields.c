@@ -240,12 +240,21 @@ static const dt_field *form_for(const dt_field *of, const dt_tree *t) {
     return likely ? likely : otherwise ? otherwise : of->forms;
 }
 
+/* Returns the field of a table whose struct is a member, at offset `base`, of another struct. */
+static dt_field moved_by(const dt_field *f, size_t base) {
+    dt_field moved = *f;
+    moved.offset += base;
+    moved.set += moved.set ? (int)base : 0;
+    moved.at += moved.at ? (int)base : 0;
+    return moved;
+}
+
 static dt_status *read_one_of(dt_arena *arena, const dt_field *f, const dt_tree *t, void *out) {
     if (f->as != DT_TREE_NULL) DT_TRY(dt_tree_expect(t, f->as, f->name));
     const dt_field *form = form_for(f, t);
     if (!form) return f->refuse ? f->refuse(t) : dt_wrong_type(t, f->name, f->expected);
     DT_TRY(clear_forms(arena, f, out)); /* The preset may have another form than the value. */
-    dt_field one = dt_field_moved(form, f->offset);
+    dt_field one = moved_by(form, f->offset);
     one.name = f->name;
     if (one.set) *(bool *)((char *)out + one.set - 1) = true;
     return read_value(arena, &one, t, out);
@@ -381,14 +390,6 @@ static dt_status *set_default(const defaults *d, const dt_field *f) {
     return fault ? wrong_table(f, fault) : NULL;
 }
 
-dt_field dt_field_moved(const dt_field *f, size_t base) {
-    dt_field moved = *f;
-    moved.offset += base;
-    moved.set += moved.set ? (int)base : 0;
-    moved.at += moved.at ? (int)base : 0;
-    return moved;
-}
-
 /* ---- keys ---- */
 
 /* The reading of one mapping. */
@@ -407,6 +408,29 @@ static const dt_field *find(const dt_field *fields, const char *key) {
     for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++)
         if (strcmp(f->name, key) == 0) return f;
     return NULL;
+}
+
+static int count_fields(const dt_field *fields) {
+    int n = 0;
+    while (fields && fields[n].kind != DT_FIELD_END) n++;
+    return n;
+}
+
+const dt_field *dt_fields_join(dt_arena *arena, const dt_field *table, const dt_kind *more,
+                               bool all, size_t *size) {
+    const size_t align = _Alignof(max_align_t);
+    const int most = count_fields(more->fields);
+    int n = count_fields(table);
+    dt_field *joined = dt_arena_array(arena, dt_field, n + most + 1);
+    if (n > 0) memcpy(joined, table, (size_t)n * sizeof *joined);
+    for (int i = 0; i < most; i++) {
+        if (table && find(table, more->fields[i].name)) continue;
+        joined[n] = moved_by(&more->fields[i], *size);
+        joined[n++].required &= all;
+    }
+    joined[n] = (dt_field)DT_END;
+    *size += (more->size + align - 1) / align * align;
+    return joined;
 }
 
 /* Returns the number of bytes of a text that messages show: at most 80, ending between

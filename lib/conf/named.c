@@ -129,18 +129,28 @@ static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *no
 
 /* ---- the arguments ---- */
 
-static dt_status *read_arguments(dt_arena *arena, dt_named *out) {
+static dt_status *read_arguments(dt_arena *arena, const dt_kind *k, dt_named *out) {
     static const dt_field none[] = {DT_END};
-    const dt_kind *k = out->kind;
     out->args = k->size ? dt_arena_alloc(arena, k->size) : NULL;
     return dt_fields_read(arena, k->fields ? k->fields : none, out->tree, &out->at, k->name,
                           out->args);
 }
 
-dt_status *dt_named_read(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun,
-                         const dt_tree *t, dt_named *out) {
+static dt_status *read_name(const dt_kind *const *rows, int n, const char *noun, const dt_tree *t,
+                            dt_named *out) {
     *out = (dt_named){0};
     DT_TRY(split(noun, t, out));
-    if (!find_row(rows, n, out)) return unknown_name(rows, n, noun, out);
-    return read_arguments(arena, out);
+    return find_row(rows, n, out) ? NULL : unknown_name(rows, n, noun, out);
+}
+
+dt_status *dt_named_read(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun,
+                         const dt_tree *t, dt_named *out) {
+    DT_TRY(read_name(rows, n, noun, t, out));
+    return read_arguments(arena, out->kind, out);
+}
+
+dt_status *dt_named_read_name(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun,
+                              const dt_tree *t, dt_named *out) {
+    DT_TRY(read_name(rows, n, noun, t, out));
+    return read_arguments(arena, &(dt_kind){.name = out->kind->name}, out);
 }

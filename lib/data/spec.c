@@ -195,44 +195,24 @@ static dt_status *read_format(dt_arena *arena, const dt_tree *t, const dt_format
     if (!name) /* dt_fields_read reports that the key `format` is missing */
         return NULL;
     for (int i = 0; i < n; i++) kinds[i] = &dt_format_at(i)->kind;
-    DT_TRY(dt_named_read(arena, kinds, n, "data format", name, &named));
+    DT_TRY(dt_named_read_name(arena, kinds, n, "data format", name, &named));
     *out = dt_format_at(named.row);
     return NULL;
-}
-
-static int count_fields(const dt_field *f) {
-    int n = 0;
-    while (f && f[n].kind != DT_FIELD_END) n++;
-    return n;
-}
-
-/* Appends the fields of a table whose struct is at offset `base` of the joined struct. required:
- * false makes all of them optional, which is needed if the job does not name the format. */
-static void join(dt_field *to, int *n, const dt_field *from, size_t base, bool required) {
-    for (int i = 0; i < count_fields(from); i++) {
-        to[*n] = dt_field_moved(&from[i], base);
-        to[(*n)++].required &= required;
-    }
 }
 
 /* Reads all keys. If the format is unknown, the keys of all formats are accepted, since they cannot
  * be checked. */
 static dt_status *read_keys(dt_arena *arena, const dt_tree *t, struct dataset *d) {
-    const size_t align = _Alignof(max_align_t), base = (sizeof *d + align - 1) / align * align;
+    const dt_kind all = {.fields = common, .size = sizeof *d};
     const dt_format *format = d->spec.format;
-    size_t size = base;
-    /* If examples are in memory, the caller sets format_args. */
+    /* If examples are in memory, the caller sets format_args, and no key is required. */
     const bool held = format && !dt_format_is_named(format);
-    int n = 0, most = count_fields(common) + 1;
-    for (int i = 0; i < dt_formats(); i++) most += count_fields(dt_format_at(i)->keys.fields);
-    dt_field *table = dt_arena_array(arena, dt_field, most);
-    join(table, &n, common, 0, !held);
-    for (int i = 0; i < dt_formats(); i++)
-        if (format == dt_format_at(i) || !format) {
-            join(table, &n, dt_format_at(i)->keys.fields, size, format != NULL);
-            size += (dt_format_at(i)->keys.size + align - 1) / align * align;
-        }
-    table[n] = (dt_field)DT_END;
+    size_t size = 0;
+    const dt_field *table = dt_fields_join(arena, NULL, &all, !held, &size);
+    const size_t base = size;
+    if (format) table = dt_fields_join(arena, table, &format->kind, true, &size);
+    for (int i = 0; !format && i < dt_formats(); i++)
+        table = dt_fields_join(arena, table, &dt_format_at(i)->kind, false, &size);
     char *both = dt_arena_alloc(arena, size);
     memcpy(both, d, sizeof *d);
     dt_status *s = dt_fields_read(arena, table, t, &t->at, "dataset", both);

@@ -461,8 +461,9 @@ static const dt_format_writer writer = {.begin = dt_csv_write_header, .put = dt_
 
 const dt_format dt_format_csv = {
     .kind = {.name = "csv",
-             .about = "CSV files (RFC 4180), one example per record; may be gzipped"},
-    .keys = {fields, sizeof(struct csv)},
+             .about = "CSV files (RFC 4180), one example per record; may be gzipped",
+             .fields = fields,
+             .size = sizeof(struct csv)},
     .suffix = {".csv"},
     .content = DT_CONTENT_TABLE,
     .sniff = sniff,

@@ -218,12 +218,6 @@ dt_type dt_output_type(const dt_element_spec *c, int64_t rows);
 
 /* ---- the table ---- */
 
-/* A format's own keys in `dataset`, and the size of the struct that they fill. */
-typedef struct dt_dataset_keys {
-    const dt_field *fields; /* fields of the format's keys; NULL: none */
-    size_t size;
-} dt_dataset_keys;
-
 /* The key `element` of a format: a mapping from names to entries, which are read by the table
  * `fields_`. */
 #define DT_ELEMENTS(type, fields_, ...)                                                            \
@@ -263,9 +257,8 @@ typedef struct dt_documents {
 struct dt_format_request;
 struct dt_examples;
 typedef struct dt_format {
-    /* the name in `format`; it has no fields, since the format's keys are beside the name */
+    /* the name in `format`; its fields are keys of `dataset`, beside the name */
     dt_kind kind;
-    dt_dataset_keys keys;
     /* suffixes of file names, such as ".idx", "-ubyte"; files to write are recognized by them */
     const char *suffix[3];
     dt_content content;

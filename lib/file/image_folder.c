@@ -418,8 +418,10 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
 }
 
 const dt_format dt_format_image_folder = {
-    .kind = {.name = "image_folder", .about = "image files, one folder per class"},
-    .keys = {fields, sizeof(struct image_folder)},
+    .kind = {.name = "image_folder",
+             .about = "image files, one folder per class",
+             .fields = fields,
+             .size = sizeof(struct image_folder)},
     .sniff = dt_pictures_sniff,
     .open = dt_pictures_open,
     .check = check,

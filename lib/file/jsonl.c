@@ -264,8 +264,9 @@ static const dt_format_writer writer = {.put = write_row};
 
 const dt_format dt_format_jsonl = {
     .kind = {.name = "jsonl",
-             .about = "JSON lines: an object per example, or one list of objects; may be gzipped"},
-    .keys = {fields, sizeof(struct jsonl)},
+             .about = "JSON lines: an object per example, or one list of objects; may be gzipped",
+             .fields = fields,
+             .size = sizeof(struct jsonl)},
     .suffix = {".jsonl"},
     .content = DT_CONTENT_RECORDS,
     .sniff = sniff,

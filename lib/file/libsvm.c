@@ -388,8 +388,9 @@ static dt_status *survey_file(const dt_survey_request *q) {
 const dt_format dt_format_libsvm = {
     .kind = {.name = "libsvm",
              .about = "libsvm text (svmlight): a label and the features that are not 0 in each "
-                      "line; may be gzipped"},
-    .keys = {fields, sizeof(struct libsvm)},
+                      "line; may be gzipped",
+             .fields = fields,
+             .size = sizeof(struct libsvm)},
     .content = DT_CONTENT_OTHER,
     .sniff = sniff,
     .open = open_lines,

@@ -240,8 +240,9 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
 
 const dt_format dt_format_synthetic = {
     .kind = {.name = "synthetic",
-             .about = "examples generated from the seed: class templates with noise; no files"},
-    .keys = {fields, sizeof(struct synthetic)},
+             .about = "examples generated from the seed: class templates with noise; no files",
+             .fields = fields,
+             .size = sizeof(struct synthetic)},
     .content = DT_CONTENT_NONE,
     .check = check,
     .declare = declare,

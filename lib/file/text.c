@@ -470,8 +470,9 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
 const dt_format dt_format_text = {
     .kind = {.name = "text",
              .about = "text in UTF-8: each example is L characters, its targets the same shifted "
-                      "by one; may be gzipped"},
-    .keys = {fields, sizeof(struct text)},
+                      "by one; may be gzipped",
+             .fields = fields,
+             .size = sizeof(struct text)},
     .content = DT_CONTENT_TEXT,
     .check = check,
     .declare = declare,

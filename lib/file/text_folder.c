@@ -274,8 +274,10 @@ bool dt_text_folder_takes(const char *path) {
 }
 
 const dt_format dt_format_text_folder = {
-    .kind = {.name = "text_folder", .about = "texts in UTF-8, .txt files, one folder per class"},
-    .keys = {fields, sizeof(struct text_folder)},
+    .kind = {.name = "text_folder",
+             .about = "texts in UTF-8, .txt files, one folder per class",
+             .fields = fields,
+             .size = sizeof(struct text_folder)},
     .open = open_rows,
     .check = check,
     .declare = declare,

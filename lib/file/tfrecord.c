@@ -482,8 +482,9 @@ static const dt_format_writer writer = {.put = put};
 
 const dt_format dt_format_tfrecord = {
     .kind = {.name = "tfrecord",
-             .about = "TFRecord files of tf.Examples; may be compressed by gzip or zlib"},
-    .keys = {fields, sizeof(struct tfrecord)},
+             .about = "TFRecord files of tf.Examples; may be compressed by gzip or zlib",
+             .fields = fields,
+             .size = sizeof(struct tfrecord)},
     .suffix = {".tfrecord"},
     .content = DT_CONTENT_RECORDS,
     .sniff = sniff,

@@ -42,27 +42,19 @@ const dt_section *dt_sections(int *n) {
 
 /* ---- kinds ---- */
 
-static dt_job_kind strategy_at(int i) {
+static const dt_kind *strategy_at(int i) {
     int n;
     const dt_strategy_row *const *rows = dt_strategy_rows(&n);
-    return i < n ? (dt_job_kind){&rows[i]->kind, rows[i]->kind.name, rows[i]->kind.about,
-                                 rows[i]->kind.fields, NULL}
-                 : (dt_job_kind){0};
+    return i < n ? &rows[i]->kind : NULL;
 }
 
-static dt_job_kind format_at(int i) {
-    if (i >= dt_formats()) return (dt_job_kind){0};
-    const dt_format *f = dt_format_at(i);
-    return (dt_job_kind){&f->kind, f->kind.name, f->kind.about, f->keys.fields, NULL};
-}
+static const dt_kind *format_at(int i) { return i < dt_formats() ? &dt_format_at(i)->kind : NULL; }
 
 #define KINDS(function, rows_of)                                                                   \
-    static dt_job_kind function(int i) {                                                           \
+    static const dt_kind *function(int i) {                                                        \
         int n;                                                                                     \
         const dt_kind *const *rows = rows_of(&n);                                                  \
-        return i < n ? (dt_job_kind){rows[i], rows[i]->name, rows[i]->about, rows[i]->fields,      \
-                                     rows[i]->aliases}                                             \
-                     : (dt_job_kind){0};                                                           \
+        return i < n ? rows[i] : NULL;                                                             \
     }
 KINDS(layer_at, dt_layers)
 KINDS(repeat_at, dt_repeats)
@@ -115,7 +107,7 @@ typedef struct listing {
     void *user;
     /* the table whose kinds have the keys to list; NULL: the keys of a section are listed */
     const dt_key_table *sort;
-    const dt_job_kind *of;
+    const dt_kind *of;
 } listing;
 
 static void put_type(const dt_field *f, dt_str *out);
@@ -211,7 +203,7 @@ static const char *const *names_of(const dt_field *f, const char *path,
     const dt_key_table *s = named ? dt_sort_named(named->noun) : sort_of(path);
     int n = 0;
     if (!s) return words ? words->choices : NULL;
-    for (dt_job_kind k = s->at(0); k.name && n < MOST_KINDS - 1; k = s->at(++n)) names[n] = k.name;
+    for (const dt_kind *k = s->at(0); k && n < MOST_KINDS - 1; k = s->at(++n)) names[n] = k->name;
     names[n] = NULL;
     return names;
 }
@@ -236,7 +228,7 @@ static void list_forms(const listing *t, const char *path, const dt_field *forms
 static const char *preset_of(const listing *t, const dt_field *f, char buffer[32]) {
     bool rate =
         t->of && strcmp(t->sort->noun, "optimizer") == 0 && strcmp(f->name, "learning_rate") == 0;
-    if (rate) snprintf(buffer, 32, "%.10g", ((const dt_optimizer_row *)t->of->row)->rate);
+    if (rate) snprintf(buffer, 32, "%.10g", ((const dt_optimizer_row *)t->of)->rate);
     return rate ? buffer : dt_field_default(f);
 }
 
@@ -280,7 +272,7 @@ static void list_fields(const listing *t, const char *stem, const dt_field *fiel
 }
 
 /* Lists a kind, unless its keys are beside those of its section, and then the kind's keys. */
-static void list_kind(const listing *t, const dt_key_table *s, const dt_job_kind *k) {
+static void list_kind(const listing *t, const dt_key_table *s, const dt_kind *k) {
     char stem[LONGEST_PATH];
     const listing of = {t->key, t->user, s, k};
     snprintf(stem, sizeof stem, "%s.%s", s->stem, k->name);
@@ -305,8 +297,5 @@ DT_API void dt_job_keys(void (*key)(const dt_job_key *key, void *user), void *us
     list_fields(&t, "", dt_job_fields());
     for (int i = 0; i < n_sections; i++) list_fields(&t, sections[i].name, sections[i].fields());
     for (int i = 0; i < n_sorts; i++)
-        for (int n = 0; sorts[i].at(n).name; n++) {
-            const dt_job_kind k = sorts[i].at(n);
-            list_kind(&t, &sorts[i], &k);
-        }
+        for (int n = 0; sorts[i].at(n); n++) list_kind(&t, &sorts[i], sorts[i].at(n));
 }

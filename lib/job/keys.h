@@ -12,16 +12,7 @@ typedef struct dt_section {
     const dt_field *(*fields)(void);
 } dt_section;
 
-/* Something that a job can choose by name, such as a layer or a loss. A list of kinds ends with a
- * kind whose name is NULL. */
-typedef struct dt_job_kind {
-    const dt_kind *row;
-    const char *name, *about;
-    const dt_field *fields;
-    /* other names of the kind; the list ends with NULL; may be NULL itself */
-    const char *const *aliases;
-} dt_job_kind;
-
+/* Kinds that a job can choose by name, such as layers or losses. */
 typedef struct dt_key_table {
     /* the word for all kinds of this table, such as "layer", by which forms of fields refer to the
      * table */
@@ -32,7 +23,7 @@ typedef struct dt_key_table {
      * directly */
     const char *stem;
     bool beside;
-    dt_job_kind (*at)(int i);
+    const dt_kind *(*at)(int i); /* returns kind i; NULL: there are fewer kinds */
     /* returns the arguments that a kind's short form may have (dt_map_brief); NULL: no kind has a
      * short form */
     const char *const *(*brief)(const dt_kind *row, bool *list);

@@ -20,13 +20,13 @@
 
 /* ---- kinds ---- */
 
-static bool is_bare(const dt_job_kind *k) {
+static bool is_bare(const dt_kind *k) {
     for (const dt_field *f = k->fields; f && f->kind != DT_FIELD_END; f++)
         if (f->required) return false;
     return true;
 }
 
-static const char *ref_text(const dt_key_table *s, const dt_job_kind *k, dt_str *out) {
+static const char *ref_text(const dt_key_table *s, const dt_kind *k, dt_str *out) {
     out->size = 0;
     dt_str_printf(out, "#/$defs/%s.%s", s->noun, k->name);
     return dt_str_text(out);
@@ -46,11 +46,11 @@ static void put_mapping(dt_json *j, const dt_key_table *s) {
     dt_json_int(j, "minProperties", 1);
     dt_json_int(j, "maxProperties", 1);
     dt_json_open(j, "properties", '{');
-    for (int i = 0; s->at(i).name; i++) {
-        const dt_job_kind k = s->at(i);
-        ref_text(s, &k, &ref);
-        put_ref(j, k.name, dt_str_text(&ref));
-        for (const char *const *a = k.aliases; a && *a; a++) put_ref(j, *a, dt_str_text(&ref));
+    for (int i = 0; s->at(i); i++) {
+        const dt_kind *k = s->at(i);
+        ref_text(s, k, &ref);
+        put_ref(j, k->name, dt_str_text(&ref));
+        for (const char *const *a = k->aliases; a && *a; a++) put_ref(j, *a, dt_str_text(&ref));
     }
     dt_json_close(j, '}');
     dt_json_bool(j, "additionalProperties", false);
@@ -62,16 +62,16 @@ static void put_sort(dt_json *j, const dt_key_table *s) {
     dt_json_open(j, "anyOf", '[');
     /* Lists names that need no arguments. */
     bool any = false;
-    for (int i = 0; s->at(i).name; i++) {
-        const dt_job_kind k = s->at(i);
-        if (!is_bare(&k) && !s->beside) continue;
+    for (int i = 0; s->at(i); i++) {
+        const dt_kind *k = s->at(i);
+        if (!is_bare(k) && !s->beside) continue;
         if (!any) {
             dt_json_open(j, NULL, '{');
             dt_json_open(j, "enum", '[');
         }
         any = true;
-        dt_json_string(j, NULL, k.name);
-        for (const char *const *a = k.aliases; a && *a; a++) dt_json_string(j, NULL, *a);
+        dt_json_string(j, NULL, k->name);
+        for (const char *const *a = k->aliases; a && *a; a++) dt_json_string(j, NULL, *a);
     }
     if (any) {
         dt_json_close(j, ']');
@@ -91,7 +91,7 @@ static const dt_field *field_named(const dt_field *fields, const char *name) {
 }
 
 /* Writes the short form: {height, width} as [32, 32], a single argument as its value. */
-static void put_brief(dt_json *j, const dt_job_kind *k, const char *const *brief) {
+static void put_brief(dt_json *j, const dt_kind *k, const char *const *brief) {
     int n = 0;
     if (!brief[1]) {
         dt_schema_form(j, field_named(k->fields, brief[0]));
@@ -107,7 +107,7 @@ static void put_brief(dt_json *j, const dt_job_kind *k, const char *const *brief
     dt_json_close(j, '}');
 }
 
-static void put_arguments(dt_json *j, const dt_job_kind *k) {
+static void put_arguments(dt_json *j, const dt_kind *k) {
     static const dt_field none[] = {DT_END};
     dt_schema_type(j, "object", true, is_bare(k));
     dt_schema_properties(j, k->fields ? k->fields : none, NULL);
@@ -115,9 +115,9 @@ static void put_arguments(dt_json *j, const dt_job_kind *k) {
 }
 
 /* Writes the arguments, or their short form. */
-static void put_kind(dt_json *j, const dt_key_table *s, const dt_job_kind *k) {
+static void put_kind(dt_json *j, const dt_key_table *s, const dt_kind *k) {
     bool list = false;
-    const char *const *brief = s->brief ? s->brief(k->row, &list) : NULL;
+    const char *const *brief = s->brief ? s->brief(k, &list) : NULL;
     dt_json_string(j, "description", k->about);
     if (!brief || !brief[0]) {
         put_arguments(j, k);
@@ -132,7 +132,7 @@ static void put_kind(dt_json *j, const dt_key_table *s, const dt_job_kind *k) {
 }
 
 /* Writes a kind whose keys are in the same mapping as the keys common to all kinds. */
-static void put_beside(dt_json *j, const dt_field *common, const dt_job_kind *k) {
+static void put_beside(dt_json *j, const dt_field *common, const dt_kind *k) {
     dt_json_string(j, "description", k->about);
     dt_json_open(j, "properties", '{');
     dt_schema_fields(j, common);
@@ -167,11 +167,11 @@ static void put_defs(dt_json *j) {
     dt_json_open(j, "$defs", '{');
     for (int i = 0; i < n; i++) {
         put_sort(j, &sorts[i]);
-        for (int k = 0; sorts[i].at(k).name; k++) {
-            const dt_job_kind kind = sorts[i].at(k);
-            dt_json_open(j, ref_text(&sorts[i], &kind, &name) + strlen("#/$defs/"), '{');
-            if (sorts[i].beside) put_beside(j, section_named(sorts[i].stem)->fields(), &kind);
-            else put_kind(j, &sorts[i], &kind);
+        for (int k = 0; sorts[i].at(k); k++) {
+            const dt_kind *kind = sorts[i].at(k);
+            dt_json_open(j, ref_text(&sorts[i], kind, &name) + strlen("#/$defs/"), '{');
+            if (sorts[i].beside) put_beside(j, section_named(sorts[i].stem)->fields(), kind);
+            else put_kind(j, &sorts[i], kind);
             dt_json_close(j, '}');
         }
     }
@@ -180,7 +180,7 @@ static void put_defs(dt_json *j) {
 
 /* Begins an object that says: if the section's key names this kind, then the following holds. The
  * caller closes the object. */
-static void open_if(dt_json *j, const dt_key_table *s, const dt_job_kind *k) {
+static void open_if(dt_json *j, const dt_key_table *s, const dt_kind *k) {
     const char *key = strrchr(s->key, '.') + 1;
     dt_json_open(j, NULL, '{');
     dt_json_open(j, "if", '{');
@@ -207,10 +207,10 @@ static void put_by_kind(dt_json *j, const dt_key_table *s, const dt_field *commo
     dt_schema_fields(j, common);
     dt_json_close(j, '}');
     dt_json_open(j, "allOf", '[');
-    for (int i = 0; s->at(i).name; i++) {
-        const dt_job_kind k = s->at(i);
-        open_if(j, s, &k);
-        dt_json_string(j, "$ref", ref_text(s, &k, &ref));
+    for (int i = 0; s->at(i); i++) {
+        const dt_kind *k = s->at(i);
+        open_if(j, s, k);
+        dt_json_string(j, "$ref", ref_text(s, k, &ref));
         close_if(j);
     }
     dt_json_close(j, ']');
@@ -263,10 +263,10 @@ static void put_needs(dt_json *j, const dt_section *section) {
     dt_schema_required(j, section->fields());
     put_alternatives(j, section->name);
     if (s) dt_json_open(j, "allOf", '[');
-    for (int i = 0; s && s->at(i).name; i++) {
-        const dt_job_kind k = s->at(i);
-        open_if(j, s, &k);
-        dt_schema_required(j, k.fields);
+    for (int i = 0; s && s->at(i); i++) {
+        const dt_kind *k = s->at(i);
+        open_if(j, s, k);
+        dt_schema_required(j, k->fields);
         close_if(j);
     }
     if (s) dt_json_close(j, ']');

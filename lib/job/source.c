@@ -190,7 +190,7 @@ static void change_strategy(dt_job *j, const char *assignment) {
     strategy->n = n;
 }
 
-static bool is_called(const dt_job_kind *k, const char *name) {
+static bool is_called(const dt_kind *k, const char *name) {
     bool is = strcmp(k->name, name) == 0;
     for (const char *const *a = k->aliases; a && *a; a++) is |= strcmp(*a, name) == 0;
     return is;
@@ -198,9 +198,8 @@ static bool is_called(const dt_job_kind *k, const char *name) {
 
 /* Returns the index of the kind of that name in the table; -1: unknown. */
 static int find_kind(const dt_key_table *sort, const char *name) {
-    dt_job_kind k = sort->at(0);
-    for (int i = 0; k.name; k = sort->at(++i))
-        if (is_called(&k, name)) return i;
+    for (int i = 0; sort->at(i); i++)
+        if (is_called(sort->at(i), name)) return i;
     return -1;
 }
 

@@ -19,10 +19,7 @@ static const dt_strategy_row *const rows[] = {
 #undef DT_STRATEGY_ROW
 };
 
-enum {
-    ROWS = sizeof rows / sizeof *rows,
-    MOST_FIELDS = 48,
-};
+enum { ROWS = sizeof rows / sizeof *rows };
 
 struct common {
     const dt_tree *type;
@@ -39,6 +36,7 @@ static const dt_field common[] = {
             .help = "compare the weights of workers in separate processes every 100 steps; "
                     "replicas of one process share theirs"),
     DT_END};
+static const dt_kind common_kind = {.fields = common, .size = sizeof(struct common)};
 
 /* ---- the type ---- */
 
@@ -76,9 +74,6 @@ static int index_of(const dt_strategy_row *row) {
 /* Finds the row that `type` names. Sets *row to its index in `rows`, to that of dt_strategy_unnamed
  * if there is no type, or to -1 if the type is invalid. */
 static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row) {
-    /* Names of strategies without their fields, since the fields are read from the mapping that
-     * contains `type`. */
-    dt_kind kinds[ROWS];
     const dt_kind *names[ROWS];
     const dt_tree *type = dt_tree_get(t, "type");
     dt_named named;
@@ -87,46 +82,13 @@ static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row) {
     if (!type || type->kind == DT_TREE_NULL) return NULL;
     *row = -1;
     DT_TRY(dt_tree_expect(type, DT_TREE_SCALAR, "type"));
-    for (int i = 0; i < ROWS; i++) {
-        kinds[i] = (dt_kind){.name = rows[i]->kind.name};
-        names[i] = &kinds[i];
-    }
-    DT_TRY(dt_named_read(arena, names, ROWS, "strategy", type, &named));
+    for (int i = 0; i < ROWS; i++) names[i] = &rows[i]->kind;
+    DT_TRY(dt_named_read_name(arena, names, ROWS, "strategy", type, &named));
     *row = named.row;
     return NULL;
 }
 
 /* ---- the table of keys ---- */
-
-typedef struct table {
-    dt_field field[MOST_FIELDS + 1];
-    int n;
-} table;
-
-static bool has(const table *t, const char *key) {
-    for (int i = 0; i < t->n; i++)
-        if (strcmp(t->field[i].name, key) == 0) return true;
-    return false;
-}
-
-static void add(table *t, const dt_field *f) {
-    if (t->n < MOST_FIELDS && !has(t, f->name)) t->field[t->n++] = *f;
-    t->field[t->n] = (dt_field)DT_END;
-}
-
-/* Adds the fields of a struct, which begins `base` bytes into the joined struct, to the joined
- * table. With `required` false no key is required, because the strategy's type is unknown. */
-static void add_table(table *t, const dt_field *fields, size_t base, bool required) {
-    for (const dt_field *f = fields; f && f->kind != DT_FIELD_END; f++) {
-        dt_field moved = dt_field_moved(f, base);
-        moved.required &= required;
-        add(t, &moved);
-    }
-}
-
-static void refuse(dt_arena *arena, table *t, const char *key, const char *type) {
-    add(t, &(dt_field)DT_INSTEAD(key, dt_arena_printf(arena, "only valid for type: %s", type)));
-}
 
 /* Returns the names of all strategies with this key: "multi_worker_mirrored, tpu". */
 static const char *types_with(dt_arena *arena, const char *key) {
@@ -138,31 +100,36 @@ static const char *types_with(dt_arena *arena, const char *key) {
     return all;
 }
 
-static void refuse_others(dt_arena *arena, table *t) {
+/* Returns a kind whose fields refuse the keys of all strategies. Joined to the table of one, it
+ * refuses those of the others. */
+static dt_kind refuse_all(dt_arena *arena) {
+    int n = 0, most = 0;
+    for (int i = 0; i < ROWS; i++)
+        for (const dt_field *f = rows[i]->kind.fields; f && f->kind != DT_FIELD_END; f++) most++;
+    dt_field *refused = dt_arena_array(arena, dt_field, most + 1);
     for (int i = 0; i < ROWS; i++)
         for (const dt_field *f = rows[i]->kind.fields; f && f->kind != DT_FIELD_END; f++)
-            if (!f->instead && !has(t, f->name))
-                refuse(arena, t, f->name, types_with(arena, f->name));
+            if (!f->instead)
+                refused[n++] =
+                    (dt_field)DT_INSTEAD(f->name, dt_arena_printf(arena, "only valid for type: %s",
+                                                                  types_with(arena, f->name)));
+    refused[n] = (dt_field)DT_END;
+    return (dt_kind){.fields = refused};
 }
 
 /* ---- the mapping ---- */
 
-static size_t aligned(size_t bytes) {
-    const size_t align = _Alignof(max_align_t);
-    return (bytes + align - 1) / align * align;
-}
-
 static dt_status *read_row(dt_arena *arena, const dt_strategy_row *row, const dt_tree *t,
                            dt_strategy_spec *out) {
-    const size_t base = aligned(sizeof(struct common));
-    char *both = dt_arena_alloc(arena, base + row->kind.size);
-    table *all = dt_arena_new(arena, table);
-
+    const dt_kind others = refuse_all(arena);
+    size_t size = 0;
+    const dt_field *table = dt_fields_join(arena, NULL, &common_kind, true, &size);
+    const size_t base = size;
+    table = dt_fields_join(arena, table, &row->kind, true, &size);
+    table = dt_fields_join(arena, table, &others, true, &size);
+    char *both = dt_arena_alloc(arena, size);
     out->row = row;
-    add_table(all, common, 0, true);
-    add_table(all, row->kind.fields, base, true);
-    refuse_others(arena, all);
-    dt_status *faults = dt_fields_read(arena, all->field, t, &t->at, "strategy", both);
+    dt_status *faults = dt_fields_read(arena, table, t, &t->at, "strategy", both);
     out->verify_replicas = !faults && ((const struct common *)(const void *)both)->verify_replicas;
     if (!faults && row->read) faults = row->read(arena, both + base, t, out);
     return faults;
@@ -171,15 +138,11 @@ static dt_status *read_row(dt_arena *arena, const dt_strategy_row *row, const dt
 /* Reads the mapping when the type is not known. The keys of all strategies are accepted, and
  * only their values are checked. */
 static dt_status *read_any(dt_arena *arena, const dt_tree *t) {
-    size_t base = aligned(sizeof(struct common));
-    table *all = dt_arena_new(arena, table);
-
-    add_table(all, common, 0, true);
-    for (int i = 0; i < ROWS; i++) {
-        add_table(all, rows[i]->kind.fields, base, false);
-        base += aligned(rows[i]->kind.size);
-    }
-    return dt_fields_read(arena, all->field, t, &t->at, "strategy", dt_arena_alloc(arena, base));
+    size_t size = 0;
+    const dt_field *table = dt_fields_join(arena, NULL, &common_kind, true, &size);
+    for (int i = 0; i < ROWS; i++)
+        table = dt_fields_join(arena, table, &rows[i]->kind, false, &size);
+    return dt_fields_read(arena, table, t, &t->at, "strategy", dt_arena_alloc(arena, size));
 }
 
 dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location *at,

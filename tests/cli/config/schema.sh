@@ -7,4 +7,5 @@ python=$(scripts/python-tools jsonschema pyyaml 2>&1) || { echo "$python" && exi
 export TINYSHAKESPEARE="$TEST_DIR/t.txt" TEXT="$TEST_DIR/t.txt"
 if sanitized; then export MUTANTS=30; fi
 "$python" tests/cli/config/schema.py "$DTRAIN" "$TEST_DIR" configs/*.yaml configs/published/*.yaml tests/jobs/*.yaml README.md docs/*.md
+"$DTRAIN" config schema | grep -q '"npy", "npz"' || echo "the schema lacks the other name of npy"
 exits 64 config schema job.yaml
