@@ -246,14 +246,25 @@ static dt_status *text_follows(const cutter *k, const dt_csv_field *f) {
                : s;
 }
 
+/* Skips spaces and tabs that stand between a delimiter and a quote: 1, "a, b" , 2. `wanted` is what
+ * must follow them: the quote, or the delimiter, which the end of the record replaces. */
+static void skip_to(cutter *k, char wanted) {
+    const char delimiter = k->c->style.delimiter, *p = k->p;
+    while (p < k->end && (*p == ' ' || *p == '\t') && *p != delimiter) p++;
+    const bool is_there = p < k->end ? *p == wanted : wanted == delimiter;
+    while (is_there && k->p < p) step(k);
+}
+
 /* Cuts one field and, if another field follows, the delimiter. */
 static dt_status *cut_field(cutter *k, bool *more) {
     dt_csv *c = k->c;
+    if (!c->style.blanks) skip_to(k, '"');
     if (c->n == c->cap) DT_GROW(c->field, c->cap, c->n + 1);
     dt_csv_field *f = &c->field[c->n++];
     *f = (dt_csv_field){.line = k->line, .col = k->col};
     const bool is_quoted = k->p < k->end && *k->p == '"';
     DT_TRY(is_quoted ? cut_quoted(k, f) : c->styled ? cut_styled(k, f) : cut_plain(k, f));
+    if (is_quoted && !c->style.blanks) skip_to(k, c->style.delimiter);
     if (c->styled) drop_comment(k);
     *more = k->p < k->end;
     c->end_col = k->col;

@@ -63,6 +63,9 @@ printf 'share,n\n0,1\n12 %%,2\n7%%,3\n' >zero.csv
 printf '# made by hand, once\na\tb\n1\t2\n3\t4\n' >noted.csv
 printf 'a,b\n1,"x\n' >open.csv
 for file in quoted.csv blanks.txt hash.csv thousands.csv pairs.csv bars.csv words.csv zero.csv noted.csv; do lines $file; done
+# Blanks between delimiters and quotes.
+printf '"a", "b, c", kind\n1, 2, "x, y"\n3, 4 ,"z" \n5, 6,	"x, y"\n' >apart.csv
+lines apart.csv
 # A delimiter too many at the ends of rows, or of the header.
 printf 'id,a,kind\n1,2.5,x,\n2,3.5,y,\n3,1,x,\n' >ends.csv
 printf 'id,a,kind,\n1,2.5,x\n2,3.5,y\n3,1,x\n' >open_end.csv
