@@ -63,6 +63,9 @@ printf 'share,n\n0,1\n12 %%,2\n7%%,3\n' >zero.csv
 printf '# made by hand, once\na\tb\n1\t2\n3\t4\n' >noted.csv
 printf 'a,b\n1,"x\n' >open.csv
 for file in quoted.csv blanks.txt hash.csv thousands.csv pairs.csv bars.csv words.csv zero.csv noted.csv; do lines $file; done
+# Marks of databases, statistics programs and spreadsheets.
+printf 'tconst\tyear\tx\ty\ntt01\t1894\t.\t0.5\ntt02\t\\N\t1\t#DIV/0!\ntt03\t1892\t2\t1.5\n' >imdb.tsv
+lines imdb.tsv
 # Blanks between delimiters and quotes.
 printf '"a", "b, c", kind\n1, 2, "x, y"\n3, 4 ,"z" \n5, 6,	"x, y"\n' >apart.csv
 lines apart.csv
