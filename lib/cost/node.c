@@ -30,7 +30,8 @@ bool dt_priced_is_piece(const dt_priced_program *r, int i) {
     if (r->program->how.pieces <= 1 || !r->program->how.output || !dt_type_has_batch(&n->type))
         return false;
     if (is_output_product(r, i)) return n->type.rank >= 2;
-    return n->type.rank >= 2 && (dt_path_is_within(n->path, "loss") || dt_path_is_within(n->path, "metrics")) &&
+    return n->type.rank >= 2 &&
+           (dt_path_is_within(n->path, "loss") || dt_path_is_within(n->path, "metrics")) &&
            n->n_in > 0 && dt_type_has_batch(&node_of(r, n->in[0])->type);
 }
 
@@ -46,7 +47,8 @@ bool dt_priced_is_piece(const dt_priced_program *r, int i) {
 static bool is_quantized(const dt_priced_program *r, int i) {
     const dt_dot_attr *dot = dt_dot_of(node_of(r, i));
     return dot && dot->n_batch == 0 &&
-           !(r->program->how.output && dt_path_is_within(node_of(r, i)->path, r->program->how.output));
+           !(r->program->how.output &&
+             dt_path_is_within(node_of(r, i)->path, r->program->how.output));
 }
 
 void dt_priced_quantize(const dt_priced_program *r, int i, dt_cost *cost) {

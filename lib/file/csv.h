@@ -64,8 +64,8 @@ void dt_csv_hold(dt_csv *c, const char *path, const dt_csv_style *style, const v
                  size_t n);
 /* Reads the next record. *more false: the end. */
 dt_status *dt_csv_next(dt_csv *c, bool *more) DT_MUST_USE;
-/* Makes the current record one of `wanted` fields if it differs only at its end: drops an empty field
- * behind a delimiter too many, or adds the field of a last column that has no name (open_end). */
+/* Makes the current record one of `wanted` fields if it differs only at its end: drops an empty
+ * field behind a delimiter too many, or adds that of a last column without a name (open_end). */
 void dt_csv_even(dt_csv *c, int wanted, bool open_end);
 void dt_csv_close(dt_csv *c); /* also closes a reader that failed to open */
 /* Appends a field, quoted if necessary; quotes_empty: an empty field is quoted, too. */

@@ -54,7 +54,8 @@ static void note_field(const table *t, dt_column *c, const dt_csv_field *f) {
         return;
     }
     c->rows++;
-    if (v.number && !dt_csv_symbol_agrees(&c->symbol, v.symbol, v.real)) v.number = v.integer = false;
+    if (v.number && !dt_csv_symbol_agrees(&c->symbol, v.symbol, v.real))
+        v.number = v.integer = false;
     dt_column_note(c, &v);
     if (t->t.records < t->t.wanted) dt_column_show(c, t->t.records, f->text, f->size);
 }

@@ -8,9 +8,9 @@
 /* The default texts for missing values: those of pandas.read_csv, and those that UCI's data sets,
  * databases (\N), statistics programs (.) and spreadsheets use. */
 static const char *const default_marks[] = {
-    "#N/A", "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>",
-    "N/A",  "NA",       "NULL", "NaN",     "None",     "n/a",  "nan",  "null",   "?",       "-",
-    "\\N",  ".",        "#DIV/0!", "#NUM!",  "#REF!",    "#VALUE!"};
+    "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN",  "-nan",  "1.#IND", "1.#QNAN",
+    "<NA>", "N/A",      "NA",  "NULL",    "NaN",      "None",  "n/a",   "nan",    "null",
+    "?",    "-",        "\\N", ".",       "#DIV/0!",  "#NUM!", "#REF!", "#VALUE!"};
 enum { DEFAULT_MARKS = sizeof default_marks / sizeof *default_marks };
 
 /* ---- the job's keys ---- */

@@ -387,8 +387,8 @@ const dt_node *dt_node_of(dt_value v);
  * until the trace ends, which the caller sets again. Does nothing and returns "" if t is NULL or
  * has ended. */
 const char *dt_trace_path(dt_trace *t, const char *path);
-/* Whether a node's path is that of the layer or of a part of it: "loss" has "loss" and "loss/total",
- * but not "lossy". */
+/* Whether a node's path is that of the layer or of a part of it: "loss" has "loss" and
+ * "loss/total", but not "lossy". */
 bool dt_path_is_within(const char *path, const char *layer);
 
 /* Declares the argument `name` if it does not exist yet (the driver does so before the step

@@ -281,7 +281,7 @@ static dt_tree *bare_name(dt_arena *arena, dt_tree *t, bool is_item) {
 }
 
 /* Removes keys whose values are defaults, in place. Returns t, or the name alone of a kind whose
- * arguments are all defaults: of `mixup: {alpha: 0.2}`, and of `mixup: 0.2` as an item of a list. */
+ * arguments are all defaults: of `mixup: {alpha: 0.2}`, and of `mixup: 0.2` in a list. */
 static dt_tree *without_defaults(dt_arena *arena, dt_tree *t, bool is_item) {
     t = bare_name(arena, t, is_item);
     int n = 0;

@@ -164,8 +164,8 @@ static void test_slices(void **state) {
 static void test_names_of_layers(void **state) {
     (void)state;
     static const char *const names[] = {"lossy", "metrics_head", "optimizer_in"};
-    const planned plain = plan_with("model.layers.1.Dense.name=first",
-                                    "compile.precision=mixed_bfloat16");
+    const planned plain =
+        plan_with("model.layers.1.Dense.name=first", "compile.precision=mixed_bfloat16");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char name[64];
         snprintf(name, sizeof name, "model.layers.1.Dense.name=%s", names[i]);

@@ -309,8 +309,7 @@ static void test_refusals(void **state) {
          DT_E_RANGE, "layer_norm_epsilon needs qk_norm"},
         {SEQUENCE "- MixtureOfExperts: {intermediate_dim: 2, num_experts: 3, activation: relu, "
                   "swiglu_limit: 7}",
-         DT_E_RANGE,
-         "with swiglu_limit, experts have gpt-oss' activation; leave out activation"},
+         DT_E_RANGE, "with swiglu_limit, experts have gpt-oss' activation; leave out activation"},
         {"- Input: {name: x, shape: [4, 6, 3]}\n- ViTPatchingAndEmbedding: {image_size: [6, 6], "
          "patch_size: 2, hidden_dim: 2}",
          DT_E_MODEL_SHAPE, "the image is 4x6x3, but image_size and num_channels give 6x6x3"},

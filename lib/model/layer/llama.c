@@ -133,9 +133,9 @@ static dt_status *check_grid(const dt_layer_build *b, const dt_rotation *r, int6
 static dt_status *check_waves(const dt_layer_build *b, const dt_rotation *r) {
     if (r->rope_type == DT_ROPE_YARN) return check_yarn(b, r);
     if (r->beta_fast != BETA_FAST || r->beta_slow != BETA_SLOW)
-        return dt_suggest(dt_fail(DT_E_RANGE, &b->at,
-                                  "rope_beta_fast and rope_beta_slow need rope_type: yarn"),
-                          "add rope_type: yarn, or leave them out");
+        return dt_suggest(
+            dt_fail(DT_E_RANGE, &b->at, "rope_beta_fast and rope_beta_slow need rope_type: yarn"),
+            "add rope_type: yarn, or leave them out");
     int given = (r->frequency_adjustment_factor > 0) + (r->low_freq_factor > 0) +
                 (r->high_freq_factor > 0) + (r->pretraining_sequence_length > 0);
     if (given != 0 && given != 4)
