@@ -20,17 +20,18 @@ bool dt_pjrt_lies_alike(const dt_pjrt_lie *a, const dt_pjrt_lie *b, int rank) {
            memcmp(a->mesh->size, b->mesh->size, sizeof a->mesh->size) == 0;
 }
 
-dt_type dt_pjrt_part_type(const dt_type *whole, const dt_pjrt_lie *lie) {
+/* Returns the type of the part that a device has. */
+static dt_type part_type(const dt_type *whole, const dt_pjrt_lie *lie) {
     dt_type t = *whole;
     for (int d = 0; lie->mesh && d < t.rank; d++)
         t.dim[d] /= dt_mesh_parts(lie->mesh, lie->layout.axes[d]);
     return t;
 }
 
-/* Everything inside the last divided dimension is contiguous in both arrays, and is copied at
- * once. */
-void dt_pjrt_copy_part(const dt_view *whole, const dt_pjrt_lie *lie, int device,
-                       const dt_view *part, bool into) {
+/* Copies the device's part out of the whole array or, with `into`, into it. Everything inside the
+ * last divided dimension is contiguous in both arrays, and is copied at once. */
+static void copy_part(const dt_view *whole, const dt_pjrt_lie *lie, int device, const dt_view *part,
+                      bool into) {
     const dt_type *w = &whole->type, *p = &part->type;
     int last = w->rank - 1;
     int64_t run = (int64_t)dt_dtype_size(w->dtype), runs = 1, first[DT_MAX_RANK] = {0};
@@ -64,12 +65,12 @@ static dt_status *room(const dt_type *t, void **out) {
 dt_status *dt_pjrt_place(dt_pjrt_device *d, const dt_view *whole, const dt_pjrt_lie *lie, int n,
                          dt_pjrt_buffer **out) {
     const bool cut = dt_pjrt_is_cut(lie, whole->type.rank);
-    dt_view part = {dt_pjrt_part_type(&whole->type, lie), whole->data};
+    dt_view part = {part_type(&whole->type, lie), whole->data};
     dt_status *s = cut ? room(&part.type, &part.data) : NULL;
 
     for (int i = 0; i < n; i++) out[i] = NULL;
     for (int i = 0; !s && i < n; i++) {
-        if (cut) dt_pjrt_copy_part(whole, lie, i, &part, false);
+        if (cut) copy_part(whole, lie, i, &part, false);
         s = dt_pjrt_upload(d->client, d->ordinal[i], &part, &out[i]);
     }
     if (cut) free(part.data);
@@ -89,12 +90,12 @@ static dt_status *download(const dt_pjrt_device *d, dt_pjrt_buffer *b, const dt_
 dt_status *dt_pjrt_collect(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n,
                            const dt_pjrt_lie *lie, const dt_view *whole) {
     const bool cut = dt_pjrt_is_cut(lie, whole->type.rank);
-    dt_view part = {dt_pjrt_part_type(&whole->type, lie), whole->data};
+    dt_view part = {part_type(&whole->type, lie), whole->data};
     dt_status *s = cut ? room(&part.type, &part.data) : NULL;
 
     for (int i = 0; !s && i < (cut ? n : 1); i++) {
         s = download(d, b[i], &part);
-        if (!s && cut) dt_pjrt_copy_part(whole, lie, i, &part, true);
+        if (!s && cut) copy_part(whole, lie, i, &part, true);
     }
     if (cut) free(part.data);
     return s;
@@ -112,12 +113,11 @@ static dt_type stacked_type(const dt_type *row, int n) {
  * `all`. */
 static void copy_rows(const dt_view *row, int n, const dt_pjrt_lie *lie, int device, dt_view *all,
                       bool into) {
-    dt_view part = {dt_pjrt_part_type(&row->type, lie), all->data};
+    dt_view part = {part_type(&row->type, lie), all->data};
     const size_t bytes = (size_t)dt_type_bytes(&part.type);
     for (int i = 0; i < n; i++, part.data = (char *)part.data + bytes) {
         if (!row[i].data) continue;
-        if (dt_pjrt_is_cut(lie, row->type.rank))
-            dt_pjrt_copy_part(&row[i], lie, device, &part, into);
+        if (dt_pjrt_is_cut(lie, row->type.rank)) copy_part(&row[i], lie, device, &part, into);
         else memcpy(into ? row[i].data : part.data, into ? part.data : row[i].data, bytes);
     }
 }
@@ -125,7 +125,7 @@ static void copy_rows(const dt_view *row, int n, const dt_pjrt_lie *lie, int dev
 dt_status *dt_pjrt_place_stack(dt_pjrt_device *d, const dt_view *row, int n_rows, bool stacked,
                                const dt_pjrt_lie *lie, int n, dt_pjrt_buffer **out) {
     const bool cut = dt_pjrt_is_cut(lie, row->type.rank);
-    const dt_type part = dt_pjrt_part_type(&row->type, lie);
+    const dt_type part = part_type(&row->type, lie);
     dt_view all = {stacked_type(&part, n_rows), NULL};
     dt_status *s = NULL;
 
@@ -144,7 +144,7 @@ dt_status *dt_pjrt_place_stack(dt_pjrt_device *d, const dt_view *row, int n_rows
 dt_status *dt_pjrt_collect_stack(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n,
                                  const dt_pjrt_lie *lie, const dt_view *row, int n_rows,
                                  bool stacked) {
-    const dt_type part = dt_pjrt_part_type(&row->type, lie);
+    const dt_type part = part_type(&row->type, lie);
     dt_view all = {stacked_type(&part, n_rows), NULL};
     dt_status *s = NULL;
 

@@ -47,11 +47,6 @@ typedef struct dt_pjrt_lie {
 } dt_pjrt_lie;
 bool dt_pjrt_is_cut(const dt_pjrt_lie *lie, int rank);
 bool dt_pjrt_lies_alike(const dt_pjrt_lie *a, const dt_pjrt_lie *b, int rank);
-/* Returns the type of the part that a device has. */
-dt_type dt_pjrt_part_type(const dt_type *whole, const dt_pjrt_lie *lie);
-/* Copies the device's part out of the whole array or, with `into`, into it. */
-void dt_pjrt_copy_part(const dt_view *whole, const dt_pjrt_lie *lie, int device,
-                       const dt_view *part, bool into);
 /* Uploads an array to the first n devices, as one buffer out[i] on each: the whole array, or the
  * device's part of it. After an error all of out[n] are NULL. */
 dt_status *dt_pjrt_place(dt_pjrt_device *d, const dt_view *whole, const dt_pjrt_lie *lie, int n,
@@ -129,12 +124,7 @@ void dt_pjrt_copies_release(dt_pjrt_device *d);
 
 /* A check of row numbers that can be computed from arguments, with the number of rows of the
  * table. */
-typedef struct dt_pjrt_check {
-    int index;          /* index of the node that computes the row numbers */
-    const bool *needed; /* [nodes] whether the row numbers depend on the node */
-    int64_t rows;
-    const char *layer;
-} dt_pjrt_check;
+typedef struct dt_pjrt_check dt_pjrt_check;
 /* Lists in *out, in `arena`, the checks for the gathers of a graph whose row numbers can be
  * computed cheaply from arguments and constants alone. Returns their number. */
 int dt_pjrt_checks_of(const dt_graph *g, dt_arena *arena, dt_pjrt_check **out);

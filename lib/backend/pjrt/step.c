@@ -49,6 +49,13 @@ static bool mark_needed(const dt_graph *g, int node, bool *needed) {
     return true;
 }
 
+struct dt_pjrt_check {
+    int index;          /* index of the node that computes the row numbers */
+    const bool *needed; /* [nodes] whether the row numbers depend on the node */
+    int64_t rows;
+    const char *layer;
+};
+
 int dt_pjrt_checks_of(const dt_graph *g, dt_arena *arena, dt_pjrt_check **out) {
     int n = 0;
     *out = dt_arena_array(arena, dt_pjrt_check, g->n_nodes + 1);
