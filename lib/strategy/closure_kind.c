@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements what closure_kind.h declares. */
-#include "strategy/closure_kind.h"
+/* Compiles scheduled functions: makes the programs of workers and of the coordinator. */
+#include "strategy/coordinator.h"
 
 #include <stdlib.h>
 #include <string.h>
