@@ -88,7 +88,8 @@ static bool send_request(int control, const request *q, const int *link) {
     return sendmsg(control, &m, MSG_NOSIGNAL) == (ssize_t)sizeof *q;
 }
 
-/* Receives a request with its descriptors. Returns false if the caller is gone. */
+/* Receives a request with its descriptors. Returns false if the caller is gone, or if descriptors
+ * are missing. */
 static bool receive_request(int control, request *q, int *link) {
     packet p = {0};
     struct iovec part = {.iov_base = q, .iov_len = sizeof *q};
@@ -98,6 +99,8 @@ static bool receive_request(int control, request *q, int *link) {
     do got = recvmsg(control, &m, MSG_CMSG_CLOEXEC);
     while (got < 0 && errno == EINTR);
     if (got != (ssize_t)sizeof *q || q->links < 0 || q->links > DT_LAUNCHER_LINKS) return false;
+    /* If this process has too many files open, the kernel passes fewer descriptors, or none. */
+    if (q->links > 0 && p.head.cmsg_len != CMSG_LEN((size_t)q->links * sizeof(int))) return false;
     memcpy(link, CMSG_DATA(&p.head), (size_t)q->links * sizeof(int));
     return true;
 }
