@@ -27,6 +27,10 @@ static dt_status *check_options(const dt_input_options *o) {
         return dt_fail(DT_E_SHARD, NULL,
                        "rebatch must be DT_REBATCH_GLOBAL or DT_REBATCH_EVEN, got %d",
                        (int)o->rebatch);
+    if ((int)o->replication_mode < DT_PER_WORKER || o->replication_mode > DT_PER_REPLICA)
+        return dt_fail(DT_E_SHARD, NULL,
+                       "replication_mode must be DT_PER_WORKER or DT_PER_REPLICA, got %d",
+                       (int)o->replication_mode);
     return NULL;
 }
 

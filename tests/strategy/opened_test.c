@@ -245,6 +245,9 @@ static void test_what_is_refused(void **state) {
         dt_strategy_distribute_dataset(s, data, &(dt_input_options){.rebatch = (dt_rebatch)9}, &d),
         DT_E_SHARD, "DT_REBATCH_EVEN, got 9");
     fails(dt_strategy_distribute_dataset(
+              s, data, &(dt_input_options){.replication_mode = (dt_replication_mode)9}, &d),
+          DT_E_SHARD, "DT_PER_REPLICA, got 9");
+    fails(dt_strategy_distribute_dataset(
               s, data, &(dt_input_options){.replication_mode = DT_PER_REPLICA}, &d),
           DT_E_INPUT_MODE, "DT_PER_REPLICA");
     assert_null(d);
