@@ -12,7 +12,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 SEED = int(os.environ.get("TEST_SEED", random.SystemRandom().randrange(1 << 32)))
 r = random.Random(SEED)
-BYTES = 1_100_000
+BYTES = int(os.environ.get("TEST_BYTES", 600_000))
 
 # ---- text ----
 
