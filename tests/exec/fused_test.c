@@ -7,6 +7,7 @@
  */
 #include "kit.h"
 
+#include "base/sanitizer.h"
 #include "exec/strip_program.h"
 #include "op/cells.h"
 
@@ -177,13 +178,16 @@ static void run_one(dt_engine *e, const dt_graph *g, int which, dt_random *r, in
     dt_arena_destroy(arena);
 }
 
+/* The widest rows take most of the time, and are divided among threads as others are: the thread
+ * sanitizer does not see them. */
 static void test_layouts(void **state) {
     (void)state;
+    enum { WIDEST = DT_TSAN ? 600 : 3000 };
     static const int64_t columns[] = {1, 3, 7, 10, 100, 513, 1000, 1025, 3000},
                          batches[] = {1, 2, 5, 64, 300, 0};
     dt_engine *e = engine_with(2, DT_KERNELS_OPENBLAS);
     dt_random r = dt_random_stream(40, "fused", 0);
-    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+    for (size_t c = 0; c < sizeof columns / sizeof *columns && columns[c] <= WIDEST; c++)
         for (int m = 0; m < (int)(sizeof makers / sizeof *makers); m++) {
             setting s = start(columns[c]);
             dt_graph *g = NULL;

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The page's mixture of experts learns its text, with and without slots; what it learned is evaluated.
 . tests/cli/setup.sh
+. tests/cli/jobs.sh
+if sanitized; then echo "the numbers are those of the plain build; docs/readme.sh runs these commands under sanitizers" && exit 77; fi
 configs=$PWD/configs
 . tests/cli/pages.sh
 page recipes

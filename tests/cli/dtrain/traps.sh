@@ -3,6 +3,10 @@
 # Every path that a job names is a trap: a plug-in and libraries whose loading leaves a file, pipes without a writer, devices without end. No verb
 # but fit, sweep, evaluate, predict, generate and devices loads the plug-in, and no verb waits or reads forever.
 . tests/cli/setup.sh
+. tests/cli/jobs.sh
+# A sanitizer makes a start slow and loads the same plug-ins: there each strategy meets one of them, and each key one endless path.
+whole=yes
+if sanitized; then whole=; fi
 ran=$TEST_DIR/ran
 cat >"$TEST_DIR/trap.c" <<'C'
 #include <fcntl.h>
@@ -64,7 +68,7 @@ inspect() {
 }
 
 for strategy in default mirrored one_device multi_worker_mirrored parameter_server; do
-    for plugin in ./trap.so "$TEST_DIR/trap.so" libtpu.so; do
+    for plugin in ./trap.so ${whole:+"$TEST_DIR/trap.so" libtpu.so}; do
         { cat job.yaml && echo "backend: {type: pjrt, plugin: $plugin}" && echo "strategy: {type: $strategy}"; } >trapped.yaml
         inspect trapped.yaml
     done
@@ -118,9 +122,12 @@ keys='extends model.keras_config vocabulary text_vocabulary tokenizer text_token
 # A key that is new in the reference and speaks of a file has to be added here.
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 "$DTRAIN" config reference | sed -n 's/^| `\([a-z_.]*\)` | [^|]*text[^|]*|.*\(path\|file\|folder\|directory\).*/\1/p; s/^| `\(vocabulary\)` .*/\1/p' | sort -u
+n=0
 for path in pipe /dev/zero; do
     inspect "$path"
     for key in $keys; do
+        n=$((n + 1))
+        [ -n "$whole" ] || [ $((n % 2)) = 0 ] || continue
         trap_in "$key" "$path" >ends.yaml
         inspect ends.yaml
     done

@@ -4,6 +4,7 @@
 # examples, which its global batch divides, the other on 1, 2 and 8 replicas as it is, with a last batch of 16 rows.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
+if sanitized; then echo "the numbers are those of the plain build; programs.sh and job/examples_test run this code under sanitizers" && exit 77; fi
 needs_digits
 
 # program NAME EDIT: examples/NAME.c, edited, compiled and run; its output is in NAME.out.
