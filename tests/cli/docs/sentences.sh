@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: conf report
 # Commands inside the sentences and tables of README.md and docs/*.md are run as well, each in a
 # folder of its own that has jobs, runs and files of data; words in capitals stand for one of these.
 # A verb alone must have a page of help, and a verb with an option alone must have that option.

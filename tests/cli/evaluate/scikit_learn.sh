@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: job train report
 # Every number that evaluate explains is scikit-learn's for the same outputs: three, two (sigmoid, softmax of two, logits) and 40 classes, and values;
 # the same with workers, replicas and other batches.
 . tests/cli/setup.sh

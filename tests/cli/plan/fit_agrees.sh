@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: cost train
 # fit's clock and memory limit, and trace's virtual step, are those that plan reports: for precisions, policies, pieces, divided
 # replicas and several slices.
 . tests/cli/setup.sh

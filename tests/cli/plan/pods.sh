@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: cost topo coll
 # One sequence a chip takes about as long on any number of chips, 3 x 2^n of them, too: weights are cut along axes of the slice.
 . tests/cli/setup.sh
 command -v python3 >/dev/null || { echo "no python3 here" && exit 77; }

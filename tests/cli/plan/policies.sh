@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: cost pass model
 # Policies of rematerialization, pieces of the output layer, stored scores, divided sequences and 8-bit products: each policy trains
 # to the same bits, and changes the plan as it should.
 . tests/cli/setup.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# check-fast: cost
 # plan --search of a run: each candidate is what plan says of its overrides, the list is the Pareto front of time and dollars, the
 # work is the same for all, and limits decide the exit code.
 . tests/cli/setup.sh
