@@ -42,6 +42,7 @@ dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) {
         .path = dt_arena_printf(b->arena, "%s/%s", b->name, w->name),
         .type = dt_type_of(w->dtype, w->rank, w->dim),
         .trainable = head->trainable && !w->fixed,
+        .fixed = w->fixed,
         .n_inputs = w->n_inputs,
     };
     DT_TRY(check_size(b, w, &spec->type));

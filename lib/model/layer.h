@@ -40,6 +40,7 @@ typedef struct dt_weight_spec {
     const char *path; /* name of the weight within its model: "dense/kernel" */
     dt_type type;
     bool trainable;
+    bool fixed; /* whether it is never trained, even if the layer is (dt_weight_request) */
     dt_named initializer;
     /* the number of the weight's first dimensions that are inputs; 0: see dt_initialize */
     int n_inputs;

@@ -145,7 +145,8 @@ static const dt_tree *join_cell(dt_arena *arena, const dt_tree *raw) {
 /* Whether the layer applies its activation last, so that it may become a separate layer. */
 static bool ends_with_activation(const dt_keras_layer *l) {
     const char *name = l->class_name->text;
-    return strcmp(name, "Dense") == 0 || strcmp(name, "Activation") == 0 || strstr(name, "Conv");
+    return strcmp(name, "Dense") == 0 || strcmp(name, "Activation") == 0 ||
+           (strstr(name, "Conv") && !strstr(name, "LSTM"));
 }
 
 /* Splits `Dense(4, activation=LeakyReLU(0.1))` into a Dense and a LeakyReLU layer, which l->behind

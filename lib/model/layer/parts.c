@@ -139,7 +139,7 @@ dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_layer_part *out
 
 const char *dt_part_state(const dt_weight_spec *weight, const dt_layer_part *p) {
     for (int i = p->first; i < p->first + p->n_weights; i++)
-        if (!weight[i].trainable && dt_layer_role(weight[i].name) < 0) return weight[i].name;
+        if (weight[i].fixed && dt_layer_role(weight[i].name) < 0) return weight[i].name;
     return NULL;
 }
 

@@ -45,3 +45,18 @@ refused 4 "{EinsumDense: {equation: 'abc,cd->abd', output_shape: [null, 8], bias
 refused 1 '{Normalization: {mean: [1, 2], variance: [1, 2]}}'
 refused 1 '{Normalization: {mean: 1}}'
 refused 1 '{Normalization: {mean: 1, variance: -1}}'
+# A frozen layer's weights are not state, which would limit the number of steps.
+cat >"$TEST_DIR/long.yaml" <<'END'
+version: 1
+dataset: {format: synthetic, examples: 8, element: {x: {shape: [5000, 2]}, label: {num_classes: 3}}, global_batch_size: 4}
+model:
+  type: sequential
+  layers:
+    - Input: {name: x, shape: [5000, 2]}
+    - TimeDistributed: {trainable: false, layer: RMSNormalization}
+    - GlobalAveragePooling1D
+    - Dense: {units: 3}
+compile: {optimizer: Adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {epochs: 1}
+END
+exits 0 fit "$TEST_DIR/long.yaml" output.dir="$TEST_DIR/z" --dry-run -q
