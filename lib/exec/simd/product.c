@@ -173,8 +173,8 @@ static int vectors_of(const cut *c, int64_t columns) {
     return left == c->vectors + 1 && c->vectors > 2 ? c->vectors - 1 : c->vectors;
 }
 
-/* Rows of memory that are prefetched, each `bytes` long. each: how many of them during each row of a
- * part, in 2^-32. */
+/* Rows of memory that are prefetched, each `bytes` long. each: how many of them are prefetched
+ * while one row of a part is computed, in 2^-32. */
 typedef struct fetched {
     ahead rows;
     int64_t bytes, each;
@@ -186,9 +186,9 @@ typedef struct panel {
     int64_t ldb, k, columns;
     int vectors;
     bool turned; /* B is transposed: its columns are rows in memory */
-    float *pack; /* where the first tile copies the panel to, for the others; NULL: it need not */
-    /* memory that is prefetched while this panel is used: the next panel; and of A a part of what
-     * the next pass reads */
+    float *pack; /* where the first tile copies the panel, for the other tiles; NULL: nowhere */
+    /* memory that is prefetched while this panel is used: that of the next panel, and a part of the
+     * rows of A that the next pass reads */
     fetched next[2];
 } panel;
 
@@ -308,7 +308,7 @@ static ahead *look_ahead(ahead *list, ahead rows, int64_t bytes) {
 }
 
 /* Sets t->ahead, the memory to prefetch during a tile of n rows from row i on: that of its sums,
- * and a part of the panel after b. */
+ * and a part of b->next. */
 static void find_ahead(tile *t, const panel *b, int64_t i, int64_t n) {
     const ahead c = {(const char *)t->to.at, t->to.ld * (int64_t)sizeof(float), n};
     ahead *list = look_ahead(t->ahead, c, b->columns * (int64_t)sizeof(float));
@@ -467,7 +467,7 @@ static panel find_panel(const work *w, const part *p, int64_t j) {
     return b;
 }
 
-/* A part that is computed: its pass, and the pass after it, if there is one. */
+/* The pass that is being computed, and the one after it. more: whether there is one after it. */
 typedef struct walk {
     part now, next;
     bool more;
@@ -486,8 +486,8 @@ static void find_next(const work *w, const walk *t, int64_t j, int64_t left, pan
     for (int i = 0; i < 2; i++) find_each(&b->next[i], p);
 }
 
-static void make_pass(const work *w, const walk *at_) {
-    const part *p = &at_->now;
+static void make_pass(const work *w, const walk *place) {
+    const part *p = &place->now;
     const groups all = groups_of(p->rows, w->cut.height);
     tree t;
     find_sums(w, p, &t);
@@ -495,7 +495,7 @@ static void make_pass(const work *w, const walk *at_) {
     for (int64_t j = first_column(w, p), left = p->columns; left > 0;) {
         panel b = find_panel(w, p, j);
         left -= b.columns;
-        find_next(w, at_, j, left, &b);
+        find_next(w, place, j, left, &b);
         for (int64_t i = 0, rows; i < p->rows; i += rows) {
             rows = rows_of_group(all, i);
             const int64_t at[3] = {i, rows, j};

@@ -47,8 +47,8 @@ typedef struct tile {
     ahead ahead[AHEADS];
 } tile;
 
-/* What is constant where a tile is called: its numbers of rows and vectors, whether A is stored with
- * k first, and whether the tile packs B. */
+/* What is constant where a tile is called: its numbers of rows and vectors, whether A is stored
+ * with k first, and whether the tile packs B. */
 typedef struct kind {
     int rows, vectors;
     bool k_first, packs;
