@@ -73,6 +73,12 @@ static int64_t usual_of(const dt_column *c) {
     return most;
 }
 
+/* Whether a column of numbers is read as texts because of a few other values. */
+static bool is_nearly_numbers(const dt_column *c) {
+    return !c->unfit && !c->dates && c->texts > 0 && c->fields - c->texts >= 2 * c->texts &&
+           c->shape.rank == 0;
+}
+
 static void take_facts(dt_arena *arena, const dt_table *t, int i, dt_column_facts *out) {
     const dt_column *c = &t->v[i];
     const bool single = c->numbers && !c->unfit && c->fields > 0;
@@ -100,6 +106,7 @@ static void take_facts(dt_arena *arena, const dt_table *t, int i, dt_column_fact
         .unclear = c->unclear && !c->proved,
         .min_int = c->least_int,
         .max_int = c->most_int,
+        .odd = is_nearly_numbers(c) ? dt_arena_strdup(arena, c->text) : NULL,
     };
     out->why = !is_date(out)  ? why_not(arena, c, out->kind)
                : out->unclear ? "has dates whose day or month may come first: give the step date a "
@@ -112,7 +119,7 @@ static void take_facts(dt_arena *arena, const dt_table *t, int i, dt_column_fact
 
 /* ---- as lines of a job ---- */
 
-enum { LONGEST_PLAIN = 200 };
+enum { LONGEST_PLAIN = 200, SHOWN_ODD = 40 };
 
 /* Whether YAML reads the text as the same string without quotes, also in a list and as a key. */
 static bool is_plain(const char *text) {
@@ -275,6 +282,23 @@ static void put_omitted(dt_str *out, const dt_table_facts *t) {
     }
 }
 
+void dt_column_put_odd(dt_str *out, const dt_column_facts *c) {
+    dt_str_puts(out, "most values are numbers, but not '");
+    dt_str_escaped(out, c->odd, strlen(c->odd), SHOWN_ODD);
+    dt_str_puts(out, "': if it marks a missing value, list it in missing_values");
+}
+
+static void put_odd(dt_str *out, const dt_table_facts *t) {
+    for (int i = 0; i < t->n; i++) {
+        if (!t->column[i].odd) continue;
+        dt_str_puts(out, "  # ");
+        dt_put_word(out, t->column[i].element);
+        dt_str_puts(out, ": ");
+        dt_column_put_odd(out, &t->column[i]);
+        dt_str_putc(out, '\n');
+    }
+}
+
 static const char *lines_of(dt_arena *arena, const dt_guess *g, const dt_table_facts *t) {
     dt_str s = {0};
     bool any = false;
@@ -283,6 +307,7 @@ static const char *lines_of(dt_arena *arena, const dt_guess *g, const dt_table_f
     if (any) put_section(&s, t, false);
     if (any) put_section(&s, t, true);
     put_omitted(&s, t);
+    put_odd(&s, t);
     dt_str_puts(&s, "  global_batch_size: 32\n");
     return dt_arena_take(arena, &s);
 }

@@ -50,6 +50,8 @@ typedef struct dt_column_facts {
     const int64_t *times; /* [words.n] number of records with each text */
     /* [examples.n] values of the first records, as written; NULL for a missing value */
     dt_texts examples;
+    /* the first value that is not a number, if at least two thirds of the values are; else NULL */
+    const char *odd;
     const char *why; /* reason why a job leaves the column out; NULL: a job reads it */
     /* the column's entry in dataset.element, such as "{column: age}"; NULL if it is left out */
     const char *entry;
@@ -57,6 +59,8 @@ typedef struct dt_column_facts {
      * NULL: none */
     const char *steps;
 } dt_column_facts;
+/* Appends that a column's values are numbers, except c->odd, which is not NULL. */
+void dt_column_put_odd(dt_str *out, const dt_column_facts *c);
 
 typedef struct dt_table_facts {
     const dt_column_facts *column; /* [n] the columns of the table */

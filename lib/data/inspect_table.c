@@ -201,6 +201,10 @@ static void put_json_notes(dt_json *j, const dt_table_facts *t) {
         dt_str line = {0};
         dt_str_printf(&line, "'%s' %s: left out", c->element, c->why ? c->why : "");
         if (c->why) dt_json_string(j, NULL, dt_str_text(&line));
+        dt_str_clear(&line);
+        dt_str_printf(&line, "'%s': ", c->element);
+        if (c->odd) dt_column_put_odd(&line, c);
+        if (c->odd) dt_json_string(j, NULL, dt_str_text(&line));
         dt_str_release(&line);
     }
     dt_json_close(j, ']');

@@ -66,6 +66,10 @@ for file in quoted.csv blanks.txt hash.csv thousands.csv pairs.csv bars.csv word
 # Marks of databases, statistics programs and spreadsheets.
 printf 'tconst\tyear\tx\ty\ntt01\t1894\t.\t0.5\ntt02\t\\N\t1\t#DIV/0!\ntt03\t1892\t2\t1.5\n' >imdb.tsv
 lines imdb.tsv
+# A column of numbers but for a mark that is not known.
+printf 'a,b\n1,x\nunknown,y\n3,z\n4,x\nunknown,y\n5,z\n' >unknown.csv
+"$DTRAIN" data inspect unknown.csv -r 0 | grep '#'
+"$DTRAIN" data inspect unknown.csv --json | grep -o '"notes": [^]]*.'
 # Blanks between delimiters and quotes.
 printf '"a", "b, c", kind\n1, 2, "x, y"\n3, 4 ,"z" \n5, 6,	"x, y"\n' >apart.csv
 lines apart.csv
