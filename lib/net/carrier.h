@@ -101,7 +101,7 @@ typedef struct dt_carrier_row {
     bool (*next)(dt_carrier *c, int64_t deadline_ns, dt_arrival *out);
     /* Takes back the `slices` of an arrival, which may be NULL, for use by later arrivals. */
     void (*recycle)(dt_carrier *c, void *slices);
-    /* Ends the link to the worker. Messages that it has sent are not returned any more. */
+    /* Ends the link to the worker. Messages that have already arrived may still be returned. */
     void (*drop)(dt_carrier *c, int worker);
     /* Sends the worker an error, with which the worker then fails. Takes ownership of the error.
      * NULL: this carrier cannot send errors, and the worker only finds its link closed. */
