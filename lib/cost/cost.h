@@ -50,6 +50,10 @@ int64_t dt_padded_bytes(const dt_type *t);
  * or channels are along the lanes. */
 int64_t dt_padded_image_bytes(const dt_type *t);
 
+/* Whether a matrix is stored with its columns along the lanes, which takes no more memory than rows
+ * along the lanes. */
+bool dt_lies_in_rows(const dt_type *t);
+
 /* ---- parts of the time of a kernel ---- */
 
 #define DT_FIRST_BYTES 2e6 /* bytes of operands that must be read before a product can begin */

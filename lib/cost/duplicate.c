@@ -39,7 +39,7 @@ typedef struct looking {
     bool *kept;
     const bool *forward; /* [nodes] whether the node belongs to the forward pass */
     bool *read_back;     /* [nodes] whether the backward pass reads the node */
-    bool *looped;        /* [nodes] whether a block of a loop over blocks computes the node */
+    const bool *looped;  /* [nodes] whether a block of a loop over blocks computes the node */
     /* [nodes] whether the node is a sum over devices, or is computed from one and has at most its
      * bytes */
     bool *summed;
@@ -76,20 +76,23 @@ static int array_behind(const looking *l, int i) {
     return large;
 }
 
-static void find_loops(looking *l) {
-    const dt_model_spec *m = l->r->program->how.scanned;
+bool *dt_priced_looped(const dt_priced_program *r, dt_arena *arena) {
+    const dt_model_spec *m = r->program->how.scanned;
+    const dt_graph *g = r->program->local;
+    bool *looped = dt_arena_array(arena, bool, g->n_nodes + 1);
     dt_hash_index at = {0};
     for (int i = 0; m && i < m->n_layers; i++)
         dt_hash_index_add(&at, dt_hash_bytes(0, m->layer[i].name, strlen(m->layer[i].name)));
-    for (int i = 0; m && i < l->g->n_nodes; i++) {
-        const char *path = l->g->node[i].path;
+    for (int i = 0; m && i < g->n_nodes; i++) {
+        const char *path = g->node[i].path;
         const size_t length = strcspn(path, "/");
         const uint64_t key = dt_hash_bytes(0, path, length);
         for (int k = dt_hash_index_first(&at, key); k >= 0; k = dt_hash_index_next(&at, k))
             if (strncmp(m->layer[k].name, path, length) == 0 && !m->layer[k].name[length])
-                l->looped[i] = m->layer[k].turn > 0;
+                looped[i] = m->layer[k].turn > 0;
     }
     dt_hash_index_release(&at);
+    return looped;
 }
 
 /* Whether each reader may compute the value again. It then reads the value's inputs instead: x for
@@ -152,11 +155,10 @@ int *dt_duplicated_values(dt_priced_program *r, bool in_memory, dt_arena *arena)
                  .kept = dt_arena_array(arena, bool, n),
                  .forward = dt_priced_forward(r, arena),
                  .read_back = dt_arena_array(arena, bool, n),
-                 .looped = dt_arena_array(arena, bool, n),
+                 .looped = dt_priced_looped(r, arena),
                  .summed = dt_arena_array(arena, bool, n),
                  .in_memory = in_memory};
     for (int i = 0; i < n; i++) l.made_of[i] = -1;
-    find_loops(&l);
     find_sums(&l);
     look_at_readers(&l);
     r->made_of = l.made_of;

@@ -8,9 +8,9 @@
  *     gradients   the values that updates read. They count as being in memory to the end of the
  *                 step, each with as many bytes as its variable's slots have on the device
  *     activations all other values at the peak, with the batch. They use the memory of gradients
- *                 that are not computed yet. With `model.scan_layers` they cannot: a loop over
- *                 blocks writes gradients into arrays of all blocks, which are in memory from its
- *                 start. Sums over micro-batches are in memory throughout, too
+ *                 that are not computed yet. With `model.scan_layers`, the loop over blocks backward
+ *                 writes gradients into arrays of all blocks, which are in memory from its start on.
+ *                 Sums over micro-batches are in memory throughout
  *     padding     bytes by which tiles enlarge these
  *
  * Values that are gathered (weights from other replicas, and values from a replica's other devices)
@@ -18,6 +18,7 @@
  * are values that the host keeps in between; they are fetched one rematerialized unit (a few
  * layers) before the unit that reads them.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cost/cost.h"
@@ -25,72 +26,13 @@
 #include "op/across.h"
 #include "op/op.h"
 
-/* ---- how arrays are stored ---- */
-
-/*
- * How arrays are stored in HBM. Two of the dimensions are stored in tiles of 8 sublanes by 128
- * lanes, and padded to whole tiles. The compiler chooses which two, and in which order, so that
- * padding is least. For example, the 100 columns of 1,024 rows are stored along the sublanes, where
- * padding adds 4 columns, and not along the lanes, where it would add 28. Tiles with few sublanes
- * are shorter: 1, 2 or 4. An array with one dimension has tiles of 1,024. A few numbers take the
- * next power of two, at least 512 bytes.
- *
- * What convolutions read and write has examples or channels along the lanes, whatever that costs:
- * libtpu stores bfloat16 values of (64, 128, 128, 64) with 64 channels padded to 128 lanes.
- *
- * tests/cost/layout_test.c compares the results with the sizes of arguments in libtpu 0.0.42.1.
- */
-
-enum { LANES = 128, SUBLANES = 8, LINE = 1024, LEAST = 512 };
-
-static int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
-/* Returns n, the length of the dimension that lies along the sublanes, with its padding: rounded up
- * to 1, 2, 4 or a multiple of 8. Numbers of less than 32 bits are packed into sublanes of 32 bits,
- * so the result is at least 4 / size, where `size` is the bytes of a number. */
-static int64_t sublanes(int64_t n, int64_t size) {
-    int64_t least = size >= 4 ? 1 : 4 / size;
-    for (; least < SUBLANES; least *= 2)
-        if (n <= least) return least;
-    return up(n, SUBLANES);
-}
-
-static int64_t line_bytes(int64_t n, int64_t size) {
-    int64_t bytes = LEAST;
-    if (n > LINE / 2) return up(n, LINE) * size;
-    while (bytes < n * size) bytes *= 2;
-    return bytes;
-}
-
-/* Returns the bytes of an array of rank 2 or more, padded for the choice of two dimensions, one
- * along the lanes and one along the sublanes, that takes the least memory. Bit d of `lanes`:
- * dimension d may lie along the lanes. */
-static int64_t tiled_bytes(const dt_type *t, unsigned lanes) {
-    int64_t size = (int64_t)dt_dtype_size(t->dtype), all = dt_type_elements(t), least = INT64_MAX;
-    for (int lane = 0; lane < t->rank; lane++)
-        for (int row = 0; row < t->rank && (lanes >> lane & 1); row++) {
-            int64_t filled = all / t->dim[lane] * up(t->dim[lane], LANES);
-            if (row != lane && filled / t->dim[row] * sublanes(t->dim[row], size) < least)
-                least = filled / t->dim[row] * sublanes(t->dim[row], size);
-        }
-    return least * size;
-}
-
-int64_t dt_padded_bytes(const dt_type *t) {
-    const int64_t all = dt_type_elements(t);
-    if (all == 0) return 0;
-    return t->rank < 2 ? line_bytes(all, (int64_t)dt_dtype_size(t->dtype)) : tiled_bytes(t, ~0u);
-}
-
-int64_t dt_padded_image_bytes(const dt_type *t) {
-    if (t->rank < 3 || dt_type_elements(t) == 0) return dt_padded_bytes(t);
-    return tiled_bytes(t, 1u | 1u << (t->rank - 1));
-}
-
 /* ---- how long values are in memory ---- */
 
 typedef struct holding {
-    const dt_priced_program *r;
+    const dt_priced_program *r; /* the program as it is stored */
+    /* the program as the clock runs it, in which readers compute some values again that are
+     * stored */
+    const dt_priced_program *clock;
     const dt_graph *g;
     const dt_launches *k;
     dt_arena *arena;
@@ -102,8 +44,9 @@ typedef struct holding {
     /* [nodes] whether the node's type is that of examples that some convolution reads or writes */
     bool *image;
     int64_t gradient_padding; /* bytes by which tiles enlarge the gradients */
-    const bool *forward;      /* [nodes] whether the node belongs to the forward pass */
-    int *place;               /* [kernels] position in the program at which each kernel runs */
+    int gradients_from;  /* position from which all gradients are in memory; n_nodes: the end */
+    const bool *forward; /* [nodes] whether the node belongs to the forward pass */
+    int *place;          /* [kernels] position in the program at which each kernel runs */
     int n_lives;
     struct life *lives; /* [n_lives] periods in which values are in memory; a value may have two */
 } holding;
@@ -161,44 +104,6 @@ static void find_images(holding *h) {
     }
     for (int i = 0; i < h->g->n_nodes; i++)
         h->image[i] = h->g->node[i].n_in > 0 && is_among(&s, &h->g->node[i].type);
-}
-
-/* Returns [nodes], in `arena`: whether only products read the node's value outside of the kernel
- * that makes it, and it is neither a result nor an update. Matrix units round what they multiply,
- * so a compiler stores such float32 values in two bytes. */
-static bool *find_operands(const dt_priced_program *r, const dt_launches *k, dt_arena *arena) {
-    const dt_graph *g = r->program->local;
-    bool *is = dt_arena_array(arena, bool, g->n_nodes + 1);
-    for (int i = 0; i < g->n_nodes; i++) is[i] = k->of[i] >= 0 && k->kept[i];
-    for (int i = 0; i < g->n_nodes; i++)
-        for (int j = 0; j < g->node[i].n_in; j++) {
-            const int from = dt_priced_source(r, g->node[i].in[j]);
-            is[from] &= g->node[i].op->role == DT_ROLE_PRODUCT || k->of[i] == k->of[from] ||
-                        g->node[i].op->traits.read_through;
-        }
-    for (int i = 0; i < g->n_results; i++) is[dt_priced_source(r, g->result[i].node)] = false;
-    for (int i = 0; i < g->n_states; i++)
-        if (g->state[i].update >= 0) is[dt_priced_source(r, g->state[i].update)] = false;
-    return is;
-}
-
-/* Returns the program with the dtypes in which a compiler stores values: bfloat16 for float32
- * values that only products read (find_operands). The clock counts values with their own dtypes,
- * which take more bytes. */
-static dt_priced_program as_stored(const dt_priced_program *r, const dt_launches *k,
-                                   dt_arena *arena) {
-    const dt_graph *g = r->program->local;
-    dt_priced_program stored = *r;
-    int8_t *dtype = dt_arena_array(arena, int8_t, g->n_nodes + 1);
-    stored.made_of = dt_duplicated_values(&stored, true, arena);
-    const bool rounds = !r->topology->slice->chip->is_host,
-               *operand = find_operands(&stored, k, arena);
-    for (int i = 0; i < g->n_nodes; i++) {
-        const dt_dtype now = dt_priced_type(r, i).dtype;
-        dtype[i] = (int8_t)(rounds && operand[i] && now == DT_FLOAT32 ? DT_BFLOAT16 : now);
-    }
-    stored.dtype = dtype;
-    return stored;
 }
 
 /* ---- places ---- */
@@ -286,11 +191,16 @@ static bool is_large(const holding *h, int i) {
     return t.rank > 0 && h->g->node[i].n_in > 0;
 }
 
-/* Whether gradients are in memory from the start of the step: with `model.scan_layers`, whose loops
- * write them into arrays of all blocks, and in a pipeline with several micro-batches, which adds
- * them up. */
-static bool has_gradients_throughout(const dt_spmd *s) {
-    return s->how.scanned || (s->how.micro_batches > 1 && dt_plan_has_places(s));
+/* Returns the position from which all gradients are in memory: in a pipeline with several
+ * micro-batches, which adds them up, the start of the step; with `model.scan_layers` the start of
+ * the loop over blocks backward, which writes them into arrays of all blocks; else the end. */
+static int gradients_from(const holding *h) {
+    const dt_spmd *s = h->r->program;
+    if (s->how.micro_batches > 1 && dt_plan_has_places(s)) return 0;
+    const bool *looped = dt_priced_looped(h->r, h->arena);
+    int i = 0;
+    while (i < h->g->n_nodes && (h->forward[i] || !looped[i])) i++;
+    return i;
 }
 
 /* Marks gradients in `own`: the inputs of kernels that update weights or slots, without scalars,
@@ -368,8 +278,10 @@ static span *spans_of(const holding *h) {
 
 static bool takes_room(const holding *h, int i) {
     if (h->own[i] || h->g->node[i].n_in == 0 || dt_priced_source(h->r, i) != i) return false;
-    return h->k->of[i] >= 0 ? h->k->kept[i]
-                            : h->g->node[i].op->across != NULL || dt_is_from_host(&h->g->node[i]);
+    const dt_node *n = &h->g->node[i];
+    return h->k->of[i] >= 0
+               ? h->k->kept[i]
+               : n->op->across != NULL || dt_is_from_host(n) || h->clock->made_of[i] >= 0;
 }
 
 static int end_of(const span *s) { return s->end > s->last ? s->end : s->last; }
@@ -459,6 +371,64 @@ static void count_values(holding *h) {
     }
 }
 
+/* ---- copies of variables ---- */
+
+/* Whether the new value of a variable is computed from a product that has the variable's shape, and
+ * not gathered from replicas that each compute a part. */
+static bool is_product_of_step(const holding *h, const dt_state *s, const shapes *product) {
+    const dt_type t = dt_priced_type(h->r, s->node);
+    return s->update >= 0 && !h->g->node[dt_priced_source(h->r, s->update)].op->across &&
+           is_among(product, &t) && dt_lies_in_rows(&t);
+}
+
+/* Copies variables whose gradients a product of two matrices computes by columns, where chips do
+ * that (dt_kernel_rates.copies_variables): SparseCores copy weights that lie in rows, and their
+ * slots, into columns from the start of the step on. */
+static void copy_variables(holding *h) {
+    shapes product = {dt_arena_array(h->arena, dt_type, h->g->n_nodes + 1), 0};
+    if (!h->r->topology->slice->chip->kernel.copies_variables) return;
+    for (int i = 0; i < h->g->n_nodes; i++) {
+        const dt_node *n = &h->g->node[i];
+        if (n->op->role == DT_ROLE_PRODUCT && !h->forward[i] && !dt_type_has_batch(&n->type) &&
+            h->g->node[n->in[0]].type.rank == 2 && !is_among(&product, &n->type))
+            product.of[product.n++] = n->type;
+    }
+    for (int i = 0; i < h->g->n_states; i++) {
+        const dt_state *s = &h->g->state[i];
+        if (is_product_of_step(h, s, &product))
+            live(h, s->node, 0, position_of(h, dt_priced_source(h->r, s->update)));
+    }
+}
+
+/* ---- values on the chip ---- */
+
+enum { LONGEST = 512 };
+
+static int by_length(const void *a, const void *b) {
+    const life *x = a, *y = b;
+    const int m = x->to - x->from, n = y->to - y->from;
+    return m != n ? (m > n) - (m < n) : (x->from > y->from) - (x->from < y->from);
+}
+
+/* Removes periods in which values lie in the chip's own memory (VMEM, CMEM): the compiler keeps
+ * there what fits and is read soon, so the shortest periods come first. Those longer than LONGEST
+ * positions are not considered. */
+static void keep_on_chip(holding *h) {
+    const int64_t room = h->r->topology->slice->chip->kernel.resident;
+    int64_t *used = dt_arena_array(h->arena, int64_t, h->g->n_nodes + 2);
+    int n = 0;
+    qsort(h->lives, (size_t)h->n_lives, sizeof *h->lives, by_length);
+    for (int i = 0; i < h->n_lives; i++) {
+        const life l = h->lives[i];
+        const int64_t bytes = bytes_of(h, l.node, true);
+        bool fits = bytes <= room && l.to - l.from <= LONGEST;
+        for (int at = l.from; at <= l.to && fits; at++) fits = used[at] + bytes <= room;
+        for (int at = l.from; at <= l.to && fits; at++) used[at] += bytes;
+        if (!fits) h->lives[n++] = l;
+    }
+    h->n_lives = n;
+}
+
 /* Removes updates, which need no memory, since they are computed in the memory of variables. */
 static void forget_updates(holding *h) {
     for (int i = 0; i < h->g->n_states; i++)
@@ -514,10 +484,9 @@ static void share_peak(const holding *h, int peak, dt_plan *p) {
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Adds the memory of values at the peak (`padded` bytes with padding, `bytes` without) and of the
- * batch to the plan. Unless gradients are in memory throughout, values use the memory of gradients,
- * so only what exceeds it is added. */
-static void add_values(const holding *h, int64_t padded, int64_t bytes, dt_plan *p) {
-    const bool shares = !has_gradients_throughout(h->r->program);
+ * batch to the plan. If not all gradients are in memory then (`shares`), values use the memory of
+ * gradients, so only what exceeds it is added. */
+static void add_values(const holding *h, int64_t padded, int64_t bytes, bool shares, dt_plan *p) {
     const int64_t shared = shares ? least(bytes, p->bytes.gradients) : 0,
                   padding = shares ? least(padded - bytes, h->gradient_padding) : 0;
     p->bytes.activations = bytes - shared;
@@ -531,29 +500,33 @@ static void add_values(const holding *h, int64_t padded, int64_t bytes, dt_plan 
 }
 
 static void find_peak(const holding *h, dt_plan *p) {
-    int64_t now = 0, true_now = 0, most = 0, true_most = 0;
+    const int64_t gradients = p->bytes.gradients + h->gradient_padding;
+    int64_t now = 0, true_now = 0, most = 0, at_most = 0, true_at_most = 0;
     int peak = -1;
     const change *at = changes_of(h);
     for (int i = 0; i < h->g->n_nodes; i++) {
         now += at[i].born;
         true_now += at[i].true_born;
-        if (now > most) {
-            most = now;
-            true_most = true_now;
+        const int64_t all = now + (i < h->gradients_from ? 0 : gradients);
+        if (all > most) {
+            most = all;
+            at_most = now;
+            true_at_most = true_now;
             peak = i;
             p->bytes.peak = layer_at(h->g, i);
         }
         now -= at[i].dies;
         true_now -= at[i].true_dies;
     }
-    add_values(h, most, true_most, p);
+    add_values(h, at_most, true_at_most, peak < h->gradients_from, p);
     share_peak(h, peak, p);
 }
 
 void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan *p) {
     dt_local_arena arena = dt_arena_create();
-    const dt_priced_program stored = as_stored(r, k, arena);
+    const dt_priced_program stored = dt_priced_stored(r, k, arena);
     holding h = {.r = &stored,
+                 .clock = r,
                  .g = r->program->local,
                  .k = k,
                  .arena = arena,
@@ -563,11 +536,14 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
     find_images(&h);
     find_places(&h);
     mark_updates(&h);
-    if (has_gradients_throughout(r->program)) mark_gradients(&h);
+    h.gradients_from = gradients_from(&h);
+    if (h.gradients_from < h.g->n_nodes) mark_gradients(&h);
     count_gradients(&h, p);
     forget_updates(&h);
     count_states(&h, p);
     count_values(&h);
+    copy_variables(&h);
+    keep_on_chip(&h);
     find_peak(&h, p);
     p->bytes.total = p->bytes.weights + p->bytes.gradients + p->bytes.slots + p->bytes.activations +
                      p->bytes.padding;

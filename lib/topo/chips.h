@@ -35,7 +35,8 @@ DT_CHIP(v2, .kind = "TPU v2",     /* source: libtpu */
         .core_hbm_Bps = 700e9 / 2,      /* Hot Chips: 700 GB/s per chip; jax: 716 */
         .core_vmem = INT64_C(16) << 20, /* source: jax */
         /* source: libtpu's estimates */
-        .kernel = {.launch = 950,
+        .kernel = {.loss_again = 1,
+                   .launch = 950,
                    .tile = 140,
                    .share = 0.98,
                    .result = 14.2,
@@ -68,7 +69,8 @@ DT_CHIP(v3, .kind = "TPU v3",                   /* source: libtpu */
         .core_hbm_Bps = 900e9 / 2,      /* Cloud TPU docs: 900 GB/s per chip; jax: 825 */
         .core_vmem = INT64_C(16) << 20, /* source: jax */
         /* source: libtpu's estimates */
-        .kernel = {.launch = 900,
+        .kernel = {.loss_again = 2,
+                   .launch = 900,
                    .tile = 190,
                    .share = 0.96,
                    .result = 14.3,
@@ -144,7 +146,8 @@ DT_CHIP(
     .core_hbm_Bps = 819e9,           /* Cloud TPU docs, of which later versions say 800; jax: 820 */
     .core_vmem = INT64_C(128) << 20, /* source: jax */
     /* source: libtpu's estimates */
-    .kernel = {.launch = 3700,
+    .kernel = {.loss_again = 1,
+               .launch = 3700,
                .tile = 33,
                .share = 0.985,
                .result = 14.1,
@@ -233,7 +236,8 @@ DT_CHIP(
     .core_hbm_Bps = 1638e9,                         /* source: Cloud TPU docs */
     .core_vmem = INT64_C(128) << 20,                /* source: jax */
     /* source: libtpu's estimates */
-    .kernel = {.launch = 4300,
+    .kernel = {.loss_again = 1,
+               .launch = 4300,
                .tile = 127,
                .share = 0.845,
                .result = 7.6,
@@ -271,7 +275,9 @@ DT_CHIP(
     .core_hbm_Bps = 7380e9 / 2,                     /* Cloud TPU docs: 7,380 GB/s per chip */
     .core_vmem = INT64_C(64) << 20,                 /* source: jax */
     /* source: libtpu's estimates */
-    .kernel = {.launch = 5460,
+    .kernel = {.keeps_normalized = true,
+               .copies_variables = true,
+               .launch = 5460,
                .tile = 119,
                .share = 0.88,
                .result = 4.15,

@@ -53,6 +53,15 @@ typedef struct dt_kernel_rates {
     /* The most bytes of an operand that the compiler can prefetch into the chip: its memory minus
      * what kernels use; 0: it prefetches none. */
     int64_t resident;
+    /* The fewest examples of a device with which, in the compiler's programs, products compute the
+     * gradient of a cross-entropy again from its logits; 0: they read it from memory. */
+    int loss_again;
+    /* Whether the compiler's programs store what a normalization gives in mixed precision; false:
+     * convolutions compute it again. */
+    bool keeps_normalized;
+    /* Whether the compiler's programs copy weights and slots into another layout when a step
+     * starts. */
+    bool copies_variables;
     /* Additions per cycle of each of 8 x 128 lanes in a long chain, by the compiler's estimates. A
      * lane has 2 ALUs, or 4 by the Scaling book. */
     double alus;
