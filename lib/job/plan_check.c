@@ -100,11 +100,19 @@ static figures figures_of(const dt_spmd *s, const dt_plan *p) {
 
 /* ---- the compiler's figures ---- */
 
+/* Returns the bytes of temporaries. libtpu 0.0.42.1 reports their heap plus the bytes of it that are
+ * unused when most are used. If it also says how many bytes are used then (`peak`), the heap is the
+ * mean of both. */
+static double temporaries_of(const dt_pjrt_report *r) {
+    const int64_t used = r->peak - r->argument - (r->output - r->alias);
+    return used > 0 && used < r->temp ? (double)(r->temp + used) / 2 : (double)r->temp;
+}
+
 static figures figures_from(const dt_pjrt_report *r, const dt_chip *chip) {
     figures f = {.argument = (double)r->argument,
                  .output = (double)r->output,
                  .alias = (double)r->alias,
-                 .temp = (double)r->temp,
+                 .temp = temporaries_of(r),
                  .usable = (double)r->hbm,
                  .compute_s = r->cycles / chip->clock_hz};
     f.total = f.argument + f.output - f.alias + f.temp;
