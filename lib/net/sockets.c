@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +224,10 @@ static dt_status *read_message(sockets_member *m, const dt_awaited *a, void *to,
             continue;
         }
         idle_ns = idle_ns ? idle_ns : dt_now_ns();
-        DT_TRY(m->spins && dt_now_ns() - idle_ns < SPIN_NS ? push_all(m, a) : wait(m, a));
+        const bool polls = m->spins && dt_now_ns() - idle_ns < SPIN_NS;
+        /* If other programs use the cores, the awaited rank may be waiting for this one. */
+        if (polls) sched_yield();
+        DT_TRY(polls ? push_all(m, a) : wait(m, a));
     }
     return NULL;
 }
