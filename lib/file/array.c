@@ -176,8 +176,8 @@ dt_status *dt_array_values(const dt_array_file *a, int64_t first, int64_t n, voi
                    (long long)row);
 }
 
-/* Allocates memory in large pages. For the images of MNIST, that makes 25 page faults instead of
- * 11,500, and avoids most TLB misses of the gather. */
+/* Allocates memory, in large pages if it fills at least one. That makes far fewer page faults, and
+ * fewer TLB misses when batches are gathered. NULL: out of memory. */
 static void *allocate_rows(int64_t bytes) {
     if (bytes < HUGE_PAGE) return dt_try_alloc((size_t)bytes);
     void *p = NULL;
@@ -205,9 +205,9 @@ static void scatter(const char *in, int64_t n, size_t size, char *out, int64_t s
  * bytes of a column from which on columns are read one by one */
 enum { BAND = 64, LINE = 64, SHORTEST_COLUMN = 4096 };
 
-/* Writes n columns, at most a line of bytes wide, side by side into rows that are row_bytes apart.
- * They go through a tile that stays in the cache, because rows that are a power of two apart would
- * evict each other from it. */
+/* Writes n columns, together at most LINE bytes wide, side by side into rows that are row_bytes
+ * apart. They go through a tile that stays in the cache, because rows that are a power of two apart
+ * would evict each other from it. */
 static void put_columns(const char *const *column, int n, const dt_type *t, char *out,
                         int64_t row_bytes) {
     const int64_t rows = t->dim[0], size = (int64_t)dt_dtype_size(t->dtype);
@@ -223,8 +223,8 @@ static void put_columns(const char *const *column, int n, const dt_type *t, char
 
 /*
  * Reorders dimensions from Fortran order (first index fastest) to C order (last index fastest).
- * all: all values in the file's order. NULL: columns are read from the file into `room`, which has
- * space for as many columns as fill a cache line.
+ * all: all values in the file's order; NULL: columns are read from the file into `room`, which has
+ * space for as many columns as a cache line holds values.
  */
 static dt_status *turn(const dt_array_file *a, const char *all, char *room, char *out) {
     const dt_type *t = &a->header.type;
@@ -257,9 +257,9 @@ static dt_status *load_values(const dt_array_file *a, char *rows) {
     return NULL;
 }
 
-/* Reads all values and reorders them. Columns of an uncompressed file are read one by one, unless
- * they are short. If values may not fit, they are read in the file's order, so that the first one
- * that does not fit is reported. */
+/* Reads all values and reorders them. A file that can be read at any offset is read by columns,
+ * which takes less memory than to read all values first. It is read in the file's order if columns
+ * are short, or if values may not fit int64, so that the first such value is reported. */
 static dt_status *load_turned(const dt_array_file *a, char *rows) {
     const int64_t column = a->header.type.dim[0] * (int64_t)dt_dtype_size(a->header.type.dtype);
     const bool in_order = a->streamed || dt_inflow_is_gzip(a->file) ||

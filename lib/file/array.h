@@ -10,8 +10,8 @@
 #include "file/gzip.h"
 #include "graph/graph.h"
 
-/* How values are stored in a file. U16, U32 and F16 are widened in memory; U64 becomes int64; BOOL
- * becomes 0 or 1. */
+/* How values are stored in a file. SAME: as in memory. U16, U32 and F16 become int32, int64 and
+ * float32. U64 becomes int64; larger values are an error. BOOL: bytes that become 0 or 1. */
 typedef enum dt_wire {
     DT_WIRE_SAME,
     DT_WIRE_BOOL,
@@ -72,7 +72,8 @@ typedef struct dt_array_file {
  * (DATA_EMPTY). */
 dt_status *dt_array_check_rows(const char *path, const dt_type *t) DT_MUST_USE;
 /* Reads values [first, first + n), counted in the file's order of dimensions, and converts them. If
- * the file is streamed, it reads the next n values, and `first` is used only in messages. */
+ * the file is streamed or compressed, it reads the next n values, and `first` is used only in
+ * messages. */
 dt_status *dt_array_values(const dt_array_file *a, int64_t first, int64_t n, void *out) DT_MUST_USE;
 /* Loads all rows in C order into a->rows, which the caller frees. After an error a->rows is
  * unchanged. */

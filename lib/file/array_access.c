@@ -14,14 +14,16 @@
 #include "file/examples.h"
 #include "file/npz.h"
 
-/* most bytes of a file's values in memory: of a plain file, and of a compressed one */
+/* LARGEST_WHOLE: limit of the bytes of values that are loaded from a plain file; larger files are
+ * read row by row, or refused in Fortran order. LARGEST_GZIP: limit for a compressed file; larger
+ * ones are refused. */
 #define LARGEST_WHOLE DT_LARGEST_REORDERED
 #define LARGEST_GZIP ((int64_t)1 << 30)
 
 enum {
-    /* How many bytes after the end of compressed data are counted for the message. */
+    /* up to so many bytes after the end of compressed data are counted for the message */
     OVERHANG = 65536,
-    /* Most files of a part, since each needs a descriptor until it is loaded. */
+    /* limit of the number of files of a part: each needs a descriptor until it is loaded */
     MOST_ELEMENTS = 1024,
 };
 

@@ -24,24 +24,28 @@ typedef struct dt_class_folders {
 /* What a format looks for in the folders. */
 typedef struct dt_class_query {
     const char *files; /* what messages call the files, such as "pictures" */
-    /* The number of classes that the job states; another number of training folders is an error. */
+    /* The number of classes that the job states. If the job does not list their names, another
+     * number of training folders is an error. */
     int64_t classes;
-    /* The classes in their order, if the job lists them; other folders are skipped. n 0: all. */
+    /* The names of the classes in their order, if the job lists them; other folders are skipped. n
+     * 0: each folder of the training data is a class. */
     dt_texts names;
-    /* adds the files of a class to base.paths in their order */
+    /* adds the files of a class, which are in `folder`, to x->base.paths, in order */
     dt_status *(*list)(dt_class_folders *x, const char *folder);
 } dt_class_query;
 
 /* Checks that the part names a folder, without accessing it, and lists the names of the elements.
- * element NULL: its error is reported elsewhere. */
+ * element: the data set's key of this name; if it is NULL or not a mapping, `names` stays empty,
+ * and the error is reported elsewhere. */
 dt_status *dt_class_folders_check(const dt_format_request *r, const char *files,
                                   const dt_tree *element, dt_texts *names) DT_MUST_USE;
 /* Finds the files of a part and their classes, and sets the label's class names and base.count.
  * x->base.stored and x->label are set before. */
 dt_status *dt_class_folders_find(const dt_format_request *r, const dt_class_query *q,
                                  dt_class_folders *x) DT_MUST_USE;
-/* Orders files so that classes are spread evenly. So the last files, which may be used for
- * validation, include a share of each class. classes: the number of classes. */
+/* Orders files so that those of each class are spread evenly over the list. So the last files,
+ * which may be used for validation, are not all of the last classes. classes: the number of
+ * classes. */
 void dt_class_folders_spread(dt_class_folders *x, int64_t classes);
 /* Reads element e of the first example, so that its fault is reported before training. */
 dt_status *dt_class_folders_try(dt_class_folders *x, int e) DT_MUST_USE;

@@ -17,17 +17,20 @@ typedef struct dt_column {
     char *name;
     /* integers: all values so far are integers; numbers: all values so far are numbers. */
     bool integers, numbers;
-    int64_t fields, empty; /* numbers of records with a value, and without one */
-    int64_t texts;         /* number of values that are not numbers; `text` is the first of them */
+    /* fields: number of values that are not missing; each number of a list counts. empty: number of
+     * records without a value. */
+    int64_t fields, empty;
+    int64_t texts; /* number of values that are not numbers; `text` is the first of them */
     char *text;
-    dt_column_word *word; /* [words] different values, sorted; needed if the column is text */
+    /* [words] up to 250 different values, sorted; needed if the column is text */
+    dt_column_word *word;
     int words, cap;
     bool overflow; /* the column has more different values than `word` can hold */
     /* JSON: the shape of lists of numbers in the column; rank 0 if it has no lists. unfit: why the
      * column cannot be an element; NULL: it can */
     dt_type shape;
     const char *unfit;
-    int64_t rows; /* number of records with a value other than null */
+    int64_t rows; /* number of records with a value that is not missing */
     /* least, most, sum: minimum, maximum and sum of the numbers; middle, squares: Welford's mean,
      * and his sum of squared differences from it; least_int, most_int, last_int: exact minimum,
      * maximum and last value of integers. rises: each integer is larger than the one before;
@@ -78,11 +81,12 @@ typedef struct dt_table {
 void dt_column_init(dt_column *c, const char *name);
 /* Adds a value that is not missing to the facts of a column. */
 void dt_column_note(dt_column *c, const dt_column_value *v);
-/* Keeps the text of record `row`, from 0, for display: at most 4,096 bytes, then "...". */
+/* Keeps the text of record `row`, from 0, for display. Of a text of more than 4,096 bytes, it keeps
+ * the beginning and adds "...". */
 void dt_column_show(dt_column *c, int64_t row, const char *text, size_t n);
 /* Writes `element`, with the columns that can be elements, to g->j, and notes about the others and
- * about conversions to g->notes. If g->table is set, *t is moved to it. Error DATA_FILE: no column
- * can be an element. */
+ * about conversions to g->notes. If no column can be an element, fails with DATA_FILE. Otherwise,
+ * if g->table is set, moves *t to it. */
 dt_status *dt_table_put(dt_table *t, const dt_survey_request *g) DT_MUST_USE;
 void dt_table_release(dt_table *t); /* a zeroed table is allowed */
 

@@ -30,13 +30,13 @@ static dt_text_file text_of(const dt_csv *c) {
 
 /* ---- the window ---- */
 
-/* Replaces the line ends of a file that has CR for LF; positions stay. */
+/* Replaces each CR by LF, for files whose lines end with CR. No byte moves. */
 static void make_feeds(char *p, size_t n) {
     for (char *end = p + n; (p = memchr(p, '\r', (size_t)(end - p))); p++) *p = '\n';
 }
 
 /* Whether a file's first bytes have line ends, and all line ends outside of quotes are CR. A CR as
- * the last byte may belong to a CRLF. */
+ * the last byte does not count, since it may belong to a CRLF. */
 static bool has_returns(const char *p, size_t n) {
     bool open = false, any = false;
     for (size_t i = 0; i < n; i++) {
@@ -65,7 +65,7 @@ static dt_status *read_piece(dt_csv *c) {
 }
 
 /* Looks for the end of a record, continuing at `*seen`. *open: the number of quotes before that is
- * odd. Returns true at the end; *size includes the line end. */
+ * odd. Returns true if the end was found; *size includes the line end. */
 static bool find_end(const dt_csv *c, size_t *seen, bool *open, size_t *size) {
     const char *p = dt_str_text(&c->window) + c->at, *all = p + (c->window.size - c->at),
                *from = p + *seen;
@@ -246,8 +246,9 @@ static dt_status *text_follows(const cutter *k, const dt_csv_field *f) {
                : s;
 }
 
-/* Skips spaces and tabs that stand between a delimiter and a quote: 1, "a, b" , 2. `wanted` is what
- * must follow them: the quote, or the delimiter, which the end of the record replaces. */
+/* Skips spaces and tabs between a delimiter and a quote, as in: 1, "a, b" , 2. They are skipped
+ * only if `wanted` follows: the quote or the delimiter; the end of the record counts as a
+ * delimiter. */
 static void skip_to(cutter *k, char wanted) {
     const char delimiter = k->c->style.delimiter, *p = k->p;
     while (p < k->end && (*p == ' ' || *p == '\t') && *p != delimiter) p++;
@@ -271,7 +272,8 @@ static dt_status *cut_field(cutter *k, bool *more) {
     if (*more && *k->p != c->style.delimiter && !is_gap(k)) return text_follows(k, f);
     char *const gap = k->p;
     if (*more) step(k);
-    *gap = '\0'; /* overwrites the delimiter or the line end */
+    /* ends the field's text; overwrites the delimiter, or what follows the last field */
+    *gap = '\0';
     if (!c->styled) return NULL;
     skip_blanks(k);
     if (c->style.blanks) {
@@ -288,8 +290,8 @@ static size_t without_line_end(const char *p, size_t size) {
     return size;
 }
 
-/* Cuts a record into fields. *first: any fault is in the record's first line, so the other lines
- * are unchanged. */
+/* Cuts a record into fields. *first: nothing after the record's first line was cut, so the other
+ * lines are unchanged. */
 static dt_status *cut(dt_csv *c, size_t size, bool *first) {
     char *p = c->window.data + c->at;
     cutter k = {c, p, p + without_line_end(p, size), c->line, 1, false};
@@ -341,14 +343,15 @@ static dt_status *skip_line(dt_csv *c) {
     }
 }
 
-/* Returns the characters that may precede a comment on a line of its own. The delimiter is not one
- * of them: it would end an empty field. */
+/* Returns the blanks that may precede a comment on a line of its own. A delimiter of one blank or
+ * tab is not among them, because it would end an empty field. */
 static const char *blanks_of(const dt_csv_style *s) {
     if (s->blanks || (s->delimiter != ' ' && s->delimiter != '\t')) return " \t";
     return s->delimiter == ' ' ? "\t" : " ";
 }
 
-/* Skips the lines before the header, blank lines, and lines that are only a comment. */
+/* Skips style.skip_lines lines, then lines that are only a comment and, if the style has `blanks`,
+ * blank lines. */
 static dt_status *skip_lines(dt_csv *c) {
     const char *const blank = blanks_of(&c->style);
     for (; c->style.skip_lines > 0; c->style.skip_lines--) DT_TRY(skip_line(c));
@@ -389,8 +392,9 @@ dt_status *dt_csv_next(dt_csv *c, bool *more) {
         const size_t line = end ? (size_t)(end - p) + 1 : size;
         bool first = false;
         dt_status *bad = empty ? NULL : cut(c, size, &first);
-        /* Readers may continue after a fault. If the first line has a stray quote, only this line
-         * is skipped, and the next lines are read as records. */
+        /* Readers may continue after a fault. If it stopped the cutting in the first line, as a
+         * stray quote there does, only this line is skipped, and the next lines are read as
+         * records. */
         const bool one = bad && first && lines > 1;
         c->at += one ? line : size;
         c->offset += (int64_t)(one ? line : size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads comma-separated values (RFC 4180) record by record. Quoted fields may hold delimiters, line
- * ends and doubled quotes. Lines end with LF or CRLF, which the last line may lack, or in the whole
- * file with CR. A byte order mark and empty lines are skipped. Each field has its line and column,
- * for messages.
+ * Reads comma-separated values (RFC 4180) record by record. Quoted fields may hold delimiters,
+ * line ends and doubled quotes. Lines end with LF or CRLF, or all lines of a file with CR; the last
+ * line may lack its end. A byte order mark and empty lines are skipped. Each field has its line and
+ * column, for messages.
  */
 #ifndef DT_FILE_CSV_H
 #define DT_FILE_CSV_H
@@ -47,8 +47,9 @@ typedef struct dt_csv {
     int n, cap;
     /* column where the record's last line ends; a missing field is reported there */
     int64_t end_col;
-    bool omits; /* a value of the record is missing whose element drops such records; see
-                 * dt_csv_values, which sets it */
+    /* the record lacks a value of an element of drop_missing, so it is left out; set by
+     * dt_csv_values */
+    bool omits;
 } dt_csv;
 
 /* The function `survey` of dt_format for CSV. */
@@ -64,8 +65,9 @@ void dt_csv_hold(dt_csv *c, const char *path, const dt_csv_style *style, const v
                  size_t n);
 /* Reads the next record. *more false: the end. */
 dt_status *dt_csv_next(dt_csv *c, bool *more) DT_MUST_USE;
-/* Makes the current record one of `wanted` fields if it differs only at its end: drops an empty
- * field behind a delimiter too many, or adds that of a last column without a name (open_end). */
+/* If the current record has one field too many or too few for `wanted`: drops an empty field after
+ * its last delimiter, or, with open_end, adds an empty field for the last column, which has no
+ * name. */
 void dt_csv_even(dt_csv *c, int wanted, bool open_end);
 void dt_csv_close(dt_csv *c); /* also closes a reader that failed to open */
 /* Appends a field, quoted if necessary; quotes_empty: an empty field is quoted, too. */

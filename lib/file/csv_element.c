@@ -174,7 +174,7 @@ static dt_status *check_numbers(const dt_element_spec *e) {
 }
 
 /* Returns the limit of the values, which lie in [0, limit) because they are indices in the
- * vocabulary; 0: unknown, because default_value is not such an index. */
+ * vocabulary; 0: unknown, because default_value is not such an index, or there is no vocabulary. */
 static int64_t places_of(const dt_element_spec *e) {
     const bool place = e->default_value >= 0 && e->default_value < e->vocabulary.n;
     return e->has_default && !place ? 0 : e->vocabulary.n;

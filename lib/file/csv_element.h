@@ -37,18 +37,20 @@ const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER +
  * decimal point of another notation. */
 bool dt_csv_respell(const dt_element_spec *e, const char *text, char out[DT_CSV_LONGEST_NUMBER + 1],
                     uint32_t *symbol);
-/* The first half of dt_csv_respell: copies a number without its symbol, if the element has
- * `symbols`, and without the blanks between groups of three digits, if these are its `thousands`.
- * *symbol: the currency sign or '%'; DT_CSV_PLAIN: it has none. False if it has two symbols, or
- * groups of another size. */
+/* dt_csv_bare is the first half of dt_csv_respell: it copies a number without its symbol, if the
+ * element has `symbols`, and without the blanks between groups of three digits, if these are its
+ * `thousands`. *symbol: the code of the currency sign or '%'; DT_CSV_PLAIN: the number has none.
+ * Returns false if it has two symbols, or groups of another size. */
 enum { DT_CSV_PLAIN = 1 };
 bool dt_csv_bare(const dt_element_spec *e, const char *text, char out[DT_CSV_LONGEST_NUMBER + 1],
                  uint32_t *symbol);
-/* Whether a number with this symbol may stand in a column whose numbers had *seen; 0: none so far.
- * Updates *seen. Currencies do not mix, and percentages mix with nothing: 12 % and 0.12 may or may
- * not be the same. 0 needs no symbol, since it is the same with each. */
+/* Whether a number with `symbol` may stand in a column whose numbers so far had the symbol *seen;
+ * 0: no number so far. Updates *seen. Numbers without a symbol mix with those of one currency. Two
+ * currencies do not mix, nor do percentages and other numbers: 12 % and 0.12 may or may not be the
+ * same. A 0 without a symbol fits every column. */
 bool dt_csv_symbol_agrees(uint32_t *seen, uint32_t symbol, double number);
-/* Collects faults of rows by kind, so that one run reports all kinds. Zero it before use. */
+/* Collects faults of rows by kind (see `kind`), so that one run reports up to 20 kinds. Zero it
+ * before use. */
 typedef struct dt_csv_faults {
     struct dt_csv_fault {
         const char *column, *what; /* faults are of one kind if both are equal */
@@ -68,7 +70,7 @@ dt_status *dt_csv_faults_take(dt_csv_faults *f, int64_t rows, dt_status *last) D
  * faults of values; NULL: the first fault is returned. */
 dt_status *dt_csv_values(dt_csv *c, const dt_element_spec *e, const int *index, char *out,
                          dt_csv_faults *faults) DT_MUST_USE;
-/* Checks that the current record has `wanted` fields, as many as the first one. */
+/* Checks that the current record has `wanted` fields, as many as the first record. */
 dt_status *dt_csv_check_fields(const dt_csv *c, int wanted) DT_MUST_USE;
 
 #endif

@@ -12,7 +12,7 @@ enum { MOST_NAMES = 256, MOST_PATTERNS = 100 };
 
 /* ---- names ---- */
 
-/* A name and its position; comparing positions makes qsort stable. */
+/* The name of a column and its index. Equal names are sorted by index. */
 typedef struct placed {
     const char *name;
     int at;
@@ -132,7 +132,8 @@ static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name
                          : s;
 }
 
-/* Reports a missing column; lists the file's columns only for the first one. */
+/* Reports a missing column. first: it is the first one reported, so up to 16 columns of the file
+ * are listed. */
 static dt_status *no_column(const dt_csv *c, const dt_csv_header *h, const dt_element_spec *e,
                             const char *name, bool first) {
     dt_local_str has = {0};

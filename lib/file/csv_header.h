@@ -24,7 +24,8 @@ typedef struct dt_csv_header {
 
 /* Reads the names from the current record, the header; without a header, counts its fields. */
 void dt_csv_header_read(dt_arena *arena, const dt_csv *c, bool named, dt_csv_header *out);
-/* Returns the index of the column with a name, or with a number; -1: none. */
+/* Returns the index of the column that has this name; otherwise the name is read as a column number
+ * from 0. -1: there is no such column. */
 int dt_csv_header_find(const dt_csv_header *h, const char *name);
 bool dt_csv_header_has(const dt_csv_header *h, const char *name);
 /* Replaces an element's patterns, or the columns that it leaves out (all_but), by the names of

@@ -65,7 +65,7 @@ static void note_field(const table *t, dt_column *c, const dt_csv_field *f) {
 /* Facts about the first line, compared with the records below it. */
 typedef struct first_line {
     int texts;     /* number of fields that are not numbers */
-    int again;     /* number of fields that are not numbers and occur again in their column */
+    int again;     /* number of these texts that occur again in their column */
     bool fraction; /* a field is a number that is not whole */
     bool names;    /* some text is above a column of numbers */
 } first_line;
@@ -121,8 +121,8 @@ static below *begin_columns(const table *t, const dt_csv *c, first_line *out) {
 }
 
 /* Whether the numbers of the first line are names such as wavelengths: there are at least three,
- * they rise or fall from column to column, and none lies between the lowest and the highest number
- * below it. */
+ * they rise or fall from column to column, and each has numbers below it but does not lie between
+ * the lowest and the highest of them. */
 static bool is_scale(const below *column, int n) {
     int numbers = 0, rises = 0, falls = 0;
     double last = 0;
@@ -139,9 +139,9 @@ static bool is_scale(const below *column, int n) {
 }
 
 /* Finds out whether the first line is a header, from up to 1,000 records below it. Without a text
- * in it, it is a record. It is a header if one of its texts is above a column of numbers.
- * Otherwise it is a record if most of its texts occur again in their columns, or if it has a number
- * with a fraction and its numbers are no scale (see is_scale). Faults of later records are reported
+ * in it, it is a record. It is a header if one of its texts is above a column of numbers. Otherwise
+ * it is a record if most of its texts occur again in their columns, or if it has a number with a
+ * fraction and its numbers are not a scale (see is_scale). Faults of later records are reported
  * when they are read. */
 static dt_status *find_header(table *t, const char *path) {
     enum { LOOKED_AT = 1000 };
@@ -253,10 +253,11 @@ static dt_status *look_through(table *t, const char *path) {
 typedef struct glance {
     int fields; /* number of fields of the first record */
     bool hash;  /* the first record begins with # */
-    /* All records have the same number of fields, there are several, and some field is a number. */
+    /* There are several records, all with the same number of fields, and some field below the first
+     * record is a number. */
     bool table;
-    /* all records have the same number of fields, some fields have a comma, and all of these are
-     * numbers such as 1,5 */
+    /* all records have the same number of fields, some fields below the first record have a comma,
+     * and all of these are numbers such as 1,5 */
     bool marks;
 } glance;
 
@@ -326,8 +327,9 @@ static dt_status *find_delimiter(const char *path, dt_csv_style *style, glance *
     return NULL;
 }
 
-/* Finds the delimiter, and whether lines that begin with # are comments. They are if the records
- * after them have a different number of fields, or another delimiter. */
+/* Finds the delimiter, and whether lines that begin with # are comments. They are if the file
+ * begins with one, and without them the records have another number of fields or, if the file is
+ * not a table otherwise, another delimiter. */
 static dt_status *find_style(const char *path, dt_csv_style *style) {
     glance plain, without = {0};
     dt_csv_style commented = {.comment = '#'};
@@ -343,7 +345,8 @@ static dt_status *find_style(const char *path, dt_csv_style *style) {
 
 /* How the numbers of a file are written. */
 typedef struct notation {
-    /* point: some numbers look like 1.5 or 1.2345; comma: some look like 1,5 or 1.234,5. */
+    /* point: some numbers look like 1.5, 1.2345 or 1,234.5; comma: some look like 1,5, 1,234 or
+     * 1.234,5. */
     bool point, comma;
     bool grouped; /* some numbers look like 1.234, which fits both notations, or like 1.234,5 */
     /* thousands: some numbers look like 1,234 or 1,234.5; decimal: some numbers with a comma do

@@ -31,9 +31,8 @@
 
 /* ---- recognizing CSV ---- */
 
-/* Whether a file is text: it has no control characters other than those that format text. A binary
- * file of any size would have others. Latin-1 passes here; the reader refuses it later with its
- * location. */
+/* Whether a file is text: it has no control characters other than those that format text. Most
+ * binary files have others. Latin-1 passes here; the reader refuses it later with its location. */
 static bool is_text(const unsigned char *b, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         if ((b[i] < ' ' && !(b[i] >= '\t' && b[i] <= '\r')) || b[i] == 0x7f) return false;
@@ -346,8 +345,8 @@ static bool holds(const dt_row_source *s) {
            (w->size > t->csv.at && memchr(w->data + t->csv.at, '\n', w->size - t->csv.at));
 }
 
-/* Notes the first value of each column that float32 rounded. The value has been rounded to float32
- * already, so only large values, which may be affected, are parsed again. */
+/* Notes the first whole number of each column that float32 rounded. The value has been rounded to
+ * float32 already, so only large values, which may be affected, are parsed again. */
 static void note_rounded(dt_row_source *s, const table *t, int e, const float *value) {
     const dt_texts *columns = &s->element[e].columns;
     const char **rounded = s->element[e].rounded;
@@ -372,8 +371,8 @@ static bool has_open_end(const table *t) {
 
 /* Converts the fields of the current record to row[e] for each element e. Elements of drop_missing
  * are read first: in a record that lacks one (csv.omits), the others do not matter. Faults of the
- * first LOOKED_THROUGH rows of a file that can be read again are collected in t->faults, and NULL
- * is returned. */
+ * first LOOKED_THROUGH rows of a data set's file (s->again) are collected in t->faults, and NULL is
+ * returned. */
 static dt_status *read_values(dt_row_source *s, table *t, void *const *row) {
     dt_csv_faults *faults = s->again && s->row < LOOKED_THROUGH ? &t->faults : NULL;
     dt_csv_even(&t->csv, t->fields, has_open_end(t));

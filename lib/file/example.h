@@ -61,7 +61,7 @@ bool dt_parsed_example_read(dt_parsed_example *x, const void *bytes, size_t n, c
 void dt_parsed_example_release(dt_parsed_example *x);
 /* Returns the feature with that name, which `x` owns; NULL: there is none. */
 const dt_feature *dt_parsed_example_find(const dt_parsed_example *x, const char *name);
-/* Copies all values of a feature, which must be of that kind, to out[count]. */
+/* Copies all values of a feature with an int64_list, or with a float_list, to out[count]. */
 void dt_feature_int64s(const dt_feature *f, int64_t *out);
 void dt_feature_floats(const dt_feature *f, float *out);
 /* Gets byte string i of a feature. */

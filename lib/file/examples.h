@@ -31,7 +31,8 @@ typedef struct dt_format_request {
     dt_part part;
     uint64_t seed;
     bool splits; /* when opening: the last examples are for validation */
-    /* when opening: the caller reads every example at once, so none is left out or tried */
+    /* when opening: the caller reads every example right after opening, so the format neither
+     * leaves out bad examples nor reads one as a test */
     bool checks_all;
     /* [n] the elements as they are stored, if `tree` names a file of rows that is not the data
      * set's own; NULL: `keys` declare them */
@@ -117,7 +118,7 @@ typedef struct dt_example_reader {
  * returned. */
 dt_status *dt_examples_check(dt_examples *x, dt_status **fault) DT_MUST_USE;
 /* Returns the errors of up to 1,000 examples, and how many more there are, in one status; or
- * another error that ended the reading. */
+ * another error that ended the reading. NULL: there are none. */
 dt_status *dt_examples_faults(dt_examples *x) DT_MUST_USE;
 /* formats.c: the rows of an open source as examples. From now on the examples own the source and
  * its file. They are allocated in the source's arena. */

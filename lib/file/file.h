@@ -118,7 +118,8 @@ typedef struct dt_row_reader {
     dt_status *(*next)(struct dt_row_source *s, void *const *row, bool *more);
     /* The file of a row, lent, if each row is a file. NULL: rows are not files. */
     const char *(*file)(const struct dt_row_source *s, int64_t row);
-    /* whether a complete row has been read into memory; NULL: never */
+    /* whether a row, or at least a line, is in memory, so that `next` need not wait for a pipe;
+     * NULL: never */
     bool (*holds)(const struct dt_row_source *s);
     /* Like `next`, but sets only s->record and reads no values. NULL: opening a data set reads all
      * values, and keeps them if they are few enough. */
@@ -140,7 +141,7 @@ typedef struct dt_row_source {
     const dt_row_reader *reader; /* `open` sets this and `state`; NULL: not open */
     void *state;
     dt_arena *arena;
-    const char *path; /* path of the source, which messages name, too */
+    const char *path; /* path of the source, also for messages */
     dt_inflow *file;  /* NULL: the source is a folder or pattern of files */
     bool is_pipe;     /* the file is standard input */
     bool again; /* the source belongs to a data set, which will read rows again with reader->at */

@@ -33,8 +33,8 @@ struct dt_inflow {
     int fd;
     char *path;
     int64_t size;
-    /* base: offset of the member in an archive; left: number of bytes of it that may still be
-     * read. */
+    /* base: offset of the member in an archive, else 0; left: number of its bytes that may still be
+     * read; INT64_MAX: no limit, since it is not a member. */
     int64_t base, left;
     bool gzip, zlib, between_members, end;
     const char *what; /* name of the format, for messages about damage, such as "gzip" */

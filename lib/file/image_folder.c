@@ -129,7 +129,9 @@ typedef struct folder_part {
     dt_class_folders folders;
     int image;
     dt_image_layout layout;
-    bool stops;     /* a picture of an unknown format is an error at once */
+    /* pictures of formats that cannot be read, and pictures without a mask, are errors when files
+     * are listed */
+    bool stops;
     int64_t others; /* number of files that are not pictures */
     char *other;    /* the first of them; NULL: none */
     char **mask;    /* path of each picture's mask, NULL if it has none; NULL: no masks are used */
@@ -176,7 +178,7 @@ static int compare_names(const void *a, const void *b) {
     return order ? order : (x->n > y->n) - (x->n < y->n);
 }
 
-/* Sorts the masks by name; each name may have one. */
+/* Sorts the masks by name; two with the same name are an error. */
 static dt_status *sort_masks(dt_paths *masks, size_t root, mask_name *out) {
     for (int i = 0; i < masks->n; i++) out[i] = name_of(&masks->v[i], root);
     qsort(out, (size_t)masks->n, sizeof *out, compare_names);

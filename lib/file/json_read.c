@@ -16,7 +16,8 @@
 
 enum {
     DEEPEST = 64,
-    /* jansson 2.14: an object with its table of 8 buckets, including the allocator's overhead */
+    /* counted for each object and list: an object of jansson 2.14 with its table of 8 buckets,
+     * including the allocator's overhead */
     LIST_BYTES = 240,
     VALUE_BYTES = 100, /* upper estimate of the bytes for a short string or a member of an object */
 };

@@ -18,8 +18,8 @@
 typedef struct dt_json_values {
     dt_inflow *file;  /* owned by the caller */
     const char *path; /* lent */
-    /* number of numbers and texts in a row that is a list; 0: any number; -1: rows are objects, so
-     * a list must be the list of rows */
+    /* number of values (numbers, texts, true, false, null) in a row that is a list; 0: not known;
+     * -1: rows are objects, so a list must be the list of rows */
     int64_t values;
     /* every line is one row, whatever it contains, unless the rows are in a list */
     bool lines;
@@ -37,7 +37,8 @@ typedef struct dt_json_values {
 
 /* Reads the next row: sets `text`, `size` and its location. *more false: the end. */
 dt_status *dt_json_values_next(dt_json_values *v, bool *more) DT_MUST_USE;
-/* With `lines`: skips the rest of the current row's line. */
+/* Skips the rest of the line in which the current row ends, unless the row includes its line
+ * end. */
 dt_status *dt_json_values_skip_line(dt_json_values *v) DT_MUST_USE;
 /* Whether a complete row is in the window. */
 bool dt_json_values_hold(const dt_json_values *v);

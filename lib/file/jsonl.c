@@ -80,8 +80,8 @@ static bool holds(const dt_row_source *s) {
     return dt_json_values_hold(&((const lines *)s->state)->values);
 }
 
-/* Checks that each key occurs in some row of a data set's file. Otherwise default_value could hide
- * a misspelled key. */
+/* Checks that some row of a data set's file has the element's name as a key, or that each of its
+ * columns occurs in some row. Otherwise default_value could hide a misspelled key. */
 static dt_status *check_ever(const dt_row_source *s, const lines *l) {
     for (int i = 0, to; i < l->names.n && l->values.items > 0; i = to) {
         const int element = l->names.target[i].element;
@@ -141,7 +141,8 @@ static bool put_kept(dt_json_cursor *c, dt_str *out, bool *json) {
     return ok;
 }
 
-/* Appends the value of a kept key. The row has been read, so it is valid JSON. */
+/* Appends the value of a kept key. In a row that is not valid JSON, only keys before the fault are
+ * found. */
 static dt_status *append_kept(const dt_row_source *s, int i, dt_str *out, bool *json) {
     const lines *l = s->state;
     const dt_json_values *v = &l->values;

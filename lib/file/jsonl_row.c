@@ -120,7 +120,7 @@ static bool put_word_number(dt_jsonl_row *r, const char *at, const dt_element_sp
 }
 
 /* Stores a number. An int64 is read as such, since a double might not represent it exactly. Returns
- * false if the number is out of range for the element's type. */
+ * false if the number does not fit the element's type. */
 static bool put_parsed(const dt_element_spec *e, const char *number, int64_t i, void *out) {
     int64_t whole;
     double x;
@@ -280,8 +280,8 @@ static bool put_missing(dt_jsonl_row *r, const dt_element_spec *e, int i, const 
     return true;
 }
 
-/* Handles missing keys: an element must have a key for each of its columns, or one key with its
- * name. */
+/* Handles missing keys: a row needs one key with the element's name, or a key for each of its
+ * columns. What is missing is replaced as the job says, or is an error. */
 static bool put_absent(dt_jsonl_row *r) {
     const dt_jsonl_names *l = r->names;
     for (int from = 0, to; from < l->n; from = to) {

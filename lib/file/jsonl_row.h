@@ -28,8 +28,9 @@ void dt_jsonl_names_make(const dt_row_source *s, dt_jsonl_names *out);
 typedef struct dt_jsonl_row {
     const dt_row_source *s;
     const dt_jsonl_names *names;
-    int *order; /* [names->n] the index in names->target of the k-th key of the last row; -1: it is
-                 * not known */
+    /* [names->n] the index in names->target of the k-th key of the last row; -1: no row was read so
+     * far, or the key is not a target */
+    int *order;
     bool *seen; /* [names->n] whether the current row has the target's key */
     void *const *out;
     dt_json_cursor c;
@@ -38,13 +39,13 @@ typedef struct dt_jsonl_row {
     bool omits;       /* whether the row lacks a value of an element with drop_missing */
     bool alone;       /* whether the key is one column of an element that has several columns */
     dt_str why;       /* the error in the key's value; empty: none */
-    const char *at;   /* position of the error in the row */
+    const char *at;   /* position of the error in the row; NULL: the row lacks a key */
 } dt_jsonl_row;
 
 void dt_jsonl_row_init(dt_jsonl_row *r, const dt_row_source *s, const dt_jsonl_names *names);
 /* Reads the values of every element of a row with `size` bytes into out[s->n]; NULL: the element is
- * not needed. A row that lacks a value of an element that drops such rows is no error, whatever
- * faults it has: then r->omits is set, and the values are undefined. */
+ * not needed. A row that lacks a value of an element that drops such rows is not an error, whatever
+ * faults its other elements have: then r->omits is set, and the values are undefined. */
 dt_status *dt_jsonl_row_read(dt_jsonl_row *r, const dt_json_place *row, size_t size,
                              void *const *out) DT_MUST_USE;
 void dt_jsonl_row_release(dt_jsonl_row *r);

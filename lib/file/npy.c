@@ -36,7 +36,7 @@ static void skip_blanks(reader *r) {
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t')) r->at++;
 }
 
-/* Skips blanks, and the character c if it follows. Returns whether it did. */
+/* Skips blanks, and the character c if it follows them. Returns whether c followed. */
 static bool skip_char(reader *r, char c) {
     skip_blanks(r);
     if (r->at == r->end || *r->at != c) return false;

@@ -19,7 +19,8 @@
 #include "file/missing.h"
 #include "file/part_files.h"
 
-/* Most bytes of a part's values that are kept in memory, and of its decompressed records. */
+/* LARGEST_KEPT: limit of the bytes of a part's values that are kept in memory; LARGEST_UNPACKED:
+ * limit of the bytes of its decompressed records. */
 #define LARGEST_KEPT ((int64_t)256 << 20)
 #define LARGEST_UNPACKED ((int64_t)1 << 30)
 

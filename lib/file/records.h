@@ -27,8 +27,8 @@ uint32_t dt_crc32c_mask(uint32_t crc);
 typedef struct dt_record_options {
     dt_file_kind kind;
     int64_t record_bytes, header_bytes, footer_bytes; /* sizes in bytes, for DT_FIXED_LENGTH */
-    /* For DT_TEXT_LINES: longest line in bytes, a multiple of 1 MiB. A longer line is refused
-     * before it is in memory. 0: 1 GiB. */
+    /* For DT_TEXT_LINES: limit of a line's bytes, a multiple of 1 MiB; 0: 1 GiB. It is checked when
+     * more bytes are read, so a line that ends soon after it may pass. */
     int64_t longest;
 } dt_record_options;
 
@@ -80,10 +80,11 @@ typedef struct dt_paths {
     char **v;
 } dt_paths;
 
-/* Whether a path has wildcards and is not the name of a file. */
+/* Whether a path has wildcards, and no file or folder has exactly this name. */
 bool dt_path_is_pattern(const char *path);
-/* Adds the files that match, sorted; error NO_INPUT if there are none. A set of shards
- * (name-00000-of-00008) must be complete. `directory` as in dt_path_join. */
+/* Adds the files that match, sorted; error NO_INPUT if there are none. A set of up to 4,096 shards
+ * (name-00000-of-00008) must be complete. A name without wildcards, or of an existing file, is
+ * added unchanged. `directory` as in dt_path_join. */
 dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pattern) DT_MUST_USE;
 /* Adds the entries of a folder, sorted by name; hidden entries (".x") are skipped. */
 dt_status *dt_paths_list(dt_paths *paths, const char *folder) DT_MUST_USE;

@@ -49,8 +49,8 @@ static void on_error(j_common_ptr jpeg) {
     longjmp(r->jump, 1);
 }
 
-/* libjpeg's messages. Level -1 is a warning. Those that data are missing or wrong are errors here;
- * all other messages are ignored. */
+/* Receives libjpeg's messages; level -1 is a warning. Warnings that data are missing or damaged are
+ * errors here; all other messages are ignored. */
 static void on_message(j_common_ptr jpeg, int level) {
     int code = jpeg->err->msg_code;
     if (level < 0 &&

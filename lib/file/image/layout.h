@@ -14,7 +14,8 @@
 #define DT_MOST_PIXELS ((int64_t)178956970)
 
 /* Most bytes for decoding a picture: as many as for DT_MOST_PIXELS pixels of four bytes. A
- * progressive JPEG needs up to 9 bytes per pixel. */
+ * progressive JPEG keeps 2 more bytes per sample: with three components at full resolution it needs
+ * 9 bytes per pixel. */
 #define DT_MOST_DECODING (4 * DT_MOST_PIXELS)
 /* Fails with TOO_LARGE unless a picture has 1 to DT_MOST_PIXELS pixels and decoding it to
  * `channels` channels takes at most DT_MOST_DECODING bytes. */
@@ -39,8 +40,8 @@ typedef struct dt_image_layout {
     const char *suffix;
     const uint8_t (*color)[3];
     int n_colors;
-    /* of a picture: (rows, columns) or (rows, columns, channels); uint8, or float32 if it is
-     * interpolated */
+    /* of a picture: (rows, columns) or (rows, columns, channels); uint8, or float32 with
+     * DT_BILINEAR */
     dt_type type;
     bool resizes; /* pictures may have any size and are resized */
     dt_interpolation interpolation;
@@ -52,7 +53,7 @@ typedef struct dt_image_layout {
 
 /* The table of keys of an `element` entry. */
 extern const dt_field dt_image_element_fields[];
-/* Reads `element` and reports all faults. */
+/* Reads the entries of `element`, and reports the first fault of each. */
 dt_status *dt_image_layout_read(dt_arena *arena, const dt_tree *element,
                                 dt_image_layout *out) DT_MUST_USE;
 

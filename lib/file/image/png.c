@@ -70,7 +70,8 @@ static bool has_colours(const reading *r) {
     return png_get_color_type(r->png, r->info) & PNG_COLOR_MASK_COLOR;
 }
 
-/* Has libpng unpack class numbers to one byte each without changing them. */
+/* Has libpng unpack class numbers to one byte each without changing them. Refuses colours outside a
+ * palette, and 16 bits. */
 static void keep_numbers(reading *r) {
     const int kind = png_get_color_type(r->png, r->info);
     const bool wide = png_get_bit_depth(r->png, r->info) > 8;
