@@ -91,7 +91,8 @@ static inline bool dt_validation_splits(const dt_validation_split *q) {
     return q->fraction > 0 || q->folds > 0;
 }
 
-/* A file of rows, in any format, that replaces the training part of a data set. */
+/* A file of rows, in any format, that replaces all parts of a data set: it becomes the part
+ * train. */
 typedef struct dt_rows_file {
     /* Open source whose rows are read once, front to back, by the only iterator. NULL: rows can be
      * read again. The data set closes it, even if creating the data set fails. */
@@ -261,8 +262,8 @@ dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, dt_tokens *o
 /* Returns how the training part's text is divided into documents; all members are 0 if it is
  * not. */
 dt_documents dt_dataset_documents(const dt_dataset *d);
-/* Appends the text of a token, or U+FFFD if the token is not a character of the text. first: no
- * token comes before this one. */
+/* Appends the text of a token, or U+FFFD if there is no token with that number. first: no token
+ * comes before this one. */
 void dt_dataset_decode(const dt_dataset *d, int32_t token, bool first, dt_str *out);
 /* Sets the global batch size if the job gave per_replica_batch_size. */
 void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size);
@@ -431,7 +432,7 @@ dt_status *dt_workers_prepare(dt_workers *x, dt_arena *arena, const dt_dataset *
 void dt_workers_release(const dt_workers *x);
 
 /* Returns the number of rows in a step. Unless offsets is NULL, offsets[n * replicas + 1] receives
- * the first row of each replica. */
+ * the first row of each replica and, last, the number of rows. */
 int64_t dt_workers_cut(const dt_workers *x, int64_t step, int32_t *offsets);
 /* Returns the number of examples in the first `steps` steps of an epoch. */
 int64_t dt_workers_fed(const dt_workers *x, int64_t steps);

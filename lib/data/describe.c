@@ -230,8 +230,8 @@ static bool is_single_number(const dt_column_facts *c) {
     return c->kind == DT_COLUMN_NUMBER && c->shape.rank == 0;
 }
 
-/* Returns the name of the element that joins all numbers: `x`, unless another element has that
- * name. */
+/* Returns the name of the element that joins all columns of single numbers: `x`, or `numbers` if
+ * another element is named x. */
 static const char *numbers_of(const dt_table_facts *t) {
     for (int i = 0; i < t->n; i++)
         if (t->column[i].entry && !is_single_number(&t->column[i]) &&

@@ -13,8 +13,8 @@
 
 typedef enum dt_column_kind {
     DT_COLUMN_NUMBER,
-    DT_COLUMN_CATEGORY, /* texts with few distinct values, all of which are known */
-    DT_COLUMN_TEXT,     /* texts that are mostly different from each other */
+    DT_COLUMN_CATEGORY, /* texts with at most 250 different values, some of which occur again */
+    DT_COLUMN_TEXT,     /* texts with more than 250 different values, or none that occurs again */
     DT_COLUMN_COUNTER,  /* integers that number the records, such as an index */
     DT_COLUMN_CONSTANT, /* the same value in all records */
     DT_COLUMN_EMPTY,

@@ -31,9 +31,10 @@ typedef struct dt_outcome {
 } dt_outcome;
 
 typedef struct dt_slot {
-    _Atomic uint32_t ready; /* number of the batch in the slot, plus 1 */
-    _Atomic int left;       /* number of pieces of the batch that are not done yet */
-    dt_tensor **tensor;     /* [n] the tensors of the slot's batch, one per element */
+    /* number of the last batch that became ready in the slot, plus 1; 0: none yet */
+    _Atomic uint32_t ready;
+    _Atomic int left;   /* number of pieces of the batch that are not done yet */
+    dt_tensor **tensor; /* [n] the tensors of the slot's batch, one per element */
     dt_outcome piece[DT_FEED_MOST_PIECES];
     void *lent; /* what the device returned when the slot's batch was lent to it; NULL: not lent */
     dt_status *refused; /* the error with which the device refused the batch; NULL: none */
@@ -61,7 +62,8 @@ typedef struct dt_feed {
     int64_t lent;            /* number of batches before `at` that the caller still uses */
     bool ended;
     int64_t opened_ns, waited_ns, waited_first_ns;
-    /* number of threads that run, and their largest number, which is 1 if by_caller is set */
+    /* n_threads: number of reading threads, or 1 for the caller itself if by_caller is set;
+     * most_threads: limit of this number */
     int n_threads, most_threads;
     /* The caller's thread does the reading: the feed reads by number, or the examples are read
      * once. */
@@ -105,8 +107,8 @@ dt_status *dt_feed_add_thread(dt_feed *f) DT_MUST_USE;
 
 dt_status *dt_filler_create(dt_filler **out, const dt_feed *feed) DT_MUST_USE;
 void dt_filler_destroy(dt_filler *f); /* f may be NULL */
-/* Fills a piece of a batch. If several examples of the piece have errors, returns that of the first
- * one. spent_ns[kind] receives the nanoseconds that each kind of work took. */
+/* Fills a piece of a batch. If several examples of the piece have errors, returns one of these.
+ * spent_ns[kind] receives the nanoseconds that each kind of work took. */
 dt_status *dt_filler_run(dt_filler *f, const dt_piece *p,
                          int64_t spent_ns[DT_SPENT_KINDS]) DT_MUST_USE;
 /* Fills a piece with examples that are read once: with all that are available without waiting, but

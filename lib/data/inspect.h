@@ -61,7 +61,8 @@ typedef struct dt_conversion {
     /* path of the file to write: its suffix determines the format, and {element} is replaced by the
      * name of an element */
     const char *output;
-    int64_t shards; /* number of files to write records to; 1: a single file named `output` */
+    /* number of files over which records are distributed; 1: they are not divided */
+    int64_t shards;
 } dt_conversion;
 /* Writes the examples of a part. Appends the names of the written files to *files, one per line. A
  * file gets its final name when it is complete. */

@@ -108,8 +108,8 @@ static int64_t find_outside(const scan *c, dt_dtype dtype, const char *values, i
     return -1;
 }
 
-/* Returns the limit of values that need not be read to know it, such as generated labels, of which
- * there may be too many; 0 if it is unknown. */
+/* Returns the limit of an element's values if it is known without reading them, as for generated
+ * labels, which may be too many to read; 0: it is not known. */
 static int64_t known_classes(const dt_rows *r, int e, const dt_map_plan *plan) {
     return dt_map_plan_is_empty(plan) ? r->stored[r->index[e]].classes : 0;
 }

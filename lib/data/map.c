@@ -285,7 +285,8 @@ int64_t dt_map_plan_scratch(const dt_map_plan *p) {
     return p->n > 1 ? (p->before ? 5 : 2) * p->widest : 0;
 }
 
-/* Runs all steps for one row. Between steps it alternates between the two halves of the scratch. */
+/* Runs all steps for one row. Values between steps are stored in the first two places of the
+ * scratch in turn. */
 static dt_status *run_steps(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,
                             void *scratch) {
     for (int i = 0; i < p->n; i++) {

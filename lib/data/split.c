@@ -184,7 +184,8 @@ static int64_t fold_of(const dt_validation_split *q, int64_t dealt, int64_t i, i
 }
 
 /* Sets aside members of one group. `dealt` is the number of members in the groups before it;
- * members are assigned to folds from there on, so that the folds have equal sizes. */
+ * members are assigned to folds from there on, so that the sizes of the folds differ by at most one
+ * example. */
 static void set_aside(division *v, int64_t number, int64_t dealt) {
     const group *g = &v->group[number];
     const dt_validation_split *q = v->q;

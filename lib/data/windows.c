@@ -41,9 +41,10 @@ typedef struct windows {
     dt_ints *lags;  /* [n] the lags of each element; their n is 0 if it has none */
     int64_t before; /* the longest lag of all elements */
     int64_t span;   /* number of rows of a window, including those in the future */
-    int64_t target; /* index in a window of the first row that is predicted */
-    uint32_t *row;  /* [rows->count] the rows, sorted by group, then by time */
-    int64_t *time;  /* [rows->count] the time of each row of `row` */
+    /* index in a window of the first row in the future; 0 if no element has such rows */
+    int64_t target;
+    uint32_t *row; /* [rows->count] the rows, sorted by group, then by time */
+    int64_t *time; /* [rows->count] the time of each row of `row` */
     /* [rows->count] the group of each row, in the order of the file; 0 if there are no groups */
     uint64_t *group;
     bool in_order;   /* the rows are sorted already, so row[i] is i */
@@ -198,7 +199,7 @@ static dt_status *find_places(sorting *s) {
 
 /* Cuts a group, whose rows are [from, to) in the sorted order. For rows to predict, the last window
  * ends with the group's last row, so that what follows it is predicted; otherwise the first window
- * begins with the group's first row. */
+ * begins with the group's first row that has all lags before it. */
 static void cut_group(const dt_parts *d, windows *w, int64_t from, int64_t to) {
     const int64_t stride = d->spec.window.stride;
     const bool at_end = dt_parts_are_once(d);

@@ -72,8 +72,8 @@ dt_value dt_combine_undo(const void *args, const dt_lesson *learned, dt_value x)
 }
 
 /* Draws from the distribution Beta(alpha, alpha) by Johnk's method: u^(1 / alpha) / (u^(1 / alpha)
- * + v^(1 / alpha)), drawn again while the sum is above 1. Computes with logarithms, because the
- * powers for a small alpha are too small for a double. */
+ * + v^(1 / alpha)), drawn again while the sum is above 1, or both are equal. Computes with
+ * logarithms, because the powers for a small alpha are too small for a double. */
 double dt_combine_weight(dt_random *r, double alpha) {
     double x, y;
     do {

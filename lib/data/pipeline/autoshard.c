@@ -37,7 +37,8 @@ dt_auto_shard_policy dt_resolve_policy(const dt_dataset *p, const dt_input_share
 
 typedef struct rewriter {
     const dt_input_share *share;
-    /* sets *out to rewrite p; leaves it NULL to go on to p's inputs */
+    /* sets *out to the data set that replaces p; leaves it NULL if p's inputs are to be rewritten
+     * instead */
     dt_status *(*at)(const struct rewriter *r, const dt_dataset *p, dt_dataset **out);
 } rewriter;
 

@@ -30,10 +30,12 @@ dt_status *dt_dataset_add_repeat(dt_dataset **out, const dt_dataset *in, int64_t
  * reshuffle_each_iteration, that of pass 0. */
 dt_status *dt_dataset_add_shuffle(dt_dataset **out, const dt_dataset *in, uint64_t seed,
                                   bool reshuffle_each_iteration) DT_MUST_USE;
-/* shards DT_SHARD_HINT: a placeholder. */
+/* Keeps every `shards`-th example, from number `index` on. shards DT_SHARD_HINT: a placeholder, see
+ * dt_dataset_is_hint. */
 dt_status *dt_dataset_add_shard(dt_dataset **out, const dt_dataset *in, int64_t shards,
                                 int64_t index) DT_MUST_USE;
-/* Copies sizes[n]. */
+/* Joins all rows and cuts them into pieces of sizes[n] rows, used in turn (rebatch.c). The sizes
+ * are copied. */
 dt_status *dt_dataset_add_rebatch(dt_dataset **out, const dt_dataset *in, const int64_t *sizes,
                                   int n, bool drop_remainder) DT_MUST_USE;
 dt_status *dt_dataset_add_rebatch_even(dt_dataset **out, const dt_dataset *in,
