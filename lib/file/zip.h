@@ -32,7 +32,7 @@ dt_status *dt_zip_read(dt_arena *arena, const char *path, dt_zip *out) DT_MUST_U
  * deflate. The caller sets *out to NULL before, and closes it even after an error. */
 dt_status *dt_zip_open(dt_inflow **out, const char *path, const dt_zip_member *m) DT_MUST_USE;
 /* Adds all bytes of the member of that name to the text; *found: whether there is one. Error
- * TOO_LARGE: it has more bytes than `most`. */
+ * TOO_LARGE: the text would have more than `most` bytes. */
 dt_status *dt_zip_read_text(const char *path, const char *member, size_t most, dt_str *text,
                             bool *found) DT_MUST_USE;
 

@@ -301,8 +301,9 @@ typedef struct dt_history_lines {
     /* the last line lacks its check or is not JSON, so the check of the next one is not compared */
     bool is_lost;
     int64_t n; /* number of lines checked so far */
-    /* damaged: number of lines that are not JSON, do not match their check or lack it; first: line
-     * number of the first of them, counted from 1; 0: there is none */
+    /* damaged: number of lines that are not JSON, do not match their check, or lack it and are not
+     * of an earlier version; first: line number of the first of them, counted from 1; 0: there is
+     * none */
     int64_t damaged, first;
 } dt_history_lines;
 

@@ -91,8 +91,9 @@ static void write_error(const dt_status *bad) {
         put = (int)write(WHY, text + at, strlen(text + at));
 }
 
-/* Runs in the child and ends it. Exit codes: 0: the weights were written; 1: the file is damaged;
- * 2: the library is not available; 3: the descriptors could not be moved. */
+/* Runs in the child and ends it. Exit codes: 0: the weights were written; 1: another error, such
+ * as that the file is damaged; 2: the library is not available; 3: the descriptors could not be
+ * moved. */
 static void run(const int fd[3], int64_t size, const json_t *model) {
     if (!move_descriptors(fd)) _exit(3);
     dt_status *bad = write_arrays(size, model, dt_arena_create());

@@ -218,8 +218,9 @@ dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_f
 dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r, int64_t generation) {
     char *path = dt_path_join(r->path, "history.jsonl"), *before = name_of(r, generation - 1);
     dt_status *s = dt_rename(w->path, path);
-    if (!s) /* This file was left by a run that was killed before it could replace history.jsonl. */
-        s = dt_file_remove(before);
+    /* A run of the previous generation that was killed before it replaced history.jsonl may have
+     * left this file. */
+    if (!s) s = dt_file_remove(before);
     free(before);
     if (!s) s = dt_dir_sync(r->path);
     free(w->path);

@@ -73,7 +73,7 @@ bool dt_step_parse(const char *name, int64_t *step);
 /* Like dt_step_parse, for the last part of a path, which may end with slashes. */
 bool dt_step_of_path(const char *path, int64_t *step);
 /* Returns the error CHECKPOINT if `step`, the step in the checkpoint's state, differs from the step
- * in its name. */
+ * in its name. A name without a step is accepted. */
 dt_status *dt_step_match(const char *path, int64_t step) DT_MUST_USE;
 /* Returns the name of a step's checkpoint, in the arena. */
 char *dt_step_format(dt_arena *arena, int64_t step);

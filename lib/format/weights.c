@@ -12,8 +12,9 @@
  *
  * Values of float16 and bfloat16 are read as float32, in which the model keeps its weights.
  *
- * Keras puts a model's own name before the paths of its variables (sequential/dense/kernel). If all
- * arrays of a file begin with such a name, and no weight of the model does, it is removed.
+ * Keras puts a model's own name before the paths of its variables (sequential/dense/kernel). If the
+ * file lacks the model's first weight, but has it behind such a name, with which all arrays of the
+ * file begin, the name is removed.
  */
 
 #include <inttypes.h>
