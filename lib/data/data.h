@@ -112,7 +112,7 @@ typedef struct dt_dataset_spec {
     const void *format_args;
     /* tree: the mapping `dataset`; part: what the job gives for each part, NULL if nothing */
     const dt_tree *tree, *part[DT_PARTS];
-    const dt_map *map; /* the steps of each element */
+    const dt_map *map; /* the steps of `map`, by element */
     /* values that steps of `map` learned in a run; NULL: they are learned from the training part
      * when it is opened */
     const dt_learned *learned;
@@ -379,8 +379,8 @@ int64_t dt_batches_bytes(const dt_dataset *d, const dt_batch_options *options);
 /* Lends the next batch: its tensors are valid until the next call, or until the one after it if
  * dt_batch_options.keeps is 1; tensors to which the caller has taken a reference by then
  * (dt_example_ref) stay valid. Waits only if the reading threads are behind. If an example cannot
- * be read, the call for its batch fails with the first error of the batch, whatever the order of
- * threads. After an error the iterator can only be closed. */
+ * be read, the call for its batch fails with one error of the batch, which does not depend on the
+ * order of threads. After an error the iterator can only be closed. */
 dt_status *dt_iterator_next_batch(dt_iterator *it, dt_example *batch) DT_MUST_USE;
 /* Reads batch `number` of an iterator with `by_number`, in any order. Batches are counted from 0
  * through all epochs, starting where the iterator starts. The batch is lent until the next call.
@@ -398,7 +398,7 @@ int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last);
 typedef struct dt_workers {
     /* The caller sets these members. */
     dt_part part;
-    dt_auto_shard_policy policy; /* as dt_workers_policy resolves it */
+    dt_auto_shard_policy policy; /* the policy to use, as dt_workers_policy resolves it */
     int64_t n, replicas;         /* number of workers, and number of replicas that each has */
     /* number of examples in a global batch, and number of passes in an epoch */
     int64_t batch, repeat;

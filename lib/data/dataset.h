@@ -142,8 +142,8 @@ dt_status *dt_spec_check(const dt_example_spec *s, const dt_example *example,
 
 /* ---- data sets ---- */
 
-/* Examples of a data set by their numbers, and the iteration that each is of, which matters to
- * those that shuffle. */
+/* Examples of a data set by their numbers, and the pass (iteration) that each belongs to, on which
+ * the order of shuffled examples depends. */
 typedef struct dt_indices {
     /* [n] number of each example, and the pass over the data (iteration) that it belongs to */
     int64_t n, *example, *pass;
@@ -167,8 +167,8 @@ typedef struct dt_transform {
      * it is an iterator over d at example i, whose inputs are read from front to back. */
     dt_status *(*at)(const dt_dataset *d, int64_t i, const dt_iterator *it, dt_example *out);
     /* Instead of `at`: replaces the numbers of examples by those that the examples have in the only
-     * input; -1: no such example. Unless the row has `next`, or its inputs are always indexed,
-     * larger numbers become larger ones. */
+     * input; -1: no such example. The new numbers must be in the order of the old ones, unless the
+     * row has `next` or its inputs are always indexed. */
     void (*index)(const dt_dataset *d, const dt_indices *q);
     dt_status *(*open)(dt_iterator *it); /* NULL: nothing to do; the state is zeroed before */
     /* *out is empty before; `next` leaves it empty at the end. Called where an input has to be read
@@ -180,15 +180,15 @@ typedef struct dt_transform {
 
 enum { DT_MOST_INPUTS = 64 };
 
-/* A new data set is made from another one that has its row, inputs, args and spec. It takes
- * ownership of a copy of `args` and of `spec`, even if making it fails, and a reference to each
- * input. */
+/* A data set is made (dt_dataset_make) from a struct in which only the row, the inputs, the args
+ * and the spec are set. It takes ownership of a copy of `args` and of `spec`, even if making it
+ * fails, and a reference to each input. */
 struct dt_dataset {
     _Atomic int refs;
     const dt_transform *row;
     const dt_dataset *const *in; /* [n_in] the inputs, one reference each */
     int n_in, depth;
-    const void *args; /* row->args_size bytes, constant */
+    const void *args; /* arguments of the transformation: row->args_size bytes, constant */
     dt_example_spec spec;
     int64_t length; /* number of examples, DT_ENDLESS or DT_UNCOUNTED */
     /* dt_dataset_at works: the transformation has `at` or `index`, the length is not DT_UNCOUNTED,
@@ -235,7 +235,7 @@ struct dt_iterator {
     uint64_t epoch;      /* number of the iteration, so that shuffles differ */
     int64_t at;          /* the position: number of the next example */
     dt_iterator **in;    /* [n_in] iterators over the inputs of the data set */
-    void *state;         /* row->state_size bytes */
+    void *state;         /* state of the transformation's iteration: row->state_size bytes */
     bool ended, failed;
     /* The members below are those of a program's iterator: the distributed data set that it reads,
      * counted, NULL for a plain one; whether it keeps its last batch; the tensors of that batch. */

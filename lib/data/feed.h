@@ -77,7 +77,7 @@ typedef struct dt_feed {
     bool *deferred;
     dt_arena *arena;
     const dt_dataset *data;
-    dt_parts *d;       /* the parts of `data` */
+    dt_parts *d;       /* the opened parts (train, validation, test) of `data` */
     dt_tensor *memory; /* memory of the ring's batches */
     dt_batch_options o;
     const dt_rows *rows;

@@ -15,7 +15,7 @@
 typedef struct scan {
     const dt_rows *rows;
     int e;
-    const dt_map_plan *plan; /* steps to apply before checking the values */
+    const dt_map_plan *plan; /* the steps of `map` to apply before the values are checked */
     int64_t classes;
     const int64_t *ignored; /* a value that is allowed besides the classes; NULL: none */
 } scan;

@@ -143,7 +143,7 @@ typedef struct dt_element_rows {
     const dt_map_plan *plan; /* the steps, which run as outside of training; NULL: none */
     const void *whole;       /* all stored rows, lent; NULL if they are read one by one */
     char *memory, *mapped, *scratch;
-    dt_map_at at; /* of the row that was read last */
+    dt_map_at at; /* identifies the row that was read last */
 } dt_element_rows;
 /* Prepares to read rows of element e. The caller frees x->memory, also after an error. */
 dt_status *dt_element_rows_open(dt_element_rows *x, const dt_rows *r, int e,

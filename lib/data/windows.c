@@ -48,7 +48,7 @@ typedef struct windows {
     /* [rows->count] the group of each row, in the order of the file; 0 if there are no groups */
     uint64_t *group;
     bool in_order;   /* the rows are sorted already, so row[i] is i */
-    uint32_t *start; /* [count] where each window begins in `row` */
+    uint32_t *start; /* [count] index in `row` of each window's first row */
     int64_t now;     /* index in a window of the last row that is not in the future */
     int64_t taken;   /* number of windows read so far, if they are read in order */
 } windows;

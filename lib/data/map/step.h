@@ -99,7 +99,7 @@ typedef struct dt_map_step {
     dt_value (*undo)(const void *args, const dt_lesson *learned, dt_value x);
 } dt_map_step;
 
-/* The steps of an element. */
+/* The list of steps that `map` has for an element. */
 typedef struct dt_map_chain {
     const char *name; /* name of the element */
     int n;

@@ -20,7 +20,8 @@ struct rebatch {
 };
 
 struct state {
-    dt_example example; /* its rows [row, rows) are still unused */
+    /* the input's current example, of which the rows [row, rows) are still unused */
+    dt_example example;
     int64_t row, rows;
 };
 

@@ -4,7 +4,7 @@
 
 struct held {
     dt_example example;
-    int64_t rows; /* number of rows; for slices */
+    int64_t rows; /* number of rows, each of which is an example; only for from_tensor_slices */
 };
 
 static void release(void *args) {
