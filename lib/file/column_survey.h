@@ -58,8 +58,8 @@ typedef struct dt_column {
 typedef struct dt_column_value {
     const char *text;
     bool number, integer;
-    double real;   /* the value, if it is a number */
-    int64_t whole; /* the value, if it is an integer */
+    double real;   /* the value, if `number` is set */
+    int64_t whole; /* the exact value, if `integer` is set */
     /* for CSV: the currency sign or % of the number; DT_CSV_PLAIN (csv_element.h): it has none */
     uint32_t symbol;
 } dt_column_value;
@@ -71,8 +71,9 @@ typedef struct dt_table {
     int64_t records;
     int64_t wanted; /* number of first records whose texts are kept in dt_column.shown */
     bool header;    /* CSV: the first line has the names of columns */
-    char delimiter; /* for CSV; ' ': any number of blanks; 0: another format */
-    char comment;   /* for CSV; 0: it has no comments */
+    /* for CSV: the character between fields; ' ': any number of blanks; 0: the format is not CSV */
+    char delimiter;
+    char comment; /* for CSV: the character that begins comments; 0: the files have none */
     /* for CSV: decimal point and separator of thousands in numbers; 0: a point, and no separator */
     char decimal, thousands;
     bool symbols; /* for CSV: numbers have currency signs or % */

@@ -85,7 +85,7 @@ typedef struct dt_element_spec {
     /* CSV: [columns] the currency sign or % of the numbers so far; see dt_csv_symbol_agrees. NULL:
      * numbers have no symbols. */
     uint32_t *symbol;
-    bool symbols;    /* CSV: numbers may have such symbols */
+    bool symbols;    /* CSV: numbers may have currency signs or % */
     bool numbered;   /* a CSV file without a header: the columns' names are numbers from 0 */
     const void *own; /* data that the format read from the element's keys; see `declare` */
     /* TFRecord: byte strings are picture files, judging by the first record */

@@ -36,7 +36,7 @@ typedef struct dt_pb_span {
 typedef struct dt_pb_field {
     uint64_t number;
     dt_pb_type type;
-    uint64_t value;   /* the number, for DT_PB_VARINT */
+    uint64_t value;   /* the integer, if the wire type is DT_PB_VARINT */
     dt_pb_span bytes; /* for all other types: the bytes of the value; for a group, of its fields */
 } dt_pb_field;
 

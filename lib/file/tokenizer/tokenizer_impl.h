@@ -130,7 +130,7 @@ typedef struct dt_splitter {
     const dt_regex *pattern; /* NULL: pieces are not split */
     bool drops_gaps, drops_matches;
     bool joins_before;  /* a match is appended to the piece before it, which ends after the match */
-    bool joins_after;   /* a match begins the piece after it */
+    bool joins_after;   /* a match becomes the beginning of the piece that follows it */
     bool prefixes_once; /* only the piece at the beginning of a text gets the prefix */
     const char *prefix; /* put before each piece that does not begin with it; NULL: none */
     const char *blank;  /* replaces each space before splitting; NULL: spaces stay */
