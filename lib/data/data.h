@@ -277,7 +277,9 @@ typedef struct dt_survey {
     const dt_dataset *data;
     dt_part part;
     int element;
-    int64_t most; /* the largest number of examples to pass, evenly spread over the part; 0: all */
+    /* about how many examples to pass, evenly spread over the part: at least so many, if there are,
+     * and less than twice as many; 0: all */
+    int64_t most;
     /* the function to call; it returns false to stop */
     bool (*see)(const dt_view *example, void *user);
     /* called instead of `see` if set; `row` is the example's index in the part */

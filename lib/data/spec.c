@@ -328,8 +328,8 @@ static dt_status *no_element(const char *key, const char *name, const dt_locatio
     return dt_suggest_nearest(s, name, names->v, names->n);
 }
 
-/* Refuses to split windows at random. Windows overlap, so an example for validation would consist
- * of rows that training has seen. */
+/* Refuses to split windows in another way than by time: at random, by `stratify` or by folds.
+ * Windows overlap, so an example for validation would consist of rows that training has seen. */
 static dt_status *check_window_split(const dt_tree *t, const dt_dataset_spec *spec) {
     const dt_tree *split = dt_given(dt_tree_get(t, "validation_split"));
     if (spec->split.folds > 0)
