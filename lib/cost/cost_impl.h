@@ -39,8 +39,8 @@ void dt_priced_quantize(const dt_priced_program *r, int i, dt_cost *cost);
  * `arena`. in_memory: values that wait for a sum over devices may be recomputed, too. */
 int *dt_duplicated_values(dt_priced_program *r, bool in_memory, dt_arena *arena);
 
-/* [nodes] Whether a block of a loop over blocks (`model.scan_layers`) computes the node. The array is
- * in `arena`. */
+/* [nodes] Whether a block of a loop over blocks (`model.scan_layers`) computes the node. The array
+ * is in `arena`. */
 bool *dt_priced_looped(const dt_priced_program *r, dt_arena *arena);
 
 /* Returns a copy of r, in `arena`, with the types of nodes and the values that readers recompute
@@ -79,8 +79,8 @@ dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena);
 
 /* ---- memory (stored.c, hbm.c) ---- */
 
-/* Returns a copy of r, in `arena`, with the dtypes in which a compiler stores values, and the values
- * that it does not store. */
+/* Returns a copy of r, in `arena`, with the dtypes in which a compiler stores values, and the
+ * values that it does not store. */
 dt_priced_program dt_priced_stored(const dt_priced_program *r, const dt_launches *k,
                                    dt_arena *arena);
 

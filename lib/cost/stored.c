@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a compiler stores values in memory: in which tiles, with which dtypes, and which values not at
- * all. Found in programs that libtpu 0.0.42.1 optimized. Where dtypes differ from those with which
- * the clock counts:
+ * How a compiler stores values in memory: in which tiles, with which dtypes, and which values not
+ * at all. Found in programs that libtpu 0.0.42.1 optimized. These dtypes differ from those with
+ * which the clock counts:
  *
  *     operands    float32 values that products alone read take two bytes, since matrix units round
  *                 what they multiply
- *     logits      in mixed precision, the last product writes 16 bits, and the loss converts what it
- *                 reads. The gradient takes 16 bits, too. Some chips compute it within the products
- *                 that read it (dt_kernel_rates.loss_again). On others the compiler keeps both, which
- *                 counts here as logits of 32 bits over which the gradient is written
- *     normalized  in mixed precision, normalizations compute in 32 bits. A loop over blocks backward
- *                 reads their values as the loop forward has computed them
+ *     logits      in mixed precision, the last product writes 16 bits, and the loss converts what
+ *                 it reads. The gradient takes 16 bits, too. Some chips compute it within the
+ *                 products that read it (dt_kernel_rates.loss_again). On others both are stored,
+ *                 which counts here as logits of 32 bits over which the gradient is written
+ *     normalized  in mixed precision, normalizations compute in 32 bits. A backward loop over
+ *                 blocks reads their values as the forward loop has computed them
  */
 #include <string.h>
 
@@ -139,9 +139,9 @@ static bool *find_normalizing(const dt_priced_program *r, dt_arena *arena) {
     return is;
 }
 
-/* [nodes] Whether the node is computed by a loop over blocks forward, and normalizations of the loop
- * backward read it. What a unit is rematerialized from is not: its conversions are computed again,
- * too. */
+/* [nodes] Whether a forward loop over blocks computes the node, and normalizations of the backward
+ * loop read it. This excludes what a unit is rematerialized from, since conversions of it are
+ * computed again, too. */
 static bool *find_wide(const dt_priced_program *r, const bool *normalizing, dt_arena *arena) {
     const dt_graph *g = r->program->local;
     const bool *forward = dt_priced_forward(r, arena), *looped = dt_priced_looped(r, arena);

@@ -100,9 +100,9 @@ static figures figures_of(const dt_spmd *s, const dt_plan *p) {
 
 /* ---- the compiler's figures ---- */
 
-/* Returns the bytes of temporaries. libtpu 0.0.42.1 reports their heap plus the bytes of it that are
- * unused when most are used. If it also says how many bytes are used then (`peak`), the heap is the
- * mean of both. */
+/* Returns the bytes of temporaries. libtpu 0.0.42.1 reports the bytes of their heap plus those of
+ * it that are unused when most are used. If it also reports the bytes that are used then (`peak`),
+ * the heap is the mean of both. */
 static double temporaries_of(const dt_pjrt_report *r) {
     const int64_t used = r->peak - r->argument - (r->output - r->alias);
     return used > 0 && used < r->temp ? (double)(r->temp + used) / 2 : (double)r->temp;
