@@ -169,7 +169,7 @@ static void name_losses(dt_arena *arena, const dt_outputs *o, dt_compile_spec *o
             out->output[i].loss_key = dt_arena_printf(arena, "%s_loss", o->v[i].name);
 }
 
-/* ---- weights of losses ---- */
+/* ---- weights of losses, elements of the data ---- */
 
 static dt_status *read_loss_weight(const dt_tree *t, dt_output_use *out) {
     DT_TRY(dt_tree_real(t, "loss_weights", &out->loss_weight));
@@ -178,51 +178,41 @@ static dt_status *read_loss_weight(const dt_tree *t, dt_output_use *out) {
                : dt_fail(DT_E_RANGE, &t->at, "loss_weights must not be negative, got %s", t->text);
 }
 
-static dt_status *read_loss_weights(const dt_tree *t, const dt_outputs *o, dt_compile_spec *out) {
-    const dt_tree *of[DT_MAX_OUTPUTS];
-    if (o->n == 0) return NULL;
-    if (t->kind == DT_TREE_SCALAR && o->n == 1) return read_loss_weight(t, &out->output[0]);
-    dt_status *faults = dt_by_output(o, t, "loss_weights", of);
-    for (int i = 0; !faults && i < o->n; i++)
-        if (dt_given(of[i])) dt_status_append(&faults, read_loss_weight(of[i], &out->output[i]));
-    return faults;
+static dt_status *read_target(const dt_tree *t, dt_output_use *out) {
+    out->target_at = t->at;
+    return dt_tree_text(t, "target", &out->target);
 }
 
-/* ---- elements of the data ---- */
-
-typedef struct elements {
-    const char *key;
-    /* offsets in dt_output_use of the member for the element's name, and of the member for its
-     * location */
-    size_t name, at;
-    bool shared; /* whether one name in the job may apply to all outputs */
-} elements;
-
-static const elements targets = {"target", offsetof(dt_output_use, target),
-                                 offsetof(dt_output_use, target_at), false};
-static const elements weights = {"sample_weight", offsetof(dt_output_use, sample_weight),
-                                 offsetof(dt_output_use, sample_weight_at), true};
-
-static dt_status *read_element(const elements *e, const dt_tree *t, dt_output_use *out) {
-    *(dt_location *)((char *)out + e->at) = t->at;
-    return dt_tree_text(t, e->key, (const char **)((char *)out + e->name));
+static dt_status *read_sample_weight(const dt_tree *t, dt_output_use *out) {
+    out->sample_weight_at = t->at;
+    return dt_tree_text(t, "sample_weight", &out->sample_weight);
 }
 
-static dt_status *read_elements(const elements *e, const dt_tree *t, const dt_outputs *o,
-                                dt_compile_spec *out) {
+typedef struct output_key {
+    const char *name;
+    dt_status *(*read)(const dt_tree *t, dt_output_use *out);
+    bool shared; /* whether one value in the job may apply to all outputs */
+} output_key;
+
+static dt_status *read_key(const output_key *k, const dt_tree *t, const dt_outputs *o,
+                           dt_compile_spec *out) {
     const dt_tree *of[DT_MAX_OUTPUTS];
-    bool one = t->kind == DT_TREE_SCALAR && (out->n_outputs == 1 || e->shared);
+    const bool one = t->kind == DT_TREE_SCALAR && (out->n_outputs == 1 || k->shared);
     dt_status *faults = NULL;
     if (o->n == 0 && !one) return NULL;
-    if (!one) faults = dt_by_output(o, t, e->key, of);
+    if (!one) faults = dt_by_output(o, t, k->name, of);
     for (int i = 0; !faults && i < out->n_outputs; i++)
         if (one || dt_given(of[i]))
-            dt_status_append(&faults, read_element(e, one ? t : of[i], &out->output[i]));
+            dt_status_append(&faults, k->read(one ? t : of[i], &out->output[i]));
     return faults;
 }
 
 dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o,
                                   dt_compile_spec *out) {
+    static const output_key keys[] = {{"loss_weights", read_loss_weight, false},
+                                      {"target", read_target, false},
+                                      {"sample_weight", read_sample_weight, true}};
+    const dt_tree *tree[] = {t->loss_weights, t->target, t->sample_weight};
     dt_status *faults = NULL;
     out->n_outputs = o->n ? o->n : 1;
     out->output = dt_arena_array(arena, dt_output_use, out->n_outputs);
@@ -230,10 +220,7 @@ dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, co
         out->output[i] = (dt_output_use){.name = o->n ? o->v[i].name : NULL, .loss_weight = 1};
     if (dt_given(t->loss)) faults = read_losses(arena, t->loss, o, out);
     name_losses(arena, o, out);
-    if (dt_given(t->loss_weights))
-        dt_status_append(&faults, read_loss_weights(t->loss_weights, o, out));
-    if (dt_given(t->target)) dt_status_append(&faults, read_elements(&targets, t->target, o, out));
-    if (dt_given(t->sample_weight))
-        dt_status_append(&faults, read_elements(&weights, t->sample_weight, o, out));
+    for (int i = 0; i < 3; i++)
+        if (dt_given(tree[i])) dt_status_append(&faults, read_key(&keys[i], tree[i], o, out));
     return faults;
 }

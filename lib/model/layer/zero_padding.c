@@ -79,11 +79,12 @@ static dt_status *read_amounts(const dt_tree *t, const char *key, int n, int64_t
 
 static dt_status *build_padding(dt_layer_build *b, const char *kind, int n) {
     const struct ends *e = b->args;
-    amounts a;
-    DT_TRY(read_amounts(e->padding, "padding", n, 1, &a));
+    amounts *a = dt_arena_new(b->arena, amounts);
+    b->made = a;
+    DT_TRY(read_amounts(e->padding, "padding", n, 1, a));
     DT_TRY(dt_wants_space(b, kind, n));
     b->out = b->in;
-    for (int i = 0; i < n; i++) b->out.dim[i + 1] += a.end[i][0] + a.end[i][1];
+    for (int i = 0; i < n; i++) b->out.dim[i + 1] += a->end[i][0] + a->end[i][1];
     return NULL;
 }
 
@@ -96,13 +97,7 @@ static dt_value pad(const dt_layer_call *c, const amounts *a, int sign) {
     return dt_pad(c->x, &attr);
 }
 
-static dt_value call_padding(const dt_layer_call *c) {
-    const struct ends *e = c->args;
-    amounts a;
-    /* This cannot fail, since build has read the same arguments. */
-    dt_status_free(read_amounts(e->padding, "padding", c->out->rank - 2, 1, &a));
-    return pad(c, &a, 1);
-}
+static dt_value call_padding(const dt_layer_call *c) { return pad(c, c->made, 1); }
 
 /* ---- cropping ---- */
 
@@ -119,24 +114,19 @@ static dt_status *nothing_left(const dt_layer_build *b, const char *kind, int i,
 
 static dt_status *build_cropping(dt_layer_build *b, const char *kind, int n) {
     const struct ends *e = b->args;
-    amounts a;
-    DT_TRY(read_amounts(e->cropping, "cropping", n, usual_cropping(n), &a));
+    amounts *a = dt_arena_new(b->arena, amounts);
+    b->made = a;
+    DT_TRY(read_amounts(e->cropping, "cropping", n, usual_cropping(n), a));
     DT_TRY(dt_wants_space(b, kind, n));
     b->out = b->in;
     for (int i = 0; i < n; i++) {
-        b->out.dim[i + 1] -= a.end[i][0] + a.end[i][1];
-        if (b->out.dim[i + 1] < 1) return nothing_left(b, kind, i, a.end[i]);
+        b->out.dim[i + 1] -= a->end[i][0] + a->end[i][1];
+        if (b->out.dim[i + 1] < 1) return nothing_left(b, kind, i, a->end[i]);
     }
     return NULL;
 }
 
-static dt_value call_cropping(const dt_layer_call *c) {
-    const struct ends *e = c->args;
-    int n = c->out->rank - 2;
-    amounts a;
-    dt_status_free(read_amounts(e->cropping, "cropping", n, usual_cropping(n), &a));
-    return pad(c, &a, -1);
-}
+static dt_value call_cropping(const dt_layer_call *c) { return pad(c, c->made, -1); }
 
 #define ROW(n, kind_, name, about, which)                                                          \
     DT_LAYER_OF_RANK(n, kind_, name, about, struct ends, which##_fields, build_##which,            \
