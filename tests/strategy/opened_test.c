@@ -23,6 +23,7 @@ static void write_files(const files *f) {
     int number = FIRST;
     char path[64];
 
+    OK(dt_dir_make("build/tmp/strategy"));
     for (int i = 0; i < f->n; i++) {
         FILE *csv = fopen(path_of(path, "csv", i), "w"),
              *records = fopen(path_of(path, "bin", i), "w");
