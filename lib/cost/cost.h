@@ -18,8 +18,11 @@
 typedef struct dt_core {
     const dt_chip *chip;
     int cores; /* number of TensorCores that are one device: 2 with megacore */
+    /* The part of the rate of single products that matrix units sustain; 0: all of it. */
+    double sustained;
 } dt_core;
 
+/* Returns a device of a slice during a training step. */
 dt_core dt_core_of(const dt_topology *t);
 
 /* The time of a kernel, and its parts. Matrix units, memory and vector units work in parallel, so

@@ -84,6 +84,14 @@ dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena);
 dt_priced_program dt_priced_stored(const dt_priced_program *r, const dt_launches *k,
                                    dt_arena *arena);
 
+/* [nodes] Marks nodes whose type is that of examples (with a batch dimension) that a convolution
+ * reads or writes: the values between convolutions, such as activations, keep the layout that the
+ * convolutions need. The array is in `arena`. */
+bool *dt_priced_images(const dt_priced_program *r, dt_arena *arena);
+/* Returns the bytes of node i's value in HBM, with the padding of the chip's tiles. image: the
+ * result of dt_priced_images. */
+int64_t dt_priced_stored_bytes(const dt_priced_program *r, const bool *image, int i);
+
 /* Sets p->bytes, and adds to `variables` and `values` of the layers. */
 void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan *p);
 

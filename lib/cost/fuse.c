@@ -46,7 +46,8 @@ typedef struct fusing {
     const bool *forward; /* [nodes] whether the node belongs to the forward pass */
     /* [nodes] whether the node is a single number that depends only on variables and constants */
     bool *early;
-    bool *out; /* [nodes] whether the node is a result or an update */
+    bool *out;         /* [nodes] whether the node is a result or an update */
+    const bool *image; /* [nodes] see dt_priced_images */
     /* [nodes] the last member of the node's bucket, which is launched as one; without a bucket the
      * node itself */
     int *arrives;
@@ -360,6 +361,12 @@ static bool is_kept(const fusing *f, int i) {
     return f->out[i];
 }
 
+/* Returns the bytes that a kernel moves to read or write node i. Images are moved in whole tiles.
+ * The padding of other arrays, whose layout the compiler chooses, hardly counts. */
+static double moved_bytes(const fusing *f, int i) {
+    return f->image[i] ? (double)dt_priced_stored_bytes(f->r, f->image, i) : size_of(f, i);
+}
+
 /* Returns the bytes that a kernel reads for node i. Each source is counted once: seen[source] is 1
  * + the last kernel that counted it. */
 static double read_bytes(const fusing *f, int i, int kernel, int *seen) {
@@ -369,7 +376,7 @@ static double read_bytes(const fusing *f, int i, int kernel, int *seen) {
         if (f->of[from] == kernel || seen[from] == kernel + 1 || !dt_priced_lies_there(f->r, from))
             continue;
         seen[from] = kernel + 1;
-        bytes += size_of(f, from);
+        bytes += moved_bytes(f, from);
     }
     return bytes;
 }
@@ -394,7 +401,7 @@ static void add_member(const fusing *f, int i, dt_kernel_launch *k, int root, bo
     k->work.vector += eight.vector;
     k->work.bytes += eight.bytes - alone.bytes +
                      (own ? own_bytes(f, i, &alone) : read_bytes(f, i, root, seen)) +
-                     (kept ? size_of(f, i) : 0);
+                     (kept ? moved_bytes(f, i) : 0);
     if (alone.product[0].count > 0) {
         memcpy(k->work.product, eight.product, sizeof alone.product);
         k->head = i;
@@ -465,6 +472,7 @@ dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena) {
     fusing f = {.r = r,
                 .g = g,
                 .arena = arena,
+                .image = dt_priced_images(r, arena),
                 .forward = dt_priced_forward(r, arena),
                 .role = dt_arena_array(arena, role, n),
                 .of = dt_arena_array(arena, int, n),

@@ -41,8 +41,7 @@ typedef struct holding {
     /* [nodes] whether no period in `lives` is counted for the node's value: gradients that are in
      * memory throughout, and updates */
     bool *own;
-    /* [nodes] whether the node's type is that of examples that some convolution reads or writes */
-    bool *image;
+    const bool *image;        /* [nodes] see dt_priced_images */
     int64_t gradient_padding; /* bytes by which tiles enlarge the gradients */
     int gradients_from;  /* position from which all gradients are in memory; n_nodes: the end */
     const bool *forward; /* [nodes] whether the node belongs to the forward pass */
@@ -62,10 +61,8 @@ static int position_of(const holding *h, int i) {
 }
 
 static int64_t bytes_of(const holding *h, int i, bool padded) {
-    dt_type t = dt_priced_type(h->r, i);
-    int64_t bytes = !padded || h->r->topology->slice->chip->is_host ? dt_type_bytes(&t)
-                    : h->image[i]                                   ? dt_padded_image_bytes(&t)
-                                                                    : dt_padded_bytes(&t);
+    const dt_type t = dt_priced_type(h->r, i);
+    const int64_t bytes = padded ? dt_priced_stored_bytes(h->r, h->image, i) : dt_type_bytes(&t);
     return dt_priced_is_piece(h->r, i) ? bytes / h->r->program->how.pieces : bytes;
 }
 
@@ -90,20 +87,26 @@ static void add_shape(shapes *s, const dt_type *t) {
     if (dt_type_has_batch(t) && !is_among(s, t)) s->of[s->n++] = *t;
 }
 
-/* Marks nodes whose type is that of examples (with a batch dimension) that a convolution reads or
- * writes: the values between convolutions, such as activations, keep the layout that the
- * convolutions need. */
-static void find_images(holding *h) {
-    shapes s = {dt_arena_array(h->arena, dt_type, 3 * h->g->n_nodes + 1), 0};
-    h->image = dt_arena_array(h->arena, bool, h->g->n_nodes + 1);
-    for (int i = 0; i < h->g->n_nodes; i++) {
-        const dt_node *n = &h->g->node[i];
+bool *dt_priced_images(const dt_priced_program *r, dt_arena *arena) {
+    const dt_graph *g = r->program->local;
+    shapes s = {dt_arena_array(arena, dt_type, 3 * g->n_nodes + 1), 0};
+    bool *image = dt_arena_array(arena, bool, g->n_nodes + 1);
+    for (int i = 0; i < g->n_nodes; i++) {
+        const dt_node *n = &g->node[i];
         if (!dt_convolution_of(n)) continue;
         add_shape(&s, &n->type);
-        for (int k = 0; k < n->n_in; k++) add_shape(&s, &h->g->node[n->in[k]].type);
+        for (int k = 0; k < n->n_in; k++) add_shape(&s, &g->node[n->in[k]].type);
     }
-    for (int i = 0; i < h->g->n_nodes; i++)
-        h->image[i] = h->g->node[i].n_in > 0 && is_among(&s, &h->g->node[i].type);
+    for (int i = 0; i < g->n_nodes; i++)
+        image[i] = g->node[i].n_in > 0 && is_among(&s, &g->node[i].type);
+    return image;
+}
+
+int64_t dt_priced_stored_bytes(const dt_priced_program *r, const bool *image, int i) {
+    const dt_type t = dt_priced_type(r, i);
+    return r->topology->slice->chip->is_host ? dt_type_bytes(&t)
+           : image[i]                        ? dt_padded_image_bytes(&t)
+                                             : dt_padded_bytes(&t);
 }
 
 /* ---- places ---- */
@@ -530,10 +533,10 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
                  .g = r->program->local,
                  .k = k,
                  .arena = arena,
+                 .image = dt_priced_images(&stored, arena),
                  .forward = dt_priced_forward(r, arena),
                  .own = dt_arena_array(arena, bool, r->program->local->n_nodes + 1),
                  .lives = dt_arena_array(arena, life, 2 * r->program->local->n_nodes + 1)};
-    find_images(&h);
     find_places(&h);
     mark_updates(&h);
     h.gradients_from = gradients_from(&h);

@@ -190,8 +190,9 @@ typedef struct dt_matrix_work {
     dt_dtype dtype; /* the dtype of the operands of the products */
     /* the speed relative to bfloat16 if the operands are quantized; 0: they are not */
     double faster;
-    /* whether results become 16 bits for another product of the kernel, whatever their dtype */
-    bool rounds;
+    /* whether results are operands of other work in the kernel, which keeps them in 32 bits,
+     * whatever their dtype */
+    bool stays;
 } dt_matrix_work;
 
 typedef struct dt_cost {

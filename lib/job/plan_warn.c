@@ -187,7 +187,7 @@ static void warn_without_effect(const dt_job_plan *p, void (*line)(void *user, c
     const dt_rematerialize *r = &p->job->model.rematerialize;
     const dt_texts idle = dt_job_idle_keys(p->job, p->job->arena);
     for (int i = 0; i < idle.n; i++) line(user, idle.v[i]);
-    if (p->job->model.no_flash_attention && ((r->save | r->offload) & DT_REMAT_CONTEXT))
+    if (p->job->model.scores_below == INT64_MAX && ((r->save | r->offload) & DT_REMAT_CONTEXT))
         line(user,
              "rematerialize does not keep context with flash_attention: false, which computes "
              "attention as products");

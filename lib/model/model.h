@@ -165,9 +165,11 @@ typedef struct dt_model_spec {
     dt_rematerialize rematerialize;
     /* Number of pieces in which a slice computes the output layer, its loss and their gradient. */
     int vocabulary_tiling;
-    bool no_flash_attention; /* whether attention stores its scores instead of being one fused op */
-    bool scan_layers;        /* whether a plan counts the blocks of a Repeat as loops */
-    dt_documents documents;  /* how texts of the data set are divided into documents */
+    /* Attention stores its scores, instead of being one fused op, if it has fewer queries or keys
+     * than this. 0: never; INT64_MAX: always. */
+    int64_t scores_below;
+    bool scan_layers;       /* whether a plan counts the blocks of a Repeat as loops */
+    dt_documents documents; /* how texts of the data set are divided into documents */
 } dt_model_spec;
 
 /* Replaces every Repeat in the list of layers by its copies, and sets *out to the new list and

@@ -345,7 +345,7 @@ enum { SEQUENTIAL, FUNCTIONAL };
 enum { MOST_LAYERS = 1 << 14 };
 struct model {
     int type, policy;
-    int64_t vocabulary_tiling;
+    int64_t vocabulary_tiling, flash_from; /* flash_from: 0 if flash_attention is a flag */
     bool flash_attention, scan_layers;
     dt_remat_lists kept;
     const dt_tree *layers;
@@ -389,9 +389,14 @@ static const dt_field fields[] = {
            .help =
                "number of pieces in which a simulated slice computes the output layer, its loss "
                "and their gradient; runs on this machine compute them in one"),
-    DT_FLAG(struct model, flash_attention, .preset = "true",
-            .help =
-                "false: attention stores its scores, (B, heads, steps, steps), for the gradient"),
+    DT_ONE_OF(
+        flash_attention,
+        DT_FORMS(DT_INT(struct model, flash_from, .min = 1, .max = INT32_MAX),
+                 DT_PLAIN(BOOL, struct model, flash_attention)),
+        .preset = "true",
+        .help = "false: attention stores its scores, (B, heads, steps, steps), for the gradient; a "
+                "number: attention with fewer steps or keys does, as MaxDiffusion's "
+                "flash_min_seq_length"),
     DT_FLAG(struct model, scan_layers, .preset = "false",
             .help =
                 "true: a plan counts the blocks of a Repeat as loops, as jax.lax.scan makes them; "
@@ -465,7 +470,7 @@ static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_l
     DT_TRY(s);
     out->rematerialize = dt_rematerialize_of(&m->kept, m->policy);
     out->vocabulary_tiling = (int)m->vocabulary_tiling;
-    out->no_flash_attention = !m->flash_attention;
+    out->scores_below = m->flash_from > 0 ? m->flash_from : m->flash_attention ? 0 : INT64_MAX;
     out->scan_layers = m->scan_layers;
     return s;
 }

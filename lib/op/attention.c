@@ -231,27 +231,24 @@ dt_cost dt_attention_cost(const dt_call *c, int position, dt_attention_work work
     dt_attending a = dt_attention_of(c, position);
     double pairs = pairs_of(&a),
            share = a.queries > 0 && a.keys > 0 ? pairs / ((double)a.queries * (double)a.keys) : 0;
-    dt_matrix_work p[] = {{.count = work.scores * share,
-                           .m = a.queries,
-                           .k = a.key_size,
-                           .n = a.keys,
-                           .rounds = true},
-                          {.count = work.taken * share,
-                           .m = a.queries,
-                           .k = a.keys,
-                           .n = a.value_size,
-                           .rounds = true}};
+    dt_matrix_work p[] = {
+        {.count = work.scores * share, .m = a.queries, .k = a.key_size, .n = a.keys, .stays = true},
+        {.count = work.taken * share,
+         .m = a.queries,
+         .k = a.keys,
+         .n = a.value_size,
+         .stays = true}};
     dt_cost cost = dt_cost_products(c, p, 2);
     cost.vector = (work.vector + work.exponentials * dt_op_exponential.operations) * pairs;
     return cost;
 }
 
 /* The cost of a kernel that works in blocks and never stores the scores: two products and, for each
- * pair of a query and a key, an exponential and 6 other vector operations, such as scale, mask,
+ * pair of a query and a key, an exponential and 7 other vector operations, such as scale, mask,
  * maximum, difference and sum. These have 32 bits in each precision. */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_attention_cost(
-        c, 3, (dt_attention_work){.scores = 1, .taken = 1, .vector = 6, .exponentials = 1});
+        c, 3, (dt_attention_work){.scores = 1, .taken = 1, .vector = 7, .exponentials = 1});
 }
 
 void dt_attention_print(const void *attr, dt_str *out) {

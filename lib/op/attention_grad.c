@@ -144,7 +144,7 @@ static void eval(const dt_call *c) {
 static void cost(const dt_call *c, dt_cost *cost) {
     const dt_attention_attr *a = c->node->attr;
     dt_attention_work own = {.taken = 1},
-                      shared = {.scores = 2, .taken = 1, .vector = 8, .exponentials = 1};
+                      shared = {.scores = 2, .taken = 1, .vector = 10, .exponentials = 1};
     *cost = dt_attention_cost(c, POSITION, a->of == OF_QUERY ? shared : own);
 }
 

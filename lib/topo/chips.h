@@ -75,10 +75,9 @@ DT_CHIP(v3, .kind = "TPU v3",                   /* source: libtpu */
                    .share = 0.96,
                    .result = 14.3,
                    .hbm_share = 0.95,
-                   .measured_share = 0.96,
                    .alus = 2,
                    /* calibrated on ResNet-50 of MLPerf 0.6 on v3-32 and v3-128 */
-                   .measured_hbm = 0.65,
+                   .measured_hbm = 0.70,
                    .calibrated = "convnets"},
         /* DSSA paper: 656 Gbit/s; Cloud TPU docs: pod all-reduce 340 TB/s over 1024 chips of 4
      * links: 83 */
@@ -113,8 +112,6 @@ DT_CHIP(v4, .kind = "TPU v4", /* source: libtpu */
                    .result = 14.0,
                    .hbm_share = 0.73,
                    .int8_rows = 105,
-                   /* calibrated on MaxText's steps of a 22B decoder */
-                   .measured_share = 0.73,
                    .resident = INT64_C(128) << 20,
                    .alus = 2,
                    .calibrated = "decoders"},
@@ -153,8 +150,6 @@ DT_CHIP(
                .result = 14.1,
                .hbm_share = 0.755,
                .int8_rate = 2,
-               /* calibrated on MaxText's steps of 16B to 128B decoders */
-               .measured_share = 0.85,
                .resident = INT64_C(112) << 20,
                .alus = 3,
                .calibrated = "decoders"},
@@ -199,8 +194,6 @@ DT_CHIP(
                .result = 11.2,
                .hbm_share = 0.63,
                .int8_rate = 2,
-               /* calibrated on MaxText's steps of 64B to 1,024B decoders */
-               .measured_share = 0.82,
                .resident = INT64_C(48) << 20,
                .alus = 2,
                .calibrated = "decoders"},

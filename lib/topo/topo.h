@@ -31,15 +31,16 @@ typedef struct dt_kernel_rates {
     double tile;   /* cycles to load a tile of mxu_size x mxu_size numbers into a matrix unit */
     /* The part of the matrix units' peak that large products reach, by the compiler's estimates. */
     double share;
-    /* The same part, measured on hardware with products or training steps, which topo/chips.h
-     * names. */
+    /* The same part, measured on hardware with single products, which topo/chips.h names; 0: there
+     * are no such measurements, and `share` is used. */
     double measured_share;
     double result;    /* cycles to write 1,024 results of 16 bits from a matrix unit */
     double hbm_share; /* the part of core_hbm_Bps that kernels reach, by the compiler's estimates */
     /* The same part, measured with training steps; 0: that of copies is used (cost/core_time.c). */
     double measured_hbm;
-    /* The family of models (cost/expected_error.h) whose published step times measured_share or
-     * measured_hbm was calibrated on; NULL: no step times were used. */
+    /* The family of models (cost/expected_error.h) on whose published step times measured_hbm, or
+     * the share that steps sustain (cost/core_time.c), was calibrated; NULL: no step times of this
+     * generation were used. */
     const char *calibrated;
     /* The rate of products of 8-bit integers relative to bfloat16; 0: the same rate. */
     double int8_rate;

@@ -370,7 +370,7 @@ static dt_value take_shares(const dt_layer_call *c, dt_value shares, dt_value va
 }
 
 /* Emits attention as products and softmax, so that scores are values of their own. Dropout of
- * scores, their output and no_flash_attention need that. drops: with dropout of the weights. */
+ * scores, their output and scores_below need that. drops: with dropout of the weights. */
 static dt_value take_by_scores(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight,
                                bool drops) {
     const dt_heads *h = c->made;
@@ -478,6 +478,13 @@ static dt_value project_turned(const dt_layer_call *c, const char *name, int wha
     return h->rotation ? dt_rotate(h->rotation, x) : x;
 }
 
+/* Whether the job wants the scores of queries (B.., T, N, H) for keys (B.., S, K, H) stored. */
+static bool stores_scores(const dt_layer_call *c, const dt_value *qkv) {
+    const dt_type q = dt_type_of_value(qkv[0]), k = dt_type_of_value(qkv[1]);
+    return q.dim[q.rank - 3] < c->model->spec.scores_below ||
+           k.dim[k.rank - 3] < c->model->spec.scores_below;
+}
+
 /* Emits attention of queries, keys and values. `weight` begins with the kernel that projects the
  * heads' outputs to the features of a step. */
 static dt_value take_values_of(const dt_layer_call *c, const dt_value *qkv,
@@ -485,7 +492,7 @@ static dt_value take_values_of(const dt_layer_call *c, const dt_value *qkv,
     const dt_heads *h = c->made;
     const bool drops = c->training && h->dropout > 0, drops_scores = drops && !h->drops_taken;
     dt_value taken = is_masked(c) ? take_masked(c, qkv, weight, drops_scores)
-                     : drops_scores || h->returns_scores || c->model->spec.no_flash_attention
+                     : drops_scores || h->returns_scores || stores_scores(c, qkv)
                          ? take_by_scores(c, qkv, weight, drops_scores)
                          : fused_attention(h, qkv, weight);
     return drops && h->drops_taken ? drop(c, taken, weight) : taken;

@@ -22,7 +22,10 @@ for policy in full minimal minimal_with_context minimal_flash minimal_offloaded 
     [ "$all" = "$again" ] || echo "$policy: other weights"
 done
 [ "$all" = "$(train pieces model.vocabulary_tiling=4 model.rematerialize=none)" ] || echo "vocabulary_tiling: other weights"
-train scores model.flash_attention=false >/dev/null || echo "flash_attention=false does not train"
+scores=$(train scores model.flash_attention=false) || echo "flash_attention=false does not train"
+[ "$scores" = "$(train scores-below-17 model.flash_attention=17)" ] || echo "flash_attention=17: other weights than false"
+[ "$all" = "$(train scores-below-16 model.rematerialize=none model.flash_attention=16)" ] ||
+    echo "flash_attention=16: other weights than true"
 # shellcheck disable=SC2086
 "$DTRAIN" fit $job $small compile.quantization=int8 output.dir="$TEST_DIR/int8"
 echo "exit $?"
@@ -46,6 +49,7 @@ for policy in none full minimal minimal_offloaded save_qkv_proj save_out_proj; d
 plan "inputs and products on the host" 'model.rematerialize={offload: [decoder_layer_input, qkv_proj, out_proj]}'
 plan "full, output in 8 pieces" model.vocabulary_tiling=8
 plan "full, scores stored" model.flash_attention=false
+plan "full, scores of 8,192 stored" model.flash_attention=8193
 plan "full, int8" compile.quantization=int8
 plan "full, 131,072 tokens" let.sequence=131072 let.batch=64 let.examples=64 model.vocabulary_tiling=64
 tensor="let.block=[8,1,1,1] let.tensor=8 let.replicas=8 model.rematerialize=none"
