@@ -23,8 +23,8 @@ typedef struct dt_query_block {
 typedef struct dt_attended {
     dt_attention_attr attr;
     int64_t queries, keys, heads, key_heads, key_size, value_size;
-    /* examples in one row of dimension 0: the product of the dimensions between it and the
-     * queries */
+    /* number of examples in one row of dimension 0 of the query: the product of the dimensions
+     * between dimension 0 and the one that counts queries */
     int64_t each;
     int in_position; /* index of the node's input that holds the positions of queries */
     int lanes, n_blocks;
@@ -46,8 +46,8 @@ typedef struct dt_attended {
     bool is_done_elsewhere;
 } dt_attended;
 
-/* Distances in memory, in elements, between rows of queries, keys, values and results. A row has
- * all heads, one after the other, or one head if operands are staged. */
+/* Distances in memory, in elements, between rows of queries, keys, values and results. A row
+ * consists of all heads, one after the other, or one head if operands are staged. */
 typedef struct dt_head_strides {
     int64_t query, key, value, y;
 } dt_head_strides;

@@ -102,8 +102,9 @@ dt_head_strides dt_attention_strides(const dt_attended *a) {
 }
 
 /* Describes one product of a block of queries. `which` is DT_SCORES or another constant of that
- * enum. Products that are summed over blocks have float32 results. If such a gradient is stored in
- * 16 bits, it is summed in scratch, where the rows of a head are adjacent. */
+ * enum. The products for the gradients of keys and values are summed over blocks in float32: in the
+ * gradient itself, or in scratch, where the rows of a head are adjacent, if operands are stored in
+ * 16 bits. */
 static dt_gemm product_of(const dt_attended *a, const dt_query_block *b, int which, bool backward) {
     int64_t keys = b->last - b->first;
     dt_head_strides s = dt_attention_strides(a);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns a program into steps. Element-wise nodes of one shape in a group become one fused step.
- * Such a step stays open while kernels that do not depend on it are emitted; it is closed when its
- * results are needed, or when memory that it reads is about to be written.
+ * Turns a program into steps. Element-wise nodes of one shape in a group become fused steps. Such a
+ * step stays open while kernels that do not depend on it are emitted; it is closed when its results
+ * are needed, or when memory that it reads is about to be written.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -17,13 +17,14 @@ typedef enum dt_conv_kind {
 } dt_conv_kind;
 
 /* A convolution of x (images, x.., groups * in) by w (k.., in, groups * out) into y (images, y..,
- * groups * out). w may have any strides, which are given. */
+ * groups * out); x.., y.. and k.. are n spatial dimensions. w may have any strides: w_group, w_in,
+ * w_out and w_k. */
 typedef struct dt_conv {
     dt_conv_kind kind;
     int n;       /* number of spatial dimensions */
     bool turned; /* for DATA: the spatial dimensions of w are reversed in memory */
-    /* types of the elements of x, y and w, or of the gradients in their place: all are float32, or
-     * the operands are bfloat16 and the result has either type */
+    /* types of the elements of x, y and w, or of their gradients: all three are float32, or the two
+     * that are read are bfloat16 and the one that is computed is float32 or bfloat16 */
     dt_gemm_float x_is, y_is, w_is;
     int64_t images, groups, in, out;
     int64_t x[DT_CONV_SPACE], y[DT_CONV_SPACE], k[DT_CONV_SPACE];
@@ -44,7 +45,7 @@ typedef struct dt_conv_calls {
     /* Plans a convolution. Returns false if there is no fast code for it; then there is nothing to
      * release. */
     bool (*plan)(const dt_gemm_library *l, const dt_conv *c, dt_conv_plan *out);
-    /* Packs the kernel w, for FORWARD and DATA only. `packed` and `scratch` must be aligned to 64
+    /* Packs the kernel w; not used for WEIGHTS. `packed` and `scratch` must be aligned to 64
      * bytes. */
     void (*pack)(const dt_conv_plan *p, const void *w, void *packed, void *scratch);
     /* Computes the last array from the other two. They are, for FORWARD, x, the packed kernel and
@@ -52,7 +53,9 @@ typedef struct dt_conv_calls {
      * gradient of y and the gradient of w. */
     void (*run)(const dt_conv_plan *p, const void *a, const void *b, void *c, void *scratch);
     void (*release)(dt_conv_plan *p);
-    bool in_order; /* WEIGHTS adds any number of images in the order of exec/sums.h */
+    /* the kernel's gradient is added in the order of exec/sums.h for any number of images, so the
+     * caller need not divide them into groups */
+    bool in_order;
 } dt_conv_calls;
 
 extern const dt_conv_calls dt_conv_onednn, dt_conv_own;

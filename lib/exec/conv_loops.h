@@ -24,11 +24,13 @@ typedef struct dt_conv_line {
 
 /* Columns of A at equal distances. */
 typedef struct dt_conv_span {
-    int64_t at; /* floats from the beginning of a row to the first column */
+    int64_t at; /* offset of the first column of a row from the beginning of that row, in floats */
     /* if dt_conv_product.single is not 0: the rows that have these columns; bit i is set for rows
      * [i * single, (i + 1) * single) */
     uint64_t taps;
-    int32_t k, n; /* the first column, which is its row of B; the number of columns, may be 0 */
+    /* k: index of the first column in A, and of its row in B; n: number of columns, 0 for a block
+     * of zeros */
+    int32_t k, n;
     /* -1: the block continues in the next span. Otherwise it ends here, and the sums of this many
      * earlier blocks are added to its sum, the latest first. */
     int32_t joins;
@@ -43,12 +45,15 @@ typedef struct dt_conv_product {
     const dt_conv_span *span; /* the last one ends a block */
     int64_t lines, each;      /* the number of lines; rows of each line */
     int64_t spans;
-    /* Not 0: each line is one row, and rows may lack some spans. `single` rows share a bit of
-     * dt_conv_span.taps: those of one element of the kernel, or one position. */
+    /* 0, or the number of neighbouring rows that share a bit of dt_conv_span.taps: those of one
+     * element of the kernel, or one position. If it is not 0, each line is one row, and rows may
+     * lack some spans. */
     int64_t single;
-    int64_t row_step, k_step; /* floats from a row or column of A to the next; one of them is 1 */
-    int64_t ldc, columns, k;  /* floats from a row of C to the next; columns of B; rows of B */
-    int64_t ldb;              /* floats from a row of B to the next; 0: packed */
+    /* distances in floats between rows and between columns of A; one of the two is 1 */
+    int64_t row_step, k_step;
+    /* ldc: floats from a row of C to the next; columns: columns of B; k: rows of B */
+    int64_t ldc, columns, k;
+    int64_t ldb; /* floats from a row of B to the next; 0: packed */
     const float *a, *b;
     float *c;
 } dt_conv_product;
@@ -65,7 +70,7 @@ typedef struct dt_conv_loops { /* declared in strip.h */
      * packed. */
     void (*depthwise)(const dt_conv_product *p);
     /* The gradient of such kernels: each line is one row, an element of the kernel. Spans and
-     * blocks have any size. */
+     * blocks may have any number of columns. */
     void (*depthwise_gradient)(const dt_conv_product *p);
 } dt_conv_loops;
 

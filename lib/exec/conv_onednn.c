@@ -33,7 +33,8 @@ typedef struct plan {
     dt_conv c;
     dt_dnnl desc, primitive, reorder;
     dt_dnnl_desc x, y, plain; /* plain describes w in the caller's layout */
-    size_t turned_bytes;      /* bytes of the copy of w whose spatial dimensions are reversed */
+    /* bytes of scratch for a copy of w with its spatial dimensions reversed; 0: no copy */
+    size_t turned_bytes;
 } plan;
 
 /* ---- shapes ---- */
@@ -56,8 +57,8 @@ static bool is_plain(const dt_conv *c) {
 }
 
 /* Whether oneDNN 2.6 writes beyond the end of its scratchpad. For gradients of 1x1 kernels with
- * strides, it copies the elements that are read into an array of `in` channels, but copies whole
- * vectors. */
+ * strides and fewer input channels than a vector has floats, it copies whole vectors into an array
+ * of `in` channels. */
 static bool overflows(const dt_conv *c) {
     bool one = c->kind == DT_CONV_WEIGHTS && c->in < MOST_VECTOR, strides = false;
     for (int i = 0; i < c->n; i++) {
@@ -266,7 +267,7 @@ static void execute(const plan *p, dt_dnnl primitive, dt_dnnl_arg *arg, int n) {
 }
 
 /* Returns a memory object of oneDNN for the data. It is made for each run, because many threads run
- * a plan at a time. This takes less than a thousandth of the time of the smallest convolution. */
+ * a plan at a time. */
 static dt_dnnl memory(const plan *p, const void *desc, const void *data) {
     dt_dnnl m = NULL;
     p->dnnl->memory_create(&m, desc, p->dnnl->engine, (void *)data);

@@ -26,7 +26,7 @@
 #include "base/size.h"
 #include "exec/sums.h"
 
-enum { SPACE = DT_CONV_SPACE, FEW_PLACES = 4, SMALL_RESULT = 48 /* positions */ };
+enum { SPACE = DT_CONV_SPACE, FEW_PLACES = 4, SMALL_RESULT = 48 /* numbers of positions */ };
 /* SMALL_IMAGE: the most floats of an image that fits into the second-level cache beside a panel.
  * LARGE_KERNEL: a kernel of more floats does not fit. */
 enum { SMALL_IMAGE = 1 << 16, LARGE_KERNEL = 1 << 17 };
@@ -100,16 +100,17 @@ int64_t dt_own_stretch(int64_t rows, int64_t n) {
 
 static int64_t floor_of(int64_t n, int64_t by) { return n >= 0 ? n / by : -((by - 1 - n) / by); }
 
-/* Whether position rest + base * m of the result reads the image, not padding or a gap, for element
- * t of the kernel. Sets *element to the index in the image that it reads along this axis. */
+/* Whether position rest + base * m of the result reads the image, not padding or a gap between its
+ * elements, for element t of the kernel. Sets *element to the index in the image that it reads
+ * along this axis; *element is not valid if the function returns false. */
 static bool reads(const dt_own_axis *a, int64_t rest, int64_t m, int64_t t, int64_t *element) {
     const int64_t at = rest - a->low + t * a->dilation, from = floor_of(at, a->base);
     *element = m * a->stride + from;
     return from * a->base == at && *element >= 0 && *element < a->size;
 }
 
-/* Returns the first element of the kernel that reads element `at` of the image or one behind it; k:
- * none does. */
+/* Returns the first element of the kernel that lies on element `at` of the image or behind it, at
+ * position rest + base * m of the result; a->k if there is none. */
 static int64_t first_tap(const dt_own_axis *a, int64_t rest, int64_t m, int64_t at) {
     const int64_t from = (at - m * a->stride) * a->base - rest + a->low;
     return dt_max(0, dt_min(a->k, -floor_of(-from, a->dilation)));
@@ -186,7 +187,7 @@ static int64_t inner_step(const dt_own *p) {
 }
 
 /* Whether the loops can run it: float32, no empty dimension, and a kernel that is a matrix B with
- * rows at equal distances and adjacent columns. */
+ * rows at equal distances, adjacent columns and fewer than INT32_MAX / 2 rows. */
 static bool is_plain(const dt_own *p) {
     const dt_conv *c = &p->c;
     int64_t step = inner_step(p) * p->in;
@@ -213,7 +214,8 @@ void dt_own_join_lines(dt_own_part *q, int64_t n) {
 
 /* ---- the convolution, and the gradient of its image ---- */
 
-/* Finds the spans of a part: the elements of the kernel that its positions read. */
+/* Finds the spans of a part: the elements of the kernel that its positions read, and blocks of
+ * zeros. */
 static void find_spans(const dt_own *p, dt_own_part *q, const dt_own_places *at[SPACE]) {
     const int64_t k = p->taps * p->in, stretch = dt_own_stretch(DT_OWN_ROWS, p->in) * p->in;
     const dt_own_axis *a = p->a;
@@ -236,7 +238,7 @@ static void find_spans(const dt_own *p, dt_own_part *q, const dt_own_places *at[
 }
 
 /* Finds the lines of a part. A line goes along the last spatial dimension, or along the one before
- * it if the last one has few positions. */
+ * it if the last one has fewer than FEW_PLACES positions and the one before has more than it. */
 static void find_lines(const dt_own *p, dt_own_part *q, const dt_own_places *at[SPACE]) {
     const dt_own_axis *a = p->a;
     const int inner = at[2]->n < FEW_PLACES && at[1]->n > at[2]->n ? 1 : 2, outer = 3 - inner;
@@ -390,8 +392,8 @@ static void pack(const dt_conv_plan *planned, const void *w, void *packed, void 
     }
 }
 
-/* Computes the part of the result that m describes, for all groups of the convolution. x, w, y:
- * image, kernel (packed unless depthwise) and result. */
+/* Computes the part of the result that m describes, for all groups of the convolution. x: the
+ * image; w: the kernel as `pack` wrote it; y: the result. */
 static void run_part(const dt_own *p, dt_conv_product m, const float *x, const float *w, float *y) {
     const dt_conv_loops *loops = p->simd->conv;
     if (p->one_by_one) {
@@ -406,7 +408,7 @@ static void run_part(const dt_own *p, dt_conv_product m, const float *x, const f
     }
 }
 
-/* Computes the first `columns` columns of the result, for all parts and all images. */
+/* Computes the first `columns` columns of each group's result, for all parts and all images. */
 static void run_columns(const dt_own *p, const float *x, const float *w, float *y,
                         int64_t columns) {
     const int64_t images = p->joined ? 1 : p->c.images, result = result_of(p);
@@ -420,9 +422,10 @@ static void run_columns(const dt_own *p, const float *x, const float *w, float *
         }
 }
 
-/* Computes all columns of the result. If the kernel is larger than the cache and an image is not,
- * they are computed panel by panel, since each part of a small image reads all of the columns'
- * kernel, but has few rows. */
+/* Computes all columns of the result. If there is one group, and the kernel is larger than the
+ * cache but an image is not, they are computed panel by panel, since each part of a small image
+ * reads all of the columns' kernel, but has few rows. Not if all images are computed together
+ * (joined). */
 static void run_windows(const dt_own *p, const float *x, const float *w, float *y) {
     const dt_conv_loops *loops = p->simd->conv;
     const bool by_panels = p->c.groups == 1 && !p->joined && p->image <= SMALL_IMAGE &&
@@ -449,7 +452,7 @@ static void release(dt_conv_plan *planned) {
     planned->state = NULL;
 }
 
-/* Whether the sums that wait to be added are at most DT_CONV_LEVELS. */
+/* Whether at most DT_CONV_LEVELS sums of blocks wait to be added at a time. */
 static bool has_levels(const dt_own *p) {
     const bool of_kernel = p->c.kind == DT_CONV_WEIGHTS;
     const int64_t run = of_kernel ? p->a[2].places : p->in, k = of_kernel ? run : p->taps * p->in,

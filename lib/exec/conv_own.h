@@ -12,16 +12,16 @@ enum {
      * (dt_own_stretch) */
     DT_OWN_STRETCH = 1 << 16,
     DT_OWN_ROWS = 64,
-    /* limit of the number of parts times the elements of a kernel in space; for a kernel's
-     * gradient, of the number of parts squared */
+    /* limit of the number of parts times the number of spatial elements of the kernel; for a
+     * kernel's gradient, of the number of parts squared */
     DT_OWN_SPANS = 1 << 16,
-    /* the first of these limits for depthwise convolutions */
+    /* limit of the number of parts times the number of spatial elements of a depthwise kernel */
     DT_OWN_DEPTHWISE_SPANS = 1 << 20
 };
 
 /* One spatial dimension. For element t of the kernel, position m * base + rest of the result reads
  * element m * stride + offset of the image; the offset depends on t and `rest`. base is 1, except
- * for the gradient of an image, where it is the convolution's stride: then only one of `base`
+ * for the gradient of an image, where it is the convolution's stride: then at most one of `base`
  * neighbouring positions reads element t. */
 typedef struct dt_own_axis {
     int64_t size, places, k;
@@ -55,10 +55,12 @@ typedef struct dt_own {
      * kernel */
     dt_own_places *class[DT_CONV_SPACE];
     int64_t classes[DT_CONV_SPACE];
-    int64_t in, out;     /* features of one group: of the image that is read; of the result */
-    int64_t wide;        /* features of all groups together of the image that is read */
-    int64_t others;      /* features of all groups of the result; for a kernel's gradient: of y */
-    int64_t taps, image; /* elements of a kernel; floats of an image */
+    /* features of one group: in: of the image that is read; out: of the result */
+    int64_t in, out;
+    int64_t wide; /* features of all groups together of the image that is read */
+    /* features of all groups of the result; for a kernel's gradient, those of y */
+    int64_t others;
+    int64_t taps, image; /* taps: spatial elements of the kernel; image: floats of an image */
     bool one_by_one;     /* depthwise: a group has one input and one output */
     bool joined;         /* the rows of all images form one line */
     int64_t n_parts;
@@ -80,8 +82,9 @@ typedef struct dt_own {
 typedef struct dt_own_spans {
     dt_conv_span *span;
     int64_t n;
-    int64_t k, end;       /* columns so far; the column at which the current block ends */
-    int64_t stretch, all; /* columns of a stretch; of the whole sum */
+    /* k: number of columns so far; end: the column at which the current block ends */
+    int64_t k, end;
+    int64_t stretch, all; /* number of columns of a stretch, and of the whole sum */
     int64_t step;         /* floats from a column to the next */
 } dt_own_spans;
 

@@ -16,11 +16,12 @@
 
 enum {
     SPACE = DT_CONV_SPACE,
-    /* if there are fewer features per element of the kernel, and 2 to DT_CONV_TAPS elements, each
-     * line is one row */
+    /* if there are fewer features than this per element of the kernel, and 2 to DT_CONV_TAPS
+     * elements, each line is one row */
     FEW = 8,
-    /* y is packed, except in depthwise convolutions, if its rows are longer than WIDE and a group's
-     * gradient has at least MANY_ROWS rows, or if its columns do not fill whole vectors */
+    /* y is packed, except in depthwise convolutions, if its rows have more than WIDE floats and a
+     * group's gradient has at least MANY_ROWS rows, or if a group's columns do not fill whole
+     * vectors */
     WIDE = 128,
     MANY_ROWS = 256,
     /* largest product of the numbers of positions and parts for an axis in dt_own.reads */
@@ -44,8 +45,8 @@ static int64_t first_place(const dt_own_axis *a, int64_t t, int64_t at) {
     return from <= 0 ? 0 : dt_min(a->places, (from + a->stride - 1) / a->stride);
 }
 
-/* Finds the positions [*low, *high) at which element t of the kernel reads the image, not
- * padding. */
+/* Finds the positions [*low, *high) at which element t of the kernel reads the image, not padding.
+ * Both are a->places if there are none. */
 static void find_places(const dt_own_axis *a, int64_t t, int64_t *low, int64_t *high) {
     *low = first_place(a, t, 0);
     *high = first_place(a, t, a->size);

@@ -30,7 +30,7 @@ void dt_convolution_piece(const dt_exec *x, int node, int unit, int64_t *lo, int
         return;
     }
     dt_segment_piece(x->p->batch, dt_segment_count(n), unit, lo, hi);
-    *lo *= -rows; /* -k means k rows for each example */
+    *lo *= -rows; /* dimension 0 of the input is -k if it has k rows for each example */
     *hi *= -rows;
 }
 

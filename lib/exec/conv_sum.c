@@ -19,9 +19,10 @@ static int64_t product_of(const int64_t *sizes, int n) {
 
 static int64_t bytes_of(dt_gemm_float f) { return f == DT_GEMM_F32 ? 4 : 2; }
 
-/* Returns the number of images in a group: as many as have GROUP_PIXELS positions in y, at least
- * one. All images are one group if the library adds any number of them in the right order
- * (in_order), or if the result has 16 bits, since it would be rounded after each group. */
+/* Returns the number of images in a group: as many as have at most GROUP_PIXELS positions in y
+ * together, but at least one. All images are one group if the library adds any number of them in
+ * the right order (in_order), or if the result has 16 bits, since it would be rounded after each
+ * group. */
 static int64_t group_of(const dt_conv_calls *calls, const dt_conv *c) {
     const int64_t pixels = product_of(c->y, c->n), most = pixels ? GROUP_PIXELS / pixels : 0;
     if (calls->in_order || c->w_is != DT_GEMM_F32 || most >= c->images) return c->images;

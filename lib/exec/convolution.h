@@ -6,7 +6,8 @@
 #include "exec/conv.h"
 #include "exec/exec_impl.h"
 
-/* What preparing a node returns; sizes are in bytes. */
+/* The memory of a prepared node: its state, and the bytes of scratch and of kept memory that its
+ * steps need (dt_step). */
 typedef struct dt_prepared {
     void *state;
     size_t scratch, kept;
@@ -19,8 +20,8 @@ dt_type dt_convolution_entry(const dt_exec *x, int node);
 /* Gets the range [*lo, *hi) of rows of lhs that piece `unit` of a node reads: those whose results
  * the piece computes or, for a segment of a kernel's gradient, those that it sums over. */
 void dt_convolution_piece(const dt_exec *x, int node, int unit, int64_t *lo, int64_t *hi);
-/* Describes the convolution in the form that libraries take, for `images` examples and the batch of
- * x. Returns false if it does not have that form. */
+/* Describes a node's convolution in the form that libraries take, over `images` images. Returns
+ * false if it does not have that form. */
 bool dt_conv_read(const dt_exec *x, int node, int64_t images, dt_conv *out);
 
 /* ---- a kernel's gradient by a library (conv_sum.c) ---- */

@@ -101,7 +101,8 @@ INLINE void transpose(__m512i r[16]) {
     for (int i = 0; i < 16; i++) r[i] = s[i];
 }
 
-/* Packs columns n .. n + 15 of B, whose pairs are adjacent, into a panel. */
+/* Packs columns n .. n + 15 of a transposed B, whose pairs are adjacent, into a panel; missing
+ * columns become 0. */
 HERE static void pack_columns(const dt_dot_bf16 *t, const uint16_t *b, int64_t n, uint32_t *panel) {
     for (int64_t pair = 0; pair < t->k / 2; pair += 16) {
         const int64_t pairs = t->k / 2 - pair < 16 ? t->k / 2 - pair : 16;
@@ -115,7 +116,8 @@ HERE static void pack_columns(const dt_dot_bf16 *t, const uint16_t *b, int64_t n
     }
 }
 
-/* Packs rows of B, which keep their order, into panels. */
+/* Packs the columns from n on that fit into a panel, from a B whose rows are contiguous; missing
+ * columns become 0. */
 HERE static void pack_rows(const dt_dot_bf16 *t, const uint16_t *b, int64_t n, uint32_t *panel) {
     const int64_t columns = t->n - n < PANEL ? t->n - n : PANEL;
     for (int64_t k = 0; k < t->k; k += 2) {
@@ -135,7 +137,8 @@ HERE void dt_dot_bf16_pack_b(const dt_dot_bf16 *t, const uint16_t *b, uint32_t *
 
 /* ---- the kernel ---- */
 
-/* Some rows of a panel of C. Pairs of A are `row` bytes apart in m, and `step` bytes apart in k. */
+/* Up to ROWS rows of a panel of C. Pairs of A are `row` bytes apart in m, and `step` bytes apart in
+ * k. */
 typedef struct strip {
     const char *a;
     int64_t row, step, pairs;

@@ -119,7 +119,8 @@ static size_t scratch(const void *planned) {
 static void run(const void *planned, const void *a, const void *b, void *c, void *room) {
     const product *p = planned;
     const dt_gemm *g = &p->g;
-    /* products with k = 0 have no terms, so the result is filled with 0 */
+    /* without terms (k = 0) the product is 0, so C is filled with 0 unless the product is added to
+     * it */
     for (int64_t i = 0; g->k == 0 && !g->adds && i < g->m; i++)
         memset((float *)c + i * g->ldc, 0, (size_t)g->n * sizeof(float));
     p->own->run(g, a, b, c, room);

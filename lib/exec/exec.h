@@ -38,7 +38,7 @@ int dt_engine_threads(const dt_engine *e);
  * including those of executables that were destroyed. The memory is touched when products run. */
 int64_t dt_engine_held(const dt_engine *e);
 /* Returns the libraries and instructions that results depend on: "openblas 0.3.21 SkylakeX,
- * avx512"; "own" if they depend on neither. */
+ * avx512"; "own" alone if they depend on neither. */
 const char *dt_engine_describe(const dt_engine *e);
 /* Sets a recorder. While it is switched on, lanes record each step of a run, piece by piece, and
  * their waits for each other. Lane 0 records on track "main". The recorder must exist until a call
@@ -50,12 +50,12 @@ void dt_engine_record(dt_engine *e, dt_recorder *r);
 typedef struct dt_exec dt_exec;
 /* Whether pieces of a node can be computed separately (dt_partition_options.can_split). */
 bool dt_exec_can_split(const dt_graph *g, int node, dt_division by);
-/* Compiles a program for p->batch rows. e and p must outlive *out. Arrays are allocated in the
- * first run, not here. */
+/* Compiles a program for batches of p->batch rows. e and p must outlive *out. Arrays are allocated
+ * in the first run, not here. */
 dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) DT_MUST_USE;
 void dt_exec_destroy(dt_exec *x); /* x may be NULL */
-/* Returns the exact number of bytes of the arena, of the lanes' scratch memory and of packed
- * variables. */
+/* Returns the bytes that runs of x need: the arena, the memory of tasks, the lanes' scratch memory,
+ * and packed variables, except those that another executable counts. */
 int64_t dt_exec_arena_bytes(const dt_exec *x);
 /* Finds the segment in which values take the most memory. Returns the layer whose values take the
  * most in it, such as "dense", or "optimizer" for the optimizer's values, in `arena`; "" if no

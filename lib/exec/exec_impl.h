@@ -65,7 +65,7 @@ int64_t dt_product_panels(const dt_gemm *g);
 /* Where the memory of a node's value is. */
 typedef enum dt_home {
     /* the value needs no memory: it is computed within a fused step or by its reader, or it is a
-     * constant, whose elements are all equal */
+     * constant that only fused steps read */
     DT_HOME_NONE,
     DT_HOME_ARG,
     DT_HOME_VARIABLE,
@@ -109,7 +109,8 @@ typedef struct dt_kernel_call {
 } dt_kernel_call;
 
 struct dt_exchange;
-/* A kernel: code that computes nodes of one op. Each is a row in exec/kernels.h. */
+/* A kernel: code that computes nodes of one op. exec/kernels.h lists all except those without an
+ * op. */
 typedef struct dt_kernel {
     const char *name;
     /* the op that the kernel computes. NULL: any op; the compiler chooses such kernels (fused,
@@ -173,7 +174,8 @@ typedef struct dt_group {
 typedef struct dt_exec_task {
     /* index of the group whose steps the task runs, and of the piece that it computes */
     int group, unit;
-    /* tasks of a segment run in ascending order of `turn`: see dt_exchanges_turn */
+    /* position in the order in which the tasks of a segment are taken, ascending: see
+     * dt_exchanges_turn */
     int turn;
     double work;            /* the work of one piece of the group, in the unit of dt_group.work */
     _Atomic uint32_t taken; /* number of the last run in which a lane took this task */
@@ -210,8 +212,8 @@ struct dt_exec {
     bool *renamed;
     dt_value_slot *slot;
     void **at; /* [nodes] current address of the node's value; NULL: the value is in no memory */
-    /* [nodes] index of the fused step that computes the node, counted over all groups; -1: a kernel
-     * computes it, or nothing does */
+    /* [nodes] index of the fused step that computes the node, counted over all groups; -1: no fused
+     * step computes it */
     int *fused_in;
     /* [nodes] the variable's node whose memory the node's result overwrites; -1: the result has
      * other memory */
@@ -264,16 +266,17 @@ const void *dt_final_value(const dt_exec *x, int node);
 /* Returns the number of elements of one row of a node's value: the product of all dimensions except
  * dimension 0. */
 int64_t dt_row_elements(const dt_exec *x, int node);
-/* dt_steps_of returns the number of parts of a row that pieces of the node keep together: 1, or the
- * number of time steps if the node is divided by time. dt_piece_elements returns the number of
- * elements of such a part. */
+/* dt_steps_of returns into how many parts pieces of the node divide a row: 1, or the number of time
+ * steps if the node is divided by time. dt_piece_elements returns the number of elements of such a
+ * part; 0 if there are no time steps. */
 int64_t dt_steps_of(const dt_exec *x, int node);
 int64_t dt_piece_elements(const dt_exec *x, int node);
 static inline float *dt_floats(const dt_exec *x, int node) { return x->at[node]; }
 
 /* ---- values in 16 bits (storage.c) ---- */
 
-/* Sets x->type to bfloat16 or float16 for those float32 values that are stored in 16 bits. */
+/* Sets the dtype in x->type to bfloat16 or float16 for those float32 values that are stored in 16
+ * bits. */
 void dt_choose_storage(dt_exec *x);
 bool dt_is_stored_narrow(const dt_exec *x, int node);
 void dt_store_wide(dt_exec *x, int node);
@@ -297,11 +300,12 @@ static inline int64_t dt_element_bytes(const dt_exec *x, int node) {
 
 /* Returns the packed copy, owned by the engine, of the matrix B of a number of equal products,
  * where B is the value of a node. Returns NULL if B is not kept packed: it is computed and has a
- * batch dimension, n or k is 0, or a library computes the products. */
+ * batch dimension, n or k is 0, or the products are neither of float32 by our own loops nor of
+ * packed bfloat16. */
 dt_panels *dt_packed_for(dt_exec *x, int node, const dt_gemm *g, int64_t products);
 void dt_packed_release(dt_exec *x);
-/* Called when x is compiled: decides which packed copies of weights x counts. Each is counted by
- * one of the executables that share it. */
+/* Called when x is compiled: decides which packed copies of weights x counts. Each is counted by at
+ * most one of the executables that share it. */
 void dt_packed_count(const dt_exec *x);
 /* Returns the bytes of packed copies of weights that runs of x may make, without those that another
  * executable counts. */
@@ -366,7 +370,8 @@ int64_t dt_memory_sum(int64_t a, int64_t b);
 /* Called when the segments in which values are used are known. Gives values that only one task uses
  * DT_HOME_TASK and offsets. */
 void dt_plan_task_memory(dt_exec *x);
-/* Returns the bytes of a value with DT_HOME_TASK in a segment, for all of its copies. */
+/* Returns the bytes of a value with DT_HOME_TASK in a segment, for all of its copies; 0 if the
+ * node's group runs in another segment. */
 int64_t dt_task_memory_in(const dt_exec *x, int node, int segment);
 /* Called when x->at is complete. Creates the lanes' views of the executable. */
 void dt_open_views(dt_exec *x);

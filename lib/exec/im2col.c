@@ -40,10 +40,10 @@ typedef struct axis {
 } axis;
 
 typedef struct tiling {
-    int64_t first_run; /* index of the first run of the piece, counted within a row of A */
+    int64_t first_run; /* index of the first run of each row of A that the piece uses */
     /* rows and runs of a full tile; rows and runs of the tiles at the end */
     int64_t rows, runs, last_rows, last_runs;
-    int64_t n_rows, n_runs; /* number of tiles along the rows, and along the runs */
+    int64_t n_rows, n_runs; /* number of tiles along the rows of A, and along its runs */
 } tiling;
 
 typedef struct convolution {
@@ -216,7 +216,7 @@ static int64_t begin_row(const convolution *v, const int64_t index[DIMS],
 }
 
 /* Returns the offset in lhs at which a run of the row begins, in elements; `at` and `place` are
- * from begin_row. Returns -1 if the whole run is padding. */
+ * from begin_row. Returns -1 if the run is in padding along one of the dimensions before it. */
 static int64_t begin_run(const convolution *v, int64_t at, const int64_t index[DIMS],
                          const int64_t place[DT_MAX_SPATIAL]) {
     for (int d = 0; d < v->n_dims - 1; d++) {

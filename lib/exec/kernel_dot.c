@@ -73,8 +73,8 @@ enum { LEAST_ROWS_FOR_LIBRARY = 16, LEAST_ROWS_FOR_TILES = 32 };
 
 /* Decides how operands are stored. If each piece would convert the second operand, which is the
  * same for all rows, that one is stored as float32. Otherwise operands and result stay in 16 bits
- * only if both operands have one type and a piece has enough rows; else all are stored as
- * float32. */
+ * only if both operands have one 16-bit type, a piece is a single product, and it has enough rows;
+ * else all are stored as float32. */
 static void narrow(dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     const int a = n->in[0], b = n->in[1];

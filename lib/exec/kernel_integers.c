@@ -9,7 +9,7 @@
 #include "exec/exec_impl.h"
 #include "op/cells.h"
 
-enum { SOME = 256, ARRAYS = 4 /* number of arrays: the result, and three inputs */ };
+enum { SOME = 256, ARRAYS = 4 /* arrays: the result, and up to three inputs */ };
 
 /* ---- elements of any type as int64, converted like a single one in op/cells.h ---- */
 

@@ -94,7 +94,7 @@ static void store(const walker *w, int node, const float *from) {
     dt_store_floats(w->c->x, node, w->row * w->features, w->some * w->features, from);
 }
 
-/* Returns the number of rows to work on at a time. All rows are, if nothing must be converted in
+/* Returns the number of rows to work on at a time: all of them if nothing must be converted in
  * scratch memory. */
 static int64_t most_rows(const dt_kernel_call *c) {
     return c->step->scratch ? rows_at_a_time(c->x, c->step->node) : INT64_MAX;

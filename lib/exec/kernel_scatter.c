@@ -39,8 +39,8 @@ typedef struct scatter {
     uint32_t *top;
     uint8_t *state; /* (rows) state of each row of the result (CHAIN, HAS_TREE) */
     int64_t n_grown;
-    /* buffers: number of buffers taken from the pool so far; free: 1 + the index of the first of
-     * these that is unused again, to which the others are linked by `below`; 0: none is */
+    /* buffers: number of buffers taken from the pool so far; free: 1 + the index of the first
+     * unused one of these, from which `below` leads to the other unused ones; 0: all are in use */
     uint32_t buffers, free;
 } scatter;
 

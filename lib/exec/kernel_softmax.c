@@ -8,7 +8,7 @@ static int64_t classes(const dt_exec *x, int node) {
     return t->dim[t->rank - 1];
 }
 
-/* Returns the number of rows of `scores` that have n elements together; 0 if there are no
+/* Returns how many rows of class scores n elements of the node `scores` are; 0 if there are no
  * classes. */
 static int64_t score_rows(const dt_exec *x, int scores, int64_t n) {
     int64_t c = classes(x, scores);
@@ -45,7 +45,8 @@ static bool fits_entropy(const dt_graph *g, int node) {
             g->node[n->in[1]].type.dtype == DT_FLOAT32);
 }
 
-/* Reserves scratch memory in each lane for a label of each row as int32, enough for any piece. */
+/* Reserves scratch memory in each lane for the labels of all rows as int32, which is enough for any
+ * piece. */
 static dt_status *prepare_entropy(dt_exec *x, dt_step *step) {
     int logits = x->g->node[step->node].in[0];
     step->scratch =
@@ -84,7 +85,7 @@ static int64_t label_at(dt_dtype d, const void *p, int64_t i) {
     case DT_UINT32: return ((const uint32_t *)p)[i];
     case DT_INT64:
     case DT_UINT64:
-        /* a uint64 above INT64_MAX becomes negative here; both are invalid class numbers */
+        /* a uint64 above INT64_MAX becomes negative here, which is an invalid class, too */
         return ((const int64_t *)p)[i];
     default: return -1;
     }

@@ -32,8 +32,11 @@ typedef struct tree {
     dt_tree_node node[DT_TREE_NODES];
     int nodes;
     dt_shard_range range; /* the shards of the batch that this worker has */
-    int64_t columns; /* number of elements in one row of a tree node, counted without dimension 0 */
-    int64_t k_scale; /* rows of the inputs for each example: k, where dimension 0 is k * B */
+    /* number of elements of one tree node's sum for each index of the result's dimension 0; 1 for
+     * sums that are scalars */
+    int64_t columns;
+    /* for inputs whose dimension 0 is k * B: k, the number of rows for each example */
+    int64_t k_scale;
     /* for FORM_ROWS: rows that one example has, such as the pixels of an image */
     int64_t inner_rows;
     dt_product *product; /* [units][2] products for shards of size[0] and of size[1] examples */
@@ -170,8 +173,8 @@ static int64_t largest_piece(const dt_exec *x, int node) {
     return most;
 }
 
-/* Returns the elements of one row of a tree node. For a sum of scalars, where the result has one
- * row for each tree node, it is 1. */
+/* Returns tree.columns: the elements of one tree node's sum for each index of the result's
+ * dimension 0. If sums are scalars, dimension 0 counts the tree nodes, and it is 1. */
 static int64_t columns_of_node(const dt_exec *x, int node, int nodes) {
     return x->type[x->g->node[node].in[0]].rank > 1 ? dt_row_elements(x, node) / nodes : 1;
 }

@@ -10,8 +10,9 @@ enum {
      * fall asleep; in blocks of few runs fewer (unmeasured) */
     WARM = 4,
     LEAST_BLOCK = 3,
-    MOST_BLOCK = 48,     /* the most runs of a block */
-    BLOCK_NS = 10000000, /* nanoseconds of a block of runs: several time slices of the scheduler */
+    MOST_BLOCK = 48, /* the most runs of a block */
+    /* nanoseconds that a block of runs should take: several time slices of the scheduler */
+    BLOCK_NS = 10000000,
     /* nanoseconds; there are no trials for longer runs, because joins are a small part of these */
     LONGEST_NS = 5000000,
     /* a pause between two runs counts up to this many times the run, since waiting lanes do not
@@ -19,7 +20,9 @@ enum {
     MOST_PAUSE = 2,
     LEAST_HOLD = 32,
     MOST_HOLD = 128, /* the most blocks between two trials, unless a trial cost more (PER_LOST) */
-    PER_LOST = 100,  /* number of runs without a trial for each one whose time a trial has cost */
+    /* after a trial, at least this many runs without a trial for each run by which it caused
+     * delay */
+    PER_LOST = 100,
     WINS = 4,
     LOSSES = 2, /* number of losses that ends a trial */
     /* percent of the current choice's time; a block of the other choice that takes less is a win */

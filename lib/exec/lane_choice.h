@@ -11,7 +11,7 @@
  * next with the other choice. The other choice becomes the current one after four blocks that were
  * clearly faster. The trial ends without a change after two blocks that were not, or as soon as one
  * is much slower. As long as the choice does not change, trials become less frequent, until they
- * take about 2 % of the runs; and what a trial costs is at most 1 % of the time until the next one.
+ * take 3 or 4 % of the runs; and the more time a trial has lost, the later the next one begins.
  * They never end, because other processes start and end. If runs take more than 5 ms, there are no
  * trials, and all lanes run.
  *

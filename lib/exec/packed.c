@@ -19,7 +19,9 @@
 #include "op/shapes.h"
 
 struct dt_packed {
-    dt_gemm g; /* the product for which it is packed: g.trans_b, g.n, g.k and types */
+    /* a product for which it is packed; trans_b, n, k, ldb and the type of B tell packed copies
+     * apart */
+    dt_gemm g;
     int width;
     const dt_variable *variable; /* NULL: the node of an executable */
     const dt_exec *exec;

@@ -67,13 +67,15 @@ typedef struct dt_row_functions {
  * (i, stream) (simd/random.c). */
 typedef void (*dt_random_function)(float *d, uint64_t key, uint64_t stream, int64_t n);
 typedef struct dt_random_functions {
-    dt_random_function uniform; /* numbers in [0, 1), made of 24 bits of the block's first word */
+    /* numbers in [0, 1), made of 24 bits of the first word of Philox's block */
+    dt_random_function uniform;
     /* normally distributed numbers with mean 0 and deviation 1, made of the first two words of
      * Philox's block */
     dt_random_function normal;
 } dt_random_functions;
 
-/* The elements of a window: offsets in floats; the channels of each are adjacent. */
+/* The elements of a window of x: where they are, as offsets in floats. The channels of an element
+ * are adjacent. */
 typedef struct dt_window_elements {
     const int64_t *at; /* [n] the offsets; n is at least 1 */
     int32_t n;

@@ -19,7 +19,7 @@
 
 enum {
     PAIRS = (MOST_ROWS + 1) / 2,
-    /* number of addresses of a tile: one for each pair of rows, or for each row if `single` is
+    /* the most addresses of a tile: one for each pair of rows, or for each row if `single` is
      * set */
     POINTERS = 9,
     BLOCK_A = 1 << 15, /* number of floats of A that stay in the second-level cache */
@@ -36,7 +36,8 @@ typedef struct tile {
         /* for SINGLE: tap[i] is the bit in dt_conv_span.taps of the element of the kernel that row
          * i is; `taps` has the bits of all rows */
         taps;
-    int64_t ldb, last; /* last is the number of columns in the last vector */
+    /* ldb: floats from a row of B to the next; last: number of columns in the last vector */
+    int64_t ldb, last;
     const char *ahead; /* rows of A that the next tile reads, to be prefetched */
     float *buffer;     /* sums of blocks, as an array (DT_CONV_LEVELS, rows, vectors, W) */
 } tile;
@@ -242,10 +243,10 @@ static const tile_function functions[ORDERS][3][ROWS + 1] = {EVERY_TILE(ENTRY)
 
 static int64_t ceil_of(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
-/* How the rows are divided into tiles: in pairs across all lines, or each line separately. */
+/* How the rows are divided into tiles: by units of one row or of a pair of rows. */
 typedef struct cut {
-    /* lines: number of lines, or 1 if tiles may contain rows of several; each, tiles: units and
-     * tiles of a line; unit: rows of a unit, which are 2 for pairs */
+    /* lines: number of lines, or 1 if tiles may contain rows of several lines; each, tiles: number
+     * of units and of tiles of a line; unit: rows of a unit, 1 or 2 */
     int64_t lines, each, tiles, unit;
 } cut;
 

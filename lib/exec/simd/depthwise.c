@@ -55,9 +55,9 @@ static ALWAYS_INLINE void add_element(window *w, const kind of, const dt_conv_sp
     }
 }
 
-/* Whether the positions of a line share what three successive elements of the kernel read: 1 if
- * each element reads, at a position, what the element before it reads at the next position; 2 if
- * each second element does, as with strides of 2; otherwise 0. */
+/* Returns how three successive elements of the kernel share what they read: 1 if each reads, at a
+ * position, what the element before it reads at the next position; 2 if the third reads what the
+ * first does at the next position, as with strides of 2; otherwise 0. */
 static ALWAYS_INLINE int shared_by_three(const dt_conv_span *s, const dt_conv_span *end,
                                          int64_t step) {
     if (end - s < 3 || (s[0].joins & s[1].joins) >= 0 || !(s[0].n & s[1].n & s[2].n)) return 0;

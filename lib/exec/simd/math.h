@@ -48,8 +48,8 @@ static ALWAYS_INLINE float float16_one(float x) {
     return x == x ? from_bits((int32_t)((uint32_t)to_bits(nearest) | sign)) : x;
 }
 
-/* Converts a float16 to float. Its 15 bits, shifted, are its value times 2^-112, also for
- * denormals. An exponent of all ones means infinity or NaN. */
+/* Converts a float16 to float. Its 15 bits without the sign, shifted into a float, are its value
+ * times 2^-112, also for denormals. An exponent of all ones means infinity or NaN. */
 static ALWAYS_INLINE float float16_value(uint16_t h) {
     uint32_t size = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
     uint32_t finite = (uint32_t)to_bits(from_bits((int32_t)size) * 0x1p112f);
@@ -57,9 +57,9 @@ static ALWAYS_INLINE float float16_value(uint16_t h) {
 }
 
 /* Returns the bits of the nearest float16. The result of float16_one has these bits, shifted and
- * with another exponent. A denormal is the number of multiples of 2^-24, which is found by adding
- * 1/2 and subtracting its bits, so that no denormal float occurs on the way. A NaN becomes
- * quiet. */
+ * with another exponent offset, unless it is a denormal. A denormal is the number of multiples of
+ * 2^-24, which is found by adding 1/2 and subtracting its bits, so that no denormal float occurs on
+ * the way. A NaN becomes quiet. */
 static ALWAYS_INLINE uint16_t float16_bits(float x) {
     uint32_t bits = (uint32_t)to_bits(float16_one(x)), size = bits & 0x7fffffffu;
     uint32_t small = (uint32_t)to_bits(from_bits((int32_t)size) + 0.5f) - 0x3f000000u,
@@ -92,8 +92,8 @@ static ALWAYS_INLINE float exp_one(float x) {
     return x != x ? x : scaled;
 }
 
-/* log(x) = e log(2) + log(m), with sqrt(1/2) <= m < sqrt(2). log(1 + f) is a polynomial of degree
- * 9. */
+/* log(x) = e log(2) + log(m), with sqrt(1/2) <= m < sqrt(2). For f = m - 1, log(1 + f) is a
+ * polynomial with terms up to f^11. */
 static ALWAYS_INLINE float log_one(float x) {
     /* denormals are multiplied by 2^23 first */
     float normal = x < 1.17549435e-38f ? x * 8388608.0f : x;

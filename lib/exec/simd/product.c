@@ -26,12 +26,13 @@ enum {
     BLOCK_A = 1 << 16,     /* number of floats of A that stay in the second-level cache */
     /* largest number of floats of A, instead of BLOCK_A, if all rows are then one part */
     MOST_OF_A = 1 << 17,
-    /* A is packed if B has at least this many panels; the second number is for an A whose rows lie
-     * badly (lies_badly). */
+    /* A is packed if B has at least this many panels: PANELS_BADLY if the rows of A lie badly
+     * (lies_badly), else PANELS_WELL. */
     PANELS_WELL = 16,
     PANELS_BADLY = 4,
-    /* B is packed if there are more rows than this; the second number is for a B whose rows lie
-     * badly (lies_badly). */
+    /* B is packed if it is transposed, or if there are more rows than this: ROWS_BADLY if the rows
+     * of B lie badly (lies_badly) and B has more than BLOCK_A floats, else ROWS_WELL. Panels that
+     * products share are packed at any number of rows. */
     ROWS_WELL = 140,
     ROWS_BADLY = 42,
     /* most columns of a part, if B is packed anew for each part, or kept and a sum has passes */
@@ -41,8 +42,10 @@ enum {
 
 /* How a product is divided. No bit of the result depends on it. */
 typedef struct cut {
-    int vectors, height;          /* number of vectors of a panel, and of rows of a tile */
-    int64_t rows, columns, depth; /* rows and columns of a part; the columns of A (k) in a pass */
+    /* vectors: number of vectors of a panel; height: number of rows of a tile */
+    int vectors, height;
+    /* rows, columns: rows and columns of C in a part; depth: values of k in a pass */
+    int64_t rows, columns, depth;
     bool packs_a, packs_b, keeps_b;
 } cut;
 
@@ -88,7 +91,7 @@ static cut cut_of(const dt_gemm *g, bool kept) {
     c.packs_b = kept ? g->trans_b : packing_pays(g, g->m);
     c.packs_a = ceil_of(g->n, panel) >= (a_lies_badly ? PANELS_BADLY : PANELS_WELL);
     if (kept && c.depth < g->k) c.columns = dt_min(g->n, MOST_COLUMNS / panel * panel);
-    /* a panel is packed where the one before was */
+    /* a panel is packed in the memory of the panel before it */
     if (kept || !c.packs_b || c.rows == g->m) return c;
     c.keeps_b = MOST_PACKED / g->k >= dt_min(g->n, 2 * panel);
     const int64_t most = c.keeps_b ? MOST_PACKED / g->k : MOST_COLUMNS;
@@ -138,8 +141,8 @@ static int64_t room_of(const dt_gemm *g) {
     return dt_max(room_of_cut(g, false), g->panels ? room_of_cut(g, true) : 0);
 }
 
-/* Returns the number of floats for the packed panels of all passes, their states, and the count of
- * products (states_of). */
+/* Returns the number of floats in the room of shared panels: for the packed panels of all passes,
+ * their states, and the count of products (states_of). */
 static int64_t panels_of(const dt_gemm *g) {
     return padded(g->n) * g->k + ceil_of(g->k, depth_of(g->k)) * ceil_of(g->n, W) + 1;
 }
