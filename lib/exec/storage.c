@@ -25,11 +25,11 @@
 
 typedef struct storage {
     dt_exec *x;
-    /* [nodes] the narrowest type that represents all elements of the node exactly; FLOAT32: none is
+    /* [nodes] the 16-bit type that represents all elements of the node exactly; FLOAT32: none is
      * known */
     dt_dtype *exact;
-    /* [nodes] the 16-bit type to which all readers round the node; FLOAT32: readers do not all
-     * round to one type */
+    /* [nodes] the 16-bit type to which all readers round the node; FLOAT32: there is none, because
+     * readers do not round or round to different types */
     dt_dtype *wanted;
     bool *is_read;
 } storage;
@@ -156,7 +156,8 @@ static void object_until_stable(dt_exec *x) {
             if (touches_narrow(x, i)) object(x, i);
 }
 
-/* Finds roundings that need no work, because the kernel of their input stores rounded values. */
+/* Finds roundings that need no work, because the kernel that computes their input stores rounded
+ * values. */
 static void find_renamed(const storage *s) {
     const dt_exec *x = s->x;
     for (int i = 0; i < x->g->n_nodes; i++) {

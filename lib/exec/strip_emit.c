@@ -33,7 +33,7 @@ typedef struct emitter {
     int *vector; /* [results] the vector register that holds the result; -1: none does */
     /* [results] whether the result is stored in the memory that loops in C use */
     bool *is_home;
-    bool *leaves; /* [results] whether the result is read after this pass */
+    bool *leaves; /* [results] whether the result is read after the pass that computes it */
     /* [registers] the result that the register holds; -1: the register is free */
     int holds[VALUES];
 } emitter;

@@ -93,8 +93,8 @@ static bool can_convert(const dt_graph *g, const dt_node *n) {
                : from == DT_FLOAT32 && dt_dtype_is_narrow(n->type.dtype);
 }
 
-/* Whether the node is a float32 sum over tiles of the batch (DT_CUT_TILES), of a value that is no
- * argument, over its leading dimensions, with at most DT_STRIP elements for each tile. */
+/* Whether the node is a float32 sum over tiles of the batch (DT_CUT_TILES), over the leading
+ * dimensions of a value that is not an argument, with at most DT_STRIP sums for each tile. */
 bool dt_is_fused_sum(const dt_graph *g, int node) {
     const dt_node *n = &g->node[node];
     const dt_type *in = n->n_in > 0 ? &g->node[n->in[0]].type : NULL;
@@ -138,7 +138,7 @@ typedef struct builder {
     int *place;
     /* [nodes] whether the program computes the node although another step computes it as well */
     bool *again;
-    int64_t longest; /* the longest period of a repeated operand or of a sum */
+    int64_t longest; /* the longest period of a repeated operand or of a sum so far */
 } builder;
 
 static bool same_operand(const dt_strip_operand *a, const dt_strip_operand *b) {
@@ -186,8 +186,8 @@ static dt_strip_operand operand_of_broadcast(const builder *b, const dt_node *n)
 
 static void add_node(builder *b, int node);
 
-/* Returns the number by which an instruction refers to its input: an earlier instruction of the
- * group, or an operand. */
+/* Returns the number by which an instruction refers to its input `node`: the index of an earlier
+ * instruction, or -1 - the index of an operand, which is added if it is new. */
 static int reference(builder *b, int node) {
     if (b->again[node] && !b->place[node]) add_node(b, node);
     if (b->place[node]) return b->place[node] - 1;
@@ -282,8 +282,8 @@ static int *last_readings(const dt_strip_program *p) {
     return last;
 }
 
-/* Assigns registers. An operand that must be laid out has a register throughout the task. A result
- * releases its register after its last reader. */
+/* Assigns registers. An operand that is not read in place (whole arrays of float32 are) has a
+ * register throughout the task. A result releases its register after its last reader. */
 static void assign_registers(dt_strip_program *p) {
     bool *busy = dt_alloc((size_t)(p->n_operands + p->n_code + p->n_sums + 1) * sizeof *busy);
     int *last = last_readings(p);

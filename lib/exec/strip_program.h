@@ -56,7 +56,8 @@ typedef struct dt_strip_code {
     int in[3];
 } dt_strip_code;
 
-enum { DT_PASS_STREAMS = 10 }; /* the most arrays in memory that a pass reads and writes */
+/* the most arrays in memory that a generated loop reads and writes */
+enum { DT_PASS_STREAMS = 10 };
 /* A pass over the elements of a strip: instructions [from, to), run as one generated loop, or as a
  * loop in C for each instruction. */
 typedef struct dt_strip_pass {
@@ -69,8 +70,8 @@ typedef struct dt_strip_pass {
     int n_streams, stream[DT_PASS_STREAMS]; /* nodes whose memory the loop reads or writes */
 } dt_strip_pass;
 
-/* The sum of a result or an operand, for one piece of the batch: `period` sums over all elements at
- * the same position in a period. */
+/* The sum of a result or an operand over one piece of the batch: `period` sums, each over the
+ * elements at the same position of all periods. */
 typedef struct dt_strip_sum {
     int in;    /* the result or the operand that is summed, numbered as in dt_strip_code */
     int node;  /* the node to whose memory the sum is written */
@@ -95,7 +96,7 @@ typedef struct dt_strip_program {
     /* number of elements of a strip, at most DT_STRIP: a multiple of the periods of all sums and,
      * unless row_break is set, of all repeated operands */
     int64_t strip;
-    /* strips do not cross multiples of this number of elements; 0: there is no such border */
+    /* strips do not cross multiples of this number of elements; 0: strips may end anywhere */
     int64_t row_break;
 } dt_strip_program;
 

@@ -88,9 +88,9 @@ const dt_strip_row dt_strip_rows[DT_S_COUNT] = {
     [DT_S_TO_BOOL] = {{DT_VEX_COMPARE, T, X, ZERO, UNEQUAL}, {DT_VEX_AND, R, T, INT_ONE, 0}},
 };
 
-/* Faster rows for a maximum or minimum whose second input is a constant and not NaN (and, for
- * most_by_number and least_by_number, not 0). Then the processor's instruction gives the right
- * result, because it returns its second operand if one is NaN, and for two zeros. */
+/* Faster rows for a maximum or minimum whose second input is a constant, but neither NaN nor -0.
+ * The processor's instruction returns its second operand, X, if one is NaN or both are zeros, so X
+ * is put second. The maximum with 0 clears the sign, since -0 and 0 have the maximum 0. */
 static const dt_strip_row most_by_number = {{DT_VEX_MAX, R, Y, X, 0}},
                           least_by_number = {{DT_VEX_MIN, R, Y, X, 0}};
 static const dt_strip_row most_by_zero = {{DT_VEX_MAX, T, Y, X, 0}, {DT_VEX_AND, R, T, SIZE, 0}};

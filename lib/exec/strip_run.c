@@ -21,8 +21,10 @@ typedef struct runner {
     const dt_kernel_call *c;
     const dt_strip_program *p;
     const dt_simd *simd;
-    bool generated;         /* whether passes run as generated machine code */
-    int64_t from, n;        /* the current strip: elements [from, from + n) by flat index */
+    bool generated; /* whether passes run as generated machine code */
+    /* the current strip: elements [from, from + n) of the program's shape, counted in memory
+     * order */
+    int64_t from, n;
     register_content *held; /* [operands] the elements that the register of each operand contains */
     int64_t blocks;         /* number of blocks that have been passed to the trees of the sums */
 } runner;
@@ -244,7 +246,8 @@ static void run(const dt_kernel_call *c) {
                 .simd = c->x->engine->simd,
                 .generated = c->x->code.base != NULL};
     int64_t row = dt_piece_elements(c->x, r.p->rows_of), end = c->hi * row;
-    int strips = 0; /* number of strips whose sums have been added in the current block */
+    /* number of strips that have been added to the registers of sums in the current block */
+    int strips = 0;
 
     begin_block(&r);
     if (c->hi > c->lo) lay_out_fixed(&r);

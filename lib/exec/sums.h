@@ -9,9 +9,8 @@
  *               \__/   |
  *                 \____/
  *
- * A chain of n equal values loses up to n/2 units in the last place, a tree of equal values none.
- * So a sum of ten million values is as exact as one of sixteen: within 1e-6 of the sum of their
- * absolute values.
+ * A chain rounds as often as it has values, a tree only as often as it has levels. So in a sum of
+ * ten million values, each value takes part in at most some 40 additions.
  */
 #ifndef DT_EXEC_SUMS_H
 #define DT_EXEC_SUMS_H
@@ -32,13 +31,14 @@ enum {
 /* The tree: a stack of buffers. Each has the sum of a number of blocks that is a power of two, the
  * largest first. */
 typedef struct dt_sum_tree {
-    float *level;      /* buffers for sums, as an array (levels, stride) */
+    /* buffers for sums, an array (levels, stride), where levels is dt_sum_levels of all blocks */
+    float *level;
     int64_t stride, n; /* stride: floats from one buffer to the next; n: floats of a sum */
     int64_t blocks;    /* number of blocks added so far */
     dt_strip_function add;
 } dt_sum_tree;
 
-/* Returns the number of buffers that so many blocks need, at least one. */
+/* Returns how many buffers a tree needs to add so many blocks: at least one. */
 static inline int dt_sum_levels(int64_t blocks) {
     int levels = 1;
     for (; blocks > 1; blocks /= 2) levels++;
@@ -79,10 +79,10 @@ typedef struct dt_sum_source {
     const float *mean;
 } dt_sum_source;
 
-/* Computes to[j], j < s->n, as the sum of column j; 0 without rows. Each column is added in c
- * chains, where c is the largest power of two with c * stride <= DT_SUM_WIDE, at least 1. c depends
- * on `stride` and not on s->n, so a column's bits do not depend on which others are summed with it.
- */
+/* Computes to[j], j < s->n, as the sum of column j; 0 without rows. The rows of a block are added
+ * in c chains per column, where c is the largest power of two with c * stride <= DT_SUM_WIDE, at
+ * least 1. c depends on `stride` and not on s->n, so a column's bits do not depend on which others
+ * are summed with it. */
 void dt_sum_rows(const dt_simd *simd, const dt_sum_source *s, float *to);
 
 #endif
