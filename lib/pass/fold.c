@@ -113,8 +113,8 @@ typedef struct folder {
     dt_trace *t;
     int replicas;
     const dt_replication *spread;
-    /* [nodes] need: the node's own value is needed; need_sum: the sum of the node's values over
-     * replicas is needed */
+    /* [nodes] need: the value of the node on each replica is needed; need_sum: the sum of these
+     * values over the replicas is needed */
     bool *need, *need_sum;
     dt_value *value, *sum; /* [nodes] value: the folded value; sum: its sum over replicas */
 } folder;

@@ -107,7 +107,8 @@ static void join_odds_and_ends(dt_cutter *c, dt_arena *scratch) {
     }
 }
 
-/* Joins the gradients of one attention, so that they are computed together. */
+/* Joins the nodes that are gradients of one attention and divided by heads, so that they are
+ * computed together. */
 static void join_gradients(dt_cutter *c, int i) {
     const dt_node_division *piece = c->p->piece;
     for (int j = 0; j < i && piece[i].by == DT_BY_HEADS; j++)
@@ -281,7 +282,7 @@ bool dt_in_one_task(const dt_cutter *c, int i, int j) {
     return c->p->piece[i].units == 1 && c->p->piece[j].units == 1;
 }
 
-/* Readers of a barrier wait for all of its pieces, so that values before and after it are never in
+/* A barrier waits for all pieces of its inputs, so that values before and after it are never in
  * memory at the same time. Values that workers exchange are complete before the first exchange of a
  * segment begins, so that one message has all of them. */
 bool dt_is_aligned(const dt_cutter *c, int i, int k) {
@@ -434,7 +435,7 @@ static void absorb_concatenations(dt_cutter *c) {
 }
 
 /* Sets p->cut to a copy of the borders of shards, without shards that have no rows. It stays NULL
- * if there are no shards, or if graph->batch_parts is not 1. */
+ * if there are no rows, if o->cut is NULL, or if graph->batch_parts is not 1. */
 static void take_cuts(dt_program *p, const dt_partition_options *o, dt_arena *arena) {
     if (!o->cut || p->graph->batch_parts != 1) return;
     int32_t *cut = dt_arena_array(arena, int32_t, o->cuts + 1);

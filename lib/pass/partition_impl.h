@@ -56,15 +56,15 @@ static inline bool dt_cut_alike(const dt_cutter *c, int i, int j) {
            ((a < 0 && b < 0) || a == b);
 }
 
-/* Whether neither node i nor node j is divided: each has a single piece. */
+/* Whether neither node i nor node j is divided, so that each is computed by a single task. */
 bool dt_in_one_task(const dt_cutter *c, int i, int j);
 /* Whether piece u of node i needs only piece u of its input k. */
 bool dt_is_aligned(const dt_cutter *c, int i, int k);
 /* Whether node i is a tree sum that also computes the sums over segments that it adds, so that
  * these need no memory (piece.absorbed). */
 bool dt_absorbs(const dt_cutter *c, int i);
-/* Whether the node is a product or convolution without a batch dimension, as the gradient of a
- * kernel is, or a reduction of such a node, as the sum of gradients of parts of the batch is. */
+/* Whether the node is a product or convolution without a batch dimension, such as the gradient of a
+ * kernel, or a reduction of such a node, such as the sum of gradients of parts of the batch. */
 bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n);
 
 /* Moves nodes to later segments, closer to their readers, if no reader needs them earlier

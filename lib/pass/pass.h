@@ -134,7 +134,8 @@ typedef struct dt_layer_units {
     const dt_kept_value *kept; /* values to keep in addition to the inputs of units */
     bool inputs_on_host;       /* whether the inputs of units are kept in the host's memory */
 } dt_layer_units;
-/* Returns g, changed so that units store only their inputs and `kept` for the backward pass. */
+/* Sets *out to a copy of g in which units store only their inputs and `kept` for the backward
+ * pass. */
 dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **out) DT_MUST_USE;
 /* Whether a node repeats work of the forward pass for the backward pass. The hardware does such
  * work, but it is not counted as work of the model. */

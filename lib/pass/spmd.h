@@ -35,7 +35,7 @@ typedef struct dt_compute_spec {
     /* number of shards of the batch for `reproducible`; 0: the order of sums is not fixed */
     int shards;
     dt_over_replicas over_replicas; /* the key over_replicas of `partition` */
-    /* the key micro_batches of `partition`: parts of a batch in a pipeline; 0 means 1 */
+    /* the key micro_batches of `partition`: number of parts of a batch in a pipeline; 0 means 1 */
     int micro_batches;
 
     /* ---- settings for estimates only; they do not change what a step computes ---- */
@@ -60,8 +60,8 @@ typedef struct dt_compute_spec {
 typedef struct dt_spmd_options {
     int devices;   /* number of logical devices over which a replica is divided */
     int64_t batch; /* rows of the batches of all replicas together, which replace B */
-    /* The number of replicas, which become another axis of the mesh, so that the program of one
-     * core can be printed and its cost estimated. 0 or 1: there is no such axis, as for a job that
+    /* The number of replicas, which become further axes of the mesh, so that the program of one
+     * core can be printed and its cost estimated. 0 or 1: there are no such axes, as for a job that
      * runs on this machine. */
     int replicas;
     /* [4]: the grid that replicas form on their slice, the slowest axis first; its product is
@@ -80,7 +80,7 @@ typedef struct dt_spmd_options {
     int micro;
 } dt_spmd_options;
 
-/* Bytes that one device holds. */
+/* The bytes of the device that needs the most memory. */
 typedef struct dt_spmd_bytes {
     int64_t weights, slots; /* bytes of variables: weights, and slots of the optimizer */
     int64_t values; /* bytes of arguments, activations and gradients when memory use is highest */

@@ -41,7 +41,7 @@ enum {
 /* ---- the number of pieces ---- */
 
 static int64_t row_elements(const dt_type *t) {
-    /* the elements of one example; 0 for a value without rows */
+    /* returns the elements of one example; 0 for a value without rows */
     return t->rank > 0 && t->dim[0] < 0 ? dt_type_elements(t) : 0;
 }
 

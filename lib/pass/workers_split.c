@@ -28,9 +28,9 @@
 /* ---- reproducible shards ---- */
 
 /*
- * Reproducible shards: the global batch is divided into V shards by the numbers of examples, for
- * any number of replicas, workers and threads. Every sum over the batch becomes V partial sums and
- * one fixed tree over them:
+ * Reproducible shards: the global batch is divided into V shards, whose borders depend on the
+ * number of examples alone, not on the number of replicas, workers or threads. Every sum over the
+ * batch becomes V partial sums and one fixed tree over them:
  *
  *     dot_general(x', dy)   ->   tree_sum(segment_dot_general(x', dy))       (V, m, n) -> (m, n)
  *

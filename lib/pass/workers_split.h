@@ -12,7 +12,7 @@ typedef struct dt_worker_share {
     /* a worker with one shard may add its rows in any order, since the bits of single shards are
      * not needed */
     bool plain;
-    int64_t batch; /* number of rows of all workers */
+    int64_t batch; /* number of rows of the batch, those of all workers together */
     /* the number of replicas of each worker, whose rows are those of its replicas. Values that
      * differ between replicas, and results with rows, are then allowed, too. 0: rows are divided by
      * shards only */

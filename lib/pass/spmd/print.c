@@ -116,8 +116,8 @@ typedef struct total {
 
 static total total_of(const dt_spmd *s, const dt_op *op) {
     total t = {0};
-    /* number of the last bucket; a bucket has the number of its first node, and later nodes may
-     * join any bucket */
+    /* the highest number of a bucket so far; buckets are numbered in the order of their first
+     * nodes, so a node with a higher number opens another bucket */
     int last = -1;
     for (int i = 0; i < s->local->n_nodes; i++)
         if (s->local->node[i].op == op) {

@@ -18,7 +18,7 @@ typedef struct dt_made {
 } dt_made;
 
 /* Remembers how nodes were split, so that the choice is made once for all nodes with equal op,
- * attributes and types. */
+ * attributes, types and layouts of operands. */
 typedef struct dt_spmd_memo dt_spmd_memo;
 
 typedef struct dt_spmd_work {
@@ -68,8 +68,8 @@ void dt_spmd_read_notes(dt_spmd_work *w);
 
 /* ---- the replicas' axes (replicas.c) ---- */
 
-/* Adds an innermost axis for replicas to the mesh. With `apart`, adds an axis for each prime factor
- * of the sizes in o->grid, or of the number of replicas. */
+/* Adds an innermost axis for replicas to the mesh, if there are several. With `apart`, adds an axis
+ * for each prime factor of the sizes in o->grid, or of the number of replicas without a grid. */
 void dt_spmd_add_replicas(dt_mesh *m, const dt_spmd_options *o, bool apart);
 /* Divides dimension 0 of arguments with rows, of stacked arguments, and of annotated values with
  * rows among the replicas, where these divide it evenly. */
@@ -149,7 +149,8 @@ bool dt_spmd_emit_sum(dt_spmd_work *w, int i);
 
 bool dt_spmd_is_optimizers(const dt_node *n);
 
-/* Called when all nodes are emitted: records the order in which gradients are needed. */
+/* Called when all nodes are emitted: if some value depends on the gradients of several variables,
+ * moves gradients to the front, in the order in which they can be computed. */
 void dt_spmd_order_gradients(dt_spmd_work *w);
 
 /* ---- the program (emit.c) ---- */
