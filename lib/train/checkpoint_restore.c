@@ -85,8 +85,8 @@ static dt_status *check_names(const restoring *r) {
 
 /* ---- tensors ---- */
 
-/* Creates the state of optimizers that have not made an update yet, for the variables that have
- * state in the checkpoint. */
+/* Creates the state of optimizers that have not made an update yet, if they have state in the
+ * checkpoint: for the same variables. */
 static dt_status *prepare_optimizers(const restoring *r) {
     dt_tracked_optimizer *o;
     const int n = dt_tracked_optimizers(r->c, r->arena, &o);

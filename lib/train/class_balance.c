@@ -16,7 +16,7 @@ typedef struct counts {
     int64_t examples;
     /* the class whose examples the loss ignores; NULL: no class is ignored */
     const int64_t *ignored;
-    /* whether a target was found, stored in `odd`, that is not the number of a class */
+    /* whether a target was found that is not the number of a class; `odd` is then its value */
     bool is_odd;
     double odd;
 } counts;

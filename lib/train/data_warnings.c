@@ -39,8 +39,8 @@ typedef struct tally {
     int64_t *count; /* [classes] number of examples of each class */
     int64_t classes, seen;
     bool whole; /* whether all examples of the part were read */
-    /* whether all targets are whole numbers from 0 to `classes` - 1, or vectors of one-hot
-     * classes */
+    /* whether the targets that were read are all whole numbers from 0 to `classes` - 1, or one-hot
+     * vectors */
     bool numbers;
 } tally;
 

@@ -207,7 +207,8 @@ static dt_status *check_rows(const dt_element_spec *e, const dt_model_spec *mode
     return faults;
 }
 
-/* Checks that weights have one value per example, or one for each sample of an example. */
+/* Checks that weights have one value per example, or one for each sample of an example, such as a
+ * time step. */
 static dt_status *check_weight(const dt_element_spec *weight, const dt_element_spec *target,
                                const dt_output_use *output) {
     const dt_type *w = &weight->type, *y = &target->type;
@@ -238,8 +239,8 @@ static dt_status *check_metric(const dt_metric_use *use, const dt_type *target,
                    "%s does not apply to these targets and predictions", use->row->kind.name);
 }
 
-/* Tells the losses and metrics which targets they get. Then checks that they accept the types of
- * targets and outputs, and that sample weights fit the loss and the targets. */
+/* Gives the losses and metrics the types of their targets. Then checks that they accept the types
+ * of targets and outputs, and that sample weights fit the loss and the targets. */
 static dt_status *check_targets(const dt_element_spec *element, const dt_model_spec *model,
                                 const dt_compile_spec *c, const dt_match *m) {
     for (int i = 0; i < c->n_outputs; i++)
@@ -374,8 +375,8 @@ static dt_status *no_class(const char *name, const dt_location *at, const dt_ele
     return dt_suggest_nearest(s, name, names->v, names->n);
 }
 
-/* Sets the numbers of classes that the job names. Reports all names that are not classes, and
- * classes that occur twice. */
+/* Sets the class numbers of the classes that the job gives by name. Reports all names that are not
+ * classes, and classes that occur twice. */
 static dt_status *number_classes(const dt_class_weights *w, const dt_element_spec *target) {
     dt_status *s = NULL;
     for (int i = 0; i < w->n; i++) {

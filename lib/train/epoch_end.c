@@ -50,8 +50,8 @@ static dt_status *evaluate(const run *r, dt_sums *sums) {
     return s && r->out.checkpoint ? dt_note(s, "last checkpoint: %s", r->out.checkpoint) : s;
 }
 
-/* Evaluates the validation data and writes its metrics to out[DT_MAX_KEYS]. `training` has the
- * training metrics to report with them, if no line of an epoch will; else it is NULL. */
+/* Evaluates the validation data and writes its metrics to out[DT_MAX_KEYS]. training: the training
+ * metrics to report with them; NULL: they will be reported with the epoch. */
 static dt_status *validate(run *r, const dt_logs *training, dt_metric *out, int *n) {
     dt_sums *sums = &r->validation;
 
@@ -138,8 +138,9 @@ dt_status *dt_run_validate_between(run *r) {
 /* ---- the end of an epoch ---- */
 
 /* Collects the epoch's logs in r->last. If a validation by steps followed the last step, they are
- * there already. The last epoch of a job is always validated, but callbacks see the results only
- * if validation_freq asks for them, so that they decide as in a longer training. */
+ * there already. The last epoch of a job is always validated if there is validation data, but
+ * callbacks see the results only if validation_freq asks for them, so that they decide as in a
+ * longer training. */
 static dt_status *collect_logs(run *r) {
     dt_metric metrics[DT_MAX_KEYS];
     const bool between = dt_run_is_validated_between(r),

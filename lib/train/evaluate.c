@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Evaluates a part of the data. The loss and the metrics have the same digits for any global batch.
+ * Evaluates a part of the data. The loss and the metrics have the same digits for any global batch,
+ * except in the cases below.
  *
  * Sums are rounded in the order in which they are formed, and a matrix product may round a row
  * differently when other rows are computed with it. So the examples are evaluated in pieces, from
@@ -19,8 +20,9 @@
 #include "train/device_upload.h"
 #include "train/trainer.h"
 
-/* The most rows of a piece, and the most bytes of its largest value. If a piece has more rows than
- * a batch of the job, MOST_BYTES limits all its values together. */
+/* The most rows of a piece, and the most bytes of its largest value, unless a piece is a batch of
+ * the job. If a piece has more rows than a batch of the job, MOST_BYTES limits all its values
+ * together. */
 enum { MOST_ROWS = 1024, MOST_BYTES = 16 << 20 };
 #define TELL_NS 100000000 /* nanoseconds between two reports of progress */
 
@@ -64,7 +66,8 @@ static bool has_loss_of_batches(const dt_trainer *t) {
 /* Chooses the number of rows of a piece: MOST_ROWS, halved until its largest value has at most
  * MOST_BYTES and, while it is above a batch of the job, until all its values together have. On a
  * chip a piece is a batch of the job: several devices compute parts of a batch and round their sums
- * differently. So it is if a loss depends on which examples are in a batch together. */
+ * differently. A piece is also a batch of the job if a loss depends on which examples are in a
+ * batch together. */
 void dt_trainer_plan_evaluation(dt_trainer *t) {
     int64_t row = largest_row(dt_compiled_step(t->evaluate));
     t->evaluation_rows = MOST_ROWS;
@@ -99,8 +102,8 @@ static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example,
     return dt_note(s, "it is %s", dt_str_text(&where));
 }
 
-/* Reports that `done` of `all` examples are evaluated, if the last report was TELL_NS ago, so that
- * a long evaluation does not look like a run that hangs. run: may be NULL. */
+/* Reports that `done` of `all` examples are evaluated, if the last report is at least TELL_NS old,
+ * so that a long evaluation does not look like a run that hangs. run: may be NULL. */
 static void report_progress(const dt_run_options *run, const char *part, int64_t done, int64_t all,
                             int64_t *reported_ns) {
     const int64_t now = dt_now_ns();

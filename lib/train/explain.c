@@ -126,8 +126,8 @@ static int64_t largest(const float *v, int64_t n) {
     return most;
 }
 
-/* Returns the class of a target. Returns -1 if the target is not a class, or is the class whose
- * examples the loss ignores. */
+/* Returns the class of a target. Returns -1 if the target is not a class, or if the loss ignores
+ * the examples of its class. */
 static int64_t class_of(const dt_explained_tally *t, const float *target) {
     if (t->ignores && !t->one_hot && *target == (float)t->ignored) return -1;
     if (t->as == DT_EXPLAINED_BINARY && !t->pair) return *target > 0.5F;
@@ -164,7 +164,8 @@ static void calibrate(dt_explained_tally *t, double p, bool is_one) {
     t->squares += (p - is_one) * (p - is_one);
 }
 
-/* Returns the score of class 1 as the model gives it, and sets *p to its probability. */
+/* Returns the score by which examples are ordered: that of class 1 or, before a softmax of two
+ * values, class 1's minus class 0's. Sets *p to the probability of class 1. */
 static double binary_score(const dt_explained_tally *t, const float *v, double *p) {
     const double score = !t->pair    ? (double)v[0]
                          : t->logits ? (double)v[1] - (double)v[0]

@@ -5,7 +5,7 @@
  * all examples in order, so the numbers do not depend on who computed them.
  *
  * Memory is bounded for any number of examples: see spread.h; per class three numbers, and at most
- * 1,048,576 pairs of confused classes (32 MiB).
+ * 1,048,576 pairs of a true and a predicted class (32 MiB).
  */
 #ifndef DT_TRAIN_EXPLAIN_H
 #define DT_TRAIN_EXPLAIN_H
@@ -22,8 +22,8 @@ enum {
     DT_MOST_COLUMNS = 16, /* an output of values with more columns is not explained */
 };
 
-/* The number of examples of one class that the model took for another. The pair of classes is `key`
- * - 1: the true class in the upper 32 bits, the predicted one in the lower. */
+/* The number of examples with this pair of a true and a predicted class, which may be equal. The
+ * pair is `key` - 1: the true class in the upper 32 bits, the predicted one in the lower. */
 typedef struct dt_pair_count {
     uint64_t key; /* the pair of classes, plus 1; 0: this entry of the hash table is empty */
     int64_t count;
@@ -44,8 +44,8 @@ typedef struct dt_tallied_column {
 typedef struct dt_explained_tally {
     bool is_open;
     dt_explained_as as;
-    /* For outputs of two classes. logits: the scores are before the sigmoid; pair: the output is a
-     * softmax of two values. */
+    /* logits: scores are before the sigmoid or softmax. pair: an output of two classes has two
+     * values, of a softmax, and not a single one. */
     bool logits, pair;
     /* loss, target: indices of the output's loss and target among the results of the step; -1:
      * none */
@@ -59,9 +59,11 @@ typedef struct dt_explained_tally {
     dt_tallied_class *class; /* [n_classes] the counts of each class */
     dt_pair_count *pair_count;
     int64_t n_pairs, n_slots;
-    /* for outputs of two classes: the scores of class 1 as the model returns them */
+    /* for outputs of two classes: the score of each example, which grows with the probability of
+     * class 1 (binary_score) */
     dt_spread scores;
-    /* for outputs of two classes: sum of (probability - class) squared, for the Brier score */
+    /* for outputs of two classes: the sum of (probability of class 1 - class)^2, for the Brier
+     * score */
     double squares;
     struct {
         double sum;

@@ -161,8 +161,8 @@ dt_status *dt_callback_check_path(const dt_named *named, const char *argument,
  * name. */
 const dt_location *dt_callback_place(const dt_named *named, const char *argument);
 
-/* Reads and sets the learning rate of the next step. It can be set only if varies_rate made it a
- * variable. */
+/* dt_run_rate gets the learning rate of the next step, dt_run_set_rate sets it, which is possible
+ * only if varies_rate made it a variable. */
 dt_status *dt_run_rate(const run *r, double *rate) DT_MUST_USE;
 void dt_run_set_rate(run *r, double rate);
 

@@ -405,8 +405,8 @@ dt_status *dt_run_close(run *r) {
     dt_status *s = NULL;
 
     if (r->out.aside && r->out.history.path) {
-        /* The history keeps no lines written after the last checkpoint, since no checkpoint follows
-         * them. */
+        /* this run has written no checkpoint, so its history beside the old one is deleted, and the
+         * old one stays */
         r->out.history.keep = false;
         dt_writer_abandon(&r->out.history);
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The graph of a step: outputs, losses, metrics, gradients, update. There is one rule for every
- * denominator: a sum over examples is divided by the number of examples of the global batch, once,
- * after the sum over replicas. So neither the loss nor the gradient depends on how a batch is
- * divided.
+ * denominator: a sum over examples is divided once, by a number of the global batch: that of its
+ * examples, or the sum of their weights. So neither the loss nor the gradient depends on how a
+ * batch is divided.
  */
 #include "train/trainer.h"
 
@@ -307,7 +307,7 @@ static void return_targets(dt_trace *trace, const forward *f) {
 /* ---- the number of examples ---- */
 
 /* Returns the divisor of an output's losses over all replicas: the number of examples, or the sum
- * of their weights. */
+ * of their weights; 1 if that sum is 0. */
 static dt_value count_of(const term *x) {
     dt_dtype dtype = dt_type_of_value(x->rows).dtype;
     if (!x->divisor.trace)
@@ -374,7 +374,7 @@ static whole join_means(const dt_trainer *t, const forward *f) {
     return w;
 }
 
-/* Sums over all replicas from which the update computes its gradients. */
+/* Sums over all replicas of one training step, from which the update computes its gradients. */
 typedef struct sums {
     /* gradient: [n] the sum of the gradients of each trainable variable; examples: the number of
      * examples, or the sum of their weights; one_over: 1 / examples */
@@ -411,8 +411,8 @@ static void undivide(sums *s, int n) {
     s->divided = false;
 }
 
-/* Adds the sums of the earlier steps of the window. one_over then becomes 1 / the number of
- * examples of the whole window. */
+/* Adds the sums of the earlier steps of the window. one_over then becomes 1 / s->examples of the
+ * whole window. */
 static void finish_window(dt_trace *trace, const dt_trainer *t, sums *s) {
     undivide(s, t->o.model->trainable.n);
     dt_optimizer_take_sums(t->o.optimizer, trace, &t->o.model->trainable, s->gradient,
@@ -437,7 +437,8 @@ static void add_penalty(dt_trace *trace, const dt_trainer *t, const forward *f,
 
 /* Emits the gradients of all variables. A gradient without a trace means that the loss does not
  * depend on the variable. With `pushed` they are gradients of this step alone, not of the whole
- * window. Sets *examples to the number of examples that they are computed from. */
+ * window. Sets *examples to the divisor of their sums: the number of examples, or the sum of their
+ * weights. */
 static dt_value *emit_gradients(dt_trace *trace, const dt_trainer *t, const forward *f, bool pushed,
                                 dt_value *examples) {
     sums s;

@@ -44,9 +44,9 @@ static void list_kept(const dt_rematerialize *r, dt_arena *arena, dt_layer_units
     u->inputs_on_host = (r->offload & DT_REMAT_LAYER_INPUT) != 0;
 }
 
-/* Returns the scopes that rematerialization works on, in the trainer's arena: the iterations of
- * Repeat layers, or every layer of a model without them. Each has what the model's policy keeps of
- * it. */
+/* Returns the units of layers whose values rematerialization computes again, in the trainer's
+ * arena: the iterations of Repeat layers, or each layer of a model without them. They keep the
+ * values that the model's key rematerialize names. */
 static dt_layer_units units_of(const dt_trainer *t) {
     const dt_model_spec *m = &t->o.model->spec;
     const char **layer = dt_arena_array(t->arena, const char *, m->n_layers);
