@@ -61,7 +61,8 @@ void dt_coordinated_report(run *r);
 /* Gets the variables from tasks of type ps, if they have newer ones, so that they can be read
  * within an epoch. */
 dt_status *dt_coordinated_fetch(run *r) DT_MUST_USE;
-/* Whether the window has ended: exactly the batches before the run's position have been applied. */
+/* Whether the window has ended: exactly the batches before the run's position have been applied.
+ * True if the run has no coordinator. */
 bool dt_coordinated_rests(const run *r);
 /* Stops giving out batches. dt_coordinated_rests becomes true when the batches that were given out
  * have been applied. */

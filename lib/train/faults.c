@@ -267,8 +267,8 @@ static dt_status *core_gone(const run *r, const dt_fault *f) {
                : dt_note(s, "no checkpoint was saved: the same command starts from the beginning");
 }
 
-/* Returns the variable that a fault damages: the last trainable one. Every example uses it, whereas
- * a row of an embedding may be unused. */
+/* Returns the variable that a fault damages: the last trainable one, or NULL without one. Usually
+ * every example uses it, whereas a row of an embedding may be unused. */
 static dt_variable *victim(const run *r) {
     return r->model->trainable.n ? r->model->trainable.v[r->model->trainable.n - 1] : NULL;
 }

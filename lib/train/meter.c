@@ -14,7 +14,7 @@ struct dt_meter {
     int refs;
     dt_arena *arena;
     dt_named named;
-    /* number of sums; the mean of weighted values has two: of the values and of their weights */
+    /* number of sums; a metric that is a mean has two: of the weighted values and of the weights */
     int n;
     double *sum;
 };

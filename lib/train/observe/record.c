@@ -382,8 +382,8 @@ static dt_status *begin(run *r, dt_hook *h) {
     return r->record ? open_file(r->record, r) : NULL;
 }
 
-/* Writes waiting lines if the last were written a second ago, or if they have FULL bytes or
- * more. */
+/* Writes waiting lines if the last were written at least a second ago, or if the waiting ones have
+ * FULL bytes or more. */
 static dt_status *settled(run *r, dt_hook *h) {
     record *c = r->record;
     (void)h;
