@@ -4,7 +4,7 @@
  * op on float32 with a rounded result (exec/storage.c stores it in 16 bits again):
  *
  *     y = dot_general(x, w) : bf16        becomes
- *     y = reduce_precision(dot_general(x, w)) : f32, 7 digits
+ *     y = reduce_precision(dot_general(x, w)) : f32, 7 mantissa bits
  *
  * as the interpreter defines these types. So sums are float32, every kernel can be used, and
  * roundings are fused with adjacent steps. Ops that only move elements need no rounding. Partial
