@@ -179,11 +179,11 @@ enum { DT_MOST_OUTLINED = 4 };
 /* Creates a trainer that cannot run steps: it is only for the functions of this section. Creating
  * it compiles nothing and reads no labels. With an outline of a model it allocates no tensors. */
 dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
-/* Lists the steps: training with the full batch, then with a smaller last one if there is one;
- * evaluation likewise. Returns their number. */
+/* Lists the steps in the order: training with the full batch, if the trainer has an optimizer, then
+ * with the smaller last batch, if there is one; evaluation likewise. Returns their number. */
 int dt_trainer_outlined(const dt_trainer *t, dt_outlined steps[DT_MOST_OUTLINED]);
 /* Returns the program that one core runs in that step. It is lent, and made at the first call.
- * Several replicas are an axis of the program's mesh. */
+ * Several replicas are further axes of the program's mesh. */
 dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step,
                              const dt_spmd **out) DT_MUST_USE;
 /* Fails with DOES_NOT_FIT if a training step with the full batch exceeds the memory of a core of
@@ -243,9 +243,11 @@ dt_status *dt_trainer_target_warnings(const dt_trainer *t, dt_part part, const d
 /* Returns the name of the class that a metric is about, by the metric's index in dt_compile_keys;
  * NULL: the metric is not about one class. */
 const char *dt_trainer_class_of(const dt_trainer *t, int key);
-/* Returns the names of classes as JSON (dt_class_names_print). */
+/* Returns the names of classes as JSON (dt_class_names_print), in the arena; NULL: there are
+ * none. */
 const char *dt_trainer_class_names(const dt_trainer *t, dt_arena *arena);
-/* Returns the bytes of the memory from which a training step takes its values. */
+/* Returns the bytes of this machine's memory that a training step with the full batch needs besides
+ * variables. With a parameter server, those of the update are included. */
 int64_t dt_trainer_peak_bytes(const dt_trainer *t);
 /* Returns the price of a training step on a simulated slice: with the smaller last batch if that
  * has `rows` rows, else with a full batch. All members are 0 without a slice. */
@@ -278,8 +280,8 @@ typedef struct dt_fit_request {
     const char *directory;        /* output.dir; NULL: no files are written */
     const char *name;             /* name of the job */
     const char *job, *job_sha256; /* the job with all values resolved, as JSON text */
-    /* Compares the job with that of a checkpoint: returns the key that differs, as
-     * dt_job_difference does, which is used if this is NULL. */
+    /* Compares the job with that of a checkpoint. Returns the first key that differs and must not,
+     * or NULL. If this function is NULL, dt_job_difference compares them. */
     const char *(*difference)(const void *of, dt_arena *arena, const char *saved);
     const void *difference_of; /* the first argument of `difference` */
     /* the job for people to read, with defaults and origins (dt_job_config_text); may be NULL */
