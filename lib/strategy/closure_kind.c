@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiles scheduled functions: makes the programs of workers and of the coordinator. */
+/* Compiles the functions that a program schedules on a coordinator: makes the program of the
+ * workers and that of the coordinator. */
 #include "strategy/coordinator.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ typedef struct dt_closure_change {
     /* first, n: the values of the change are pushed[first] to pushed[first + n - 1] of the
      * dt_closure_kind */
     int first, n;
-    /* [n_of] all variables that the function passed to the optimizer, also those without a
+    /* [n_of] all variables that the function passed to the optimizer, including those without a
      * gradient */
     dt_variable **of;
     int n_of;
@@ -154,9 +155,9 @@ static dt_status *compile_again(const dt_step_call *call, dt_graph *g, dt_compil
     return NULL;
 }
 
-/* Finds the row numbers that the worker's step looks up. Moves computations that turn small values
- * into large gradients (dt_divide_step) to the tail, which belongs to the update. Assumes that
- * batches have about as many rows as the call's. */
+/* Finds which rows of tables the worker's step looks up. Moves computations that turn small values
+ * into large gradients (dt_divide_step) to the tail, which belongs to the update. What is worth
+ * moving is decided for the batch size of this call. */
 static dt_status *divide_worker(dt_closure_kind *k, const dt_step_call *call) {
     const dt_graph *step = dt_compiled_step(k->worker.compiled);
     const int64_t rows = call->offsets[call->strategy->replicas];
@@ -206,8 +207,8 @@ static void release_pushed(dt_closure_kind *k) {
     }
 }
 
-/* Records the function for any number of rows. If its shapes do not allow that, records it for
- * the call's number of rows only. */
+/* Records the function for any batch size. If its shapes do not allow that, records it for the
+ * batch size of this call only. */
 static dt_status *record(recording *r, dt_function *f, dt_step_call *call) {
     const dt_deferral deferral = {defer_write, defer_update, r};
     call->deferral = &deferral;

@@ -6,12 +6,13 @@
  * can be tested separately:
  *
  *  - Every number of a window [first, end) is applied exactly once, even if workers are lost or
- *    late.
+ *    late, unless its closure is dropped or cancelled.
  *  - A push is applied at most `staleness` updates after its pull. So each closure that a worker
- *    has must be applied by the deadline version + staleness. Pushes are applied in the order of
- *    arrival, unless others could then not meet their deadlines.
- *  - With in_order, number n pulls the version n - staleness and is applied as the n-th, so the
- *    weights are the same for any number of workers.
+ *    has must be applied by the deadline version + staleness. A push is applied when it arrives,
+ *    unless others could then not meet their deadlines; of those that wait, the one with the oldest
+ *    version is applied first.
+ *  - With in_order, number n pulls the version n - staleness, but at least `first`, and turns
+ *    version n into n + 1, so the weights are the same for any number of workers.
  *
  * A version is the number of updates that weights have seen, so an update turns version n into
  * version n + 1.
@@ -82,8 +83,8 @@ bool dt_closures_pull(dt_closures *c, int worker, int64_t number, int64_t *versi
 /* Records a worker's push. Returns false if the push must be dropped, because the worker no longer
  * has the closure or the closure has been applied. */
 bool dt_closures_push(dt_closures *c, int worker, int64_t number);
-/* Marks the closures of a worker as lost, so that they are given out again, and returns their
- * number. Closures that it has pushed are kept. */
+/* Marks the closures that a worker has as lost, so that they are given out again, and returns how
+ * many these are. Closures that it has pushed are kept. */
 int dt_closures_lose(dt_closures *c, int worker);
 /* Returns the closure whose push must be applied next; NULL: none can be applied yet. Valid
  * until the next call. */
@@ -93,9 +94,9 @@ const dt_closure *dt_closures_ready(const dt_closures *c);
 int64_t dt_closures_applied(dt_closures *c, int64_t number);
 /* Returns the number of bins of `stale` up to the last one that is not 0. */
 int dt_closures_bins(const dt_closures *c);
-/* Returns the lowest number that is not finished. */
+/* Returns the lowest number that is not finished; `next` if all that were given out are. */
 int64_t dt_closures_first(const dt_closures *c);
-/* Returns the oldest version that a closure may still pull. */
+/* Returns the oldest version that a closure may be given from now on. */
 int64_t dt_closures_oldest(const dt_closures *c);
 
 #endif

@@ -36,7 +36,7 @@ typedef enum dt_task_type { DT_TASK_WORKER, DT_TASK_PS, DT_TASK_EVALUATOR } dt_t
 /* How the processes of a job were started, as described by the environment or by the job's
  * cluster_resolver. */
 typedef struct dt_launch {
-    /* workers: number of workers, 0 if this process is alone; rank: of this process */
+    /* workers: number of workers, 0 if this process is alone; rank: the rank of this process */
     int workers, rank;
     /* Number of processes as the launcher reports it, which may be 1; 0: there is no launcher. */
     int stated;
@@ -68,7 +68,8 @@ typedef struct dt_launch {
     int first;
     /* path of the file with the secret; lent; NULL: the environment may name it */
     const char *secret_file;
-    /* filled in a worker that a coordinator on this machine has started: its links and numbers */
+    /* in a worker that a coordinator on this machine has started: its links, and which worker it
+     * is */
     dt_inherited inherited;
 } dt_launch;
 /* the largest number of processes that a launcher may start */
@@ -139,8 +140,8 @@ void dt_cluster_begin_step(dt_cluster *c, int64_t step, uint32_t flags);
 /* Adds to *flags the flags with which any worker began the step. Sends extra messages only if the
  * step has exchanged no sum. of: the name of the exchange in errors. c may be NULL. */
 dt_status *dt_cluster_end_step(dt_cluster *c, const char *of, uint32_t *flags) DT_MUST_USE;
-/* Sets [*from, *to) to the rows of a batch that this worker computes if the batch is divided
- * into shards. */
+/* Sets [*from, *to) to the rows of a batch of `rows` rows that this worker computes if the batch is
+ * divided into `shards` shards. */
 void dt_cluster_rows(const dt_cluster *c, int shards, int64_t rows, int64_t *from, int64_t *to);
 /* Collects n bytes of each worker, in rank order, into all[workers * n] on every worker. of:
  * names the bytes in errors, here and below. */
@@ -152,14 +153,16 @@ dt_status *dt_cluster_collect(dt_cluster *c, const char *of, const void *own, co
 /* Like dt_cluster_collect, but every worker gets all bytes. */
 dt_status *dt_cluster_spread(dt_cluster *c, const char *of, const void *own, const size_t *n,
                              void *all) DT_MUST_USE;
-/* Sets [*from, *to) to the rows of a batch that this worker needs, if workers take whole batches in
- * turn. The function has the form of dt_own_rows; cluster is a dt_cluster. */
+/* For workers that take whole batches in turn: sets [*from, *to) to all rows if the batch of this
+ * number is this worker's, else to no rows. The function has the form of dt_own_rows; cluster is a
+ * dt_cluster. */
 void dt_cluster_own_batch(const void *cluster, int64_t batch, int64_t rows, int64_t *from,
                           int64_t *to);
 /* Replaces each of the n numbers by its maximum over all workers. Does nothing if c is NULL. */
 dt_status *dt_cluster_max(dt_cluster *c, const char *of, int64_t *number, int n) DT_MUST_USE;
-/* Fails with WORKERS_DISAGREE, which names a worker and both texts, if its text differs from that
- * of worker 0. Succeeds if c is NULL. Only the first 255 bytes are compared. */
+/* Fails with WORKERS_DISAGREE on every worker if the texts of workers differ. The error names the
+ * first worker whose text differs from that of worker 0, and both texts. Succeeds if c is NULL.
+ * Only the first 255 bytes are compared. */
 dt_status *dt_cluster_compare(dt_cluster *c, const char *of, const char *own) DT_MUST_USE;
 /* Tells all workers whether one has failed. Takes ownership of this worker's status s, and returns
  * it if it is an error, or if c is NULL. of: what the workers do, a verb, for messages. Fails with

@@ -46,11 +46,11 @@ static dt_status *rematerialize(dt_graph **g, const dt_layer_units *units) {
     return replaced(g, out, s);
 }
 
-/* Joins the operations of a sequence's time steps (dt_join_steps), unless the back end is a
- * plug-in, or numbers are those of a chip. Estimates, a chip's numbers and other compilers need
- * them apart, since a chip's compiler makes loops of equal steps; c->apart keeps them so. Placement
- * must not change bits, so the steps are joined in the same way whether or not values are placed on
- * devices. */
+/* Joins the operations of a sequence's time steps into larger ones (dt_join_steps), unless the back
+ * end is a plug-in or numerics is `chip`. c->apart keeps the graph with separate time steps,
+ * because estimates count them as the loop that a chip's compiler makes of equal steps. Placement
+ * must not change bits, so the time steps are joined in the same way whether or not values are
+ * placed on devices. */
 static dt_status *join_steps(dt_compiled *c) {
     dt_graph *bare = NULL, *out = NULL;
     if (dt_compiled_is_chip(c) || dt_backend_takes_plugin(dt_strategy_backend(c->strategy)))
@@ -127,7 +127,8 @@ bool dt_compiled_is_stale(const dt_compiled *c) {
     return false;
 }
 
-/* Divides the optimizer's state, and if how.over_replicas requires it weights, over the workers. */
+/* If how.over_replicas requires it, divides the optimizer's state, or weights as well, over the
+ * workers. Does nothing if this process computes alone. */
 static dt_status *make_parts(dt_compiled *c) {
     if (!c->cluster || c->how.over_replicas == DT_OVER_NONE) return NULL;
     c->part = dt_arena_array(c->arena, dt_divided *, c->step->n_states + 1);
@@ -213,7 +214,7 @@ void dt_compiled_destroy(dt_compiled *c) {
 
 /* ---- sizes ---- */
 
-/* Whether the program whose cost is estimated is also the program that this machine runs. */
+/* Whether the program whose cost is estimated is also the one that this machine runs. */
 static bool runs_as_priced(const dt_compiled *c) {
     return c->cluster || (!dt_compiled_uses_logical_devices(c) &&
                           (c->how.over_replicas == DT_OVER_NONE || c->strategy->replicas == 1));
@@ -293,7 +294,8 @@ dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) 
 
 /* ---- running ---- */
 
-/* Returns views of this worker's rows of the arguments, which hold the rows of all workers. */
+/* Returns views of the arguments. Those with a batch dimension have the rows of all workers, and
+ * their views show only this worker's rows. */
 static const dt_view *own_rows(dt_compiled *c, const dt_sized *z, const dt_view *arg) {
     for (int i = 0; i < c->step->n_args; i++) {
         const dt_type *t = &c->step->node[c->step->arg[i].node].type;

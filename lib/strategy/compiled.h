@@ -86,13 +86,16 @@ struct dt_compiled {
      * (divided.h). */
     int n_parts;
     struct dt_divided **part;
-    /* number of shards of a batch: how.shards, or one for each worker; 0: batches have no shards */
+    /* number of shards of a batch: how.shards or, if that is 0, one for each worker; 0: batches
+     * have no shards */
     int shards;
-    /* n: number of sizes in use; next: number of sizes that were replaced by others so far */
+    /* n: number of sizes in use; next: counter that chooses which size is replaced when all are
+     * used */
     int n, next;
     dt_sized size[DT_SIZES];
     int n_priced;
-    /* the programs that dt_compiled_priced has made, one for each number of rows */
+    /* [n_priced] the programs that dt_compiled_priced has made, each for another number of rows;
+     * when the list is full, its last entry is replaced */
     dt_priced priced[DT_SIZES];
     /* For a step without a folded form: [results] memory of the last run's results; owned. */
     void **joined;
@@ -107,14 +110,14 @@ void dt_sized_release(dt_sized *z); /* releases a size, which may be all zeros *
 /* Returns the request to compile z. It points into c and z. */
 dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z);
 /* For a back end with several devices: sets z->over to the programs of all devices. z->over stays
- * NULL, and each device computes all rows, if rows cannot be divided evenly, in a process that is
- * one of several workers, and if results are to be those of the slice's chip. */
+ * NULL, and each device computes all rows, if there is one device, if rows cannot be divided
+ * evenly, in a process that is one of several workers, and with numerics: chip. */
 dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z) DT_MUST_USE;
 /* Whether the program models each logical device separately. It does not if no value is placed on
  * them, if a replica has only one, or if the batch is divided into shards (`reproducible`). */
 bool dt_compiled_uses_logical_devices(const dt_compiled *c);
 /* Returns the number of micro-batches: the requested one, or the next smaller one that divides the
- * rows of every replica; at least 1. */
+ * rows of every replica; 1 if replicas have different numbers of rows. */
 int dt_compiled_micro_batches(const dt_compiled *c, int64_t rows);
 /* For a step that does not fit the slice's memory: adds notes to s about changes that would make
  * it fit, each of which was tried. Returns s. */

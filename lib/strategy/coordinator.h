@@ -11,13 +11,13 @@
 
 /*
  * A scheduled function is split into two programs. A worker computes gradients and values to
- * assign; it does not change variables itself, since changes are recorded instead (dt_deferral).
- * The coordinator runs the second program, the update, which applies these values to its variables
- * and slots as they are at that time.
+ * assign, and pushes them: an assignment or optimizer step is recorded as a change that the
+ * coordinator makes (dt_deferral). The coordinator runs the second program, the update, which
+ * applies these values to its variables and slots as they are at that time.
  */
 
-/* A scheduled function compiled for one signature, that is, for arguments of certain names, types
- * and shapes. */
+/* A scheduled function compiled for arguments of certain names, types and shapes (its
+ * signature). */
 typedef struct dt_closure_kind {
     dt_function *function; /* the function that was scheduled; a counted reference */
     char *signature;
@@ -51,9 +51,9 @@ dt_status *dt_closure_kind_make(dt_closure_kind **out, dt_function *f,
                                 dt_step_call *call) DT_MUST_USE;
 void dt_closure_kind_free(dt_closure_kind *k);
 bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_step_call *call);
-/* These say of a variable whether the worker's program reads it, whether either program changes it,
- * and whether the worker needs only the rows that it looks up, and pushes no value for the whole
- * variable. */
+/* Whether, for a variable: the worker's program reads it; either program changes it; the worker
+ * needs at most the rows of it that it looks up, and neither changes it nor pushes a value for the
+ * whole of it. */
 bool dt_closure_kind_reads(const dt_closure_kind *k, const dt_variable *v);
 bool dt_closure_kind_changes(const dt_closure_kind *k, const dt_variable *v);
 bool dt_closure_kind_by_rows(const dt_closure_kind *k, const dt_variable *v);

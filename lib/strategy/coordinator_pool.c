@@ -174,8 +174,8 @@ static void find_asks(dt_coordinator *c) {
     }
 }
 
-/* Divides the variables among tasks of type ps. A variable that functions do not read is not sent
- * to workers; its gradients come back in parts. */
+/* Divides the variables among tasks of type ps; without such tasks, this process has them all. A
+ * variable that functions do not read is not sent to workers; its gradients come back in parts. */
 static dt_status *divide(dt_coordinator *c) {
     dt_ps_division q = {
         .n_programs = c->n_kinds, .way_of = way_of, .compile = compile, .match = match, .user = c};

@@ -57,8 +57,8 @@ struct workers {
      * piece */
     int *pieces;
     int all; /* the sum of `pieces` */
-    /* Whether the data ends before a step in which a replica would lack a piece. That is so if all
-     * shapes are known, or if the data is endless. */
+    /* Whether the data ends before a step in which a replica would lack a piece (true if all shapes
+     * are known, or if the data is endless). If not, such a replica gets a piece with 0 rows. */
     bool full_steps;
 };
 

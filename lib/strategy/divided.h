@@ -38,8 +38,8 @@ void dt_divided_changed(dt_divided *p);
  * they use whole weights. */
 dt_status *dt_divided_put_together(dt_variable *const *v, int n) DT_MUST_USE;
 
-/* Returns how many bytes of v this process keeps between two checkpoints: all of it, or its
- * part. */
+/* Returns how many bytes of v this process keeps between two checkpoints: those of v or, if v is
+ * divided, of its part. */
 int64_t dt_divided_bytes(const dt_variable *v);
 
 #endif

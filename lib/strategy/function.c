@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run: calls a step function on every replica. The function itself is called only once per
- * signature, to record it. The recording is compiled and run with each replica's arguments.
+ * run: calls a step function on every replica. The function itself is called only to record it,
+ * usually once per signature. The recording is compiled and run with each replica's arguments.
  *
  * A signature consists of the names, dtypes and sizes of the arguments, and of which ones have a
  * value per replica. In distributed arguments the first dimension is B, the number of rows of one

@@ -65,9 +65,9 @@ void dt_iterator_unref(dt_iterator *it) {
 
 /* ---- making a batch from pieces ---- */
 
-/* Whether component k of all n pieces can be joined to one tensor for the step, because shapes are
- * equal except in the first dimension, which they have, and there are at most INT32_MAX rows. If
- * not, the step gets one tensor per replica. */
+/* Whether component k of all n pieces can be joined to one tensor for the step: all have a first
+ * dimension, their types are equal except in it, and there are at most INT32_MAX rows. If not, the
+ * step gets one tensor per replica. */
 static bool can_join(const dt_example *examples, int n, int k) {
     const dt_type *first = &examples[0].tensor[k]->type;
     int64_t rows = 0;

@@ -48,7 +48,8 @@ dt_status *dt_values_of_example(const dt_example_spec *spec, const dt_example *e
  * not resume where it stopped.
  *
  * The position of a distributed data set is that of its newest iterator. If that iterator has ended
- * or was released, the position is the beginning of the next iteration.
+ * or was released, it is the position of `pending` or, without it, the beginning of the next
+ * iteration.
  */
 typedef struct dt_position {
     /* epoch: number of the iteration of the data set, from 0; steps: number of batches read in

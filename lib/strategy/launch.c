@@ -35,9 +35,9 @@ static const struct launcher {
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
 
 /*
- * Variables that launchers set besides those above. If only these are set, a shell, a container or
- * ssh has dropped the others. Variables that other programs set as well are not listed:
- * SLURM_LOCALID (batch scripts) and MASTER_PORT (Kubernetes, for a service called master).
+ * Variables that launchers set besides those above. If only these are set, the others were lost,
+ * for example in a shell, a container or ssh. Variables that other programs set as well are not
+ * listed: SLURM_LOCALID (batch scripts) and MASTER_PORT (Kubernetes, for a service called master).
  */
 static const struct trace {
     const char *name, *launcher, *lacks;
@@ -189,7 +189,7 @@ static dt_status *read_launcher(const struct launcher *l, dt_launch *out) {
 /* ---- fit --workers ---- */
 
 /* Reads "RANK FD FD ...": the rank of this worker, then a word for each worker, which the fabric
- * interprets. */
+ * interprets. Without the variable, *out describes no processes. */
 static dt_status *read_own(dt_launch *out) {
     const char *text = dt_environment(DT_SOCKETS_VARIABLE);
     *out = (dt_launch){

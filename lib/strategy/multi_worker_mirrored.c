@@ -53,8 +53,8 @@ static const dt_field cluster_fields[] = {
     DT_REAL(struct cluster, price_per_hour, .min = 0, .max = 1e9, .help = "US dollars of a host"),
     DT_END};
 
-/* Refuses a cluster without the rate of a kind of link, if there are several (n > 1) of `what` that
- * communicate over such links. */
+/* Refuses a cluster without the rate of a kind of link (`key`) if n, the number of `what` that such
+ * links connect, is more than 1. */
 static dt_status *want_link(const struct cluster *c, const char *key, double rate, int64_t n,
                             const char *what) {
     if (n == 1 || rate > 0) return NULL;

@@ -30,9 +30,10 @@ typedef struct dt_packed_variables {
     dt_byte_ranges slices;
     int n;
     dt_variable *const *variable; /* [n] the variables that messages contain; the list is lent */
-    int64_t *offset, *bytes; /* offset, bytes: [n] where each variable's values are in a message */
-    const dt_sent *sent;     /* [n] how each variable is sent: each time, once, or by rows */
-    int64_t all; /* bytes of all variables together; variables that are sent by rows come last */
+    /* [n] the offset and the number of bytes of each variable in a message */
+    int64_t *offset, *bytes;
+    const dt_sent *sent; /* [n] how each variable is sent: each time, once, or by rows */
+    int64_t all; /* bytes of a message with all variables; those that are sent by rows come last */
 } dt_packed_variables;
 
 /* Messages with the variables, one for each version that a worker may still request. A version is
@@ -50,8 +51,8 @@ typedef struct dt_packed_versions {
 /* How a step is split into two programs: the results of the worker's program are values for
  * variables, which are arguments of the coordinator's program. */
 typedef struct dt_halves {
-    /* For each of n variables: the index of the worker's result, and of the coordinator's argument,
-     * that is its value; -1: there is none. */
+    /* [n] for each variable: the index of the worker's result, and of the update's argument, that
+     * has its gradient or new value; -1: there is none */
     int *result, *argument;
     /* [n] whether a worker sends back the difference that its step made to the variable */
     bool *moves;
@@ -87,8 +88,9 @@ void dt_halves_match_parts(dt_halves *h, const dt_packed_variables *s, const dt_
 dt_status *dt_halves_check(const dt_halves *h, const dt_packed_variables *s,
                            const dt_graph *worker) DT_MUST_USE;
 
-/* Allocates a worker's buffers for messages: one for all variables, and one for their gradients,
- * which is filled with 0. The caller frees both, also after an error, which is NO_MEMORY. */
+/* Allocates a worker's buffers for messages: one for the variables that are sent whole, and one for
+ * their gradients, which is filled with 0. The caller frees both, also after an error, which is
+ * NO_MEMORY. */
 dt_status *dt_packed_buffers(const dt_packed_variables *s, char **weights,
                              char **gradients) DT_MUST_USE;
 
@@ -96,7 +98,8 @@ dt_status *dt_packed_buffers(const dt_packed_variables *s, char **weights,
  * the order EACH_TIME, ONCE, BY_ROWS. dt_packed_read copies such a message to the variables. */
 dt_status *dt_packed_write(const dt_packed_variables *s, dt_sent most, char *into) DT_MUST_USE;
 void dt_packed_read(const dt_packed_variables *s, dt_sent most, const char *from);
-/* Makes a message with the variables. The caller owns a reference to *out, also after an error. */
+/* Makes a message with the variables that dt_packed_write includes. *out is a new reference, which
+ * the caller drops, also after an error; it may then be NULL. */
 dt_status *dt_packed_copy(const dt_packed_variables *s, dt_sent most, dt_shared **out) DT_MUST_USE;
 /* Whether a variable that is sent once has another value now than in the packed message. */
 bool dt_packed_differs(const dt_packed_variables *s, const char *packed);
@@ -128,8 +131,8 @@ dt_status *dt_packed_apply(const dt_packed_variables *s, const dt_halves *h, dt_
 /* ---- rows and parts: packed_rows.c ---- */
 
 /* Appends a request for rows. result: results of a program of dt_row_numbers; numbers that the
- * table does not have are left out. Fails with RANGE if the answer would be larger than a
- * message may be. */
+ * table does not have are left out. Fails with RANGE if the request or the answer would be larger
+ * than a message may be. */
 dt_status *dt_rows_ask(const dt_packed_variables *s, const dt_graph *numbers,
                        dt_variable *const *table, const dt_view *result, dt_str *out) DT_MUST_USE;
 /* Appends the answer to a request. packed: memory that dt_packed_write has filled; NULL: rows are

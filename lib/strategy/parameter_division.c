@@ -17,9 +17,10 @@ typedef struct dividing {
     dt_ps_tasks *c;
     dt_arena *arena;
     bool *everywhere; /* [n] whether every task has a copy of the variable */
-    /* [n] number of tasks that each have some rows of the variable; 1: one task has all of them */
+    /* [n] number of tasks that each have some rows of the variable; 1: it is not divided */
     int *pieces;
-    int64_t *turn; /* [n] the number of the task that has the variable's first piece */
+    /* [n] number of the task that has the variable, or its first rows, unless all have a copy */
+    int64_t *turn;
 } dividing;
 
 static const dt_graph *update_of(const dividing *d, int program) {
@@ -55,7 +56,8 @@ static void add_piece(const dividing *d, dt_variables *own, dt_variable *v, int 
     own->v[own->n++] = dt_variable_rows(v, first, end - first);
 }
 
-/* Adds the slots of divided variables, with the same rows as the variable. */
+/* Adds those slots of divided variables that have a row for each row of the variable; a task gets
+ * the same rows of both. */
 static void add_slots(const dividing *d, dt_variables *own) {
     const int n = own->n;
     for (int p = 0; p < d->q->n_programs; p++) {

@@ -47,8 +47,8 @@ typedef struct dt_ps_task {
     /* all variables that dt_ps_divide gave to the task: those of `held`, others that it updates,
      * and slots of divided ones. The task owns those that are rows of another variable. */
     dt_variables own;
-    /* [n_state] The variables of the task's state: its own, then others that its programs use, such
-     * as slots. */
+    /* [n_state] The variables of the task's state: those of `held`, then others that its programs
+     * use, such as slots. */
     dt_variable **state;
     int n_state;
     int64_t state_bytes;
@@ -93,7 +93,7 @@ typedef struct dt_ps_division {
     void *user;
 } dt_ps_division;
 /* Makes the c->n tasks: their variables, programs and messages. *here describes the messages of
- * this process. It has all variables if c->n is 0, and none otherwise. */
+ * this process. If c->n is 0, it has all variables that workers read, else none. */
 dt_status *dt_ps_divide(dt_parameter_store *here, dt_ps_tasks *c, const dt_ps_division *q,
                         dt_arena *arena) DT_MUST_USE;
 /* Sets the task's `state` from its variables and programs, which must be set. */
@@ -115,8 +115,8 @@ void dt_ps_release(dt_ps_task *t);
 dt_status *dt_ps_connect(dt_ps_tasks *c, int number) DT_MUST_USE;
 /* Sends each task its variables and programs. */
 dt_status *dt_ps_send_programs(dt_ps_tasks *c) DT_MUST_USE;
-/* Tells the tasks that this coordinator pauses. They forget everything, and wait until a
- * coordinator connects again. */
+/* Tells the tasks that this coordinator pauses. They forget its variables, programs and pushes, and
+ * wait until a coordinator connects again. */
 void dt_ps_pause(dt_ps_tasks *c);
 /* Closes the links, and frees what the tasks own. well: tells the tasks to end. Otherwise they
  * notice that their link is closed, and report that the coordinator is gone. */
@@ -124,8 +124,8 @@ void dt_ps_close(dt_ps_tasks *c, bool well);
 /* Sets *into to the memory of n bytes of the task's state, at offset `at`. Returns false if these
  * bytes are not within one variable. */
 bool dt_ps_state_at(const dt_ps_task *t, int64_t at, int64_t n, char **into) DT_MUST_USE;
-/* Calls `send` for each piece of variable i of the task's state, in order. at: offset of the piece
- * in the state. */
+/* A function that gets a piece of a task's state: n bytes at offset `at`. dt_ps_each_piece calls it
+ * for the pieces of variable i of the state, in order. */
 typedef dt_status *(*dt_ps_piece)(void *user, int64_t at, const char *bytes, int64_t n);
 dt_status *dt_ps_each_piece(const dt_ps_task *t, int i, dt_ps_piece send, void *user) DT_MUST_USE;
 /* For the coordinator. dt_ps_set sends the tasks their state, which has seen `version` updates, and

@@ -49,7 +49,7 @@ static int64_t rows_of(const dt_value_entry *e, int r) {
     return dt_entry_local(e, r)->type.dim[0];
 }
 
-/* Sets the offsets from the first argument with rows. All other arguments must have as many rows
+/* Sets the offsets from the first argument with rows. Other arguments with rows must have as many
  * on each replica. */
 static dt_status *find_offsets(const dt_step_call *c, const dt_value_entry *e,
                                const dt_value_entry *first) {

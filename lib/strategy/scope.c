@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The current strategy. As in tf.distribute it belongs to the thread: a stack of entered scopes,
- * with the default strategy at the bottom. The library has only three pieces of mutable state that
- * do not belong to a handle: this stack, the error of a scope that could not be entered
- * (base/status.c), and the key by which both are freed when a thread ends.
+ * with the default strategy at the bottom. A thread also keeps the error of a scope that could not
+ * be entered (base/status.c). Both are freed when the thread ends.
  */
 #include "strategy/place.h"
 
@@ -120,8 +119,8 @@ dt_status *dt_set_strategy(dt_strategy *s) {
 
 /* ---- entering and leaving ---- */
 
-/* Checks that no other strategy's scope is open. The scope of the default strategy does not
- * count. */
+/* Checks that no other strategy's scope is open, and that dt_set_strategy has set no other
+ * strategy. The default strategy does not count. */
 dt_status *dt_scope_fits(const dt_strategy *s) {
     const dt_strategy *outer =
         current.depth > 0 ? current.entered[current.depth - 1] : current.global;

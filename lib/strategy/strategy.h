@@ -76,9 +76,9 @@ typedef struct dt_servers_spec {
 void dt_servers_release(dt_servers_spec *q);
 
 /* Returns the number of threads for a process that computes for this strategy. asked: what the
- * caller wants; 0: the default. If workers train a job, the default is the number of cores of
- * this machine divided by its workers; a process that forks its workers must have one thread. In
- * other cases returns `asked`. */
+ * caller wants; 0: the default. Returns `asked` for a strategy without a parameter server, and in a
+ * C program. Returns 1 for a process that forks its workers. Otherwise the default is the number of
+ * cores of this machine divided by the number of workers on it, at least 1. */
 int dt_servers_threads(const dt_servers_spec *q, int asked);
 
 /* A job's `strategy`, or the arguments of a constructor of the C API, checked as far as that is
@@ -235,8 +235,8 @@ dt_context dt_context_now(void);
 dt_context dt_context_enter(dt_context c);
 /* Sets the trace of the step function that runs (NULL: none runs), and returns the previous one. */
 dt_trace *dt_context_trace(dt_trace *t);
-/* If a scope of another strategy than `s` is open, returns an error, since nothing of `s` may be
- * used there; else NULL. */
+/* If a scope of another strategy than `s` is open, or dt_set_strategy has set another one, returns
+ * an error, since nothing of `s` may be used then; else NULL. */
 dt_status *dt_scope_fits(const dt_strategy *s) DT_MUST_USE;
 
 /* ---- compiled steps ---- */
@@ -288,8 +288,8 @@ dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view
  * has the form of dt_own_rows; compiled is a dt_compiled. */
 void dt_compiled_own_rows(const void *compiled, int64_t batch, int64_t rows, int64_t *from,
                           int64_t *to);
-/* Whether runs may overlap, so that one can start before the previous one is finished. The step
- * must have been compiled for some number of rows. */
+/* Whether runs may overlap, so that one can start before the previous one is finished. False with
+ * several workers, and for a step that runs replica by replica. */
 bool dt_compiled_runs_ahead(const dt_compiled *c);
 /* The first half of dt_compiled_run, like dt_executable_start. If *x is not NULL,
  * dt_executable_finish(*x) is the second half. */
@@ -301,10 +301,9 @@ const dt_replication *dt_compiled_results(const dt_compiled *c);
 const dt_graph *dt_compiled_step(const dt_compiled *c);
 /* Returns the folded step; NULL: the step runs replica by replica. */
 const dt_graph *dt_compiled_folded(const dt_compiled *c);
-/* Returns the program of each device of each replica for a batch of `rows`, for estimates.
- * Replicas are an axis of its mesh. Lent until this is called for many other numbers of rows.
- * Needs no back end, and no memory for variables. Fails with CANNOT_FOLD if the step runs
- * replica by replica. */
+/* Returns the program of each device of each replica for a batch of `rows`, for estimates. Replicas
+ * are an axis of its mesh. Lent until this is called for another number of rows. Needs no back end,
+ * and no memory for variables. Fails with CANNOT_FOLD if the step runs replica by replica. */
 dt_status *dt_compiled_priced(dt_compiled *c, int64_t rows, const dt_spmd **out) DT_MUST_USE;
 /* Whether a batch of `rows` rows fits into the memory of the slice's devices. True without a slice,
  * false if the device cannot be opened. */

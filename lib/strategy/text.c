@@ -2,7 +2,7 @@
 /*
  * Prints arrays as NumPy does. The numbers of an array are aligned at their decimal points, and
  * columns are aligned. Arrays of more than a thousand values show only the first and last three
- * along each axis.
+ * along each axis of more than six.
  *
  *     array([[1.  , 2.25],
  *            [3.5 , 4.  ]], dtype=float32)
@@ -43,8 +43,8 @@ static void shortest(const dt_view *v, int64_t i, dt_str *out) {
     else dt_str_float(out, (float)dt_cell_double(v, i));
 }
 
-/* Returns how many digits after the point represent the value exactly, at most 8. With
- * exponents, counts the digits after the first one. */
+/* Returns how many digits after the point suffice to read the same number back, at most 8. With
+ * exponents, these are the digits after the first one. */
 static int decimals(const look *l, int64_t i) {
     double x = dt_cell_double(l->v, i);
     char text[64];

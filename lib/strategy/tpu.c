@@ -250,7 +250,7 @@ static const dt_field fields[] = {
 
 /* ---- cluster_resolver ---- */
 
-/* Writes the name of this machine's TPU, made of the kind and the coordinates of the plug-in's
+/* Writes the name of this machine's TPU, made of the generation and the shape of the plug-in's
  * devices: "v4:2x2x1". The name is "" if the job has no plug-in or may not open it (spec->sealed),
  * or if the plug-in's devices are not TPUs of a known kind; then the environment names the
  * slice. */

@@ -394,8 +394,8 @@ dt_status *dt_variable_prepare_restore(dt_variable *v, const dt_saved_copies *fr
                    adds ? "they are bool" : "they differ, and the variable has no aggregation");
 }
 
-/* Adds up the copies in replica order, floats in double and integers in 64 bits, and divides for
- * MEAN. The result is the first copy. */
+/* Adds up the copies in replica order, floats in double and integers in 64 bits. For MEAN, divides
+ * floats by the number of copies. The first copy gets the result. */
 static void add_up(const dt_variable *v, const dt_saved_copies *from) {
     const int64_t copies = from->copies;
     const dt_view sum = copy_of(v, from->data, 0);

@@ -10,8 +10,9 @@
 #include "strategy/worker_pool_impl.h"
 
 /*
- * Copies of the weights that a pool sends to its workers, one for each version that a closure may
- * pull. Only some copies contain the values that never change, for workers that lack them.
+ * Copies of the weights that a pool sends to its workers. A copy of a version is made when it is
+ * first sent, and kept as long as a closure may pull that version. Only some copies contain the
+ * values that never change, for workers that lack them.
  */
 
 /* Makes a copy of the current weights. all: whether to include the values that never change. */
@@ -106,9 +107,10 @@ static void report_lost(const dt_worker_pool *c, int w, int closures, const char
     c->spec.warn(c->spec.user, dt_str_text(&text));
 }
 
-/* Handles the loss of worker w: reports it, gives its closures to others, and starts another one in
- * its place if the pool is elastic. how: text for the report that says what happened. Fails with
- * WORKER_GONE if no worker is left, or none can compute. */
+/* Handles the loss of worker w: reports it, marks its closures as lost so that others get them, and
+ * starts another worker in its place if starts_again. how: text for the report that says what
+ * happened. Fails with WORKER_GONE if no worker is left and none can come, or if too many were lost
+ * since a closure was last finished. */
 static dt_status *worker_pool_lose(dt_worker_pool *c, int w, const char *how) {
     const int closures = dt_closures_lose(&c->closures, w);
     dt_carrier_drop(c->carrier, w);
@@ -150,10 +152,10 @@ static void report_silent(dt_worker_pool *c, int w, double silent_s) {
     c->spec.say(c->spec.user, dt_str_text(&line));
 }
 
-/* Gives the closures of workers that have not answered for strategy.timeout to other workers. If
- * lost workers are replaced, ends their processes, and those that were started and could not
- * compute within start_timeout. Fails with WORKER_LATE if no worker answers in time, with
- * WORKER_GONE if all are lost and none came back within start_timeout. */
+/* Gives the closures of workers that have not answered for strategy.timeout to other workers; if
+ * lost workers are replaced, ends these processes. Also ends programs that could not compute within
+ * start_timeout. Fails with WORKER_LATE if all connected workers are late, with WORKER_GONE if none
+ * is connected and none came back within start_timeout. */
 static dt_status *worker_pool_check_late(dt_worker_pool *c) {
     for (int w = 0; w < c->spec.how->workers; w++) {
         dt_pool_peer *x = &c->worker[w];
@@ -254,8 +256,8 @@ static dt_status *refuse_worker(dt_worker_pool *c, int w, dt_status *why) {
 }
 
 /* Keeps a push until it may be applied. A FAILED message ends its closure and is passed to the
- * owner. Drops a worker whose push is not a result of its closure. A push for a closure that its
- * worker no longer has is freed. */
+ * owner. Drops a worker whose push is not a result of its closure. Frees a message about a closure
+ * that its worker no longer has. */
 static dt_status *take_push(dt_worker_pool *c, const dt_arrival *a) {
     const bool failed = a->message.kind == DT_FRAME_FAILED,
                whole = failed || c->spec.is_whole(c->spec.user, a);

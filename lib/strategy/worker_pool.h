@@ -58,7 +58,7 @@ typedef struct dt_worker_pool_spec {
     /* Returns whether a worker must ask for the rows of tables that the closure of that number
      * looks up, before it can compute that closure (packed_variables.h). */
     bool (*asks)(void *user, int64_t number);
-    /* Returns n bytes to send with a closure. The function may be NULL: nothing is sent. */
+    /* Returns *n bytes to send with a closure; lent. The function may be NULL: nothing is sent. */
     const void *(*describe)(void *user, int64_t number, int64_t *n);
     /* Whether a push is complete. If not, it is dropped; its worker is dropped as well if it
      * still has the closure. */
@@ -88,7 +88,8 @@ dt_status *dt_worker_pool_wait(dt_worker_pool *c, int64_t deadline_ns, bool *cam
  * dt_worker_pool_finish. Returns false if no push can be applied yet. */
 bool dt_worker_pool_ready(dt_worker_pool *c, dt_arrival *out);
 /* Ends the work on a push that was applied, and frees it. updated: whether it has changed weights.
- * Sets *stale (may be NULL) to the number of updates between the push's pull and its own update. */
+ * Sets *stale (may be NULL) to the number of updates between the push's pull and its own update; 0
+ * if it has changed nothing. */
 dt_status *dt_worker_pool_finish(dt_worker_pool *c, const dt_arrival *a, bool updated,
                                  int64_t *stale) DT_MUST_USE;
 /* Return the number of connected workers, and how many workers were lost so far. */

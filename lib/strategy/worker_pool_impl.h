@@ -17,8 +17,7 @@ typedef struct dt_pool_peer {
     bool there, busy, late;
     /* whether this is a program that was started, but has not reported yet that it can compute */
     bool coming;
-    /* Number of programs that were started for this worker, one after the other, and ended before
-     * they could compute. */
+    /* Number of programs that were started for this worker since one of them could compute. */
     int starts;
     bool reported; /* whether the worker's silence has been reported for its current closure */
     /* whether the worker has got the rows of tables that its closure looks up, or need not ask for
@@ -39,7 +38,7 @@ struct dt_worker_pool {
     dt_pool_peer *worker; /* [how->workers] the workers */
     dt_arrival *pushed;   /* [n] pushes that wait to be applied */
     int n_pushed, cap_pushed;
-    /* messages with the weights, one for each version that a worker may pull */
+    /* messages with the weights, for the versions that a worker may pull */
     dt_packed_versions copies;
     /* Revision of the values that updates never change. It increases when the owner sets them. */
     int64_t still;

@@ -14,7 +14,7 @@
 /*
  * The loop of every worker of a pool, whether its closures are batches of `fit` or functions that a
  * program has scheduled. It pulls variables, lets the functions of the pool's owner compute, and
- * pushes the result. What a worker computes depends only on the closure and the variables.
+ * pushes the result.
  */
 
 typedef struct serving {
