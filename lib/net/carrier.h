@@ -56,7 +56,9 @@ typedef enum dt_frame_kind {
  * After every head, `more` bytes follow on link 0. */
 typedef struct dt_frame {
     uint32_t magic, kind;
-    int64_t number, version; /* number: of the closure; version: of the weights */
+    /* number: of the closure; HELLO: of the worker; SET: an offset; GET: of a variable; END: whether
+     * it is only a pause. version: of the weights; PUSH to a task of type ps: of the program. */
+    int64_t number, version;
     int64_t more;
 } dt_frame;
 enum { DT_MOST_MORE = 1 << 26 };
@@ -79,11 +81,12 @@ void dt_shared_unref(dt_shared *s); /* drops a reference; s may be NULL */
 
 typedef struct dt_arrival {
     int worker;
-    /* gone: the worker has closed a link; came: a separately started worker has connected. If
-     * either is set, no member but `worker` is valid. */
+    /* gone: the worker is lost, because its link is closed or it sent an invalid message; came: a
+     * separately started worker has connected. If either is set, no member but `worker` is
+     * valid. */
     bool gone, came;
     dt_frame message;
-    /* In a PUSH: the memory with all slices. The caller owns it and returns it by
+    /* In a PUSH: the memory with all slices, else NULL. The caller owns it and returns it by
      * dt_carrier_recycle. */
     void *slices;
     char *more; /* the `more` bytes of the frame, followed by a zero byte; owned by the caller */

@@ -31,9 +31,10 @@ typedef struct dt_tag {
     dt_collective collective;
     int round;
     dt_dtype dtype;
-    int64_t elements; /* number of elements of the whole array that is exchanged */
-    int64_t step;     /* number of the training step; 0: the collective is not part of a step */
-    char of[40];      /* name of the first value, such as "dense/kernel"; "": the name is unknown */
+    /* number of elements or bytes that the collective exchanges; the same on all ranks */
+    int64_t elements;
+    int64_t step; /* number of the training step; 0: the collective is not part of a step */
+    char of[40];  /* name of the first value, such as "dense/kernel"; "": the name is unknown */
     /* The flags (dt_member.flags) of all ranks, as far as the sender knows them. Tags are compared
      * without their flags. */
     uint32_t flags;
@@ -155,8 +156,8 @@ bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n);
 /* ---- sums by the tree of `reproducible` (tree.c) ---- */
 
 /* Sums values over all workers. Rank r holds the shards that dt_shards_of_worker gives it. The
- * result equals tree_sum over all shards bit by bit. Fails like dt_member_send and
- * dt_member_recv. */
+ * result equals tree_sum over all shards bit by bit. Fails like dt_member_send and dt_member_recv,
+ * with SCHEDULE if values of the dtype cannot be summed, or with NO_MEMORY. */
 dt_status *dt_tree_all_reduce(dt_member *m, int32_t shards, dt_dtype dtype,
                               const dt_tree_item *item, int n) DT_MUST_USE;
 void dt_tree_plans_release(dt_member *m);

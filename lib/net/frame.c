@@ -78,7 +78,8 @@ int dt_frame_send(dt_frame_io *p, int fd, const dt_byte_ranges *e, int server, c
 }
 
 /* Checks the head that has been received, and allocates memory for the `more` bytes. Returns false
- * if the head is invalid. slices NULL: the worker was given no work, so it must not push slices. */
+ * if the head is invalid. slices NULL: a frame with slices is invalid, because the worker was given
+ * no work, or there is no memory for slices. */
 static bool take_head(dt_frame_io *p, const char *slices) {
     if (!dt_frame_is_sound(&p->head) || (dt_frame_has_slices(&p->head) && !slices)) return false;
     p->more = dt_alloc((size_t)p->head.more + 1);

@@ -139,8 +139,8 @@ static bool is_of_loopback(const char *host) {
            strcmp(host, "::1") == 0;
 }
 
-/* Listens on all interfaces if `any` is set, because a machine's own name may resolve to a
- * loopback address. Listens on loopback if the address is loopback. */
+/* With `any` and without an interface, listens on all interfaces, because a machine's own name may
+ * resolve to a loopback address; but on loopback if the address is one. */
 dt_status *dt_messenger_listen_at(dt_messenger *m, const char *address, const char *interface,
                                   bool any) {
     dt_address at;
@@ -348,8 +348,7 @@ static dt_status *come_to_server(dt_messenger *m, dt_socket *l, const arrival *a
     const int peer = a->routing[0] ? find_peer(m, a->routing) : -1;
     if (peer < 0) return admit(m, l, a, out);
     dt_peer *p = &m->peer[peer];
-    /* A peer is disconnected if it sends too many parts, or if its connection was lost and made
-     * again. */
+    /* A peer ends if it sends too many parts, or if its connection was lost and made again. */
     if (a->too_long || (a->fd >= 0 && p->fd != a->fd))
         p->state = p->state == DT_PEER_PAST ? DT_PEER_PAST : DT_PEER_ENDS;
     else *is_wanted = p->state != DT_PEER_PAST;

@@ -94,7 +94,8 @@ dt_status *dt_messenger_open(dt_messenger **out, const dt_messenger_spec *spec) 
 void dt_messenger_close(dt_messenger *m);
 /* Listens at an address HOST:PORT (net/address.h); port 0: any free port; host *: all interfaces.
  * Call this at most once. Fails with MESSAGES if the port is taken or the address does not belong
- * to this machine, with SECRET if other machines could reach it and there is no key. */
+ * to this machine, with SECRET if other machines could reach it, unless there is a key or spec.open
+ * is set. */
 dt_status *dt_messenger_listen(dt_messenger *m, const char *address) DT_MUST_USE;
 /* Listens like dt_messenger_listen, at the address that other processes use to reach this one.
  * interface: the name or address to listen on instead of the address's host; may be NULL. any:

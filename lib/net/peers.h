@@ -30,11 +30,11 @@ void dt_peers_release(dt_peers *p);
 void dt_peers_part(dt_peers *p, dt_member *m);
 /* Whether this machine has at least as many cores as ranks of the group run on it. */
 bool dt_peers_have_cores(const dt_peers *p, const dt_member *m);
-/* Call this repeatedly while waiting for a message. Ten times a second it checks the processes on
- * this machine. Fails with WORKER_GONE if the process of a rank, which the error names, is dead.
- * Fails with WORKER_LATE if m->patience_s seconds have passed. Calls m->say to report the silent
- * rank after 5 s, and again whenever the wait has doubled. If a rank on this machine is stopped, it
- * is named instead of the awaited one. */
+/* Call this repeatedly while waiting for a message. At most ten times a second it checks the
+ * processes on this machine, and fails with WORKER_GONE if that of a rank is dead, which the error
+ * names. Fails with WORKER_LATE if m->patience_s seconds have passed. Calls m->say to report the
+ * silent rank after 5 s, and again whenever the wait has doubled. If a rank on this machine is
+ * stopped, it is named instead of the awaited one. */
 dt_status *dt_peers_wait(dt_peers *p, const dt_member *m, const dt_awaited *a) DT_MUST_USE;
 /* Returns a WORKER_GONE error for a rank that is known to be lost. */
 dt_status *dt_peers_gone(const dt_peers *p, const dt_member *m, int peer, const dt_tag *tag,

@@ -45,8 +45,8 @@ static dt_status *send_line(gathering *g, int peer, const char *line) {
     return dt_messenger_send(g->met->m, peer, &(dt_message_part){line, strlen(line)}, 1);
 }
 
-/* Returns a message as text, which the caller frees. Returns NULL if it is not text, or has more
- * than `most` bytes. */
+/* Returns a message of one part as text, which the caller frees. Returns NULL if the message is not
+ * a text of 1 to `most` bytes. */
 static char *line_of(const dt_message *x, size_t most) {
     const dt_message_part *p = &x->part[0];
     if (x->n != 1 || p->n == 0 || p->n > most || memchr(p->bytes, '\0', p->n)) return NULL;

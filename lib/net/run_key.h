@@ -29,8 +29,9 @@ typedef struct dt_run_key {
  * are not part of words such as "password", series such as "abc" or "a1b2c3", rows of keys or
  * repetitions. */
 dt_status *dt_run_key_of(dt_run_key *out, const void *secret, size_t n) DT_MUST_USE;
-/* Derives the keys from the bytes of a file, without the newline at their end. Fails with
- * SECRET, also if others may read or write the file, or with an error of reading it. */
+/* Derives the keys from the bytes of a file, without line ends at the end of it. Fails with SECRET,
+ * also if the file's permissions let other users read or write it (check_permissions has the
+ * details), or with an error of reading it. */
 dt_status *dt_run_key_read(dt_run_key *out, const char *path) DT_MUST_USE;
 
 #endif

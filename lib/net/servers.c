@@ -34,7 +34,8 @@ typedef struct link_ {
 
 typedef struct worker {
     bool gone; /* whether the end of the worker's process was reported */
-    /* The number of parts of the worker's push that have arrived. Each server receives one part. */
+    /* The number of parts of the worker's push that have arrived, one for each server that has
+     * received its slices. */
     int parts;
     char *slices; /* the memory into which the worker's push is received */
     dt_frame head;
@@ -83,8 +84,8 @@ static void report_gone(servers *a, int w, link_ *l) {
     pthread_mutex_unlock(&a->lock);
 }
 
-/* Records that a server has received its part of a message. After the last part, the message
- * becomes an arrival. */
+/* Records that a server has received its part of a message. After the last part, which for a
+ * message without slices is that of server 0, the message becomes an arrival. */
 static void add_part(servers *a, int server_, int w, link_ *l) {
     worker *x = &a->worker[w];
     pthread_mutex_lock(&a->lock);

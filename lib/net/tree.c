@@ -16,9 +16,9 @@
  *
  * Then the same steps in reverse send each owner's sums to all. If each has one leaf, n workers
  * together send 2 (n - 1) arrays, which is the minimum. No worker sends more than two, and there
- * are 2 ceil(log2 n) rounds. In a round, a worker exchanges messages with as many others as the
- * other side has more workers, over all rounds with at most n - 1. For 2, 4, 8, ... workers this is
- * recursive halving and doubling.
+ * are 2 ceil(log2 n) rounds. In a round, a worker exchanges messages with more than one other
+ * worker if the other side has more workers than its own, and over all rounds with at most n - 1.
+ * For 2, 4, 8, ... workers this is recursive halving and doubling.
  */
 #include <stdio.h>
 #include <stdlib.h>

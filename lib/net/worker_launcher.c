@@ -216,8 +216,8 @@ static bool ask(const dt_worker_launcher *n, const request *q, const int *link, 
     return got == (ssize_t)sizeof *pid && *pid > 0;
 }
 
-/* Returns the environment of a worker: that of this process, with `own` added. The caller frees
- * the list but not its strings. */
+/* Returns the environment of a worker: that of this process, with `own` in place of its
+ * DTRAIN_POOL_WORKER. The caller frees the list but not its strings. */
 static char **environment_with(char *own) {
     const size_t name = strlen(DT_POOL_VARIABLE "=");
     int n = 0, kept = 0;

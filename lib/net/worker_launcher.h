@@ -63,8 +63,9 @@ typedef struct dt_inherited {
     pid_t caller;
     int links, link[DT_LAUNCHER_LINKS];
 } dt_inherited;
-/* Reads DTRAIN_POOL_WORKER. From now on the worker is ended when its caller ends. Fails with LAUNCH
- * if the variable is set but does not describe a worker. */
+/* Reads DTRAIN_POOL_WORKER. Without the variable, out->workers is 0. With it, the worker is ended
+ * from now on when its caller ends. Fails with LAUNCH if the variable does not describe a
+ * worker. */
 dt_status *dt_inherited_read(dt_inherited *out) DT_MUST_USE;
 /* Call this when the worker starts to compute. It names the process, ignores the signals that a run
  * handles, and ends the process at most 2 s after its caller has ended. */

@@ -51,8 +51,7 @@ static char *copy_more(const dt_message *x) {
 
 /* ---- the coordinator ---- */
 
-/* Sends a frame. Errors are dropped: they only mean that the peer is gone, which ZeroMQ's next
- * event reports. */
+/* Sends a frame. Errors are dropped: if the peer is gone, ZeroMQ's next event reports that. */
 static void send_or_drop(const zmq_carrier *p, int peer, const dt_frame *head, const void *slices,
                          const void *more) {
     dt_status_free(send_frame(p->m, peer, p->spec.slices, head, slices, more));
@@ -172,7 +171,7 @@ static bool next(dt_carrier *c, int64_t deadline_ns, dt_arrival *out) {
         const double left = (double)(deadline_ns - dt_now_ns()) / 1e9;
         dt_status *s = dt_messenger_wait(p->m, left > 0 ? left : 0, &x);
         if (s || !x) {
-            dt_status_free(s); /* A process of another version has tried to connect. */
+            dt_status_free(s); /* The error concerns a process that tries to connect. */
             if (!s || left <= 0) return false;
             continue;
         }
