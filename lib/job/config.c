@@ -119,8 +119,8 @@ static dt_tree *child(dt_arena *arena, dt_tree *map, const char *key, dt_tree_ki
     return t;
 }
 
-/* Adds the defaults of keys that the job leaves out or sets to null, in the sections that every job
- * has. A section that is missing is added, too. */
+/* Adds the defaults of the keys listed here, if the job leaves them out or sets them to null. A
+ * section that is missing is added, too. */
 static void add_defaults(const dt_job *j, dt_tree *root) {
     const struct {
         const char *section, *key, *value;
@@ -270,7 +270,8 @@ static bool is_empty(const dt_tree *t) {
     return t->kind == DT_TREE_NULL || (t->kind == DT_TREE_MAP && t->n == 0);
 }
 
-/* Returns `Adam` for `Adam: {}`, else t. */
+/* Returns the word `Adam` for `Adam: {}`, `Adam: null` and, in a list, for `Adam: VALUE` if the
+ * value is a default; else t. */
 static dt_tree *bare_name(dt_arena *arena, dt_tree *t, bool is_item) {
     if (t->kind != DT_TREE_MAP || t->n != 1) return t;
     const dt_tree *value = t->entry[0].value;

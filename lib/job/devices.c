@@ -85,8 +85,9 @@ static void print_coordinates(const dt_accelerator *d, dt_str *out) {
     if (d->n_coordinates) dt_str_putc(out, ')');
 }
 
-/* Prints a line for each device of the plug-in: "pjrt 0 TPU v4, 30.5 GiB, at (0, 0, 0, 0)". The
- * numbers are those of device names such as GPU:0. */
+/* Prints what the plug-in is, or why its devices are unknown, and a line for each device: its
+ * number in device names such as TPU:0, kind, memory and coordinates, "0 TPU v4, 30.5 GiB, at (0,
+ * 0, 0, 0)". */
 static void print_plugin(const machine *m, dt_str *out) {
     if (m->no_plugin) dt_str_printf(out, "%-12snot here: %s\n", "plug-in", m->no_plugin);
     if (m->plugin.about) dt_str_printf(out, "%-12s%s\n", "plug-in", m->plugin.about);

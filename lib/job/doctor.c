@@ -119,8 +119,8 @@ static void look_at_folder(patient *p, const char *label, const char *path) {
 
 /* ---- the environment ---- */
 
-/* Whether dtrain or a library that it uses reads a variable. Others are not printed, since they may
- * hold secrets. */
+/* Whether to print an entry of the environment: its name is, or begins with, one that dtrain or a
+ * library that it uses reads. Others are left out, since they may hold secrets. */
 static bool is_obeyed(const char *entry) {
     static const char *const names[] = {"DTRAIN_",      "TPU_",
                                         "OMP_",         "OPENBLAS_",

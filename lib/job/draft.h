@@ -27,7 +27,7 @@ typedef struct dt_draft_input {
     dt_type type; /* type of one example's value, without the batch dimension */
     /* rows and columns of the embedding's table; 0: the input has no embedding */
     int64_t rows, width;
-    /* the input has a weight for each word, and the output should be linear in them */
+    /* whether the input is a weight for each word, in which the output should be linear */
     bool words;
 } dt_draft_input;
 
@@ -35,7 +35,8 @@ typedef struct dt_draft {
     dt_arena *arena;
     const dt_guess *guess; /* the files that are given, and what was guessed about them */
     const char *target;    /* the column or array that the user wants to predict; NULL: not given */
-    /* the text of `dataset` in the job, without its keys for the split and the batch */
+    /* the text of `dataset` in the job, without its keys for the split and the batch; for
+     * DT_DRAFT_LANGUAGE that of all sections after the head */
     dt_str dataset;
     dt_draft_body body;
     dt_draft_input *input; /* [n_inputs] the model's inputs */

@@ -72,10 +72,11 @@ typedef struct arrays {
     int n, target;
     double least, most, mean, squares;
     int64_t seen;
-    /* whether all values of the target that were seen are integers of at least 0, so that they may
-     * be classes */
+    /* whether all values of the target that were seen are integers from 0 to MOST_CLASSES - 1, so
+     * that they may be classes */
     bool whole;
-    int64_t times[MOST_CLASSES]; /* number of times that each value of the target occurs */
+    /* if `whole`: number of times that each value of the target occurs */
+    int64_t times[MOST_CLASSES];
 } arrays;
 
 static dt_status *find_array(arrays *a) {
@@ -135,8 +136,8 @@ static dt_status *read_target(arrays *a) {
     return s;
 }
 
-/* Takes the target. Integers of at least 0 are classes if there are 10 examples for each number
- * from 0 to the largest, on average. */
+/* Takes the target. If `whole`, its values are classes if the largest is at least 1 and there are,
+ * on average, 10 examples for each number from 0 to the largest. */
 static void take_target(arrays *a) {
     dt_draft *d = a->d;
     d->examples = a->seen;

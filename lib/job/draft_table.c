@@ -28,8 +28,8 @@ enum {
     LEAST_OTHERS = 10,
     /* so many columns of one scale, or more, are taken for the pixels of a picture */
     LEAST_PIXELS = 16,
-    /* the most columns that the job lists; if there are more, it names those that are left out
-     * (all_but) */
+    /* the most columns of numbers that the job of a CSV file lists; if there are more, it names the
+     * other columns (all_but) if these are fewer */
     LISTED_COLUMNS = 24
 };
 
@@ -269,7 +269,8 @@ static void put_numbers(table *t) {
     in->type = dt_type_of(DT_FLOAT32, 1, &(int64_t){n});
 }
 
-/* Returns a word that can stand for a missing value and is not among the column's words. */
+/* Returns the word that stands for a missing value: "missing" or, if the column has that word,
+ * "missing_value". */
 static const char *gap_word(const dt_column_facts *c) {
     for (int i = 0; i < c->words.n; i++)
         if (strcmp(c->words.v[i], "missing") == 0) return "missing_value";

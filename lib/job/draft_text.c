@@ -11,7 +11,7 @@
 
 /* ---- folders of texts ---- */
 
-/* Whether a folder holds texts without labels, as aclImdb/train/unsup does. */
+/* Whether the name of a folder says that its texts have no labels, as `unsup` in aclImdb/train. */
 static bool is_unlabeled(const char *name) {
     return strcmp(name, "unsup") == 0 || strcmp(name, "unlabeled") == 0;
 }
@@ -86,7 +86,7 @@ enum { SHORTEST = 1000, PROMPT = 12 };
 
 typedef struct language {
     int64_t characters, vocabulary;
-    dt_str prompt; /* the first characters of the text, up to the end of a line */
+    dt_str prompt; /* the first characters of the text, at most PROMPT, up to the end of a line */
 } language;
 
 /* Reads the first characters of the text. The model has a token for each of them, so they can be

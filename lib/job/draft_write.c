@@ -214,8 +214,8 @@ static void put_dense(const dt_draft *d, const sizes *z, dt_str *out) {
     put_output(d, put_joined("joined", part, n, out), out);
 }
 
-/* Writes convolutions until only a few rows and columns of the picture are left, and then takes one
- * number for each filter. */
+/* Writes up to four convolutions, each with a pooling layer that halves the picture, as long as its
+ * shorter side has 4 pixels or more; then layers that flatten the result and predict from it. */
 static void put_convolutions(const dt_draft *d, dt_str *out) {
     const dt_draft_input *in = &d->input[0];
     int64_t side = in->type.dim[0] < in->type.dim[1] ? in->type.dim[0] : in->type.dim[1];

@@ -22,10 +22,10 @@ static const dt_layer_spec *find_divided(const dt_job *j) {
     return NULL;
 }
 
-/* the most warnings: those of the function limits_of, at most six, and those of idle_keys.c */
+/* the most warnings: those of limits_of and those of idle_keys.c */
 enum { MOST_LIMITS = 6 + DT_MOST_IDLE_KEYS };
 
-/* Lists settings of the job that have less effect than a user may expect. */
+/* Returns warnings about settings of the job that have less effect than a user may expect. */
 static dt_texts limits_of(const dt_job *j, const dt_run_options *o) {
     bool several =
         j->strategy.assignment && dt_device_assignment_logical_devices(j->strategy.assignment) > 1;
@@ -114,8 +114,8 @@ static dt_status *write_report(const dt_job *j, const dt_run_options *o) {
     return s;
 }
 
-/* Refuses to train without a worker number if the job's workers find each other by a rendezvous,
- * because one worker alone cannot train the job. */
+/* Refuses to train without a worker number if the job lists the addresses of its workers, because
+ * one worker alone cannot train the job. */
 static dt_status *check_is_numbered(const dt_job *j) {
     const dt_launch *l = &j->strategy.launch;
     if (l->addresses && !l->workers)
@@ -141,7 +141,8 @@ static dt_status *check_is_no_worker(const dt_job *j) {
 
 DT_API int dt_job_worker(const dt_job *j) { return DT_LIVE(j) ? j->strategy.launch.rank : 0; }
 
-/* Writes the job's text to a file in memory. *out: its descriptor, also after an error. */
+/* Writes the job's text to a file in memory. *out: its descriptor, also after an error; -1: the
+ * file could not be created. */
 static dt_status *write_input(const dt_source *text, int *out) {
     *out = memfd_create("job", MFD_CLOEXEC);
     if (*out < 0) return dt_fail_errno(DT_E_IO, "the job for workers");

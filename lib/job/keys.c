@@ -212,7 +212,7 @@ static const char *const *names_of(const dt_field *f, const char *path,
 
 static void list_fields(const listing *t, const char *stem, const dt_field *fields);
 
-/* Lists the keys of mappings that a field of kind TREE accepts. */
+/* Lists the keys of mappings that the forms of a field accept. */
 static void list_forms(const listing *t, const char *path, const dt_field *forms) {
     char below[LONGEST_PATH];
     for (const dt_field *f = forms; f && f->kind != DT_FIELD_END; f++) {
@@ -271,7 +271,8 @@ static void list_fields(const listing *t, const char *stem, const dt_field *fiel
         else list_field(t, stem, f);
 }
 
-/* Lists a kind, unless its keys are beside those of its section, and then the kind's keys. */
+/* Lists the keys of a kind; before them the kind itself, unless its keys are beside those of its
+ * section. */
 static void list_kind(const listing *t, const dt_key_table *s, const dt_kind *k) {
     char stem[LONGEST_PATH];
     const listing of = {t->key, t->user, s, k};

@@ -189,8 +189,8 @@ static int devices_asked_for(const dt_job *j) {
 
 /* ---- layouts of values ---- */
 
-/* A value for which a layout is requested. If its type is unknown, only the number of parts can be
- * checked. */
+/* A value for which a layout is requested. If its type is unknown (NULL), only the number of parts
+ * can be checked. */
 typedef struct subject {
     /* how messages refer to the value: kind and name, such as "layer" and "logits" */
     const char *noun, *name;

@@ -47,7 +47,7 @@ typedef struct tile {
     dt_layout layout;
     /* by dimension: numbers of elements that come from the neighbours before and behind */
     int64_t before[DT_MAX_RANK], behind[DT_MAX_RANK];
-    bool gets; /* a node of the layer exchanges elements with neighbours */
+    bool gets; /* whether a node of the layer exchanges elements with neighbours */
 } tile;
 
 static bool is_of(const dt_node *n, const char *layer) {

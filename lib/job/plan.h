@@ -148,7 +148,7 @@ dt_status *dt_job_plan_run(const dt_job_plan *p, dt_run_estimate *out) DT_MUST_U
 double dt_job_plan_state_bytes(const dt_job_plan *p);
 /* Appends a duration: "41.3 days", "7.2 h", "95 s". */
 void dt_put_time(dt_str *out, double seconds);
-/* Appends a price: "$ 1,234", below 10 dollars "$ 0.37", below a cent "< $ 0.01". */
+/* Appends a price: "$ 1,234", below 10 dollars "$ 0.37", below half a cent "< $ 0.01". */
 void dt_put_dollars(dt_str *out, double usd);
 bool dt_run_meets_deadline(const dt_plan_run *r, const dt_run_estimate *e);
 bool dt_run_meets_budget(const dt_plan_run *r, const dt_run_estimate *e);
@@ -158,8 +158,8 @@ void dt_run_estimate_json(const dt_plan_run *r, const dt_run_estimate *e, dt_jso
 
 /* ---- jobs that run on this machine itself (plan_host.c) ---- */
 
-/* Whether the request can be answered by measuring on this machine: no job has a slice, and the
- * request needs none. */
+/* Whether the request can be answered by measuring on this machine: no job has a slice or a
+ * cluster, and the request needs none. */
 bool dt_plan_is_of_host(const dt_plan_request *q);
 /* Writes memory and time of each job on this machine, as text or as a list in JSON. Sets *fits (may
  * be NULL) for the first job. Runs some steps, but writes no files. */

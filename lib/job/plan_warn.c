@@ -70,7 +70,7 @@ static double seconds_if(const dt_job_plan *p, dt_over_replicas over) {
 }
 
 /* Suggests another value of over_replicas if that saves a twentieth of the step's time or more;
- * otherwise larger batches. */
+ * otherwise larger batches or fewer devices per replica. */
 static void put_better_split(const dt_job_plan *p, dt_str *text) {
     dt_over_replicas best = p->job->how.over_replicas;
     double least = 0.95 * p->plan[0]->seconds;

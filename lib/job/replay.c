@@ -45,8 +45,7 @@ static bool is_newer(const char *path, const char *than) {
     return n > m || (n == m && strcmp(path, than) > 0);
 }
 
-/* Reports damaged checkpoints that are newer than the one to be verified, from which fit would
- * resume. */
+/* Fails if a checkpoint is damaged that is newer than the one to be verified. */
 static dt_status *check_newer(const replay *r, const char *run) {
     dt_listing l = {0};
     dt_status *s = dt_listing_read(&l, run);

@@ -91,8 +91,8 @@ dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) {
 
 /* ---- rows ---- */
 
-/* Lets steps of `map` learn from the training data again, because files of weights do not have what
- * they had learned. */
+/* If the checkpoint does not have what steps of `map` had learned, as in files of weights, lets
+ * them learn from the training data again. */
 static dt_status *learn_for_rows(dt_job *j) {
     if (j->dataset.learned || !dt_map_learns(j->dataset.map)) return NULL;
     DT_TRY(dt_job_open_data(j));

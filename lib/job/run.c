@@ -71,7 +71,8 @@ static dt_status *write_evaluation(const dt_job *job, const dt_saved *c, const d
     return s;
 }
 
-/* Whether the checkpoint is in DIRECTORY/ckpt, even if its path is written in another way. */
+/* Whether the checkpoint is two folders below DIRECTORY, as in DIRECTORY/ckpt/step-7, even if its
+ * path is written in another way. */
 static bool is_below(const dt_saved *c, const char *directory) {
     struct stat a, b;
     DT_LOCAL char *run = dt_path_join(c->path, "../..");

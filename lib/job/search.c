@@ -89,9 +89,9 @@ static bool has_examples(search *s, int64_t batch) {
     return has;
 }
 
-/* Lists the candidates, with 1 to MOST_LOGICAL devices per replica and the ways to rematerialize
- * and to divide variables. The batch is 1, 2 and 4 times that of the job if the job fits, otherwise
- * 1 to 1/8 times. */
+/* Lists the candidates: with 1, 2, 4, ... MOST_LOGICAL devices per replica, the first two ways to
+ * rematerialize (dt_rematerialize_names), and all ways to divide variables. The batch is 1, 2 and 4
+ * times that of the job if the job fits, otherwise 1, 1/2, 1/4 and 1/8 times. */
 static void list_candidates(search *s) {
     const int64_t least = s->base.fits ? s->base.batch : s->base.batch / 8,
                   most = s->base.fits ? 4 * s->base.batch : s->base.batch;

@@ -143,8 +143,8 @@ static const dt_field output_fields[] = {
             .help = "none, or html: write report.html when the run ends"),
     DT_END};
 
-/* Checks the directory now, rather than when the first checkpoint is saved, which may be an hour
- * later. */
+/* Checks the lengths of the directory's names now, rather than when the first checkpoint is saved,
+ * which may be an hour later. */
 static dt_status *check_dir(const char *dir, const dt_location *at) {
     for (const char *part = dir; part && *part;) {
         size_t n = strcspn(part, "/");

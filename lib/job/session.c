@@ -126,7 +126,8 @@ static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s)
 }
 
 /* reproducible.strict takes precedence over --kernels, since only dtrain's own kernels give the
- * same bits everywhere. If the job sets it to false, libraries are used. */
+ * same bits everywhere. Without --kernels, libraries are used if the job sets it to false; if the
+ * job does not set it, the precision decides. */
 dt_kernels dt_job_kernels(const dt_job *j, dt_kernels asked) {
     if (j->strict) return DT_KERNELS_OWN;
     if (asked != DT_KERNELS_AUTO) return asked;

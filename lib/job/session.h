@@ -24,8 +24,8 @@ dt_kernels dt_job_kernels(const dt_job *j, dt_kernels asked);
 dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s) DT_MUST_USE;
 /* Opens the job's data, and all members of s; the optimizer only for training. For training of a
  * model with 2^26 parameters or more, checks before weights are allocated that the job fits into
- * the memory of its slice and of this machine. Fails with MISSING_KEY if the job lacks `compile`
- * or, for training, `fit`. */
+ * the memory of its slice and, if this process computes whole steps on its cores, of this machine.
+ * Fails with MISSING_KEY if the job lacks `compile` or, for training, `fit`. */
 dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training,
                            dt_session *s) DT_MUST_USE;
 /*

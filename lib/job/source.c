@@ -34,8 +34,8 @@ static bool same_text(const dt_tree *a, const dt_tree *b) {
     return a->kind == DT_TREE_SCALAR && b->kind == DT_TREE_SCALAR && strcmp(a->text, b->text) == 0;
 }
 
-/* Whether a value names another kind than the base, as `{Adam: {...}}` merged into `{SGD: {...}}`
- * does. */
+/* Whether the value of `optimizer` or `loss` names another kind than the base, as `{Adam: {...}}`
+ * merged into `{SGD: {...}}` does. False for other keys. */
 static bool is_other_kind(const char *key, const dt_tree *base, const dt_tree *over) {
     bool kind = strcmp(key, "optimizer") == 0 || strcmp(key, "loss") == 0;
     return kind &&
@@ -138,8 +138,9 @@ static dt_status *check_override(dt_arena *arena, int number, const char *assign
                    "extends belongs in the job file and cannot be overridden");
 }
 
-/* Removes everything below a node except what overrides have set: entries of mappings one by one,
- * lists as a whole. Returns the source of the first override; NULL: no override set anything. */
+/* If an override has set something below a node, removes everything else: entries of mappings one
+ * by one, lists as a whole. Returns the source of the first override; NULL: no override set
+ * anything, and nothing was removed. */
 static const dt_source *leave_overrides(dt_tree *t) {
     const dt_source *first =
         t->at.source && strncmp(t->at.source->name, "override ", strlen("override ")) == 0

@@ -226,7 +226,7 @@ static bool is_filepath(const char *key) {
     return last && strcmp(last, ".filepath") == 0;
 }
 
-/* Whether the key's value is a path of a callback, which is relative to the run's directory. */
+/* Whether the key belongs to a callback, whose paths are relative to the run's directory. */
 static bool begins_in_run_dir(const char *key) {
     static const char callbacks[] = "fit.callbacks.";
     return key && strncmp(key, callbacks, strlen(callbacks)) == 0;

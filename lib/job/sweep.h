@@ -52,8 +52,8 @@ typedef struct dt_sweep_space {
  * (BAD_OVERRIDE). */
 dt_status *dt_space_read(dt_arena *arena, const char *const *overrides, int n,
                          dt_sweep_space *out) DT_MUST_USE;
-/* Returns the value of a parameter in trial i (counted from 0), in the arena: from the grid, or
- * drawn at random. */
+/* Returns the value of a parameter in trial i (counted from 0), lent by s or in the arena: from the
+ * grid, or drawn at random. */
 const char *dt_space_grid(dt_arena *arena, const dt_sweep_space *s, int64_t i, int parameter);
 const char *dt_space_random(dt_arena *arena, const dt_sweep_space *s, uint64_t seed, int64_t i,
                             int parameter);
@@ -77,7 +77,7 @@ typedef struct dt_sweep_entry {
     dt_sweep_state state; /* the trial's state in the last rung in which it took part */
     int rung;             /* number of the last rung in which the trial took part, from 0 */
     bool scored[DT_SWEEP_MOST_RUNGS];
-    /* the metric at the end of each rung; NaN: it has no value */
+    /* for each rung that is `scored`: the metric at its end; NaN: it has no value */
     double score[DT_SWEEP_MOST_RUNGS];
     int exit_code;
     const char *error;  /* message with which the trial failed; NULL: it has not failed */
@@ -100,7 +100,8 @@ struct dt_sweep { /* The type behind the handle of the public header. */
     const char *directory;
     dt_writer lock;
     bool locked;
-    /* the last line of trials.jsonl is incomplete, because a process was killed */
+    /* whether the last line of trials.jsonl may be incomplete, because a process was killed or a
+     * write failed */
     bool torn;
     /* number of rungs; number of the current rung, from 0; exit code with which the sweep was
      * halted, 0: it was not */

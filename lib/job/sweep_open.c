@@ -232,9 +232,10 @@ int64_t dt_sweep_budget(const dt_sweep *s, int rung, int64_t all) {
     return all;
 }
 
-/* Sets s->halving and s->rungs: as many rungs that at least one trial is left in the last rung and
- * the first rung has at least one epoch or step; a single one if halving is 0. Error USAGE if only
- * one rung is possible although halving is set, or if the sweep varies the length of training. */
+/* Sets s->halving and s->rungs: as many rungs, at most DT_SWEEP_MOST_RUNGS, that at least one trial
+ * is left in the last rung and the first rung has at least one epoch or step; a single one if
+ * halving is 0. Error USAGE if halving is set but below 2, if only one rung is possible, or if the
+ * sweep varies the length of training. */
 static dt_status *count_rungs(dt_sweep *s, int64_t halving) {
     const dt_fit_spec *fit = &s->job->fit;
     int64_t part = fit->epochs > 0 ? fit->epochs : fit->steps, trials = s->n;
