@@ -22,8 +22,8 @@ struct row {
     bool refused, required, has_min, has_max, above_min, below_max;
     double min, max;
 };
-/* If the allowed names of a value take more characters than this, they are not listed; only the
- * list of activations is longer. */
+/* If the allowed names of a value take more characters than this, as those of activations do, they
+ * are not listed. */
 enum { MOST_SHOWN = 300 };
 struct rows {
     int n, room;
@@ -122,7 +122,7 @@ struct stretch {
 static bool same(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
 /* Whether Keras has the key, but dtrain lacks it or accepts only one value. Such keys are listed
- * together at the end of a section. */
+ * together at the end of the page. */
 static bool is_later(const struct row *r) {
     return r->refused &&
            (same(r->help, "not implemented yet") || strncmp(r->help, "only ", 5) == 0);
@@ -264,7 +264,7 @@ static bool is_alike(const struct row *a, const struct row *b) {
 }
 
 /* Whether the table of this key has more than 4 kinds, and at least two thirds of them have the key
- * with the same description, so that it is printed once for all. */
+ * with the same description and default, so that it is printed once for all. */
 static bool is_common(const struct rows *all, const struct row *r) {
     int n = 0, kinds = count_kinds(all, r->sort);
     for (int i = 0; i < all->n; i++)

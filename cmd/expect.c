@@ -54,8 +54,8 @@ static const char *find_offset(const char *p) {
     return found;
 }
 
-/* Whether the text is a path. A mistyped number is a path only if there is such a file or
- * folder. */
+/* Whether the first n bytes are a path: they contain '/', end in .json, or name an existing file or
+ * folder. A mistyped number does none of these. */
 static bool is_path(const char *p, size_t n) {
     if (memchr(p, '/', n) || (n > 5 && memcmp(p + n - 5, ".json", 5) == 0)) return true;
     dt_local_str path = {0};

@@ -28,7 +28,8 @@ struct expectations {
 };
 
 /* Reads expectations of the form NAME OP NUMBER or NAME OP PATH [+ or - NUMBER], where OP is >=,
- * <=, >, < or ==. A text is a PATH if it contains '/', ends in .json, or names an existing file. */
+ * <=, >, < or ==. A text is a PATH if it contains '/', ends in .json, or names an existing file or
+ * folder. */
 dt_status *expect_parse(const struct call *call, struct words texts, struct expectations *e);
 /* Checks that the job has these metrics, and reads the baselines before a run can change them.
  * `split` is the part that is evaluated, or "input" for a file. If it is NULL, the job is trained,

@@ -103,8 +103,9 @@ static void signal_all(const struct workers *c, int number) {
 }
 
 /* Records the end of a worker with this `status` of waitpid. The run's exit code is that of the
- * first worker that failed. The code LOST, which only reports that another worker is gone, is
- * replaced by that of a worker that fails later, unless that is EXIT_STOPPED. */
+ * first worker that failed; one that this process has killed does not count. The code LOST, which
+ * only reports that another worker is gone, is replaced by that of a worker that fails later,
+ * unless that is EXIT_STOPPED. */
 static void note_end(struct workers *c, int rank, int status) {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : LOST;
     if (c->ending && WIFSIGNALED(status)) code = 0;

@@ -36,8 +36,8 @@ static void raise_files(void) {
 }
 
 /* Raises a low limit of the stack as far as the system allows, because the stack can grow up to the
- * soft limit. With less than LEAST_STACK the program would be ended by a signal in the middle of
- * its work. */
+ * soft limit. Returns false if it stays below LEAST_STACK: the program would be ended by a signal
+ * in the middle of its work. */
 static bool raise_stack(void) {
     enum { LEAST_STACK = 64 << 10, USUAL_STACK = 8 << 20 };
     struct rlimit stack;
@@ -63,7 +63,7 @@ static void ignore_signals(void) {
 
 /* Changes exit code 1 into that for a lack of memory, which it means when a library ends the
  * process: some libraries, such as libgomp, call exit(1) with a message of their own when they get
- * no memory or no thread. Only libraries call exit in this process. */
+ * no memory or no thread. dtrain itself has no exit code 1. */
 static void name_memory(int code, void *unused) {
     (void)unused;
     if (code == EXIT_FAILURE) _exit(EXIT_MEMORY);
@@ -109,8 +109,8 @@ static int run_verb(const struct verb *verb, void *settings, struct words words,
     return finish(&out, verb, verb->run(&(struct call){verb, settings, operands, &out, argv}));
 }
 
-/* Installs the signal handlers of verbs that train, before anything is read, because the first
- * signal may come early. */
+/* Installs the signal handlers if a word of the command line is a verb that trains. This is done
+ * before anything is read, because the first signal may come early. */
 static void await_signals(int argc, char **argv) {
     for (int i = 1; i < argc; i++)
         for (int v = 0; verbs[v]; v++)

@@ -388,8 +388,8 @@ void out_share_errors(struct out *out) {
     out->reported = out->reported == MAP_FAILED ? NULL : out->reported;
 }
 
-/* Whether this process or another one has printed the same error. If not, marks it as printed.
- * Returns false for all further errors once MOST_REPORTED are marked. */
+/* Whether this process or another one has printed the same error. If not, marks it as printed. Once
+ * MOST_REPORTED are marked, returns false for all others. */
 static bool is_reported(struct reported *reported, const dt_status *s) {
     DT_LOCAL char *text = dt_status_format(s);
     uint64_t hash = 0xcbf29ce484222325;

@@ -41,8 +41,9 @@ static dt_status *with_source(const struct call *call, const char *more,
     return s;
 }
 
-/* Checks the options about GPUs: --check-with-cuda and --target belong together, and neither can be
- * given with options about slices, because the former compiles for one kind of GPU. */
+/* Checks the options about GPUs: --check-with-cuda and --target belong together, and cannot be
+ * combined with options about slices or about other forms of a plan, because the former compiles
+ * one job for one kind of GPU. */
 static dt_status *check_cuda(const struct call *call) {
     const struct plan *my = call->settings;
     if (!my->cuda)

@@ -15,10 +15,10 @@ void put_shown(dt_str *to, const char *text);
 void put_shown_lines(dt_str *to, const char *text);
 /* Appends a word, in quotes if a shell needs them. */
 void put_word(dt_str *to, const char *word);
-/* Appends a loss or a metric: 0.0713; 1.200e-05 if it is below 0.001 or at least 100000; n/a if it
- * is NaN. */
+/* Appends a loss or a metric: 0.0713, or 1.200e-05 if its absolute value is below 0.001 or at least
+ * 100000; 0 and infinities as 0.0000 and inf; n/a if it is NaN. */
 void put_value(dt_str *to, double value);
-/* Appends a duration in seconds as 0:02 or 1:02:03; -:-- if it is negative or NaN. */
+/* Appends a duration in seconds as 0:02 or 1:02:03; -:-- if it is negative, NaN or at least 1e9. */
 void put_time(dt_str *to, double seconds);
 
 /* ---- lines that are wider than the terminal ---- */

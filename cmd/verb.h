@@ -79,7 +79,7 @@ enum option_kind {
      * the value if it looks like an option or a job */
     OPTION_MAYBE,
     OPTION_LIST,     /* stored as struct words; the option may be given several times */
-    OPTION_INTEGER,  /* stored as int64_t, in min..max */
+    OPTION_INTEGER,  /* stored as int64_t, in min..max; max 0: no upper limit */
     OPTION_UNSIGNED, /* stored as uint64_t */
     OPTION_SECONDS,  /* stored as double, in seconds; written as 90s, 55m, 1h30m */
     /* stored as int, the index in `choices`; with min -1, it is -1 if the option is not given */
@@ -244,7 +244,7 @@ dt_status *take_no_job(const struct call *call, const char *hint);
 bool is_override(const char *operand);
 int count_jobs(const struct call *call); /* returns the number of operands that are not overrides */
 dt_status *usage_error(const struct call *call, const char *format, ...) DT_FORMAT(2, 3);
-/* A word for messages, cut to at most 80 characters. */
+/* A word for messages: its first 80 bytes at most, then "..." if that is not all of it. */
 struct cut {
     char text[96];
 };

@@ -161,7 +161,7 @@ static int try_step(const struct watch *w, const dt_event *e, dt_str *t, int bar
 }
 
 /* Draws the line of a step. On a narrow terminal first the virtual time is left out, then the bar
- * becomes shorter. */
+ * becomes shorter or is left out. */
 static void draw_step(const struct watch *w, const dt_event *e) {
     dt_str t = {0};
     int over = try_step(w, e, &t, BAR_WIDTH, true);
