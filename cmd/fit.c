@@ -122,9 +122,9 @@ static int stopped(struct training *t, dt_status *s) {
     return EXIT_STOPPED;
 }
 
-/* If fit kept the weights of an earlier epoch, replaces the training metrics by that epoch's, which
- * later comparisons with this run use as well. Validation metrics need no change, since they were
- * computed again. */
+/* If fit kept the weights of an earlier epoch, replaces the training metrics in the watch by those
+ * of that epoch. Later comparisons with this run, such as --expect 'loss <= RUN', read the same
+ * values. Validation metrics need no change, since they were computed again. */
 static dt_status *take_kept(struct watch *w) {
     dt_local_str run = {0};
     dt_status *s = NULL;

@@ -68,7 +68,7 @@ struct slice {
 
 /* Options of verbs that compute. */
 struct compute {
-    int64_t threads; /* number of threads; 0: one per core */
+    int64_t threads; /* number of threads; 0: as OMP_NUM_THREADS says, else one per core */
     int kernels;     /* a value of dt_kernels */
 };
 

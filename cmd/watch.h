@@ -44,9 +44,10 @@ struct watch {
     } workers; /* `updates` is 0 if the run has no parameter server */
     bool trained, ended;
     bool stopping, saved_after_stop;
-    bool reported; /* whether a line has told the user that `checkpoint` was saved */
+    bool reported; /* whether a line about `checkpoint` has been printed */
 
-    /* The progress bar: when it was last drawn, and when the epoch began. */
+    /* The progress bar: when it was last drawn, and when the first step of this epoch was
+     * reported. */
     struct timespec shown, epoch_began;
     /* the first step of this epoch that was reported; 0: no step was reported yet */
     int64_t epoch_first;

@@ -136,8 +136,8 @@ static void put_bar(dt_str *to, int64_t done, int64_t all, int width) {
     dt_str_printf(to, "] %" PRId64 "/%" PRId64, done, all);
 }
 
-/* Returns the seconds until the end of the epoch at the rate of its steps so far; below 0: not
- * known yet. */
+/* Returns the seconds until the end of the epoch at the rate of its steps after the first reported
+ * one; -1: this is the first one, so the rate is unknown. */
 static double time_left(const struct watch *w, const dt_event *e) {
     struct timespec now;
     int64_t done = e->epoch_step - w->epoch_first;
@@ -177,7 +177,8 @@ static void draw_step(const struct watch *w, const dt_event *e) {
     dt_str_release(&t);
 }
 
-/* Reports progress with the rate of all steps so far, including the validations between them. */
+/* Reports progress with the rate of all steps since the run was started or resumed, including the
+ * validations between them. */
 static void report_progress(struct watch *w, const dt_event *e) {
     const double pace = watch_seconds_since(w->began) / (double)(e->step - w->step_before);
     dt_local_str t = {0};
@@ -327,7 +328,8 @@ static void report_checkpoint(struct watch *w) {
     if (stop_save_asked() || w->stopping || w->out->verbose) report_result(w, "saved");
 }
 
-/* Reports the staleness of gradients: by how many updates the weights had changed meanwhile. */
+/* Reports the staleness of gradients: by how many updates the weights had changed between the
+ * computation of a gradient and its use. Prints nothing without a parameter server. */
 static void report_workers(const struct watch *w) {
     if (w->out->quiet || w->workers.updates == 0) return;
     out_field(w->out, "workers", "staleness %.1f on average, %" PRId64 " at most%s",
