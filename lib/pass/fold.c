@@ -27,9 +27,10 @@
 
 /*
  * Finds the values that differ between replicas (varying) and those that do not (uniform).
- * Arguments, replica numbers and all that depends on these vary; weights, constants and results of
- * all_reduce do not. Fold stores uniform values once. The analysis also finds an error that is
- * known from tf.distribute: different values are assigned to a variable that all replicas share.
+ * Arguments with a value for each replica, variables with a copy for each, replica numbers, and all
+ * that depends on these vary; other arguments and variables, constants and results of all_reduce do
+ * not. Fold stores uniform values once. The analysis also finds an error that is known from
+ * tf.distribute: different values are assigned to a variable that all replicas share.
  */
 
 /* Whether a node's result differs between replicas even if its inputs do not. A size differs only
@@ -137,7 +138,8 @@ static bool reads_rows(const folder *f, const dt_node *n) {
     return false;
 }
 
-/* Whether the node has rows as input but not as result, such as a sum or maximum over the batch. */
+/* Whether the node has rows as input but not as result, and its op can be computed for each segment
+ * of rows, such as a sum or maximum over the batch. */
 static bool contracts_batch(const folder *f, const dt_node *n) {
     return !dt_type_has_batch(&n->type) && n->op->segment && reads_rows(f, n);
 }

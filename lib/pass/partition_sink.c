@@ -31,9 +31,9 @@
 
 /* Whether a value is computed with its first reader. Such values are broadcasts, which are fused
  * with the reader; comparisons, whose inputs are mostly kept for the backward pass anyway; and
- * values that an optimizer computes only from its slots (beta * m), which would otherwise be stored
- * until the gradient is known. Repeated numbers of the preamble, such as a rate, are excluded: many
- * gradients use them, and all of these would become one group. */
+ * values that an optimizer computes from variables and constants alone (beta * m), which would
+ * otherwise be stored until the gradient is known. Repeated numbers of the preamble, such as a
+ * rate, are excluded: many gradients use them, and all of these would become one group. */
 static bool can_wait(const dt_cutter *c, int i) {
     const dt_op *op = c->g->node[i].op;
     if (op->role == DT_ROLE_REPEAT) return !c->preamble[c->g->node[i].in[0]];

@@ -52,7 +52,8 @@ typedef struct remat {
     /* [units] the gradient whose computation starts the unit's backward pass; -1: nothing of the
      * unit is recomputed */
     int *after;
-    /* [nodes] kept: the value of the forward pass; again: the recomputed value */
+    /* [nodes] kept: the value of the node itself; again: the same value, recomputed for the
+     * backward pass */
     dt_value *kept, *again;
 } remat;
 
@@ -138,7 +139,8 @@ static void find_gradients(remat *r, int n_units) {
 
 /* ---- nodes to emit, and what they wait for ---- */
 
-/* A node to be emitted, either for the forward pass or recomputed for the backward pass. */
+/* A node to be emitted. again: it is recomputed for the backward pass; false: it is the node
+ * itself, of the forward or the backward pass. */
 typedef struct item {
     int node;
     bool again;
@@ -234,9 +236,9 @@ static dt_value emit(remat *r, item i) {
     return v;
 }
 
-/* Emits node `root` for the forward pass, after everything that it needs: depth first, since a
- * recomputed value may wait for a gradient that comes later in the old order. stack: working memory
- * with room for *cap items. */
+/* Emits node `root` itself, after everything that it needs: depth first, since a recomputed value
+ * may wait for a gradient that comes later in the old order. stack: working memory with room for
+ * *cap items. */
 static void emit_all(remat *r, int root, item **stack, int *cap) {
     int n = 0;
     DT_GROW(*stack, *cap, 1);

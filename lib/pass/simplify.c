@@ -85,7 +85,8 @@ static double load_scalar(dt_dtype d, const void *p) {
 }
 
 /* If all inputs of an element-wise op are splats (one number for all elements), replaces the op by
- * a splat. The op's eval computes the number. */
+ * a splat. The op's eval computes the number. Does nothing if an input or the number is a 64-bit
+ * integer that may not be exact as a double. */
 static dt_value fold_splats(const rewrite_call *c) {
     /* room for one element of each input and of the result, of any type */
     int64_t cell[DT_MAX_IN + 1] = {0};
@@ -181,7 +182,8 @@ static dt_value broadcast_of_broadcast(const rewrite_call *c) {
 
 /* ---- one replica ---- */
 
-/* Whether a segment op has a single segment, which contains all rows. */
+/* Whether the segments of a segment op are replicas and there is a single one, which has all
+ * rows. */
 static bool has_one_segment(const rewrite_call *c) {
     const dt_segment_attr *a = c->n->attr;
     return a->cut == DT_CUT_REPLICAS && a->count == 1;
@@ -205,9 +207,9 @@ static dt_value broadcast_of_one(const rewrite_call *c) {
 
 /* ---- sizes ---- */
 
-/* Emits a size that does not depend on the batch as a constant, and another one as the size of
- * dimension 0 of the first argument with the same, so that the value whose size is asked need not
- * be computed. Returns no value if there is no such argument. */
+/* Emits a size that does not depend on the batch as a constant. Emits any other size as that of
+ * dimension 0 of the first argument in which that dimension has the same size, so that the value
+ * whose size is asked need not be computed. Returns no value if there is no such argument. */
 static dt_value known_size(const rewrite_call *c) {
     int64_t size = dt_type_of_value(c->in[0]).dim[((const dt_axis_attr *)c->n->attr)->axis];
     if (size >= 0) return dt_scalar(c->t, c->n->type.dtype, (double)size);

@@ -17,12 +17,12 @@ enum { DT_LEAST_TABLE_BYTES = 1 << 18 };
 
 /*
  * Divides g in two if results that are listed in name[n], of at least DT_LEAST_TABLE_BYTES each and
- * without a batch dimension, can be computed from values with at most a quarter of their bytes in a
- * batch of `rows`, such as the gradient of a table from the gradients of the rows that were looked
- * up. head: g, with these values as results in place of the named one. tail: has them as arguments
- * of the same names, and returns the named results. A product of matrices is never moved to the
- * tail. Both are NULL if there is nothing to divide. The order of sums does not change, so results
- * have the same bits.
+ * without a batch dimension, can be computed from values with at most a quarter of their bytes, and
+ * 32 MiB for all results together, in a batch of `rows`, such as the gradient of a table from the
+ * gradients of the rows that were looked up. head: g, with these values as results in place of the
+ * named one. tail: has them as arguments of the same names, and returns the named results. A
+ * product of matrices is never moved to the tail. Both are NULL if there is nothing to divide. The
+ * order of sums does not change, so results have the same bits.
  */
 dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int64_t rows,
                           dt_graph **head, dt_graph **tail) DT_MUST_USE;
@@ -31,9 +31,10 @@ dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int
 dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) DT_MUST_USE;
 /*
  * Makes a graph of row numbers that g looks up, for variables of at least DT_LEAST_TABLE_BYTES that
- * g does not update, that it reads by lookups only, and of which it reads at most a quarter in a
- * batch of `rows`. The numbers must depend on arguments only. Result i of *numbers belongs to the
- * variable table[i], an array in `arena`. *numbers is NULL if there are no such variables.
+ * g does not update, that it reads by lookups only, and of which it reads at most a quarter, and 32
+ * MiB of all variables together, in a batch of `rows`. The numbers must depend on arguments only.
+ * Result i of *numbers belongs to the variable table[i], an array in `arena`. *numbers is NULL if
+ * there are no such variables.
  */
 dt_status *dt_row_numbers(const dt_graph *g, int64_t rows, dt_arena *arena, dt_graph **numbers,
                           dt_variable ***table) DT_MUST_USE;
@@ -41,9 +42,10 @@ dt_status *dt_row_numbers(const dt_graph *g, int64_t rows, dt_arena *arena, dt_g
 /*
  * Makes the part of an update that changes what a process owns: variables, and rows of variables
  * (dt_variable_rows), each with the slots that have the same rows. dealt: all variables of the
- * update that belong to one process. Other variables, such as the number of updates, are updated by
- * every process. The gradient of rows is an argument named by dt_rows_name. The part may read
- * variables that the process does not own. Fails if rows cannot be computed without the others.
+ * update that are divided among the processes, whole or by rows. Other variables, such as the
+ * number of updates, are updated by every process. The gradient of rows is an argument named by
+ * dt_rows_name. The part may read variables that the process does not own. Fails if rows cannot be
+ * computed without the others.
  */
 dt_status *dt_update_part(const dt_graph *g, const dt_variables *own, const dt_variables *dealt,
                           dt_graph **out) DT_MUST_USE;

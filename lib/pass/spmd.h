@@ -107,7 +107,8 @@ typedef struct dt_spmd {
     /* variables that over_replicas asks to divide, but whose sizes the number of replicas does not
      * divide evenly */
     struct {
-        /* n: number of such variables; state: index of the largest in whole->state, -1 if n is 0 */
+        /* n: number of such variables; state: index in whole->state of the one with the most of
+         * `bytes`, -1 if n is 0 */
         int n, state;
         int64_t bytes; /* bytes of these variables on a device that exceed an equal share */
     } undivided;

@@ -44,7 +44,8 @@ static dt_value slice_of_slice(const dt_rewrite_call *c) {
 /* ---- gradients of slices ---- */
 
 /* If v is a pad op that adds zeros at the ends of at most one axis, returns its attributes, and
- * sets *axis to the axis, or to -1 if it adds nothing. NULL: v is no such op. */
+ * sets *axis to the axis, or to -1 if it adds nothing. NULL: v is another op, or adds something
+ * else. */
 static const dt_pad_attr *zeros_around(dt_value v, int *axis) {
     const dt_node *n = dt_node_of(v);
     const dt_pad_attr *a = n ? dt_pad_of(n) : NULL;
@@ -163,8 +164,9 @@ static dt_value steps_of(const dt_rewrite_call *c, const terms *t, int k, bool r
     return dt_concatenate(v, t->n_products, 1);
 }
 
-/* Whether steps are joined from the last to the first. The order is chosen such that an input of
- * the product exists already in this order, such as the gradient of a sequence. */
+/* Whether steps are joined from the last to the first. The order is one in which an input of the
+ * product exists already, such as the gradient of a sequence. If there is none, it is from the last
+ * to the first. */
 static bool is_reversed(const dt_rewrite_call *c, const terms *t, dt_arena *arena) {
     for (int i = 0; i < 4; i++) {
         const int before = dt_trace_count(c->trace);

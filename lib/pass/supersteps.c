@@ -21,14 +21,14 @@ typedef struct cutting {
     const dt_graph *g;
     int64_t first; /* index of the worker's first row among the rows of all workers */
     dt_supersteps *s;
-    /* [nodes] index of the superstep that computes the node; for an exchange, of the first
-     * superstep after it */
+    /* [nodes] index of the superstep that computes the node (see `anywhere`); for an exchange, of
+     * the first superstep after it */
     int *home;
     /* [nodes] whether the node has no rows and depends on variables and constants only, so that any
      * superstep can compute it */
     bool *anywhere;
     bool **needed; /* [supersteps][nodes] whether the superstep needs the node */
-    /* [nodes] whether another superstep, an exchange or the caller reads the node */
+    /* [nodes] whether another superstep or an exchange reads the node */
     bool *leaves;
 } cutting;
 

@@ -15,8 +15,8 @@ typedef struct placing {
     double *end;
     double *free; /* [devices] the time in seconds from which the device is free */
     int stages;
-    /* whether forward work waits for a task that runs once; then no task is delayed in favour of
-     * the usual order of a pipeline */
+    /* whether forward or backward work waits for a task that runs once; then 1F1B holds back no
+     * forward work for its order */
     bool waits_once;
 } placing;
 

@@ -28,8 +28,8 @@ static const dt_precision_attr of_bfloat16 = {.mantissa_bits = 7},
 typedef struct widening {
     dt_trace *t;
     const dt_graph *g;
-    /* [nodes of the old graph] values in the new graph: float32, but arguments and variables keep
-     * their dtype */
+    /* [nodes of the old graph] values in the new graph. Values of 16 bits have become float32,
+     * except arguments and variables */
     dt_value *map;
 } widening;
 
@@ -47,7 +47,8 @@ static double nearest(double x, dt_dtype d) {
                             : dt_half_to_double(dt_half_of(x));
 }
 
-/* Rounds the value of a constant when the program is compiled, so that no op has to. */
+/* Returns a constant. One of 16 bits is rounded when the program is compiled, so that no op has to
+ * round it. */
 static dt_value widened_constant(const widening *w, const dt_node *n) {
     dt_constant_attr a = *(const dt_constant_attr *)n->attr;
     if (dt_dtype_is_narrow(n->type.dtype)) {

@@ -310,8 +310,8 @@ static bool is_by_element(const dividing *d, int i) {
            !dt_type_has_batch(&n->type);
 }
 
-/* Returns this worker's rows of a value that also exists as a whole. Element-wise ops before it are
- * emitted for these rows only. */
+/* Returns this worker's rows of the value of node i. The element-wise ops from which it is computed
+ * are emitted for these rows only. */
 static dt_value local_rows(dividing *d, int i) {
     const dt_node *n = &d->g->node[i];
     dt_value in[DT_MAX_IN];

@@ -7,7 +7,7 @@
  *     cut, then cut elsewhere               all_to_all
  *     cut, then whole                       all_gather
  *     whole, then cut                       each device takes its part, without communication; done
- *                                           before everything else, so that less is sent
+ *                                           as early as possible, so that less is sent
  *
  * The axes of a dimension are ordered, so gathering begins with the last one: gathering along the
  * first axis while a second one still divides the dimension would leave gaps. If the layouts need
@@ -137,8 +137,8 @@ dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole
 
 /* ---- the cost of a conversion ---- */
 
-/* The cost of a byte of a gather, in bytes of a sum. A sum sends each byte twice, but a gathered
- * value needs more memory, and each reader computes with all of it. */
+/* How much a byte of a gather counts, where a byte of a sum counts 2, since a sum sends each byte
+ * twice. A gathered value needs more memory, and each reader computes with all of it. */
 static const double dear = 3;
 
 double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from,

@@ -121,13 +121,13 @@ enum { MOST_LATE_BYTES = 30 << 20 };
 typedef struct packing {
     const dt_spmd *s;
     /* [nodes] bucket: number of the launch that sends the node's collective; needs: the last bucket
-     * that the node waits for. -1: none */
+     * that the node waits for, apart from the optimizer's. -1: none */
     int *bucket, *needs;
     int open; /* number of the latest bucket, which following collectives may still join */
-    int last; /* the node that joined bucket `open` last; -1: the bucket is empty */
+    int last; /* the node that joined bucket `open` last; -1: there is no bucket yet */
     int n;    /* number of buckets so far */
-    /* [nodes] whether the node belongs to the optimizer, so that only updates wait for its
-     * collective */
+    /* [nodes] whether the node belongs to the optimizer and only its other nodes and updates wait
+     * for the node */
     bool *ends;
     /* [nodes] the most collectives that must be made one after the other before the node's value is
      * known, its own included */

@@ -26,8 +26,8 @@ static const dt_variable *variable_at(const dt_spmd_work *w, int s) {
 
 static uint64_t hash_of(const dt_variable *v) { return dt_hash_bytes(0, &v, sizeof v); }
 
-/* Returns the index of the weight of which state s is a slot; -1: s is no slot, its weight is not
- * among the states or has another number of dimensions, or s has a layout already. at: finds a
+/* Returns the index of the weight of which state s is a slot; -1: s is not a slot, its weight is
+ * not among the states or has another number of dimensions, or s has a layout already. at: finds a
  * state by its variable. */
 static int owner(const dt_spmd_work *w, const dt_hash_index *at, int s) {
     const dt_variable *of = variable_at(w, s)->of;
