@@ -39,8 +39,8 @@ typedef struct tally {
     int64_t *count; /* [classes] number of examples of each class */
     int64_t classes, seen;
     bool whole; /* whether all examples of the part were read */
-    /* whether the targets that were read are all whole numbers from 0 to `classes` - 1, or one-hot
-     * vectors */
+    /* whether the targets that were read are all whole numbers from 0 to `classes` - 1, or vectors,
+     * which are taken to be one-hot */
     bool numbers;
 } tally;
 
@@ -196,7 +196,7 @@ static const char *describe(const finding *f, dt_arena *arena) {
     return words;
 }
 
-/* Describes a part whose examples all have one class, if training has other classes, too. Else
+/* Describes a part whose examples all have one class, if training has this class and others. Else
  * returns NULL. */
 static const char *describe_only(const finding *f, dt_arena *arena) {
     int64_t only = -1;

@@ -170,7 +170,7 @@ static bool is_stopped(const dt_status *s) { return s && dt_status_number(s) == 
 /* Ends training after the last step that the job, a signal or --steps allows. If the whole job is
  * trained, use_ema replaces the weights by their means, and callbacks may then replace the weights.
  * After the last step of this run, validates with the final weights if they were replaced, or if
- * --steps has ended the run and the last line has no validation. */
+ * --steps or --until-epoch has ended the run and the last line has no validation. */
 static dt_status *end_training(run *r) {
     if (dt_run_is_done(r)) {
         DT_TRY(dt_optimizer_take_averages(r->optimizer, &r->model->trainable, &r->averaged));

@@ -80,7 +80,8 @@ struct dt_hook_row {
     dt_status *(*test_begin)(run *r, dt_hook *h);
     /* the keys of the logs have no prefix val_ */
     dt_status *(*test_end)(run *r, dt_hook *h, const dt_logs *logs);
-    /* called at the end of an epoch, and after a validation by steps */
+    /* called at the end of an epoch, also if the run ends within it, and after a validation by
+     * steps */
     dt_status *(*epoch_end)(run *r, dt_hook *h, dt_logs *logs);
     /* called when the step, and an epoch that it ended, are complete */
     dt_status *(*settled)(run *r, dt_hook *h);

@@ -21,9 +21,9 @@ static dt_status *same_job(run *r, const dt_saved *c) {
         s, "change it back, start over with --fresh, or give this job another output.dir");
 }
 
-/* Returns the error for a checkpoint at the end of an epoch whose epochs had another number of
- * steps. Such a checkpoint has no sums of the epoch, so the cause may be other data or another
- * global batch. */
+/* Returns the error for a checkpoint whose epochs had another number of steps. At the end of an
+ * epoch a checkpoint has no sums, which would show the global batch, so the cause may be other data
+ * or another global batch. */
 static dt_status *other_epochs(const run *r, const dt_saved *c) {
     const dt_state_file *s = &c->state;
 
@@ -268,8 +268,8 @@ static const char *history_of(const run *r) {
 }
 
 /* Opens the history. A damaged history only causes a warning, since no weight depends on it. A
- * history that ends before the checkpoint counts as damaged, unless the checkpoint is of another
- * directory (saved_step -1), which then has the history. */
+ * history that ends before the checkpoint counts as damaged, unless the checkpoint was given by its
+ * path (saved_step -1), because another directory may then have the history. */
 static dt_status *open_history(run *r) {
     dt_history_kept kept;
     DT_TRY(dt_history_open(&r->out.history, &r->out.directory,

@@ -204,8 +204,8 @@ dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_
     return trace_forward(m, data, NULL, input, out);
 }
 
-/* Whether the node hands its input on unchanged: a conversion, a note, or a reshape that keeps the
- * last dimension, such as TimeDistributed's. */
+/* Whether the result of the node means the same as its input: the node is a conversion, a note, or
+ * a reshape that keeps the last dimension, such as TimeDistributed's. */
 static bool passes_on(const dt_graph *g, const dt_node *n) {
     if (n->op->role == DT_ROLE_CONVERT || n->op->role == DT_ROLE_NOTE) return true;
     if (n->op != &dt_op_reshape) return false;

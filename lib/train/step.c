@@ -51,7 +51,7 @@ static dt_value declare(dt_trace *trace, const dt_trainer *t, int element) {
                : x;
 }
 
-/* Returns the weight of each example's class, (B). */
+/* Returns the weight of each target's class; 1 if the class is not listed. */
 static dt_value class_weights(const dt_class_weights *c, dt_value target, dt_dtype dtype) {
     dt_type type = dt_type_of_value(target);
     bool one_hot = type.rank > 1 && type.dim[type.rank - 1] > 1;
@@ -86,8 +86,9 @@ static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool trai
 }
 
 /* Sets x->rows to each example's mean of the losses in `values` (B, ...), one for each sample,
- * multiplied by the samples' weights, and x->divisor if it is not the number of examples. The
- * losses of samples that the mask excludes become 0; a mask without a trace excludes no sample. */
+ * multiplied by the samples' weights, and x->divisor if it is not the number of examples. A sample
+ * that the mask excludes does not count in the divisor; its loss must be 0 already. A mask without
+ * a trace excludes no sample. */
 static void weigh(const dt_named *loss, dt_value values, dt_value mask, term *x) {
     dt_value w = x->counts.trace ? dt_weights_like(x->counts, values) : x->counts;
     dt_value counted = mask.trace ? dt_convert(mask, dt_type_of_value(values).dtype) : mask;
@@ -224,8 +225,9 @@ static void return_weights(dt_trace *trace, const dt_trainer *t, const forward *
                       sum_of_rows(f->of[i].divisor));
 }
 
-/* Returns the weights of samples in a metric: 0 where the mask excludes a sample; in a weighted
- * metric those of the loss. Without a trace all weights are 1. */
+/* Returns the weights of samples in a metric: 0 where the mask excludes a sample, unless the metric
+ * counts these samples, too; in a weighted metric those of the loss. Without a trace all weights
+ * are 1. */
 static dt_value counts_in(const dt_metric_use *m, const term *x) {
     dt_value counts = m->weighted ? x->counts : (dt_value){0};
     if (!x->mask.trace || m->row->unmasked) return counts;
@@ -280,10 +282,10 @@ static bool has_pairs(const dt_trainer *t, int output) {
     return row && row->pairs;
 }
 
-/* Adds results for people to read to those of the step: nothing is summed over replicas. The
- * outputs come first, as a prediction expects them, then losses by example. whole: losses that are
- * one number for the batch are added, too. A loss that compares pairs of examples is left out,
- * since it has no value for a single example. */
+/* Adds results for people to read to those of the step. They are not summed over replicas, except
+ * losses of the whole batch. The outputs come first, as a prediction expects them, then losses by
+ * example. whole: losses that are one number for the batch are added, too. A loss that compares
+ * pairs of examples is left out, since it has no value for a single example. */
 static void return_rows(dt_trace *trace, const dt_trainer *t, const forward *f, bool whole) {
     dt_arena *arena = dt_trace_arena(trace);
 
@@ -337,7 +339,8 @@ static double weight_of(const dt_trainer *t, const forward *f, int i) {
     return i < f->n ? t->o.compile->output[i].loss_weight : 1;
 }
 
-/* Whether all outputs have the same divisor, so that their losses can be added before dividing. */
+/* Whether all terms of the loss have the same divisor, and none is a loss of the whole batch, so
+ * that they can be added before dividing. */
 static bool share_divisor(const forward *f) {
     const term *first = NULL;
     bool same = true;

@@ -131,9 +131,10 @@ dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_co
  * error about the first target outside of the limits. */
 dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile,
                          dt_match *out) DT_MUST_USE;
-/* Checks class weights, and sets w->number of named classes. Fails with LABELS if the loss or the
- * targets have no classes, or none with that name. Fails with RANGE if the model has no score for
- * the class. w may be NULL. */
+/* Checks class weights, and sets w->number of named classes. Fails with LABELS if the model has
+ * several outputs, the loss is one number for the batch, targets have more than two dimensions, or
+ * a class is unknown or occurs twice. Fails with RANGE if the model has no score for a class. w may
+ * be NULL. */
 dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model,
                                  const dt_compile_spec *compile, const dt_match *m,
                                  const dt_class_weights *w) DT_MUST_USE;

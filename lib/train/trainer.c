@@ -238,8 +238,8 @@ static void name_metrics(dt_trainer *t) {
     }
 }
 
-/* Sets t->class_name: for keys such as "f1_score_0" the name of the class, for others NULL. Metrics
- * come last in the order of dt_compile_keys. */
+/* Sets t->class_name: for keys such as "f1_score_0" the name of the class, if the classes have
+ * names; for others NULL. Metrics come last in the order of dt_compile_keys. */
 static void name_classes(dt_trainer *t) {
     const dt_compile_spec *c = t->o.compile;
     const char *key[DT_MAX_KEYS];
