@@ -27,7 +27,7 @@
 
 enum {
     DIMS = DT_MAX_SPATIAL + 1,
-    TILE = 1 << 16 /* the most elements of A in a tile: 256 KiB */,
+    TILE = 1 << 16 /* the most elements of A in a tile (256 KiB), unless one run has more */,
     LEAST_ROWS = 64,
     FEW = 8
 };

@@ -40,8 +40,7 @@ typedef struct head {
     /* p: the weight of each key for each query; ds: the gradient of the scores; arrays [queries of
      * the block][keys of the block] */
     float *p, *ds;
-    /* working memory for rows that are converted to float32; used if operands are stored in 16
-     * bits */
+    /* working memory for rows that are converted to float32; used if dt_attended.staged is set */
     float *room;
     uint16_t *half; /* memory for p or ds, rounded to bfloat16 for products with 16-bit operands */
     /* (keys, features) sums over blocks for the gradients of keys and values; NULL: they are added

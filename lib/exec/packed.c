@@ -31,7 +31,7 @@ struct dt_packed {
     unsigned written; /* dt_variable_written at that moment */
     const void *at;   /* the variable's memory at that moment; NULL: it was never compared */
     int users;        /* number of executables that use it */
-    /* the executable that counts its bytes: the first one that may pack it; NULL: none so far */
+    /* the executable that counts its bytes: the first one that may pack it; NULL: none */
     const dt_exec *counted_by;
     struct dt_packed *next;
 };

@@ -12,8 +12,8 @@
  *
  * Decisions are made in the order of the graph, so those about a value's inputs are made before it.
  * A value is computed again by the steps that read it if each of them then reads at most one
- * further array. A value that has to be stored anyway, because a kernel reads it, is computed again
- * only by steps that then read no further array.
+ * further array. A value that has to be stored anyway, because a kernel reads it or another step
+ * cannot compute it, is computed again only by steps that then read no further array.
  */
 #include <limits.h>
 #include <stdlib.h>
