@@ -6,7 +6,8 @@
  *
  * The best weights, if they are to be restored, are stored next to the model's in each checkpoint.
  * They are put back when training ends, whether or not this callback stopped it. A run that is
- * killed after its last epoch, before the weights are put back, does so when it is started again.
+ * killed after its last epoch, before the weights are put back, puts them back when it is started
+ * again.
  */
 #include <string.h>
 

@@ -85,8 +85,8 @@ bool dt_find_bad_example(const dt_dataset *d, const dt_model_spec *m, const dt_e
     return false;
 }
 
-/* Whether a fault of --inject has caused the NaN. In that case another note of the error says
- * so. */
+/* Whether a NaN was injected (--inject nan), which is then the likely cause. In that case another
+ * note of the error says so. */
 static bool is_injected(const run *r) {
     for (int i = 0; i < r->q->faults.n; i++)
         if (r->q->faults.v[i].kind == DT_FAULT_NAN && r->q->faults.v[i].step <= r->at.step)
@@ -162,7 +162,8 @@ static dt_status *explain(const run *r, dt_status *s) {
 }
 
 typedef struct guard {
-    /* the losses of the run's first step and of the epoch's first step; 0: there was no step yet */
+    /* the losses of the first step of this run, and of the first step that it has made in the
+     * current epoch; 0: there was no step yet */
     double loss_of_run, loss_of_epoch;
     bool grew; /* whether the growth of the loss has been reported */
 } guard;
