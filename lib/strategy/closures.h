@@ -45,8 +45,8 @@ typedef struct dt_closures {
     bool in_order;
     /* The window of numbers, [first, end). Numbers from `next` on have not been given out yet. */
     int64_t first, end;
-    /* version: number of updates so far, in all windows together; next: the next number to give
-     * out */
+    /* version: that of the weights, which dt_closures_begin sets and each update raises by one;
+     * next: the next number to give out */
     int64_t next, version;
     int n, cap;
     /* [n] the closures that were given out and not applied yet, oldest version first */

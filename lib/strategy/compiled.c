@@ -251,8 +251,8 @@ static bool is_even(const dt_compiled *c, int64_t rows, const int32_t *offsets) 
     return even;
 }
 
-/* Whether z can run a batch of this many rows. With by_replica, the rows of this worker's replicas
- * must also be those that z was compiled for. */
+/* Whether z can run a batch of this many rows. If each worker computes the rows of its own
+ * replicas, these rows must also be those that z was compiled for. */
 static bool is_size(const dt_compiled *c, const dt_sized *z, int64_t rows, bool even) {
     if (z->rows != rows || z->even != even || !c->own_replicas)
         return z->rows == rows && z->even == even;

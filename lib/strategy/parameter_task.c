@@ -24,7 +24,8 @@ typedef struct serving {
     /* The number of updates that the variables have seen. UNKNOWN: the coordinator has not sent the
      * state. */
     int64_t version;
-    int64_t times; /* number of times that the coordinator has sent the state */
+    /* how often the coordinator has sent the whole state, or a piece of a single variable */
+    int64_t times;
     /* [workers] the value of `times` when the worker last got the variables that never change;
      * UNKNOWN: the worker has not got them. */
     int64_t *still;
@@ -38,8 +39,8 @@ typedef struct serving {
     dt_packed_versions copies;
     bool came, end;
     int64_t since; /* when this task began to wait for the coordinator, in nanoseconds */
-    /* The strategy for which the coordinator's programs are compiled, and their memory. strategy
-     * NULL: this task has read a job and has the programs of that. */
+    /* strategy: the one for which the coordinator's programs are compiled; arena: their memory.
+     * strategy NULL: this task has read a job and has the programs of that. */
     dt_strategy *strategy;
     dt_arena *arena;
 } serving;

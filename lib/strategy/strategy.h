@@ -50,7 +50,9 @@ typedef struct dt_servers_spec {
     int64_t staleness;
     /* whether the schedule is virtual: closures are applied in the order of their numbers */
     bool in_order;
-    bool elastic; /* whether lost workers are started again */
+    /* whether a lost worker is replaced: the coordinator starts another one, or waits for one that
+     * is started separately */
+    bool elastic;
     /* Seconds after which a worker that has not answered loses its closure to another one. */
     double timeout;
     dt_partitioner partitioner;
