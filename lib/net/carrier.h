@@ -97,8 +97,8 @@ typedef struct dt_arrival {
 
 typedef struct dt_carrier dt_carrier;
 typedef struct dt_carrier_row {
-    /* Sends a message to an idle worker. Keeps a reference to the weights until they are sent, and
-     * copies the message->more bytes at `more`. */
+    /* Sends a message to an idle worker. Keeps a reference to the weights, which are NULL if the
+     * message has none, until they are sent, and copies the message->more bytes at `more`. */
     void (*give)(dt_carrier *c, int worker, const dt_frame *message, dt_shared *weights,
                  const void *more);
     /* Waits for an arrival, at most until the deadline. Returns false if nothing arrived. */
@@ -142,9 +142,9 @@ static inline void dt_carrier_close(dt_carrier *c, bool well) {
 
 typedef struct dt_worker_link dt_worker_link;
 typedef struct dt_worker_link_row {
-    /* Waits for the next message. WORK fills `weights`, and the caller frees *more. After END no
-     * message follows. Fails with WORKER_GONE if the coordinator is gone, or with the error that
-     * the coordinator sent. */
+    /* Waits for the next message. WORK and WORK_ALL fill `weights`, and the caller frees *more.
+     * After END no message follows. Fails with WORKER_GONE if the coordinator is gone, or with the
+     * error that the coordinator sent. */
     dt_status *(*pull)(dt_worker_link *l, dt_frame *m, void *weights, char **more);
     dt_status *(*push)(dt_worker_link *l, const dt_frame *m, const void *gradients,
                        const void *more);

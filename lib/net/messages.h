@@ -87,7 +87,8 @@ typedef struct dt_message {
     struct dt_message *next; /* the next message of a list, for the messenger's owner */
 } dt_message;
 
-/* Opens a messenger. Fails with MESSAGES if ZeroMQ is not installed or was built without CURVE. */
+/* Opens a messenger. Fails with MESSAGES if ZeroMQ is not installed or, with a key, if it was built
+ * without its encryption (CURVE). */
 dt_status *dt_messenger_open(dt_messenger **out, const dt_messenger_spec *spec) DT_MUST_USE;
 /* Closes the messenger, after waiting up to 2 s for sent messages to leave this machine. m may be
  * NULL. */

@@ -108,9 +108,9 @@ static void report_lost(const dt_worker_pool *c, int w, int closures, const char
 }
 
 /* Handles the loss of worker w: reports it, marks its closures as lost so that others get them, and
- * starts another worker in its place if starts_again. how: text for the report that says what
- * happened. Fails with WORKER_GONE if no worker is left and none can come, or if too many were lost
- * since a closure was last finished. */
+ * starts another worker in its place if starts_again, unless DT_POOL_STARTS programs in a row could
+ * not compute. how: text for the report that says what happened. Fails with WORKER_GONE if no
+ * worker is left and none can come, or if too many were lost since a closure was last finished. */
 static dt_status *worker_pool_lose(dt_worker_pool *c, int w, const char *how) {
     const int closures = dt_closures_lose(&c->closures, w);
     dt_carrier_drop(c->carrier, w);
