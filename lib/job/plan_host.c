@@ -83,9 +83,9 @@ static dt_status *time_training(host_plan *p, const dt_job *j, const dt_session 
     return bad;
 }
 
-/* Evaluates a full piece of the validation data, or all of it if there is less, and derives the
- * time of a whole validation from the second of two passes, since the first one allocates
- * memory. */
+/* Evaluates as many rows of the validation data as the trainer evaluates at once, or all of them if
+ * there are fewer, and derives the time of a whole validation from the second of two such passes,
+ * since the first one allocates memory. */
 static dt_status *time_validation(host_plan *p, const dt_job *j, const dt_session *s,
                                   dt_sums *sums) {
     const int64_t all = dt_dataset_count(j->data, DT_PART_VALIDATION),

@@ -160,7 +160,8 @@ static double price_of(const search *s, const dt_chip *chip) {
 }
 
 /* Whether a slice need not be planned: even at its chips' peak it would miss a limit (then it is
- * counted in s->late), or be no better than a plan that was found. */
+ * counted in s->late) or, if prices are known, be neither faster nor cheaper than a plan that was
+ * found. */
 static bool is_hopeless(search *s, const dt_chip *chip, int chips) {
     const double least = s->flops / (peak(chip) * s->faster * chips),
                  usd = least * chips * price_of(s, chip) / 3600;
