@@ -6,7 +6,7 @@
  * All lines pass through here, so that three things hold everywhere: control characters of names
  * and paths never reach a terminal, the progress bar never mixes with other lines, and a failed
  * write to standard output or to the log does not end the run: it continues, and ends with exit
- * code 74. A reader that goes away is no failure: verbs end quietly, as filters do; training
+ * code 74. A reader that goes away is not a failure: verbs end quietly, as filters do; training
  * continues without it.
  */
 #ifndef CMD_OUT_H

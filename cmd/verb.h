@@ -260,7 +260,7 @@ struct tpu_job {
 };
 
 /* Returns an error if the slice is unknown, so that users see it as an error of the command line
- * and not of the job. tpu NULL: the option was not given, which is no error. */
+ * and not of the job. tpu NULL: the option was not given, which is not an error. */
 dt_status *tpu_check(const char *tpu);
 /* Reads the operands as a job, and adds the overrides for the slice `tpu`. `more` is one more
  * override; NULL: none. The caller releases *out, also after an error. */
