@@ -65,7 +65,7 @@ static void count_ends(const dt_spmd *s, figures *f) {
     }
 }
 
-/* Returns the index of a collective's kind in dt_pjrt_kinds; -1: the node is no collective. Both
+/* Returns the index of a collective's kind in dt_pjrt_kinds; -1: the node is not a collective. Both
  * lists have the same order. */
 static int kind_of(const dt_node *n) {
     dt_across_kind k = dt_across_kind_of(n);

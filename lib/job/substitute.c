@@ -456,7 +456,7 @@ static dt_status *substitute_text(substitution *c, dt_tree *t) {
         /* a substituted path stays a text, even if it looks like a number */
         t->quoted |= text.differ;
     }
-    /* a word of `let` or {run_dir} may bring a variable into a text that is no path, where it is
+    /* a word of `let` or {run_dir} may bring a variable into a text that is not a path, where it is
      * not allowed */
     if (t->recorded && !is_path(c->key)) {
         t->text = t->recorded;
