@@ -32,7 +32,7 @@ typedef struct dt_worker_launcher_spec {
      * workers are forked. */
     const char *const *program;
     int input;   /* descriptor of a file that each program gets as standard input; -1: /dev/null */
-    int workers; /* the number of workers, which programs are told */
+    int workers; /* the number of workers, which each program gets in DTRAIN_POOL_WORKER */
     /* the main function of forked workers, and its argument */
     dt_worker_main body;
     void *user;
