@@ -117,7 +117,8 @@ static dt_status *read_master(dt_launch *out) {
     const char *host = dt_environment("MASTER_ADDR"), *number = dt_environment("MASTER_PORT");
     const char *agent = dt_environment("TORCHELASTIC_USE_AGENT_STORE");
     int64_t port = 0;
-    /* A missing address is no error yet, since not all workers need it (dt_launch_no_address). */
+    /* A missing address is not an error yet, since not all workers need it
+     * (dt_launch_no_address). */
     if (!host || !number) return NULL;
     if (!read_count("MASTER_PORT", &port) || port < 1 || port > 65534)
         return dt_fail(DT_E_LAUNCH, NULL, "MASTER_PORT=%.40s: it must be 1 to 65534", number);
