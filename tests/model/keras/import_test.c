@@ -319,10 +319,10 @@ static const struct bad {
                      "\"LeakyReLU\", \"config\": {\"negative_slope\": 0.5}}")),
      "model.json: config.layers[1].config.activation",
      "the activation of LSTM is a layer; expected the name of an activation"},
-    {SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": [null, 4, 4, 4, 2], \"name\": "
-                      "\"x\"}}, " LAYER("ConvLSTM2D",
-                                        ", \"filters\": 2, \"kernel_size\": 3, \"activation\": {" K
-                                        "\"LeakyReLU\", \"config\": {\"negative_slope\": 0.5}}")),
+    {SEQUENTIAL(
+         "{" K "\"InputLayer\", \"config\": {\"batch_shape\": [null, 4, 4, 4, 2], \"name\": "
+         "\"x\"}}, " LAYER("ConvLSTM2D", ", \"filters\": 2, \"kernel_size\": 3, \"activation\": {" K
+                                         "\"LeakyReLU\", \"config\": {\"negative_slope\": 0.5}}")),
      "model.json: config.layers[1].config.activation",
      "the activation of ConvLSTM2D is a layer; expected the name of an activation"},
     {SEQUENTIAL(INPUT
