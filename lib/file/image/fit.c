@@ -109,7 +109,8 @@ static dt_status *look_up(const dt_image_layout *l, const dt_image *stored, int6
     return NULL;
 }
 
-/* Decodes a picture in its original size and resizes it to the element's size. */
+/* Decodes a picture in its original size, turns it upright, replaces the colors of a mask by class
+ * numbers, and resizes it to the element's size. */
 static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *stored,
                                     int orientation, dt_bytes file, void *out) {
     const dt_type *t = &l->type;
@@ -169,7 +170,9 @@ dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, con
     }
     own.height = header.height;
     own.width = header.width;
-    /* if the picture is not resized, upright pixels are written directly into the example */
+    /* The picture needs memory of its own if it is resized, or if the colors of a mask are replaced
+     * by class numbers. Otherwise its pixels, turned upright, are written directly into the
+     * example. */
     const bool apart = l->resizes || l->n_colors > 0;
     const int64_t needed = apart ? decoding_bytes(&header, own.channels) : header.working;
     reserve(l->room, needed);

@@ -49,8 +49,9 @@ static void on_error(j_common_ptr jpeg) {
     longjmp(r->jump, 1);
 }
 
-/* Receives libjpeg's messages; level -1 is a warning. Warnings that data are missing or damaged are
- * errors here; all other messages are ignored. */
+/* Receives libjpeg's messages; level -1 is a warning. Three warnings are errors here: the file ends
+ * too early, the data of a segment end too early, or a Huffman code is invalid. All other messages
+ * are ignored, also those about other damage, such as a wrong restart marker. */
 static void on_message(j_common_ptr jpeg, int level) {
     int code = jpeg->err->msg_code;
     if (level < 0 &&

@@ -136,7 +136,7 @@ static int on_error(void *tiff, void *user, const char *module, const char *form
     return 1;
 }
 
-/* Warnings concern tags that are not needed. */
+/* Ignores warnings. Most of them are about tags that are not needed. */
 static int on_warning(void *tiff, void *user, const char *module, const char *format,
                       va_list args) {
     (void)tiff, (void)user, (void)module, (void)format, (void)args;
