@@ -54,7 +54,7 @@ dt_value dt_in_one_row(dt_value x) {
     return dt_reshape(x, 1, &n);
 }
 
-/* Selects the outputs that the metric counts. */
+/* Selects the outputs that the metric counts: those of class_id, or all if it is negative. */
 static dt_value choose(const dt_confusion_plan *plan, dt_value x) {
     return plan->class_id < 0
                ? x
@@ -69,7 +69,8 @@ static dt_status *check_class(const dt_confusion_plan *plan, const dt_type *p) {
     return NULL;
 }
 
-/* Emits the weight of each output, in the shape of the predictions. */
+/* Emits the weight of each output, in the shape of the predictions: the weight of its sample,
+ * multiplied by the weight of its class if there is class_weight. */
 static dt_value weights_of(const dt_confusion_plan *plan, const dt_metric_parts *m) {
     dt_value p = m->prediction, w = m->weight.trace ? dt_weights_like(m->weight, p) : dt_like(p, 1);
     const dt_type type = dt_type_of_value(p);
@@ -107,7 +108,8 @@ static void count(const dt_confusion_plan *plan, dt_metric_parts *m, dt_value p,
     for (int i = 0; i < 4; i++) m->part[m->n++] = dt_reduce(counted[i], DT_REDUCE_SUM, 1);
 }
 
-/* Emits the selected outputs, reshaped to one dimension. */
+/* Emits the outputs that the metric counts, reshaped to one dimension, (N). With by_class it
+ * returns x, (B, C), as it is. */
 static dt_value in_row(const dt_confusion_plan *plan, dt_value x) {
     return plan->by_class ? x : dt_in_one_row(choose(plan, x));
 }
