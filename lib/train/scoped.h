@@ -5,8 +5,11 @@
 
 #include "train/train.h"
 
-/* Enters the scope of the model's strategy until the end of the block. A model created outside
- * of any scope has none. If another strategy's scope is open, dt_status_kept returns an error. */
+/* Enters the scope of the model's strategy; the caller leaves it with dt_scope_leave.
+ * IN_CAPTURED_SCOPE does both: it enters the scope, and leaves it at the end of the block. No scope
+ * is entered if m is NULL or the model was created outside of any scope. If the scope cannot be
+ * entered, for example because that of another strategy is open, the next call of dt_status_kept
+ * returns the error. */
 dt_scope dt_captured_scope(const dt_model *m);
 #define IN_CAPTURED_SCOPE(m)                                                                       \
     dt_scope scope __attribute__((cleanup(dt_scope_leave), unused)) = dt_captured_scope(m)
