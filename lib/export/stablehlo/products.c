@@ -33,12 +33,13 @@ typedef struct products {
     bool *inner;   /* [nodes] whether the node is a sum that is only a term of one other sum */
     int *uses;     /* [nodes] how many nodes read the node */
     int *ahead;    /* [nodes] number of products on the longest path from the node to the end */
-    /* [nodes] the first product of the node's group, at first the node itself; -1: it is no
-     * product */
+    /* [nodes] the first product of the node's group, at first the node itself; -1: the node is not
+     * a product that can be joined with others */
     int *first;
     /* [nodes] for a product: the next product of its group; -1: it is the last one */
     int *next;
-    int *last; /* [nodes] the last product whose left operand is the node; -1: none */
+    /* [nodes] the last product with a group whose left operand is the node; -1: there is none */
+    int *last;
     /* [nodes] the first product of the group in which the node is a kernel; -1: none */
     int *group;
     int64_t *at;  /* [nodes] for a product: where its part of the group's product begins */
@@ -57,10 +58,11 @@ typedef struct flat {
     int axis, n;
 } flat;
 
-/* A product whose kernel can be concatenated with other kernels along `axis`. */
+/* A product that can be joined with others. Its kernel, or for a term of a sum both operands, can
+ * be concatenated with those of the others along x[k].axis. */
 typedef struct part {
-    flat x[2];
-    dt_dot_attr dot;
+    flat x[2];       /* the two operands; x[1] is the kernel */
+    dt_dot_attr dot; /* the attributes of the product of operands with these types */
 } part;
 
 /* Joins n dimensions. Returns false if n is 0, if they are not adjacent, or if the batch is among
