@@ -159,9 +159,9 @@ DT_API bool dt_get_replica_context(dt_replica_context *out);
 DT_API dt_status *dt_set_strategy(dt_strategy *s) DT_CHECKED;
 
 /* scope(), as DT_SCOPE(strategy) { ... }: in the block, `strategy` is current and variables are
- * distributed. The scope is left however the block ends, including by goto. If entering fails
- * because another strategy's scope is open, the next call in the block that can fail returns the
- * error. */
+ * distributed. The scope is left however the block ends, including by goto. If entering fails, for
+ * example because another strategy's scope is open, the next call in the block that can fail
+ * returns the error. */
 typedef struct dt_scope {
     dt_strategy *entered;
 } dt_scope;
