@@ -474,7 +474,8 @@ static bool lay_out(dt_spmd_work *w, bool apart) {
     return true;
 }
 
-/* Checks that the mesh does not have more axes than a dt_mesh can hold. */
+/* Fails if the mesh would need more axes than a dt_mesh can hold. The axes beyond that are missing
+ * in w->mesh, so it has fewer devices than were requested. */
 static dt_status *check_mesh(const dt_spmd_work *w) {
     int replicas = w->o->replicas > 1 ? w->o->replicas : 1,
         devices = w->o->devices > 1 ? w->o->devices : 1;
