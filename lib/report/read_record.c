@@ -250,7 +250,7 @@ static void message(dt_report_run *r, const dt_event_line *l, json_t *line) {
     if (m.text) messages_add(&r->messages, &m);
 }
 
-/* The largest count that is read, so that sums over all attempts cannot overflow. */
+/* Larger counts are read as this number, so that sums over all attempts cannot overflow. */
 #define MOST_UPDATES (INT64_C(1) << 40)
 static int64_t limited(int64_t n) { return n < MOST_UPDATES ? n : MOST_UPDATES; }
 
