@@ -42,8 +42,9 @@ void dt_json_doubles(dt_json *j, const char *key, const double *v, int n);
 void dt_json_raw(dt_json *j, const char *key, const char *json);
 
 /*
- * Members of a struct as members of a JSON object. A table lists them in order;
- * dt_json_members_read (file/json_read.h) reads what was written by it:
+ * Members of a struct as members of a JSON object. A table lists them in order. With the same
+ * table, dt_json_members_read (file/json_read.h) reads the object again, except the members that a
+ * function has written (DT_JSON_MORE):
  *
  *     static const dt_json_member members[] = {
  *         DT_JSON(dt_event, step),
