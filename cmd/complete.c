@@ -268,8 +268,8 @@ static void read_line(struct line *l) {
 static void offer_last(const struct line *l, dt_str *to) {
     const struct goal whole = {l, "", l->last, 0, to};
     const struct option *o = l->last[0] == '-' ? option_of(l, l->last) : NULL;
-    /* The word begins with an option and its value, such as "--tpu=v4-8" or "-Cruns": only the
-     * value is completed. */
+    /* If the word is an option together with the beginning of its value, such as "--tpu=v4-8" or
+     * "-Cruns", the value begins at byte n, and only the value is completed. */
     const int n = begins(l->last, "--") ? (int)strcspn(l->last, "=") + 1 : 2;
     if (l->pending) offer_values(&whole, l->pending);
     if (l->pending && l->pending->kind != OPTION_MAYBE) return;
