@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Computes which examples each replica gets in each step of an epoch, if input workers share a data
- * set by one of tf.data's sharding policies. A worker reads a stream of examples and cuts it into
- * pieces, one for each of its replicas in each step, as distributed pipelines do
- * (pipeline/worker.c):
+ * Computes which examples each replica gets in each step of an epoch. Input workers share a data
+ * set by one of tf.data's sharding policies; a feed without them has one, with one replica. A
+ * worker reads a stream of examples and cuts it into pieces, one for each of its replicas in each
+ * step, as distributed pipelines do (pipeline/worker.c):
  *
  *     auto         one stream; the pieces of a step follow one another, in the order in which one
  *                  process would read the examples

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The resolved job: after `extends`, overrides and substitutions every value still knows its source
- * location. Also finds the differences between two jobs, or between a job and a run.
+ * Prints the resolved job (`config show`): after `extends`, overrides and substitutions every value
+ * still has its location. Also finds the differences between two jobs, or between a job and a run.
  */
 #include <ctype.h>
 #include <string.h>
