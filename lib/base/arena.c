@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arenas are lists of zeroed blocks; an allocation advances a pointer in the newest block. Block
- * sizes double from 4 KiB to 4 MiB, so that a tiny job costs one page and a large graph few calls
- * of the system. Under AddressSanitizer, memory that has not been allocated is poisoned, with a gap
- * behind each allocation, so that an overrun inside a block is found as well. */
+ * sizes double from 4 KiB to 4 MiB, so that a tiny job uses little memory and a large graph needs
+ * few calls of the system. Under AddressSanitizer, memory that has not been allocated is poisoned,
+ * with a gap behind each allocation, so that an overrun inside a block is found as well. */
 #include "base/arena.h"
 
 #include <stdalign.h>
@@ -45,8 +45,8 @@ typedef struct block {
 } block;
 
 struct dt_arena {
-    /* the blocks, newest first, from which alone small allocations are taken; see
-     * block_with_room */
+    /* a list that begins with the newest block; separate blocks of large allocations follow the
+     * first */
     block *blocks;
     size_t next_size;
 };
@@ -117,9 +117,9 @@ char *dt_strdup(const char *s) {
     return memcpy(dt_alloc(n), s, n);
 }
 
-/* Whether an allocation of n bytes would exceed the container's limit. The system would grant it
- * and kill the process when the memory is used, so it is refused here, where an error can be
- * reported. */
+/* Whether n is at least 16 MiB, and so many more bytes would exceed the memory limit of the
+ * container or machine. The system would grant it and kill the process when the memory is used, so
+ * it is refused here, where an error can be reported. */
 static bool is_too_much(size_t n) {
     enum { LARGE = 16 << 20 };
     dt_memory_limit l;
@@ -131,8 +131,7 @@ void *dt_try_alloc(size_t n) {
     return aligned_alloc(64, n ? (n + 63) / 64 * 64 : 64);
 }
 
-/* Allocates memory, with large pages if the kernel grants them: a failure of madvise only affects
- * speed. */
+/* The result of madvise is ignored: without large pages, the memory is only slower. */
 void *dt_try_alloc_dense(size_t n) {
 #ifdef MADV_HUGEPAGE
     void *p = NULL;
@@ -180,9 +179,9 @@ static block *block_create(size_t size) {
     return b;
 }
 
-/* Returns a block with n unused bytes: the newest one if it has them, else a new one, which becomes
- * the newest. A large allocation, more than a quarter of the next block's size, gets a separate
- * block behind the newest one, so that the newest stays in use. */
+/* Returns a block with n unused bytes: the newest one if it has them, else a new one. The new one
+ * becomes the newest block, unless n is more than a quarter of the next block's size: then it goes
+ * behind the newest, which stays in use. */
 static block *block_with_room(dt_arena *a, size_t n) {
     block *newest = a->blocks;
     if (newest && newest->size - newest->used >= n) return newest;

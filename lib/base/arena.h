@@ -48,16 +48,16 @@ char *dt_strdup(const char *s);
 void dt_free_local(void *pointer);
 /* Writes one line about missing memory and ends the program with exit code 71. */
 _Noreturn void dt_out_of_memory(void);
-/* Returns the product of two sizes. The program ends if the product overflows, so use the checked
- * functions below for sizes that come from input. */
+/* Returns the product of two sizes. The program ends with exit code 71 if the product overflows, so
+ * use the checked functions below for sizes that come from input. */
 size_t dt_size_mul(size_t a, size_t b);
 
 /* Allocates n bytes, aligned to 64 and not zeroed, for memory whose size depends on input; the
  * caller frees it. Returns NULL if the system refuses, or if 16 MiB or more would exceed the limit
  * of the machine or the container (base/memory.h). */
 void *dt_try_alloc(size_t n);
-/* Like dt_try_alloc, for arrays that a step reads and writes in long strides: they use large pages
- * if the system has them. */
+/* Like dt_try_alloc, for arrays that a step reads and writes in long strides: from 2 MiB on, they
+ * use large pages if the system has them. */
 void *dt_try_alloc_dense(size_t n);
 /* dt_mul_fits sets *out to a * b, dt_add_fits to a + b. Return false if the result overflows, or if
  * a or b is negative. */

@@ -187,9 +187,10 @@ static bool take_year_first(const char **p, dt_date *d) {
 }
 
 /* Sets day and month from the two numbers of 1/2/2024. If dots separate them, the day comes first,
- * whatever the caller's order. If exactly one of them is above 12, the text proves an order, which
- * is set; if both are at most 12 and differ, `unclear` is set and the caller's order applies.
- * Returns false if both are above 12, or if the text proves another order than the caller's. */
+ * whatever the caller's order. Otherwise: if one of them is above 12, the text proves an order, and
+ * d->order is set; if both are at most 12, the caller's order applies, and d->unclear is set if
+ * they differ. Returns false if both are above 12, or if the text proves another order than the
+ * caller's. */
 static bool settle_order(const int pair[2], bool dots, dt_date_order order, dt_date *d) {
     if (dots) order = DT_DATE_DAY_FIRST;
     else if (pair[0] > 12 && pair[1] > 12) return false;
@@ -274,7 +275,8 @@ typedef struct reader {
     int half, yearday;
 } reader;
 
-/* Reads at most `most` digits into *out. More digits may follow. */
+/* Reads up to `most` digits as the number *out, and returns how many there were. More digits may
+ * follow. */
 static int read_digits(reader *r, int most, int *out) {
     int n = 0;
     for (*out = 0; n < most && isdigit((unsigned char)*r->p); n++)

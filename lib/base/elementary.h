@@ -13,7 +13,8 @@ double dt_portable_expm1(double x);
 double dt_portable_log(double x);
 double dt_portable_log1p(double x);
 double dt_portable_pow(double x, double y);
-/* For |x| >= 2^20 these functions call the C library. */
+/* For |x| >= 2^20 these two functions call the C library, so their bits may differ between
+ * processors. */
 double dt_portable_sin(double x);
 double dt_portable_cos(double x);
 

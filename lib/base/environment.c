@@ -22,8 +22,8 @@ static bool stands_at(const char *text, const char *at, const char *value) {
     return n >= SHORT || !(is_in_word(text, at - 1) || is_in_word(text, at + n));
 }
 
-/* Returns the hidden value that begins at `at`; if several do, the longest, since a value may begin
- * with another one. Returns NULL if no hidden value begins there. */
+/* Returns the pair of `hidden` whose value is in the text at `at`; of several, the one with the
+ * longest value. Returns NULL if no hidden value begins there. */
 static const dt_pair *hidden_at(const dt_pair *hidden, int n, const char *text, const char *at) {
     const dt_pair *found = NULL;
     for (int i = 0; i < n; i++)

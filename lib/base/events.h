@@ -17,13 +17,13 @@ typedef struct dt_event_line {
      * dt_event_line. */
     dt_event event;
     /* The following members are for record.jsonl, except `exit`, which is for --json. */
-    double t;         /* in all lines: seconds since the attempt began */
+    double t; /* in all lines: seconds since this process began to train (an attempt of the run) */
     const char *time; /* in start and end lines: the time in UTC, "2026-11-22T11:03:10Z" */
     /* In start lines: the version of the line format, and of dtrain; the job's text and the path of
      * its file. */
     int v;
     const char *dtrain, *job_text, *config;
-    /* in start lines: what the strategy is, and the kernels that compute */
+    /* in start lines: a description of the strategy, and the names of the kernels that compute */
     const char *strategy, *kernels;
     int hosts;          /* in start lines: number of hosts */
     int64_t generation; /* in start lines: the run's generation (dt_state_file) */

@@ -8,9 +8,10 @@
  *     DTRAIN_FAULT_WRITE=3:SHORT      a write takes half of its bytes
  *     DTRAIN_FAULT_WRITE=3:KILL       the process dies before the call
  *
- * Counted are open for writing, ftruncate, write, fsync, close, rename, unlink, mkdir and rmdir, in
- * this process, from 1. So a test that loops over N covers every state in which a crash or a full
- * disk can leave the files.
+ * Counted, from 1 and in this process, are open for writing, ftruncate, lseek, write, fsync, close,
+ * rename, renameat2, unlink, mkdir and rmdir; most of the clean-up after an error is not counted.
+ * So a test that loops over N covers every state in which a crash or a full disk can leave the
+ * files.
  */
 #ifndef DT_BASE_FAULT_H
 #define DT_BASE_FAULT_H

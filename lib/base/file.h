@@ -28,11 +28,11 @@ dt_status *dt_file_read(const char *path, size_t limit, dt_str *out) DT_MUST_USE
 dt_status *dt_file_pread(int fd, const char *path, void *buffer, size_t n,
                          int64_t offset) DT_MUST_USE;
 
-/* A file that is being written at `path`. Opening creates it with mode 0644 at most, and never
- * follows a symbolic link. */
+/* A file that is being written at `path`. Opening creates it with mode 0644 at most, and fails if
+ * `path` itself is a symbolic link. */
 typedef struct dt_writer {
     int fd;
-    char *path; /* the file's path; NULL after dt_writer_close */
+    char *path; /* the file's path; NULL after dt_writer_close has succeeded */
     /* Whether dt_writer_append has opened the file. dt_writer_abandon then closes it without
      * removing it. */
     bool keep;
@@ -55,8 +55,8 @@ dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) DT_MUST
 
 /* Finds the path at which an output that a user has named is to be committed: links are followed as
  * shell redirection does, even to a file that does not exist yet. The caller frees *path. Fails
- * with CANT_CREATE if links form a cycle, or lead to a device, a FIFO or a directory, else like
- * dt_path_check; *path is then NULL. */
+ * with CANT_CREATE if the name is empty, links form a cycle, or a device, a FIFO or a directory is
+ * found, else like dt_path_check; *path is then NULL. */
 dt_status *dt_file_target(const char *named, char **path) DT_MUST_USE;
 /* Writes a whole file like dt_file_commit, to the path that dt_file_target finds. */
 dt_status *dt_file_output(const char *named, const void *bytes, size_t n) DT_MUST_USE;
@@ -80,8 +80,8 @@ dt_status *dt_dir_remove(const char *path) DT_MUST_USE;
 /* Removes a file or a symbolic link (the link itself). Succeeds if there is nothing of that
  * name. */
 dt_status *dt_file_remove(const char *path) DT_MUST_USE;
-/* Exchanges two existing names atomically. Sets *done to false, and changes nothing, if the file
- * system cannot do that. */
+/* Exchanges two existing names atomically. If the file system cannot do that, succeeds with *done
+ * false and changes nothing. */
 dt_status *dt_file_swap(const char *a, const char *b, bool *done) DT_MUST_USE;
 
 /* Checks a path of a job like dt_path_check (dtrain/base.h), and also refuses $HOME/run, %TEMP%/run

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads regular files only, and never more bytes than the caller allows. */
+/* Reads regular files only, and returns at most as many bytes as the caller allows. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

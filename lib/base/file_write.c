@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes files and directories. Each system call is made in one place, which checks its result and
- * where tests can make it fail (fault.h). */
+/* Writes files and directories. Tests can make the system calls that change files fail
+ * (fault.h). */
 #define _GNU_SOURCE       /* makes the headers declare renameat2 */
 #define _XOPEN_SOURCE 700 /* makes the headers declare lstat and readlink */
 #include <dirent.h>
@@ -126,8 +126,8 @@ dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n) {
 }
 
 /* Syncs a file or directory. fsync is repeated only after EINTR: after another failure the kernel
- * may have marked the lost pages as clean, and a second call would report success. File systems
- * that cannot sync a directory return EINVAL. */
+ * may have marked the lost pages as clean, and a second call would report success. EINVAL counts as
+ * success: file systems that cannot sync a directory return it. */
 static dt_status *sync_fd(int fd, const char *path) {
     while (try_sync(fd) != 0) {
         if (errno == EINVAL) return NULL;
@@ -328,8 +328,8 @@ dt_status *dt_file_swap(const char *a, const char *b, bool *done) {
  *     -o latest.csv ──▶ latest.csv -> day/3.csv          day/3.csv.tmp, renamed to day/3.csv
  */
 
-/* MOST_LINKS: the number of links that the Linux kernel follows, too; LONGEST: room for the text of
- * a link, in bytes */
+/* MOST_LINKS: the most links that are followed, as many as the Linux kernel follows; LONGEST: room
+ * for the text of a link, in bytes */
 enum { MOST_LINKS = 40, LONGEST = 4096 };
 
 static bool is_link(const char *path) {

@@ -3,8 +3,8 @@
  * Handles of the public API that have been released. A handle begins with its count, `int refs`.
  * Releasing the last reference frees what the handle owns and clears the handle itself, which is
  * kept for a while in a ring: a count of 0 in one of the last DT_RETIRED handles proves that the
- * caller has released it. Public functions begin with DT_LIVE(h), which sets a released handle to
- * NULL and returns it; all of them accept NULL.
+ * caller has released it. Public functions begin with DT_LIVE(h), which sets the variable h to NULL
+ * if its handle has been released, and returns h. So a released handle is treated like NULL.
  *
  * The ring hides no use after free: with the address sanitizer only the first 16 bytes of a
  * released handle may be read, so code that uses one without DT_LIVE ends with a report.

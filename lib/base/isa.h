@@ -11,7 +11,7 @@
 
 #define DT_INSTRUCTIONS_ENV "DTRAIN_INSTRUCTIONS"
 
-/* the instruction sets, best first; every processor has the last one */
+/* the instruction sets, best first; every processor has DT_BASE_ISA; DT_ISAS is their number */
 typedef enum dt_isa { DT_AVX512, DT_AVX2, DT_BASE_ISA, DT_ISAS } dt_isa;
 
 const char *dt_isa_name(dt_isa isa);

@@ -18,7 +18,8 @@ typedef struct dt_json {
     /* whether the text must be readable as YAML, too, which does not combine surrogate pairs of \u
      * escapes */
     bool yaml;
-    bool compact; /* whether to write no blanks, and as few digits as possible: 1e+05 for 100000 */
+    /* whether to write no blanks, and doubles with as few digits as possible: 1e+05 for 100000 */
+    bool compact;
 } dt_json;
 
 /* Writes an opening bracket, '{' or '['. key is NULL inside a list and for the outermost value. */
@@ -66,7 +67,8 @@ typedef enum dt_json_kind {
 } dt_json_kind;
 
 typedef struct dt_json_member {
-    const char *key; /* NULL: `put` writes several members; both NULL: the end of the table */
+    /* NULL: the function `put` writes the row's members; both NULL: the end of the table */
+    const char *key;
     dt_json_kind kind;
     size_t offset;
     bool if_set; /* whether the member is left out if its value is 0 or NULL */

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define ROOM ((size_t)256 << 20) /* more bytes than any library that dtrain opens has */
+/* bytes of address space, more than any library needs that is opened here */
+#define ROOM ((size_t)256 << 20)
 
 static bool has_room(void) {
     void *at = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

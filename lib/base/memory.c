@@ -33,7 +33,7 @@ int64_t dt_memory_resident(void) {
 
 /* ---- files ---- */
 
-/* Reads a file; *out becomes "" if the file does not exist. */
+/* Reads at most about 1 MiB of a file; *out becomes "" if the file does not exist. */
 static void read_text(const char *path, dt_str *out) {
     char piece[4096];
     /* The length is not known before reading: files of the kernel report size 0. */
@@ -44,7 +44,8 @@ static void read_text(const char *path, dt_str *out) {
     if (f) fclose(f);
 }
 
-/* Reads a limit in bytes from a file; `none` if it says "max" or does not exist. */
+/* Reads a limit in bytes from a file. Returns `none` if the file does not exist, says "max", or has
+ * a number of at least `none`. */
 static int64_t read_bytes(const char *folder, const char *name) {
     dt_local_str text = {0}, path = {0};
     dt_str_printf(&path, "%s/%s", folder, name);
@@ -134,8 +135,8 @@ static bool find_mount(const hierarchy *h, char *mounts, char *root, char *point
     return false;
 }
 
-/* Returns the part of a group's name below the mount. If the group is outside of the mount, as when
- * a container sees the name of its group on the host, returns the mount itself. */
+/* Returns the part of a group's name below the mount. Returns "", the mount itself, if the group is
+ * outside of the mount, as when a container sees the name of its group on the host. */
 static const char *below(const char *group, const char *root) {
     const size_t n = strcmp(root, "/") == 0 ? 0 : strlen(root);
     const bool inside = strncmp(group, root, n) == 0 && (group[n] == '/' || group[n] == '\0') &&

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * "did you mean": the nearest of some names by optimal string alignment: insertions, deletions,
- * replacements and swaps of neighbours cost 1. A name is near if about a third of its letters are
- * wrong; then a suggestion helps more often than it misleads. The first letter is rarely mistyped:
- * a name that begins with another one is near only at a distance of 1, so `shell` does not mean
- * `help`. Abbreviations come first: `acc` means accuracy, not auc. Without a near name the last
- * word counts: `roc_auc` means auc.
+ * replacements and swaps of neighbours cost 1. A name is near if at most about a third of its
+ * letters are wrong; then a suggestion helps more often than it misleads. The first letter is
+ * rarely mistyped: a name that begins with another letter is near only at a distance of 1, so
+ * `shell` does not mean `help`. Abbreviations come first: `acc` means accuracy, not auc. Without a
+ * near name the last word counts: `roc_auc` means auc.
  */
 #include <ctype.h>
 #include <string.h>
@@ -56,9 +56,9 @@ static bool begins(const char *name, const char *with) {
     return true;
 }
 
-/* Returns the shortest name that begins with `start`, if all other names that begin so are forms of
- * the same name; else NULL. So `conv` is not completed to conv_0 if there is conv_1, too. A single
- * letter is not completed. */
+/* Returns the shortest name that begins with `start`, if all other names that begin with `start`
+ * begin with that name, too; else NULL. So `conv` is not completed to conv_0 if there is conv_1. A
+ * single letter is not completed. */
 static const char *find_longer(const char *start, size_t length, const char *const *names, int n) {
     const char *found = NULL;
     for (int i = 0; i < n && length > 1; i++)

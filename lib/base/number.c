@@ -104,9 +104,9 @@ static void add_decimal(dt_str *s, const decimal *d) {
     } else add_digits(s, d, d->exponent + 1);
 }
 
-/* Appends x by double arithmetic, if that can decide its digits. For numbers that are not integers,
- * which have a separate case. Digits of numbers below 10^-13 would need powers above 10^22, which
- * are not exact. */
+/* Appends x by double arithmetic, if that can decide its digits. Returns false if it cannot, and
+ * unless 1e-12 <= |x| < 2^23: floats above that are integers, which have a separate case, and
+ * digits of much smaller ones need powers of ten above 10^22, which are not exact. */
 static bool add_by_arithmetic(dt_str *s, float x) {
     decimal d;
     float a = fabsf(x);
@@ -184,8 +184,8 @@ bool dt_parse_bytes(const char *text, int64_t *bytes) {
     return false;
 }
 
-/* Reads a number by strtod in the C locale, which glibc has as a constant: it allocates nothing and
- * cannot fail. */
+/* Reads a number by strtod in the C locale. glibc has that locale as a constant, so newlocale
+ * allocates nothing there. */
 static double read_double(const char *text, char **end) {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     double x = c ? strtod_l(text, end, c) : strtod(text, end);
@@ -208,7 +208,8 @@ void dt_str_bytes(dt_str *s, double bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     enum { LAST = sizeof units / sizeof *units - 1 };
     int unit = 0;
-    /* Values from 1023.95 on use the next unit, since 1023.96 KiB would round to 1024.0 KiB. */
+    /* From 1023.95 of a unit on (1024 bytes), the next unit is used, since 1023.96 KiB would round
+     * to 1024.0 KiB. */
     while (unit < LAST && bytes >= (unit == 0 ? 1024 : 1023.95)) {
         bytes /= 1024;
         unit++;

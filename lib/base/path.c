@@ -14,7 +14,7 @@
 
 /* Whether a path begins with a scheme, a host or a drive: a letter and perhaps further letters,
  * digits, '+', '.' or '-', then a colon and a slash, as in "s3://bucket", "dbfs:/run",
- * "host:/home/me", "C:\\run". */
+ * "host:/home/me"; after a single letter also a colon and a backslash, as in "C:\\run". */
 static bool has_scheme(const char *path) {
     static const char rest[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-";
     const size_t n = isalpha((unsigned char)*path) ? strspn(path, rest) : 0;
@@ -28,8 +28,8 @@ static bool has_host(const char *path) {
 }
 
 /* Returns the first part of a path that a shell would have replaced, of *n bytes: $(date), ${NAME},
- * `date`; at the beginning of a name also $NAME, %NAME%. Returns NULL if the path has no such
- * part. */
+ * `date`; at the beginning and behind a slash also $NAME, %NAME%. Returns NULL if the path has no
+ * such part. */
 static const char *unexpanded(const char *path, size_t *n) {
     for (const char *p = path; *p; p++) {
         const char *end = p + 1;
@@ -68,8 +68,7 @@ DT_API dt_status *dt_path_check(const char *path) {
 
 static dt_status *expand_home(const char *written, char **path) {
     const char *home = dt_environment("HOME");
-    /* The home directory of another user is not expanded, since only that user knows which files
-     * are meant. */
+    /* The home directory of another user, as in ~name/x, is not expanded. */
     if (written[1] && written[1] != '/')
         return dt_suggest(dt_fail(DT_E_NOT_LOCAL, NULL,
                                   "%s: only ~/ is replaced, by your home directory", written),

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Regular expressions over names: POSIX' extended ones, with limits, since a job may come from an
- * untrusted source. An expression has at most 256 characters, no repetition in braces and no
- * back-reference, so that the time of a search grows with the text alone. Names of over 1,024 bytes
- * are never matched.
+ * untrusted source. An expression has at most 256 bytes, no '{' (so no repetition in braces) and no
+ * back-reference, which keeps searches fast. Names of over 1,024 bytes are never matched.
  */
 #ifndef DT_BASE_PATTERN_H
 #define DT_BASE_PATTERN_H

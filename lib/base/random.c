@@ -165,7 +165,8 @@ bool dt_random_is_far(uint64_t word) {
     return word + edge < 2 * edge;
 }
 
-enum { SOME = 1024 }; /* the number of words that fit into the first-level cache */
+/* the number of words that are converted at a time; they fit into the first-level cache */
+enum { SOME = 1024 };
 
 void dt_random_uniforms(const dt_random *r, uint64_t first, int64_t n, double *out) {
     const dt_random_loops *loops = choose();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random numbers without state: Philox 4x32-10 (Random123) maps (key, counter) to four words. So a
- * number depends on its purpose only, not on the thread that draws it or on the order of draws.
- * Streams are keyed by (seed, purpose); counters are example and offset.
+ * number depends on its key and counter alone, not on the thread that draws it or on the order of
+ * draws. Streams are keyed by (seed, purpose); counters are example and offset.
  */
 #ifndef DT_BASE_RANDOM_H
 #define DT_BASE_RANDOM_H
@@ -43,7 +43,8 @@ dt_permutation dt_permutation_make(uint64_t seed, const char *purpose, uint64_t 
 uint64_t dt_permutation_at(const dt_permutation *p, uint64_t i);
 
 /* Draws n random numbers, each the first one of its own stream: the same bits as dt_random_uniform
- * and dt_random_normal return. out[i] is the first number of `r` at counter {0, first + i}. */
+ * and dt_random_normal return. out[i] is the first number of the stream that has the key of `r` and
+ * the counters c0 = 0, c1 = first + i. */
 void dt_random_uniforms(const dt_random *r, uint64_t first, int64_t n, double *out);
 void dt_random_normals(const dt_random *r, uint64_t first, int64_t n, double *out);
 

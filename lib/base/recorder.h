@@ -83,11 +83,11 @@ void dt_recorder_destroy(
 void dt_recorder_switch(dt_recorder *r, bool on);
 /* Adds a copy of the mark *m, and returns its number. Does nothing and returns 0 if r is NULL. */
 int dt_recorder_mark(dt_recorder *r, const dt_mark *m);
-/* Returns the track of that name, which is made with room for at least `room` spans if it does not
- * exist. r NULL: returns NULL. Only one thread at a time may use a track. */
+/* Returns the track of that name, which is made with room for at least `room` spans (2^20 at most)
+ * if it does not exist. r NULL: returns NULL. Only one thread at a time may record in a track. */
 dt_track *dt_recorder_track(dt_recorder *r, const char *name, int room);
-/* Records a sample. Does nothing while recording is switched off, or if there are too many samples
- * already. */
+/* Records a sample. Does nothing if r is NULL or recording is switched off, or after 2^20
+ * samples. */
 void dt_recorder_sample(dt_recorder *r, const char *name, const char *unit, double value);
 
 /* Sets *first to the number of the track's oldest span, and returns the number after its newest

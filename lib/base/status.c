@@ -113,8 +113,8 @@ static size_t char_length(span line, size_t at) {
     return n ? n : 1;
 }
 
-/* Adds one character of the line, and below it the same number of `fill`; below a tab stands a
- * tab. */
+/* Adds one character c of the line and, unless `fill` is '\0', as many `fill` to the line below as
+ * the character takes columns. Below a tab, a blank `fill` becomes a tab. */
 static void add_column(dt_status *s, dt_str *excerpt, dt_str *below, span c, char fill) {
     size_t before = excerpt->size;
     if (*c.text == '\t') dt_str_putc(excerpt, '\t');
@@ -169,7 +169,8 @@ static void set_excerpt(dt_status *s, span line, const dt_location *at) {
     s->below = dt_str_take(&below);
 }
 
-/* Sets file, line, column and excerpt of a new status, if `at` is a location. */
+/* Sets file, line, column and excerpt of a status without location; does nothing if `at` or its
+ * source is NULL. */
 static void set_place(dt_status *s, const dt_location *at) {
     if (!at || !at->source) return;
     s->file = dt_strdup(at->source->name);

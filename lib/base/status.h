@@ -66,13 +66,13 @@ typedef enum dt_error {
 const dt_error_row *dt_error_find(int number);
 
 /* Creates a status. `at` may be NULL; its line of text is copied, so the source need not outlive
- * the status. Never returns NULL. Texts are cut at 4 KiB, and control characters in them are
- * written as \xNN, so that no input reaches the terminal unchanged. */
+ * the status. Never returns NULL. Texts are cut at 4 KiB, and their invisible characters are
+ * escaped (dt_str_escaped), so that input cannot control the terminal. */
 dt_status *dt_fail(dt_error id, const dt_location *at, const char *format, ...) DT_MUST_USE
     DT_PRINTF(3, 4);
 /* Creates the status of a failed system call: "PATH: text of errno". errno selects the row (ENOENT:
  * NO_INPUT, EACCES: PERMISSION, ENOSPC and EIO: IO, ENOMEM and EMFILE: NO_MEMORY, ...); `otherwise`
- * is the row for all other numbers, and for ENOENT if it is CANT_CREATE. With ENOENT, a path that
+ * is the row for numbers without one, and for ENOENT if it is CANT_CREATE. With ENOENT, a path that
  * dt_path_check refuses gives that error instead. */
 dt_status *dt_fail_errno(dt_error otherwise, const char *path) DT_MUST_USE;
 
@@ -87,11 +87,13 @@ dt_status *dt_want_texts(const char *const *given, int n, const char *call,
  * with MISUSE: "dt_plan_text got a job that has been released". NULL is not an error. */
 dt_status *dt_want_live(const void *handle, const char *call, const char *what) DT_MUST_USE;
 
-/* Adds a line of context below the error; returns s. */
+/* Adds a line of context below the first error of s; returns s, which may be NULL. */
 dt_status *dt_note(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
-/* Sets the text that follows the carets ("did you mean 'layers'?"); returns s. */
+/* Sets the text that follows the carets of the first error of s ("did you mean 'layers'?"); returns
+ * s, which may be NULL. */
 dt_status *dt_suggest(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
-/* Suggests "did you mean 'NEAREST'?" or, if `nearest` is NULL, "LABEL a, b, c". */
+/* Suggests "did you mean 'NEAREST'?" or, if `nearest` is NULL, lists the n names: "LABEL a, b, c",
+ * or "LABEL none". */
 dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n,
                             const char *label) DT_MUST_USE;
 /* Suggests the one of n names that is nearest to `name`, if one is near: see dt_nearest. */
@@ -99,11 +101,13 @@ dt_status *dt_suggest_nearest(dt_status *s, const char *name, const char *const 
                               int n) DT_MUST_USE;
 /* Sets the source location of each status in the list s that has no location; returns s. */
 dt_status *dt_at(dt_status *s, const dt_location *at) DT_MUST_USE;
-/* Removes locations in the source of that name, a text that the user has never seen; returns s. */
+/* Removes from the statuses in s all locations whose source has that name, such as a text that the
+ * user has not written; returns s. */
 dt_status *dt_without_place(dt_status *s, const char *source) DT_MUST_USE;
 
 /* Appends the statuses of the list `more` (may be NULL) to the list *list. One that the list has
- * already is freed. Beyond DT_MAX_ERRORS statuses only the count grows. */
+ * already is freed. Once the list has DT_MAX_ERRORS, further ones are counted as dropped, and
+ * freed. */
 #define DT_MAX_ERRORS 20
 void dt_status_append(dt_status **list, dt_status *more);
 /* Returns the number of errors that were appended and dropped. */

@@ -13,7 +13,7 @@ struct dt_status {
     int line, col; /* line and column of the location; 0: unknown */
     char *excerpt; /* the source line of the location, fit to print; NULL: unknown */
     char *below;   /* the blanks and carets to print below the excerpt */
-    int carets;    /* number of carets; 0: the column is unknown */
+    int carets;    /* number of characters that are underlined; 0: the line or column is unknown */
     char *suggestion;
     char **notes;
     int notes_count, notes_cap;

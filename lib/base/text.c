@@ -173,8 +173,8 @@ const dt_file_sort *dt_file_sort_of(const void *bytes, size_t n) {
 
 /* ---- files that are not text ---- */
 
-/* Recognizes UTF-16 and UTF-32 by a byte order mark, and UTF-16 without one if the text begins with
- * two ASCII characters. Returns the name of the encoding; NULL: it is neither. */
+/* Recognizes UTF-16 and UTF-32 by a byte order mark, and UTF-16 without one if the first two
+ * characters are from U+0001 to U+00FF. Returns the name of the encoding; NULL: it is neither. */
 static const char *wide_encoding(const unsigned char *b, size_t n) {
     if (n >= 4 && (memcmp(b, "\xff\xfe\0\0", 4) == 0 || memcmp(b, "\0\0\xfe\xff", 4) == 0))
         return "UTF-32";

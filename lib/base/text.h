@@ -35,7 +35,7 @@ typedef struct dt_file_sort {
     } as;
 } dt_file_sort;
 /* Returns the format of a file that begins with these n bytes; NULL: it is unknown. 16 bytes are
- * enough for most formats, 512 for all. */
+ * enough for most formats; a tar archive needs 262. */
 const dt_file_sort *dt_file_sort_of(const void *first, size_t n);
 
 /* ---- text ---- */
@@ -47,8 +47,9 @@ typedef struct dt_text_file {
     bool any_text;      /* whether to accept markup, such as XML, as text */
 } dt_text_file;
 
-/* Checks the first n bytes of a file. Returns NULL if they may be text, else the error "x.csv: is a
- * Parquet file, not a CSV file". Sets *skip to the number of bytes of a byte order mark. */
+/* Checks the first n bytes of a file. Returns NULL if they may be text, else an error such as
+ * "x.csv: is a Parquet file, not a CSV file". Sets *skip to the number of bytes of a byte order
+ * mark. */
 dt_status *dt_text_look(const dt_text_file *f, const void *first, size_t n,
                         size_t *skip) DT_MUST_USE;
 /* Returns how many bytes at the front are UTF-8 without NUL: n, or the position of the first

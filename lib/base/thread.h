@@ -44,18 +44,20 @@ void dt_pool_join(dt_pool *p);
 void dt_futex_wait(_Atomic uint32_t *word, uint32_t expected);
 void dt_futex_wake(_Atomic uint32_t *word);
 
-/* Returns the number of cores that this process may use (the affinity mask), at least 1. */
+/* Returns the number of cores that this process may use by its affinity mask; 1 if it is
+ * unknown. */
 int dt_cores(void);
 
 /*
  * How long the waiters of a pool spin before they sleep: their patience, in ns, learned from how
  * their waits ended.
  *
- * Waking a sleeper takes 20 to 50 us, so a short sleep is a loss: each one increases the patience
- * by a twentieth of its maximum. A long wait is a sign that another process has a core: then
- * spinning uses up the share that a lane needs for its work. Each long wait halves the patience. So
- * it falls to 0 beside a process that often takes the core, and recovers after a few short sleeps
- * from one that took it once.
+ * Waking a sleeper takes 20 to 50 us, so a wait of less than 100 us that ended in sleep is a loss:
+ * each one increases the patience by a twentieth of its maximum. A wait of more than 200 us that is
+ * not excused (dt_wait) is a sign that another process has a core: then spinning uses up the share
+ * that a lane needs for its work. Each such wait halves the patience. So it falls to 0 beside a
+ * process that often takes the core, and recovers after a few short sleeps from one that took it
+ * once.
  */
 enum { DT_MOST_PATIENCE = 50000 }; /* the most nanoseconds of patience; a new pool has patience 0 */
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public functions that return the version, which the Makefile reads, too, and read sizes as
- * command lines accept them. */
+/* Public functions: the version of dtrain, and reading a size such as "1.5 GiB" as bytes. */
 #include "dtrain.h"
 
 #include "base/size.h"

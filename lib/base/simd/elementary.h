@@ -174,8 +174,8 @@ ELEMENTARY double alternating(double r, int from) {
     return sum;
 }
 
-/* Returns sin(x + turned pi/2) for |x| < 2^20. r = x - k pi/2, where k is the nearest integer, uses
- * pi/2 in three parts of 33 bits each. */
+/* Returns sin(x + turned pi/2) for |x| < 2^20. r = x - k pi/2, where k is the integer nearest to x
+ * / (pi/2), uses pi/2 in three parts of 33 bits each. */
 ELEMENTARY double sine_of(double x, int turned) {
     const double shifted = x * 0.63661977236758134 + ROUNDER, k = shifted - ROUNDER,
                  first = x - k * 0x1.921fb54400000p+0, second = first - k * 0x1.0b4611a600000p-34,
