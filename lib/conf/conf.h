@@ -2,8 +2,8 @@
 /*
  * Job files. libyaml's events become a tree in which every node remembers line and column; the
  * schema, not YAML, determines the types of scalars: the type of the field decides what `off`,
- * `1e-4` or `010` mean, or that they are refused. Reading continues after a fault, so all faults of
- * a file are reported in one run.
+ * `1e-4` or `010` mean, or that they are refused. Reading continues after most faults, so that one
+ * run reports up to DT_MAX_ERRORS of them; a syntax error or an exceeded limit ends it.
  *
  * Merge keys (`<<: *base`, `<<: [*first, *second]`) are entries of the mappings that they name; if
  * keys are equal, the mapping's own entry is used, or else that of the first mapping.
@@ -48,11 +48,12 @@ struct dt_tree {
     dt_entry *entry; /* [n] the entries of a map, in the order of the file */
 };
 
-/* Parses `source`, which must outlive the tree, like the arena. The root may be of any kind, but
- * must exist. All errors are returned. *out is NULL after a syntax error, if a limit is exceeded,
- * and if something had to be left out (a key other than a string, an alias without an anchor, a
- * '<<' without mappings). After other errors (a duplicate key, of which the first entry is kept; a
- * tag) it is the tree, so that the caller can read it and report further errors in the same run:
+/* Parses `source`, which must outlive the tree, like the arena. The root may be a scalar, a list or
+ * a map; without a root, or if it is null, fails with EMPTY_JOB. All errors are returned. *out is
+ * NULL after a syntax error, if a limit is exceeded, and if something had to be left out (a key
+ * other than a string, an alias without an anchor, a '<<' without mappings). After other errors (a
+ * duplicate key, of which the first entry is kept; a tag) it is the tree, so that the caller can
+ * read it and report further errors in the same run:
  *
  *     dt_status *faults = dt_tree_read(arena, path, &source, &tree);
  *     if (tree)
@@ -76,14 +77,14 @@ static inline const dt_tree *dt_given(const dt_tree *t) {
 const dt_location *dt_tree_key_at(const dt_tree *map, const char *key);
 /* Returns the location of a key's value or, if the key is missing, that of the mapping. */
 const dt_location *dt_tree_value_at(const dt_tree *map, const char *key);
-/* Copies t and its nodes. The copy shares only the strings with t. */
+/* Copies t and its nodes. The copy shares the strings and the source with t. */
 dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t);
 /* Copies a mapping without the keys whose value is null. Returns the mapping itself if it has no
  * such keys. */
 const dt_tree *dt_tree_without_nulls(dt_arena *arena, const dt_tree *t);
 /* Sets `a.b.c` to the value parsed from `value` (YAML flow syntax); missing maps on the path are
- * created. List items are addressed by index ("model.layers.1.Dense.units=64"). A bare name becomes
- * a mapping if the path continues with its arguments (`optimizer: Adam` and
+ * created. List items are addressed by index, from 0 ("model.layers.1.Dense.units=64"). A bare name
+ * becomes a mapping if the path continues with its arguments (`optimizer: Adam` and
  * "compile.optimizer.Adam.learning_rate=0.01"). "seed=" sets null, the default. Errors are located
  * in "override N". */
 dt_status *dt_tree_override(dt_arena *arena, dt_tree *root, int number,
@@ -100,7 +101,8 @@ bool dt_tree_same(const dt_tree *a, const dt_tree *b);
  * A table of fields describes a struct. Reading fills the struct and reports every unknown key,
  * wrong type and value out of range. Integers are [+-]?[0-9]+ without leading zeros, or an exact
  * number such as 1e3. Reals are finite. Booleans are true and false only. Any scalar can be read as
- * a string; a quoted scalar only as a string. null (`null`, `~`, or no value) means the default.
+ * a string; a quoted scalar only as a string. null (`null`, `~`, or no value) means the default;
+ * for a required key it is an error.
  *
  *     struct dense { int64_t units; int activation; };
  *     static const dt_field fields[] = {
@@ -200,10 +202,11 @@ typedef struct dt_field {
     const struct dt_field *table;
     /* for TREE and ONE_OF: the kind that the value must have; DT_TREE_NULL: any kind */
     dt_tree_kind as;
-    /* For a MAP: the key to which a single text probably belongs, such as "type". */
+    /* For a TREE that must be a map: the key to which a single text in its place probably belongs,
+     * such as "type". */
     const char *means;
     /* The key is refused with this explanation, such as "write 'units'". If the field has a preset,
-     * that value is accepted. */
+     * that value and null are accepted. */
     const char *instead;
     /* 1 + offset of a `bool` that is set to whether the key is given and not null; 0: no such
      * member */
@@ -338,9 +341,9 @@ const dt_field *dt_fields_join(dt_arena *arena, const dt_field *table, const str
 dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t,
                           const dt_location *at, const char *what, void *out) DT_MUST_USE;
 
-/* Read single values that tables cannot describe. what: the key's name in messages. min, max: the
- * limits, both included; both 0: no limits. After an error (WRONG_TYPE, also for t NULL; RANGE;
- * AMBIGUOUS), *out is unchanged. */
+/* Read single values that tables of fields cannot describe. what: the key's name in messages. min,
+ * max: the limits, both included; max 0: no upper limit; both 0: no limits. After an error
+ * (WRONG_TYPE, also for t NULL; RANGE; AMBIGUOUS), *out is unchanged. */
 dt_status *dt_tree_int(const dt_tree *t, const char *what, double min, double max,
                        int64_t *out) DT_MUST_USE;
 dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out) DT_MUST_USE;

@@ -61,8 +61,8 @@ dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml,
 
 /* ---- values ---- */
 
-/* A value as messages show it: the first 80 characters, without control characters; a longer text
- * is followed by its length. The struct is small enough to be passed by value. */
+/* A value as messages show it: its first 80 characters, with invisible ones escaped; a longer text
+ * is followed by its length in characters. The struct is small enough to be passed by value. */
 typedef struct dt_quoted {
     char text[512];
 } dt_quoted;

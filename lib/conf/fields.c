@@ -40,7 +40,8 @@ static dt_status *read_choice(const dt_field *f, const dt_tree *t, int *out) {
     return dt_suggest_names(s, dt_nearest(t->text, f->choices, n), f->choices, n, "known:");
 }
 
-/* Returns the name of an element in messages: the field's noun, or "shape[1]". */
+/* Returns the name of an element of a list in messages: the field's noun or, without one, the
+ * field's name and the index, "shape[1]". */
 static const char *element_name(const dt_field *f, int i, char *buffer, size_t size) {
     if (f->noun) return f->noun;
     snprintf(buffer, size, "%s[%d]", f->name, i);

@@ -11,8 +11,8 @@
 
 /* ---- the name ---- */
 
-/* Returns the location of a name too many: the last name that came from another source (an
- * override), or else that of the whole mapping. */
+/* Returns the location for the error about a mapping of several names: the last name that came from
+ * another source (an override), or else the whole mapping. */
 static const dt_location *too_many_at(const dt_tree *t) {
     for (int i = t->n - 1; i >= 0; i--)
         if (t->entry[i].key_at.source != t->at.source) return &t->entry[i].key_at;
@@ -31,9 +31,9 @@ static const char *find_kind(const dt_tree *t) {
     return NULL;
 }
 
-/* Returns the error for a mapping that is not a single NAME: {...}. It explains how to write
- * `{type: Adam, learning_rate: 0.1}`, and, for two keys, that `learning_rate` of `{Adam: {...},
- * learning_rate: 0.1}`, which an override may have made, belongs in Adam. */
+/* Returns the error for a mapping that is not a single NAME: {...}. It suggests how to write
+ * `{type: Adam, learning_rate: 0.1}`; of two keys, what to move into one mapping: `learning_rate`
+ * in `{Adam: {...}, learning_rate: 0.1}`, which an override may have made. */
 static dt_status *too_many(const char *noun, const dt_tree *t) {
     dt_status *s =
         dt_fail(DT_E_WRONG_TYPE, too_many_at(t),
@@ -107,7 +107,8 @@ static void add_aliases(names *all, const dt_kind *const *rows, int n) {
 }
 
 /* Returns the error for an unknown name. It suggests `adam` for `adm` and `Adam` for `Adm`: of
- * equally near names, the first. Without a near name, it lists only the names of classes. */
+ * equally near names, the first. Without a near name, it lists the names of all rows, without their
+ * aliases. */
 static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *noun,
                                const dt_named *named) {
     dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &named->at, "unknown %s %s", noun,

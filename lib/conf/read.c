@@ -17,8 +17,9 @@ static dt_status *load_open(dt_arena *arena, int fd, const char *path, int64_t s
     return NULL;
 }
 
-/* Finds the file that the user probably meant: job.yaml or job.yml, for job or for the other of the
- * two. *other becomes "" if there is no such file. */
+/* Finds the file that the user probably meant instead of `path`, which does not exist: job.yaml or
+ * job.yml, if the path is job, or job with the other ending. *other becomes "" if there is no such
+ * file. */
 static void find_other(const char *path, dt_str *other) {
     static const char *const ends[] = {".yaml", ".yml"};
     size_t stem = strlen(path);
@@ -126,7 +127,7 @@ static const char *segment(const override *o) {
     return dt_arena_printf(o->arena, "%.*s", (int)(o->to - o->from), o->source->text + o->from);
 }
 
-/* Returns the path up to the current segment, which messages about the segment name. */
+/* Returns the path before the current segment, in quotes; at the first segment "the job". */
 static dt_quoted parent(const override *o) {
     if (o->from == 0) return (dt_quoted){"the job"};
     return dt_quote_text(dt_arena_printf(o->arena, "%.*s", (int)o->from - 1, o->source->text));

@@ -63,8 +63,8 @@ static bool is_plain(const char *text) {
 }
 
 /* Suggests the list that a single value in its place was probably meant to be: "[4]" for 4 and for
- * Python's (4,), of which only "(4" is left in a flow mapping, where the comma ends the value.
- * Suggests nothing for None, true and false, and for a pattern with '*' to list the names. */
+ * Python's (4,), of which only "(4" is left in a flow mapping, where the comma ends the value. For
+ * a pattern with '*' suggests to list the names; suggests nothing for None, true and false. */
 static dt_status *suggest_list(dt_status *s, const char *text) {
     const char *last = strchr(text, ')');
     if (strcmp(text, "None") == 0 || strcasecmp(text, "true") == 0 ||
@@ -169,7 +169,7 @@ static dt_status *out_of_range(const dt_tree *t, const char *what) {
 /* ---- numbers ---- */
 
 /* Returns the error "epochs: '010' is ambiguous; write 10 or 8", without "or 8" if the digits are
- * not octal or the two values are equal. */
+ * not octal, are more than 15 without leading zeros, or both values are equal. */
 static dt_status *ambiguous(const dt_tree *t, const char *what) {
     const char *sign = *t->text == '-' ? "-" : "", *digits = after_sign(t->text);
     digits += strspn(digits, "0");
@@ -185,7 +185,8 @@ static dt_status *ambiguous(const dt_tree *t, const char *what) {
 }
 
 /* Reads an integer with an exponent, such as 1e3 or 1.5e1. Returns false if there is no exponent,
- * if it has a fraction, and above 2^53, where doubles are not exact. */
+ * or if the value is not an integer or exceeds 2^53 in magnitude, above which doubles are not
+ * exact. */
 static bool exact_power(const char *text, int64_t *out) {
     double x;
     if (!strpbrk(text, "eE") || !dt_parse_double(text, &x) || x != floor(x) || fabs(x) > 0x1p53)

@@ -13,7 +13,8 @@
  * a copy are counted before it is made, so that nested aliases cannot use much memory.
  *
  * A merge key (`<<`) does not become an entry: its mappings are kept with the level. When the level
- * ends, their entries come first, except for keys that the mapping has itself.
+ * ends, their entries come first; where the mapping has the same key itself, its own entry stands
+ * in that place.
  *
  * Faults are collected and reading continues; syntax errors and limits end it. A tree is returned
  * only after errors that leave it complete (a duplicate key, a tag). If something were left out of
@@ -41,7 +42,8 @@ typedef struct level {
     int anchor; /* index of the level's anchor; -1: it has no anchor */
     int nodes_before;
     size_t bytes_before;
-    int height;  /* height of the highest node of the list or map so far */
+    /* height of the highest item or value of this list or map so far; 0: only scalars */
+    int height;
     bool keyed;  /* for a map: whether a key has been read, but not its value */
     bool kept;   /* whether this key is valid, so that its entry is kept */
     bool merges; /* whether this key is `<<` */
