@@ -142,7 +142,7 @@ static void print_head(const dt_graph *g, int i, const char *name, dt_str *out) 
 }
 
 /* Returns the width in characters to which heads are padded: that of the widest head with at most
- * WIDEST characters; 0: there is none. */
+ * WIDEST characters; 0: all heads are wider. */
 static int type_column(const dt_graph *g, const char *const *name) {
     int column = 0;
     dt_local_str head = {0};

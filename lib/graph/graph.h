@@ -75,7 +75,8 @@ void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int,
  * the variable's type. Fails with INTERNAL about the first fault. Does not infer the types of nodes
  * again. */
 dt_status *dt_graph_verify(const dt_graph *g) DT_MUST_USE;
-/* Return the index of the argument, or the result, of that name; -1: there is none. */
+/* Return the index in g->arg of the argument, or in g->result of the result, of that name; -1:
+ * there is none. */
 int dt_graph_find_argument(const dt_graph *g, const char *name);
 int dt_graph_find_result(const dt_graph *g, const char *name);
 /* Returns an array of n_nodes in `arena` with the number of uses of each node, as an input, a
@@ -84,7 +85,7 @@ int *dt_graph_uses(const dt_graph *g, dt_arena *arena);
 
 /* ---- op rows ---- */
 
-/* A concrete array: its type has no batch dimension. The memory is lent. */
+/* An array of known shape: its type has no batch dimension. The memory is lent. */
 typedef struct dt_view {
     dt_type type;
     void *data;
@@ -115,12 +116,12 @@ typedef struct dt_env {
     int64_t batch; /* B, the number of rows of the batch */
     int64_t first; /* index in the global batch of the first row of this batch */
     int replica, replicas;
-    /* [segments + 1] the first row of each replica in the folded batch, then the number of its
-     * rows; NULL: the graph is not folded. */
+    /* [segments + 1] the index of the first row of each replica in the folded batch, then the
+     * number of rows of that batch; NULL: the graph is not folded. */
     const int32_t *offsets;
     int segments;
-    /* [n_shards + 1] the first row of each shard, for `reproducible`, then the number of rows;
-     * NULL: the batch has no shards. */
+    /* [n_shards + 1] the index of the first row of each shard (strategies that are `reproducible`),
+     * then the number of rows of the batch; NULL: the batch has no shards. */
     const int32_t *shards;
     int n_shards;
     /* where ops report row numbers that are out of range; NULL: they do not report them */
@@ -393,7 +394,7 @@ const char *dt_trace_path(dt_trace *t, const char *path);
 bool dt_path_is_within(const char *path, const char *layer);
 
 /* Declares the argument `name` if it does not exist yet (the driver does so before the step
- * function runs), and returns it. */
+ * function runs), and returns it. If it exists with another type, t fails. */
 dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type);
 /* Returns the value of a variable at the start of the step, or the one of the latest dt_assign. */
 dt_value dt_read(dt_trace *t, dt_variable *v);
@@ -419,11 +420,12 @@ void dt_trace_set_rows(dt_trace *t, int64_t rows);
 typedef struct dt_each {
     int replica;     /* index of the replica that is being traced */
     int collectives; /* number of collectives that this replica has had so far */
-    int gathers;     /* number of gathers that this replica has had so far */
+    int gathers;     /* how many of these were gathers */
     /* n: the largest number of gathers of a replica; cap: how many `size` has room for */
     int n, cap;
-    int64_t *size; /* [n][replicas] the size along the axis of each gather; -1: not known yet */
-    bool learnt;   /* whether a size has changed during the latest tracing */
+    /* [n][replicas] for each gather, the size along its axis in each replica; -1: not known yet */
+    int64_t *size;
+    bool learnt; /* whether a size has changed during the latest tracing */
 } dt_each;
 /* Sets the sizes that a trace of one replica uses, and restarts the counts of collectives and
  * gathers in *each at 0. *each is lent until it is replaced or the trace ends. */
@@ -456,16 +458,16 @@ const dt_deferral *dt_trace_deferral(const dt_trace *t);
 int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order);
 int dt_trace_count(const dt_trace *t); /* returns the number of nodes so far */
 const dt_node *dt_trace_node(const dt_trace *t, int i);
-/* Sets the batch_parts that the graph will have. */
+/* Sets `batch_parts` of the graph that the trace becomes. */
 void dt_trace_set_batch_parts(dt_trace *t, int parts);
 /* Puts node i first where the order is free: only after arguments, variables and the nodes that it
  * needs. If several nodes are put first, they keep the order of the calls. A node that nothing
  * needs is still dropped. */
 void dt_trace_put_first(dt_trace *t, int i);
-/* Copies node i of g, with its attributes and path, but with new inputs. */
+/* Emits in t the op of node i of g, with its attributes and path, but with the inputs `in`. */
 dt_value dt_emit_like(dt_trace *t, const dt_graph *g, int i, const dt_value *in);
-/* Declares the arguments and states of g in t, and sets map[node] for them. Batch sizes are
- * kept. */
+/* Declares the arguments of g in t, reads its variables, and sets map[node] to these values of t. t
+ * gets the batch_parts of g. */
 void dt_trace_import(dt_trace *t, const dt_graph *g, dt_value *map);
 /* Declares the results and updates of g in t, as the values that `map` has for their nodes. */
 void dt_trace_export(dt_trace *t, const dt_graph *g, const dt_value *map);

@@ -20,7 +20,8 @@ struct dt_tensor {
     char *device; /* the full name of the device that has the tensor; NULL: the host's CPU:0 */
 };
 
-/* Makes a tensor with its own memory, which is not initialized. Fails with NO_MEMORY. */
+/* Makes a tensor on the host with its own memory, which is not initialized. Fails with
+ * NO_MEMORY. */
 dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) DT_MUST_USE;
 /* Makes a tensor of type *type, on the host, that consists of the elements of t from index
  * `element` on (row-major; type->dtype is that of t). It shares the memory of t and keeps t

@@ -22,7 +22,7 @@ typedef struct dt_trace_slot {
 } dt_trace_slot;
 
 /* top: the traces of this thread that have not ended, linked by `below`, the latest first; begun:
- * how many were created. A value whose trace is not in the list is refused. */
+ * how many were created. An op refuses a value whose trace is not in the list. */
 static _Thread_local struct live {
     dt_trace *top;
     unsigned begun;

@@ -35,8 +35,8 @@ bool dt_type_same_shape(const dt_type *a, const dt_type *b);
 bool dt_type_has_batch(const dt_type *t);
 /* Returns the type with each size -k replaced by k * batch, or by INT64_MAX if that overflows. */
 dt_type dt_type_at(const dt_type *t, int64_t batch);
-/* dt_type_elements returns the number of elements of a type, dt_type_bytes their size in bytes; B
- * counts as 1. They return INT64_MAX if the result would exceed it. */
+/* dt_type_elements returns the number of elements of a type, dt_type_bytes their size in bytes. A
+ * size -k counts as k (B = 1). They return INT64_MAX if the result would exceed it. */
 int64_t dt_type_elements(const dt_type *t);
 int64_t dt_type_bytes(const dt_type *t);
 size_t dt_dtype_size(dt_dtype d);
@@ -50,7 +50,7 @@ bool dt_dtype_is_narrow(dt_dtype d);
 bool dt_dtype_is_known(int64_t d); /* whether an integer from outside is a value of dt_dtype */
 /* Prints a type as in graph text: "f32[B,784]". */
 void dt_type_print(const dt_type *t, dt_str *out);
-/* Prints a shape as in messages: "(B, 784)", "()". */
+/* Prints a shape as in messages: "(B, 784)"; "()" for a scalar. */
 void dt_shape_print(const dt_type *t, dt_str *out);
 /* Return a type ("f32[B,784]"), or its shape ("(B, 784)"), as text for messages. */
 dt_text dt_text_of(const dt_type *t);
@@ -130,7 +130,7 @@ dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type 
                              bool trainable) DT_MUST_USE;
 /* Creates a variable that is the rows [first, first + rows) of dimension 0 of `whole`. It shares
  * the memory of `whole`, to which it counts a reference, so its data need not be aligned. Its path
- * is "dense/kernel[0:4]". */
+ * ends with these rows: "dense/kernel[0:4]". */
 dt_variable *dt_variable_rows(dt_variable *whole, int64_t first, int64_t rows);
 /* Returns the variable of which v is rows, or else v. */
 static inline dt_variable *dt_variable_whole(dt_variable *v) { return v->whole ? v->whole : v; }
