@@ -5,8 +5,9 @@
  *
  * A replica is a block of computation_shape cores, computation_stride apart. The mesh is divided
  * into such blocks, and the replicas get a grid of them that is as close to a cube as possible, so
- * that they are near each other. If replicas use whole chips and fill the mesh, both the chips in a
- * block and the blocks in the mesh follow rings (assignment_ring.c):
+ * that they are near each other. If replicas use whole chips at stride 1 and fill the mesh, both
+ * the chips in a block and the blocks in the mesh follow rings (assignment_ring.c), unless the
+ * caller wants mesh order:
  *
  *     v3-8, computation_shape [1,1,1,2], 4 replicas         r0 -- r1
  *                                                            |     |

@@ -32,7 +32,7 @@
  *
  * In three dimensions each layer is a flat ring without its corner (0,0), in forward direction on
  * even layers and backwards on odd ones; the corners of all layers lead back to the start. That
- * needs even sizes; a block with an odd size is visited row by row, which is not a ring of
+ * needs even sizes; a block with an odd size above 1 is visited row by row, which is not a ring of
  * neighbours.
  */
 

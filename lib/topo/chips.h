@@ -211,10 +211,10 @@ DT_CHIP(
     .dims = 3, .wrap = 4, /* libtpu: cubes of 4x4x4 behind optical switches */
     /* libtpu: the slices below a cube, which do not wrap around */
     .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4",
-    .cubes = 140,      /* libtpu: the largest slice is 16x20x28 */
-    .job_cubes = 96,   /* Cloud TPU docs: the largest job has 16x16x24 chips */
-    .twists = true,    /* TPU recipes: Mixtral on v5p asks for 4x4x8_untwisted */
-    .host = {2, 2, 1}) /* libtpu: a host has 4 chips */
+    .cubes = 140,    /* libtpu: the largest slice is 16x20x28 */
+    .job_cubes = 96, /* Cloud TPU docs: the largest job has 16x16x24 chips */
+    /* TPU recipes: Mixtral on v5p asks for 4x4x8_untwisted, so the default is twisted */
+    .twists = true, .host = {2, 2, 1}) /* libtpu: a host has 4 chips */
 DT_CHIP(
     v6e, .kind = "TPU v6 lite",       /* source: libtpu */
     .aliases = {"v6lite", "v6 lite"}, /* source: libtpu */
@@ -284,8 +284,8 @@ DT_CHIP(
                .alus = 2.6},
     .links = 6, .link_Bps = 100e9, /* Cloud TPU docs: 1,200 GB/s per chip both ways, nominal */
     .hop_s = 1e-6,                 /* Scaling book: that of v5p; that of tpu7x is unknown */
-    /* link_Bps is the nominal rate here. The Scaling book's rates of the other generations are 90 %
-     * of the nominal ones, so these are v5e's efficiencies times 0.9. */
+    /* link_Bps is the nominal rate here. The Scaling book's rates of v5e, v5p and v6e are 90 % of
+     * the nominal ones, so these are v5e's efficiencies times 0.9. */
     /* collective_s: the value fitted to measurements of v5e */
     .ring_efficiency = 0.86, .line_efficiency = 0.75, .collective_s = 5e-6,
     /* Cloud TPU docs: between the chiplets, six times a link; from memory */
@@ -293,6 +293,6 @@ DT_CHIP(
     .dims = 3, .wrap = 4, /* libtpu: cubes of 4x4x4 behind optical switches */
     /* libtpu: the slices below a cube, which do not wrap around */
     .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", .cubes = 144,
-    .long_twists = true, /* libtpu: the largest slice has 9,216 chips */
-    .host = {2, 2, 1})   /* Cloud TPU docs: a host has 4 chips */
+    /* cubes: libtpu's largest slice has 9,216 chips; long_twists: libtpu lists such slices */
+    .long_twists = true, .host = {2, 2, 1}) /* Cloud TPU docs: a host has 4 chips */
 #undef DT_CHIP

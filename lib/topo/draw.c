@@ -10,7 +10,8 @@
  *                   |                    |              ...
  *      y=1  [ r3.L0 | r3.L1 ] -- [ r2.L0 | r2.L1 ]
  *
- * Links inside a host are double; wraparound links are stubs at the edges:
+ * In a slice of several hosts, links inside a host are double. Wraparound links are stubs at the
+ * edges:
  *
  *              :   :   :   :          z=0 of v4-128, tightly
  *      y=0    ~0===1---2===3~

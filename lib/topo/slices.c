@@ -16,17 +16,17 @@
 
 /*
  * Determines which slices exist. One rule applies to all generations, with numbers from the
- * generation's row in topo/chips.h. Small slices are listed in that row. A pod with optical
- * switches (v4, v5p, tpu7x) joins whole cubes of 4x4x4 chips into any box up to a number of cubes,
- * either with its sides in any order or only from short to long:
+ * generation's row in topo/chips.h. Slices that are no boxes of cubes are listed in that row. A pod
+ * with optical switches (v4, v5p, tpu7x) joins whole cubes of 4x4x4 chips into any box up to a
+ * number of cubes, either with its sides in any order or only from short to long:
  *
  *     4x4x4   4x4x8   4x4x12 ... 4x8x8 ... 12x16x16 ... 16x16x24
  *
  * Of the boxes with the same number of chips, Cloud TPU uses the one closest to a cube by default;
  * its documentation says "the default topology associated with a given quantity of chips is the one
  * that's most similar to a cube". Only that box has a name that counts chips, such as "v4-512".
- * Boxes of k x k x 2k and k x 2k x 2k can be wired with a twist (topo/wiring.c); on tpu7x, so can
- * k x 2k x 4k and longer ones, as libtpu's list of slices shows.
+ * Boxes of k x k x 2k and k x 2k x 2k can be wired with a twist (topo/wiring.c); on tpu7x, so can k
+ * x 2k x 4k and longer ones, as libtpu's list of slices shows.
  */
 
 enum { CUBE = 4, LONGEST_SIDE = 256 };

@@ -225,7 +225,8 @@ typedef struct dt_cluster_facts {
     double usd_hour;  /* the price of a host for an hour in US dollars; 0: unknown */
 } dt_cluster_facts;
 dt_topology *dt_topology_of_cluster(const dt_cluster_facts *f);
-/* Returns the number of cores that make up one device of a slice's topology. */
+/* Returns the number of cores that make up one device of a slice's topology (t->slice is not
+ * NULL). */
 int dt_topology_device_cores(const dt_topology *t);
 /* Returns the number of positions of the mesh that have a device: a core, or all cores of a chip if
  * they are one device. */
@@ -238,8 +239,8 @@ int dt_topology_device(const dt_topology *t, const dt_coords at);
 /* Returns the id of the core: core + C * (x + X * (y + Y * z)), for a mesh of X x Y x Z x C. */
 int dt_topology_id(const dt_topology *t, const dt_coords at);
 /* Returns the neighbour of a chip along an axis, towards larger coordinates if `up`; -1: it has
- * none, as all hosts of a cluster. Takes wraparound links and twists into account. On an axis of
- * two chips, these are linked only once. The number of a chip is x + X * (y + Y * z). */
+ * none. Hosts of a cluster have no neighbours. Takes wraparound links and twists into account. On
+ * an axis of two chips, these are linked only once. The number of a chip is x + X * (y + Y * z). */
 int dt_topology_neighbour(const dt_topology *t, int chip, int axis, bool up);
 bool dt_topology_wraps(const dt_topology *t, int axis);
 /* Returns how many chips further along axis `along` one turn around `axis` ends in a twisted slice;
@@ -248,8 +249,8 @@ int dt_topology_twist(const dt_topology *t, int axis, int along);
 /* Returns the number of links between chips, each counted once for both directions; 0 for a
  * cluster. */
 int dt_topology_links(const dt_topology *t);
-/* dt_topology_hops returns the number of links on the shortest route between two chips, 0 within a
- * chip; dt_topology_diameter the largest such number for any two chips. */
+/* For slices: dt_topology_hops returns the number of links on the shortest route between two chips,
+ * 0 within a chip; dt_topology_diameter the largest such number for any two chips. */
 int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b);
 int dt_topology_diameter(const dt_topology *t);
 /* One step of a message from a chip to its neighbour: along `axis`, towards larger coordinates (or

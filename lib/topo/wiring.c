@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Determines which chips are linked, how many links apart they are, and the route of a message.
- * Only dt_topology_neighbour handles wraparound and twists; all other functions call it.
+ * dt_topology_neighbour defines the links, with wraparound and twists. Routes, and the distances in
+ * twisted slices, are found by it; distances in other slices, by the coordinates.
  *
  * A wraparound link leads from the last chip of an axis to the first one. In a twisted slice (k x k
- * x 2k, k x 2k x 2k) the wraparound links of the short axes do not end in the row where they
- * started, but k further on every long axis:
+ * x 2k, k x 2k x 2k and longer) the wraparound links of the short axes do not end in the row where
+ * they started, but k further on every long axis:
  *
  *     k = 4, sizes 4 x 8:   (3,0) is linked to (0,4), (3,1) to (0,5), ... (3,7) to (0,3)
  *
