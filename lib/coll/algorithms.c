@@ -44,7 +44,7 @@ static void gather_ring(int ranks, dt_moves *out) {
  *     4 ranks, chunks of rank 0:    0 --ab--> 1 --a--> 2
  *                                   0 --ab--> 3 --b--> 2
  *
- * N / 2 rounds, bytes * (N - 1) / N / 2 over every link in each direction.
+ * N / 2 rounds, rounded down; bytes * (N - 1) / N / 2 over every link in each direction.
  */
 static void gather_two_way_ring(int ranks, dt_moves *out) {
     /* near: number of hops that both chunks of a rank travel in each direction; far: number of hops
@@ -75,8 +75,8 @@ static void gather_two_way_ring(int ranks, dt_moves *out) {
  *     0   1 <-- b -- ( b ) ...        round 1:  b goes to both neighbours
  *     0 <-- b -- 1                    round 2:  and on
  *
- * N - 1 rounds for N ranks; the link at each end carries N - 1 chunks inwards: bytes * (N - 1) / N
- * / link, as a one-way ring, and no message crosses more than one link.
+ * N - 1 rounds for N ranks; the link to each end rank carries N - 1 chunks to it, so the time is
+ * bytes * (N - 1) / N / link, as for a one-way ring, and no message crosses more than one link.
  */
 static void gather_line(int ranks, dt_moves *out) {
     for (int round = 0; round < ranks - 1; round++)

@@ -83,7 +83,7 @@ dt_wires dt_wires_of(const dt_topology *t, const int *place);
 
 typedef struct dt_wire_price {
     double seconds;
-    double latency_s;    /* seconds until the first byte arrives: the cost of an empty message */
+    double latency_s;    /* seconds that the collective takes for an empty buffer */
     double busiest_link; /* number of bytes that the busiest link carries in one direction */
     /* bytes over the busiest link along x, y and z in each direction; [1]: that of larger
      * coordinates */

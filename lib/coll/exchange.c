@@ -71,7 +71,7 @@ static double rounds_of(int hosts) { return ceil(log2(hosts)); }
 
 /* Computes the cost of an exchange between devices and hosts that are joined by switches. ideal_s
  * and textbook_s are set to `seconds`, since there is only one algorithm. busiest_link is the bytes
- * that a host sends; `way` stays 0, because there are no axes. */
+ * that a host sends to others, 0 for one host; `way` stays 0, because there are no axes. */
 static void switched_price(const dt_collective_request *x, dt_exchange_price *out) {
     const dt_chip *c = x->topology->slice->chip;
     const tiers t = find_tiers(x);

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cost of a collective, given the places of the groups that run it. Other rooms use this
- * header only. All groups run at the same time, so they contend for links.
+ * The cost of a collective, given the places of the groups that run it. Other rooms use this header
+ * only. All groups run at the same time, so they contend for links.
  *
  * For an all-gather, reduce-scatter or all-reduce, groups that are grids (coll/grid.h) use the axes
  * of the torus, by the schedule that is fastest for so many bytes (coll/torus.h). Other groups use
- * a ring through their ranks, in the order of their ranks, or doubling distances, whichever is
- * faster, with contention counted link by link (coll/irregular.h). An all-to-all and a permute send
- * direct messages, and a broadcast goes down a tree. Moves are never listed, so the cost for
- * thousands of chips is computed within two milliseconds. On a cluster of hosts, all collectives
- * work in two tiers, inside hosts and between them (exchange.c).
+ * a ring through their ranks in ascending order, in one direction or both, or doubling distances,
+ * whichever is fastest, with contention counted link by link (coll/irregular.h). An all-to-all and
+ * a permute send direct messages, and a broadcast goes down a tree. On grids, moves are listed for
+ * one row of chips at most, so the cost for thousands of chips is computed within milliseconds. On
+ * a cluster of hosts, all collectives work in two tiers, inside hosts and between them
+ * (exchange.c).
  *
  * There are three costs. `seconds` is for real hardware: links at their measured efficiency, plus
  * the time to start. `ideal_s` is for the fastest schedule on perfect links, without the time to
  * start. `textbook_s` follows the rule of the book "How to Scale Your Model", which treats every
  * axis as a long ring: an all-gather of V bytes over n axes takes max(hops * hop_s, V / (2 w n)) if
- * a link carries w bytes per second in each direction. For a permute, a broadcast and groups that
- * are no grid or are within a chip, it is ideal_s; on a cluster all three are equal.
+ * a link carries w bytes per second in each direction; hops is the sum over the axes of half the
+ * group's ranks along each. For a permute, a broadcast and groups that are no grid or are within a
+ * chip, it is ideal_s; on a cluster all three are equal.
  */
 #ifndef DT_COLL_EXCHANGE_H
 #define DT_COLL_EXCHANGE_H
@@ -37,7 +39,8 @@ typedef struct dt_collective_request {
 typedef struct dt_exchange_price {
     double seconds;
     double ideal_s, textbook_s;
-    /* the seconds that an empty message costs, with the time to start; part of `seconds` */
+    /* the seconds that the collective takes for an empty buffer, with the time to start; at most
+     * `seconds` */
     double latency_s;
     /* The number of bytes of all groups, in one direction, over the link that carries the most. */
     double busiest_link;

@@ -45,8 +45,8 @@ typedef struct dt_grid {
  * no grid, two ranks have the same coordinates, coordinates are outside the mesh, or an axis is
  * longer than DT_GRID_SIDE; *out is then meaningless. */
 bool dt_grid_find(const dt_topology *t, int groups, int ranks, const int *place, dt_grid *out);
-/* Lists in axes[3] the axes along which a group has more than one rank, the longest first, without
- * the axis of the cores. Returns their number. */
+/* Lists in axes[3] the axes along which a group has more than one rank, the one with the most ranks
+ * first, without the axis of the cores. Returns their number. */
 int dt_grid_axes(const dt_grid *g, int axes[3]);
 
 #endif

@@ -10,18 +10,19 @@
 /* Returns the cost of an all-gather, reduce-scatter or all-reduce along a ring through the ranks of
  * each group. both: chunks travel in both directions; false: in one. */
 dt_wire_price dt_ring_cost(const dt_collective_request *x, bool both, const dt_wires *wires);
-/* Returns the cost of the same collectives by Bruck's algorithm: in round k every rank sends all it
- * has to the rank 2^k before it, in log2(ranks) rounds, rounded up. It is fast for few bytes. A
- * reduce-scatter runs in reverse, at the same cost. */
+/* Returns the cost of the same collectives by Bruck's algorithm: in round k, from 0, every rank
+ * sends to the rank 2^k before it all that it has and the other lacks, in log2(ranks) rounds,
+ * rounded up. It is fast for few bytes. A reduce-scatter runs in reverse, at the same cost. */
 dt_wire_price dt_doubling_cost(const dt_collective_request *x, const dt_wires *wires);
 /* Returns the cost of messages sent directly from rank to rank: all_to_all, collective_permute. */
 dt_wire_price dt_direct_cost(const dt_collective_request *x, const dt_wires *wires);
 /* Returns the cost of a broadcast of rank 0's buffer in pieces, down a tree: along the first axis
  * of the grid, then from all ranks there along the second, and so on; without a grid (NULL), from
- * rank to rank in both directions. *pieces is the time of the whole buffer on the busiest link
- * divided by the latency of the longest step of the tree, in [1, 1e6], so that a piece takes about
- * as long as that latency. The time is (depth of the tree + pieces - 1) times the longer of a
- * piece's time and the latency: rounds in which the tree fills are counted like full ones. */
+ * rank to rank in both directions. *pieces becomes the time of the whole buffer on the busiest link
+ * divided by the latency of the longest step of the tree, rounded down, in [1, 1e6], so that a
+ * piece takes about as long as that latency. The time is (depth of the tree + pieces - 1) times the
+ * longer of a piece's time and the latency: rounds in which the tree fills are counted like full
+ * ones. */
 dt_wire_price dt_spread_cost(const dt_collective_request *x, const dt_grid *grid,
                              const dt_wires *wires, int *pieces);
 

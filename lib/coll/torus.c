@@ -31,8 +31,8 @@ static void name_it(dt_torus *s, const char *what, int axes) {
 }
 
 /* Makes a schedule of n rings, each used in both directions: the buffer has 2 n parts (colours),
- * each of which starts with another axis and direction. Returns false if some axis is not a
- * ring. */
+ * each of which starts with another axis and direction. Returns false if some axis is not a ring,
+ * or the ranks of a group are on one chip. */
 static bool one_way(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     for (int i = 0; i < n; i++)
@@ -134,8 +134,8 @@ static void add_way(profile *p, int round, int from, int steps, bool up, double 
     }
 }
 
-/* Counts a message, which takes the shorter direction round the axis. If both are equally long,
- * half of it takes each. */
+/* Counts a message on the links along an axis. If the axis wraps around, the message takes the
+ * shorter direction; if both are equally long, half of it takes each. */
 static void add_message(profile *p, const dt_grid_axis *x, const dt_move *m, int from, int to) {
     const int ahead = (to - from + p->size) % p->size, behind = p->size - ahead;
     const bool up = x->wrap ? ahead <= behind : to > from, both = x->wrap && ahead == behind;

@@ -8,8 +8,8 @@
  *
  * A colour whose first phase is that ring uses another grid of the same chips: 8 x 4, with a ring
  * of 8 and lines of 4. Such views keep every link busy: six colours, whose first phases are rings
- * of the same length along all axes, both ways. The lines of later phases carry an eighth of the
- * bytes.
+ * of the same length along all axes, both ways. The lines of later phases carry one part in 8 (the
+ * length of the ring) of the bytes.
  */
 #include <stdio.h>
 #include <string.h>
