@@ -20,8 +20,8 @@
 #include <stddef.h>
 
 #ifdef DT_FAULTS
-/* Whether the next system call must fail, with errno set. For a write of *n bytes, the fault SHORT
- * halves *n instead and returns false. n may be NULL. */
+/* Whether the next system call must fail, with errno set. For a write of *n bytes, more than 1, the
+ * fault SHORT halves *n instead and returns false. n may be NULL. */
 bool dt_fault(size_t *n);
 #else
 static inline bool dt_fault(size_t *n) {

@@ -6,8 +6,8 @@
  * continued, a failed fsync is final, and tests can make the Nth call fail
  * (DTRAIN_FAULT_WRITE=N:ERRNO in builds with -DDT_FAULTS).
  *
- * Committing a file: open a temporary name, write, fsync, close, rename, fsync the directory.
- * Nothing under a final name is ever incomplete.
+ * Committing a file: open a temporary name, write, fsync, close, rename, fsync the directory. So a
+ * committed file is never incomplete under its final name.
  */
 #ifndef DT_BASE_FILE_H
 #define DT_BASE_FILE_H

@@ -96,8 +96,8 @@ struct dt_hash_thread {
     /* come: signals that a span was put into the queue; gone: that the whole queue is hashed */
     pthread_cond_t come, gone;
     span *queue;
-    /* of the queue: number of spans, number that it has room for, spans taken from it, spans
-     * hashed */
+    /* numbers of spans. n: put into the queue so far; cap: for which the queue has room; taken:
+     * taken from it by the thread; done: hashed */
     int n, cap, taken, done;
 };
 

@@ -23,7 +23,7 @@ typedef struct dt_hash_thread dt_hash_thread;
 dt_hash_thread *dt_hash_begin(void);
 void dt_hash_put(dt_hash_thread *h, const void *bytes, size_t n);
 void dt_hash_wait(dt_hash_thread *h);
-/* Waits for all bytes, returns the digest and destroys h. */
+/* Waits until all bytes are hashed, returns the digest and destroys h. */
 dt_digest dt_hash_end(dt_hash_thread *h);
 
 /* Returns a 64-bit hash of bytes, for maps of this process. `h` is the hash of what comes before,

@@ -23,8 +23,8 @@ void dt_philox(uint64_t key, uint64_t c0, uint64_t c1, uint32_t out[4]) {
     for (int i = 0; i < 4; i++) out[i] = counter.v[i];
 }
 
-/* Uses Philox to mix a seed and names into a key, so that neighbouring seeds give unrelated
- * keys. */
+/* Uses Philox to mix a seed, a purpose and a number (`more`) into a key, so that neighbouring seeds
+ * give unrelated keys. */
 static uint64_t make_key(uint64_t seed, const char *purpose, uint64_t more) {
     uint32_t word[4];
     dt_philox(seed, dt_name_hash(purpose), more, word);
@@ -159,7 +159,8 @@ static const dt_random_loops *choose(void) {
 
 /* Whether the normal number of a word may need the far tail of the distribution, which the loops do
  * not compute: its probability p is below exp(-25), about 2^-36, or above 1 - exp(-25). Returns
- * true for all p below 2^-34 or above 1 - 2^-34; the words too many do no harm. */
+ * true for all p below 2^-34 or above 1 - 2^-34; words for which it is true without need do no
+ * harm. */
 bool dt_random_is_far(uint64_t word) {
     const uint64_t edge = UINT64_C(1) << 30;
     return word + edge < 2 * edge;

@@ -3,9 +3,9 @@
  * Records what threads did, and when, as spans of time for trace viewers.
  *
  * Each thread has a track, a ring of spans that it alone writes: recording takes no lock and
- * allocates nothing, and a full ring drops its oldest span. A track that is NULL, or whose
- * recorder is switched off, costs one comparison. A mark describes what a span measures; it is
- * made in advance.
+ * allocates nothing, and a full ring drops its oldest span. A track that is NULL, or whose recorder
+ * is switched off, costs almost nothing. A mark describes what a span measures; it is made in
+ * advance.
  *
  *     int64_t since = dt_span_begin(track);
  *     work();

@@ -140,30 +140,32 @@ DT_API bool dt_is_unseen(uint32_t code) {
         uint32_t first, last;
     } ranges[] = {
         {0x00, 0x1f},
-        {0x7f, 0xa0}, /* C0, DEL, C1, which some terminals obey; no-break space */
+        /* 0 to 0x1f, 0x7f to 0x9f: controls, which some terminals obey; 0xa0: no-break space */
+        {0x7f, 0xa0},
         {0xad, 0xad},
-        {0x34f, 0x34f}, /* soft hyphen; combining grapheme joiner */
+        {0x34f, 0x34f}, /* 0xad: soft hyphen; 0x34f: combining grapheme joiner */
         {0x61c, 0x61c},
-        {0x115f, 0x1160}, /* Arabic letter mark; fillers of Hangul */
+        {0x115f, 0x1160}, /* 0x61c: Arabic letter mark; 0x115f: fillers of Hangul */
         {0x1680, 0x1680},
-        {0x17b4, 0x17b5}, /* Ogham space; Khmer vowels that are not written */
-        /* Mongolian selectors; spaces of many widths and of none; marks of direction */
+        {0x17b4, 0x17b5}, /* 0x1680: Ogham space; 0x17b4: Khmer vowels that are not written */
+        /* 0x180b: Mongolian selectors; 0x2000: spaces, some without width, and marks of
+         * direction */
         {0x180b, 0x180f},
         {0x2000, 0x200f},
-        /* separators of lines; embeddings, overrides and isolates of direction; narrow and
-         * mathematical spaces */
+        /* 0x2028: separators of lines, embeddings and overrides of direction, narrow space; 0x205f:
+         * mathematical space, isolates of direction */
         {0x2028, 0x202f},
         {0x205f, 0x206f},
         {0x2800, 0x2800},
-        {0x3000, 0x3000}, /* braille blank, ideographic space */
+        {0x3000, 0x3000}, /* 0x2800: braille blank; 0x3000: ideographic space */
         {0x3164, 0x3164},
-        {0xd800, 0xdfff}, /* Hangul filler; halves of a pair */
+        {0xd800, 0xdfff}, /* 0x3164: Hangul filler; 0xd800: surrogates */
         {0xfe00, 0xfe0f},
-        {0xfeff, 0xfeff}, /* variation selectors; byte order mark */
+        {0xfeff, 0xfeff}, /* 0xfe00: variation selectors; 0xfeff: byte order mark */
         {0xffa0, 0xffa0},
-        {0xfff0, 0xfffb}, /* half-width Hangul filler; annotations */
+        {0xfff0, 0xfffb}, /* 0xffa0: half-width Hangul filler; 0xfff0: annotations */
         {0xfffe, 0xffff}, /* code points that are not characters */
-        /* format controls of shorthand and of musical notation */
+        /* 0x1bca0: format controls of shorthand; 0x1d173: of musical notation */
         {0x1bca0, 0x1bca3},
         {0x1d173, 0x1d17a},
         {0xe0000, 0xe0fff}, /* tags, selectors */
