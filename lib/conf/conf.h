@@ -45,7 +45,8 @@ struct dt_tree {
     bool is_default; /* dt_fields_read found that the value is the default of its key */
     int n;           /* number of items of a list or entries of a map */
     dt_tree **item;  /* [n] the items of a list */
-    dt_entry *entry; /* [n] the entries of a map, in the order of the file */
+    /* [n] the entries of a map, in the order of the file; those merged by `<<` come first */
+    dt_entry *entry;
 };
 
 /* Parses `source`, which must outlive the tree, like the arena. The root may be a scalar, a list or

@@ -393,7 +393,7 @@ static dt_status *set_default(const defaults *d, const dt_field *f) {
 
 /* ---- keys ---- */
 
-/* The reading of one mapping. */
+/* The state while one mapping is read. */
 typedef struct reading {
     dt_arena *arena;
     const dt_field *fields;
