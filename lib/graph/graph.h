@@ -418,9 +418,10 @@ void dt_trace_set_rows(dt_trace *t, int64_t rows);
  * size changes.
  */
 typedef struct dt_each {
-    int replica;     /* index of the replica that is being traced */
-    int collectives; /* number of collectives that this replica has had so far */
-    int gathers;     /* how many of these were gathers */
+    int replica; /* index of the replica that is being traced */
+    /* number of all-reduces that this replica has had so far, those in gathers included */
+    int collectives;
+    int gathers; /* number of all-gathers that this replica has had so far */
     /* n: the largest number of gathers of a replica; cap: how many `size` has room for */
     int n, cap;
     /* [n][replicas] for each gather, the size along its axis in each replica; -1: not known yet */

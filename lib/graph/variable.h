@@ -59,8 +59,8 @@ dt_text dt_text_of_shape(const dt_type *t);
 /* ---- variables ---- */
 
 /*
- * State that outlives a step: weights, optimizer slots. The value is the same on all replicas, so
- * there is one copy per memory space. Variables are reference-counted.
+ * State that outlives a step: weights, optimizer slots. Most values are the same on all replicas,
+ * so there is one copy per memory space. Variables are reference-counted.
  *
  * A variable whose copies may differ between replicas keeps them all in `stack`, a variable of type
  * (R, ...) whose first entry is its own data. The graph of one replica reads and assigns the
