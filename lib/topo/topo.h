@@ -25,7 +25,8 @@ typedef int dt_coords[4]; /* the coordinates x, y, z and core */
 
 /* ---- chips and slices ---- */
 
-/* Rates of compiled kernels on a core, in cycles of clock_hz. lib/cost combines them. */
+/* How fast compiled kernels are on a core. Cycles are those of clock_hz; parts are from 0 to 1.
+ * lib/cost combines these numbers. */
 typedef struct dt_kernel_rates {
     double launch; /* cycles before a kernel with products of matrices starts */
     double tile;   /* cycles to load a tile of mxu_size x mxu_size numbers into a matrix unit */
@@ -102,9 +103,9 @@ typedef struct dt_chip {
     /* Bytes per second between the cores of a chip, both directions together; 0: cores exchange
      * data through HBM. */
     double core_link_Bps;
-    /* The part of link_Bps that collectives reach if the ends of all axes are linked. */
+    /* The part of link_Bps that collectives reach if their ranks form rings along all axes. */
     double ring_efficiency;
-    /* The part of link_Bps that collectives reach if some ends are not linked. */
+    /* The part of link_Bps that collectives reach if their ranks do not form such rings. */
     double line_efficiency;
     /* The part of the two efficiencies above that all-reduces reach; 0: all of it. */
     double sum_efficiency;
@@ -209,8 +210,8 @@ dt_text dt_text_of_4(const int v[4]);
 void dt_topology_write(const dt_topology *t, dt_str *out);
 /* Returns the topology of a slice, as its hosts report it. */
 dt_topology *dt_topology_of_slice(const dt_slice *s);
-/* Returns the topology of a slice whose chips show `cores` devices instead of their default: 1
- * (both cores as one) or 2. */
+/* Returns the topology of a slice whose chips show `cores` devices instead of their default. For
+ * chips of two cores that is 1 (both cores as one) or 2. */
 dt_topology *dt_topology_of_cores(const dt_slice *s, int cores);
 /* What a job says about a cluster: its hosts and their devices, in SI units. */
 typedef struct dt_cluster_facts {
@@ -292,7 +293,7 @@ dt_assignment *dt_assignment_ref(const dt_assignment *a);
 dt_assignment *dt_assignment_each_core(const dt_topology *t);
 /* Returns the coordinates of a replica's logical device. */
 const int *dt_assignment_at(const dt_assignment *a, int replica, int logical);
-/* Lists the replicas that have a certain logical device in a task, in ascending order, in
+/* Lists the replicas whose logical device number `logical` is in the task, in ascending order, in
  * replicas[a->replicas]. Returns their number. */
 int dt_assignment_lookup(const dt_assignment *a, const dt_topology *t, int task, int logical,
                          int *replicas);
@@ -365,7 +366,7 @@ struct dt_resolver {
     int tasks, task;
     dt_numerics numerics;
     /* Why the slice is simulated: "simulated: this machine has no TPU (...)"; owned. NULL: the user
-     * named the slice or gave a topology, or there is none. */
+     * named the slice or gave a topology, or there is no slice. */
     char *why;
 };
 /* Opens a resolver like dt_tpu_resolver: for the slice of the name `tpu`, or for this machine's TPU
