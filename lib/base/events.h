@@ -27,8 +27,8 @@ typedef struct dt_event_line {
     const char *strategy, *kernels;
     int hosts;          /* in start lines: number of hosts */
     int64_t generation; /* in start lines: the run's generation (dt_state_file) */
-    /* In steps lines: the number of steps, their mean, smallest and largest loss, and their
-     * time. */
+    /* In steps lines, which sum up several training steps: n: how many; their mean, smallest and
+     * largest loss; the seconds that they took. */
     int64_t n;
     double loss, loss_min, loss_max, learning_rate, seconds;
     int exit; /* in end lines with --json: the program's exit code */

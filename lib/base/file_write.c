@@ -337,8 +337,8 @@ static bool is_link(const char *path) {
     return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-/* Returns the target of a link, relative to the working directory; NULL with errno. The caller
- * frees it. */
+/* Returns the target of a link as a path that is valid from the working directory; NULL, with
+ * errno, if the link cannot be read. The caller frees it. */
 static char *read_link(const char *path) {
     char text[LONGEST];
     ssize_t n = readlink(path, text, sizeof text - 1);

@@ -80,9 +80,9 @@ typedef struct dt_json_member {
     void (*put)(dt_json *j, const void *of);
 } dt_json_member;
 
-/* A row for a member. DT_JSON(type, member, OPTIONS...): under the member's own name;
- * DT_JSON_AS(key, type, member, OPTIONS...): under another key. The kind of the row follows from
- * the member's type. */
+/* Make a dt_json_member for a member of a struct. DT_JSON(type, member, OPTIONS...): under the
+ * member's own name; DT_JSON_AS(key, type, member, OPTIONS...): under another key. Its dt_json_kind
+ * follows from the member's type. */
 #define DT_JSON(type, ...) DT_JSON_NAMED(type, __VA_ARGS__, )
 #define DT_JSON_AS(key_, type, ...) DT_JSON_MEMBER(key_, type, __VA_ARGS__, )
 #define DT_JSON_NAMED(type, member, ...) DT_JSON_MEMBER(#member, type, member, __VA_ARGS__)

@@ -28,11 +28,12 @@ enum { DT_SPAN_NUMBERS = 5 }; /* the most numbers of a span, so that a span fill
 
 typedef struct dt_recorder dt_recorder;
 
-/* Describes a kind of span. */
+/* What all spans that measure the same thing have in common. */
 typedef struct dt_mark {
     const char *name; /* name of the spans, such as "dot_general", "wait for data" */
-    const char *kind; /* what the spans of this kind are about: "op", "wait", "data", "run", ... */
-    /* facts about all spans, as members of a JSON object: "\"layer\": \"dense\""; NULL: none */
+    const char *kind; /* the category of these spans: "op", "wait", "data", "run", ... */
+    /* facts that hold for all these spans, as members of a JSON object: "\"layer\": \"dense\"";
+     * NULL: there are none */
     const char *facts;
     /* the names of a span's numbers; NULL: the number is not used */
     const char *number[DT_SPAN_NUMBERS];

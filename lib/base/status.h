@@ -70,10 +70,10 @@ const dt_error_row *dt_error_find(int number);
  * escaped (dt_str_escaped), so that input cannot control the terminal. */
 dt_status *dt_fail(dt_error id, const dt_location *at, const char *format, ...) DT_MUST_USE
     DT_PRINTF(3, 4);
-/* Creates the status of a failed system call: "PATH: text of errno". errno selects the row (ENOENT:
- * NO_INPUT, EACCES: PERMISSION, ENOSPC and EIO: IO, ENOMEM and EMFILE: NO_MEMORY, ...); `otherwise`
- * is the row for numbers without one, and for ENOENT if it is CANT_CREATE. With ENOENT, a path that
- * dt_path_check refuses gives that error instead. */
+/* Creates the status of a failed system call: "PATH: text of errno". errno selects the error
+ * (ENOENT: NO_INPUT, EACCES: PERMISSION, ENOSPC and EIO: IO, ENOMEM and EMFILE: NO_MEMORY, ...);
+ * `otherwise` is the error for all numbers without one, and for ENOENT if it is CANT_CREATE. With
+ * ENOENT, a path that dt_path_check refuses gives that error instead. */
 dt_status *dt_fail_errno(dt_error otherwise, const char *path) DT_MUST_USE;
 
 /* Checks that a public call was not given NULL. Otherwise fails with MISUSE: "dt_strategy_run got

@@ -43,7 +43,7 @@ const dt_file_sort *dt_file_sort_of(const void *first, size_t n);
 typedef struct dt_text_file {
     const char *path;   /* the file's path for messages; lent */
     const char *wanted; /* what the file should be, for messages: "a CSV file" */
-    dt_error fault;     /* the number of the error to report */
+    dt_error fault;     /* the error to report if the file is not text */
     bool any_text;      /* whether to accept markup, such as XML, as text */
 } dt_text_file;
 
