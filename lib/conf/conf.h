@@ -136,8 +136,8 @@ typedef enum dt_field_kind {
     DT_FIELD_LIST,
     /* the member is a dt_items; the value is a mapping with any keys to such items */
     DT_FIELD_MAP,
-    /* the member is a dt_named: a kind that a job names by its name, or by a mapping of the name to
-     * its arguments */
+    /* the member is a dt_named: a kind (dt_kind) that a job gives by its name alone, or by a
+     * mapping of the name to its arguments */
     DT_FIELD_NAMED
 } dt_field_kind;
 
@@ -326,9 +326,9 @@ extern const dt_field dt_no_forms[];
 /* clang-format on */
 
 struct dt_kind;
-/* Returns a table, in the arena, that has the fields of `table` (NULL: none) and those of a kind,
- * except keys that `table` has. The struct that `table` fills has *size bytes; that of the kind
- * begins behind it, and its size is added. all: whether keys that the kind requires stay
+/* Returns a table, in the arena, that has the fields of `table` (NULL: none) and those of the kind
+ * `more`, except keys that `table` has. The struct that `table` fills has *size bytes; that of the
+ * kind begins behind it, and its size is added. all: whether keys that the kind requires stay
  * required. */
 const dt_field *dt_fields_join(dt_arena *arena, const dt_field *table, const struct dt_kind *more,
                                bool all, size_t *size);
@@ -358,8 +358,8 @@ const char *dt_tree_kind_name(dt_tree_kind kind);
 
 /* ---- kinds: things that a job file can name ---- */
 
-/* The head of every row that a job file can name: layers, optimizers, losses, formats, strategies,
- * back ends. */
+/* A kind: a thing that a job file names, such as a layer, an optimizer, a loss, a format, a
+ * strategy or a back end. The structs that describe these things begin with a dt_kind. */
 typedef struct dt_kind {
     /* the kind's name: Keras' class name, such as "Dense", or the job file's word */
     const char *name;
@@ -377,7 +377,9 @@ typedef struct dt_named {
     int row;             /* index of the kind in its table */
     bool alias;          /* whether the job used a lower-case identifier */
     const char *written; /* the name as the user wrote it */
-    void *args;          /* the struct of the kind's arguments, filled, in the arena */
+    /* the struct of the kind's arguments, filled, in the arena; NULL: the kind has no such
+     * struct */
+    void *args;
     dt_location at;      /* source location of the name */
     const dt_tree *tree; /* the tree of the arguments; NULL: the job gives no arguments */
 } dt_named;

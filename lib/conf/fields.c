@@ -204,10 +204,14 @@ static bool is_words(const dt_field *f) {
 
 static bool takes(const dt_field *f, dt_tree_kind kind) {
     static const dt_tree_kind kinds[] = {
-        [DT_FIELD_INTS] = DT_TREE_LIST,  [DT_FIELD_REALS] = DT_TREE_LIST,
-        [DT_FIELD_TEXTS] = DT_TREE_LIST, [DT_FIELD_TABLE] = DT_TREE_MAP,
-        [DT_FIELD_LIST] = DT_TREE_LIST,  [DT_FIELD_MAP] = DT_TREE_MAP,
-        [DT_FIELD_NAMED] = DT_TREE_MAP, /* a name alone is left to the other forms */
+        [DT_FIELD_INTS] = DT_TREE_LIST,
+        [DT_FIELD_REALS] = DT_TREE_LIST,
+        [DT_FIELD_TEXTS] = DT_TREE_LIST,
+        [DT_FIELD_TABLE] = DT_TREE_MAP,
+        [DT_FIELD_LIST] = DT_TREE_LIST,
+        [DT_FIELD_MAP] = DT_TREE_MAP,
+        /* the name of a kind alone, a scalar, is left to the other forms */
+        [DT_FIELD_NAMED] = DT_TREE_MAP,
     };
     const bool listed = f->kind < sizeof kinds / sizeof *kinds && kinds[f->kind] != DT_TREE_NULL;
     return kind == (listed ? kinds[f->kind] : DT_TREE_SCALAR);
@@ -291,7 +295,8 @@ static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *
     }
 }
 
-/* Returns the kind of value that an error about null names as expected, for a required field. */
+/* Returns what the error about a null value of a required field says was expected, such as "a
+ * number". */
 static const char *expected(const dt_field *f) {
     static const char *const texts[] = {
         [DT_FIELD_INT] = "an integer",
