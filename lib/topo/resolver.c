@@ -14,8 +14,8 @@
 
 static const char fallback[] = "v3-8";
 
-/* How a slice was asked for: the number of the error for unknown names, and the location of the
- * name. */
+/* What errors about the name of a slice need: the error for an unknown name, and the location of
+ * the name; NULL: it has no location. */
 typedef struct lookup {
     dt_error unknown;
     const dt_location *at;

@@ -32,12 +32,13 @@ typedef struct dt_kernel_rates {
     double tile;   /* cycles to load a tile of mxu_size x mxu_size numbers into a matrix unit */
     /* The part of the matrix units' peak that large products reach, by the compiler's estimates. */
     double share;
-    /* The same part, measured on hardware with single products, which topo/chips.h names; 0: there
-     * are no such measurements, and `share` is used. */
+    /* The part of that peak which single large products reached on hardware (topo/chips.h names
+     * them); 0: there are no such measurements, and `share` is used. */
     double measured_share;
     double result;    /* cycles to write 1,024 results of 16 bits from a matrix unit */
     double hbm_share; /* the part of core_hbm_Bps that kernels reach, by the compiler's estimates */
-    /* The same part, measured with training steps; 0: that of copies is used (cost/core_time.c). */
+    /* The part of core_hbm_Bps that training steps reached on hardware; 0: there are no such
+     * measurements, and the part that copies reach is used (cost/core_time.c). */
     double measured_hbm;
     /* The family of models (cost/expected_error.h) on whose published step times measured_hbm, or
      * the share that steps sustain (cost/core_time.c), was calibrated; NULL: no step times of this
@@ -139,7 +140,7 @@ typedef struct dt_chip {
     int lone_host[3];
 } dt_chip;
 
-/* Returns the row of a generation or of an alias ("v3", "v5litepod"), in upper or lower case; NULL:
+/* Returns the generation of a name or alias ("v3", "v5litepod"), in upper or lower case; NULL:
  * there is no such generation. */
 const dt_chip *dt_chip_find(const char *generation);
 
