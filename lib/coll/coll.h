@@ -49,7 +49,7 @@ typedef struct dt_moves {
 } dt_moves;
 void dt_moves_add(dt_moves *m, dt_move move);
 
-/* A row of the table of algorithms: coll/algorithms.c. */
+/* An algorithm for an all-gather: a row of the table in coll/algorithms.c. */
 typedef struct dt_algorithm {
     const char *name; /* name of the algorithm, such as "ring" */
     int chunks;       /* number of chunks per rank */

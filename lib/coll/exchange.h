@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cost of a collective, given the places of the groups that run it. Other rooms use this header
- * only. All groups run at the same time, so they contend for links.
+ * The cost of a collective, given the coordinates of the ranks of all groups that run it. Other
+ * rooms use this header only. All groups run at the same time, so they contend for links.
  *
  * For an all-gather, reduce-scatter or all-reduce, groups that are grids (coll/grid.h) use the axes
  * of the torus, by the schedule that is fastest for so many bytes (coll/torus.h). Other groups use
@@ -57,7 +57,7 @@ void dt_exchange_price_of(const dt_collective_request *x, dt_exchange_price *out
 
 /*
  * The data-centre network between slices. Every chip has a share of its rate (dt_chip.dcn_Bps) and
- * sends directly to the chips at the same place in other slices. The network is slow, so an
+ * sends directly to the chips with the same coordinates in other slices. The network is slow, so an
  * all-reduce over several slices sends little over it: the reduce-scatter and the all-gather use
  * the links of each slice, and in between each chip reduces only its part, V / chips, over the
  * network.

@@ -100,7 +100,7 @@ dt_wire_price dt_doubling_cost(const dt_collective_request *x, const dt_wires *w
 
 /* ---- direct messages ---- */
 
-/* The most pairs of ranks that are routed. If there are more pairs, an evenly chosen subset
+/* About the most pairs of ranks that are routed. If there are more pairs, an evenly chosen subset
  * represents all of them. */
 enum { PAIRS = 1 << 18 };
 
