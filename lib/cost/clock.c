@@ -91,8 +91,8 @@ static void queue_add(ready_queue *t, const queued *entry) {
     push(&t->later, entry);
 }
 
-/* Returns the next item if the unit is free at the time `now`, which must not decrease between
- * calls. It stays in the queue. NULL: the queue is empty. */
+/* Returns the item that the unit runs next if it becomes free at the time `now`, which must not
+ * decrease between calls. The item stays in the queue. NULL: the queue is empty. */
 static const queued *queue_next(ready_queue *t, double now) {
     while (t->later.n > 0 && t->later.entry[0].ready <= now) {
         const queued ready = pop(&t->later);
@@ -101,7 +101,7 @@ static const queued *queue_next(ready_queue *t, double now) {
     return t->due.n > 0 ? t->due.entry : t->later.n > 0 ? t->later.entry : NULL;
 }
 
-/* Removes the item that queue_next returned last. */
+/* Removes the item that the last call of queue_next returned. */
 static void queue_take(ready_queue *t) { pop(t->due.n > 0 ? &t->due : &t->later); }
 
 static void queue_release(ready_queue *t) {
@@ -117,7 +117,8 @@ typedef struct item {
     double seconds, bytes;
     const char *schedule;
     dt_cost work;
-    int pieces;   /* number of pieces that a collective sends while a product runs; 0: it waits */
+    /* pieces in which a collective is sent while a product runs; 0: it is not sent so */
+    int pieces;
     bool layers;  /* the item is a bucket with sums of several layers */
     int waits;    /* number of unfinished items that this item waits for */
     double ready; /* time at which the latest of its finished inputs became available */
@@ -188,8 +189,8 @@ static int add_item(clock *c, item it) {
     return c->n++;
 }
 
-/* Whether a sum over replicas extends over slices. Each chip's remaining part is then summed
- * over the network. */
+/* Whether node i is a sum over replicas that are in several slices. Links then sum it within each
+ * slice, and the network adds up the slices' sums. */
 static bool goes_between(const clock *c, int i) {
     const dt_node *n = &c->g->node[i];
     return dt_across_sums(n) && c->r->program->how.slices > 1 &&

@@ -45,7 +45,8 @@ enum { MATRIX_LANES = 128, SUBLANES = 8 };
 #define SPARSE_LANES 0.4
 /* See SPARSE_LANES. */
 #define LANE_SHARE 0.8
-/* cycles that storing a 32-bit result takes, relative to one that is rounded to 16 bits */
+/* cycles for storing a result in 32 bits, relative to those for rounding it to 16 bits and storing
+ * it */
 #define WIDE_RESULT 0.35
 /* the smallest fraction of a tile's loading time that a product pays: 8 of 128 rows */
 #define LEAST_TILE 0.06
@@ -106,8 +107,8 @@ static double result_cycles(const dt_core *c, const dt_matrix_work *p) {
     if ((p->m == 1 || p->n == 1) && !r->vectors)
         return p->count * (double)p->k * (double)(p->m * p->n) / (MATRIX_LANES * SUBLANES) *
                r->result / c->cores;
-    /* The compiler transposes a result if it then takes fewer registers, but not the results of
-     * several products with k of 128 or more. */
+    /* The compiler transposes a result if it then takes fewer registers, but not if a kernel
+     * computes several products (count > 1) with k >= 128. */
     if (turned < each && (p->count <= 1 || p->k < MATRIX_LANES)) each = turned;
     return p->count * each * r->result * wide / c->cores;
 }
@@ -149,9 +150,10 @@ dt_core dt_core_of(const dt_topology *t) {
         .chip = t->slice->chip, .cores = dt_topology_device_cores(t), .sustained = SUSTAINED};
 }
 
-/* Returns the part of their peak rate that the matrix units of a device reach. A step's products
- * are not faster than the compiler's estimates: some that were measured by themselves had more of
- * the chip's memory (64 MiB on v6e) than a step gives them. */
+/* Returns the part of their peak rate that the matrix units of a device reach. In a step (sustained
+ * > 0) it is based on the smaller of the measured and the compiler's estimated part, because some
+ * products that were measured alone had more of the chip's memory (64 MiB on v6e) than a step gives
+ * them. */
 static double share_of(const dt_core *c) {
     const dt_kernel_rates *r = &c->chip->kernel;
     const double alone = r->measured_share > 0 ? r->measured_share : r->share;

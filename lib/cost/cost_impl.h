@@ -43,8 +43,7 @@ int *dt_duplicated_values(dt_priced_program *r, bool in_memory, dt_arena *arena)
  * is in `arena`. */
 bool *dt_priced_looped(const dt_priced_program *r, dt_arena *arena);
 
-/* Returns a copy of r, in `arena`, with the types of nodes and the values that readers recompute
- * (plan.c). */
+/* Returns a copy of r, in `arena`, with `dtype` and `made_of` set (plan.c). */
 dt_priced_program dt_priced_prepared(const dt_priced_program *r, dt_arena *arena);
 
 /* ---- kernels (fuse.c) ---- */
@@ -99,8 +98,8 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
 
 typedef struct dt_link_price {
     double seconds;
-    /* bytes over the busiest link along x, y and z; index 1 is the direction of larger
-     * coordinates */
+    /* bytes over the busiest link along x, y and z; second index: 0 in the direction of smaller, 1
+     * of larger coordinates */
     double way[3][2];
     int ranks;
     const char *schedule; /* name of the algorithm, in the arena of dt_links_create */

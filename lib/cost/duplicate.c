@@ -31,8 +31,8 @@ enum { FEW_OPERATIONS = 4, SMALL = 8 };
 typedef struct looking {
     const dt_priced_program *r;
     const dt_graph *g;
-    /* [nodes] the value from which the node is recomputed, -1: it is stored; the number of its
-     * readers, at most 2 */
+    /* made_of: [nodes] the value from which the node is recomputed, -1: it is stored; readers:
+     * [nodes] the number of the node's readers, counted up to 2 */
     int *made_of, *readers;
     /* [nodes] whether the node must be stored: it is a result or an update, or a kernel reads it
      * that cannot recompute it */

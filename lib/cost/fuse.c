@@ -51,13 +51,16 @@ typedef struct fusing {
     /* [nodes] the last member of the node's bucket, which is launched as one; without a bucket the
      * node itself */
     int *arrives;
-    /* until: [nodes] the last member of the buckets that have begun at the position, and that
-     * kernels before it read, or at it; -1: none; noted: [nodes] for the last member of a bucket,
-     * the first position of such a kernel */
+    /* until: [positions] the position of the last member of a bucket that a kernel reads at this
+     * position or before, although members of the bucket come later; of several such buckets, the
+     * last; -1: none. noted: [nodes] for the last member of a bucket, the first position with such
+     * a kernel */
     int *until, *noted;
-    /* the nodes of a launch: first[launch], then next[node]; -1: the end */
+    /* the nodes of a launch are a linked list: first[launch], then next[node]; -1: the end */
     int *first, *next;
-    /* [nodes] the launches found so far that come after two kernels, and whether a launch is one */
+    /* after: the two kernels that waits_for_itself examines, then the launches found so far that
+     * read their results, directly or through others; is_after: [nodes] whether the launch is in
+     * `after` */
     int *after;
     bool *is_after;
     /* the nodes that read node i, directly or by another name, are reader[begin[i]] to
@@ -167,8 +170,8 @@ static int launch_of(const fusing *f, int i) {
     return f->of[i] >= 0 ? f->of[i] : f->role[i] == ROLE_LINK ? f->arrives[i] : -1;
 }
 
-/* Returns the last position of a bucket with later members that node i reads at position `at`; -1:
- * none. */
+/* Returns the position of the last member of a bucket that node i reads, if that is after `at`; of
+ * several such buckets, the last position; -1: none. */
 static int read_early(const fusing *f, int i, int at) {
     int last = -1;
     for (int k = 0; k < f->g->node[i].n_in; k++) {
@@ -179,7 +182,8 @@ static int read_early(const fusing *f, int i, int at) {
     return last;
 }
 
-/* Notes the positions between `at` and the last member of each bucket that node i reads there. */
+/* Enters in `until` and `noted` the buckets that node i reads at position `at`, before the position
+ * of their last member. */
 static void note_early(fusing *f, int i, int at) {
     for (int k = 0; k < f->g->node[i].n_in; k++) {
         const int from = dt_priced_source(f->r, f->g->node[i].in[k]), last = f->arrives[from];
@@ -207,8 +211,9 @@ static void list_launches(fusing *f) {
     }
 }
 
-/* Returns the last position of a circle of launches through position `at`, from a bucket back to a
- * kernel that reads it early. */
+/* Returns the position up to which launches could wait for each other in a circle if kernel `root`
+ * ran at position `at`: the end of the last bucket that is read before its last member there, or
+ * before one of these buckets ends. -1: no bucket is read so early. */
 static int end_of_circle(const fusing *f, const members *m, int root, int at) {
     int end = f->until[at];
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
@@ -217,8 +222,9 @@ static int end_of_circle(const fusing *f, const members *m, int root, int at) {
     return end;
 }
 
-/* Adds the launches that read `launch`, up to position `end`, to those that come after the kernels
- * a and b. Returns the new number of these; -1: a or b itself reads it. */
+/* Adds the launches that read results of `launch`, and come no later than position `end`, to
+ * `after`, which has n. Returns the new number. Returns -1 if kernel a or b reads a result of
+ * `launch`, which is neither of them. */
 static int add_readers(fusing *f, int launch, int a, int b, int end, int n) {
     for (int i = f->first[launch]; i >= 0; i = f->next[i])
         for (int j = f->begin[i]; j < f->begin[i + 1]; j++) {
@@ -251,8 +257,8 @@ static bool waits_for_itself(fusing *f, const members *m, int root, int into) {
 
 /* ---- places of kernels ---- */
 
-/* Whether kernel `root` can run at position `at`: all its inputs, except those that kernel `but`
- * computes, come before it. */
+/* Whether kernel `root` can run at position `at`: all its inputs come before it, except those that
+ * kernel `but` computes and single numbers that depend only on variables and constants. */
 static bool can_run_at(const fusing *f, const members *m, int root, int at, int but) {
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
         for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {

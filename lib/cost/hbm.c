@@ -158,9 +158,9 @@ static void find_places(holding *h) {
 
 /* ---- variables ---- */
 
-/* Adds the bytes of `node`, which is variable s or as large as its gradient, without padding to
- * *kind, their padding to p->bytes.padding, and both to the `variables` of the variable's layer. A
- * slot counts for the layer of the weight that it belongs to. */
+/* Adds the bytes of `node`, which is the variable s itself or its new value (as large as its
+ * gradient), without padding to *kind; their padding to p->bytes.padding; and both to the
+ * `variables` of the variable's layer. A slot counts for the layer of its weight. */
 static void count_variable(const holding *h, const dt_state *s, int node, int64_t *kind,
                            dt_plan *p) {
     const char *path = s->variable->path, *layer = strchr(path, '/');
@@ -384,9 +384,9 @@ static bool is_product_of_step(const holding *h, const dt_state *s, const shapes
            is_among(product, &t) && dt_lies_in_rows(&t);
 }
 
-/* Copies variables whose gradients a product of two matrices computes by columns, where chips do
- * that (dt_kernel_rates.copies_variables): SparseCores copy weights that lie in rows, and their
- * slots, into columns from the start of the step on. */
+/* On chips with dt_kernel_rates.copies_variables, adds copies of the matrices that are stored in
+ * rows and whose gradient is a product of two matrices, and of their slots: SparseCores copy these
+ * into columns at the start of the step, and the copies are in memory up to the update. */
 static void copy_variables(holding *h) {
     shapes product = {dt_arena_array(h->arena, dt_type, h->g->n_nodes + 1), 0};
     if (!h->r->topology->slice->chip->kernel.copies_variables) return;
@@ -439,9 +439,9 @@ static void forget_updates(holding *h) {
             h->own[dt_priced_source(h->r, h->g->state[i].update)] = true;
 }
 
-/* Returns the layer of a node. Nodes between layers (sums over replicas, counts of examples) have
- * no path. They belong to the layer of the nearest node with a path; earlier nodes are searched
- * first. */
+/* Returns the path of node i. Nodes between layers (sums over replicas, counts of examples) have no
+ * path; for them, returns the path of the nearest earlier node that has one, or else of the nearest
+ * later one; "": no node has one. */
 static const char *layer_at(const dt_graph *g, int i) {
     for (int k = i; k >= 0; k--)
         if (*g->node[k].path) return g->node[k].path;
@@ -449,9 +449,9 @@ static const char *layer_at(const dt_graph *g, int i) {
     return i < g->n_nodes ? g->node[i].path : "";
 }
 
-/* What changes in memory at a position of the program: bytes of values that are in memory from
- * there on (born), and bytes of values that are in memory up to there (dies), with padding;
- * true_born and true_dies: without. */
+/* The change of memory at a position of the program. born: bytes, with padding, of values whose
+ * period in memory begins there; dies: of those whose period ends there; true_born, true_dies: the
+ * same without padding. */
 typedef struct change {
     int64_t born, dies, true_born, true_dies;
 } change;

@@ -46,8 +46,9 @@ struct dt_links {
     asked *asked;
 };
 
-/* Returns the replicas in the order of their coordinates (spmd/replicas.c), if they are several
- * axes of the mesh and form a grid. NULL: they are in the order of their numbers. */
+/* Returns the replicas in the order of their coordinates (spmd/replicas.c), if the replicas span
+ * several axes of the mesh and form a grid. Otherwise returns NULL: they are in the order of their
+ * numbers. */
 static int *order_of(const dt_assignment *a, const dt_mesh *m, dt_arena *arena) {
     int grid[4], *order = dt_arena_array(arena, int, a->replicas);
     const bool several = m->replicas & (m->replicas - 1);

@@ -54,13 +54,14 @@ typedef struct dt_plan_bytes {
      * programs can use, which `total` may exceed */
     int64_t total, usable;
     /* The path of the node that runs when most memory is used or, if it has none, of the nearest
-     * node with a path, such as "dense/kernel"; "" or NULL: unknown. */
+     * earlier node with a path, else of the nearest later one, such as "dense/kernel"; "" or NULL:
+     * unknown. */
     const char *peak;
 } dt_plan_bytes;
 
 /* Seconds of the critical path of a step. The members add up to the time of the step. */
 typedef struct dt_plan_parts {
-    /* seconds of kernels, divided by what limits each kernel */
+    /* seconds of kernels, split by what limits each kernel */
     double matrix, memory, vector, launch;
     /* seconds of waiting for collectives on links, and on the network between slices */
     double links, dcn;
@@ -85,7 +86,7 @@ typedef struct dt_plan_layer {
      * group of layers, the sum of these, which is usually the number of layers. */
     double times;
     double seconds;       /* seconds of its kernels, and of waiting for its collectives */
-    double by[DT_BOUNDS]; /* [bounds] `seconds`, divided by what limits the speed */
+    double by[DT_BOUNDS]; /* `seconds`, split by what limits the speed */
     double flops;         /* operations of matrix units per device and step */
     /* bytes of a device, with padding: those of the layer's weights with gradients and slots, and
      * those of the layer's values at the peak */
@@ -108,7 +109,7 @@ typedef struct dt_plan_event {
     /* the unit that runs the launch. CHIP: a kernel, or a stage's work on a micro-batch; LINKS,
      * NETWORK: a collective; HOST: a copy to or from the host's memory */
     dt_plan_unit unit;
-    int node; /* index of the node in the local graph; for a stage, of its first node */
+    int node; /* index of the node in the local graph; for a stage, of its first node with a path */
     /* for a stage: its kind 'F', 'B' or 'U' (pass/timeline.h); 0: the launch is not a stage */
     char stage;
     int device, micro; /* for a stage: index of its logical device and of its micro-batch */
@@ -131,8 +132,8 @@ typedef struct dt_plan {
     double infeed_s;     /* seconds that they take; 0: the rate between chip and host is unknown */
     double offloaded;    /* bytes that a device sends to the host's memory and reads again */
     double received;     /* bytes over links that a device receives in a step */
-    /* bytes of a step over the busiest link along x, y and z; index 1 is the direction of larger
-     * coordinates */
+    /* bytes over the busiest link along x, y and z in a step; second index: 0 in the direction of
+     * smaller, 1 of larger coordinates */
     double link_bytes[3][2];
     /* operations of matrix units per device and step, with those that rematerialization repeats */
     double flops;
@@ -154,7 +155,7 @@ double dt_plan_mfu(const dt_plan *p);
 
 /* ---- plan.c ---- */
 
-/* Combines layers whose names differ only in a number to one row: "decoder_*", their count, and
+/* Combines layers whose names differ only in a number into one row, such as "decoder_*", with the
  * sums of their figures. The rows are in `arena`, the one with the longest time first. Sets *n to
  * the number of rows that take time. */
 dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n);
@@ -162,8 +163,8 @@ dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n);
  * variables: "decoder_* x 32 12.0 GiB, embed 1.0 GiB". Appends nothing if no layer needs memory. */
 void dt_plan_put_largest(const dt_plan *p, bool values, dt_str *out);
 
-/* Prints the timeline of a pipeline: stages, micro-batches and waiting, with the schedule 1F1B, on
- * which the plan is based, and with GPipe. Prints nothing for other programs. */
+/* Appends the timeline of a pipeline to `out`: stages, micro-batches and waiting, with the schedule
+ * 1F1B, on which the plan is based, and with GPipe. Appends nothing for other programs. */
 void dt_plan_print_stages(const dt_priced_program *r, dt_str *out);
 
 #endif

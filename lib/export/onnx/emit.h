@@ -108,7 +108,8 @@ dt_onnx_value dt_onnx_pad(dt_onnx *o, const dt_onnx_value *x, const int64_t *low
 /* Inserts `holes` elements of that value between adjacent elements of dimension d. */
 dt_onnx_value dt_onnx_spread(dt_onnx *o, const dt_onnx_value *x, int d, int64_t holes,
                              double value);
-/* Takes the elements from, from + step, ... of dimension d, up to but not including `to`. */
+/* Returns the name of a tensor with the elements from, from + step, ... of dimension d of x, up to
+ * but not including `to`. */
 const char *dt_onnx_slice(dt_onnx *o, const char *x, int d, int64_t from, int64_t to, int64_t step);
 
 /* ---- the messages of ONNX files ---- */

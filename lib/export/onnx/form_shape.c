@@ -169,9 +169,9 @@ dt_status *dt_onnx_dimension_size(const dt_onnx_call *c, dt_onnx_value *out) {
 
 /* ---- rows by their numbers ---- */
 
-/* Returns input i, the row numbers of a gather, as int32 or int64. ONNX' Gather counts negative
- * numbers from the last row, and a number out of range is an error when the file is run. In dtrain
- * both are numbers without a row. */
+/* Returns input i, the row numbers of a gather, as int32 or int64. In the file, ONNX' Gather counts
+ * negative numbers from the last row, and fails for a number out of range. In dtrain both are out
+ * of range. */
 
 static dt_onnx_value row_numbers(const dt_onnx_call *c, int i) {
     dt_onnx_value x = dt_onnx_whole(c->onnx, &c->in[i]);

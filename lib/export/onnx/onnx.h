@@ -20,8 +20,8 @@ typedef struct dt_onnx_request {
     int n_metadata;
 } dt_onnx_request;
 
-/* Appends the file's bytes to *out. Fails with NO_ONNX if an op cannot be exported, which the
- * message names, or the file would be larger than 2 GiB. */
+/* Appends the file's bytes to *out. Fails with NO_ONNX if an op cannot be exported (the message
+ * names it), or if the file would be larger than 2 GiB. */
 dt_status *dt_onnx_write(const dt_onnx_request *q, dt_str *out) DT_MUST_USE;
 
 #endif

@@ -15,8 +15,9 @@
 #include "op/stablehlo.h"
 #include "export/stablehlo/stablehlo.h"
 
-/* Sets *out to g without barriers that only delay values which do not depend on examples.
- * scores_again: the member of dt_hlo_request. */
+/* Sets *out to g without barriers that delay nothing, or only values that do not depend on
+ * examples. With scores_again (see dt_hlo_request), *out also has barriers before gradients of
+ * attention. */
 dt_status *dt_hlo_set_barriers(const dt_graph *g, bool scores_again, dt_graph **out) DT_MUST_USE;
 
 /* Sets *out to g with products that have the same left operand joined to one (products.c). */
@@ -25,7 +26,7 @@ dt_status *dt_hlo_join_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 /* ---- steps of sequences ---- */
 
 /* Sets *out to g with separate ops that read and write each time step of a sequence, or to NULL if
- * g has no sequences. */
+ * g has no sequence that is long enough (steps.c). */
 dt_status *dt_hlo_number_steps(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 bool dt_hlo_takes_step(const dt_node *n);
 bool dt_hlo_puts_step(const dt_node *n);
@@ -60,7 +61,7 @@ typedef struct dt_hlo_pieces {
         out;
 } dt_hlo_pieces;
 typedef struct dt_hlo_sizes {
-    int64_t batch; /* number of rows of a batch, which replaces B in shapes */
+    int64_t batch; /* the number that replaces B in shapes */
     int64_t large; /* bytes up to which a value is not divided into pieces */
 } dt_hlo_sizes;
 /* Whether node i is a composite that must be computed piece by piece. Sets *out to the pieces. */
@@ -130,8 +131,8 @@ typedef struct dt_hlo_repeat {
     int **list; /* [n_lists][n] items of each list, one for each block */
     /* [n_same] items that all blocks read; in place of a light item its inputs are listed */
     int *same;
-    /* [period] for each item of a block: whether the number in its attributes differs between
-     * blocks */
+    /* [period] for each item of a block: whether the number in its attributes (dt_op_attr.number)
+     * differs between blocks */
     bool *numbered;
 } dt_hlo_repeat;
 
@@ -154,7 +155,7 @@ int dt_hlo_repeat_of(const dt_hlo_repeats *r, int i, int *block, int *offset);
 typedef enum dt_hlo_stack_kind {
     DT_HLO_FED,     /* a stack of states, which is an argument of the function */
     DT_HLO_UPDATED, /* the new values of the states in stack `of`, written to the same memory */
-    DT_HLO_KEPT,    /* a stack that a loop writes, or statements outside of loops */
+    DT_HLO_KEPT,    /* its rows are written by a loop, or by statements outside of loops */
     DT_HLO_JOINED   /* the items of the stack are concatenated when the stack is first read */
 } dt_hlo_stack_kind;
 
@@ -167,7 +168,7 @@ typedef struct dt_hlo_stack {
     int n, cap;
     int *item;    /* [n] the item that each row of the stack holds; -1: none */
     dt_type type; /* type of a row, with the batch size in place of B */
-    /* whether the stack has one more row, which blocks write that have no row of their own */
+    /* whether the stack has one more row, to which the blocks without a row of their own write */
     bool scratch;
     /* the current value of the stack; its id is -1 until the stack is first written */
     dt_hlo_value value;

@@ -106,8 +106,8 @@ typedef struct loop {
 } loop;
 
 enum { MOST_EXCEPTIONS = 4 };
-/* A rule for rows: block i uses row first + step * i, except the blocks block[n], which are looked
- * up in the list of rows. */
+/* A rule for row numbers: block i uses row first + step * i, except the n blocks in `block`, whose
+ * rows are looked up in the list of rows. */
 typedef struct rule {
     int first, step, n, block[MOST_EXCEPTIONS];
 } rule;

@@ -6,7 +6,7 @@
  *
  *     1  values that depend on neither examples nor weights (positions, learning rates)
  *     2  the forward pass: the values that results need, each as soon as possible; of several
- *        values, the one that fewest others wait for comes first
+ *        values, the one with the shortest path to the end of the step comes first
  *     3  the backward pass and updates in the same way, beginning with the gradient of the loss. So
  *        a weight's gradient, and its update if that waits for nothing else, come before the
  *        gradient for the block below
@@ -54,10 +54,11 @@ static bool is_fed(const dt_node *n) {
     return n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE;
 }
 
-/* Finds the properties of node i. flows: it depends on examples. drawn: it depends on examples or
- * random numbers. light: it depends on neither examples nor weights, and is cheap: a name, a
- * repetition, or a move of or an elementwise op on constants. early: it depends on no examples,
- * weights or random numbers, and is light or has no batch dimension. */
+/* Finds the properties of node i. A state that is a single number does not count as a weight here.
+ * flows: it depends on examples. drawn: it depends on examples or random numbers. light: it depends
+ * on neither examples nor weights, and is cheap: a name, a repetition, or a move of or an
+ * element-wise op on constants. early: it depends on no examples, weights or random numbers, and is
+ * light or has no batch dimension. */
 static void classify(ordering *o, int i) {
     const dt_node *n = node_at(o, i);
     dt_role role = n->op->role;
@@ -111,8 +112,9 @@ static void find_needed(ordering *o) {
         }
 }
 
-/* Finds the gradient of the loss, with which the backward pass begins. It is the value that depends
- * on the forward pass and that most nodes wait for. */
+/* Finds the gradient of the loss, with which the backward pass begins. Of the values after
+ * the forward pass that depend on it directly, it is the one with the longest path to the end of
+ * the step. */
 static void find_gradients(ordering *o) {
     int seed = -1;
     for (int i = 0; i < o->g->n_nodes; i++) {
@@ -149,8 +151,8 @@ static void list_users(ordering *o, dt_arena *arena) {
 /* ---- the heap of nodes that can be written, the lowest first ---- */
 
 /* Whether node i is a time step of a sequence or, if steps are not numbered, a piece of a gradient.
- * Such nodes are written only when no others can be; those that most nodes wait for come first.
- * Otherwise statements of several steps would alternate and form no blocks. */
+ * Such nodes are written only when no others can be, those with the longest path to the end of the
+ * step first. Otherwise statements of several steps would alternate and form no blocks. */
 static bool is_piece(const ordering *o, int i) {
     return dt_hlo_takes_step(node_at(o, i)) ||
            (o->pass == 1 && !o->numbered && dt_pad_of(node_at(o, i)) != NULL);

@@ -55,7 +55,8 @@ static int64_t largest_part(const dt_node *n, const dt_type *in, const dt_hlo_pi
     return most;
 }
 
-/* Returns the dimension that has the factor; -1: no dimension does; -2: it cannot be divided. */
+/* Returns the dimension that has the factor; -1: no dimension does; -2: the op cannot be divided by
+ * it, since several dimensions have it, or one is SHARED (dt_rule). */
 static int dimension_of(const int8_t *dims, unsigned shared, int rank, int factor) {
     int at = -1;
     for (int d = 0; d < rank; d++)

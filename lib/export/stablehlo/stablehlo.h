@@ -31,9 +31,10 @@ typedef struct dt_hlo_group {
 } dt_hlo_group;
 
 typedef struct dt_hlo_request {
-    int64_t batch; /* the number that replaces B: the rows of all replicas of the graph */
-    /* number of replicas that run the program together; 0 for a program over devices, which has
-     * that number itself */
+    int64_t
+        batch; /* examples of all replicas; replaces B, after division by the batch_parts of g */
+    /* number of replicas that run the program together; ignored for a program over devices
+     * (dt_stablehlo_write_spmd), whose mesh has that number */
     int replicas;
     /* write repeated blocks as loops over stacked variables, which are arguments; false: write each
      * block, with an argument for each variable */
@@ -92,8 +93,8 @@ typedef struct dt_hlo_signature {
 } dt_hlo_signature;
 void dt_hlo_signature_release(dt_hlo_signature *s);
 
-/* Appends g as text to *out. Fails with NO_STABLEHLO, which names the op, if one cannot be written.
- * signature may be NULL; otherwise the caller must release it. */
+/* Appends g as text to *out. Fails with NO_STABLEHLO if an op cannot be written; the message names
+ * it. signature may be NULL; otherwise the caller must release it. */
 dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, dt_str *out,
                               dt_hlo_signature *signature) DT_MUST_USE;
 /* Writes the program of each device. Fails with NO_STABLEHLO also if the program is a pipeline or

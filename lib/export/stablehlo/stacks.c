@@ -99,8 +99,9 @@ static void found(dt_hlo_plan *p, const int *list, int n, bool backwards) {
     for (int i = 0; i < n; i++) add_row(p, stack, list[backwards ? n - 1 - i : i]);
 }
 
-/* Extends a stack by the items at both ends of the list that have no row. Returns false if that is
- * impossible: the items in the middle must have consecutive rows up to the end of the stack. */
+/* Extends a stack by the items at both ends of the list that have no row. The items in the middle
+ * must have consecutive rows that reach the end of the stack where rows are added. Returns false if
+ * they do not, or if the stack cannot be extended. */
 static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack) {
     const dt_hlo_stack *s = &p->stack[stack];
     int from = 0, to = n, step;
@@ -201,8 +202,9 @@ static void place_updates(dt_hlo_plan *p) {
     }
 }
 
-/* Whether a repeat reads states from the last row to the first. Its other inputs are then
- * stacked in the same order, so that all blocks can be written at once. */
+/* Whether a repeat reads states from the last row to the first. Its other inputs are then stacked
+ * in the same order, so that all blocks can be written at once. For a repeat that reads no stacked
+ * states: whether the first block's item in `list` comes after the last block's. */
 static bool goes_backwards(const dt_hlo_plan *p, const dt_hlo_repeat *r, const int *list) {
     for (int l = 0; l < r->n_lists; l++)
         if (is_state(p, r->list[l][0]) && p->place[r->list[l][0]].stack >= 0)

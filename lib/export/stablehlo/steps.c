@@ -95,8 +95,9 @@ typedef struct whole {
 
 /* A part of a value that is assembled of steps. */
 typedef struct leaf {
-    int node, depth; /* node: the part's node; depth: the length of the longest path to it */
-    int64_t at;      /* the part's position along the axis */
+    /* node: index of the part in the graph; depth: length of the longest path to it */
+    int node, depth;
+    int64_t at; /* the part's position along the axis */
 } leaf;
 
 typedef struct steps {

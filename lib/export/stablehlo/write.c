@@ -381,7 +381,8 @@ static bool loops_over_steps(const dt_hlo_plan *p) {
     return outside <= inside;
 }
 
-/* Writes a graph. numbered: g with numbered steps of sequences; NULL: g has no sequences. */
+/* Writes a graph. numbered: g with numbered steps of sequences, which is written in place of g if
+ * most of these steps are in loops; NULL: g is written. */
 static dt_status *write_graph(const dt_graph *g, const dt_graph *numbered, const dt_hlo_request *q,
                               dt_str *out, dt_hlo_signature *s) {
     dt_local_arena arena = dt_arena_create();
