@@ -54,7 +54,8 @@ typedef struct dt_price {
     double seconds; /* seconds of one step */
     /* seconds to transfer a step's batch from the host, while the previous step computes */
     double infeed_s;
-    /* bytes of one core's memory that the step needs: weights, gradients, slots, activations */
+    /* bytes of a device's memory that the step needs: weights, gradients, slots, activations,
+     * padding */
     int64_t hbm_bytes;
     int64_t hbm_usable;
 } dt_price;
@@ -136,14 +137,15 @@ void dt_executable_destroy(dt_executable *x); /* x may be NULL */
 /*
  * Runs one step. arg[i]: concrete arrays in the order of the graph's arguments, read only.
  * env->batch must be the request's rows. Variables are read and updated. result[i], in the order of
- * the graph's results, is set to a view that is valid until the next run.
+ * the graph's results, is set to a view.
  *
- * A step has two halves, start and finish. Between them the device computes. Until finish, arg must
- * not change and the data of result[i] are not valid. After finish, they are valid until the second
- * start that follows. If dt_device_runs_ahead, the next step, maybe of another executable, may
- * start before the current one is finished; steps finish in the order of their starts. *flies is
- * set to true if finish must be called. If it is false, the step is complete, the batch was refused
- * (env->refusal), or the step failed.
+ * A step has two halves, start and finish. *flies is set to true if finish must be called. If it is
+ * false, the step is complete, the batch was refused (env->refusal), or the step failed. Between
+ * start and finish the device computes: arg must not change, and the data of result[i] are not
+ * valid. The data of a complete step are valid until the next start of this executable or, if
+ * dt_device_runs_ahead, until the second one that follows. In that case the next step, maybe of
+ * another executable, may start before the current one is finished; steps finish in the order of
+ * their starts.
  */
 dt_status *dt_executable_start(dt_executable *x, const dt_env *env, const dt_view *arg,
                                dt_view *result, bool *flies) DT_MUST_USE;

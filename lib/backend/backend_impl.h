@@ -43,8 +43,8 @@ struct dt_backend {
     dt_status *(*start)(void *executable, const dt_env *env, const dt_view *arg, dt_view *result);
     /* Waits for the oldest step that was started. NULL: `start` waits itself. */
     dt_status *(*finish)(void *executable);
-    /* Copies an array to devices in advance. Any thread may call it. NULL: the back end reads
-     * arrays where they are. */
+    /* Uploads the arrays of a later step to devices in advance. Any thread may call it. NULL: the
+     * back end reads arrays where they are. */
     dt_status *(*lend)(void *executable, const dt_view *arg, void **lent);
     void (*take_back)(void *lent);
     int64_t (*host_bytes)(const void *executable);

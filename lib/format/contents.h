@@ -86,7 +86,8 @@ typedef struct dt_listed {
     const char *path;
     dt_state_file state;
     /* bytes: sum of the sizes of state.json and of the files with tensors; saved_s: time at which
-     * state.json was written, in seconds since 1970 */
+     * state.json was written, in seconds since 1970; if it is missing, that of another file; 0:
+     * there is no file */
     int64_t bytes, saved_s;
     /* owned; the error that state.json is missing, damaged or of another step than the directory's
      * name; NULL: it is intact */

@@ -182,10 +182,10 @@ typedef struct dt_state_file {
     const char *variables_sha256;
 } dt_state_file;
 
-/* Saves a checkpoint below r->path; *path (freed by the caller) is its final path. An existing
- * checkpoint of that step is replaced. After the new one has been read back, deletes the oldest
- * ones beyond max_to_keep (>= 1), by exact name and never the new one. A failure leaves older
- * checkpoints unchanged. */
+/* Saves a checkpoint below r->path; *path (freed by the caller) is its final path, NULL after an
+ * error. An existing checkpoint of that step is replaced. After the new one has been read back,
+ * deletes the oldest ones beyond max_to_keep (>= 1), by exact name and never the new one. If the
+ * new one cannot be written, older checkpoints stay unchanged. */
 dt_status *dt_run_dir_save(const dt_run_dir *r, const dt_state_file *state, const dt_arrays *model,
                            const dt_arrays *optimizer, int max_to_keep, char **path) DT_MUST_USE;
 

@@ -45,7 +45,7 @@ static const struct {
     {"attention", 1, {"scale"}},
     {"attention", 2, {"scale", "concat_score_weight"}},
     {"additive_attention", 1, {"scale"}},
-    /* any other layer, if its first variable is a kernel */
+    /* layers of any other class are assumed to have these variables */
     {"*", 1, {"kernel"}},
     {"*", 2, {"kernel", "bias"}},
 };

@@ -142,8 +142,8 @@ dt_status *dt_lock_refusal(const char *dir, const char *text) {
                    h.since);
 }
 
-/* Returns the error that names the holder. NULL: the text does not name a process that is alive, or
- * *ending is set, because the holder is ending. */
+/* Returns the error that names the holder. NULL: the text names no process, or one that does not
+ * exist any more, or *ending is set, because the holder is ending. */
 static dt_status *read_holder(const char *dir, const char *path, bool *ending) {
     holder h;
     dt_local_str text = {0};

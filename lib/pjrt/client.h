@@ -37,7 +37,7 @@ typedef struct dt_pjrt_opening {
 dt_status *dt_pjrt_client_open(dt_pjrt_client **out, const char *path,
                                const dt_pjrt_opening *how) DT_MUST_USE;
 void dt_pjrt_client_close(dt_pjrt_client *c); /* c may be NULL */
-/* Returns the name of the platform: "cpu", "cuda" or "tpu". */
+/* Returns the name of the platform, such as "cpu", "cuda" or "tpu". */
 const char *dt_pjrt_client_platform(const dt_pjrt_client *c);
 /* Returns the versions that the bits of results depend on: "cuda, PJRT 0.116, StableHLO 1.22.0;
  * jaxlib 0.12.0.1". */

@@ -86,8 +86,8 @@ static double shape_bytes(dt_pb_span s, int depth, bool *bad) {
 
 typedef struct instruction {
     dt_pb_span opcode, shape, literal, backend, operands, called, direction;
-    /* operand: id of the operand, if has_operand: there is a single one, which is not in a packed
-     * list */
+    /* operand: id of the only operand, if has_operand is set, since a single id may be stored
+     * outside of a packed list */
     uint64_t id, operand;
     bool has_operand;
 } instruction;

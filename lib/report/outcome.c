@@ -107,7 +107,8 @@ static int way_of(const dt_report_run *r, const char *name) {
     return is_listed(more, dt_report_base(name)) - is_listed(less, dt_report_base(name));
 }
 
-/* Returns the epoch whose weights are in the newest checkpoint; 0: the last epoch. */
+/* Returns the epoch whose weights a callback restored into the newest checkpoint; 0: none was
+ * restored, or the callback names its step and not its epoch. */
 static int64_t kept_epoch(const dt_report_run *r) {
     const dt_listed *newest = NULL;
     for (int i = 0; i < r->checkpoints.n; i++)

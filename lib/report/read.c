@@ -101,7 +101,7 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
 }
 
 /* Reads the file `name` of the run's directory line by line. Sets *there to whether the file
- * exists; a missing file is no error. */
+ * exists; if it does not, no error is returned. */
 static dt_status *read_file(dt_report_run *r, const char *name, take_line *take, bool *there) {
     DT_LOCAL char *path = dt_path_join(r->path, name);
     dt_status *s = read_lines(r, name, path, take);

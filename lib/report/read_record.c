@@ -311,7 +311,8 @@ bool dt_report_history_line(dt_report_run *r, json_t *line) {
         return false;
     const double steps = (double)dt_report_int(r->start, "steps_per_epoch"),
                  step = (double)dt_report_int(line, "step");
-    /* A validation by steps belongs to the epoch in which it took place. */
+    /* A validation within an epoch is at a fraction of the epoch, if the number of steps per epoch
+     * is known. */
     const double x = steps > 0 ? step / steps : (double)dt_report_int(line, "epoch");
     json_object_foreach(line, key, value) if (dt_history_is_metric(key))
         dt_series_add(dt_series_of(&r->by_epoch, key), x, number_of(value));

@@ -64,7 +64,7 @@ typedef struct dt_series {
     /* number of means of intervals, from which smoothed curves are drawn; dt_thin sets it */
     int n_mean;
     dt_point *mean;
-    int of; /* number of points before dt_thin; 0: dt_thin has removed no points */
+    int of; /* number of points before dt_thin; 0: dt_thin did not change the curves of the chart */
 } dt_series;
 
 typedef struct dt_series_list {
@@ -86,11 +86,11 @@ double dt_series_sum(const dt_series_list *l, const char *name);
 void dt_series_release(dt_series_list *l);
 
 /* Reduces the curves of one chart to about `most` points each: each curve is divided into stretches
- * with the same number of points, and all curves keep the points at each x where one of them has
- * the smallest or largest value of a stretch. If no curve has more points than that, none is
- * changed. dt_thin_band reduces the two curves that bound a band to at most `most` points each, and
- * accepts NULL: the point of a stretch has its last x, and the minimum of `least` or the maximum of
- * `greatest` in it. */
+ * of about equal numbers of points, and all curves keep the points at each x where one of them
+ * begins or ends, has the smallest or largest value of a stretch, or has the stretch's first value
+ * that is not finite. If no curve has more than `most` points, none is changed. dt_thin_band
+ * reduces the two curves that bound a band to at most `most` points each: each stretch becomes one
+ * point with its last x and its minimum (`least`) or maximum (`greatest`). Either may be NULL. */
 void dt_thin(dt_series *const *curve, int n, int most);
 void dt_thin_band(dt_series *least, dt_series *greatest, int most);
 
@@ -111,7 +111,9 @@ extern const char *const dt_report_parts[DT_REPORT_PARTS];
 
 /* The counts of a parameter server's workers, of one attempt or summed over several. */
 typedef struct dt_report_workers {
-    int64_t n, lost, again, dropped; /* n: number of workers at the end */
+    /* n: number of workers at the end; lost: of workers that were lost; again: of batches that were
+     * computed again; dropped: of updates that were dropped */
+    int64_t n, lost, again, dropped;
     /* [i] number of updates with staleness i; the last entry counts all larger values */
     int64_t staleness[DT_STALENESS_BINS];
 } dt_report_workers;
@@ -122,7 +124,7 @@ typedef struct dt_report_run {
     /* text to show in place of the path: output.dir as written in the job, with ${VARIABLE} */
     const char *shown;
     /* the metrics of the history, where x is the number of epochs done: a fraction for a validation
-     * within an epoch */
+     * within an epoch, unless the number of steps per epoch is unknown */
     dt_series_list by_epoch;
     /* Values of the steps up to each x: loss, loss_min, loss_max, learning_rate, virtual_ms,
      * val_... */

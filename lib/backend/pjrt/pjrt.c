@@ -30,9 +30,9 @@ static int index_of(const dt_pjrt_device *p, const dt_device_options *o, int ord
     return before;
 }
 
-/* Sets p->n and p->ordinal to the devices in o->ordinal or, if it is NULL, to the first ones:
- * o->n_ordinals (0: one), or fewer if there are fewer. Fails with NO_DEVICE if a device in
- * o->ordinal does not exist. */
+/* Sets p->n and p->ordinal to the devices in o->ordinal. If it is NULL, to the first ones: as many
+ * as o->n_ordinals says (0: one), or fewer if there are fewer or if they cannot share the replicas
+ * evenly. Fails with NO_DEVICE if a device in o->ordinal does not exist. */
 static dt_status *choose_devices(dt_pjrt_device *p, const dt_device_options *o) {
     const int there = dt_pjrt_client_devices(p->client), wanted = o->n_ordinals == DT_EVERY_ORDINAL
                                                                       ? there

@@ -184,8 +184,8 @@ typedef struct dt_pjrt_variant {
      * equal numbers of rows, or nothing depends on them */
     int32_t *offsets;
     dt_pjrt_loaded *loaded;
-    /* what the program takes and returns: the graph's arguments, then variables and stacks of
-     * variables; results in the same order */
+    /* what the program takes: the graph's arguments, then variables and stacks of variables; and
+     * what it returns: the graph's results, then the new values of those that change */
     dt_hlo_signature takes;
     dt_variable ***variable; /* [takes.n_in - args][n of the port] the variables of each port */
     /* the division of the program over devices; NULL: each computes all of it */
@@ -218,7 +218,8 @@ typedef struct dt_pjrt_meetings dt_pjrt_meetings;
 typedef struct dt_pjrt_program {
     dt_pjrt_device *device;
     dt_arena *arena;
-    const dt_graph *graph; /* the graph that the program computes; lent, or equal to `made` */
+    /* the graph that the program computes: lent by the caller, or owned as `made` */
+    const dt_graph *graph;
     dt_graph *made;
     /* how the program is divided over devices, owned by the caller; NULL: each device computes all
      * rows */

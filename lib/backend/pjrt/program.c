@@ -29,9 +29,9 @@ typedef struct program_text {
     dt_hlo_signature takes;
 } program_text;
 
-/* Lists existing stacks of variables as groups, with the indices of their states in number[states].
- * Returns the number of groups. Sets *any to true if some variables have a fixed layout, stacked or
- * single. */
+/* Lists the stacks of variables whose layout is fixed (dt_pjrt_copy_settle) as groups;
+ * number[states] gets the indices of their states. Returns the number of groups. Sets *any to true
+ * if some variables have a fixed layout, stacked or single. */
 static int list_settled(const dt_pjrt_program *x, dt_hlo_group *group, int *number, bool *any) {
     const dt_graph *g = x->graph;
     int n = 0;

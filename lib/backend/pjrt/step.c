@@ -28,7 +28,8 @@
  * weights are not checked.
  */
 
-/* Whether computing the node here is cheap: element-wise, on integers. */
+/* Whether computing the node here is cheap: it is an argument, a constant, or an element-wise op,
+ * conversion or repetition, and its value is not a float. */
 static bool is_cheap(const dt_node *n) {
     const dt_role role = n->op->role;
     const bool fits = role == DT_ROLE_ARGUMENT || role == DT_ROLE_CONSTANT ||
@@ -186,8 +187,9 @@ void dt_pjrt_release_room(dt_pjrt_program *x) {
             free(x->flight[k].host[i].data);
 }
 
-/* Sets *out to the next flight that is free, with its memory. Fails with INTERNAL if
- * DT_PJRT_FLIGHTS steps have started and not finished, and with NO_MEMORY. */
+/* Sets *out to the next flight that is free, and allocates its arrays if it is used for the first
+ * time. Fails with INTERNAL if DT_PJRT_FLIGHTS steps have started and not finished, and with
+ * NO_MEMORY if the arrays cannot be allocated. */
 static dt_status *find_flight(dt_pjrt_program *x, dt_pjrt_flight **out) {
     dt_pjrt_flight *f = *out = &x->flight[(x->oldest + x->n_flying) % DT_PJRT_FLIGHTS];
     if (x->n_flying == DT_PJRT_FLIGHTS)
@@ -231,8 +233,8 @@ static dt_status *find_states(dt_pjrt_program *x, const dt_pjrt_variant *v) {
     return NULL;
 }
 
-/* Clears the list of results, because a plug-in that reports success has set all of them, and
- * entries of earlier runs must not be mistaken for these. */
+/* Sets the list of results to NULL before a run, so that check_results finds those that the plug-in
+ * does not set. */
 static void clear_results(dt_pjrt_program *x) {
     for (int k = 0; k < x->device->n; k++)
         memset(x->result[k], 0,
@@ -322,7 +324,8 @@ dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg
 
     for (int i = 0; env->refusal && !env->refusal->finders && i < x->n_checks; i++)
         check_rows(x->graph, &x->check[i], env, arg);
-    /* The step refuses its data. This is no error here: the caller finds it in env->refusal. */
+    /* The step refuses its data. The caller finds the reason in env->refusal, so no error is
+     * returned. */
     if (env->refusal && env->refusal->finders) return NULL;
     DT_TRY(dt_pjrt_explain(x, dt_pjrt_late_fault(x->device)));
     if (x->meetings) return dt_pjrt_meet(x->meetings, env, arg, result);

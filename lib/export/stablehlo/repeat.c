@@ -158,9 +158,9 @@ static void list_at(search *s, int period) {
         }
 }
 
-/* The distances between blocks that are tried: the distance at which windows are repeated, times 1 to MOST_TURNS.
- * The distance between blocks is a multiple if the statements of equal layers that run in parallel, such
- * as those of Bidirectional, alternate. */
+/* The distances between blocks that are tried are those at which windows are repeated, times 1 to
+ * MOST_TURNS. A multiple is needed if the statements of equal layers that run in parallel, such as
+ * those of Bidirectional, alternate. */
 enum { MOST_TURNS = 4 };
 
 static void list_candidates(search *s) {

@@ -31,8 +31,7 @@ typedef struct dt_hlo_group {
 } dt_hlo_group;
 
 typedef struct dt_hlo_request {
-    int64_t
-        batch; /* examples of all replicas; replaces B, after division by the batch_parts of g */
+    int64_t batch; /* examples of all replicas; this / batch_parts of the graph replaces B */
     /* number of replicas that run the program together; ignored for a program over devices
      * (dt_stablehlo_write_spmd), whose mesh has that number */
     int replicas;
