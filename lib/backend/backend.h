@@ -61,7 +61,7 @@ typedef struct dt_price {
 } dt_price;
 
 typedef struct dt_compile_request {
-    /* the step to compile, for the rows of all replicas; must outlive the executable */
+    /* the step to compile, for the rows (examples) of all replicas; must outlive the executable */
     dt_graph *graph;
     int64_t rows; /* number of rows, the batch size B, for which the graph is compiled */
     /* index of this worker's first row in the batch of all workers; ignored by back ends that
@@ -198,8 +198,8 @@ void dt_accelerators_release(dt_accelerators *a);
 
 /* ---- this machine, without a device ---- */
 
-/* Prints the program that the back end cpu would run for a request, before it is compiled.
- * Variables need no memory. */
+/* Appends the program that the back end cpu would run for a request to `out`, before it is
+ * compiled. The variables need no memory for this. */
 dt_status *dt_host_print_program(const dt_compile_request *r, dt_str *out) DT_MUST_USE;
 /* Compiles the request for the back end cpu, whatever the job's back end is, and sets *bytes to
  * dt_executable_host_bytes, or to 0 if that fails. No memory limit of a chip applies, and no cost

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internal declarations of back ends. Rooms above call them through backend.c. */
+/* Internal declarations of back ends. Other folders of lib call them through backend.c. */
 #ifndef DT_BACKEND_BACKEND_IMPL_H
 #define DT_BACKEND_BACKEND_IMPL_H
 

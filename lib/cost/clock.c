@@ -137,7 +137,8 @@ typedef struct clock {
     dt_links *links;
     dt_plan *p;
     int n;
-    item *item;   /* [n] items, ordered by their place in the program */
+    /* [n] kernels, then collectives and copies; `place` is the item's position in the program */
+    item *item;
     int *of;      /* [nodes] the item that computes, receives or fetches the node; -1: none */
     int *again;   /* [nodes] the item that gathers the node again for the backward pass; -1: none */
     int *bucket;  /* [buckets] the item that sends the bucket of collectives; -1: none yet */
@@ -308,7 +309,7 @@ static void add_items(clock *c) {
         c->of[i] = c->k->of[i];
         c->again[i] = -1;
         if (is_link(c, i)) {
-            /* The members of a bucket are one item, at the place of the last member. */
+            /* The members of a bucket are one item, which has the position of the last member. */
             int bucket = c->r->program->bucket[i];
             if (c->bucket[bucket] < 0)
                 c->bucket[bucket] = add_item(c, (item){.node = i, .unit = DT_UNIT_LINKS});

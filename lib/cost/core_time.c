@@ -48,7 +48,7 @@ enum { MATRIX_LANES = 128, SUBLANES = 8 };
 /* cycles for storing a result in 32 bits, relative to those for rounding it to 16 bits and storing
  * it */
 #define WIDE_RESULT 0.35
-/* the smallest fraction of a tile's loading time that a product pays: 8 of 128 rows */
+/* the smallest fraction of a tile's loading time that a product pays: about 8 of 128 rows */
 #define LEAST_TILE 0.06
 
 static double tiles(int64_t n, int64_t size) { return (double)((n + size - 1) / size); }
@@ -75,8 +75,8 @@ static double streaming(const dt_chip *c, const dt_matrix_work *p, int64_t rows,
     return tiles(p->k, c->mxu_size) * tiles(columns, c->mxu_size) * fmax(stream, load);
 }
 
-/* Returns the number of matrix units that explains the published peak. It exceeds their actual
- * number on v6e and tpu7x. */
+/* Returns the number of matrix units that gives the chip's published peak rate at its clock rate.
+ * It exceeds the actual number on v6e and tpu7x. */
 static double units(const dt_chip *c) {
     return c->core_flops / (2.0 * c->mxu_size * c->mxu_size * c->clock_hz);
 }

@@ -114,7 +114,8 @@ dt_link_price dt_links_price(dt_links *l, int i, double bytes);
 
 /* ---- layers (plan.c) ---- */
 
-/* Returns the row of the layer that a node's path belongs to. Creates it if it does not exist. */
+/* Returns the plan's entry of the layer that a node's path belongs to. Creates it if it does not
+ * exist. */
 dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path);
 
 /* ---- pipelines (stages.c) ---- */

@@ -95,8 +95,8 @@ bool *dt_priced_looped(const dt_priced_program *r, dt_arena *arena) {
     return looped;
 }
 
-/* Whether each reader may compute the value again. It then reads the value's inputs instead: x for
- * (x - mean) * scale + bias. */
+/* Whether the value is cheap, has at least two readers, and all of them can compute it again. They
+ * then read the value's inputs instead: x for (x - mean) * scale + bias. */
 static bool may_be_made(const looking *l, int i) {
     return !l->kept[i] && l->readers[i] > 1 && dt_priced_source(l->r, i) == i && is_cheap(l, i);
 }
@@ -114,7 +114,7 @@ static void find_sums(looking *l) {
 
 /* Whether a layer's value needs a sum over devices, as a synchronized normalization does. Readers
  * must wait for that sum, which the clock sees only at a value of its own, so they do not recompute
- * the value. For what lies in memory this does not count: libtpu computes the value again. */
+ * the value. Always false with in_memory, because libtpu computes such values again. */
 static bool waits_for_sum(const looking *l, int i) {
     const dt_node *n = &l->g->node[i];
     bool waits = false;

@@ -21,14 +21,15 @@ typedef struct dt_plan_kind {
 typedef struct dt_expected_error {
     dt_plan_kind kind;      /* for products, only the family is set: "compiler-estimate" */
     const char *generation; /* generation of chips, such as "v5e"; "": all generations together */
-    int rows;               /* number of published figures that were compared */
+    /* number of published figures from which `median` and `worst` are computed */
+    int rows;
     /* relative errors: 0.02 is 2 %; for steps, each estimate was made without using the step's own
      * source */
     double median, worst;
 } dt_expected_error;
 
-/* Returns the errors for a kind and a generation; NULL: no published figure of that kind and
- * generation was compared. */
+/* Returns the errors of plans of one kind on one generation of chips; NULL: no published figure of
+ * these was compared. */
 const dt_expected_error *dt_expected_error_of(const dt_plan_kind *kind, const char *generation);
 /* The kind of the row with the errors for products of matrices, compared with the compiler's own
  * estimates; only its family is set. */

@@ -138,8 +138,8 @@ static void join_producers(fusing *f) {
 
 /* ---- consumers and siblings ---- */
 
-/* The nodes of each kernel, as they were when the lists were made: those of the kernel with root r
- * are node[begin[r]] to node[begin[r + 1] - 1]. */
+/* The nodes of each kernel, as they were when this was made: those of the kernel with root r are
+ * node[begin[r]] to node[begin[r + 1] - 1]. */
 typedef struct members {
     int *node, *begin;
 } members;
@@ -222,9 +222,9 @@ static int end_of_circle(const fusing *f, const members *m, int root, int at) {
     return end;
 }
 
-/* Adds the launches that read results of `launch`, and come no later than position `end`, to
- * `after`, which has n. Returns the new number. Returns -1 if kernel a or b reads a result of
- * `launch`, which is neither of them. */
+/* Adds the launches that read results of `launch`, and come no later than position `end`, to the n
+ * launches in `after`. Returns their new number. Returns -1 if `launch` is neither a nor b and one
+ * of these two reads its result. */
 static int add_readers(fusing *f, int launch, int a, int b, int end, int n) {
     for (int i = f->first[launch]; i >= 0; i = f->next[i])
         for (int j = f->begin[i]; j < f->begin[i + 1]; j++) {

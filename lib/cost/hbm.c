@@ -43,7 +43,8 @@ typedef struct holding {
     bool *own;
     const bool *image;        /* [nodes] see dt_priced_images */
     int64_t gradient_padding; /* bytes by which tiles enlarge the gradients */
-    int gradients_from;  /* position from which all gradients are in memory; n_nodes: the end */
+    /* position from which all gradients are in memory; n_nodes: the end of the step */
+    int gradients_from;
     const bool *forward; /* [nodes] whether the node belongs to the forward pass */
     int *place;          /* [kernels] position in the program at which each kernel runs */
     int n_lives;

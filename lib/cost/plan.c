@@ -212,13 +212,13 @@ dt_plan *dt_plan_create(const dt_priced_program *program) {
                    .chip = chip,
                    .devices = dt_mesh_devices(&r->program->mesh),
                    .peak_flops = dt_topology_device_cores(r->topology) * chip->core_flops};
-    /* There is room for one row more, "(gradients)", and for layers whose variables no node
+    /* There is room for one layer more, "(gradients)", and for layers whose variables no node
      * belongs to. */
     p->layer = dt_arena_array(arena, dt_plan_layer,
                               most_layers(r->program->local) + r->program->local->n_states + 2);
     dt_launches k = dt_launches_create(r, scratch);
-    /* A chip receives the rows of its devices' replicas; if several logical devices need a part of
-     * the batch, each of them receives it. */
+    /* A chip receives the examples of its devices' replicas; if several logical devices need a part
+     * of the batch, each of them receives it. */
     const dt_spmd *s = r->program;
     for (int i = 0; i < s->whole->n_args; i++) {
         dt_type t = dt_type_at(&s->local->node[s->local->arg[i].node].type,

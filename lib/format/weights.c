@@ -247,7 +247,7 @@ static dt_status *read_plain(const dt_stored_arrays *s, const dt_stored_array *a
     return NULL;
 }
 
-/* Reads the directory of an open file of that format. */
+/* Reads the header of an open safetensors file into s->array. */
 static dt_status *stored_safetensors(dt_stored_arrays *s) {
     dt_safetensors_header *h = dt_arena_new(s->arena, dt_safetensors_header);
     s->header = h;

@@ -50,10 +50,13 @@ typedef struct dt_pjrt_report {
     double cycles;
     /* number of loops whose iterations are unknown, so that their bodies count once */
     int loops;
-    double unknown; /* number of kernel launches that have no estimate, and are not in `cycles` */
+    /* runs of instructions whose cycles the compiler does not know, and which are not in
+     * `cycles` */
+    double unknown;
     /* number of kernel launches in a step; those in loops count as often as they run */
     double kernels;
-    double turns; /* how often all loops together run their bodies */
+    /* number of iterations of all loops together; a run with an unknown number counts as one */
+    double turns;
     /* [kind in dt_pjrt_kinds] n: number of launches of such collectives per step; bytes: bytes of
      * all their inputs */
     struct {

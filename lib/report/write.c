@@ -137,7 +137,7 @@ static void put_page(const dt_run_report_request *q, const dt_report_run *run, d
 enum { PAGE_POINTS = 20000, CURVE_POINTS = 1000 };
 
 /* Returns the number of bytes of the directories, with their '/', that the paths of all runs begin
- * with. Each path has at least one more byte. */
+ * with. The first path has at least one more byte. */
 static size_t shared(const dt_report_run *all, int n) {
     size_t end = 0;
     for (size_t i = 0; all[0].path[i]; i++) {

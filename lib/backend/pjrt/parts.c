@@ -109,8 +109,8 @@ static dt_type stacked_type(const dt_type *row, int n) {
     return t;
 }
 
-/* With `into`, copies a device's part `all` into each row; else copies the part of each row to
- * `all`. */
+/* row: [n] arrays that are stacked. With `into`, copies from the device's stack `all` to the
+ * device's part of each array; else the other way round. */
 static void copy_rows(const dt_view *row, int n, const dt_pjrt_lie *lie, int device, dt_view *all,
                       bool into) {
     dt_view part = {part_type(&row->type, lie), all->data};

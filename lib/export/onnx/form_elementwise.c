@@ -11,8 +11,8 @@
  */
 #include "export/onnx/forms.h"
 
-/* Returns the type that two types are broadcast to, aligned at the last dimension: the larger size
- * of each. */
+/* Returns the type that two types are broadcast to, aligned at the last dimension: where a size is
+ * 1 or missing, the other type's size. */
 static dt_type joined(const dt_type *a, const dt_type *b) {
     dt_type t = a->rank >= b->rank ? *a : *b;
     const dt_type *less = a->rank >= b->rank ? b : a;

@@ -102,7 +102,7 @@ dt_hlo_order *dt_hlo_order_create(const dt_graph *g, dt_arena *arena);
 
 /* ---- repeats ---- */
 
-/* From where a block gets an input. Each kind comes with an index, `at`. */
+/* Where a block gets an input. Each of these comes with an index, `at`. */
 typedef enum dt_hlo_source {
     DT_HLO_INSIDE,  /* the input is the result of item `at` of the same block */
     DT_HLO_CARRIED, /* the previous block passes it on, as carry `at` */
@@ -198,7 +198,8 @@ typedef struct dt_hlo_plan {
     int n_stacks, cap_stacks;
     dt_hlo_stack *stack;
     struct dt_hlo_traffic {
-        /* [lists] for each list of items that blocks read: the rows of a stack */
+        /* [lists] for each list of items that blocks read: the rows of the stack that holds the
+         * list */
         dt_hlo_rows *read;
         int n_writes, cap_writes, n_lasts, cap_lasts;
         dt_hlo_rows *write;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces ops that a format lacks by other ops, with the function `decompose` of their rows. First
- * removes barriers that are useless for a compiler, and adds some that save memory. */
+/* Replaces ops that a format lacks by other ops, with the function `decompose` of their rows in the
+ * table of ops. Another function removes barriers that are useless for a compiler, and adds some
+ * that save memory. */
 #include "op/partition.h"
 #include "export/stablehlo/blocks.h"
 
 typedef struct target {
     bool (*has_form)(const dt_op *op);
-    /* by which composites are kept, to be computed piece by piece (dt_hlo_pieces_of); NULL: none
-     * are kept */
+    /* the sizes that decide which composites are kept, to be computed piece by piece
+     * (dt_hlo_pieces_of); NULL: none are kept */
     const dt_hlo_sizes *sizes;
 } target;
 

@@ -20,7 +20,7 @@
 
 enum {
     WINDOW = 6,        /* number of adjacent items that are compared to guess a distance */
-    MOST_PERIODS = 32, /* most distances between blocks that are tried */
+    MOST_PERIODS = 32, /* most distances between equal windows that are considered */
     FEWEST_BLOCKS = 3,
     FEWEST_SAVED = 32 /* a loop must save at least this many items, because of its own text */
 };
@@ -275,9 +275,9 @@ static bool bind_all(const search *s, dt_hlo_repeat *r, int *bad) {
     return true;
 }
 
-/* Finds a large range of equal blocks in the candidate: leaves out the blocks from the first that
- * differs on or, if it is in the first half, those before it. Returns false if the range is too
- * short. */
+/* Finds a large range of equal blocks in the candidate. If a block differs from the others, leaves
+ * it out with all blocks after it or, if it is in the first half, all blocks before it, and tries
+ * again. Returns false if the range becomes too short. */
 static bool find_longest(const search *s, const candidate *c, dt_hlo_repeat *r) {
     int bad = 0;
     *r = (dt_hlo_repeat){.first = c->first, .n = c->n, .period = c->period};

@@ -80,7 +80,7 @@ bool dt_hlo_puts_step(const dt_node *n) { return n->op == &put_step; }
 /* ---- slices of sequences ---- */
 
 /* A slice: elements first, first + 1, ... of the value `base` along one axis. base -1: the node is
- * no slice. */
+ * not a slice. */
 typedef struct cut {
     int base, axis;
     int64_t first;
