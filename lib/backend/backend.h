@@ -154,7 +154,7 @@ dt_status *dt_executable_finish(dt_executable *x) DT_MUST_USE;
  * Uploads the arrays of a later step in advance. Any thread may call it, also while steps run. The
  * memory must not change until dt_lent_take_back, which is called after the step has finished, or
  * if it never starts. A step recognizes arrays that were lent by their addresses. *out is NULL if
- * the back end reads arrays where they are.
+ * the back end reads arrays where they are, and after an error.
  */
 typedef struct dt_lent dt_lent;
 dt_status *dt_executable_lend(dt_executable *x, const dt_view *arg, dt_lent **out) DT_MUST_USE;

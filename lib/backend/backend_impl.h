@@ -27,8 +27,8 @@ struct dt_lent {
     void *state;
 };
 
-/* A row of the table of back ends. A back end that wraps another one sets d->inner in open, and the
- * members of its row below `check` are NULL. */
+/* An element of the table of back ends. A back end that wraps another one sets d->inner in open,
+ * and the members of its row below `check` are NULL. */
 struct dt_backend {
     dt_kind kind;
     /* the back end's devices belong to a plug-in, so that results may differ in their last bits

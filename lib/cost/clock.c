@@ -384,8 +384,8 @@ static double *part_of(dt_plan *p, dt_plan_unit unit) {
 
 /* Adds the seconds `wait` that a kernel waits to the plan's part of the unit that it waits for, and
  * to the layer whose input it waits for, or, if that input is in a bucket with several layers, to
- * the row "(gradients)". If no item made its inputs, they are added to parts.links and to the
- * kernel's own layer. Does nothing unless `wait` is positive. */
+ * the plan's layer "(gradients)". If no item made its inputs, they are added to parts.links and to
+ * the kernel's own layer. Does nothing unless `wait` is positive. */
 static void note_wait(clock *c, const item *it, double wait) {
     if (wait <= 0) return;
     *part_of(c->p, it->behind >= 0 ? c->item[it->behind].unit : DT_UNIT_LINKS) += wait;

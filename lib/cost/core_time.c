@@ -26,8 +26,7 @@
  *     result   results are gathered, rounded and stored, 8 x 128 numbers at a time. This limits
  *              products with a short sum (k). Columns that fill few of 128 lanes cost less, but not
  *              in proportion
- *     memory   operands are read from HBM and results written to it. Results are computed in blocks
- *              of 1,024 x 1,024, and an operand is read again for every block of the other operand
+ *     memory   operands are read from HBM once, and results are written to it
  *     fill     reading the first operands and writing the last results overlaps with nothing
  *
  * The first three run in parallel. If two of them take similar times they slow each other down, so
@@ -35,7 +34,7 @@
  * 1) is computed by the vector units.
  *
  * If two cores of a chip are one device, they share the work. Constants that differ between chips
- * are in dt_kernel_rates. Those in this file are the same for all chips. All were fitted to the
+ * are in dt_kernel_rates. The four below are the same for all chips, and were fitted to the
  * estimates of libtpu 0.0.42.1.
  */
 

@@ -23,7 +23,7 @@ typedef struct dt_pjrt_step {
     dt_error id;
 } dt_pjrt_step;
 
-/* Opens a plug-in like dt_pjrt_open, but does not change the environment. */
+/* Opens a plug-in like dt_pjrt_open, but does not set libtpu's environment variables. */
 dt_status *dt_pjrt_load(dt_pjrt **out, const char *path) DT_MUST_USE;
 /* Whether the table is long enough to have the function, and it is not NULL. */
 bool dt_pjrt_has(const dt_pjrt *p, dt_pjrt_slot slot);

@@ -172,7 +172,8 @@ static bool is_locked(const char *directory) {
     return held;
 }
 
-/* Sets as_of_s to the time of the record's last line, which is shown if the run has not ended. */
+/* Sets as_of_s to the time when the record was last written, which is shown if the run has not
+ * ended. */
 static void take_time(dt_report_run *r) {
     struct stat st;
     DT_LOCAL char *path = dt_path_join(r->path, DT_RECORD_FILE);

@@ -151,7 +151,7 @@ typedef struct dt_report_run {
     double peak_rss; /* the most memory that the process has used, in bytes; 0: unknown */
     /* whether a process holds the lock of the directory, so that the run has not ended */
     bool running;
-    int64_t as_of_s; /* the time of the record's last line, in seconds since 1970; 0: unknown */
+    int64_t as_of_s; /* when the record was last written, in seconds since 1970; 0: unknown */
     int n_attempts, cap_attempts;
     dt_attempt *attempt;
     dt_messages messages;

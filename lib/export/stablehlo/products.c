@@ -167,7 +167,8 @@ static bool belongs(const products *p, int group, int i) {
 }
 
 /* If node i is a product of a value that depends on arguments with a kernel that does not, puts it
- * into the group of the last such product with the same left operand, or begins a group. */
+ * into the group of the last such product with the same left operand. If there is none, or the two
+ * cannot be joined, the node begins a group. */
 static void put_into_group(products *p, int i) {
     const dt_node *n = node_at(p, i);
     const int before = p->last[n->in[0]];
