@@ -38,8 +38,8 @@ typedef struct holding {
     dt_arena *arena;
     /* [kernels] whether the kernel computes the new value of a weight or slot */
     bool *updates;
-    /* [nodes] whether no period in `lives` is counted for the node's value: gradients that are in
-     * memory throughout, and updates */
+    /* [nodes] whether no period in `lives` is counted for the node's value: an update or, unless
+     * gradients_from is the end of the step, a gradient */
     bool *own;
     const bool *image;        /* [nodes] see dt_priced_images */
     int64_t gradient_padding; /* bytes by which tiles enlarge the gradients */

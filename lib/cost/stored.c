@@ -27,8 +27,8 @@
  * lanes, and padded to whole tiles. The compiler chooses which two, and in which order, so that
  * padding is least. For example, the 100 columns of 1,024 rows are stored along the sublanes, where
  * padding adds 4 columns, and not along the lanes, where it would add 28. Tiles with few sublanes
- * are shorter: 1, 2 or 4. An array with one dimension has tiles of 1,024. A few numbers take the
- * next power of two, at least 512 bytes.
+ * are shorter: 1, 2 or 4. An array with one dimension has tiles of 1,024. If it has at most 512
+ * numbers, its bytes are rounded up to a power of two, at least 512.
  *
  * What convolutions read and write has examples or channels along the lanes, whatever that costs:
  * libtpu stores bfloat16 values of (64, 128, 128, 64) with 64 channels padded to 128 lanes.

@@ -9,13 +9,15 @@
 /* ---- directories of files of named arrays ---- */
 
 typedef struct dt_stored_array {
-    const char *name;      /* name of the array, owned by the file's directory */
-    const char *dtype;     /* name of the dtype in the file */
-    bool known;            /* the dtype is supported; else type.dtype has no meaning */
-    dt_type type;          /* the array's type in memory; floats of 16 bits are read as float32 */
-    int64_t offset, bytes; /* position of the array's stored bytes in the file, and their number */
-    const void *member;    /* for NPZ files: the member of the archive that holds the array */
-    bool named; /* set by dt_weights_read: the model has a weight with the array's name */
+    const char *name;  /* name of the array, owned by the file's directory */
+    const char *dtype; /* name of the dtype in the file */
+    bool known;        /* the dtype is supported; else type.dtype has no meaning */
+    dt_type type;      /* the array's type in memory; floats of 16 bits are read as float32 */
+    /* offset: position of the data in a safetensors file (0 for NPZ); bytes: size of the data in
+     * the file */
+    int64_t offset, bytes;
+    const void *member; /* for NPZ files: the member of the archive that holds the array */
+    bool named;         /* set by dt_weights_read: the model has a weight with the array's name */
 } dt_stored_array;
 
 typedef struct dt_stored_arrays dt_stored_arrays;

@@ -24,7 +24,7 @@ typedef struct dt_pjrt_gpu {
 
 /* Returns the GPU of that name; NULL: unknown. */
 const dt_pjrt_gpu *dt_pjrt_gpu_find(const char *name);
-/* Writes the names of all GPUs: "a100, h100". */
+/* Writes the names of all GPUs, separated by ", ". */
 void dt_pjrt_gpu_names(dt_str *out);
 /* Writes the GPU's properties as text of XLA's GpuTargetConfigProto. */
 void dt_pjrt_gpu_write(const dt_pjrt_gpu *g, dt_str *out);

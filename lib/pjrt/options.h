@@ -10,7 +10,7 @@
 typedef struct dt_pjrt_options {
     int n;
     dt_pjrt_named_value *at;
-    /* indices, ascending, of the plug-in's devices to which the client is confined; NULL: all */
+    /* how->ordinal in ascending order, if the client is confined to these devices; else NULL */
     int64_t *visible;
 } dt_pjrt_options;
 /* Collects the options of a client. Release them with dt_pjrt_options_release, also after an error.

@@ -22,8 +22,8 @@
 static const struct {
     const char *platform;
     int fewest_blocks;
-    /* a value is large if it has more bytes than 1 / part of a device's memory, and more than
-     * DT_HLO_LARGE; 0: only the second counts */
+    /* dt_hlo_request.large is 1 / part of a device's memory, or DT_HLO_LARGE if that is more; part
+     * 0: it is DT_HLO_LARGE */
     int part;
     int64_t chain; /* the most values added one after the other, as dt_hlo_request.chain */
 } rows[] = {

@@ -62,7 +62,7 @@ typedef struct dt_hlo_pieces {
 } dt_hlo_pieces;
 typedef struct dt_hlo_sizes {
     int64_t batch; /* the number that replaces B in shapes */
-    int64_t large; /* bytes up to which a value is not divided into pieces */
+    int64_t large; /* as dt_hlo_request.large, but not 0 */
 } dt_hlo_sizes;
 /* Whether node i is a composite that must be computed piece by piece. Sets *out to the pieces. */
 bool dt_hlo_pieces_of(const dt_graph *g, int i, const dt_hlo_sizes *sizes, dt_hlo_pieces *out);

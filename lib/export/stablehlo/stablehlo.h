@@ -49,7 +49,8 @@ typedef struct dt_hlo_request {
      * on TPUs and GPUs */
     const char *precision;
     /* a composite is computed piece by piece only if a value inside it, such as attention's scores,
-     * has more bytes than this; 0: DT_HLO_LARGE */
+     * has more than four times as many bytes as this and as the largest input or result; 0:
+     * DT_HLO_LARGE */
     int64_t large;
     /* no loops are made if the repeat that saves most text, among those whose blocks feed each
      * other, has fewer blocks than this */
