@@ -118,8 +118,9 @@ dt_product_cycles dt_core_product(const dt_core *c, const dt_matrix_work *p) {
                                .result = result_cycles(c, p)};
 }
 
-/* Returns the bytes of a kernel whose transfer does not overlap with computing. Half of its bytes
- * count as operands, half as results. */
+/* Returns how many of a kernel's bytes are transferred while nothing is computed: at most
+ * DT_FIRST_BYTES of its operands and DT_LAST_BYTES of its results, each of which count as half of
+ * `bytes`. */
 static double fill_bytes(double bytes) {
     return fmin(bytes / 2, DT_FIRST_BYTES) + fmin(bytes / 2, DT_LAST_BYTES);
 }

@@ -55,7 +55,7 @@ typedef struct dt_kernel_launch {
     /* position of the kernel in the program: index of the first node at which it can run */
     int at;
     int head;     /* the node by which the kernel is named: its product, else its last node */
-    double times; /* the number of its runs in a step (in a pipeline, for each micro-batch) */
+    double times; /* the number of its runs in a step or, in a pipeline, for each micro-batch */
     double again; /* the number of its `times` runs that repeat work for the backward pass */
     /* in a pipeline: the kernel's runs for all micro-batches divided by the number of devices,
      * since only one device runs it; otherwise 1 */

@@ -31,7 +31,7 @@ typedef struct dt_expected_error {
 /* Returns the errors of plans of one kind on one generation of chips; NULL: no published figure of
  * these was compared. */
 const dt_expected_error *dt_expected_error_of(const dt_plan_kind *kind, const char *generation);
-/* The kind of the row with the errors for products of matrices, compared with the compiler's own
+/* The kind of the errors for products of matrices, which are compared with the compiler's own
  * estimates; only its family is set. */
 extern const dt_plan_kind dt_compiler_estimate;
 /* Returns the group of published steps that a step is compared with, the first that applies of

@@ -67,7 +67,8 @@ typedef struct dt_plan_parts {
     double links, dcn;
     /* seconds of waiting for values from the host's memory */
     double host;
-    double bubble; /* seconds in which a device of a pipeline waits for other stages */
+    /* mean seconds in which a device of a pipeline waits for other stages or for transfers */
+    double bubble;
 } dt_plan_parts;
 
 typedef enum dt_plan_bound {

@@ -151,8 +151,9 @@ typedef struct dt_state_file {
     /* when saving: receives the digest of the model's arrays before weights_sha256, which may point
      * to its text, is read; NULL: weights_sha256 is set already */
     dt_digest *weights;
-    const char *kernels; /* name of the kernels that computed, such as "openblas SkylakeX 0.3.21" */
-    int n_sums;          /* number of elements of `sum`, at most DT_STATE_SUMS */
+    /* the libraries and instructions that computed, such as "openblas 0.3.21 SkylakeX, avx512" */
+    const char *kernels;
+    int n_sums; /* number of elements of `sum`, at most DT_STATE_SUMS */
     /* [n_sums] running sums of the current epoch: examples, then losses and metrics. They are
      * restored bit for bit, except the sign of zero; infinities become not-a-number. */
     double *sum;

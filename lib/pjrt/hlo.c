@@ -181,8 +181,8 @@ static double operand_bytes(dt_pb_span computation, const instruction *i, sizes 
 typedef struct computation {
     dt_pb_span at;
     double times; /* number of times that the computation runs in a step */
-    /* if the computation is the condition of a loop: how often the loop runs (trips_of); below 0:
-     * not computed yet */
+    /* if the computation is the condition of a loop: how often the loop runs (trips_of); 0:
+     * unknown; below 0: not computed yet */
     double trips;
     /* whether each of its instructions is a kernel; false: together they are part of one kernel */
     bool launches;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Named lists of points. There are about a dozen names and a thousand points, so every search is
- * linear. Names beyond MOST_NAMES are left out. */
+/* Named lists of points. There are usually about a dozen names, so searches by name are linear.
+ * Names beyond MOST_NAMES are left out. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -30,8 +30,8 @@ struct dt_pjrt_meetings {
     dt_pjrt_program **program; /* [cut.n] the program of each superstep */
     /* [cut.n] how each program is divided over devices; NULL: each device computes all rows */
     dt_spmd **over;
-    /* [cut.n][results] whether only later programs read the result, so that it stays on the
-     * device */
+    /* [cut.n][results] whether the result stays on the device: only later programs read it, in the
+     * layout that it has there */
     bool **stays;
     dt_pjrt_lent **lent;   /* [cut.n] arrays of each program that were lent for the current step */
     dt_view *value;        /* [nodes] values of the current step that are on the host */

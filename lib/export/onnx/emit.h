@@ -33,7 +33,8 @@ typedef struct dt_onnx {
     dt_arena *arena;
     dt_str *out;      /* bytes of the message GraphProto that have been written so far */
     const char *path; /* path of the layer whose nodes are being written; "" if there is none */
-    /* name of an input of the model that has the batch dimension, from which B is taken */
+    /* name of an input of the model that has the batch dimension, from whose shape the graph takes
+     * B */
     const char *fed;
     int nodes, n_memos, memo_cap;
     /* tensors that were made before, such as constants: the key that describes a tensor, and its
