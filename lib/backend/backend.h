@@ -158,7 +158,8 @@ dt_status *dt_executable_finish(dt_executable *x) DT_MUST_USE;
  */
 typedef struct dt_lent dt_lent;
 dt_status *dt_executable_lend(dt_executable *x, const dt_view *arg, dt_lent **out) DT_MUST_USE;
-/* Takes back an array that was lent, so that its memory may be reused. l may be NULL. */
+/* Takes back the arrays that dt_executable_lend lent, so that their memory may be reused. l may be
+ * NULL. */
 void dt_lent_take_back(dt_lent *l);
 /* Whether a step of this executable has started and not finished. False if x is NULL. */
 bool dt_executable_flies(const dt_executable *x);

@@ -54,7 +54,8 @@ bool dt_launch_takes_producers(const dt_priced_program *r, int i);
 typedef struct dt_kernel_launch {
     /* position of the kernel in the program: index of the first node at which it can run */
     int at;
-    int head;     /* the node by which the kernel is named: its product, else its last node */
+    /* the node by which the kernel is named: its last product, else its root (fuse.c) */
+    int head;
     double times; /* the number of its runs in a step or, in a pipeline, for each micro-batch */
     double again; /* the number of its `times` runs that repeat work for the backward pass */
     /* in a pipeline: the kernel's runs for all micro-batches divided by the number of devices,

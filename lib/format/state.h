@@ -58,7 +58,8 @@ typedef struct dt_step_name {
     /* name of a checkpoint's directory, such as "step-00000295" or "step-00000310.tmp" */
     const char *name;
     int64_t step;
-    /* generation of the run that saved it, set by dt_steps_rank; -1: state.json cannot be read */
+    /* generation of the run that saved it, set by dt_steps_rank; -1: state.json cannot be read, or
+     * is of another step than the name */
     int64_t generation;
 } dt_step_name;
 

@@ -78,8 +78,8 @@ const char *dt_report_base(const char *metric) {
     return strncmp(metric, "val_", 4) == 0 ? metric + 4 : metric;
 }
 
-/* Whether a metric should be small, judging by its name. Used if the run's record does not say
- * which direction is better. */
+/* Whether a metric should be small, judging by its name. Used if the run's record has no lists of
+ * metrics by direction. */
 static bool is_cost(const char *name) {
     static const char *const words[] = {"loss",       "error",      "crossentropy", "perplexity",
                                         "Perplexity", "divergence", "hinge",        "poisson",

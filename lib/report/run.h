@@ -33,7 +33,7 @@ typedef struct dt_message_line {
     int kind;
     int64_t step, epoch; /* the step and the epoch of the message; 0: unknown */
     int64_t order;       /* number of this message among the messages of all kinds */
-    int64_t left_out;    /* number of characters at the end of the text that were left out */
+    int64_t left_out;    /* number of bytes at the end of the text that were left out */
 } dt_message_line;
 
 typedef struct dt_messages {
@@ -120,7 +120,7 @@ typedef struct dt_report_workers {
 
 typedef struct dt_report_run {
     dt_arena *arena;
-    const char *path, *label; /* label: a name that no other run of the report has */
+    const char *path, *label; /* label: name of the run in the report */
     /* text to show in place of the path: output.dir as written in the job, with ${VARIABLE} */
     const char *shown;
     /* the metrics of the history, where x is the number of epochs done: a fraction for a validation
