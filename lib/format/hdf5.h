@@ -37,7 +37,9 @@ typedef struct dt_hdf5_place {
     char key[DT_HDF5_DEPTH][DT_HDF5_NAME];
     /* Keras' name of each group: the attribute `name` of its `vars`, or else the group's key. */
     char name[DT_HDF5_DEPTH][DT_HDF5_NAME];
-    const json_t *model; /* the archive's config.json; NULL: the file is not an archive */
+    /* the archive's config.json; NULL: the file is not an archive, or its config.json is missing or
+     * not JSON */
+    const json_t *model;
 } dt_hdf5_place;
 /*
  * Sets *out to the path of a weight in dtrain, in the arena: "lstm/lstm_cell/kernel". key[n - 1] is

@@ -235,7 +235,7 @@ typedef struct dt_hlo_writer {
 dt_hlo_value dt_hlo_value_of(dt_hlo_writer *w, int item);
 void dt_hlo_set_value(dt_hlo_writer *w, int item, dt_hlo_value v);
 /* Writes an item with the given inputs. number: replaces the number in its attributes; NULL: keeps
- * it. Fails with NO_STABLEHLO if the item's op has no form. */
+ * it. Fails with NO_STABLEHLO if the item's op has no form and is not computed piece by piece. */
 dt_status *dt_hlo_write_item(dt_hlo_writer *w, int item, const dt_hlo_value *in,
                              const dt_hlo_value *number) DT_MUST_USE;
 dt_type dt_hlo_type_of(const dt_hlo_plan *p, int item);
