@@ -273,6 +273,21 @@ static void price_phase(bill *b, int phase, bool backwards, double bytes) {
     memset(&b->phase, 0, sizeof b->phase);
 }
 
+/* Returns an empty bill, 32 KiB, which stacks of 64 KiB have no room for. */
+static bill *bill_open(const dt_torus *s, const dt_wires *wires) {
+    bill *b = dt_alloc(sizeof *b);
+    b->s = s;
+    b->wires = wires;
+    return b;
+}
+
+/* Frees the bill, and returns its price. */
+static dt_wire_price bill_close(bill *b) {
+    const dt_wire_price price = b->price;
+    free(b);
+    return price;
+}
+
 static void note_links(bill *b) {
     const dt_grid *g = &b->s->view[0];
     b->price.busiest_link = most_of(g, &b->total);
@@ -283,13 +298,12 @@ static void note_links(bill *b) {
 
 dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes,
                             const dt_wires *wires) {
-    bill b = {.s = s, .wires = wires};
+    bill *b = bill_open(s, wires);
     const int phases = s->colors ? s->color[0].phases : 0;
-    for (int i = 0; c != DT_ALL_GATHER && i < phases; i++) price_phase(&b, i, true, bytes);
-    for (int i = phases - 1; c != DT_REDUCE_SCATTER && i >= 0; i--)
-        price_phase(&b, i, false, bytes);
-    note_links(&b);
-    return b.price;
+    for (int i = 0; c != DT_ALL_GATHER && i < phases; i++) price_phase(b, i, true, bytes);
+    for (int i = phases - 1; c != DT_REDUCE_SCATTER && i >= 0; i--) price_phase(b, i, false, bytes);
+    note_links(b);
+    return bill_close(b);
 }
 
 /* ---- all to all ---- */
@@ -311,7 +325,7 @@ static void gather_all_pairs(int ranks, dt_moves *out) {
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires) {
     static const dt_algorithm all_pairs = {.chunks = 1, .gather = gather_all_pairs};
     const dt_torus s = {.view = {*g}, .twisted = {-1}, .views = 1, .colors = 1};
-    bill b = {.s = &s, .wires = wires};
+    bill *b = bill_open(&s, wires);
     const double each = bytes / g->ranks / g->ranks;
     int hops = 0;
     for (int a = 0; a < DT_GRID_AXES; a++) {
@@ -319,14 +333,14 @@ dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_w
         profile p = profile_of(g, &phase, false);
         hops += p.hops[0];
         if (g->axis[a].ranks > 1)
-            price_round(&b, &p, a, 0,
+            price_round(b, &p, a, 0,
                         a == DT_CORE_AXIS ? each : each * g->ranks / g->axis[a].ranks * g->cores);
         profile_release(&p);
     }
-    b.price.latency_s = hops * wires->hop_s;
-    b.price.seconds = b.price.latency_s + dt_wires_round(wires, 0, most_of(g, &b.phase),
-                                                         b.phase.link[DT_CORE_AXIS][0][0]);
-    b.total = b.phase;
-    note_links(&b);
-    return b.price;
+    b->price.latency_s = hops * wires->hop_s;
+    b->price.seconds = b->price.latency_s + dt_wires_round(wires, 0, most_of(g, &b->phase),
+                                                           b->phase.link[DT_CORE_AXIS][0][0]);
+    b->total = b->phase;
+    note_links(b);
+    return bill_close(b);
 }
