@@ -18,8 +18,8 @@ struct dt_map_plan {
     int64_t window; /* number of rows in an example; 0 if it is one row, not a window */
     int64_t lags;   /* number of rows that are put side by side after all steps; 0: one */
     int64_t times;  /* how many times the steps run for an example: once, or once for each row */
-    /* in_bytes: the bytes that the steps read each time they run; widest: the most bytes of a value
-     * between two steps, rounded up for alignment */
+    /* in_bytes: the bytes that the steps read each time they run; widest: the most bytes that a
+     * step writes each time, rounded up for alignment */
     int64_t in_bytes, widest;
     bool text;       /* the output is text */
     int64_t numbers; /* the limit of the output values, see dt_map_plan_numbers */

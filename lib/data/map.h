@@ -48,7 +48,7 @@ dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q,
 const struct dt_map_stage *dt_map_plan_pending(const dt_map_plan *p);
 /* Whether the plan has no steps, so that examples stay as they are stored. */
 bool dt_map_plan_is_empty(const dt_map_plan *p);
-/* Whether the steps change nothing but the dtype. */
+/* Whether all steps are casts; true if there are no steps. */
 bool dt_map_plan_is_plain(const dt_map_plan *p);
 /* Returns the location of the step that combines each example with another one of its batch; NULL:
  * none does. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Moves the pixels of an image by a matrix, as Keras' affine_transform with NumPy, JAX or PyTorch:
- * a pixel of the output is interpolated between pixels of the input, each of which fill_mode finds
- * on its own if it lies outside.
+ * Moves the pixels of an image by a matrix, as Keras' affine_transform with NumPy, JAX or PyTorch.
+ * A pixel of the output is interpolated between four pixels of the input, or copied from the
+ * nearest one. fill_mode determines the value of each input pixel that lies outside of the image.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -56,8 +56,8 @@ dt_status *dt_affine_infer(dt_map_stage *s, dt_arena *arena) {
     return NULL;
 }
 
-/* Returns the row or column, of the n that an image has, that takes the place of i; -1 if
- * fill_value does. */
+/* Returns the index in [0, n) of the row or column that stands for row or column i, which may lie
+ * outside of the image; -1 if fill_value stands for it. */
 static int64_t source_index(int fill_mode, int64_t i, int64_t n) {
     if (i >= 0 && i < n) return i;
     if (fill_mode == CONSTANT) return -1;

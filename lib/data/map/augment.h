@@ -70,15 +70,16 @@ extern const char *const dt_fill_modes[], *const dt_augment_interpolations[];
            .set = 1 + offsetof(struct dt_augment, has_seed),                                       \
            .help = "seed; default: the job's. Elements with the same seed get the same numbers")
 
-/* The `check` of all these steps: a factor must be one number or two, and the range must be two
- * numbers in ascending order. */
+/* The `check` of all these steps: a factor must be one number or a list of two, and value_range, if
+ * the step has it, two numbers in ascending order. */
 dt_status *dt_augment_check(const void *args, const dt_location *at) DT_MUST_USE;
 /* Draws a factor between its limits. If the factor is a single number f, the limits are low * |f|
  * and |f|. A factor that is not given is 0. */
 double dt_augment_draw(dt_random *r, const dt_reals *factor, double low);
 /* Returns -1 or 1, each with probability 1/2. */
 double dt_augment_sign(dt_random *r);
-/* Draws a range of lines [*from, *to) that is the given fraction of n lines. */
+/* Draws the position of a range of lines [*from, *to), whose length is the given fraction of n
+ * lines, rounded to whole lines. */
 void dt_augment_lines(dt_random *r, double fraction, int64_t n, int64_t *from, int64_t *to);
 /* The `emit` of all these steps: it converts to the type of the output, because outside of training
  * only the dtype changes. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cutmix: replaces a rectangle of an image by that of another example, and mixes their labels by
- * its area, as Keras' CutMix; outside of training it leaves the example unchanged. */
+ * the share of the image that the rectangle was drawn to have, as Keras' CutMix; outside of
+ * training it leaves the example unchanged. */
 #include <math.h>
 #include <string.h>
 
@@ -28,8 +29,8 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     return dt_combine_infer(s, arena);
 }
 
-/* Copies a rectangle of the other image. It covers the fraction `part` of the rows, and the same
- * fraction of the columns. */
+/* Copies a rectangle of the other image. It has the fraction `part` of the rows and of the columns,
+ * rounded to whole ones. */
 static void paste(const dt_map_stage *s, dt_random *r, double part, const void *other, void *out) {
     const dt_pixels p = dt_pixels_of(&s->in);
     int64_t row, rows, column, columns;

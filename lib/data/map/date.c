@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * date: converts a text to numbers that describe a date (base/date.h), in UTC; by default the
- * seconds since 1970. The training part shows whether the day or the month comes first in dates
- * such as 01/02/2024: one text that allows only one order is enough. If no text does, or two texts
- * contradict each other, the job has to give a format. A missing date becomes NaN. So does a text
- * that is not a date, except in the training part, where it is an error.
+ * seconds since 1970. The training data shows whether the day or the month comes first in dates
+ * such as 01/02/2024: one text that allows only one order is enough. If there are such dates but no
+ * text shows the order, or if two texts contradict each other, the job has to give a format. A
+ * missing date becomes NaN. So does a text that is not a date, except in the training data, where
+ * it is an error.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -84,7 +85,8 @@ static dt_status *check(const void *args, const dt_location *at) {
 
 /* ---- learning: the order of day and month ---- */
 
-/* What a text of the training part shows. A lesson keeps the first text of each kind. */
+/* What a text of the training data shows. A lesson keeps the first text that shows each of
+ * these. */
 enum { BAD, UNCLEAR, DAY_FIRST, MONTH_FIRST, SHOWN };
 static const char *const orders[] = {"no date", "unclear", "day first", "month first"};
 
@@ -121,7 +123,7 @@ static void learn_value(void *to, const dt_map_stage *s, const dt_map_at *at, co
         note(to, d.order == DT_DATE_DAY_FIRST ? DAY_FIRST : MONTH_FIRST, in);
 }
 
-/* Stores pairs of words in the lesson: the name of a kind, and the text that shows it. */
+/* Stores pairs of words in the lesson: one of `orders`, and the text that shows it. */
 static void end(void *from, const dt_map_stage *s, dt_arena *arena, dt_lesson *out) {
     lesson *l = from;
     (void)s;

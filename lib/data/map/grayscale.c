@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grayscale: converts three channels to one, as tf.image.rgb_to_grayscale. Integers are scaled to
- * [0, 1] and back, as in TensorFlow. */
+/* grayscale: converts three channels to one, as tf.image.rgb_to_grayscale. uint8 values are scaled
+ * to [0, 1] and back, as in TensorFlow. */
 #include <math.h>
 
 #include "file/cast.h"

@@ -92,7 +92,7 @@ static uint64_t hash_64(const char *p, size_t n) {
     return mix(right(e + f, 43) + right(g, 30) + h, e + right(f + a, 18) + g, by);
 }
 
-/* The state of the hash of a long text: x, y, z, and two pairs. */
+/* The state of the hash of a text of more than 64 bytes. */
 typedef struct state {
     uint64_t x, y, z, v[2], w[2];
 } state;
@@ -104,7 +104,8 @@ static void absorb(const char *p, uint64_t a, uint64_t b, uint64_t out[2]) {
     out[1] = b;
 }
 
-/* Adds 64 bytes to the state. weight is 9 for the last 64 bytes, otherwise 1. */
+/* Adds 64 bytes to the state. `by` is the factor of its multiplications. weight is 9 for the last
+ * 64 bytes, otherwise 1. */
 static void step(state *s, const char *p, uint64_t by, uint64_t weight) {
     s->x = right(s->x + s->y + s->v[0] + word(p + 8, 8), 37) * by;
     s->y = right(s->y + s->v[1] + word(p + 48, 8), 42) * by;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * impute: replaces missing values, as scikit-learn's SimpleImputer. Each value of an example is a
- * feature with its own replacement, which is given or learned from the training part. NaN, the
- * empty text, and the vocabulary index -1 are missing values (file/missing.h). With `indicator`,
- * the example also gets a number for each feature that has missing values in the training part: 1
- * if the value was missing, else 0.
+ * impute: replaces missing values, as scikit-learn's SimpleImputer. Each number of an example is a
+ * feature with its own replacement, which is given or learned from the training data; a text has
+ * one. NaN, the empty text, and negative vocabulary indices are missing values (file/missing.h).
+ * With `indicator`, the example also gets a number for each feature that has missing values in the
+ * training data: 1 if the value was missing, else 0.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -124,7 +124,7 @@ static double most_frequent(const feature *f) {
 }
 
 /* Returns the replacement that a strategy learns; NaN if the feature has no values, or for the
- * strategy constant. Sorts f->seen. */
+ * strategy constant. Sorts f->seen, except for the mean. */
 static double fill_of(const feature *f, int strategy) {
     if (strategy == CONSTANT || f->n == 0) return NAN;
     if (strategy == MEAN) return f->mean;

@@ -21,8 +21,8 @@
 #include "file/cast.h"
 #include "data/map/step.h"
 
-/* The least number of values in a block, which are processed at a time; with few channels, shorter
- * loops would not be vectorized. */
+/* The least number of values that are processed in one inner loop; shorter loops, as of few
+ * features, would not be vectorized. */
 enum { LEAST_BLOCK = 64 };
 
 struct normalize {
@@ -43,7 +43,8 @@ static const dt_field fields[] = {
                     "are in the units of their group"),
     DT_END};
 
-/* Means and deviations, repeated for as many features as a block has values. */
+/* The means and deviations of all features, repeated until there are at least LEAST_BLOCK of
+ * each. */
 typedef struct block {
     int64_t n;
     bool wide;
@@ -85,7 +86,8 @@ static int64_t features_of(const dt_type *t) { return t->rank > 0 ? t->dim[t->ra
 
 static bool learns(const void *args) { return ((const struct normalize *)args)->mean.n == 0; }
 
-/* The means and variances of all groups, sorted by group. */
+/* The means and variances of all groups, sorted by group; without per_group all values are one
+ * group, 0. */
 typedef struct lessons {
     int n, cap, last;
     moments **of; /* [n] the means and variances of each group */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rand_augment: some of eleven changes of an image, one after the other, as Keras' RandAugment;
- * outside of training it leaves the image unchanged. Each image draws its own changes. As in Keras,
- * a change that is drawn twice has the same parameters both times.
+ * rand_augment: num_ops changes of an image, one after the other, each drawn from eleven, as Keras'
+ * RandAugment; outside of training it leaves the image unchanged. Each image draws its own changes.
+ * As in Keras, a change that is drawn twice has the same parameters both times.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ static void posterize(const struct dt_augment *a, const dt_reals *factor, const 
         x[i] = from_byte(a, (float)((uint8_t)clip_byte(to_byte(a, x[i])) & mask));
 }
 
-/* Draws from [low, 255 * high], as Keras does. */
+/* Draws from [low, 255 * high], as Keras does; low and high are the limits of the factor. */
 static float draw_byte(dt_random *r, const dt_reals *factor) {
     const double low = factor->v[0], high = 255 * factor->v[1];
     return (float)(low + (high - low) * dt_random_uniform(r));
@@ -110,8 +110,8 @@ static void solarize(const struct dt_augment *a, const dt_reals *factor, const d
     }
 }
 
-/* Stretches the values of each channel to the whole range; leaves a channel unchanged if it is
- * constant. */
+/* Stretches the values of each channel to the whole value_range; leaves a channel unchanged if it
+ * is constant. */
 static void stretch(const struct dt_augment *a, const dt_reals *factor, const dt_pixels *p,
                     dt_random *r, float *x) {
     const int64_t n = p->rows * p->columns * p->channels;
@@ -146,7 +146,7 @@ static bool equal_shares(const int64_t count[BINS], float to[BINS]) {
     return all > first;
 }
 
-/* Spreads the bytes of a channel evenly, by their ranks. As in Keras, values are counted by one
+/* Spreads the bytes of each channel evenly, by their ranks. As in Keras, values are counted by one
  * formula and looked up by another, which may round to other bytes. */
 static void equalize(const struct dt_augment *a, const dt_reals *factor, const dt_pixels *p,
                      dt_random *r, float *x) {

@@ -25,8 +25,8 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     return dt_color_infer(s, arena);
 }
 
-/* Noise has as many numbers as an image has values, so it comes from a random stream of its own,
- * whose seed is drawn from r. */
+/* Noise takes a random number for each value of the rectangle, so it comes from a random stream of
+ * its own, whose seed is drawn from r. */
 static void erase(const struct dt_augment *a, const dt_reals *factor, const dt_pixels *p,
                   dt_random *r, float *x) {
     int64_t row, rows, column, columns;

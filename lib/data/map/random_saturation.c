@@ -9,7 +9,7 @@ static const dt_field fields[] = {
                               "[low, high]"),
     DT_AUGMENT_RANGE, DT_AUGMENT_SEED, DT_END};
 
-/* Keras limits the saturation to the range of the values, too. */
+/* As in Keras, the saturation is limited to value_range, as if it were a value of a pixel. */
 void dt_adjust_saturation(const struct dt_augment *a, const dt_reals *factor, const dt_pixels *p,
                           dt_random *r, float *x) {
     const double f = dt_augment_draw(r, factor, 0);

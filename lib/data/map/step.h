@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step of `map` is one file in this folder and one row in steps.h. It knows its arguments, its
- * output type, and how to transform one example.
+ * A step of `map` is one row in steps.h, and usually one file in this folder. It knows its
+ * arguments, its output type, and how to transform one example.
  *
- * Random steps derive their random numbers from (seed, pass over the data, index of the example)
- * and nothing else, so the result depends neither on replicas nor on threads nor on where a run was
- * resumed. They are random only in training. Otherwise random_crop takes the middle and random_flip
- * does nothing.
+ * Random steps derive their random numbers from the seed of the job or of the step, the step's
+ * name, the pass over the data and the index of the example, so the result depends neither on
+ * replicas nor on threads nor on where a run was resumed. They are random only in training.
+ * Otherwise random_crop takes the middle, and the other random steps change at most the dtype.
  *
  * A mask goes through the steps of its image that move pixels, then through its own. Its class
  * numbers are not interpolated.
  *
  * A step that combines examples also sees another example of the same global batch, which has gone
- * through the steps before. The elements of an example have the same partner and draw the same
- * numbers, so that an image and its label are combined alike.
+ * through the steps before. Elements that have the same combining step combine with the same other
+ * example and draw the same numbers, so that an image and its label are combined alike.
  */
 #ifndef DT_DATA_MAP_STEP_H
 #define DT_DATA_MAP_STEP_H
@@ -34,7 +34,7 @@ typedef enum dt_map_takes {
     DT_TAKES_EITHER    /* numbers, or a text, which becomes a number */
 } dt_map_takes;
 
-/* How a step learns from the training part, one example at a time, in order, as in Keras'
+/* How a step learns from the training data, one example at a time, in order, as in Keras'
  * `adapt`. */
 typedef struct dt_map_learning {
     /* Whether anything has to be learned; false if the arguments are complete. */
@@ -82,7 +82,7 @@ typedef struct dt_map_step {
     /* Returns the limit of the inputs, which must lie in [0, limit). NULL: there is no limit. */
     int64_t (*classes)(const void *args);
     /* Adds to a graph what `run` does outside of training, for a whole batch (B, ...). Exported
-     * models use it, because they take stored values. */
+     * models use it, because they take stored values. NULL: the step cannot be part of a graph. */
     dt_value (*emit)(const dt_map_stage *s, dt_value x);
     /* Whether the step treats the groups of windows differently. Such a step must be the first one
      * of its element and cannot be part of a graph, which does not know the groups. NULL: it treats
@@ -94,8 +94,9 @@ typedef struct dt_map_step {
     bool (*knows)(const dt_map_stage *s, uint64_t group);
     void (*undo_group)(const dt_lesson *learned, uint64_t group, float *x, int64_t n);
     /* Inverts the step for a batch (B, ...): returns the values from which the step would make x.
-     * learned: NULL if the arguments are complete. Returns a value without a trace if x has the
-     * wrong number of features. NULL: the step cannot be inverted. */
+     * learned: NULL if the arguments are complete. Returns a value without a trace if it cannot
+     * invert the step here, such as for a wrong number of features. NULL: the step can never be
+     * inverted. */
     dt_value (*undo)(const void *args, const dt_lesson *learned, dt_value x);
 } dt_map_step;
 
@@ -147,9 +148,9 @@ struct dt_map_stage {
     const void *made; /* tables made by infer */
 };
 
-/* Returns a stream of random numbers for an example. `seed` is the step's own seed, or NULL. Steps
- * with the same name and seed get the same numbers, which an image and its mask need, and also the
- * elements that are combined alike. */
+/* Returns a stream of random numbers for an example. `seed` is the step's own seed, or NULL for the
+ * job's. Steps of the same name with the same seed of their own get the same numbers in all
+ * elements; so do steps that combine examples. A mask's step gets the numbers of its image's. */
 dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t *seed);
 
 /* Adds numbers of a step, the values `v` of the type, to the graph of x, and returns them. They are

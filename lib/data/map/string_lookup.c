@@ -2,10 +2,11 @@
 /*
  * string_lookup: converts a text to its index in a vocabulary, as Keras' StringLookup. Indices
  * begin at 1; unknown texts get 0. With `mask_token`, that text gets 0, unknown texts get 1, and
- * words begin at 2. With `num_oov_indices: 0`, words begin at 0 and unknown texts get -1, which is
- * refused as a class and as a row of a table. With an output_mode other than int, the output is a
- * row with 1, or the word's weight, at the index; unknown texts have index 0 in it, and the row of
- * the mask token is all zeros. For a single text, one_hot, multi_hot and count are the same.
+ * words begin at 2. With `num_oov_indices: 0` and no mask token, words begin at 0 and unknown texts
+ * get -1, which is refused as a class and as a row of a table; with a mask token, words begin at 1
+ * and unknown texts get 0, too. With an output_mode other than int, the output is a row with 1, or
+ * the word's weight, at the index; unknown texts have index 0 in it, and the row of the mask token
+ * is all zeros. For a single text, one_hot, multi_hot and count are the same.
  *
  * integer_lookup is the same for integers, as Keras' IntegerLookup. Words are their decimal digits.
  */
@@ -26,7 +27,7 @@ struct string_lookup {
     int output_mode;
     const dt_tree *vocabulary;
     int64_t max_tokens;
-    int64_t num_oov_indices; /* number of indices for unknown texts, which come first: 0 or 1 */
+    int64_t num_oov_indices; /* number of indices for unknown texts: 0 or 1 */
     const char *mask_token;  /* NULL: no text is masked */
     const char *oov_token;   /* NULL: it is -1, the default of integer_lookup */
     bool has_max, pad_to_max_tokens;
@@ -79,8 +80,8 @@ static const char *oov_token(const struct string_lookup *a) {
     return a->oov_token ? a->oov_token : "-1";
 }
 
-/* Returns the index of the vocabulary's first word. Lower indices are those of the mask and of
- * unknown texts. */
+/* Returns the index of the vocabulary's first word. Lower indices are those of the mask token and
+ * of unknown texts, in this order, as far as there are such. */
 static int first_word(const struct string_lookup *a) {
     return (int)a->num_oov_indices + (a->mask_token && a->output_mode == INT);
 }
@@ -148,7 +149,7 @@ static const char *word_of(const dt_map_stage *s, const void *in, int64_t i, cha
 static int64_t words_in(const dt_map_stage *s) { return s->is_text ? 1 : s->values; }
 
 /* Of equally frequent words, the greater text comes first. For integers to be in numerical order,
- * they are counted as texts of equal length, shifted to the range from 0 to 2^64. */
+ * each is counted as a text of 20 digits, after adding 2^63. */
 static void to_ordered(char digits[DIGITS]) {
     const uint64_t number = (uint64_t)strtoll(digits, NULL, 10) ^ UINT64_C(1) << 63;
     snprintf(digits, DIGITS, "%020llu", (unsigned long long)number);
@@ -194,8 +195,9 @@ typedef struct made {
     const float *weight;
 } made;
 
-/* Skips the tokens at the front of a list, as get_vocabulary returns them; elsewhere they are an
- * error, as the mask is in Keras. */
+/* Skips the mask_token and the oov_token at the front of a vocabulary, as get_vocabulary returns
+ * them; elsewhere they are an error, as the mask is in Keras. The default oov_token is a token only
+ * after the mask_token. */
 static dt_status *drop_tokens(const dt_map_stage *s, dt_texts *words) {
     const struct string_lookup *a = s->args;
     bool masked = false;

@@ -82,8 +82,8 @@ static dt_status *check(const void *args, const dt_location *at) {
     return dt_words_check_weights(&a->idf_weights, a->output_mode == TF_IDF && a->vocabulary, at);
 }
 
-/* Returns the index of the vocabulary's first word. Lower indices are those of padding and of
- * unknown words. */
+/* Returns the index of the vocabulary's first word. Index 0 is that of padding with output_mode
+ * int, and the one before the first word is that of unknown words. */
 static int first_word(const struct text_vectorization *a) { return a->output_mode == INT ? 2 : 1; }
 
 /* ---- words of a text ---- */
@@ -207,7 +207,7 @@ static const dt_map_learning learning = {
 
 typedef struct made {
     const dt_words *words;
-    const float *weight; /* the weight of each number of a word, from dt_words_weigh; NULL: all 1 */
+    const float *weight; /* [1 + words] weight of each number, from dt_words_weigh; NULL: all 1 */
 } made;
 
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table with open addressing. One block of bytes holds all words one after the other, each
- * followed by a NUL. */
+/* Hash tables with open addressing, for counting words and for finding them in a list. When words
+ * are counted, one block of bytes holds all of them one after the other, each followed by a NUL. */
 #include "base/elementary.h"
 #include "data/map/words.h"
 

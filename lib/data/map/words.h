@@ -13,9 +13,10 @@ dt_word_counts *dt_word_counts_create(void);
 void dt_word_counts_add(dt_word_counts *c, const char *word, size_t n);
 /* Ends a text; the words that are added next belong to the next text. */
 void dt_word_counts_end_text(dt_word_counts *c);
-/* Returns the most frequent words, at most `most` (-1: all). Of equally frequent words, the one
- * whose bytes compare greater comes first, as in Keras. If idf is not NULL, *idf receives the
- * inverse document frequency of each word, log(1 + texts / (1 + texts that contain it)). */
+/* Returns the most frequent words, the most frequent first, at most `most` of them (-1: all). Of
+ * equally frequent words, the one whose bytes compare greater comes first, as in Keras. If idf is
+ * not NULL, *idf receives the inverse document frequency of each word, log(1 + texts / (1 + texts
+ * that contain it)). */
 dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *arena, dt_reals *idf);
 /* Returns the most frequent word; if several are, the one whose bytes compare least; NULL if no
  * word was counted. */
@@ -45,9 +46,9 @@ int dt_words_find(const dt_words *w, const char *word, size_t n);
  * output_mode tf_idf. */
 dt_status *dt_words_check_weights(const dt_reals *idf, bool needed,
                                   const dt_location *at) DT_MUST_USE;
-/* Computes the weights of the words in a row whose first place is for unknown words: the idf of
- * each word and, for unknown words, the mean of all. Sets *out to an array [1 + words]. Fails if
- * idf does not have one number per word. */
+/* Computes the weights of the numbers of an output row, in which number 0 counts unknown words: the
+ * idf of each word and, for unknown words, the mean of all. Sets *out to an array [1 + words].
+ * Fails if idf does not have one number per word. */
 dt_status *dt_words_weigh(const dt_map_stage *s, const dt_reals *idf, int words, dt_arena *arena,
                           const float **out) DT_MUST_USE;
 

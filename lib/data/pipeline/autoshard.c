@@ -4,8 +4,9 @@
 
 /* ---- what a pipeline reads ---- */
 
-/* Returns the smallest known number of files that a reader of files in p gets, or -1 if none is
- * known. *reads: whether a source reads files; *holds: whether a source does anything else. */
+/* Returns the smallest known number of files that a reader of files in p gets; negative if none is
+ * known. Sets *reads if a source reads files, and *holds if a source does anything else; otherwise
+ * leaves them unchanged. */
 static int64_t count_files(const dt_dataset *p, bool *reads, bool *holds) {
     int64_t fewest = -1;
     if (p->row->reads_files) {
@@ -59,9 +60,9 @@ static dt_status *rewrite(const rewriter *r, const dt_dataset *p, dt_dataset **o
     return s;
 }
 
-/* Puts a shard below each reader of files, so that each worker gets every W-th file name. Fails
- * with UNSHARDABLE if a source reads no files, with TOO_FEW_FILES if a reader has fewer files than
- * there are workers. */
+/* Puts a shard below each reader of files, so that each worker gets every W-th file name of W
+ * workers. Fails with UNSHARDABLE if a source reads no files, with TOO_FEW_FILES if a reader is
+ * known to get fewer files than there are workers. */
 static dt_status *share_files(const rewriter *r, const dt_dataset *p, dt_dataset **out) {
     const dt_input_share *q = r->share;
     dt_dataset *names = NULL;
@@ -97,8 +98,9 @@ static bool has_hint(const dt_dataset *p) {
     return found;
 }
 
-/* Shards by file. If the pipeline has a hint that this policy ignores, that is reported before the
- * number of files is checked, because there may be enough files for the policy HINT. */
+/* Shards by file. If all sources read files and the pipeline has a hint, which this policy ignores,
+ * the hint is reported before the number of files is checked, because there may be enough files for
+ * the policy HINT. */
 static dt_status *share_by_files(dt_dataset **out, const dt_dataset *in,
                                  const dt_input_share *share) {
     bool reads = false, holds = false;

@@ -26,16 +26,16 @@ dt_status *dt_dataset_add_skip(dt_dataset **out, const dt_dataset *in, int64_t c
 dt_status *dt_dataset_add_select(dt_dataset **out, const dt_dataset *in, uint32_t *example,
                                  int64_t n) DT_MUST_USE;
 dt_status *dt_dataset_add_repeat(dt_dataset **out, const dt_dataset *in, int64_t times) DT_MUST_USE;
-/* Shuffles all examples of an indexed data set: each pass has a permutation of its own, or, without
- * reshuffle_each_iteration, that of pass 0. */
+/* Shuffles all examples of a data set whose examples can be read in any order: each pass has
+ * another permutation, or, without reshuffle_each_iteration, that of pass 0. */
 dt_status *dt_dataset_add_shuffle(dt_dataset **out, const dt_dataset *in, uint64_t seed,
                                   bool reshuffle_each_iteration) DT_MUST_USE;
 /* Keeps every `shards`-th example, from number `index` on. shards DT_SHARD_HINT: a placeholder, see
  * dt_dataset_is_hint. */
 dt_status *dt_dataset_add_shard(dt_dataset **out, const dt_dataset *in, int64_t shards,
                                 int64_t index) DT_MUST_USE;
-/* Joins all rows and cuts them into pieces of sizes[n] rows, used in turn (rebatch.c). The sizes
- * are copied. */
+/* Joins the rows of all examples and cuts them into pieces; piece i has sizes[i % n] rows
+ * (rebatch.c). The sizes are copied. */
 dt_status *dt_dataset_add_rebatch(dt_dataset **out, const dt_dataset *in, const int64_t *sizes,
                                   int n, bool drop_remainder) DT_MUST_USE;
 dt_status *dt_dataset_add_rebatch_even(dt_dataset **out, const dt_dataset *in,
@@ -58,7 +58,8 @@ typedef struct dt_example_function {
 /* Releases `user` of the dt_example_function at f. */
 void dt_example_function_release(void *f);
 
-/* The functions below take ownership of the spec and of `user`, and a reference to each input. */
+/* The functions below take ownership of their spec and of `user`, even after an error, and a
+ * reference to each input. */
 dt_status *dt_dataset_build_filter(dt_dataset **out, const dt_dataset *in,
                                    const dt_example_function *f) DT_MUST_USE;
 dt_status *dt_dataset_build_map(dt_dataset **out, const dt_dataset *in,
@@ -80,7 +81,8 @@ dt_status *dt_dataset_build_slices(dt_dataset **out, dt_example *example,
  * How workers and replicas share a pipeline. W workers feed R replicas each; n = W * R. Each worker
  * iterates over a description of its own: the user's, with transformations added by the policy:
  *
- *     AUTO    FILE if all sources read files and there are enough for all workers, else DATA
+ *     AUTO    FILE if all sources read files, and no reader is known to get fewer than W files or
+ *             the share forbids this check (no_fallback); else DATA
  *     FILE    worker w reads files w, w + W, ...: a shard below each read_files
  *     DATA    worker w keeps pieces w, w + W, ... of all pieces: a shard at the end
  *     HINT    a shard in place of each shard(DT_SHARD_HINT)
@@ -91,13 +93,15 @@ dt_status *dt_dataset_build_slices(dt_dataset **out, dt_example *example,
  */
 
 /* Resolves AUTO to another policy; keeps any other policy. *files: -1, unless AUTO fell back to
- * DATA because the readers get fewer files than there are workers; then the number of files. */
+ * DATA because a reader gets fewer files than there are workers; then the smallest number of files
+ * of a reader. */
 dt_auto_shard_policy dt_resolve_policy(const dt_dataset *p, const dt_input_share *share,
                                        int64_t *files);
-/* Gives a worker its share, not yet cut for its replicas. `policy` must be resolved. */
+/* Sets *out to a worker's share, not yet cut into pieces for its replicas. `policy` must not be
+ * AUTO. */
 dt_status *dt_dataset_share(dt_dataset **out, const dt_dataset *in, const dt_input_share *share,
                             dt_auto_shard_policy policy) DT_MUST_USE;
-/* Gives a worker its share, cut into pieces for its replicas. */
+/* Sets *out to a worker's share, cut into pieces for its replicas. */
 dt_status *dt_dataset_cut(dt_dataset **out, const dt_dataset *in,
                           const dt_input_share *share) DT_MUST_USE;
 

@@ -79,7 +79,7 @@ static dt_type with_rows(const dt_type *t, int64_t rows) {
     return out;
 }
 
-/* Copies rows of a tensor into a new one of type `type`, beginning at row `first`. */
+/* Copies rows of a tensor, from row `first` on, into a new one; its type says how many. */
 static dt_status *copy_rows(const dt_tensor *t, int64_t first, const dt_type *type,
                             dt_tensor **out) {
     DT_TRY(dt_tensor_new(out, type));
@@ -151,8 +151,8 @@ static dt_status *largest(const dt_example *examples, int n, int k, bool padded,
     return NULL;
 }
 
-/* Copies `in` into the corner of a zeroed tensor of type `to`; handles dimension d and, by
- * recursion, those after it. */
+/* Copies the values at *from, which have the type `in`, into the corner of a zeroed tensor of type
+ * `to`, and moves *from behind them; handles dimension d and, by recursion, those after it. */
 static void copy_corner(const dt_type *in, const char **from, const dt_type *to, char *into,
                         int d) {
     int64_t inner = (int64_t)dt_dtype_size(to->dtype);

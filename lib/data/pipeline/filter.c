@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* filter(predicate) and map(function): a C function of the caller decides which elements to keep,
- * or makes another element of each. */
+/* filter(predicate) keeps the elements that a C function of the caller chooses; map(function)
+ * replaces each element by one that such a function makes of it. */
 #include "data/pipeline/build.h"
 
 void dt_example_function_release(void *args) {

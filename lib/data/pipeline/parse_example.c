@@ -7,8 +7,8 @@
 #include "file/example.h"
 #include "data/pipeline/build.h"
 
-/* Sets *out to the type of a feature in an example: an unknown dimension becomes the number of
- * values in it. */
+/* Sets *out to the type of a feature's value: an unknown dimension becomes the number of values
+ * that the tf.Example has for the feature. */
 static dt_status *type_of(const dt_parsed_example *x, const dt_element_spec *c, dt_type *out) {
     *out = c->type;
     if (!dt_type_has_batch(out)) return NULL;

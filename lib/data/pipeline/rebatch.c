@@ -27,7 +27,7 @@ struct state {
 
 static void release(void *args) { free(((const struct rebatch *)args)->sizes); }
 
-/* Makes sure that at least one row is available, unless the input has ended. */
+/* Makes sure that at least one row of x->example is unused, unless the input has ended. */
 static dt_status *refill(dt_iterator *it, struct state *x) {
     while (x->row == x->rows) {
         dt_example_release(&x->example);
@@ -86,8 +86,9 @@ static const dt_transform rebatch_row = {
     .release = release,
 };
 
-/* Returns the rows of each piece, if they are known: all sizes are equal, and short pieces are
- * dropped or cannot occur because the size divides the known batch size. */
+/* Returns the number of rows of each piece, if it is known: all sizes are equal, and short pieces
+ * are dropped or cannot occur because the size divides the known batch size. Else
+ * DT_UNKNOWN_DIM. */
 static int64_t known_rows(const dt_example_spec *in, const struct rebatch *a) {
     int64_t rows, size = a->sizes[0];
     dt_status *s = dt_spec_rows(in, &rows);

@@ -21,8 +21,8 @@ static int64_t count(const dt_dataset *p) {
                                          : DT_UNCOUNTED;
 }
 
-/* Passes are numbered consecutively through all iterations. Neighbours are mostly of the same pass,
- * which saves divisions. */
+/* Passes are numbered consecutively through all iterations; if they are endless, from 0 in each
+ * iteration. Neighbours are mostly of the same pass, which saves divisions. */
 static void index_in_pass(const dt_dataset *d, const dt_indices *q) {
     const int64_t times = ((const struct repeat *)d->args)->count, n = dt_length_of_input(d);
     for (int64_t i = 0, pass = 0; n > 0 && i < q->n; i++) {

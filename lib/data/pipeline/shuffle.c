@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shuffle(buffer_size, seed): keeps a buffer of buffer_size elements, and hands out a random one
- * for each element that comes in. The choices depend only on the seed and the number of the
- * iteration.
+ * for each element that comes in; after the last one, those that are left. The choices depend only
+ * on the seed and, if each iteration uses another order, on its number.
  *
  * A job shuffles all examples of an epoch. They can be read in any order, so this needs no buffer:
  * example i is element i of a permutation that is computed, not stored.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* take(count) and skip(count), where -1 means all elements; and select(numbers), which lists the
- * elements to keep. */
+/* take(count) and skip(count), which keep or skip the first elements, all of them if count is
+ * negative; and select(numbers), which lists the elements to keep. */
 #include <stdlib.h>
 
 #include "data/pipeline/build.h"

@@ -4,7 +4,7 @@
 
 struct held {
     dt_example example;
-    int64_t rows; /* number of rows, each of which is an example; only for from_tensor_slices */
+    int64_t rows; /* number of rows, each of which becomes an example; 0 for from_tensors */
 };
 
 static void release(void *args) {

@@ -21,8 +21,8 @@ static dt_status *next(dt_iterator *it, dt_example *out) {
 
 static void close(dt_iterator *it) { dt_example_release(&((struct state *)it->state)->example); }
 
-/* Returns the number of rows in all, if it is known for each element; else DT_UNCOUNTED or
- * DT_ENDLESS. */
+/* Returns the number of rows of all elements together, if it is known; else DT_UNCOUNTED, or
+ * DT_ENDLESS for an endless input. */
 static int64_t count(const dt_dataset *p) {
     int64_t n = dt_length_of_input(p), rows, all;
     dt_status *s = dt_spec_rows(&p->in[0]->spec, &rows);
