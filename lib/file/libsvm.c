@@ -125,7 +125,7 @@ static dt_status *read_label(row *r, const char *word, size_t n) {
     return NULL;
 }
 
-/* Reads a pair such as "3:0.5". *last is the previous index. */
+/* Reads a pair such as "3:0.5". *last is the index of the previous pair, 0 for the first one. */
 static dt_status *read_pair(row *r, const char *word, size_t n, int64_t *last) {
     char copy[LONGEST_WORD + 1];
     int64_t index;
@@ -295,8 +295,10 @@ static dt_status *open_lines(dt_row_source *s) {
 
 typedef struct survey {
     int64_t rows, features;
-    bool whole, queries; /* whole: all labels are integers; queries: some line has a qid */
-    /* Number of different labels; MOST_LABELS + 1: there are more than MOST_LABELS. */
+    /* whole: all labels are integers below 1e9 in absolute value; queries: some line has a qid */
+    bool whole, queries;
+    /* Number of different labels, which are counted and sorted in `label` as long as `whole` holds;
+     * MOST_LABELS + 1: there are more than MOST_LABELS. */
     int n_labels;
     int64_t label[MOST_LABELS];
 } survey;
@@ -342,7 +344,8 @@ static dt_status *look_through(survey *v, const char *path) {
     return s;
 }
 
-/* Writes the keys of the label. Classes 0 to n - 1 need no vocabulary. */
+/* Writes the keys of the label: a vocabulary for up to MOST_LABELS integers, but the dtype int32 if
+ * they are 0 to n - 1; none for other numbers. */
 static void put_label_keys(const survey *v, dt_json *j) {
     const bool classes = v->whole && v->n_labels <= MOST_LABELS,
                numbered =

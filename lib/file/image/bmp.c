@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads BMP: 1, 4 and 8 bits with a palette, 16, 24 and 32 bits, bottom-up and top-down, with the
- * headers of Windows and OS/2. Alpha counts only if the header has a mask for it. Run-length
- * encoding is refused.
+ * Reads BMP: 1, 4 and 8 bits with a palette, 16, 24 and 32 bits, bottom-up and top-down, with a
+ * header of 12 bytes (OS/2) or 40 to 256 bytes (Windows). Pixels of 16 and 32 bits have alpha if
+ * the header has bit masks, one of them for alpha; all other pixels are opaque. Run-length encoding
+ * is refused.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,8 @@ static dt_status *broken(const char *path, const char *what) {
     return dt_image_broken(path, &dt_image_bmp, what);
 }
 
-/* Reads the masks, which follow a header of 40 bytes and are part of longer headers, or sets the
- * usual ones for 16 or 32 bits. */
+/* Sets the masks to the usual ones for 16 or 32 bits, or, if the header says that it has masks, to
+ * these, which follow a header of 40 bytes and are part of longer ones. */
 static dt_status *read_masks(const char *path, const uint8_t *bytes, size_t n, size_t header,
                              bmp *b) {
     static const uint32_t usual[2][4] = {{0x7c00, 0x3e0, 0x1f, 0}, {0xff0000, 0xff00, 0xff, 0}};
@@ -50,7 +51,7 @@ static void read_palette(const uint8_t *bytes, size_t n, size_t header, bmp *b) 
     }
 }
 
-/* Reads size and bits of the picture. */
+/* Reads the header: everything in `bmp` but the palette. Refuses compression. */
 static dt_status *read_size(const char *path, const uint8_t *bytes, size_t n, bmp *b) {
     const uint32_t header = n < 26 ? 0 : dt_image_little(bytes + FILE_HEADER, 4);
     const bool is_old = header == 12;
@@ -80,15 +81,15 @@ static dt_status *read_header(const char *path, const uint8_t *bytes, size_t n,
     return NULL;
 }
 
-/* Returns the bits of a value under a mask, scaled to 255 and rounded down; 255 if there is no
- * mask. */
+/* Returns the bits of a value under a mask, scaled to 255 and rounded down; 255 if the mask is
+ * 0. */
 static uint8_t part_of(uint32_t value, uint32_t mask) {
     if (!mask) return 255;
     const uint32_t lowest = mask & -mask;
     return (uint8_t)((uint64_t)((value & mask) / lowest) * 255 / (mask / lowest));
 }
 
-/* Returns the palette index of pixel x of a row. */
+/* Returns the palette index of pixel x of a row of pixels of 1, 4 or 8 bits. */
 static int index_of(const bmp *b, const uint8_t *row, int64_t x) {
     const int64_t bit = x * b->bits;
     const int shift = 8 - b->bits - (int)(bit % 8);
@@ -106,8 +107,8 @@ static void convert_row(const bmp *b, const uint8_t *row, uint8_t *rgba) {
     }
 }
 
-/* Converts a row of 24-bit pixels, which are stored as blue, green, red. It has its own function
- * because most files have this form. */
+/* Converts a row of 24-bit pixels, which are stored as blue, green, red, to three channels. This
+ * case, the most common one, has a function of its own because it needs no alpha. */
 static void copy_colors(const uint8_t *row, int64_t width, uint8_t *to) {
     for (int64_t x = 0; x < width; x++, row += 3, to += 3) {
         to[0] = row[2];

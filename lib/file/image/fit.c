@@ -7,8 +7,9 @@
 
 #include "file/image/layout.h"
 
-/* Limits the memory for pictures in their original size. All threads that read a part share it: a
- * thread waits until its picture fits beside those of the others, or is the only one. */
+/* Limits the memory that threads take at once for decoding: a thread waits until the bytes that its
+ * picture needs fit into ROOM together with those of the other threads, or until the others have
+ * none. */
 struct dt_image_room {
     pthread_mutex_t lock;
     pthread_cond_t given_back;
@@ -53,8 +54,8 @@ static dt_status *too_large(const char *path, int64_t needed) {
                       "save it as PNG or as a baseline JPEG");
 }
 
-/* Returns the bytes that decoding takes: for the pixels, including colours that become grey, and
- * for the decoder. */
+/* Returns the bytes that decoding takes: for the pixels of the stored picture, 4 bytes each if
+ * colours may have to become grey, and for the decoder. */
 static int64_t decoding_bytes(const dt_image_header *h, int channels) {
     return h->height * h->width * (channels == 1 ? 4 : channels) + h->working;
 }
@@ -170,8 +171,8 @@ dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, con
     }
     own.height = header.height;
     own.width = header.width;
-    /* The picture needs memory of its own if it is resized, or if the colors of a mask are replaced
-     * by class numbers. Otherwise its pixels, turned upright, are written directly into the
+    /* A picture that is resized, or a mask whose colors are replaced by class numbers, is decoded
+     * into memory of its own. The pixels of any other are written, turned upright, into the
      * example. */
     const bool apart = l->resizes || l->n_colors > 0;
     const int64_t needed = apart ? decoding_bytes(&header, own.channels) : header.working;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the first frame of a GIF (GIF89a specification). The part of the screen that the frame does
- * not cover has the transparent colour, or colour 0, as in Pillow.
+ * not cover has the transparent colour or, if there is none, colour 0, as in Pillow.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +111,8 @@ typedef struct codes {
     int next, last;
     uint8_t first; /* the first byte of the last code */
     uint16_t before[MOST_CODES];
-    /* text: the bytes of a code, in reverse order. */
+    /* before, byte: a code from `clear` + 2 on stands for the bytes of code before[code] and then
+     * byte[code]; text: the bytes of one code, in reverse order */
     uint8_t byte[MOST_CODES], text[MOST_CODES + 1];
 } codes;
 
@@ -141,8 +142,8 @@ static int read_code(codes *z) {
     return code;
 }
 
-/* Writes the bytes of a code to `text` and defines the next code. Returns their number; 0: the code
- * is not defined. */
+/* Writes the bytes of a code to `text`, in reverse order. Defines the next code if a code precedes
+ * this one and the table is not full. Returns the number of bytes; 0: the code is not defined. */
 static int expand(codes *z, int code) {
     const bool is_next = code == z->next;
     int n = 0, c = code;
@@ -171,7 +172,7 @@ typedef struct frame {
     int64_t row, column; /* row: index of the row in the order in which rows are stored */
 } frame;
 
-/* Returns the position in the picture of stored row i. An interlaced frame stores every eighth row
+/* Returns the position in the frame of stored row i. An interlaced frame stores every eighth row
  * first, then the rows between them. */
 static int64_t row_position(const gif *g, int64_t i) {
     static const int64_t from[] = {0, 4, 2, 1}, by[] = {8, 8, 4, 2};
@@ -184,7 +185,8 @@ static int64_t row_position(const gif *g, int64_t i) {
     return i;
 }
 
-/* Sets out to red, green, blue and alpha of palette index i, or to i itself for class numbers. */
+/* Sets out to red, green, blue and alpha of palette index i; for class numbers, the three colours
+ * are i itself. Alpha is 0 for the transparent index. */
 static void colour(const frame *f, int i, uint8_t out[4]) {
     memcpy(out, f->g->palette[i], 4);
     if (f->want->numbers) memset(out, i, 3);

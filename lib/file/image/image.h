@@ -2,9 +2,9 @@
 /*
  * Decodes pictures to 8 bits per channel: PNG with libpng, JPEG with libjpeg-turbo, WebP with
  * libwebp, TIFF with libtiff; GIF (its first frame) and BMP are read here. The first bytes of a
- * file determine its format. 16-bit channels are reduced to 8 bits, and palettes are looked up.
- * Alpha is dropped unless it is requested, as TensorFlow's decode_image does. The size in the
- * header is checked before anything of that size is allocated, so a false header does no harm.
+ * file determine its format. Unless class numbers are wanted, 16-bit channels are reduced to 8
+ * bits, and indices of a palette become its colours. Alpha is dropped unless four channels are
+ * wanted. Before a decoder allocates the pixels, it checks that the header has the wanted size.
  */
 #ifndef DT_FILE_IMAGE_IMAGE_H
 #define DT_FILE_IMAGE_IMAGE_H
@@ -22,14 +22,16 @@
 typedef struct dt_image {
     int64_t height, width;
     int channels;
-    /* Read one channel of class numbers: indices of the palette, or grey values as stored. Refuses
-     * a picture with colours. */
+    /* Read one channel of class numbers: the indices of a palette, or grey values that are not
+     * scaled to 0..255. Refuses pictures with other colours or more than 8 bits per channel, and
+     * all JPEG and WebP files. */
     bool numbers;
     const char *path, *element; /* the file and the element, for messages */
 } dt_image;
 
 /* Decodes height * width * channels bytes into `out`. Fails with DATA_FILE, naming the file, if it
- * has another size, is broken or cut off, or is not a picture. */
+ * has another size, is not a picture of these formats, or has damage that the decoder of its format
+ * detects; with PLUGIN if a library is missing. */
 dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n,
                            uint8_t *out) DT_MUST_USE;
 
@@ -37,21 +39,22 @@ dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n,
 bool dt_image_is_named(const char *path);
 /* Whether a file has a suffix of pictures that cannot be read: .heic, .avif, ... */
 bool dt_image_is_other(const char *path);
-/* Whether the first bytes are those of a picture that can be decoded. */
+/* Whether the first bytes are those of one of the formats. */
 bool dt_image_is(const void *bytes, size_t n);
 
-/* The size of a picture, from its file, which is not decoded. */
+/* What a picture's file says before its pixels are decoded. */
 typedef struct dt_image_header {
     int64_t height, width; /* size of the stored picture in pixels */
-    /* Bytes that decoding takes besides the pixels. Coefficients of a JPEG with several scans are
-     * kept until the last scan. */
+    /* Estimate of the bytes that the decoder takes besides the pixels of the result, such as those
+     * of the coefficients of a JPEG with several scans, which are kept until the last scan; 0:
+     * few. */
     int64_t working;
-    /* Exif's orientation, 1 to 8: how to turn the stored picture upright; see dt_image_turn. 1:
-     * it is upright, or the file has no orientation. */
+    /* Exif's orientation, 1 to 8: how to turn the stored picture upright; see dt_image_turn. 1: it
+     * is upright, or the file has no valid orientation. */
     int orientation;
 } dt_image_header;
-/* Reads the header only. Fails with DATA_FILE, naming the file, if it is broken or not a
- * picture. */
+/* Reads the size and the orientation without decoding pixels. Fails with DATA_FILE, naming the
+ * file, if it is not a picture, or its header is broken or of an unsupported kind. */
 dt_status *dt_image_read_header(const char *path, const void *bytes, size_t n,
                                 dt_image_header *out) DT_MUST_USE;
 
@@ -109,10 +112,12 @@ typedef struct dt_image_library {
 dt_status *dt_image_library_open(const dt_image_library *l, const dt_image_format *f,
                                  const char *path, void *functions) DT_MUST_USE;
 
-/* exif.c: the value of a tag, SHORT or LONG, in the first directory of a TIFF file, which Exif data
- * are, too. Returns false if the bytes are not TIFF or lack the tag. */
+/* exif.c: gets the value of a tag, SHORT or LONG, in the first directory of a TIFF file or of Exif
+ * data, which have the same form. Returns false if the bytes do not have this form, or the
+ * directory lacks the tag or has it with another type. */
 bool dt_exif_value(const uint8_t *tiff, size_t n, unsigned tag, uint32_t *out);
-/* Returns the orientation in Exif data, which may begin with "Exif"; 1: they have no valid one. */
+/* Returns the orientation in Exif data, which may begin with "Exif" and two zero bytes; 1: they
+ * have no valid one. */
 int dt_exif_orientation(const uint8_t *exif, size_t n);
 
 #endif

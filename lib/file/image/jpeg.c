@@ -85,8 +85,9 @@ static int product(int a, int b) {
     return ((x >> 8) + x) >> 8;
 }
 
-/* Writes a row of cyan, magenta, yellow and black, which Adobe's programs store inverted, as
- * Pillow's convert("RGB") does. */
+/* Converts a row of cyan, magenta, yellow and black to the wanted channels, as Pillow's
+ * convert("RGB") does. Like Pillow, it takes the stored values to be inverted, as those of Adobe's
+ * programs are. */
 static void put_inks(reading *r, uint8_t *to) {
     uint8_t *p = r->inks;
     for (int64_t x = 0; x < r->want->width; x++, p += 4) {

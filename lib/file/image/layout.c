@@ -76,7 +76,8 @@ static dt_status *check_dtype(const dt_entry *e, const struct element *x) {
 
 /* ---- masks ---- */
 
-/* Sets the colors of the classes. Each is [red, green, blue], or a grey for all three. */
+/* Sets the colors of the classes, if the job lists them. Each is [red, green, blue], or a single
+ * number for all three. */
 static dt_status *set_colors(dt_arena *arena, const dt_entry *e, const struct element *x,
                              dt_image_layout *mask) {
     const dt_ints *given = x->colors.v;
@@ -126,8 +127,8 @@ static dt_status *read_mask(dt_arena *arena, const dt_entry *e, const struct ele
     return set_colors(arena, e, x, mask);
 }
 
-/* Checks that the mask has as many rows and columns as its image, and gives it the image's settings
- * for resizing. */
+/* Checks that the mask has as many rows and columns as its image, and copies `resizes` and `crop`
+ * from the image. */
 static dt_status *join_mask(const dt_tree *element, dt_image_layout *l) {
     const dt_entry *e = &element->entry[l->label];
     if (l->mask->type.dim[0] != l->type.dim[0] || l->mask->type.dim[1] != l->type.dim[1])

@@ -9,8 +9,8 @@
 #include "file/image/image.h"
 #include "file/image/resize.h"
 
-/* most pixels of a picture in its original size: the limit at which Pillow assumes a decompression
- * bomb */
+/* most pixels of a picture in its original size: the number above which Pillow raises
+ * DecompressionBombError */
 #define DT_MOST_PIXELS ((int64_t)178956970)
 
 /* Most bytes for decoding a picture: as many as for DT_MOST_PIXELS pixels of four bytes. A
@@ -22,11 +22,12 @@
 dt_status *dt_image_check_header(const char *path, const dt_image_header *h,
                                  int channels) DT_MUST_USE;
 
-/* Memory that threads share for pictures in their original size and for decoding. */
+/* The memory that threads take for pictures in their original size and for decoding; fit.c limits
+ * it. */
 typedef struct dt_image_room dt_image_room;
 dt_image_room *dt_image_room_create(dt_arena *arena);
-/* Returns the number of bytes of this memory that `threads` threads use if all pictures are as
- * large as the largest one so far: at most 256 MiB, unless a single picture needs more. */
+/* Returns the most bytes that `threads` threads take of it at once if all pictures are as large as
+ * the largest one so far: at most 256 MiB, unless a single picture needs more. */
 int64_t dt_image_room_bytes(dt_image_room *r, int threads);
 
 /* The two elements of image_folder, which may be in either order and have any names. */
@@ -40,15 +41,15 @@ typedef struct dt_image_layout {
     const char *suffix;
     const uint8_t (*color)[3];
     int n_colors;
-    /* of a picture: (rows, columns) or (rows, columns, channels); uint8, or float32 with
-     * DT_BILINEAR */
+    /* (rows, columns) or (rows, columns, channels) of the element; float32 for pictures that are
+     * resized with DT_BILINEAR, otherwise uint8 */
     dt_type type;
     bool resizes; /* pictures may have any size and are resized */
     dt_interpolation interpolation;
     bool crop;      /* crop to the aspect ratio of `type` before resizing */
     bool as_stored; /* the Exif orientation of pictures is ignored */
     int64_t num_classes;
-    dt_image_room *room; /* memory shared by threads; NULL: only one thread decodes */
+    dt_image_room *room; /* limits the memory of all threads together; NULL: no limit */
 } dt_image_layout;
 
 /* The table of keys of an `element` entry. */

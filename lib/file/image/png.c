@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes PNG with libpng. The library reports errors with longjmp, so everything that is changed
- * meanwhile is in `reading`, which the caller owns; after an error nothing is lost or stale. Chunks
- * after the picture are read as well, so that a file that is cut off there is refused.
+ * Decodes PNG with libpng. The library reports errors with longjmp, so all that is needed after
+ * such a jump is in `reading`, which the caller owns and releases. Chunks after the pixels are read
+ * as well, so that a file that is cut off there is refused.
  */
 #include <png.h>
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static void on_error(png_structp png, png_const_charp text) {
 
 static void on_warning(png_structp png, png_const_charp text) {
     (void)png;
-    (void)text; /* warnings concern only chunks that do not affect the picture */
+    (void)text; /* a file for which libpng only warns is decoded */
 }
 
 static void on_read(png_structp png, png_bytep to, size_t n) {
@@ -93,8 +93,8 @@ static void set_transforms(const reading *r) {
 }
 
 /* Makes libpng skip chunks that are not needed. It would decompress and keep comments, colour
- * profiles and suggested palettes: up to 1,000 of them with 8 MB each. Transparency is still read,
- * and unknown critical chunks are still errors. */
+ * profiles and suggested palettes, up to 8 MB of each chunk. Transparency is still read, and
+ * unknown critical chunks are still errors. */
 static void skip_the_rest(const reading *r) {
     static const png_byte unread[] = "bKGD\0"
                                      "cHRM\0"

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Computes the sources of n positions in a new row or column, from `from` old pixels that begin at
- * `first`. The arithmetic is TensorFlow's, in float32. */
+/* Computes the sources of n new rows, or columns, among `from` old ones that begin at `first`. The
+ * arithmetic is TensorFlow's, in float32. */
 static void map_positions(dt_between *x, int64_t first, int64_t from, int64_t n,
                           dt_interpolation interpolation) {
     const float scale = (float)from / (float)n;
@@ -20,8 +20,8 @@ static void map_positions(dt_between *x, int64_t first, int64_t from, int64_t n,
     }
 }
 
-/* Returns how many of `size` pixels are used along a side. With `crop`, the used part has the
- * wanted aspect ratio want : want_other; the other side has `other` pixels. */
+/* Returns how many of the `size` pixels of a side are used: all of them, or, with `crop`, as many
+ * as give the aspect ratio want : want_other with a second side of `other` pixels, rounded down. */
 static int64_t used(const dt_resizing *r, int64_t size, int64_t other, int64_t want,
                     int64_t want_other) {
     int64_t fits = (int64_t)((double)(other * want) / (double)want_other);

@@ -12,7 +12,7 @@
 typedef enum dt_interpolation { DT_BILINEAR, DT_NEAREST } dt_interpolation;
 
 /* The source of a new row or column: between the old ones `low` and `high`, at `part` of the
- * distance. */
+ * distance. DT_NEAREST uses only `low`. */
 typedef struct dt_between {
     int64_t low, high;
     float part;
@@ -23,7 +23,8 @@ typedef struct dt_resizing {
      * float32; DT_NEAREST keeps the dtype. */
     dt_type in, out;
     dt_interpolation interpolation;
-    /* use the largest middle part with the wanted aspect ratio; false: distort the image */
+    /* use the largest middle part with the wanted aspect ratio; false: use the whole image, even if
+     * that distorts it */
     bool crop;
     /* row: [out.dim[0]], column: [out.dim[1]]; memory of the caller, filled by
      * dt_resizing_prepare */

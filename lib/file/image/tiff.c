@@ -29,7 +29,7 @@ enum {
 typedef struct source {
     const uint8_t *bytes;
     int64_t n, at;
-    char fault[160]; /* the first message of libtiff */
+    char fault[160]; /* the first error message of libtiff; "": none */
 } source;
 
 /* Functions of libtiff, as declared in tiffio.h. */
@@ -128,7 +128,7 @@ static int on_map(void *user, void **base, uint64_t *size) {
 
 static void on_unmap(void *user, void *base, uint64_t size) { (void)user, (void)base, (void)size; }
 
-/* Keeps the first message. 1: libtiff prints nothing. */
+/* Keeps the first error message. 1: libtiff prints nothing. */
 static int on_error(void *tiff, void *user, const char *module, const char *format, va_list args) {
     source *s = user;
     (void)tiff, (void)module;
@@ -157,9 +157,10 @@ static void *open_source(const library *l, const dt_image *want, source *s) {
     return tiff;
 }
 
-/* Keeps alpha separate from the colours if the file does. libtiff would multiply the colours by
- * alpha unless the directory says that this has been done, so the directory is changed. Returns
- * whether colours of the file were multiplied by alpha. */
+/* Keeps alpha separate from the colours if it is so in the file. libtiff would multiply the colours
+ * by alpha unless the directory says that this has been done, so the directory is changed in
+ * memory. Returns whether the colours in the file were multiplied by alpha; false if there is no
+ * alpha. */
 static bool keep_alpha_apart(const library *l, void *tiff) {
     uint16_t n = 0, *kind = NULL, multiplied = ALPHA_IS_MULTIPLIED;
     if (!l->get(tiff, EXTRA_SAMPLES, &n, &kind) || n != 1) return false;
@@ -168,7 +169,7 @@ static bool keep_alpha_apart(const library *l, void *tiff) {
     return false;
 }
 
-/* Divides the colours of a pixel by its alpha; the result is at most 255. */
+/* Divides the colours of a pixel by its alpha, unless that is 0; the result is at most 255. */
 static void divide(uint8_t *rgba) {
     for (int c = 0; c < 3 && rgba[3] > 0; c++) {
         const int value = 255 * rgba[c] / rgba[3];
@@ -177,7 +178,8 @@ static void divide(uint8_t *rgba) {
 }
 
 /* Has libtiff read the indices of a palette as grey values, which it scales to 0..255. *most: the
- * largest number that a pixel can store. Refuses colours and more than 8 bits. */
+ * largest number that a pixel can store. Refuses colours without a palette, and more than 8
+ * bits. */
 static dt_status *keep_numbers(const library *l, const dt_image *want, void *tiff, int *most) {
     uint16_t bits = 1, kind = BLACK_IS_ZERO;
     l->get(tiff, BITS, &bits);
@@ -208,7 +210,8 @@ static dt_status *read_raster(const library *l, const dt_image *want, source *s,
     int most = 255;
     void *tiff = open_source(l, want, s);
     if (!tiff) return dt_image_broken(want->path, &dt_image_tiff, *s->fault ? s->fault : "no TIFF");
-    /* Removes messages about tags that are not needed, from reading the directory. */
+    /* Removes messages that come from reading the directory: they are about tags that are not
+     * needed. */
     *s->fault = '\0';
     const bool multiplied = keep_alpha_apart(l, tiff);
     l->get(tiff, ORIENTATION, &orientation);

@@ -29,7 +29,8 @@ static dt_status *load(library *l, const char *path) {
 
 /* ---- the header ---- */
 
-/* Returns the orientation in the chunk EXIF, which follows the pixels; 1 if there is none. */
+/* Returns the orientation in the chunk EXIF, which follows the pixels; 1 if there is no such chunk,
+ * or it has no valid orientation. */
 static int orientation_of(const uint8_t *bytes, size_t n) {
     for (size_t at = CHUNKS; at + 8 <= n;) {
         const size_t size = (size_t)dt_image_little(bytes + at + 4, 4), left = n - at - 8;
