@@ -5,7 +5,8 @@
  *
  *     one array per file    an output for each element, with {element} in the name; one pass over
  *                           the examples writes up to 256 of them
- *     records               one shard after the other, NAME-00000-of-00008.SUFFIX, of equal size
+ *     records               one shard after the other, NAME-00000-of-00008.SUFFIX; their numbers of
+ *                           examples differ by at most one
  *     others                one output
  *
  * CSV that is written from a job's own CSV has the columns that the job looks for, with the job's

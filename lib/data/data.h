@@ -39,10 +39,12 @@ typedef struct dt_lesson {
     /* name of the step, name of the element, and index of the step in the element's list, such as
      * "map/normalize/x/0" */
     const char *step;
-    /* [features] mean and variance of the values of each feature; the features are the entries
-     * along the last axis */
+    /* mean and variance of the values of each feature, the entries along the last axis; with groups
+     * those of all features of the first group, then of the second, and so on */
     dt_reals mean, variance;
-    dt_texts words; /* the words of the vocabulary, in the order of their indices */
+    /* the words of a vocabulary, in the order of their indices; of steps without one, the texts that
+     * their files describe (date.c, impute.c, normalize.c) */
+    dt_texts words;
     /* fill: what replaces a missing value of each feature; gaps: indices of the features that have
      * missing values */
     dt_reals fill, gaps;
@@ -61,8 +63,8 @@ enum { DT_LARGEST_BATCH = 1 << 24 };
 
 typedef enum dt_last_batch { DT_LAST_PARTIAL, DT_LAST_DROP, DT_LAST_PAD } dt_last_batch;
 
-/* Whether decoded examples are kept in memory: AUTO if they take at most 256 MiB, YES however many
- * bytes they take, NO never. */
+/* Whether decoded examples are kept in memory: AUTO if those of a part take at most 256 MiB, YES
+ * however many bytes they take, NO never. */
 typedef enum dt_cache { DT_CACHE_AUTO, DT_CACHE_YES, DT_CACHE_NO } dt_cache;
 
 /* Two lists with an element for each dt_auto_shard_policy: its name in job files (this list ends
@@ -233,16 +235,17 @@ const char *dt_dataset_named_files(const dt_dataset *d, dt_arena *arena);
 /* Fails with OTHER_JOB if the content of one of these files has changed since `then`, which is an
  * object that dt_dataset_named_files returned, or NULL. */
 dt_status *dt_dataset_check_named(const dt_dataset *d, const char *then) DT_MUST_USE;
-/* Checks all examples of all parts: fails with DATA, naming file and row, unless every value of an
- * integer element lies in [0, classes). */
+/* Checks all examples of all parts: fails with LABEL_RANGE, naming file and row, unless every value
+ * of an integer element lies in [0, classes). */
 dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) DT_MUST_USE;
 /* Like dt_dataset_check_labels, but also accepts the value *ignored, which marks labels that do not
  * count. ignored may be NULL if there is no such value. */
 dt_status *dt_dataset_check_labels_but(dt_dataset *d, int element, int64_t classes,
                                        const int64_t *ignored) DT_MUST_USE;
 /* What dt_dataset_check_range checks. It fails with LABEL_RANGE, naming file and row, unless the
- * values of an element lie in [low, high]. It ignores non-finite values and examples with sample
- * weight 0. If there are more than 64 Mi values, it checks a sample of the examples. */
+ * values of an element lie in [low, high], apart from rounding errors. It ignores values that are
+ * not finite, and those with sample weight 0. If there are more than about 64 Mi values, it checks
+ * a sample of the examples. */
 typedef struct dt_target_range {
     /* indices of the element to check, and of the one with sample weights; weight -1: none */
     int element, weight;
@@ -294,14 +297,14 @@ void dt_dataset_rounded(const dt_dataset *d, dt_arena *arena, dt_texts *out);
 /* Appends a warning, allocated in the data set's arena, for each part that leaves some of its
  * files unread. */
 void dt_dataset_left_out(const dt_dataset *d, dt_texts *out);
-/* Whether `map` changes nothing but the dtype of an element's values. */
+/* Whether `map` only casts an element to other dtypes, or has no steps for it. */
 bool dt_dataset_is_plain(const dt_dataset *d, int element);
 
 /* ---- batches ---- */
 
-/* Reports which rows of batch number `batch` (from 0, with `rows` rows) this process computes with:
- * [*from, *to). The iterator does not read the other rows; their memory is undefined. Called by any
- * thread. */
+/* Reports which rows [*from, *to) of a batch of `rows` rows this process computes with. `batch`
+ * counts the batches from the iterator's first one, which is 0. The iterator does not read the
+ * other rows; their memory is undefined. Called by any thread. */
 typedef void (*dt_own_rows)(const void *user, int64_t batch, int64_t rows, int64_t *from,
                             int64_t *to);
 /* Functions by which a reading thread lends each complete batch to the device that will compute

@@ -13,10 +13,12 @@
 
 typedef enum dt_column_kind {
     DT_COLUMN_NUMBER,
-    DT_COLUMN_CATEGORY, /* texts with at most 250 different values, some of which occur again */
-    DT_COLUMN_TEXT,     /* texts with more than 250 different values, or none that occurs again */
-    DT_COLUMN_COUNTER,  /* integers that number the records, such as an index */
-    DT_COLUMN_CONSTANT, /* the same value in all records */
+    /* texts with at most 250 different values, of which some occur again or there are fewer than
+     * 20 */
+    DT_COLUMN_CATEGORY,
+    DT_COLUMN_TEXT, /* texts with more than 250 different values, or at least 20 that all differ */
+    DT_COLUMN_COUNTER,  /* 20 or more integers, each 1 more than the one before, without gaps */
+    DT_COLUMN_CONSTANT, /* the same value in all records, of which there are several */
     DT_COLUMN_EMPTY,
     DT_COLUMN_UNFIT, /* values that cannot be an element; `why` has the reason */
 } dt_column_kind;
@@ -44,7 +46,7 @@ typedef struct dt_column_facts {
     /* dates: all texts are dates; unclear: they do not show whether the day or the month comes
      * first */
     bool dates, unclear;
-    double tokens;        /* average number of words, separated by blanks, in a value */
+    double tokens;        /* average number of words, separated by spaces, in a value */
     int64_t longest;      /* length of the longest text in bytes */
     dt_texts words;       /* distinct texts of a category or a constant, in byte order */
     const int64_t *times; /* [words.n] number of records with each text */

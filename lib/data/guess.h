@@ -28,7 +28,7 @@ typedef struct dt_guess {
 
 /* Guesses the format and the elements. Array files (npy, npz, idx) give an element per file or
  * member. Files of records (tfrecord, csv, jsonl, libsvm) are read one after the other. Other files
- * are an error with a suggestion. The caller releases `out` and `notes`. */
+ * are an error. The caller calls dt_guess_release, even after an error. */
 dt_status *dt_guess_files(dt_guess *g) DT_MUST_USE;
 void dt_guess_release(dt_guess *g);
 /* Returns the path of a given file; *name becomes the length of the element name in front of it, 0

@@ -9,7 +9,7 @@
  *
  * The SHA-256 of a single file that was read whole is the one that `sha256sum` prints. Several
  * files have the SHA-256 of a text with a line for each file, in order: "SHA256 BYTES WHAT". SHA256
- * is that of the bytes read ("-": none were read); WHAT is the element's name (arrays),
+ * is that of the bytes read ("-" if only sizes are taken); WHAT is the element's name (arrays),
  * "class/file" (pictures), or empty.
  */
 #ifndef DT_DATA_IDENTITY_H
@@ -29,7 +29,7 @@ const char *dt_hashed_name(dt_hashed h);
 typedef struct dt_file_identity {
     const char *path, *what; /* lent by the data set */
     int64_t bytes, modified_s;
-    dt_digest sha256; /* empty text if no byte of the file was read */
+    dt_digest sha256; /* empty text for DT_HASHED_SIZES */
 } dt_file_identity;
 
 typedef struct dt_identity {

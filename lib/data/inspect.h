@@ -30,10 +30,10 @@ dt_status *dt_pictures_inspect(const char *folder, bool json, dt_str *out) DT_MU
 typedef struct dt_pictures_facts {
     /* number of pictures, of classes, and of pictures in the smallest class */
     int64_t pictures, classes, smallest;
-    /* the most frequent height and width together, in pixels */
+    /* the size, in pixels, that most pictures have; 0 if no picture can be read */
     int64_t height, width;
     int64_t broken; /* number of pictures that cannot be read */
-    bool grey;      /* all pictures are grey */
+    bool grey;      /* no picture that can be read has colours */
 } dt_pictures_facts;
 /* Gets the facts that dt_pictures_inspect reports, for generating a job. */
 dt_status *dt_pictures_describe(const char *folder, dt_pictures_facts *out) DT_MUST_USE;
@@ -79,8 +79,8 @@ typedef struct dt_sharing {
     bool json;
 } dt_sharing;
 /* Distributes the examples to workers and reports which worker reads which examples, as lines or as
- * one JSON object. Fails with INTERNAL if two workers read the same example under a policy that
- * excludes this. */
+ * one JSON object. Fails with INTERNAL if two workers read the same example, or an example is left
+ * out, under a policy that excludes this. */
 dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out) DT_MUST_USE;
 
 #endif

@@ -32,7 +32,7 @@ typedef struct look {
     int n_sizes, cap_sizes;
     int64_t pictures, broken;
     bool coloured; /* at least one picture is not grey */
-    dt_str faults; /* a line for each broken file, for the first few of them */
+    dt_str faults; /* a line for each of the first MOST_SHOWN broken files */
 } look;
 
 /* ---- pictures ---- */

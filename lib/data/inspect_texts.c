@@ -16,7 +16,7 @@ typedef struct look {
     dt_texts_facts facts;
     int64_t *texts; /* [classes.n] number of texts of each class */
     int64_t words;  /* number of words in all texts */
-    dt_str faults;  /* a line for each file that cannot be read, for the first few of them */
+    dt_str faults;  /* a line for each of the first REPORTED files that cannot be read */
 } look;
 
 static int64_t count_words(const char *text) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks labels and other targets: every example is checked before training, so that the message
- * about a label out of range can name its file and record. */
+/* Checks labels and other targets before training, so that the message about one that is out of
+ * range can name its file and record. All labels are checked; of very many other targets, a
+ * sample. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -28,7 +28,7 @@ static const char *recorded(const dt_tree *t, const char *path) {
 }
 
 static const char characters[] =
-    "characters of dataset.train"; /* used in messages in place of a file's name */
+    "characters of dataset.train"; /* stands for a file's name, also in messages */
 
 static void cache_file(dt_parts *d, const char *name, const char *bytes, size_t n) {
     const dt_digest digest = dt_sha256_of(bytes, n);

@@ -74,7 +74,8 @@ static dt_status *guess(const dt_row_source *s, const dt_dataset_spec *job,
 }
 
 /* Describes how the data set stores an input: as the format's keys declare it, else as a checkpoint
- * or the data set itself stores it. Words keep the indices that the weights were trained with. */
+ * or the data set itself stores it, else as the model's Input suggests. Words keep the indices that
+ * the weights were trained with. */
 static dt_status *describe(const dt_row_source *s, const dt_dataset_spec *job,
                            const dt_element_spec *input, dt_element_spec *e) {
     const dt_element_spec *saved = find_saved(job, input->name);

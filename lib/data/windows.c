@@ -197,9 +197,10 @@ static dt_status *find_places(sorting *s) {
 
 /* ---- cutting the rows into windows ---- */
 
-/* Cuts a group, whose rows are [from, to) in the sorted order. For rows to predict, the last window
- * ends with the group's last row, so that what follows it is predicted; otherwise the first window
- * begins with the group's first row that has all lags before it. */
+/* Cuts a group, whose rows are [from, to) in the sorted order, into windows. If rows are read once,
+ * to be predicted, the last window ends with the group's last row, so that what follows it is
+ * predicted; otherwise the first window begins with the group's first row that has all lags before
+ * it. */
 static void cut_group(const dt_parts *d, windows *w, int64_t from, int64_t to) {
     const int64_t stride = d->spec.window.stride;
     const bool at_end = dt_parts_are_once(d);
@@ -265,7 +266,8 @@ static void list_lags(const dt_ints *lags, const uint32_t *row, int64_t n, uint3
         for (int i = 0; i < lags->n; i++) *out++ = row[k - lags->v[i]];
 }
 
-/* Reads the rows of an element, which are consecutive unless it has lags. */
+/* Reads the rows row[0], row[1], ... of an element; in a table that is sorted already, they are
+ * consecutive unless the element has lags. */
 static dt_status *read_element(const windows *w, int e, const uint32_t *row, dt_read_buffer *buffer,
                                char *out) {
     const int64_t n = w->base.stored[e].window,

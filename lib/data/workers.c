@@ -74,8 +74,8 @@ dt_status *dt_dataset_sharing(const dt_dataset *data, int64_t workers, dt_str *o
 
 /* ---- streams ---- */
 
-/* Returns the number of rows in `pieces` consecutive pieces of a batch, beginning with piece
- * `first`. */
+/* Returns the number of rows in `pieces` consecutive pieces, beginning with piece `first` of a
+ * batch and continuing with further batches. */
 static int64_t rows_of(const dt_workers *x, int64_t first, int64_t pieces) {
     const int64_t all = x->n * x->replicas, more = x->batch % all, end = first + pieces;
     const int64_t to = end / all * more + (end % all < more ? end % all : more),
@@ -83,7 +83,8 @@ static int64_t rows_of(const dt_workers *x, int64_t first, int64_t pieces) {
     return pieces * (x->batch / all) + to - from;
 }
 
-/* Returns the first row of a piece in its stream, as if the stream were endless. */
+/* Returns the index in a stream of the first row of a piece, as if the stream were endless; if
+ * pieces are even, those of the last batch depend on the length of the stream. */
 static int64_t begin_of(const dt_workers *x, int64_t stream, int64_t piece) {
     const int64_t all = x->n * x->replicas;
     /* This saves divisions, which matter because small batches are many. */
