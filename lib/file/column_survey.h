@@ -43,7 +43,7 @@ typedef struct dt_column {
     bool dates; /* all texts so far are dates */
     /* unclear: some date may have its day or its month first; proved: another one shows which */
     bool unclear, proved;
-    /* number of words, separated by blanks, in all values; bytes of the longest value */
+    /* number of words, separated by spaces, in all values; bytes of the longest value */
     int64_t tokens, longest;
     /* [seen_cap] hash table with the hashes of different values, 0: free slot; NULL: no value so
      * far */

@@ -11,8 +11,9 @@
  *         image: {shape: [1024, 1024, 3], dtype: uint8}
  *         label: {num_classes: 2}
  *
- * Pictures must have the given shape. With `interpolation: bilinear` (which gives float32) or
- * `nearest` they may have any size and are resized to it.
+ * Pictures must have the rows and columns of the shape, and are converted to its channels. With
+ * `interpolation: bilinear` (which gives float32) or `nearest` they may have any size and are
+ * resized to it.
  *
  * Alternatively, pictures and masks, which have a class for each pixel, in two folders:
  *

@@ -45,7 +45,8 @@ typedef struct dt_jsonl_row {
 void dt_jsonl_row_init(dt_jsonl_row *r, const dt_row_source *s, const dt_jsonl_names *names);
 /* Reads the values of every element of a row with `size` bytes into out[s->n]; NULL: the element is
  * not needed. A row that lacks a value of an element that drops such rows is not an error, whatever
- * faults its other elements have: then r->omits is set, and the values are undefined. */
+ * faults the values of its other elements have, if it is valid JSON: then r->omits is set, and the
+ * values are undefined. */
 dt_status *dt_jsonl_row_read(dt_jsonl_row *r, const dt_json_place *row, size_t size,
                              void *const *out) DT_MUST_USE;
 void dt_jsonl_row_release(dt_jsonl_row *r);

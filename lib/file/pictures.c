@@ -19,8 +19,8 @@ bool dt_pictures_sniff(const unsigned char *first, int64_t n) {
     return n < 0 || dt_image_is(first, (size_t)n);
 }
 
-/* Sets the type of a picture from the model's input: (rows, columns) or (rows, columns,
- * channels). */
+/* Sets the type of a picture: that of the data set's pictures, if the format is the data set's own;
+ * else that of the model's input, (rows, columns) or (rows, columns, channels), as uint8. */
 static dt_status *describe(dt_row_source *s) {
     pictures *p = s->state = dt_arena_new(s->arena, pictures);
     dt_type *t = &s->element[0].type;
@@ -53,7 +53,8 @@ dt_status *dt_pictures_list(const char *folder, dt_paths *out, int64_t *others, 
     return s;
 }
 
-/* Lists the files that match a pattern; all of them must be pictures. */
+/* Lists the files that match a pattern; all of them must have a suffix of pictures that can be
+ * read. */
 static dt_status *list_matches(const char *pattern, dt_paths *out) {
     DT_TRY(dt_paths_match(out, NULL, pattern));
     for (int i = 0; i < out->n; i++)

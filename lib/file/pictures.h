@@ -2,8 +2,8 @@
 /*
  * Pictures as rows, for a model with one input: one file, those that match a pattern, or all
  * pictures in a folder and the folders in it, in the order of dt_pictures_list. They must have the
- * element's shape. If the data set resizes its pictures, these may have any size and are resized,
- * too.
+ * rows and columns of the element's shape, and are converted to its channels. If the data set
+ * resizes its pictures, these may have any size and are resized, too.
  */
 #ifndef DT_FILE_PICTURES_H
 #define DT_FILE_PICTURES_H

@@ -2,8 +2,9 @@
 /*
  * Where records are in files, for at most 2^30 records. A group of up to 128 records has the
  * position of its first record, the smallest size, and the smallest gap between two records (such
- * as a line end). A record has only the differences to these, in as many bits as the group needs: 2
- * bytes per record if sizes differ by up to 16 KiB, 1.1 bytes if they differ by up to 127 bytes.
+ * as a line end). A record has only the differences to these, in as many bits as the group needs.
+ * If all gaps are equal, that is 2 bytes per record where sizes differ by less than 16 KiB, and 1.1
+ * bytes where they differ by up to 127 bytes.
  */
 #ifndef DT_FILE_PLACES_H
 #define DT_FILE_PLACES_H

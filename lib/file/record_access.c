@@ -252,7 +252,8 @@ static bool make_room(dt_str *buffer, size_t n) {
 }
 
 /* Returns the number of bytes to read for a record. If records are read in order, many are read at
- * a time: twice as many bytes as were read in order so far, but at most 256 KiB. */
+ * a time: twice as many bytes as were read in order so far, but at most 256 KiB or, if it is
+ * larger, the record alone. */
 static int64_t bytes_ahead(const dt_record_range *p, const dt_inflow *file, int64_t run) {
     enum { MOST = 1 << 18 };
     const int64_t left = dt_inflow_size(file) - p->offset, most = 2 * run < MOST ? 2 * run : MOST,

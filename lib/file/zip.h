@@ -24,8 +24,8 @@ typedef struct dt_zip {
 /* Whether a file begins like a ZIP archive; false if it cannot be read. */
 bool dt_zip_is(const char *path);
 bool dt_zip_sniff(const unsigned char *first, int64_t n);
-/* Reads and checks the directory. Errors: DATA_FILE if it is damaged, or has two members of one
- * name ("x" and "x.npy" are one name); TOO_LARGE if it has more than 16 MiB. */
+/* Reads and checks the archive's directory. Errors: DATA_FILE if it is damaged, or has two members
+ * of one name ("x" and "x.npy" are one name); TOO_LARGE if the directory has more than 16 MiB. */
 dt_status *dt_zip_read(dt_arena *arena, const char *path, dt_zip *out) DT_MUST_USE;
 /* Opens a member as if it were a file. A stored member is read once completely to verify its
  * checksum. Error DATA_FILE: the member is encrypted, damaged or packed by a method other than

@@ -70,7 +70,7 @@ static dt_status *mark_stretch(void *user, const char *text, size_t n, bool is_m
     return NULL;
 }
 
-/* Marks the characters that a pattern matches. */
+/* Sets the bits `kind` of all characters below KNOWN that a pattern matches. */
 static dt_status *mark(dt_arena *arena, const char *pattern, uint8_t kind, characters *to) {
     const dt_regex *p;
     const char *fault;

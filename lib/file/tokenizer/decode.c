@@ -134,8 +134,8 @@ static int byte_of(uint32_t code) {
     return -1;
 }
 
-/* Appends the bytes that the characters of a token stand for. If some character of an added token
- * does not stand for a byte, the token is appended as it is. */
+/* Appends the bytes that the characters of a token stand for. If one of them does not stand for a
+ * byte, as may be in an added token, the token is appended as it is. */
 static void put_bytes(const char *text, size_t n, dt_str *out) {
     const size_t before = out->size;
     uint32_t code;
@@ -151,7 +151,8 @@ static void put_bytes(const char *text, size_t n, dt_str *out) {
     }
 }
 
-/* Whether a token, such as a comma, follows the text before it without a blank in English. */
+/* Whether a token begins with punctuation or an ending, such as a comma or "n't", before which
+ * English has no blank. */
 static bool joins(const char *text) {
     static const char *const begins[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)

@@ -26,7 +26,7 @@ enum {
     MOST_STEPS = 1 << 20, /* limit of PCRE2's steps for one match */
     /* limit of PCRE2's steps for a cheap match; other matches are called dear */
     FEW_STEPS = 1 << 10,
-    MOST_DEAR = 64, /* limit of the dear matches in a text that are shorter than LONG bytes */
+    MOST_DEAR = 64, /* limit of the dear attempts in a text that match less than LONG bytes */
     LONG = 256,
     DEEPEST = 1 << 16,  /* limit of backtracking points at the same time */
     MOST_KIB = 64 << 10 /* limit of the memory of one match */

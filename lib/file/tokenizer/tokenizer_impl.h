@@ -24,7 +24,7 @@ dt_status *dt_regex_compile(dt_arena *arena, const char *source, const dt_regex 
                             const char **fault) DT_MUST_USE;
 /* Calls `see` for the stretches of a text in order: the matches, and the gaps before, between and
  * after them that are not empty. Stops at the first error of `see`. Errors of its own: RANGE if
- * matching takes too many steps, NO_MEMORY. */
+ * matching takes too many steps or too much memory, NO_MEMORY. */
 typedef dt_status *dt_see_stretch(void *user, const char *text, size_t n, bool is_match);
 dt_status *dt_regex_split(const dt_regex *p, const char *text, size_t n, dt_see_stretch *see,
                           void *user) DT_MUST_USE;
@@ -114,8 +114,9 @@ typedef struct dt_token_model {
 extern const dt_token_model dt_token_bpe, dt_token_word_piece, dt_token_unigram,
     dt_token_word_level;
 
-/* A word with its tokens. The cache is a table with one slot for each hash. A thread that finds the
- * slot in use works without the cache. */
+/* A word of at most 22 bytes with its tokens, at most 8. The cache is a table with DT_CACHED_WORDS
+ * slots; the hash of a word selects its slot. A thread that finds the slot in use works without the
+ * cache. */
 typedef struct dt_cached_word {
     atomic_flag in_use;
     /* size: number of bytes of the word, 0: the slot is free; n: number of its tokens */
@@ -133,7 +134,8 @@ typedef struct dt_splitter {
     bool joins_after;   /* a match becomes the beginning of the piece that follows it */
     bool prefixes_once; /* only the piece at the beginning of a text gets the prefix */
     const char *prefix; /* put before each piece that does not begin with it; NULL: none */
-    const char *blank;  /* replaces each space before splitting; NULL: spaces stay */
+    /* replaces each space before splitting, if `prefix` is not NULL; NULL: spaces stay */
+    const char *blank;
 } dt_splitter;
 enum { DT_MOST_SPLITS = 8, DT_MOST_ADDED = 1 << 14, DT_LONGEST_ADDED = 255 };
 
@@ -181,7 +183,7 @@ struct dt_tokenizer {
     /* the prefix of tokens that continue a word, such as "##"; NULL: texts of tokens are joined
      * without spaces */
     const char *continues;
-    bool cleans_up; /* spaces before punctuation are removed; see decode.c */
+    bool cleans_up; /* removes spaces before punctuation and "n't"; see decode.c */
     int n_splits;
     dt_splitter split[DT_MOST_SPLITS];
     const dt_token_model *model;
