@@ -10,10 +10,11 @@
  * in its own threads and hands out batches of all elements in that order.
  *
  * There are two stages: reading the `dataset` mapping checks everything that needs no file; opening
- * the data set checks the files. A bad file is refused before anything of its size is allocated.
- * Up to 256 MiB are read whole into memory, so it does no harm if the file shrinks later; larger
- * files are read record by record. An uncompressed file is read when its first batch is needed, by
- * the thread that needs it.
+ * the data set checks the files. Sizes that a file claims are checked before memory for them is
+ * allocated. Arrays and tables with up to 256 MiB of values are kept in memory as a whole, so it
+ * does no harm if such a file shrinks later; examples of larger ones, of TFRecords and of folders
+ * are read one by one. An uncompressed array is read when its first batch is needed, by the thread
+ * that needs it.
  */
 #ifndef DT_DATA_DATA_H
 #define DT_DATA_DATA_H
@@ -42,8 +43,8 @@ typedef struct dt_lesson {
     /* mean and variance of the values of each feature, the entries along the last axis; with groups
      * those of all features of the first group, then of the second, and so on */
     dt_reals mean, variance;
-    /* the words of a vocabulary, in the order of their indices; of steps without one, the texts that
-     * their files describe (date.c, impute.c, normalize.c) */
+    /* the words of a vocabulary, in the order of their indices; for a step without one, the texts
+     * that its file describes (date.c, impute.c, normalize.c) */
     dt_texts words;
     /* fill: what replaces a missing value of each feature; gaps: indices of the features that have
      * missing values */
