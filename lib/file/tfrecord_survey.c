@@ -21,8 +21,8 @@ typedef struct seen {
      * values (for a byte string, bytes) */
     int64_t present, least, most;
     int64_t each; /* feature lists: values of each step; 0: not a list; -1: steps differ */
-    /* mixed: the feature has lists of several kinds; strings: some record does not have exactly one
-     * byte string */
+    /* mixed: the feature has lists of several kinds; strings: some bytes_list does not have exactly
+     * one byte string */
     bool mixed, strings;
 } seen;
 
