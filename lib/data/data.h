@@ -332,14 +332,14 @@ typedef struct dt_batch_options {
     /* the examples are shuffled; callers set this if the spec asks for it and part is train */
     bool shuffle;
     /* Number of threads that read ahead. 0: the number in the spec or, if that is 0, too, as many
-     * as needed, up to one per core. */
+     * as needed, up to one per core and at most 16. */
     int threads;
     /* number of input workers that share the examples by the sharding policy, and number of
      * replicas per worker; 0: one */
     int workers, replicas;
     dt_auto_shard_policy policy; /* AUTO: that of the spec */
-    /* every batch, including the last, is divided into equal parts, which dt_example.offsets
-     * shows */
+    /* every batch, including the last, is divided into parts of ceil(rows / replicas) rows until
+     * its rows are used up; dt_example.offsets shows them */
     bool even;
     int keeps; /* number of batches before the current one that stay valid: 0 or 1 */
     /* batches are read by number: no thread reads ahead, the caller reads batches with
@@ -410,8 +410,8 @@ typedef struct dt_workers {
     int64_t batch, repeat;
     dt_last_batch last;
     bool shuffle;
-    /* every batch, including the last, is divided into equal parts; only allowed if there is one
-     * stream */
+    /* every batch, including the last, is divided evenly, as dt_batch_options.even says; ignored if
+     * there are several streams */
     bool even;
     /* one of the data sets that the part is made of, in which examples are numbered; NULL: the
      * format's */

@@ -7,9 +7,9 @@
  *        |           |           |
  *    iterator <- iterator <- iterator            one iteration over it: pulls from its inputs
  *
- * Each source and each transformation is a file with one dt_transform. That and the spec say all
- * that distributing a data set needs to know: the static batch size, the number of examples, and
- * where files are read. So sharding and rebatching are transformations, too, which are put into a
+ * Each source and each transformation has a dt_transform. That and the spec say all that
+ * distributing a data set needs to know: the static batch size, the number of examples, and where
+ * files are read. So sharding and rebatching are transformations, too, which are put into a
  * rewritten data set (autoshard.c, worker.c).
  *
  * A job's data set has several parts (parts.h). Each is a chain, too: the examples that a format

@@ -43,8 +43,8 @@ typedef struct dt_texts_facts {
     int64_t texts;
     dt_texts classes;     /* names of the classes, in byte order */
     const int64_t *times; /* [classes.n] number of texts of each class */
-    int64_t longest;      /* number of bytes in the longest text */
-    double words;         /* average number of words, separated by blanks, in a text */
+    int64_t longest;      /* number of bytes in the longest text that can be read */
+    double words;         /* average number of words in a text that can be read */
     int64_t broken;       /* number of texts that cannot be read */
 } dt_texts_facts;
 /* Gets the facts of such a folder. Strings are in the arena. */

@@ -111,7 +111,8 @@ dt_adjust dt_adjust_brightness, dt_adjust_contrast, dt_adjust_saturation, dt_adj
 /* The `infer` of steps that take any image, and of those that need red, green and blue. */
 dt_status *dt_color_infer(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
 dt_status *dt_color_infer_rgb(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
-/* Runs the changes whose factors the job gives: change i has factor i. */
+/* Converts an example to float32 and, in training, runs those of the n changes whose factors the
+ * job gives: change i has factor i. */
 void dt_color_run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out,
                   dt_adjust *const *change, int n);
 

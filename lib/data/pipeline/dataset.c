@@ -31,7 +31,8 @@ static int64_t size_of(const dt_dataset *d) {
     return size;
 }
 
-/* Sets what follows from the row and the inputs. */
+/* Sets the members that follow from the row and the inputs (depth, size, length, indexed), and
+ * takes references to the inputs. */
 static dt_dataset *finish(dt_dataset *d) {
     d->refs = 1;
     d->in = take_inputs(d->in, d->n_in);
