@@ -13,7 +13,8 @@
  * A row names the data set's columns or its elements; other keys are skipped. If there is only one
  * element, a row may be its value alone. Lists may be nested like the shape or differently: their
  * values are taken in order, and their number must match. null is a missing value, and so is a key
- * that a row lacks (missing.h). Words of a vocabulary may be given as their indices.
+ * that a row lacks (missing.h). Words of a vocabulary may be given as their indices, unless some
+ * word is a number.
  */
 #include <math.h>
 #include <string.h>

@@ -17,8 +17,9 @@
  * tokenized as a whole.
  *
  * A file named .jsonl, or .jsonl.gz, has a document in each row, {"text": "..."}. The documents
- * follow one another in the text, each followed by end_of_text. Windows may extend across the end
- * of a document; `reset_attention_mask` keeps attention within each of them.
+ * follow one another in the text, each followed by end_of_text or, if the job does not give it, a
+ * line end. Windows may extend across the end of a document; `reset_attention_mask` keeps attention
+ * within each of them.
  */
 #include <stdlib.h>
 #include <string.h>

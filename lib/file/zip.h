@@ -28,8 +28,9 @@ bool dt_zip_sniff(const unsigned char *first, int64_t n);
  * of one name ("x" and "x.npy" are one name); TOO_LARGE if the directory has more than 16 MiB. */
 dt_status *dt_zip_read(dt_arena *arena, const char *path, dt_zip *out) DT_MUST_USE;
 /* Opens a member as if it were a file. A stored member is read once completely to verify its
- * checksum. Error DATA_FILE: the member is encrypted, damaged or packed by a method other than
- * deflate. The caller sets *out to NULL before, and closes it even after an error. */
+ * checksum. Error DATA_FILE: the member is encrypted, is not where the directory says, or is packed
+ * by a method other than deflate; GZIP_DAMAGED: a wrong checksum. The caller sets *out to NULL
+ * before, and closes it even after an error. */
 dt_status *dt_zip_open(dt_inflow **out, const char *path, const dt_zip_member *m) DT_MUST_USE;
 /* Adds all bytes of the member of that name to the text; *found: whether there is one. Error
  * TOO_LARGE: the text would have more than `most` bytes. */

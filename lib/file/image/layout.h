@@ -26,8 +26,8 @@ dt_status *dt_image_check_header(const char *path, const dt_image_header *h,
  * it. */
 typedef struct dt_image_room dt_image_room;
 dt_image_room *dt_image_room_create(dt_arena *arena);
-/* Returns the most bytes that `threads` threads take of it at once if all pictures are as large as
- * the largest one so far: at most 256 MiB, unless a single picture needs more. */
+/* Returns the most bytes of this memory that `threads` threads take at once, if all pictures are as
+ * large as the largest one so far: at most 256 MiB, unless a single picture needs more. */
 int64_t dt_image_room_bytes(dt_image_room *r, int threads);
 
 /* The two elements of image_folder, which may be in either order and have any names. */

@@ -12,7 +12,8 @@
  * kinds without decomposing characters.
  *
  * Which characters are marks or control characters is known from PCRE2, the lower case from the C
- * library, and decompositions from accents.h.
+ * library, and decompositions from accents.h. From the code KNOWN on, marks and control characters
+ * are listed in this file, and no character has a lower case.
  */
 #include <locale.h>
 #include <pthread.h>
@@ -36,7 +37,7 @@ enum {
 
 typedef struct accent {
     uint32_t code;
-    /* the characters that it consists of; they end with a space or with the string */
+    /* what remains of it without accents: characters up to a space or the end of the string */
     const char *base;
 } accent;
 

@@ -117,7 +117,7 @@ static bool put(const charsmap *x, const char *text, size_t n, dt_str *out) {
 
 typedef struct mapping {
     const charsmap *map;
-    size_t n; /* number of bytes of the text */
+    size_t n; /* number of bytes of the text to normalize */
     dt_str *out;
 } mapping;
 

@@ -14,8 +14,8 @@
 
 #include "file/tokenizer/tokenizer_impl.h"
 
-/* A normalizer may expand a text of n bytes to at most n * MOST_TIMES + MORE bytes. NFKD replaces a
- * character by up to 11 times as many bytes. */
+/* The steps of a normalizer together may expand a text of n bytes to at most n * MOST_TIMES + MORE
+ * bytes. NFKD alone replaces a character by up to 11 times as many bytes. */
 enum { MOST_TIMES = 32, MORE = 1 << 16 };
 
 dt_status *dt_normalizer_check(size_t n, const dt_str *out) {
@@ -42,7 +42,7 @@ typedef struct replacement {
 
 typedef struct replacing {
     const char *content;
-    size_t n; /* number of bytes of the text */
+    size_t n; /* number of bytes of the text to normalize */
     dt_str *out;
 } replacing;
 

@@ -168,11 +168,12 @@ typedef struct dt_normalizer {
 struct dt_tokenizer {
     const char *path;
     dt_vocabulary vocabulary; /* the tokens of the model, and the added tokens */
-    /* Added tokens that are recognized before the normalizer, and after it. */
+    /* raw: added tokens that are recognized in a text as it is given; normalized: those that are
+     * recognized in what the normalizer made of the rest. */
     dt_added_tokens raw, normalized;
     const dt_regex *word; /* matches a character of words; NULL: no added token needs it */
     dt_normalizer normalizer;
-    bool byte_level;    /* characters of pieces stand for bytes */
+    bool byte_level;    /* tokens are spelled in characters that stand for bytes */
     bool decodes_bytes; /* characters of tokens stand for bytes of the text */
     const char *blank;  /* text that stands for a space in tokens; NULL: none */
     /* how many spaces are removed from the first token of a text: 0, 1 (one at its front), or
@@ -201,7 +202,7 @@ bool dt_is_blank(uint32_t c);
  * (before); 0: it does not. */
 size_t dt_blank_after(const char *text, size_t n);
 size_t dt_blank_before(const char *text, size_t n);
-/* Returns the character that stands for a byte in byte-level vocabularies. */
+/* Returns the character that stands for a byte in the tokens of byte-level vocabularies. */
 uint32_t dt_byte_level_code(unsigned char byte);
 
 /* ---- parts of the file: normalize.c, splits.c, added.c, decode.c ---- */
