@@ -53,9 +53,9 @@ DT_API const char *dt_status_file(const dt_status *s);
 DT_API int dt_status_line(const dt_status *s);   /* the line, counted from 1; 0: none */
 DT_API int dt_status_column(const dt_status *s); /* column in characters, from 1; 0: none */
 DT_API const char *dt_status_suggestion(const dt_status *s); /* a suggestion; NULL: none */
-/* the next error of a list, or NULL; all errors of a job file are reported together */
+/* the next error of the list; NULL: this is the last one. A list has at most 20 errors */
 DT_API const dt_status *dt_status_next(const dt_status *s);
-DT_API int dt_status_count(const dt_status *s);    /* the number of errors in the list */
+DT_API int dt_status_count(const dt_status *s);    /* number of errors, including those left out */
 DT_API char *dt_status_format(const dt_status *s); /* dt_report's text; the caller frees it */
 DT_API void dt_status_free(dt_status *s);          /* frees the whole list; accepts NULL */
 /* Creates an error of your own. `number` is an error number from the catalogue (`dtrain explain`);
@@ -74,8 +74,9 @@ DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
  * writes with this function. */
 DT_API dt_status *dt_path_check(const char *path) DT_CHECKED;
 /* Whether the character with this Unicode code point must be escaped before it is printed to a
- * terminal or a page: control characters (C0, DEL, C1), line separators, spaces other than ' ', and
- * characters that are invisible or change the direction of text. */
+ * terminal or a page: control characters (C0, DEL, C1), line separators, spaces other than ' ',
+ * characters that are invisible or change the direction of text, surrogates, and numbers above
+ * 0x10FFFF. */
 DT_API bool dt_is_unseen(uint32_t code);
 
 /* ---- tensors and distributed values ---- */

@@ -79,8 +79,8 @@ typedef struct dt_server_options {
  */
 DT_API dt_status *dt_server_join(const dt_server_options *options) DT_CHECKED;
 /* The number of shards into which the strategy's partitioner divides a variable; 0: the strategy
- * has no parameter server. rows[i] (rows may be NULL) becomes the number of rows of each of the
- * first n shards. */
+ * has no parameter server. rows[i] (rows may be NULL) becomes the number of rows of shard i, for
+ * the first n shards; a scalar has one row. */
 DT_API int dt_strategy_shards(const dt_strategy *s, const dt_variable *v, int64_t *rows, int n);
 
 /* ---- the coordinator ---- */
@@ -164,8 +164,10 @@ typedef struct dt_coordinator_counts {
     int workers; /* number of workers that exist now; 0 before the first function is scheduled */
     int64_t workers_lost;
     int64_t finished, failed, cancelled;
-    int64_t again; /* number of functions that were given to a second worker */
-    /* Number of results that came after another worker's result for the same function. */
+    /* how often a function was given out again, because its worker was lost or late */
+    int64_t again;
+    /* Number of results that were dropped: the function had been taken from their worker, which was
+     * late. */
     int64_t dropped;
     /* numbers of updates by their staleness; the last bin counts all with a larger staleness */
     int64_t staleness[DT_STALENESS_BINS];

@@ -139,14 +139,15 @@ DT_API bool dt_dist_dataset_element_spec(const dt_dist_dataset *d, int i, dt_spe
 #define DT_INFINITE_CARDINALITY (-1)
 #define DT_UNKNOWN_CARDINALITY (-2)
 DT_API int64_t dt_dataset_cardinality(const dt_dataset *d);
-/* The number of rows of each element if it is known without reading, otherwise -1. It is an error
- * if elements are scalars. */
+/* The number of rows of each element (the size of its first dimension) if it is known without
+ * reading, otherwise -1. It is an error if elements are scalars. */
 DT_API dt_status *dt_dataset_static_batch_size(const dt_dataset *d, int64_t *size) DT_CHECKED;
 /* Iterates a data set that is not distributed; each component is a single tensor. */
 DT_API dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d) DT_CHECKED;
 
-/* A data set of int64 scalars from start up to stop (excluded) in steps of `step`; of a single
- * element; or of one element per row of the given tensors. */
+/* range: int64 scalars from start up to stop (excluded) in steps of `step`. from_tensors: a single
+ * element, which has the tensors. from_tensor_slices: an element for each index of the tensors'
+ * first dimension. */
 DT_API dt_status *dt_dataset_range(dt_dataset **out, int64_t start, int64_t stop,
                                    int64_t step) DT_CHECKED;
 DT_API dt_status *dt_dataset_from_tensors(dt_dataset **out, const dt_values *v) DT_CHECKED;
@@ -186,23 +187,24 @@ DT_API dt_status *dt_dataset_padded_batch(dt_dataset **out, const dt_dataset *in
                                           bool drop_remainder) DT_CHECKED;
 DT_API dt_status *dt_dataset_unbatch(dt_dataset **out, const dt_dataset *in) DT_CHECKED;
 /*
- * Regroups the rows of all elements into batches of sizes[0], sizes[1], ..., sizes[n - 1] rows,
- * repeatedly. With `even`, divides each element into n parts instead, the first ones with ceil(rows
- * / n) rows.
+ * Regroups the rows of all elements (along their first dimension) into batches of sizes[0],
+ * sizes[1], ..., sizes[n - 1] rows, repeatedly. rebatch_even divides each element into n parts of
+ * ceil(rows / n) rows, until its rows are used up: 6 rows in 4 parts are 2, 2, 2 and 0.
  */
 DT_API dt_status *dt_dataset_rebatch(dt_dataset **out, const dt_dataset *in, const int64_t *sizes,
                                      int n, bool drop_remainder) DT_CHECKED;
 DT_API dt_status *dt_dataset_rebatch_even(dt_dataset **out, const dt_dataset *in,
                                           int64_t n) DT_CHECKED;
 
-/* Repeats all elements `count` times (-1: forever), keeps only the first `count` elements (-1:
- * all), or skips them (-1: all). */
+/* repeat: all elements `count` times (-1: forever). take: only the first `count` elements (-1:
+ * all). skip: all but the first `count` elements (-1: leaves none). */
 DT_API dt_status *dt_dataset_repeat(dt_dataset **out, const dt_dataset *in,
                                     int64_t count) DT_CHECKED;
 DT_API dt_status *dt_dataset_take(dt_dataset **out, const dt_dataset *in, int64_t count) DT_CHECKED;
 DT_API dt_status *dt_dataset_skip(dt_dataset **out, const dt_dataset *in, int64_t count) DT_CHECKED;
-/* Takes elements at random from a buffer of buffer_size elements. The order depends only on the
- * seed and, with reshuffle_each_iteration, the iteration. */
+/* Takes elements at random from a buffer of buffer_size elements. For the same input and
+ * buffer_size, the order depends only on the seed and, with reshuffle_each_iteration, the number of
+ * the iteration. */
 DT_API dt_status *dt_dataset_shuffle(dt_dataset **out, const dt_dataset *in, int64_t buffer_size,
                                      uint64_t seed, bool reshuffle_each_iteration) DT_CHECKED;
 /* In place of num_shards: marks the position at which the auto-shard policy HINT takes the worker's
@@ -212,8 +214,9 @@ DT_API dt_status *dt_dataset_shard(dt_dataset **out, const dt_dataset *in, int64
                                    int64_t index) DT_CHECKED;
 DT_API dt_status *dt_dataset_concatenate(dt_dataset **out, const dt_dataset *first,
                                          const dt_dataset *second) DT_CHECKED;
-/* Combines elements side by side, until the shortest data set ends. Components are "0", "1", ...,
- * or "0/name". In enumerate, "0" is the counter. */
+/* Combines elements side by side, until the shortest data set ends. The components of in[0] are
+ * called "0", or "0/name" if they have names, those of in[1] "1" or "1/name", and so on. enumerate
+ * zips a counter from `start` on, which is "0", with the elements. */
 DT_API dt_status *dt_dataset_zip(dt_dataset **out, const dt_dataset *const *in, int n) DT_CHECKED;
 DT_API dt_status *dt_dataset_enumerate(dt_dataset **out, const dt_dataset *in,
                                        int64_t start) DT_CHECKED;

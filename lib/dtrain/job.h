@@ -54,8 +54,9 @@ DT_API int dt_job_folds(const dt_job *j);
 /* Opens the data too and checks it against the model, and also the weights that training would
  * start from. */
 DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;
-/* Decodes every example if examples have to be decoded, such as pictures. Reports all that cannot
- * be decoded, even those that `on_error: skip` leaves out. At most 1,000 are listed. */
+/* Decodes every example if examples have to be decoded, such as pictures. Returns an error for each
+ * that cannot be decoded, even if `on_error: skip` leaves it out; dt_status_next has the first
+ * 20. */
 DT_API dt_status *dt_job_check_examples(dt_job *j) DT_CHECKED;
 /* Warnings about a valid job, one per line, for example that an output does not yield what its loss
  * expects. "" if there are none. The caller frees *text. Warnings that need the data come as events
@@ -146,7 +147,8 @@ typedef struct dt_curve_point {
 } dt_curve_point;
 typedef struct dt_curve {
     int n;
-    const dt_curve_point *point; /* [n] at most 201 points, evenly distributed over all */
+    /* [n] the curve's points or, if it has more than 201, at most 201 of them, evenly spread */
+    const dt_curve_point *point;
 } dt_curve;
 
 enum { DT_ERROR_QUANTILES = 9 };
@@ -251,8 +253,9 @@ typedef struct dt_event {
      * batch sizes; weights and optimizer state; examples in memory and batches read ahead; the
      * program with its libraries (an estimate) */
     int64_t memory_bytes, step_bytes, evaluation_bytes, state_bytes, data_bytes, program_bytes;
-    /* start; evaluating (at most every 0.1 s while a part is evaluated): validation_examples is the
-     * number to be evaluated, and `examples` the number done */
+    /* start: numbers of examples for training, for validation, of the global batch, and of an
+     * epoch's last batch; evaluating (at most every 0.1 s): validation_examples is the number of
+     * examples to be evaluated, and `examples` the number done */
     int64_t train_examples, validation_examples, global_batch, last_batch;
     const char *sharding; /* start: the result of auto_shard_policy: "sharded by file" */
     int64_t epochs;       /* start, step, epoch: total number of epochs */
@@ -315,7 +318,7 @@ typedef struct dt_run_options {
     /* fit: stop after this many global steps, 0: the number of the job; evaluate: use this many
      * batches of the split, 0: all */
     int64_t max_steps;
-    int64_t max_epochs; /* fit: the same limit in whole epochs */
+    int64_t max_epochs; /* fit: stop after this many epochs, 0: the number of the job */
     /* --time: after this many seconds fit finishes the step, saves and stops (75); 0: no limit */
     double max_seconds;
     bool dry_run;    /* compile and report the start event, but write nothing */
@@ -324,7 +327,8 @@ typedef struct dt_run_options {
     void *user;
     /* set by signal handlers: 1 saves and stops, 2 stops immediately; NULL: none */
     const volatile int *stop;
-    /* set by a signal handler: save and continue; cleared by fit; NULL: none */
+    /* not 0, set by a signal handler: fit saves a checkpoint, sets it to 0 and continues; NULL:
+     * none */
     volatile int *save;
     /* fit: faults to simulate, "kill:core=5@step=120", "slow-link:x=1,y=2@step=50*4",
      * "nan@step=7", "hbm=8GiB" */

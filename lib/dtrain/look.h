@@ -21,8 +21,8 @@ typedef struct dt_topology_request {
     const char *tpu;
     const dt_job *job; /* a job whose replicas are drawn; may be NULL */
     bool json, utf8;
-    /* width of the page; 0: the output is not a page, so 80 for chips, and lines of text are not
-     * wrapped */
+    /* width of the text drawing in characters; 0: at most 80 for the drawn chips, and lines of text
+     * are not wrapped */
     int columns;
     int64_t cores_per_chip; /* devices per chip; 0: the chip's default */
     /* "1,2,2,2": instead of drawing, list where this computation_shape fits; NULL: draw */
@@ -43,8 +43,8 @@ typedef enum dt_plan_form {
     /* one virtual step of the first job as a Trace Event file, for Perfetto or chrome://tracing */
     DT_PLAN_TRACE,
 } dt_plan_form;
-/* Reads a number of bytes from 1 to 2^62: "16GiB", "1.5 MiB", "17179869184". Units are B, KiB, MiB,
- * GiB and TiB. False: not a number of bytes. */
+/* Reads a number of bytes, at least 1 and below 2^62, and drops fractions of a byte: "16GiB", "1.5
+ * MiB", "17179869184". Units are B, KiB, MiB, GiB and TiB. False: not a number of bytes. */
 DT_API bool dt_bytes_of(const char *text, int64_t *bytes);
 
 /* A whole run to be planned, with failures and checkpoints. */
@@ -66,8 +66,8 @@ typedef struct dt_plan_request {
     dt_plan_form form;
     int64_t budget; /* bytes of a device's memory that may be used; 0: all of it */
     bool verbose;   /* list every layer */
-    /* number of threads that fit would use on this machine, as in dt_run_options; the memory
-     * depends on it */
+    /* number of threads that fit would use on this machine, as in dt_run_options; the memory that a
+     * job needs on this machine depends on it */
     int threads;
     dt_kernels kernels; /* kernels that fit would use on this machine */
     /* write the plan to this file, completely or not at all; *text is "". NULL: the plan is
@@ -110,10 +110,12 @@ typedef struct dt_search_request {
     bool fixed;      /* with a run: try only the job's own slice */
 } dt_search_request;
 /* Plans the job for all combinations of replicas, logical devices, batch size, rematerialization
- * and over_replicas, and lists them by examples per second, fastest first. With a run: plans that
+ * and over_replicas, and lists first those that fit the devices' memory, then the others, each by
+ * examples per second, fastest first. The text shows at most 12, JSON all. With a run: plans that
  * run with the job's global batch on slices of all generations, and lists those that no other beats
- * in both time and US dollars. *fits is whether any of them fits the devices' memory; fits may be
- * NULL. The caller frees *text. Errors: NO_SLICE; as dt_plan_text for prices and runs. */
+ * in both time and US dollars. *fits is whether any of them, or the unchanged job, fits the
+ * devices' memory; fits may be NULL. The caller frees *text. Errors: NO_SLICE; as dt_plan_text for
+ * prices and runs. */
 DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text,
                                  bool *fits) DT_CHECKED;
 
@@ -141,10 +143,10 @@ typedef struct dt_job_key {
     /* allowed names, ending with NULL; NULL: none. For types other than "name": names that may
      * be given alone or as a mapping */
     const char *const *choices;
-    /* the kind that the key belongs to, such as "optimizer" and "Adam", with a line about it; NULL:
-     * it is a key of a section */
+    /* for a key of an optimizer, a layer and so on: `sort` ("optimizer"), its name `kind` ("Adam"),
+     * and a line about it. All NULL: a key of a section */
     const char *sort, *kind, *about;
-    /* other names of that kind, "adam" and "MaxPool2D", ending with NULL; NULL: none */
+    /* other names of `kind`, such as "adam" for "Adam", ending with NULL; NULL: none */
     const char *const *aliases;
     /* known but not accepted; `help` says what to write instead. An empty type: no value is
      * accepted */
@@ -187,9 +189,9 @@ DT_API dt_status *dt_checkpoint_verify(const char *path, bool json, char **text)
  * afterwards, except to release it. */
 DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_run_options *options,
                                 char **text) DT_CHECKED;
-/* The largest absolute and relative difference of each tensor. *differ is whether any bits differ
- * or, with `within` > 0, whether |a - b| > within anywhere, or whether names, shapes or dtypes
- * differ. */
+/* Lists each tensor that differs, with its largest absolute and relative difference. Files that
+ * only one checkpoint has are ignored. *differ is whether any bits differ or, with `within` > 0,
+ * whether |a - b| > within anywhere, or whether names, shapes or dtypes differ. */
 DT_API dt_status *dt_checkpoint_diff(const char *a, const char *b, double within, bool json,
                                      char **text, bool *differ) DT_CHECKED;
 /* Writes a checkpoint's weights to a file, in the format of its suffix: .safetensors or .npz. */
@@ -205,8 +207,8 @@ typedef struct dt_run_report_request {
     /* path of the file to write; "-": *text is the page; NULL: report.html in the first run's
      * directory */
     const char *output;
-    /* the metric that compares the runs: the page marks the run whose kept weights have its best
-     * value. NULL: val_loss, or else the first metric whose direction is known */
+    /* the metric that compares the runs: the page marks the run whose kept weights have the best
+     * value of this metric. NULL: val_loss, or else the first metric whose direction is known */
     const char *metric;
     /* 1: larger values of the metric are better; -1: smaller ones; 0: the metric's own direction,
      * and a run must have the metric */
@@ -215,8 +217,8 @@ typedef struct dt_run_report_request {
 /* Writes a self-contained HTML page about one run, or several side by side: curves, times, memory,
  * placement, the job, the machine and hashes. *text is the file's path or, with output "-", the
  * page itself; the caller frees it. If a run was killed and its files are incomplete, the page
- * shows what can be read. NotFoundError: no such directory, or not a run directory. ValueError: no
- * run has the metric. */
+ * shows what can be read. NotFoundError: no such directory, or not a run directory. ValueError:
+ * `better` is 0, and no run has the metric. */
 DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **text) DT_CHECKED;
 
 /* The metric `name` ("val_accuracy") of a run as fit reported it, for the weights that the run has
@@ -251,8 +253,8 @@ DT_API dt_status *dt_data_inspect(const dt_data_request *request, int64_t record
                                   char **text) DT_CHECKED;
 /* Distributes the examples to `workers` (0: those of the job's strategy; 2 for files) with an
  * auto-shard policy ("auto", ...; NULL: the job's), and reports which worker reads which examples
- * and whether each example is read exactly once. The caller frees *text. InvalidArgumentError:
- * fewer files than workers. */
+ * and whether each example is read exactly once. The caller frees *text. InvalidArgumentError: an
+ * unknown policy, or fewer files than workers with the policy "file". */
 DT_API dt_status *dt_data_shards(const dt_data_request *request, int workers, const char *policy,
                                  char **text) DT_CHECKED;
 /* Writes the data in the format of the suffix of `output`: .npy, .npz, .idx, .csv or .tfrecord.
