@@ -6,8 +6,8 @@
  * those of P. Flach, M. Kull, Precision-Recall-Gain Curves (2015). With `multi_label` each label
  * has its own curve, and the result is the mean of the areas.
  *
- * The last sum counts predictions outside of [0, 1], where there are no thresholds. If there are
- * any such predictions, the metric fails.
+ * The last sum counts predictions that are outside of [0, 1] by more than 1e-6. If there are any
+ * such predictions, the metric fails.
  */
 #include <stdlib.h>
 
@@ -79,7 +79,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Counts predictions that are outside of [0, 1] by more than rounding errors. */
+/* Counts predictions below -1e-6 or above 1 + 1e-6: more than rounding errors outside of [0, 1]. */
 static dt_value outside(dt_value p) {
     dt_dtype dtype = dt_type_of_value(p).dtype;
     dt_value low = dt_convert(dt_compare(p, dt_like(p, -1e-6), DT_LT), dtype),
@@ -88,7 +88,7 @@ static dt_value outside(dt_value p) {
 }
 
 /* Counts decisions at all thresholds. The first and the last one are slightly outside of [0, 1], so
- * that all outputs lie between them. */
+ * that every output in [0, 1] lies between them. */
 static void count(dt_metric_parts *m) {
     const struct auc *a = m->args;
     int n = n_thresholds(a);
@@ -130,8 +130,8 @@ static double interpolated_step(counts low, counts high) {
     return dt_ratio(slope * (dtp + intercept * log(ratio)), fmax(high.tp + high.fn, 0));
 }
 
-/* Sets *recall and *precision to the recall gain and the precision gain, which are 0 for random
- * predictions: 1 - odds of the labels * wrong / right. */
+/* Sets *recall to the recall gain, max(1 - odds fn / tp, 0), and *precision to the precision gain,
+ * 1 - odds fp / tp; they are 0 and 1 if tp is 0. odds: positive labels / negative labels. */
 static void gains(counts c, double *recall, double *precision) {
     double odds = dt_ratio(c.tp + c.fn, c.tn + c.fp);
     *recall = c.tp == 0 ? 0 : fmax(1 - odds * c.fn / c.tp, 0);

@@ -23,8 +23,8 @@ static void make_pairs(dt_value x, dt_value *own, dt_value *other) {
 
 static dt_value as_number(dt_value truth, dt_dtype dtype) { return dt_convert(truth, dtype); }
 
-/* Emits (..., C): 1 for the k largest elements of the last dimension, the first of equal ones; else
- * 0. */
+/* Emits (..., C): 1 for the k largest elements of the last dimension, all if k >= C; else 0. Of
+ * equal elements, the ones with the lower index count as larger. */
 static dt_value top_k_mask(dt_value x, int64_t k) {
     dt_value own, other;
     make_pairs(x, &own, &other);
@@ -54,7 +54,8 @@ dt_value dt_in_one_row(dt_value x) {
     return dt_reshape(x, 1, &n);
 }
 
-/* Selects the outputs that the metric counts: those of class_id, or all if it is negative. */
+/* Returns the part of x, shaped like the predictions, that the metric counts: that of class_id, or
+ * x itself if class_id is negative. */
 static dt_value choose(const dt_confusion_plan *plan, dt_value x) {
     return plan->class_id < 0
                ? x
@@ -69,8 +70,9 @@ static dt_status *check_class(const dt_confusion_plan *plan, const dt_type *p) {
     return NULL;
 }
 
-/* Emits the weight of each output, in the shape of the predictions: the weight of its sample,
- * multiplied by the weight of its class if there is class_weight. */
+/* Emits the weight of each output, in the shape of the predictions: m->weight, repeated for all
+ * outputs of a sample if it has one number for each sample, or 1 without m->weight; times the
+ * weight of the output's class if there is class_weight. */
 static dt_value weights_of(const dt_confusion_plan *plan, const dt_metric_parts *m) {
     dt_value p = m->prediction, w = m->weight.trace ? dt_weights_like(m->weight, p) : dt_like(p, 1);
     const dt_type type = dt_type_of_value(p);
@@ -80,7 +82,7 @@ static dt_value weights_of(const dt_confusion_plan *plan, const dt_metric_parts 
     return dt_multiply(w, dt_broadcast_in_dim(of_class, &type, (int8_t[]){(int8_t)last}));
 }
 
-/* Broadcasts x to a table of outputs and thresholds: (N, T), or by class (B, T, C). */
+/* Repeats x for each of T thresholds: (N) to (N, T), or with by_class (B, C) to (B, T, C). */
 static dt_value spread(dt_value x, const dt_type *table) {
     return dt_broadcast_in_dim(x, table, (int8_t[]){0, 2});
 }
@@ -108,8 +110,8 @@ static void count(const dt_confusion_plan *plan, dt_metric_parts *m, dt_value p,
     for (int i = 0; i < 4; i++) m->part[m->n++] = dt_reduce(counted[i], DT_REDUCE_SUM, 1);
 }
 
-/* Emits the outputs that the metric counts, reshaped to one dimension, (N). With by_class it
- * returns x, (B, C), as it is. */
+/* Emits the elements of x, shaped like the predictions, that the metric counts, in one dimension,
+ * (N). With by_class it returns x, (B, C), unchanged. */
 static dt_value in_row(const dt_confusion_plan *plan, dt_value x) {
     return plan->by_class ? x : dt_in_one_row(choose(plan, x));
 }

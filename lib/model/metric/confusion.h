@@ -16,7 +16,7 @@
 typedef struct dt_confusion_plan {
     int n; /* number of thresholds */
     const double *threshold;
-    int64_t top_k;    /* only the k largest outputs can count as 1; 0: no such limit */
+    int64_t top_k;    /* only the k largest outputs of an example can count as 1; 0: no limit */
     int64_t class_id; /* the only class that is counted; -1: all classes are */
     /* whether each class of predictions (B, C) is counted by itself, instead of all together; then
      * class_id is checked, but selects nothing */

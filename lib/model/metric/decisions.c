@@ -133,7 +133,8 @@ typedef struct quotient {
 } quotient;
 
 /* Sets out[0] to the largest quotient `best` among the thresholds at which the quotient `held` is
- * at least the given value; 0: there is none. Returns 1, the number of results. */
+ * at least the given value, or to 0 if there is no such threshold. Returns 1, the number of
+ * results. */
 static int best_where(const void *args, const double *sum, quotient held, quotient best,
                       double *out) {
     const struct trade *t = args;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * F scores: (1 + beta^2) precision recall / (beta^2 precision + recall), class by class, and their
- * means, with 1e-7 added to each divisor. Without a threshold the largest output of an example
- * counts as 1, and so do those equal to it, unless its distance from 0 is at most 1e-9.
+ * F scores: (1 + beta^2) precision recall / (beta^2 precision + recall), class by class, or their
+ * mean, or (micro) the score of the counts added over all classes, with 1e-7 added to each divisor.
+ * Without a threshold the largest output of an example counts as 1, and so do those equal to it,
+ * unless its distance from 0 is at most 1e-9.
  */
 #include "model/model.h"
 
@@ -41,7 +42,8 @@ static dt_value decided(const struct f_score *f, dt_value p) {
                        dt_convert(dt_compare(dt_abs(p), dt_like(p, 1e-9), DT_GT), type.dtype));
 }
 
-/* Adds the parts true positives, false positives, false negatives and labels, each of (C). */
+/* Adds the parts true positives, false positives, false negatives and targets, each a weighted sum
+ * over examples, of shape (C). */
 static void count(dt_metric_parts *m) {
     dt_value y = dt_targets_like(m->target, m->prediction), p = m->prediction;
     if (dt_type_of_value(p).rank != 2) {

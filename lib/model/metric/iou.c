@@ -2,14 +2,16 @@
 /*
  * Intersection over union of classes, and its mean: true positives / (true positives + false
  * positives + false negatives). Targets and predictions are class numbers, or scores, of which the
- * largest gives the class. A confusion matrix is not needed, since these sums are enough:
+ * largest gives the class; predictions of BinaryIoU are compared with a threshold. A confusion
+ * matrix is not needed, since these sums are enough:
  *
  *     hits (C)         samples of class c that are predicted as class c
  *     labels (C)       samples of class c
  *     predicted (C)    samples that are predicted as class c
  *
- * These sums leave out samples with class numbers outside [0, C), or of the ignored class. Classes
- * that are neither a target nor predicted do not count in the mean.
+ * With sample weights, these are sums of weights. They leave out samples with class numbers outside
+ * [0, C), or of the ignored class. Classes that are neither a target nor predicted do not count in
+ * the mean.
  */
 #include "model/metric/confusion.h"
 

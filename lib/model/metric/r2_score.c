@@ -40,8 +40,8 @@ static void count(dt_metric_parts *m) {
     m->part[m->n++] = dt_reduce_sum(one, DT_NO_AXIS);
 }
 
-/* Adjusts the score for the number of regressors. `samples` is the number of all targets, which
- * Keras takes for the number of samples. */
+/* Adjusts the score for num_regressors, unless that is 0 or at least samples - 1. `samples` is the
+ * number of all targets, which Keras takes for the number of samples. */
 static double adjusted(const struct r2 *r, double score, double samples) {
     double p = (double)r->num_regressors;
     if (p == 0 || p >= samples - 1) return score;

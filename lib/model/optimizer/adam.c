@@ -9,7 +9,7 @@
  *     w -= m alpha / (sqrt(v) + epsilon)        amsgrad: v's largest value so far in place of v
  *
  * alpha is one number for each step, and the same node for all variables. The rest is a chain of
- * twelve operations for each element.
+ * operations for each element: twelve, or thirteen with amsgrad.
  */
 #include "model/model.h"
 

@@ -10,9 +10,9 @@
  *     ns_steps times: s = u u^T;  u = muon_a u + (muon_b s + muon_c s s) u
  *     w -= rate rms_rate sqrt(max(rows, columns)) u        rms_rate 0: w -= rate u
  *
- * Adam updates all other weights: weights that are not matrices, embeddings if exclude_embeddings
- * is set, and weights whose path a pattern in exclude_layers finds. It has its own weight decay,
- * and adam_lr_ratio times the rate.
+ * Adam updates all other weights: weights that are not matrices, weights with "embedding" in their
+ * path if exclude_embeddings is set, and weights whose path a pattern in exclude_layers finds. It
+ * has its own weight decay, and adam_lr_ratio times the rate.
  */
 #include <string.h>
 #include <strings.h>
