@@ -51,9 +51,9 @@ dt_status *dt_closure_kind_make(dt_closure_kind **out, dt_function *f,
                                 dt_step_call *call) DT_MUST_USE;
 void dt_closure_kind_free(dt_closure_kind *k);
 bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_step_call *call);
-/* Whether, for a variable: the worker's program reads it; either program changes it; the worker
- * needs at most the rows of it that it looks up, and neither changes it nor pushes a value for the
- * whole of it. */
+/* For a variable: `reads` is whether the worker's program reads it; `changes`, whether either
+ * program changes it; `by_rows`, whether the worker needs at most the rows of it that it looks up,
+ * and neither changes it nor pushes a value for the whole of it. */
 bool dt_closure_kind_reads(const dt_closure_kind *k, const dt_variable *v);
 bool dt_closure_kind_changes(const dt_closure_kind *k, const dt_variable *v);
 bool dt_closure_kind_by_rows(const dt_closure_kind *k, const dt_variable *v);

@@ -8,7 +8,8 @@
 #include "op/op.h"
 #include "strategy/packed_variables.h"
 
-/* Bytes before the parts of a push. They have the number of rows, and keep the parts aligned. */
+/* Bytes before the parts of a push. The first 8 are the number of rows of the batch; the others
+ * keep the parts aligned. */
 enum { HEAD = 64 };
 
 static int64_t row_bytes(const dt_packed_variables *s, int i) {
@@ -21,8 +22,8 @@ typedef struct lookup {
     int64_t variable, n;
 } lookup;
 
-/* Returns the index of the variable in s; if s has only rows of it, the index of these; -1: s has
- * neither. */
+/* Returns the index in s of v or, if s has a variable with only some rows of v, the index of that;
+ * -1: s has neither. */
 static int find_variable(const dt_packed_variables *s, const dt_variable *v) {
     for (int i = 0; i < s->n; i++)
         if (dt_variable_whole(s->variable[i]) == v) return i;
@@ -193,7 +194,8 @@ bool dt_part_names(const dt_halves *h, int numbers, int k) {
     return names;
 }
 
-/* Finds the parts of which only some rows are sent: the rows of a table that the receiver has. */
+/* Finds the parts of which only some rows are sent: those that are added to rows of a table that
+ * the receiver has. */
 static void find_rows(dt_halves *h, const dt_graph *update) {
     for (int k = 0; k < h->n_parts; k++) {
         row_sums x;

@@ -228,9 +228,10 @@ static bool same_host(const char *a, const char *b) {
     return n == host_length(b) && strncasecmp(a, b, n) == 0;
 }
 
-/* Counts the workers on this machine. If the coordinator starts its workers, all are here.
- * Otherwise counts those whose address has the same host as this process's. If only the
- * coordinator's address is known, the others may be anywhere, and the result is 0. */
+/* Returns the number of workers on this machine. Without addresses, as when the coordinator starts
+ * its workers, all are counted. Otherwise counts those whose address has the same host as this
+ * process's. The result is 0 if only the coordinator's address is known, since workers may then be
+ * anywhere. */
 static int count_here(const dt_servers_spec *q) {
     const dt_launch *l = &q->launch;
     int n = 0;

@@ -143,18 +143,19 @@ typedef struct dt_ps_order {
 } dt_ps_order;
 dt_status *dt_ps_apply(dt_ps_tasks *c, int64_t number, const dt_ps_order *order) DT_MUST_USE;
 
-/* The numbers of the rows that a closure looks up in tables that are sent by rows. They are the
+/* Row numbers: which rows a closure looks up in the tables that are sent by rows. They are the
  * results of a program made by dt_row_numbers. */
 typedef struct dt_looked_up {
     /* the program that computes the numbers; NULL: the closure reads no tables that are sent by
      * rows */
     const dt_graph *numbers;
     dt_variable *const *table; /* [results of `numbers`] the table that each result belongs to */
-    const dt_view *result;     /* [results of `numbers`] row numbers */
+    /* [results of `numbers`] numbers of the rows that are looked up in that table */
+    const dt_view *result;
 } dt_looked_up;
-/* For a worker. dt_ps_pull gets the variables for its closure, and of tables that are sent by rows
- * only the rows that it looks up. dt_ps_push sends what it computed, from a batch of `rows` rows,
- * and waits until all tasks have confirmed it. */
+/* For a worker. dt_ps_pull gets the variables for its closure, but of tables that are sent by rows
+ * only the looked-up rows that `rows` lists. dt_ps_push sends what the worker computed, from a
+ * batch of `rows` rows, and waits until all tasks have confirmed it. */
 dt_status *dt_ps_pull(dt_ps_tasks *c, const dt_frame *work, const dt_looked_up *rows) DT_MUST_USE;
 dt_status *dt_ps_push(dt_ps_tasks *c, const dt_frame *work, int program, const dt_view *result,
                       int64_t rows) DT_MUST_USE;

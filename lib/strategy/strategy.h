@@ -80,7 +80,7 @@ void dt_servers_release(dt_servers_spec *q);
 /* Returns the number of threads for a process that computes for this strategy. asked: what the
  * caller wants; 0: the default. Returns `asked` for a strategy without a parameter server, and in a
  * C program. Returns 1 for a process that forks its workers. Otherwise the default is the number of
- * cores of this machine divided by the number of workers on it, at least 1. */
+ * cores of this machine divided by the number of workers that are known to be on it, at least 1. */
 int dt_servers_threads(const dt_servers_spec *q, int asked);
 
 /* A job's `strategy`, or the arguments of a constructor of the C API, checked as far as that is
