@@ -40,7 +40,7 @@ DT_API void dt_checkpoint_unref(dt_checkpoint *c);
 
 /*
  * Adds an object; the checkpoint keeps a reference to it. ValueError: the name is taken, is empty,
- * has over 200 bytes or control characters, is not UTF-8, or has a '/'.
+ * has over 200 bytes, is not UTF-8, or has a '/' or invisible characters (dt_is_unseen).
  */
 /* Adds the model's weights and, if the model is compiled, the state of its optimizer. The weights
  * of a checkpoint with a single model can be used wherever those of a run can: dt_model_load,
@@ -80,8 +80,8 @@ DT_API dt_status *dt_checkpoint_add_iterator(dt_checkpoint *c, const char *name,
                                              dt_iterator *it) DT_CHECKED;
 DT_API dt_status *dt_checkpoint_add_data(dt_checkpoint *c, const char *name,
                                          dt_dist_dataset *data) DT_CHECKED;
-/* The number of epochs done: how many iterators were created, not counting the newest one if it has
- * not ended. */
+/* The number of epochs done: that of iterators that were created, without the newest one as long as
+ * it exists and has not ended. A restored position adds the epochs before it. */
 DT_API int64_t dt_dist_dataset_epoch(const dt_dist_dataset *data);
 
 /*

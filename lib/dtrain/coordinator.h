@@ -123,12 +123,13 @@ typedef struct dt_closure_arguments {
     dt_per_worker *per_worker[DT_MOST_PER_WORKER];
 } dt_closure_arguments;
 /*
- * schedule: a worker will run the function, and this call does not wait for it. Every function is
- * run; if its worker is lost, another worker runs it again. Its changes to variables are made
- * exactly once. The function gets the variables as they were when it was given to the worker.
- * Assignments and the changes of dt_optimizer_apply are computed with the values at the time when
- * its result arrives. A function changes each variable at most once. *remote (may be NULL) becomes
- * the value that it returns; arguments may be NULL.
+ * schedule: a worker will run the function, and this call does not wait for it. A call that forks
+ * workers (dt_coordinator_create) first waits for the functions that were scheduled before. Every
+ * function is run; if its worker is lost, another worker runs it again. Its changes to variables
+ * are made exactly once. The function gets the variables as they were when it was given to the
+ * worker. Assignments and the changes of dt_optimizer_apply are computed with the values at the
+ * time when its result arrives. A function changes each variable at most once. *remote (may be
+ * NULL) becomes the value that it returns; arguments may be NULL.
  *
  * If a function scheduled before has failed, schedule, join and done return its error: functions
  * that no worker had begun are then cancelled, running ones have ended, and this call schedules

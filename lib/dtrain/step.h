@@ -168,7 +168,9 @@ typedef enum dt_sharding_kind {
 typedef struct dt_sharding {
     dt_sharding_kind kind;
     int rank;
-    int64_t tile_dimensions[8]; /* [rank]: number of parts of each dimension; for MAXIMAL all 1 */
+    /* [rank] number of parts of each dimension; for MAXIMAL, rank is 1 and this is 1; for
+     * REPLICATED, rank is 0 */
+    int64_t tile_dimensions[8];
     /* the devices with tiles: n_devices devices from first_device on; n_devices is 0 for
      * REPLICATED, since the value is on all */
     int n_devices, first_device;
@@ -177,7 +179,7 @@ typedef struct dt_sharding {
  * and kind is NONE. */
 DT_API bool dt_sharding_of(dt_value x, dt_sharding *out);
 /* The tile on a logical device of a value that one of the calls above returned: for each dimension
- * its first index and its size (both -1 if not known until the step runs). False: the device has no
+ * its first index and its size (-1: not known until the step runs). False: the device has no
  * tile. */
 DT_API bool dt_tile_of(dt_value x, int logical_device, int64_t begin[8], int64_t size[8]);
 

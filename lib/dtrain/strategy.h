@@ -128,9 +128,10 @@ DT_API dt_status *dt_strategy_logical_device(const dt_strategy *s, int replica, 
 /* the device assignment, lent; NULL: none was given */
 DT_API const dt_device_assignment *dt_strategy_device_assignment(const dt_strategy *s);
 DT_API bool dt_strategy_spmd(const dt_strategy *s);
-/* the number of hosts of the replicas; without an assignment, of the cluster */
+/* the number of hosts of the replicas; for a TPU strategy without a device assignment, of the
+ * slice */
 DT_API int dt_strategy_num_hosts(const dt_strategy *s);
-/* num_replicas_per_host; 0 if a replica uses several hosts */
+/* num_replicas_per_host; 0 if a replica has more devices than a host */
 DT_API int dt_strategy_replicas_per_host(const dt_strategy *s);
 /* the host of replica 0, where reduce and gather put results; lent */
 DT_API const char *dt_strategy_host_device(const dt_strategy *s);
