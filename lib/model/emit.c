@@ -13,8 +13,9 @@ static dt_value earlier(dt_trace *t, int64_t steps, dt_dtype dtype) {
 }
 
 /* Emits the number of each token's document, (B, L) as float32, which is the number of document
- * ends before the token. It is computed as a product of zeros and ones, which is exact. Returns no
- * value if documents have no effect, or no input is (B, L) of int32. */
+ * ends before the token. It is computed as a product of zeros and ones, which is exact. Tokens are
+ * those of the first input that is (B, L) of int32. Returns no value if there is no such input, or
+ * documents have no effect. */
 static dt_value number_documents(const dt_model *m, const dt_value *input) {
     const dt_documents *d = &m->spec.documents;
     const dt_dot_attr sum = {.n_contract = 1, .lhs_contract = {1}};

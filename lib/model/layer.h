@@ -48,7 +48,7 @@ typedef struct dt_weight_spec {
     dt_named constraint;  /* the constraint of the weight; kind NULL: it has none */
 } dt_weight_spec;
 
-/* A value, and what messages need to say about it, in which a key `axis` selects dimensions. */
+/* A value in which a key `axis` selects dimensions, and what messages need to say about it. */
 typedef struct dt_dims_of {
     const dt_type *type;
     const char *weight; /* path of the weight; NULL: an input, whose first dimension is the batch */
@@ -77,8 +77,8 @@ enum {
     DT_ON_ACTIVITY = DT_ON_WEIGHTS,
     DT_ON_ANY
 };
-/* Returns which of these a weight belongs to by the last part of its name: DT_ON_KERNEL for
- * "kernel" and "query/kernel"; -1: none, so the weight has no regularizer and no constraint. */
+/* Returns the DT_ON value of a weight's regularizer and constraint by the last part of its name:
+ * DT_ON_KERNEL for "kernel" and "query/kernel"; -1: a weight of that name has neither. */
 int dt_layer_role(const char *weight);
 /* Fields by which a layer takes a regularizer, such as kernel_regularizer, and a constraint, such
  * as kernel_constraint. */
@@ -310,9 +310,9 @@ typedef struct dt_layer {
      * never */
     bool (*by_replica)(const void *args);
 } dt_layer;
-/* Functions for `yields`. They return the range of the inputs' values in another shape or order; of
- * values between those of the inputs, such as a mean; of sums; and of products. The first two are
- * unknown unless all inputs have the same range. */
+/* Functions for `yields`. dt_yields_inputs returns the range of the values of a single input in
+ * another shape or order; the others that of values between those of the inputs, such as a mean, of
+ * sums and of products. Values between inputs of different ranges have an unknown range. */
 dt_yield dt_yields_inputs(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_between(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_sum(const struct dt_layer_spec *l, const dt_yield *above);

@@ -84,8 +84,8 @@ static int reduction_of(const weighting *x) {
     return ((const dt_loss_head *)x->named->args)->reduction;
 }
 
-/* Emits the divisor of a mean: for a global average the sum of `count` over all replicas, else
- * `count`, which is what this replica adds. */
+/* Emits the divisor of a mean from `count`, this replica's part of it: for a global average its sum
+ * over all replicas, else `count` itself. */
 static dt_value divisor_of(const weighting *x, dt_value count) {
     return count.trace && dt_trace_replicas(count.trace) > 1 && x->average == DT_GLOBAL_AVERAGE
                ? dt_all_reduce(DT_SUM, count)

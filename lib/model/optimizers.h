@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of optimizers: DT_OPTIMIZER_ROW(name), one file lib/model/optimizer/<name>.c each.
- * Included several times, with DT_OPTIMIZER_ROW defined by each user. */
+/* The table of optimizers: DT_OPTIMIZER_ROW(name), in lib/model/optimizer/<name>.c, but adamw is in
+ * adam.c. Included several times, with DT_OPTIMIZER_ROW defined by each user. */
 DT_OPTIMIZER_ROW(sgd)
 DT_OPTIMIZER_ROW(adam)
 DT_OPTIMIZER_ROW(adamw)

@@ -7,8 +7,8 @@
  *     multi_hot    (B, n) to (B, num_tokens): 1 for each number that occurs
  *     count        the same, but with the number of occurrences in place of 1
  *
- * A number that is negative or at least num_tokens yields zeros; Keras refuses it. Neither layer
- * has a gradient.
+ * A number that is negative or at least num_tokens is left out (one_hot: a vector of zeros); Keras
+ * refuses it. Neither layer has a gradient.
  */
 #include "model/model.h"
 

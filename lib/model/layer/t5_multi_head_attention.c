@@ -5,12 +5,13 @@
  *
  *     y = softmax(q k + bias[bucket(s - t)]) v     t: the step of the query, s: that of the key
  *
- * Half of the buckets are for one distance each: 0, 1, ... The others are wider, in proportion to
- * the distance, up to relative_attention_max_distance, from which on all share the last one.
- * Without is_decoder half of the buckets are for keys after the query; with it there are no such
- * keys. Scores are not divided by the root of key_value_dim. All layers of T5 use the table of the
- * first one: position_bias_of. Other arguments have the names of KerasHub and of transformers'
- * T5Config; as in KerasHub, there are 32 buckets up to a distance of 128 by default.
+ * With is_decoder all buckets are for keys up to the query. Without it half of them are for these,
+ * and half for keys after the query. In either case, the first half of such buckets are for one
+ * distance each: 0, 1, ... The others are wider, in proportion to the distance, up to
+ * relative_attention_max_distance, from which on all share the last one. Scores are not divided by
+ * the root of key_value_dim. All layers of T5 use the table of the first one: position_bias_of.
+ * Other arguments have the names of KerasHub and of transformers' T5Config; as in KerasHub, there
+ * are 32 buckets up to a distance of 128 by default.
  *
  * C. Raffel et al., Exploring the Limits of Transfer Learning with a Unified Text-to-Text
  * Transformer (2020), section 2.1.

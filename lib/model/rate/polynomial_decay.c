@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PolynomialDecay: from the initial rate to the last one in decay_steps steps, along (1 - step /
- * decay_steps)^power. With `cycle`, decay_steps is stretched to its next multiple whenever it is
- * reached, and the rate jumps up again.
+ * decay_steps)^power. Later steps have the last rate; with `cycle`, decay_steps is stretched to its
+ * next multiple whenever it is passed, and the rate jumps up again.
  */
 #include "model/model.h"
 
