@@ -21,7 +21,7 @@ typedef struct dt_divided dt_divided;
 
 /* Whether v can be divided among this many workers, with at least one row for each. Slots can if
  * they have the shape of their weight and host code does not change them on every worker. With
- * DT_OVER_WEIGHTS, trainable matrices of at least 64 KiB can, too. */
+ * DT_OVER_WEIGHTS, trainable weights of 2 or more dimensions and at least 64 KiB can, too. */
 bool dt_divided_fits(const dt_variable *v, dt_over_replicas over, int workers);
 /* Sets *out to this worker's part of v, which the first call creates. The variable owns the
  * part. */

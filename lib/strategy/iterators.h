@@ -42,10 +42,10 @@ dt_status *dt_values_of_example(const dt_example_spec *spec, const dt_example *e
 /*
  * Positions of iterators, for checkpoints. The description of a data set and the number of the
  * iteration determine what it returns. So a position is that number and the number of batches read.
- * To restore a position, a job's data set is opened at that batch, and a pipeline is read up to it.
- * The last batch is then compared with the saved digest. It differs if the data or the global batch
- * has changed, or if a function of the caller depends on more than its element; training could then
- * not resume where it stopped.
+ * To restore a position, a job's data set, or a pipeline that can make its elements in any order,
+ * is opened at that batch; any other pipeline is read up to it. The last batch is then compared
+ * with the saved digest. It differs if the data or the global batch has changed, or if a function
+ * of the caller depends on more than its element; training could then not resume where it stopped.
  *
  * The position of a distributed data set is that of its newest iterator. If that iterator has ended
  * or was released, it is the position of `pending` or, without it, the beginning of the next

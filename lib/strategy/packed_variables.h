@@ -41,7 +41,8 @@ typedef struct dt_packed_variables {
 typedef struct dt_packed_versions {
     struct {
         int64_t version;
-        /* the message has the variables that are sent in this way or an earlier one */
+        /* the message has the variables that are sent in this way or an earlier one of the order
+         * EACH_TIME, ONCE, BY_ROWS */
         dt_sent most;
         dt_shared *message;
     } * of; /* [n] the messages, oldest version first */
