@@ -56,7 +56,8 @@ typedef struct dt_input_options {
     /* virtual workers, among which the replicas are divided evenly; 0: the number of workers of the
      * strategy */
     int workers;
-    /* with AUTO and fewer files than workers: fail, as FILE does; otherwise AUTO uses DATA */
+    /* whether AUTO fails if there are fewer files than workers, as FILE does; false: AUTO then
+     * divides as DATA does */
     bool no_fallback;
 } dt_input_options;
 /*
@@ -274,8 +275,8 @@ DT_API dt_status *dt_dataset_auto_shard(dt_dataset **out, const dt_dataset *in,
                                         const dt_input_share *share) DT_CHECKED;
 DT_API dt_status *dt_dataset_for_worker(dt_dataset **out, const dt_dataset *in,
                                         const dt_input_share *share) DT_CHECKED;
-/* Sets sizes[workers * replicas] to the numbers of rows in a worker's successive parts, for a
- * global batch size. */
+/* Sets sizes[workers * replicas] to the numbers of rows of the successive parts into which a worker
+ * divides its share; these parts together have global_batch_size rows. */
 DT_API dt_status *dt_batch_sizes_for_worker(int64_t global_batch_size, const dt_input_share *share,
                                             int64_t *sizes) DT_CHECKED;
 

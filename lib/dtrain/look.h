@@ -133,12 +133,12 @@ typedef struct dt_job_key {
      * for entries of a list */
     const char *path;
     /* "integer", "number", "boolean", "text", "name", "integers", "numbers", "texts", "mapping",
-     * "list", "scalar", "any", "layer" (or another sort), "list of TYPE", "mapping of TYPE",
-     * "TYPE or TYPE" */
+     * "list", "scalar", "any", "null", "layer" (or another sort), "list of TYPE", "mapping of
+     * TYPE", "TYPE or TYPE" */
     const char *type;
     const char *help; /* help text; NULL: none */
-    /* the default, as in a job file; NULL: none. For a refused key: the only value that is
-     * accepted; "null" means that the key must be absent */
+    /* the default, as in a job file; NULL: none. For a refused key: the value that is accepted,
+     * besides null; NULL: there is none */
     const char *preset;
     /* allowed names, ending with NULL; NULL: none. For types other than "name": names that may
      * be given alone or as a mapping */
@@ -148,8 +148,8 @@ typedef struct dt_job_key {
     const char *sort, *kind, *about;
     /* other names of `kind`, such as "adam" for "Adam", ending with NULL; NULL: none */
     const char *const *aliases;
-    /* known but not accepted; `help` says what to write instead. An empty type: no value is
-     * accepted */
+    /* known but not accepted, except with the value `preset`; `help` says what to write instead.
+     * With an empty type and `preset` NULL, the key must be absent */
     bool refused;
     /* above_min, below_max: the limits themselves are excluded */
     bool required, has_min, has_max, above_min, below_max;
