@@ -66,7 +66,8 @@ typedef struct dt_output_spec {
 
 /* Values of a block that a policy of rematerialization keeps, as a set of bits. */
 typedef enum dt_remat_value {
-    DT_REMAT_LAYER_INPUT = 1 << 0, /* the input of a block, which is kept by all policies */
+    /* the input of a block, which every policy keeps, with or without this bit */
+    DT_REMAT_LAYER_INPUT = 1 << 0,
     /* DT_REMAT_QUERY to DT_REMAT_VALUE: results of the products that project to queries, keys and
      * values */
     DT_REMAT_QUERY = 1 << 1,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hinge losses, for scores and labels -1 and 1; if all labels are 0 or 1, 0 counts as -1.
+ * Hinge losses, for scores. Labels of the first two are -1 and 1; if all labels of a replica's
+ * batch are 0 or 1, 0 counts as -1.
  *
  *     Hinge               mean of max(1 - y p, 0)
  *     SquaredHinge        mean of the square of max(1 - y p, 0)
