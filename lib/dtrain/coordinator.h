@@ -46,7 +46,7 @@ typedef struct dt_parameter_server_options {
      * NULL: the addresses are those of TF_CONFIG; if it has none, the variables stay in this
      * process */
     const char *const *ps;
-    double start_timeout; /* seconds to wait for these tasks; 0: 300 */
+    double start_timeout; /* seconds to wait for the tasks of type ps; 0: 300 */
 } dt_parameter_server_options;
 /*
  * ParameterServerStrategy. Functions run on one replica, that of their worker. options NULL: one

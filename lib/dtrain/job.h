@@ -442,8 +442,8 @@ typedef struct dt_generate_request {
     /* Divides the scores before sampling; 0: always take the most probable token. */
     double temperature;
     int64_t top_k; /* sample from the k most probable tokens; 0: from all */
-    /* from these tokens, sample only from the smallest set of most probable ones whose
-     * probabilities sum to at least top_p, in (0, 1]; 1: from all of them */
+    /* of the tokens that top_k leaves, sample only from the smallest set of most probable ones
+     * whose probabilities sum to at least top_p, in (0, 1]; 1: from all that top_k leaves */
     double top_p;
     uint64_t seed; /* seed of the random numbers; the same request yields the same text */
     /* texts that end the generated text, without being a part of it; n_stop 0: none */
