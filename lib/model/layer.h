@@ -229,8 +229,8 @@ typedef struct dt_layer_call {
     const char *name;
     /* values of the layer's weights in the order of `build`; borrowed weights come last */
     const dt_value *weight;
-    /* the variables of the weights, for layers that assign state between steps, which is equal on
-     * all replicas */
+    /* the variables of the weights, for a layer that assigns its state for the next training step;
+     * the state is equal on all replicas */
     dt_variable *const *variable;
     const dt_type *out; /* type of the output, which `build` has set */
     uint64_t seed;      /* the seed of the model, from which random numbers are drawn */

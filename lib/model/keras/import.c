@@ -195,8 +195,8 @@ static dt_status *check_alone(const dt_tree *model) {
     return faults;
 }
 
-/* Replaces the key by the entries of `by`. Existing entries with these names, which are null, are
- * removed. */
+/* Removes the key keras_config of the model, and replaces its entries type, layers and outputs by
+ * those of `by`. */
 void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by) {
     dt_entry *all = dt_arena_array(arena, dt_entry, model->n + DEFINED);
     int n = 0;
