@@ -286,8 +286,8 @@ static int64_t sent_bytes(const dt_halves *h, int k, int64_t rows, const dt_view
     return n ? n * (part_bytes(h, k, rows) / all) : 0;
 }
 
-/* With `packed`, copies the rows that are sent from the whole part to a message. Otherwise copies
- * them from a message to their places. */
+/* Copies those rows of part k that are sent: with `packed` from the whole part to a message, else
+ * from a message to their places in the whole part. */
 static void move_rows(const dt_halves *h, int k, int64_t rows, const dt_view *numbers, bool packed,
                       const char *from, char *into) {
     const int64_t all = dt_type_elements(&numbers->type),

@@ -149,7 +149,7 @@ static bool is_whole(const serving *t, const dt_arrival *a, int64_t program) {
            used == a->message.more;
 }
 
-/* Drops the pushes of closure `number` by this worker. UNKNOWN stands for all numbers, or all
+/* Drops the pushes of closure `number` by worker `worker`. UNKNOWN stands for all numbers, or all
  * workers. */
 static void drop_pushes(serving *t, int64_t number, int worker) {
     int kept = 0;

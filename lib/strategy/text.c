@@ -43,8 +43,8 @@ static void shortest(const dt_view *v, int64_t i, dt_str *out) {
     else dt_str_float(out, (float)dt_cell_double(v, i));
 }
 
-/* Returns how many digits after the point suffice to read the same number back, at most 8. With
- * exponents, these are the digits after the first one. */
+/* Returns how many digits after the point suffice to read the same number back, or 8 if not even
+ * these suffice; 0 for nan and inf. With exponents, these are the digits after the first one. */
 static int decimals(const look *l, int64_t i) {
     double x = dt_cell_double(l->v, i);
     char text[64];
