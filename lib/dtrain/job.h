@@ -69,7 +69,8 @@ DT_API dt_status *dt_job_warnings(dt_job *j, char **text) DT_CHECKED;
 DT_API dt_status *dt_job_partition_text(dt_job *j, char **text) DT_CHECKED;
 
 typedef enum dt_kernels {
-    /* the job's setting; without one, OWN, or LIBRARIES if the processor has no FMA */
+    /* the job's setting; without one, BFLOAT16 for the precision mixed_bfloat16, otherwise OWN, or
+     * LIBRARIES if the processor has no FMA */
     DT_KERNELS_AUTO,
     DT_KERNELS_OPENBLAS,
     DT_KERNELS_ONEDNN,
@@ -258,7 +259,7 @@ typedef struct dt_event {
      * examples to be evaluated, and `examples` the number done */
     int64_t train_examples, validation_examples, global_batch, last_batch;
     const char *sharding; /* start: the result of auto_shard_policy: "sharded by file" */
-    int64_t epochs;       /* start, step, epoch: total number of epochs */
+    int64_t epochs;       /* start, step, epoch, callback: total number of epochs */
     int64_t step, steps;  /* number of the global step, from 1; total number of steps */
     int64_t epoch;        /* number of the epoch, from 1 */
     /* number of the step within the epoch, from 1; epoch: that of its last step; callback: that of
@@ -298,9 +299,9 @@ typedef struct dt_event {
     const char *callback; /* callback: "ReduceLROnPlateau"; `epoch` is the current epoch */
     /* workers, of a parameter server, after each epoch and when training ends: number of workers
      * now, and of workers lost so far; number of batches that were computed again because a worker
-     * was lost, and of gradients that came too late and were dropped; staleness[i]: number of
-     * updates that were made i updates after their worker had pulled the weights; the last of n
-     * counts all later ones */
+     * was lost or late, and of gradients that came too late and were dropped; staleness[i]: number
+     * of updates that were made i updates after their worker had pulled the weights; staleness[64]
+     * counts all later ones, too */
     int64_t workers, workers_lost, batches_again, pushes_dropped;
     const int64_t *staleness;
     int n_staleness;
@@ -442,8 +443,9 @@ typedef struct dt_generate_request {
     /* Divides the scores before sampling; 0: always take the most probable token. */
     double temperature;
     int64_t top_k; /* sample from the k most probable tokens; 0: from all */
-    /* of the tokens that top_k leaves, sample only from the smallest set of most probable ones
-     * whose probabilities sum to at least top_p, in (0, 1]; 1: from all that top_k leaves */
+    /* of the tokens that top_k leaves, sample only from the smallest set of most probable ones that
+     * has at least the share top_p, in (0, 1], of their probability; 1: from all that top_k
+     * leaves */
     double top_p;
     uint64_t seed; /* seed of the random numbers; the same request yields the same text */
     /* texts that end the generated text, without being a part of it; n_stop 0: none */
