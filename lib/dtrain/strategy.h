@@ -182,8 +182,10 @@ typedef enum dt_reduce_op { DT_SUM, DT_MEAN } dt_reduce_op;
 /* The operation called `name`: "sum" or "mean", in upper or lower case. */
 DT_API dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op) DT_CHECKED;
 /* reduce(op, values[name], axis): combines the replicas' tensors into one on CPU:0. With an axis
- * other than DT_NO_AXIS it also reduces along that axis; a mean then divides by the total number of
- * rows, even if replicas have different numbers of them. */
+ * other than DT_NO_AXIS it also reduces along that axis; a mean then divides by the number of
+ * values along the axis on all replicas together, which may differ between replicas. Without an
+ * axis, the sum of a single tensor that several replicas share is an error, unless it is a constant
+ * that each replica returned. */
 DT_API dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_values *values,
                                      const char *name, int axis, dt_tensor **out) DT_CHECKED;
 /* Reduces over replicas and along several axes at once: (dt_axes){ 2, { 0, 1 } }. NULL: over
