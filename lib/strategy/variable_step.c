@@ -145,8 +145,9 @@ dt_value dt_variable_assign_sub(dt_trace *t, dt_variable *v, dt_value value) {
 }
 
 /* Assigns a number that is the same on all replicas. The mean over replicas is the number itself. A
- * sum over replicas is an error, because it is most likely a mistake. A plain variable adds or
- * subtracts the number once for each replica. */
+ * sum over several replicas is an error in replica context, because it is most likely a mistake. A
+ * plain variable adds or subtracts the number once for each replica in replica context, once in a
+ * function called by dt_merge_call. */
 dt_value dt_variable_write_number(dt_trace *t, dt_variable *v, dt_write how, double number) {
     DT_LIVE(v);
     if (!usable(t, v, "dt_variable_write_number")) return none;
