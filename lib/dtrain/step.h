@@ -117,8 +117,8 @@ DT_API dt_value dt_variable_read(dt_trace *t, dt_variable *v);
 DT_API dt_value dt_variable_assign(dt_trace *t, dt_variable *v, dt_value value);
 DT_API dt_value dt_variable_assign_add(dt_trace *t, dt_variable *v, dt_value value);
 DT_API dt_value dt_variable_assign_sub(dt_trace *t, dt_variable *v, dt_value value);
-/* Writes a number that is the same for all replicas. Of several replicas in replica context, a
- * mirrored variable with aggregation SUM gives an error, because the number is not meant to be
+/* Writes a number that is the same for all replicas. In replica context and with several replicas,
+ * a mirrored variable with aggregation SUM gives an error, because the number is not meant to be
  * summed. */
 DT_API dt_value dt_variable_write_number(dt_trace *t, dt_variable *v, dt_write how, double number);
 /* Creates a list of variables for dt_gradient and dt_optimizer_apply. The list keeps references to

@@ -25,7 +25,9 @@ typedef struct dt_sweep_options {
      * trials. Without such values the trials are the folds of the job: fold-1, fold-2, ... */
     const dt_job_source *source;
     dt_sweep_method method;
-    int64_t trials; /* number of trials; 0: all combinations of the lists */
+    /* number of trials, at most all combinations of the lists; 0: all of these. With a range, at
+     * least 1 */
+    int64_t trials;
     /* Seed of random trials; a trial depends only on the seed, its number and the ranges. */
     uint64_t seed;
     /* successive halving: of this number of trials in a rung, at least 2, one is kept for the next;
@@ -67,14 +69,16 @@ typedef struct dt_sweep_trial {
  * have ended. */
 DT_API dt_status *dt_sweep_next(dt_sweep *s, dt_sweep_trial *trial) DT_CHECKED;
 /* Reports that the training of a trial has ended, with the exit code of `dtrain fit`, or 128 plus
- * the number of a signal; error may be NULL. The result is read from the trial's directory and
- * written to trials.jsonl. *text is a line about it, which the caller frees; text may be NULL. */
+ * the number of a signal; error may be NULL. If the exit code is 0, the result is read from the
+ * trial's directory. What is final is written to trials.jsonl; an interrupted trial is not. *text
+ * is a line about it, which the caller frees; text may be NULL. */
 DT_API dt_status *dt_sweep_ended(dt_sweep *s, int number, int exit_code, const char *error,
                                  char **text) DT_CHECKED;
 
 typedef struct dt_sweep_counts {
-    /* numbers of trials. interrupted: the trial was stopped or killed, was out of memory, or could
-     * not write its files; it resumes when the sweep is opened again */
+    /* numbers of trials. interrupted: the trial is running, was stopped or killed, was out of
+     * memory, or could not write its files; unless it is running, it resumes when the sweep is
+     * opened again. waiting: in the current rung */
     int trials, completed, failed, interrupted, waiting;
     int failed_code; /* the exit code of the first failed trial; 0: none */
     /* Exit code 73, 74 or 77 if files could not be written, so that no further trial is started; 0:
