@@ -26,7 +26,8 @@ typedef struct dt_bytes {
     size_t n;
 } dt_bytes;
 
-/* A key and a value of a file's metadata: {"step": "785"}. */
+/* Two texts that belong together: a key and its value, as in a file's metadata ({"step": "785"}),
+ * or a name and what it stands for. */
 typedef struct dt_pair {
     const char *key, *value;
 } dt_pair;

@@ -338,8 +338,8 @@ typedef struct dt_batch_options {
      * replicas per worker; 0: one */
     int workers, replicas;
     dt_auto_shard_policy policy; /* AUTO: that of the spec */
-    /* every batch, including the last, is divided into parts of ceil(rows / replicas) rows until
-     * its rows are used up; dt_example.offsets shows them */
+    /* every batch, including the last, is divided evenly by the number of its rows; see
+     * dt_workers.even. dt_example.offsets has the parts */
     bool even;
     int keeps; /* number of batches before the current one that stay valid: 0 or 1 */
     /* batches are read by number: no thread reads ahead, the caller reads batches with
@@ -410,8 +410,10 @@ typedef struct dt_workers {
     int64_t batch, repeat;
     dt_last_batch last;
     bool shuffle;
-    /* every batch, including the last, is divided evenly, as dt_batch_options.even says; ignored if
-     * there are several streams */
+    /* every batch, including the last, is divided evenly by the number of its rows: each replica
+     * gets ceil(rows / replicas of all workers) of them until they are used up. false: each gets as
+     * many as of a full batch. dt_workers_prepare clears it for FILE and OFF, where each worker has
+     * its own stream */
     bool even;
     /* one of the data sets that the part is made of, in which examples are numbered; NULL: the
      * format's */

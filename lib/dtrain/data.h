@@ -42,9 +42,10 @@ typedef enum dt_auto_shard_policy {
 /*
  * How batches are divided among replicas. GLOBAL: each replica gets as many rows as in a full batch
  * until the rows run out, as TensorFlow documents it: a last batch of 6 rows with batch size 8 on 2
- * replicas gives 4 and 2. EVEN: with DATA, or with AUTO unless that means FILE, each batch is
- * divided into equal parts (3 and 3), as TensorFlow does it; other policies divide as with GLOBAL.
- * A pipeline whose batch size is not known is always divided as with EVEN.
+ * replicas gives 4 and 2. EVEN: each batch is divided by the number of its own rows (3 and 3), as
+ * TensorFlow does it: of b rows, each of n replicas gets ceil(b / n) until they run out. EVEN
+ * affects only DATA, and AUTO unless that chooses FILE or OFF; a pipeline whose batch size is not
+ * known is always divided so.
  */
 typedef enum dt_rebatch { DT_REBATCH_GLOBAL, DT_REBATCH_EVEN } dt_rebatch;
 typedef enum dt_replication_mode { DT_PER_WORKER, DT_PER_REPLICA } dt_replication_mode;

@@ -443,9 +443,8 @@ typedef struct dt_generate_request {
     /* Divides the scores before sampling; 0: always take the most probable token. */
     double temperature;
     int64_t top_k; /* sample from the k most probable tokens; 0: from all */
-    /* of the tokens that top_k leaves, sample only from the smallest set of most probable ones that
-     * has at least the share top_p, in (0, 1], of their probability; 1: from all that top_k
-     * leaves */
+    /* from these tokens, sample only from the smallest set of most probable ones whose
+     * probabilities sum to at least top_p, above 0 and at most 1; 1: from all of them */
     double top_p;
     uint64_t seed; /* seed of the random numbers; the same request yields the same text */
     /* texts that end the generated text, without being a part of it; n_stop 0: none */
@@ -478,31 +477,35 @@ DT_API dt_status *dt_job_generate(dt_job *j, const dt_generate_request *request,
  * with the writer as its `user`. */
 typedef struct dt_row_writer dt_row_writer;
 typedef struct dt_row_writer_options {
-    /* path of the file; "-": standard output. A file gets its name only when it is complete */
+    /* path of the file, or of the folder of masks; "-": standard output. A file gets its name only
+     * when it is complete */
     const char *path;
     /* "csv", "npy", "npz" or "jsonl"; "png": a mask for each row, as a file in the folder `path`,
      * which is created. NULL: by the path's suffix; a path that ends in / is a folder of masks */
     const char *format;
-    /* write only the `top` largest values of each row, with their indices, from the largest on; 0:
-     * all values */
+    /* write only the `top` largest values of each row, with their indices, from the largest on; not
+     * possible for PNG. 0: all values */
     int64_t top;
     /* for outputs with two classes, write the class of each row: the second class, if its
-     * probability is at least this number between 0 and 1. NPY and NPZ files are as with top 1. 0:
-     * no threshold */
+     * probability is at least this number between 0 and 1. NPY and NPZ files are as with top 1. In
+     * masks of outputs with one probability per pixel, pixels with at least this probability are 1.
+     * 0: no threshold, in masks 0.5 */
     double threshold;
     /* write the classes of each row whose probability is above this number between 0 and 1, from
-     * the largest on; not possible for NPY and NPZ. 0: not used. At most one of top, threshold and
-     * this is given */
+     * the largest on; not possible for NPY, NPZ and PNG. 0: not used. At most one of top, threshold
+     * and this is given */
     double classes_above;
     /* the path that the rows are read from; if it is a picture, its mask has the picture's name.
      * NULL: masks of rows that are not files are numbered */
     const char *input;
 } dt_row_writer_options;
-/* Opens a writer of rows. Error ROW_FORMAT: an unknown format, or (from later calls) one that
- * cannot be written there: NPY needs a known number of rows for standard output, NPZ cannot go
- * there at all. */
+/* Opens a writer of rows. Error ROW_FORMAT: an unknown format, one that cannot be written to
+ * standard output (NPZ and PNG), or options that are out of range or do not fit the format. */
 DT_API dt_status *dt_row_writer_open(dt_row_writer **out,
                                      const dt_row_writer_options *options) DT_CHECKED;
+/* Writes predicted rows. Error ROW_FORMAT: the format cannot hold them (NPY on standard output
+ * needs a known number of rows), or no output has the classes that `top`, `threshold` or
+ * `classes_above` selects from. */
 DT_API dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer) DT_CHECKED;
 /* Writes the remaining rows and gives the file its name. *rows is the number of rows written; rows
  * may be NULL. */

@@ -168,9 +168,8 @@ typedef enum dt_sharding_kind {
 } dt_sharding_kind;
 typedef struct dt_sharding {
     dt_sharding_kind kind;
-    int rank;
-    /* [rank] number of parts of each dimension; for MAXIMAL, rank is 1 and this is 1; for
-     * REPLICATED, rank is 0 */
+    int rank; /* OTHER: number of dimensions of the value; MAXIMAL: 1; else 0 */
+    /* [rank]: for OTHER, the number of parts of each dimension; for MAXIMAL, 1 */
     int64_t tile_dimensions[8];
     /* the devices with tiles: n_devices devices from first_device on; n_devices is 0 for
      * REPLICATED, since the value is on all */
@@ -180,8 +179,9 @@ typedef struct dt_sharding {
  * and kind is NONE. */
 DT_API bool dt_sharding_of(dt_value x, dt_sharding *out);
 /* The tile on a logical device of a value that one of the calls above returned: for each dimension
- * its first index and its size (-1: not known until the step runs). False: the device has no
- * tile. */
+ * its first index and its size. The size is -1 if it is not known until the step runs; so is the
+ * first index, unless the dimension is whole, where it is 0. False: the device has no tile, or x is
+ * another value. */
 DT_API bool dt_tile_of(dt_value x, int logical_device, int64_t begin[8], int64_t size[8]);
 
 DT_END_C

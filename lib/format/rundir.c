@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opening the run directory: problems that would prevent the first checkpoint are detected here,
- * before the first step. The order matters: nothing is written before the lock is taken.
+ * before the first step. The order matters: before the lock is taken, only the directory itself is
+ * created, if it is missing.
  */
 #define _GNU_SOURCE /* F_OFD_SETLK */
 #include <errno.h>

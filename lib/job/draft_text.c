@@ -114,7 +114,7 @@ static dt_status *read_prompt(dt_dataset *data, language *x) {
 }
 
 /* Opens the text as the job will do, but in windows of one character, and counts its characters and
- * their kinds. */
+ * how many different ones there are. Reads the prompt, too. */
 static dt_status *survey(const char *path, language *x) {
     dt_local_str keys = {0};
     dt_json j = {.out = &keys};

@@ -3,7 +3,8 @@
  * A job whose model was written by Keras. The model's file is read before overrides are applied, so
  * that these can change its layers; its path is relative to the file that names it. If the file
  * that a job names is gone, evaluate, predict and export take the layers from the run's newest
- * checkpoint. Training without it is an error, and so is an override that names a missing file.
+ * checkpoint. Training and planning without it are errors, and so is an override that names a
+ * missing file.
  */
 #include <stdlib.h>
 #include <string.h>

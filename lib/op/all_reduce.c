@@ -71,7 +71,8 @@ static void print(const void *attr, dt_str *out) {
     dt_str_puts(out, a->op == DT_MEAN ? "mean" : "sum");
 }
 
-/* Writes the op for a program of one replica. Each device then is a replica. */
+/* Writes the op for the program that each replica runs. All devices are then replicas, and form one
+ * group. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_all_reduce_attr *a = c->node->attr;
     dt_mesh all = {.n = 1, .size = {c->hlo->devices}};

@@ -31,7 +31,8 @@ static dt_value emit_iota(dt_partition_call *c) {
 
 static const dt_partition_row over_devices = {.rule = dt_rule_elementwise, .emit = emit_iota};
 
-/* Writes the op for a program of one replica. All replicas have the same number of rows. */
+/* Writes the op for the program that each replica runs. All replicas have the same number of
+ * rows. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     dt_hlo_value own =
                      dt_hlo_op(c->hlo, "iota", NULL, 0, &c->type, "%s", "iota_dimension = 0 : i64"),

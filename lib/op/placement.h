@@ -4,8 +4,8 @@
  *
  *   An op runs on device 0 by default. `assign` moves an op, and the ops that use its result follow
  *   it. An op that reads a value which is split, or on all devices, runs on all devices. Values
- *   that depend on no argument (constants, variables, sizes and what is computed from them) are
- *   placed on the device that needs them.
+ *   without any of these annotations that depend on no argument (constants, variables, sizes and
+ *   what is computed from them) are placed on the device that needs them.
  *
  * If the inputs of an op are on different devices, the op runs on the device of the largest input
  * among those that were moved by `assign`, or among all inputs if none was moved. Of equally large
@@ -31,8 +31,9 @@ typedef struct dt_placement {
 
 /* Returns the device of a node's value, by the rules above. in: the placements of its inputs. */
 dt_placement dt_placement_of(const dt_node *n, const dt_placement *in);
-/* Like dt_placement_of, for a value of a trace, whose inputs are placed as well. The device is
- * DT_ANYWHERE if the value depends on no argument, and 0 if x is not a value of a trace. */
+/* Like dt_placement_of, for a value of a trace: first finds the placements of its inputs, and of
+ * their inputs. The device is DT_ANYWHERE if the value depends neither on an argument nor on an
+ * annotated value, and 0 if x is not a value of a trace. */
 dt_placement dt_placement_of_value(dt_value x);
 /* Returns x, transferred to a device. */
 dt_value dt_move_to(dt_value x, int device);

@@ -297,7 +297,7 @@ typedef struct dt_fit_request {
     /* the time from which run->max_seconds counts, in nanoseconds; 0: the time of the call */
     int64_t called_ns;
     dt_faults faults;        /* injected faults, already checked */
-    dt_steps_recorded trace; /* the steps to record in trace.json.gz below the directory */
+    dt_steps_recorded trace; /* the steps to record in trace.json.gz in `directory` */
     dt_history *history;     /* receives the metrics of each epoch; may be NULL */
 } dt_fit_request;
 dt_status *dt_fit(const dt_fit_request *r) DT_MUST_USE;

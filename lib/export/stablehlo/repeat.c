@@ -277,14 +277,14 @@ static bool bind_all(const search *s, dt_hlo_repeat *r, int *bad) {
 
 /* Finds a large range of equal blocks in the candidate. If a block differs from the others, leaves
  * it out with all blocks after it or, if it is in the first half, all blocks before it, and tries
- * again. Returns false if the range becomes too short. */
+ * again. Returns false if the range becomes too short, or if a list of values cannot be stacked. */
 static bool find_longest(const search *s, const candidate *c, dt_hlo_repeat *r) {
     int bad = 0;
     *r = (dt_hlo_repeat){.first = c->first, .n = c->n, .period = c->period};
     while (r->n >= FEWEST_BLOCKS && (r->n - 1) * (long)r->period >= FEWEST_SAVED) {
         if (bind_all(s, r, &bad)) return true;
         dt_hlo_repeat_release(r);
-        if (bad == r->n) return false; /* a list whose values cannot be stacked ends the search */
+        if (bad == r->n) return false; /* a list of values cannot be stacked */
         if (bad > r->n / 2) r->n = bad;
         else {
             r->first += (bad ? bad : 1) * r->period;

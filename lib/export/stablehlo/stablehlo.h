@@ -2,7 +2,8 @@
 /*
  * Programs as StableHLO text, the input of XLA's compilers. There are two kinds of programs:
  *
- *   a graph of one replica    B is replaced by a number; replicas are XLA's replicas
+ *   the graph of a replica    what each replica does; B is replaced by a number, and replicas are
+ *                             XLA's replicas
  *   a program over devices    what each device of a mesh does (pass/spmd.h); every device is one of
  *                             XLA's replicas, in the mesh's order, and collectives name groups of
  *                             them

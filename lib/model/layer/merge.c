@@ -19,7 +19,8 @@ static const dt_field fields[] = {DT_LAYER_FIELDS(struct merge), DT_END};
 
 /* ---- shapes ---- */
 
-/* Returns the size of dimension d if t is extended to `rank` dimensions. */
+/* Returns the size of dimension d of t, extended to `rank` dimensions by sizes of 1 after the
+ * batch, its dimension 0. */
 static int64_t size_at(const dt_type *t, int rank, int d) {
     int added = rank - t->rank;
     return d == 0 ? t->dim[0] : d <= added ? 1 : t->dim[d - added];
@@ -44,8 +45,8 @@ static dt_status *check_pairs(const dt_layer_build *b, const char *kind) {
 }
 
 /* Clears out_mask unless all inputs have masks. Masks are joined without broadcasting, so this
- * function returns the error MODEL_SHAPE if an input with a mask has not the shape of the output,
- * except for the last dimension. */
+ * function returns the error MODEL_SHAPE if an input with a mask differs in shape from the output,
+ * except in the last dimension. */
 static dt_status *check_masks(dt_layer_build *b, const char *kind) {
     for (int k = 1; k < b->n_in; k++) b->out_mask &= b->masks[k];
     for (int k = 0; k < b->n_in; k++)

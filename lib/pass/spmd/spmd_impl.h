@@ -25,6 +25,8 @@ typedef struct dt_spmd_work {
     const dt_graph *g;
     dt_arena *arena; /* memory of this search; it is freed when the program is complete */
     dt_mesh mesh;
+    /* batch: the batch size B; parts: number of parts into which batch_axes divide the batch, 0
+     * until all layouts are found */
     int64_t batch, parts;
     const dt_spmd_options *o;
     dt_rule *rule;     /* [nodes] rule of each op */
@@ -93,8 +95,9 @@ void dt_spmd_count_undivided(const dt_spmd_work *w, dt_spmd *s);
 /* Whether `axes` divide dimension d of a value of type t evenly; for rows of the batch, together
  * with the axes that divide the batch already. */
 bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes);
-/* dt_spmd_propagate_updates propagates layouts only through the optimizer's nodes, where layouts
- * that are known meet first. The other function propagates through all nodes. */
+/* dt_spmd_propagate_updates propagates layouts only through the optimizer's nodes. It is called
+ * before dt_spmd_propagate, which propagates through all nodes, so that the layouts of weights and
+ * slots reach the gradients before the layouts of activations do. */
 void dt_spmd_propagate_updates(dt_spmd_work *w);
 void dt_spmd_propagate(dt_spmd_work *w);
 /* Adds to factor[] the axes of `layout`, the layout of operand k of node i (-1: its result), as
@@ -147,6 +150,7 @@ bool dt_spmd_emit_sum(dt_spmd_work *w, int i);
 
 /* ---- the order (order.c) ---- */
 
+/* Whether the node belongs to the optimizer: its path is within "optimizer". */
 bool dt_spmd_is_optimizers(const dt_node *n);
 
 /* Called when all nodes are emitted: if some value depends on the gradients of several variables,
