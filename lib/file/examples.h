@@ -117,8 +117,8 @@ typedef struct dt_example_reader {
  * i, if it concerns that example alone (exit code 65). Any other error ends the reading and is
  * returned. */
 dt_status *dt_examples_check(dt_examples *x, dt_status **fault) DT_MUST_USE;
-/* Returns the errors of up to 1,000 examples, and how many more there are, in one status; or
- * another error that ended the reading. NULL: there are none. */
+/* Returns the errors of examples in one status, which keeps the first 20 and counts the rest; or
+ * another error, which ended the reading. NULL: there are none. */
 dt_status *dt_examples_faults(dt_examples *x) DT_MUST_USE;
 /* formats.c: the rows of an open source as examples. From now on the examples own the source and
  * its file. They are allocated in the source's arena. */

@@ -79,18 +79,12 @@ dt_status *dt_examples_check(dt_examples *x, dt_status **fault) {
 }
 
 dt_status *dt_examples_faults(dt_examples *x) {
-    enum { MOST_LISTED = 1000 };
     dt_status **fault = dt_alloc((size_t)x->count * sizeof *fault), *all = NULL;
     dt_status *stop = dt_examples_check(x, fault);
-    int64_t n = 0;
     for (int64_t i = 0; i < x->count; i++) {
-        n += fault[i] != NULL;
-        if (stop || n > MOST_LISTED) dt_status_free(fault[i]);
+        if (stop) dt_status_free(fault[i]);
         else dt_status_append(&all, fault[i]);
     }
     free(fault);
-    if (!stop && n > MOST_LISTED)
-        dt_status_append(&all, dt_fail(DT_E_DATA_FILE, NULL, "and %lld more files with faults",
-                                       (long long)(n - MOST_LISTED)));
     return stop ? stop : all;
 }

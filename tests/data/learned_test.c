@@ -420,6 +420,15 @@ static void test_lookup_without_an_unknown_index(void **state) {
     dt_dataset_unref(d);
     OK(dt_dataset_open(&d, "{format: csv, train: " HERE
                            "/x.csv, element: {x: {column: x, dtype: string}}, map: {x: "
+                           "[string_lookup: {vocabulary: [blue], num_oov_indices: 0, mask_token: "
+                           "red}]}, global_batch_size: 1}"));
+    v = read_all(d, 0, &t);
+    const int32_t masked[] = {0, 1, 0, -1, 0, 1};
+    assert_memory_equal(v, masked, sizeof masked);
+    free(v);
+    dt_dataset_unref(d);
+    OK(dt_dataset_open(&d, "{format: csv, train: " HERE
+                           "/x.csv, element: {x: {column: x, dtype: string}}, map: {x: "
                            "[string_lookup]}, global_batch_size: 1}"));
     s = dt_dataset_check_labels(d, 0, 3);
     expect_fault("from 1", s, DT_E_LABEL_RANGE, 65, "label 3 at record 4 is outside [0, 3)");

@@ -2,11 +2,11 @@
 /*
  * string_lookup: converts a text to its index in a vocabulary, as Keras' StringLookup. Indices
  * begin at 1; unknown texts get 0. With `mask_token`, that text gets 0, unknown texts get 1, and
- * words begin at 2. With `num_oov_indices: 0` and no mask token, words begin at 0 and unknown texts
- * get -1, which is refused as a class and as a row of a table; with a mask token, words begin at 1
- * and unknown texts get 0, too. With an output_mode other than int, the output is a row with 1, or
- * the word's weight, at the index; unknown texts have index 0 in it, and the row of the mask token
- * is all zeros. For a single text, one_hot, multi_hot and count are the same.
+ * words begin at 2. With `num_oov_indices: 0`, unknown texts get -1, which is refused as a class and
+ * as a row of a table, and words begin at 0, or at 1 with a mask token. With an output_mode other
+ * than int, the output is a row with 1, or the word's weight, at the index; unknown texts have index
+ * 0 in it, and the row of the mask token is all zeros. For a single text, one_hot, multi_hot and
+ * count are the same.
  *
  * integer_lookup is the same for integers, as Keras' IntegerLookup. Words are their decimal digits.
  */
@@ -275,6 +275,11 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     return set_output(s, a);
 }
 
+/* Returns the index for a text that is number `found` of the vocabulary; -1: it is unknown. */
+static int32_t index_of(const struct string_lookup *a, int found) {
+    return found < 0 && a->num_oov_indices == 0 ? -1 : first_word(a) + found;
+}
+
 static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
     const struct string_lookup *a = s->args;
     const made *m = s->made;
@@ -285,7 +290,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     for (int64_t i = 0; i < words_in(s); i++) {
         const char *word = word_of(s, in, i, digits);
         masked = is_mask(a, word);
-        index = masked ? 0 : first_word(a) + dt_words_find(m->words, word, strlen(word));
+        index = masked ? 0 : index_of(a, dt_words_find(m->words, word, strlen(word)));
         if (a->output_mode == INT) ((int32_t *)out)[i] = index;
     }
     if (a->output_mode == INT) return;
