@@ -258,8 +258,8 @@ static int64_t cores_of(const dt_topology_request *q, const dt_resolver *r) {
                : 0;
 }
 
-/* Opens the requested slice, or else the job's cluster or slice. *out stays NULL if --fit needs no
- * slice. */
+/* Opens the requested slice, or else the job's cluster or slice. *out stays NULL for --fit without
+ * a slice and without a job. */
 static dt_status *open_slice(const dt_topology_request *q, dt_resolver **out) {
     if (q->tpu) DT_TRY(dt_resolver_open(out, q->tpu, DT_E_UNKNOWN_SLICE_OPTION, NULL));
     else if (q->job && q->job->strategy.cluster)

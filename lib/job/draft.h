@@ -66,7 +66,7 @@ dt_status *dt_draft_check_folder(const char *folder, const char *file, int64_t b
 void dt_draft_write(const dt_draft *d, dt_str *out);
 
 /* Returns a name for an element or a layer, in the arena: letters, digits and _, different from the
- * names of all inputs and of the layers that draft_write.c writes. */
+ * names of the target, of all inputs and of the layers that draft_write.c writes for a table. */
 const char *dt_draft_name(dt_draft *d, const char *text);
 
 #endif

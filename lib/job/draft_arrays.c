@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job from pictures in folders, or from arrays (NPY, NPZ, IDX); see draft.h. Arrays of uint8 with
- * two or three dimensions for each example are pictures.
+ * two dimensions for each example, or three of which the last is at most 4, are pictures.
  */
 #include <math.h>
 #include <string.h>
@@ -137,7 +137,7 @@ static dt_status *read_target(arrays *a) {
 }
 
 /* Takes the target. If `whole`, its values are classes if the largest is at least 1 and there are,
- * on average, 10 examples for each number from 0 to the largest. */
+ * on average, at least 10 examples for each number from 0 to the largest. */
 static void take_target(arrays *a) {
     dt_draft *d = a->d;
     d->examples = a->seen;

@@ -86,7 +86,9 @@ enum { SHORTEST = 1000, PROMPT = 12 };
 
 typedef struct language {
     int64_t characters, vocabulary;
-    dt_str prompt; /* the first characters of the text, at most PROMPT, up to the end of a line */
+    /* the first characters of the text, at most PROMPT: up to a line feed, or before a '}', if one
+     * comes after the first character */
+    dt_str prompt;
 } language;
 
 /* Reads the first characters of the text. The model has a token for each of them, so they can be
@@ -189,8 +191,8 @@ static void put_language_model(const language *x, const language_sizes *z, dt_st
         (long long)z->layers, (long long)(4 * z->width), z->dropout);
 }
 
-/* Returns the number of epochs. The number of all steps is bounded, so a short text is trained for
- * many epochs. */
+/* Returns the number of epochs that gives about 4,000 steps: at least 2 and at most 60, so a short
+ * text is trained for many epochs. */
 static int64_t epochs_for(int64_t steps) {
     enum { STEPS = 4000, MOST = 60 };
     const int64_t n = (STEPS + steps - 1) / steps;

@@ -8,7 +8,7 @@
 
 /* ---- names ---- */
 
-/* Names of layers that this file writes, which inputs must not have. */
+/* Names that inputs must not have, among them those of the layers that put_dense writes. */
 static const char *const reserved[] = {"features",  "hidden",    "hidden_1", "hidden_2", "dropout",
                                        "joined",    "wide",      "output",   "all",      "logits",
                                        "dropout_1", "dropout_2", "x_units"};
@@ -21,7 +21,7 @@ static bool is_taken(const dt_draft *d, const char *name) {
     return d->element && strcmp(d->element, name) == 0;
 }
 
-/* Returns the name, with a number appended if an input or a layer already has it. */
+/* Returns the name, with a number appended if the target, an input or a layer already has it. */
 static const char *free_name(const dt_draft *d, const char *name) {
     const char *free = name;
     for (int i = 2; is_taken(d, free); i++) free = dt_arena_printf(d->arena, "%s_%d", name, i);
@@ -112,8 +112,8 @@ static const char *put_words(const dt_draft *d, const dt_draft_input *in, dt_str
     return scaled;
 }
 
-/* Writes layers that turn an input into one dimension, if it has not one already. Returns the name
- * of the last of them, or else the input's. */
+/* Writes layers that turn an input into one dimension, if it has not one already, or that scale
+ * words. Returns the name of the last of them, or else the input's. */
 static const char *put_row_of(const dt_draft *d, const dt_draft_input *in, dt_str *out) {
     const char *name;
     if (in->words) return put_words(d, in, out);

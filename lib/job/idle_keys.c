@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds keys of a job that have no effect on its model: rematerialization of values that no layer
- * has, sequence parallelism where sequences cannot be divided, and documents that no layer
- * separates. Such a job runs, so these are warnings, each with the place in the file.
+ * has, sequence_parallel and collective_products where they divide nothing, and documents that no
+ * layer separates. Such a job runs, so these are warnings, each with the place in the file.
  */
 #include <string.h>
 
@@ -30,8 +30,7 @@ static bool has_kernel(const dt_model_spec *m, const char *layer) {
     return false;
 }
 
-/* Returns those bits of `values`, kinds of values to keep or recompute, that the model really
- * has. */
+/* Returns those bits of `values`, kinds of values to keep or offload, that the model really has. */
 static unsigned values_in(const dt_model_spec *m, unsigned values) {
     unsigned has = values & DT_REMAT_LAYER_INPUT;
     if ((values & DT_REMAT_CONTEXT) && has_kernel(m, "query")) has |= DT_REMAT_CONTEXT;

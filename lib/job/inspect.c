@@ -135,7 +135,7 @@ static int64_t batch_of(const opened *x, const dt_data_request *q, int workers) 
 }
 
 /* Returns the number of workers that `fit` would have, so that the answer describes what each
- * worker reads; 2 if there is no job. */
+ * worker reads; 2 if there is no job, or its number is unknown. */
 static int workers_of(const dt_data_request *q) {
     return q->job && q->job->workers > 0 ? (int)q->job->workers : 2;
 }

@@ -12,8 +12,8 @@
 
 /* ---- strategy and back end ---- */
 
-/* Returns the location of the key that chose the back end; NULL: an option of the command line
- * chose it. */
+/* Returns the location of the key backend.type; NULL: the job has none, or --backend takes
+ * precedence over it. */
 static const dt_location *place_of_backend(const dt_job *j) {
     return j->backend_at.source ? &j->backend_at : NULL;
 }
@@ -125,8 +125,8 @@ static dt_status *check_elements(dt_job *j) {
     dt_match match;
     int n = 0;
     if (!j->has_dataset) return NULL;
-    /* this format tells its elements without opening a file; an error is dropped, since faults have
-     * been reported */
+    /* a format tells the names of elements without opening a file; an error is dropped, since
+     * faults have been reported */
     const dt_format_request r = dt_dataset_request(&j->dataset, DT_PART_TRAIN, j->arena);
     dt_status_free(j->dataset.format->check(&r, &j->elements));
     for (int i = 0; i < j->elements.n; i++)

@@ -41,9 +41,11 @@ struct dt_job { /* The type behind the handle of the public header. */
     /* the error that the model's file is missing, kept because the run's checkpoint may have the
      * model; else NULL */
     dt_status *no_model;
-    /* directory of the job's file, to which paths of data files are relative */
+    /* directory of the job's file; for standard input, work_directory. The paths of data files, of
+     * the base and of a Keras model's file are relative to it */
     const char *data_directory;
-    const char *work_directory; /* directory given by -C, or "": output paths are relative to it */
+    /* directory given by -C, or "": output.dir and init_from are relative to it */
+    const char *work_directory;
     const char *name;
     const char *run_dir; /* the value of output.dir as written in the job */
     int n_variables;
@@ -69,7 +71,7 @@ struct dt_job { /* The type behind the handle of the public header. */
     const dt_pjrt_settings *settings; /* settings of the plug-in; NULL: the job has none */
     dt_location backend_at;
     dt_strategy_spec strategy;
-    /* the connected workers, while several train the job; NULL: there is one process */
+    /* the connected workers, while several compute the job; NULL: this process computes alone */
     dt_cluster *cluster;
     dt_dataset_spec dataset;
     dt_texts elements; /* names of the elements that the job's data set has */
@@ -189,7 +191,7 @@ char *dt_job_output(const dt_job *j);
 /* Returns the settings of `init_from` with a complete path, in the job's arena. Its path is NULL if
  * weights are initialized randomly. */
 dt_init_from dt_job_first_weights(const dt_job *j);
-/* Checks that the weights of `init_from` exist and fit, unless the run resumes from its own
+/* Checks that the weights of `init_from` exist and fit. Does nothing if the run will resume from a
  * checkpoint. */
 dt_status *dt_job_check_first_weights(const dt_job *j) DT_MUST_USE;
 
@@ -208,7 +210,8 @@ dt_status *dt_job_check_partition(const dt_job *j) DT_MUST_USE;
 /* Checks `partition` for elements whose sizes are known only once the data is open. Returns all
  * faults. */
 dt_status *dt_job_check_targets(const dt_job *j) DT_MUST_USE;
-/* Annotates the weights of the model and, from then on, all steps that are traced with it. */
+/* Annotates the weights of the model and, from then on, all steps that are traced with it. Does
+ * nothing if the job has no `partition`, or a replica has one logical device. */
 dt_status *dt_job_annotate_model(dt_job *j, dt_model *m) DT_MUST_USE;
 
 #endif

@@ -145,8 +145,8 @@ static void put_type(const dt_field *f, dt_str *out) {
     if (f->kind == DT_FIELD_LIST || f->kind == DT_FIELD_MAP) put_types(f->forms, out);
 }
 
-/* Whether a field has a minimum, by the rule that reading uses: if minimum and maximum are both 0
- * there is no limit, and a maximum alone means a minimum of 0. */
+/* Whether a field has a minimum, by the rule that reading uses: without above_min, a minimum and a
+ * maximum that are both 0 mean no limit, and a maximum alone means a minimum of 0. */
 bool dt_field_has_min(const dt_field *f) { return f->min != 0 || f->max != 0 || f->above_min; }
 
 bool dt_field_has_max(const dt_field *f) {

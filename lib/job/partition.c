@@ -10,9 +10,9 @@
  *       weights:
  *         - {match: "dense_?/kernel", split: [1, 8]}         the first rule that matches
  *
- * It has no effect if a replica has one logical device, so that a user can change the strategy
- * alone. Names must be correct all the same. Sizes are known as soon as the job is read, except
- * those of targets, which the data determines.
+ * Apart from over_replicas, it has no effect if a replica has one logical device, so that a user
+ * can change the strategy alone. Names must be correct all the same. Sizes are known as soon as the
+ * job is read, except those of targets, which the data determines.
  */
 #include <stdlib.h>
 #include <string.h>

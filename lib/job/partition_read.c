@@ -35,7 +35,7 @@ static const dt_field rule_fields[] = {
     LYING_FIELDS, DT_END};
 
 /* Reads the layout if the mapping has exactly one of split, assign and replicate. Else returns
- * false. */
+ * false, as for `replicate: false` and `assign: null`. */
 static bool read_only_one(const dt_tree *t, const struct lying *x, dt_lying *out) {
     const dt_tree *split = dt_tree_get(t, "split"), *assign = dt_tree_get(t, "assign"),
                   *replicate = dt_tree_get(t, "replicate");

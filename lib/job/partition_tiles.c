@@ -87,8 +87,7 @@ static tile tile_of_input(const dt_spmd *s, const char *name) {
 
 /* ---- text ---- */
 
-/* The words for the dimensions between the batch and the channels, by the number of such
- * dimensions. */
+/* The words for the dimensions between the batch and the channels, by the rank of the value. */
 static const char *const words[][3] = {
     [3] = {"steps"}, [4] = {"rows", "columns"}, [5] = {"planes", "rows", "columns"}};
 
@@ -111,7 +110,7 @@ static void print_tile(const tile *t, int width, const char *name, dt_str *out) 
     dt_str_putc(out, '\n');
 }
 
-/* Prints the layers whose outputs have the rank of images. */
+/* Prints the layers whose outputs have the rank of the first Input. */
 static void print_tiles(const dt_job *j, const dt_spmd *s, dt_str *out) {
     const int rank = j->model.input[0].type.rank;
     int width = 0;
@@ -130,7 +129,7 @@ static void print_tiles(const dt_job *j, const dt_spmd *s, dt_str *out) {
 
 /* ---- the description ---- */
 
-/* Whether a dimension between the batch and the last one is split. */
+/* Whether a value is split along a dimension other than its first and its last. */
 static bool splits_images(const dt_job_partition *p) {
     for (int i = 0; i < p->n_values; i++)
         for (int d = 1; d < p->value[i].how.parts.n - 1; d++)

@@ -12,8 +12,9 @@
  * ---- a plan as a trace ----
  *
  * Writes one virtual step as a Trace Event file for Perfetto and chrome://tracing. Each device is a
- * process with a track for kernels and one for collectives. All devices run the same program, so
- * only the first ones of a large slice are written.
+ * process with tracks for kernels, for links and, where the plan uses them, for the network between
+ * slices and the bus to the host. All devices run the same program, so only the first ones of a
+ * large slice are written.
  */
 
 enum { MOST_DEVICES = 64, MOST_EVENTS = 400000 };

@@ -132,7 +132,7 @@ typedef struct dt_would_fit {
     double least; /* bytes that a device needs with all changes that save memory, if n is 0 */
 } dt_would_fit;
 /* Adds overrides for more logical devices per replica, larger slices, and other chips. Adds none if
- * p->o.source is NULL. */
+ * p->o.source is NULL, or if the job describes a cluster. */
 void dt_job_plan_elsewhere(const dt_job_plan *p, dt_would_fit *f);
 /* Print what would fit, for people and as JSON. Nothing is printed if the job fits. */
 void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out);

@@ -13,7 +13,7 @@ enum { MOST_LOGICAL = 8, MOST_TIMES = 16, MOST_OTHERS = 2, WORDS = 5 };
 typedef struct elsewhere {
     const dt_job_plan *p; /* the plan that does not fit */
     dt_would_fit *f;
-    char **word; /* [words] overrides that describe the slice tried at the moment */
+    char **word; /* [words] overrides of the candidate that is tried at the moment */
     int *words;
 } elsewhere;
 

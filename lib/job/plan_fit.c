@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * For a plan that does not fit: which layers need the most memory, and which changes would make it
- * fit. Each change is planned like the job itself, first alone, then together with the earlier
- * changes that saved memory.
+ * fit. Each change is planned like the job itself: alone and, if no change suffices, together with
+ * the earlier changes that saved memory.
  */
 #include <math.h>
 #include <string.h>
@@ -133,7 +133,7 @@ static void put_words(const dt_job_plan *p, const changed *c, const char *betwee
 }
 
 /* Returns the bytes that a device needs with the changes; INFINITY: the changed job cannot be
- * planned. Sets *fits to whether a device has that many. */
+ * planned. Sets *fits to whether a device may use that many. */
 static double bytes_with(const dt_job_plan *p, const changed *c, bool *fits) {
     dt_job *j = p->job;
     dt_job_plan *other = NULL;

@@ -88,7 +88,7 @@ static dt_status *compile_job(gpu_check *c, dt_job *j, const dt_pjrt *plugin) {
     dt_session s = {0};
     dt_outlined step[DT_MOST_OUTLINED];
     const dt_spmd *program = NULL;
-    /* the devices are GPUs; a plan opens no plug-in, so it cannot count them */
+    /* the devices are GPUs, which cannot be counted here: the plug-in only compiles */
     j->strategy.backend = "pjrt";
     j->strategy.sealed = true;
     dt_status *bad = dt_session_outline(j, 0, &s);

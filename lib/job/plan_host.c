@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dtrain plan of a job without a slice: the memory and time that it needs on this machine. Memory
- * comes from a dry run of `fit`. Time is measured: the first batches are trained for about a
- * second, and one batch of the validation data is evaluated. The time of the whole run is estimated
- * from these. Nothing is written.
+ * comes from a dry run of `fit`. Time is measured: batches are trained for about a second, and as
+ * many rows of the validation data are evaluated as fit into one evaluation. The time of the whole
+ * run is estimated from these. Nothing is written.
  */
 #include "job/plan.h"
 
@@ -27,8 +27,10 @@ typedef struct host_plan {
     char device[128];
     dt_memory_limit limit;
     bool fits;
-    dt_status *why; /* the error with which the job does not fit into memory; NULL: it fits */
-    int timed;      /* number of steps whose time was measured */
+    /* the error with which the job does not fit into memory; NULL: it fits, though perhaps not into
+     * the budget */
+    dt_status *why;
+    int timed;                   /* number of steps whose time was measured */
     double step_s, validation_s; /* seconds of a step and of a validation; 0: not measured */
     double validations; /* number of validations in the whole run, which may be a fraction */
 } host_plan;

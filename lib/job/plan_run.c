@@ -4,8 +4,9 @@
  *
  * A run trains, evaluates as `fit` sets it, writes checkpoints, and loses work when a chip fails.
  * The time between checkpoints is Young's, sqrt(2 C M), where C is the time that a checkpoint takes
- * and M the mean time between failures of all chips together (Young, CACM 17(9), 1974). A failure
- * costs half of that time and the restart (Daly, FGCS 22(3), 2006, to first order):
+ * and M the mean time between failures of all chips together (Young, CACM 17(9), 1974), but at
+ * least C. A failure costs half of that time and the restart (Daly, FGCS 22(3), 2006, to first
+ * order):
  *
  *     seconds = (training + evaluation) (1 + C / interval) / (1 - (interval / 2 + restart) / M)
  */

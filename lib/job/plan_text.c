@@ -2,7 +2,8 @@
 /*
  * Plans as tables for people: one row for each figure, one column for each plan.
  *
- *     per logical device       as it is      dataset.global_batch_size=256
+ *     [1] dataset.global_batch_size=256
+ *     per logical device       as it is      [1]
  *       weights                20.8 MiB      20.8 MiB
  *
  * Below the table come the costs of layers, the traffic of links and the warnings of the first

@@ -122,9 +122,10 @@ static dt_texts copy_columns(dt_arena *arena, const dt_element_spec *e) {
     return out;
 }
 
-/* Finds out how rows are stored. If a file of weights does not describe it, the files of the data
- * set are opened. If these are missing too, rows have the types of the model's inputs; then columns
- * that are named by patterns are an error. */
+/* Finds out how rows are stored. Does nothing if the checkpoint describes it, or if keys of the job
+ * do, without patterns. Otherwise the files of the data set are opened. If these are missing too,
+ * rows have the types of the model's inputs; then columns that are named by patterns are an
+ * error. */
 static dt_status *store_for_rows(dt_job *j) {
     const dt_element_spec *elements;
     dt_dataset *d = NULL;

@@ -10,8 +10,8 @@
  * place of any value, a text with a "{word}" of `let` or `Repeat`. It does not check values against
  * each other (shapes, files, metrics that fit no loss): `dtrain validate` does.
  *
- * A job that `extends` another one may leave out any key. Objects of sections therefore list
- * optional keys only; required keys are listed once, at the top, for jobs without `extends`.
+ * A job that `extends` another one may leave out any key. Objects of sections therefore require
+ * none of their keys; required keys are listed once, at the top, for jobs without `extends`.
  */
 #include <string.h>
 
@@ -60,7 +60,7 @@ static void put_mapping(dt_json *j, const dt_key_table *s) {
 static void put_sort(dt_json *j, const dt_key_table *s) {
     dt_json_open(j, s->noun, '{');
     dt_json_open(j, "anyOf", '[');
-    /* Lists names that need no arguments. */
+    /* Lists names that need no mapping: of kinds without required arguments or with `beside`. */
     bool any = false;
     for (int i = 0; s->at(i); i++) {
         const dt_kind *k = s->at(i);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain plan --search: plans the job with all combinations of numbers of replicas, logical
- * devices, batch sizes, rematerialization and over_replicas. Every candidate is the job with
- * overrides, opened and planned like any job. Candidates that are refused are counted and reported.
+ * dtrain plan --search: plans the job with combinations of numbers of replicas, logical devices,
+ * batch sizes, rematerialization and over_replicas. Every candidate is the job with overrides,
+ * opened and planned like any job. Candidates that cannot be planned are counted, and the error of
+ * the first is reported.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +91,8 @@ static bool has_examples(search *s, int64_t batch) {
 }
 
 /* Lists the candidates: with 1, 2, 4, ... MOST_LOGICAL devices per replica, the first two ways to
- * rematerialize (dt_rematerialize_names), and all ways to divide variables. The batch is 1, 2 and 4
+ * rematerialize (dt_rematerialize_names), and, with several replicas, all ways to divide variables.
+ * More than one device per replica needs a `partition` in use by the job. The batch is 1, 2 and 4
  * times that of the job if the job fits, otherwise 1, 1/2, 1/4 and 1/8 times. */
 static void list_candidates(search *s) {
     const int64_t least = s->base.fits ? s->base.batch : s->base.batch / 8,

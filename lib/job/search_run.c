@@ -5,9 +5,9 @@
  * generations, one or several slices), how the job is divided over their devices, and what is
  * rematerialized. Every candidate is the job with overrides, opened and planned as for the user.
  *
- * Most candidates are refused by lower bounds before they are planned: a device's share of the
+ * Most candidates are excluded by lower bounds before they are planned: a device's share of the
  * variables, the activations that the same policy needed with fewer rows, and the time at the
- * chip's peak speed. A candidate is refused if one of them exceeds a limit, or if it cannot be
+ * chip's peak speed. A candidate is excluded if one of them exceeds a limit, or if it cannot be
  * better than a plan that was found. Large slices are tried first, because their plans give the
  * best bounds for smaller ones.
  */
@@ -260,8 +260,8 @@ static double try_policies(search *s, const dt_topology *t, point c) {
     return INFINITY;
 }
 
-/* Plans with weights on every replica and with weights divided over replicas. Returns the time of
- * the faster step. */
+/* Plans with weights on every replica and, if there are several replicas, with weights divided over
+ * them. Returns the time of the faster step; INFINITY: nothing fits. */
 static double try_shares(search *s, const dt_topology *t, point c) {
     static const char *const over[] = {"none", "weights"};
     double best = INFINITY;

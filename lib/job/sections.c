@@ -2,8 +2,8 @@
 /*
  * The sections of a job. The table below is the top level; each section is read by the room that it
  * configures. Every section is read even if another one is faulty, so that all faults of a file are
- * reported in one run. A key that a later version will have is refused with that reason, never
- * ignored.
+ * reported in one run. A key that belongs to another section, such as `epochs`, is refused with the
+ * key to write instead.
  */
 #include <string.h>
 

@@ -76,7 +76,7 @@ dt_status *dt_job_compare_workers(const dt_job *j, const dt_session *s, const dt
 /* ---- the start of training ---- */
 
 /* The start of training: finds the run's directory, and the weights that `init_from` names. These
- * matter only while the directory has no checkpoint. */
+ * matter only if training does not resume from a checkpoint. */
 
 char *dt_job_output(const dt_job *j) { return dt_path_join(j->work_directory, j->run_dir); }
 

@@ -138,9 +138,9 @@ static dt_status *check_override(dt_arena *arena, int number, const char *assign
                    "extends belongs in the job file and cannot be overridden");
 }
 
-/* If an override has set something below a node, removes everything else: entries of mappings one
- * by one, lists as a whole. Returns the source of the first override; NULL: no override set
- * anything, and nothing was removed. */
+/* If an override has set something below a node, removes the entries of mappings that no override
+ * has set. Items of lists are not removed. Returns the source of the first override; NULL: no
+ * override set anything, and nothing was removed. */
 static const dt_source *leave_overrides(dt_tree *t) {
     const dt_source *first =
         t->at.source && strncmp(t->at.source->name, "override ", strlen("override ")) == 0

@@ -7,8 +7,8 @@
  *     sweep_run.c      chooses the next trial, successive halving, results (trials.jsonl)
  *     sweep_board.c    the leaderboard, best.yaml and the report
  *
- * A trial's values are a function of seed, key and number, and its results are a line that is
- * synced to disk. So a sweep that was killed continues with the same trials.
+ * The values of trials follow from the overrides and the seed, and each result is a line of
+ * trials.jsonl that is synced to disk. So a sweep that was killed continues with the same trials.
  */
 #ifndef DT_JOB_SWEEP_H
 #define DT_JOB_SWEEP_H
@@ -80,7 +80,7 @@ typedef struct dt_sweep_entry {
     /* for each rung that is `scored`: the metric at its end; NaN: it has no value */
     double score[DT_SWEEP_MOST_RUNGS];
     int exit_code;
-    const char *error;  /* message with which the trial failed; NULL: it has not failed */
+    const char *error;  /* message about a failure or an interruption; NULL: there is none */
     const char *sha256; /* hash of the run's weights (weights_sha256); NULL: unknown */
 } dt_sweep_entry;
 

@@ -353,8 +353,8 @@ static char *member(const json_t *settings, const char *name) {
     return value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
 }
 
-/* Whether the number of random trials may grow: the first ones stay the same, unless rungs depend
- * on their number. */
+/* Whether the setting may differ from the old one. Only the number of random trials may, if it
+ * grows: the first ones stay the same, unless rungs depend on their number. */
 static bool may_grow(const dt_sweep *s, const json_t *old, const char *name) {
     return strcmp(name, "trials") == 0 && s->random && !s->halving &&
            json_integer_value(json_object_get(old, name)) < s->n;

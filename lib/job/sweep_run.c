@@ -99,7 +99,7 @@ dt_status *dt_sweep_read_results(dt_sweep *s) {
     return bad;
 }
 
-/* Writes a result. If a killed process left the last line incomplete, a line feed comes first. */
+/* Writes a result. If the last line may be incomplete, a line feed comes first. */
 static dt_status *write_result(dt_sweep *s, const result *r) {
     dt_local_str line = {0};
     dt_writer w;

@@ -7,9 +7,11 @@
  *     key=16..64         a range of integers, both ends included
  *     key=log:1e-4..0.1  evenly distributed on a logarithmic scale; also for integers
  *
- * Anything else is one value. Random numbers are Philox 4x32-10, keyed by the seed and the key's
- * name, with the trial's number as the stream. So adding a key, or more trials, does not change
- * existing values, which are the same on all machines.
+ * Anything else is one value. If all keys have lists, random trials are a permutation of the grid,
+ * which depends on the seed and the grid's size. Otherwise each value is drawn with Philox 4x32-10,
+ * keyed by the seed and the key's name, with the trial's number as the stream; a further key then
+ * does not change the values of others. More trials never change existing ones. All values are the
+ * same on all machines.
  */
 #include <math.h>
 #include <string.h>
@@ -212,8 +214,8 @@ const char *dt_space_grid(dt_arena *arena, const dt_sweep_space *s, int64_t i, i
 }
 
 /* Returns x as text with six significant digits, which are easy to read and type. If the range is
- * narrow (its width is less than 1/1000 of its larger limit), or the rounded number is outside of
- * it, the text has all digits and x is clipped to the range. */
+ * narrow (its width is less than 1/1000 of the larger magnitude of its limits), or the rounded
+ * number is outside of it, the text has all digits and x is clipped to the range. */
 static const char *real_text(dt_arena *arena, double x, const dt_sweep_range *r) {
     const char *text = dt_arena_printf(arena, "%.6g", x);
     double rounded;
