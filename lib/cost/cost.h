@@ -27,7 +27,7 @@ dt_core dt_core_of(const dt_topology *t);
 
 /* The time of a kernel, and its parts. Matrix units, memory and vector units work in parallel, so
  * `seconds` is launch_s plus dt_core_norm of the three other parts, which is little more than the
- * longest of them. */
+ * longest of them; in the result of dt_core_roofline it is the longest of them. */
 typedef struct dt_core_price {
     double seconds; /* seconds of the whole kernel */
     /* seconds that the matrix units, the memory and the vector units would need alone */
@@ -53,8 +53,8 @@ int64_t dt_padded_bytes(const dt_type *t);
  * or channels are along the lanes. */
 int64_t dt_padded_image_bytes(const dt_type *t);
 
-/* Whether a matrix is stored with its columns along the lanes, which takes no more memory than rows
- * along the lanes. */
+/* Whether the type is that of a matrix that is stored with its columns along the lanes, because
+ * this takes no more memory than rows along the lanes. */
 bool dt_lies_in_rows(const dt_type *t);
 
 /* ---- parts of the time of a kernel ---- */

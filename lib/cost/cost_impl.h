@@ -69,8 +69,8 @@ typedef struct dt_launches {
     int n;
     dt_kernel_launch *kernel; /* [n] kernels in the order of their places in the program */
     int *of;                  /* [nodes] index of the kernel that computes the node; -1: none */
-    /* [nodes] whether one kernel computes the node and another one reads it, so that it needs
-     * memory */
+    /* [nodes] whether a kernel computes the node, and it needs memory: another kernel or a
+     * collective reads it, or it is a result or an update */
     bool *kept;
 } dt_launches;
 
@@ -130,7 +130,8 @@ void dt_plan_run_stages(const dt_priced_program *r, dt_launches *k, dt_plan *p);
 /* ---- time (clock.c) ---- */
 
 /* Runs the virtual clock over the kernels and collectives of a program without stages. Sets the
- * plan's seconds and events, and adds to its waiting times and the traffic of links. */
+ * plan's seconds and events, and adds to its waiting times, to link_busy and offloaded, and to the
+ * traffic of links. */
 void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan *p);
 
 #endif

@@ -6,8 +6,8 @@
  *
  *     dt_spmd, a topology -> dt_plan_create -> dt_plan
  *
- * All devices run the same program, so the cost of one device is estimated. Collectives are
- * estimated on all links together.
+ * Except in a pipeline (stages.c), all devices do the same work, so the cost of one device is
+ * estimated. Collectives are estimated on all links together.
  */
 #ifndef DT_COST_PLAN_H
 #define DT_COST_PLAN_H

@@ -172,7 +172,7 @@ static int64_t room_for(const int mesh[4], const int64_t block[4], const int64_t
     return room;
 }
 
-/* Finds a block with `cores` cores of which at least `replicas` fit into the mesh, and writes its
+/* Finds a block of `cores` cores that fits into the mesh at least `replicas` times, and writes its
  * sizes to block[4]. Blocks with more cores of each chip are preferred. Returns false if there is
  * none; `block` is then meaningless. */
 static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4], int64_t replicas,

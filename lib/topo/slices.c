@@ -24,9 +24,9 @@
  *
  * Of the boxes with the same number of chips, Cloud TPU uses the one closest to a cube by default;
  * its documentation says "the default topology associated with a given quantity of chips is the one
- * that's most similar to a cube". Only that box has a name that counts chips, such as "v4-512".
- * Boxes of k x k x 2k and k x 2k x 2k can be wired with a twist (topo/wiring.c); on tpu7x, so can k
- * x 2k x 4k and longer ones, as libtpu's list of slices shows.
+ * that's most similar to a cube". Only that box has a name with a number, such as "v4-512". Boxes
+ * of k x k x 2k and k x 2k x 2k can be wired with a twist (topo/wiring.c); on tpu7x, so can k x 2k
+ * x 4k and longer ones, as libtpu's list of slices shows.
  */
 
 enum { CUBE = 4, LONGEST_SIDE = 256 };

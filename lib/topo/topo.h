@@ -362,7 +362,8 @@ struct dt_resolver {
     /* Whether the resolver has a topology: a slice is always simulated, because there is no
      * resolver for real ones. */
     bool simulated;
-    char job[DT_JOB_NAME]; /* the job in device names: "worker", or "localhost" for this machine */
+    /* the job in device names, such as "worker", or "localhost" for this machine */
+    char job[DT_JOB_NAME];
     /* tasks: number of tasks of the job; task: the index of this process among them. */
     int tasks, task;
     dt_numerics numerics;
@@ -377,8 +378,7 @@ struct dt_resolver {
 dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown,
                             const dt_location *at) DT_MUST_USE;
 dt_resolver *dt_resolver_ref(dt_resolver *r);
-/* Returns the topology of a resolver's slice, lent; NULL: the resolver has no slice, or r is
- * NULL. */
+/* Returns the resolver's topology, lent; NULL: it has none, or r is NULL. */
 const dt_topology *dt_resolver_slice(const dt_resolver *r);
 /* Sets the number of devices that each chip of the resolver's slice shows. Fails with RANGE at `at`
  * (may be NULL) if that is not possible. Must precede the first use of the topology. */

@@ -18,8 +18,8 @@ void dt_slice_host(const dt_slice *s, int host[3]);
 /* Returns for each chip of a twisted slice the number of links from chip 0. The caller frees the
  * array. */
 int *dt_topology_distances(const dt_topology *t);
-/* Writes all points of a block of size[0] * size[1] * size[2], each once, to `out`, in the order in
- * which a ring visits them. */
+/* Writes all points of a block of size[0] * size[1] * size[2], each once, to `out`: in the order in
+ * which a ring visits them or, if a size above 1 is odd, row by row. */
 void dt_ring(const int size[3], int (*out)[3]);
 
 #endif
