@@ -243,8 +243,8 @@ static void offer_values(const struct goal *g, const struct option *o) {
 
 /* ---- the line ---- */
 
-/* Whether a word may be the value of an option whose value is optional: neither an option nor a job
- * file. */
+/* Whether a word may be the value of an option whose value is optional: it is neither an option nor
+ * an override nor a job file. */
 static bool is_free(const char *word) {
     return word[0] != '-' && !strchr(word, '=') && !is_job(word);
 }

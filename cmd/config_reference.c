@@ -2,7 +2,7 @@
 /*
  * dtrain config reference: prints every key of a job file as Markdown (docs/job-file.md), generated
  * from the tables that read job files. The tables have no examples, so these are written here, one
- * for each section. Together they form one job.
+ * for each section except `backend` and `partition`. Together they form one job.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,7 @@ struct data_source {
 
 static const char *const split_choices[] = {"train", "validation", "test", NULL};
 
-/* Opens the job if the first operand is one (- or *.yaml). Sets *job to NULL if the operands are
+/* Opens the job if the first operand is one (is_job). Leaves *job unchanged if the operands are
  * files. The caller releases the job. */
 static dt_status *take_data(const struct call *call, const struct data_source *from, dt_job **job,
                             dt_data_request *request) {

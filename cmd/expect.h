@@ -33,7 +33,7 @@ struct expectations {
 dt_status *expect_parse(const struct call *call, struct words texts, struct expectations *e);
 /* Checks that the job has these metrics, and reads the baselines before a run can change them.
  * `split` is the part that is evaluated, or "input" for a file. If it is NULL, the job is trained,
- * and metrics with val_ are reported, too. */
+ * and metrics with val_, and learning_rate if callbacks change it, are reported, too. */
 dt_status *expect_check(struct expectations *e, const dt_job *job, const char *split);
 /* Writes an expectation: "accuracy >= runs/main - 0.005 (0.935)". */
 void expect_put(dt_str *to, const struct expectation *e);

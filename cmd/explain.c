@@ -32,8 +32,8 @@ static dt_status *not_explained(const struct call *call, const char *code) {
 /* ---- searching ---- */
 
 /* The text of an error begins with its number, such as DT017, and two spaces; the title follows at
- * byte TITLE_AT. Words shorter than SHORTEST are not searched for, because they occur in nearly
- * every text. */
+ * byte TITLE_AT. A word shorter than SHORTEST counts as occurring nowhere, because it would occur
+ * in nearly every text. */
 enum { NUMBERS = 1000, TITLE_AT = 7, SHORTEST = 3 };
 
 /* Whether a word occurs in the first n bytes of a text, in any letter case. */

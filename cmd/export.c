@@ -14,8 +14,8 @@ struct export {
     bool without_map;
 };
 
-/* The choices of --format. The first one lets the file's suffix decide; the others are in the order
- * of dt_export_format. */
+/* The choices of --to. The first one lets the file's suffix decide; the others are in the order of
+ * dt_export_format. */
 static const char *const formats[] = {"suffix", "onnx",       "safetensors", "npz",
                                       "keras",  "weights.h5", NULL};
 static const char *const names[] = {"keras", "torch", NULL};

@@ -19,7 +19,7 @@ static bool is_named(const char *a, const char *b) {
     }
 }
 
-/* Whether the key belongs to a kind of that name. */
+/* Whether the key belongs to a kind that has that name or alias. */
 static bool is_of_kind(const dt_job_key *k, const char *name) {
     bool is = k->kind && is_named(k->kind, name);
     for (const char *const *a = k->kind ? k->aliases : NULL; a && *a; a++) is |= is_named(*a, name);

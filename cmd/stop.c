@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements what stop.h declares. The flags are the only global variables of the program, because
- * a handler has no argument. */
+/* Implements what stop.h declares. The flags and main_thread are the only global variables of the
+ * program that change, because a handler has no argument. */
 #include "stop.h"
 
 #include <errno.h>
@@ -70,8 +70,8 @@ static void on_limit(int number) {
     if (!stop) stop = 1;
 }
 
-/* Handles SIGALRM: the timer after the second signal, or an alarm that was set before the process
- * started. */
+/* Handles SIGALRM: the timer after the second signal, or an alarm that was set by folds.c for
+ * --time or before the process started. */
 static void on_alarm(int number) {
     if (stop == 2) leave(stop_exit_code());
     on_limit(number);

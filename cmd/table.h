@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables for people: aligned with blanks on terminals, or in Markdown. The first row is the head.
- * The first column is text, aligned left; the other columns are numbers, aligned right. */
+ * The first column is aligned left; the other columns, which are mostly numbers, are aligned
+ * right. */
 #ifndef CMD_TABLE_H
 #define CMD_TABLE_H
 

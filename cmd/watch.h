@@ -19,7 +19,7 @@ struct last_value {
 struct watch {
     struct out *out;
     bool json, every_step;
-    bool training; /* whether the verb is `fit`, not `evaluate` */
+    bool training; /* whether the verb is `fit` */
     /* whether another worker reports the events, so that this process prints only its waits, and
      * those errors that the other one does not report */
     bool silent;

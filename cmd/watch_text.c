@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints a run for people: a few lines about it, then one line for each epoch. On a terminal the
- * line of the current epoch is redrawn, with a progress bar. In a log, only finished epochs are
- * printed, and a step if nothing else was printed for 30 s.
+ * line of the current epoch is redrawn, with a progress bar. In a log, steps and the progress of
+ * evaluations are printed only if nothing else was printed for 30 s.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #include "print.h"
 
 #define STEP_SECONDS 0.1
-#define LOG_SECONDS 30.0 /* a log has a line at least every so many seconds */
+/* a log gets a line about progress if it had no line for so many seconds */
+#define LOG_SECONDS 30.0
 /* a simulated slice's idle time is reported from this fraction of the time on */
 #define LEAST_IDLE 0.01
 /* this machine's idle time is reported from this fraction on, if it is also at least LEAST_WAIT */

@@ -44,7 +44,8 @@ struct dt_job { /* The type behind the handle of the public header. */
     /* directory of the job's file; for standard input, work_directory. The paths of data files, of
      * the base and of a Keras model's file are relative to it */
     const char *data_directory;
-    /* directory given by -C, or "": output.dir and init_from are relative to it */
+    /* directory given by -C, or "": output.dir, init_from and the path of a checkpoint to resume
+     * from are relative to it */
     const char *work_directory;
     const char *name;
     const char *run_dir; /* the value of output.dir as written in the job */

@@ -49,9 +49,9 @@ static const dt_field backend_fields[] = {
 
 const dt_field *dt_backend_fields(void) { return backend_fields; }
 
-/* Checks a plug-in's path, which is relative to the working directory, like output.dir. A plug-in
- * is code that will run, so a job's base, which may be another person's file, must not choose
- * it. */
+/* Checks a plug-in's path, which is relative to the working directory of the process, even with -C.
+ * A plug-in is code that will run, so a job's base, which may be another person's file, must not
+ * choose it. */
 static dt_status *check_plugin(const dt_job *j, const struct backend *x) {
     if (!x->plugin) return NULL;
     if (j->base && x->plugin_at.source == j->base)

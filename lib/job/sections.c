@@ -2,8 +2,8 @@
 /*
  * The sections of a job. The table below is the top level; each section is read by the room that it
  * configures. Every section is read even if another one is faulty, so that all faults of a file are
- * reported in one run. A key that belongs to another section, such as `epochs`, is refused with the
- * key to write instead.
+ * reported in one run. A key of the top level that is usual elsewhere, such as `epochs`, is refused
+ * with what to write instead.
  */
 #include <string.h>
 
