@@ -13,11 +13,13 @@
 
 #include <stdbool.h>
 
-/* Installs the signal handlers. Call it as early as possible: before, a signal ends the process. */
+/* Installs the signal handlers. Call it as early as possible: before, a signal ends the process
+ * without a message. */
 void stop_install(void);
 /* Makes a signal that ends the process print an `end` event on standard output first. */
 void stop_report_json(void);
-/* Reports that the first step has begun: from now on every step checks the flag. */
+/* From now on a signal to stop sets the flag, rather than ending the process at once: every step,
+ * or the loop that waits for workers or trials, checks the flag. */
 void stop_steps_begin(void);
 const volatile int *stop_flag(void); /* the flag; 0: no signal, 1: save and stop, 2: stop at once */
 volatile int *stop_save_flag(void);
