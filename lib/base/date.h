@@ -15,7 +15,8 @@
 typedef enum dt_date_order { DT_DATE_EITHER, DT_DATE_DAY_FIRST, DT_DATE_MONTH_FIRST } dt_date_order;
 
 typedef struct dt_date {
-    int year, month, day;     /* year 1 to 9999, month 1 to 12, day from 1 */
+    int year, month, day;     /* month 1 to 12, day from 1; a date that was read has year 1 to
+                               * 9999 */
     int hour, minute, second; /* second is 60 in a leap second */
     double fraction;          /* the fraction of the second, in [0, 1) */
     int offset;               /* the number of minutes by which the written time is ahead of UTC */

@@ -2,9 +2,8 @@
 /* Implements what events.h declares. */
 #include "base/events.h"
 
-/* Clocks measure microseconds, so durations are rounded to them; the digits beyond are noise. The
- * output of --json shows parts of a duration to a hundredth of a percent, the record with all
- * digits. */
+/* How the output of --json shows numbers: durations to the microsecond, since digits beyond are
+ * noise, and parts of a duration to a hundredth of a percent. The record has all digits. */
 #define MICROSECONDS .ticks = 1e6, .per = 1e6
 #define MILLISECONDS .ticks = 1e6, .per = 1e3
 #define PART .ticks = 1e4, .per = 1e4

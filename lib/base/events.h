@@ -16,7 +16,7 @@ typedef struct dt_event_line {
     /* The event comes first, so that members of a dt_event have the same offsets in a
      * dt_event_line. */
     dt_event event;
-    /* The following members are for record.jsonl, except `exit`, which is for --json. */
+    /* The following members are for record.jsonl; `exit` is also for --json. */
     double t; /* in all lines: seconds since this process began to train (an attempt of the run) */
     const char *time; /* in start and end lines: the time in UTC, "2026-11-22T11:03:10Z" */
     /* In start lines: the version of the line format, and of dtrain; the job's text and the path of
@@ -31,10 +31,11 @@ typedef struct dt_event_line {
      * largest loss; the seconds that they took. */
     int64_t n;
     double loss, loss_min, loss_max, learning_rate, seconds;
-    int exit; /* in end lines with --json: the program's exit code */
+    int exit; /* in end lines: the exit code of the error, or 0 */
     /* in end lines, and in data lines without a hash: the error; NULL: there was no error */
     const char *error;
-    /* in end lines: whether all is trained, and whether a callback stopped the training */
+    /* in end lines: whether the training is complete (also if a callback has stopped it), and
+     * whether a callback has stopped it */
     bool finished, stopped_early;
     /* In epoch and end lines: the most memory that the process has used, and that of a device which
      * has memory of its own and reports it (otherwise 0). */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files. Reading: regular files only (a FIFO or a device is refused, not waited for), sizes checked
- * before anything is allocated. Writing: everything that dtrain writes goes through these
- * functions. They call write(2) directly, so that every error is seen, EINTR and short writes are
- * continued, a failed fsync is final, and tests can make the Nth call fail
- * (DTRAIN_FAULT_WRITE=N:ERRNO in builds with -DDT_FAULTS).
+ * before anything is allocated. Writing: these functions write all files that dtrain makes. They
+ * call write(2) directly, so that every error is seen, EINTR and short writes are continued, a
+ * failed fsync is final, and tests can make the Nth call fail (DTRAIN_FAULT_WRITE=N:ERRNO in builds
+ * with -DDT_FAULTS).
  *
  * Committing a file: open a temporary name, write, fsync, close, rename, fsync the directory. So a
  * committed file is never incomplete under its final name.
@@ -56,7 +56,8 @@ dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) DT_MUST
 /* Finds the path at which an output that a user has named is to be committed: links are followed as
  * shell redirection does, even to a file that does not exist yet. The caller frees *path. Fails
  * with CANT_CREATE if the name is empty, links form a cycle, or a device, a FIFO or a directory is
- * found, else like dt_path_check; *path is then NULL. */
+ * found, and otherwise if dt_path_check refuses the path or a link cannot be followed; *path is
+ * then NULL. */
 dt_status *dt_file_target(const char *named, char **path) DT_MUST_USE;
 /* Writes a whole file like dt_file_commit, to the path that dt_file_target finds. */
 dt_status *dt_file_output(const char *named, const void *bytes, size_t n) DT_MUST_USE;
@@ -85,8 +86,9 @@ dt_status *dt_file_remove(const char *path) DT_MUST_USE;
 dt_status *dt_file_swap(const char *a, const char *b, bool *done) DT_MUST_USE;
 
 /* Checks a path of a job like dt_path_check (dtrain/base.h), and also refuses $HOME/run, %TEMP%/run
- * and `x`, which only a shell would expand. Sets *path to the path with the home directory in place
- * of "~/", owned by the caller; NULL: the path needs no change. */
+ * and `x`, which only a shell would expand. Of paths that begin with '~', only "~" and "~/..." are
+ * accepted. Sets *path to such a path with the home directory in place of '~', owned by the caller;
+ * NULL: the path needs no change. */
 dt_status *dt_path_local(const char *written, char **path) DT_MUST_USE;
 
 /* Returns dir/name, or a copy of name if name is absolute or dir is "" or NULL. The caller frees

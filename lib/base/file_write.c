@@ -349,10 +349,10 @@ static char *read_link(const char *path) {
     return to;
 }
 
-/* Fails with CANT_CREATE unless `path`, which was found by following the links of `named` here, is
- * the regular file that the kernel finds at `named`, or the kernel finds no file there. The kernel
- * refuses cycles, and links that another user has put into a directory open to all. The link
- * /dev/stdout contains a text that only looks like a path, so the two results are compared. */
+/* Fails unless `path`, which was found by following the links of `named` here, is the regular file
+ * that the kernel finds at `named`, or the kernel finds no file there. The kernel refuses cycles,
+ * and links that another user has put into a directory open to all. The link /dev/stdout contains a
+ * text that only looks like a path, so the two results are compared. */
 static dt_status *check_followed(const char *named, const char *path) {
     struct stat from, to;
     if (stat(named, &from) != 0)

@@ -16,7 +16,8 @@ typedef enum dt_isa { DT_AVX512, DT_AVX2, DT_BASE_ISA, DT_ISAS } dt_isa;
 
 const char *dt_isa_name(dt_isa isa);
 bool dt_isa_is_here(dt_isa isa);
-/* Returns the instruction set that DTRAIN_INSTRUCTIONS names; NULL: the variable is not set. */
+/* Returns the text of DTRAIN_INSTRUCTIONS, which may be no name of a set; NULL: the variable is
+ * empty or not set. */
 const char *dt_isa_wanted(void);
 /* Returns the instruction set of that name if this machine has it, else DT_ISAS. name NULL: returns
  * the best set of this machine. */

@@ -10,8 +10,8 @@
 /* Sets *out to the first library of these names that can be loaded, or to NULL if none can. NULL
  * ends the list of names. flags: those of dlopen. Fails with NO_MEMORY if an installed library
  * cannot be loaded for lack of memory: going on without it could change the bits of results. *why
- * (may be NULL): the loader's message about the last name that was tried, lent until the next call;
- * NULL: it was loaded. */
+ * (may be NULL): the loader's message about the last name that was tried, lent until this thread
+ * uses the loader again; NULL: it was loaded. */
 dt_status *dt_library_open(void **out, const char *const *names, int flags,
                            const char **why) DT_MUST_USE;
 

@@ -3,9 +3,9 @@
  * "did you mean": the nearest of some names by optimal string alignment: insertions, deletions,
  * replacements and swaps of neighbours cost 1. A name is near if at most about a third of its
  * letters are wrong; then a suggestion helps more often than it misleads. The first letter is
- * rarely mistyped: a name that begins with another letter is near only at a distance of 1, so
- * `shell` does not mean `help`. Abbreviations come first: `acc` means accuracy, not auc. Without a
- * near name the last word counts: `roc_auc` means auc.
+ * rarely mistyped: a name that does not begin alike (begins_alike) is near only at a distance of 1,
+ * so `shell` does not mean `help`. Abbreviations come first: `acc` means accuracy, not auc. Without
+ * a near name the last word counts: `roc_auc` means auc.
  */
 #include <ctype.h>
 #include <string.h>

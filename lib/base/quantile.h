@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parts of the inverse of the normal distribution for 0 < p < 1: M. J. Wichura, Algorithm AS 241
- * (PPND16), Applied Statistics 37 (1988), good to 1e-16: a rational function in the middle (a /
- * b), two for the tails (c / d, e / f). random.c uses them for one number and simd/draw.c for
- * many; both must give the same bits.
+ * (PPND16), Applied Statistics 37 (1988), good to 1e-16: a rational function in the middle (a / b),
+ * two for the tails (c / d and, farther out, e / f, which is in random.c). random.c uses a to d for
+ * one number, simd/draw.c for many; both must give the same bits.
  */
 #ifndef DT_BASE_QUANTILE_H
 #define DT_BASE_QUANTILE_H

@@ -2,7 +2,8 @@
 /*
  * Random numbers without state: Philox 4x32-10 (Random123) maps (key, counter) to four words. So a
  * number depends on its key and counter alone, not on the thread that draws it or on the order of
- * draws. Streams are keyed by (seed, purpose); counters are example and offset.
+ * draws. (seed, purpose) give the key; the counters are the number of a stream, such as of an
+ * example, and that of a block of words in it.
  */
 #ifndef DT_BASE_RANDOM_H
 #define DT_BASE_RANDOM_H
@@ -54,8 +55,8 @@ typedef struct dt_random_loops {
     /* Computes the first two words of the blocks (key; 0, first + i), i < n. */
     void (*words)(uint64_t key, uint64_t first, int64_t n, uint64_t *out);
     void (*uniform)(const uint64_t *word, int64_t n, double *out);
-    /* Computes a normal number for each word, which is wrong for words for which dt_random_is_far
-     * holds. */
+    /* Computes a normal number for each word, which may be wrong for words for which
+     * dt_random_is_far holds. */
     void (*normal)(const uint64_t *word, int64_t n, double *out);
 } dt_random_loops;
 const dt_random_loops *dt_random_loops_of(dt_isa isa);

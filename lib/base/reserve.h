@@ -13,10 +13,10 @@
 
 #include "base/status.h"
 
-/* Sets the reserve aside, if it was used. Fails with NO_MEMORY if that is not possible. Costs one
+/* Sets the reserve aside, if there is none. Fails with NO_MEMORY if that is not possible. Costs one
  * load while there is a reserve. Any thread may call it. */
 dt_status *dt_reserve_check(void) DT_MUST_USE;
-/* Frees the reserve. Returns false if it was freed already. Any thread may call it. */
+/* Frees the reserve. Returns false if there is none. Any thread may call it. */
 bool dt_reserve_spend(void);
 
 #endif

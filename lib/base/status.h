@@ -117,7 +117,7 @@ int dt_status_dropped(const dt_status *s);
  * first of several is stored; others are freed. Accepts NULL. */
 void dt_status_keep(dt_status *s);
 /* Returns the stored error, which the caller then owns, or NO_MEMORY (base/reserve.h), or NULL.
- * Public calls begin with DT_REQUIRE or, if no argument is required, with
+ * Public calls that can fail begin with DT_REQUIRE or, if no argument is required, with
  * DT_TRY(dt_status_kept()). */
 dt_status *dt_status_kept(void) DT_MUST_USE;
 

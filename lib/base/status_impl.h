@@ -11,9 +11,10 @@ struct dt_status {
     char *text;
     char *file;    /* path of the source location; NULL: the status has no location */
     int line, col; /* line and column of the location; 0: unknown */
-    char *excerpt; /* the source line of the location, fit to print; NULL: unknown */
+    char *excerpt; /* the part of the source line around the location, fit to print; NULL:
+                    * unknown */
     char *below;   /* the blanks and carets to print below the excerpt */
-    int carets;    /* number of characters that are underlined; 0: the line or column is unknown */
+    int carets;    /* number of characters that are underlined; 0: none */
     char *suggestion;
     char **notes;
     int notes_count, notes_cap;

@@ -86,8 +86,8 @@ static bool has(const char *first, size_t n, size_t at, const char *bytes, size_
 }
 #define HAS(at, bytes) has(first, n, at, bytes, sizeof(bytes) - 1)
 
-/* Recognizes a ZIP archive by the name of its first member, at byte 30: Office documents and arrays
- * are ZIP archives, too. */
+/* Tells kinds of ZIP archives apart by the name of their first member, at byte 30: Office documents
+ * and archives of arrays are ZIP archives, too. */
 static const dt_file_sort *zip_sort(const char *first, size_t n) {
     static const dt_file_sort zip = SORT("a ZIP archive (as .xlsx, .npz and .keras files are)",
                                          "unpack it, or save a table as CSV"),

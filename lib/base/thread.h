@@ -6,7 +6,7 @@
  * A lane that waits at a join spins for a few microseconds if another process uses the cores, else
  * for up to 50 microseconds (dt_patience_after). Then it sleeps in a futex. Spinning alone would
  * make a step 30 times longer beside another busy process (design notes, docs/architecture.md).
- * Lanes block all signals.
+ * Lanes other than 0 block all signals.
  */
 #ifndef DT_BASE_THREAD_H
 #define DT_BASE_THREAD_H
