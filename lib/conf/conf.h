@@ -36,8 +36,8 @@ typedef struct dt_entry {
  * UTF-8. */
 struct dt_tree {
     dt_tree_kind kind;
-    dt_location at;   /* source location of the value; its width is that of a scalar, 0 for a list
-                       * or map */
+    dt_location at;   /* source location of the value; its width is that of a scalar within one
+                       * line, else 0 */
     bool quoted;      /* whether a scalar is quoted or a block, so that it is always a string */
     const char *text; /* text of a scalar, with escapes resolved */
     /* For a scalar: the text that is printed instead of `text`; NULL: `text` is printed. */
@@ -50,11 +50,11 @@ struct dt_tree {
 };
 
 /* Parses `source`, which must outlive the tree, like the arena. The root may be a scalar, a list or
- * a map; without a root, or if it is null, fails with EMPTY_JOB. All errors are returned. *out is
- * NULL after a syntax error, if a limit is exceeded, and if something had to be left out (a key
- * other than a string, an alias without an anchor, a '<<' without mappings). After other errors (a
- * duplicate key, of which the first entry is kept; a tag) it is the tree, so that the caller can
- * read it and report further errors in the same run:
+ * a map; without a root, or if it is null, fails with EMPTY_JOB. All errors are returned, but an
+ * exceeded limit is returned alone. *out is NULL after a syntax error, if a limit is exceeded, and
+ * if something had to be left out (a key other than a string, an alias without an anchor, a '<<'
+ * without mappings). After other errors (a duplicate key, of which the first entry is kept; a tag)
+ * it is the tree, so that the caller can read it and report further errors in the same run:
  *
  *     dt_status *faults = dt_tree_read(arena, path, &source, &tree);
  *     if (tree)
@@ -102,8 +102,8 @@ bool dt_tree_same(const dt_tree *a, const dt_tree *b);
  * A table of fields describes a struct. Reading fills the struct and reports every unknown key,
  * wrong type and value out of range. Integers are [+-]?[0-9]+ without leading zeros, or an exact
  * number such as 1e3. Reals are finite. Booleans are true and false only. Any scalar can be read as
- * a string; a quoted scalar only as a string. null (`null`, `~`, or no value) means the default;
- * for a required key it is an error.
+ * a string; a quoted scalar is never a number or a boolean. null (`null`, `~`, or no value) means
+ * the default; for a required key it is an error.
  *
  *     struct dense { int64_t units; int activation; };
  *     static const dt_field fields[] = {
@@ -114,10 +114,10 @@ bool dt_tree_same(const dt_tree *a, const dt_tree *b);
  */
 typedef enum dt_field_kind {
     DT_FIELD_END,
-    DT_FIELD_INT,   /* the member is an int64_t */
+    DT_FIELD_INT,   /* the member is an int64_t unless `narrow` or `lone` is set */
     DT_FIELD_REAL,  /* the member is a double */
     DT_FIELD_BOOL,  /* the member is a bool */
-    DT_FIELD_TEXT,  /* the member is a const char * */
+    DT_FIELD_TEXT,  /* the member is a const char * unless `lone` is set */
     DT_FIELD_ENUM,  /* the member is an int, the index of the choice */
     DT_FIELD_INTS,  /* the member is a dt_ints */
     DT_FIELD_REALS, /* the member is a dt_reals */
@@ -178,8 +178,8 @@ typedef struct dt_field {
     bool above_min, below_max; /* whether the limits themselves are refused as values */
     /* Limits of the values of INT and REAL and of elements of INTS and REALS; for TEXT and elements
      * of TEXTS, of the number of characters. If both are 0, there is no limit. If only max is
-     * given, min is 0. With .max = INFINITY (or above_min) there is only a minimum, which may be
-     * 0. */
+     * given, min is 0. With .max = INFINITY, or with above_min and no max, there is only a minimum,
+     * which may be 0. */
     double min, max;
     /* For INTS: whether a single number is accepted instead of a list. For a TEXT among forms: the
      * member is a dt_texts, which becomes a list of that one text. For an INT among forms: the
@@ -189,8 +189,8 @@ typedef struct dt_field {
     /* The default as a job file would write it. NULL: zero, NULL, an empty list or the first
      * choice. */
     const char *preset;
-    /* for ENUM: the names, of which a NULL ends the list; the member becomes the index of the
-     * name */
+    /* for ENUM and WORDS: the names, of which a NULL ends the list; the member of an ENUM becomes
+     * the index of the name */
     const char *const *choices;
     /* For ENUM: the noun in messages such as "unknown strategy 'x'"; NULL: the name of the field.
      * For NAMED: the word for the things that can be named, such as "layer", in lists of keys and
@@ -207,7 +207,8 @@ typedef struct dt_field {
      * such as "type". */
     const char *means;
     /* The key is refused with this explanation, such as "write 'units'". If the field has a preset,
-     * that value and null are accepted. */
+     * that value and null are accepted, and the error for another value says that the key is not
+     * implemented. */
     const char *instead;
     /* 1 + offset of a `bool` that is set to whether the key is given and not null; 0: no such
      * member */
@@ -245,7 +246,8 @@ typedef struct dt_field {
     /* For a MAP among forms: whether its keys are names that users choose. An entry that is null is
      * then ignored. */
     bool by_name;
-    /* For a TEXT among forms: a regular expression of JSON Schema that the text must match. */
+    /* For a TEXT among forms, and for SECONDS: a regular expression for the text in the JSON Schema
+     * of jobs. Reading does not check it. */
     const char *pattern;
 } dt_field;
 
@@ -298,8 +300,8 @@ typedef struct dt_field {
 #define DT_END                                                                                     \
     { .kind = DT_FIELD_END }
 /* Forms of a value: DT_FORM(DT_FIELD_INT, .min = 1), DT_WORDS(choices), DT_FORM(DT_FIELD_TABLE,
- * .table = fields), and DT_NAMED("layer") for a layer by its name (dt_kind). No function reads such
- * a form, so it may only occur in the forms of a TREE. */
+ * .table = fields), and DT_NAMED("layer") for a layer by its name (dt_kind). No function reads a
+ * DT_NAMED, so it may only occur in the forms of a TREE. */
 #define DT_FORM(...)                                                                               \
     { .name = "", .kind = __VA_ARGS__ }
 #define DT_WORDS(...)                                                                              \
@@ -335,10 +337,10 @@ const dt_field *dt_fields_join(dt_arena *arena, const dt_field *table, const str
 
 /* Fills `out` with defaults and then from a map. If t is NULL or null, there are only defaults, and
  * required fields are reported at `at`, which may be NULL. `what` is the name of the mapping in
- * messages ("model", "Dense"); NULL: it is the whole job. Arrays and strings are put into the
- * arena. All errors are returned together, among them UNKNOWN_KEY, placed at the key; MISSING_KEY,
- * placed at the mapping, unless an unknown key is near to the missing one; WRONG_TYPE, RANGE,
- * AMBIGUOUS and UNKNOWN_NAME, placed at the value. */
+ * messages ("model", "Dense"); NULL: it is the whole job. Arrays are put into the arena; strings
+ * are those of t and of the table. All errors are returned together, among them UNKNOWN_KEY, placed
+ * at the key; MISSING_KEY, placed at the mapping, unless an unknown key is near to the missing one;
+ * WRONG_TYPE, RANGE, AMBIGUOUS and UNKNOWN_NAME, placed at the value. */
 dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t,
                           const dt_location *at, const char *what, void *out) DT_MUST_USE;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names and keys of other programs (Keras, PyTorch, scikit-learn), and what to write in a job
+ * Names and keys of other programs (Keras, PyTorch, XGBoost and others), and what to write in a job
  * instead. Comparisons of names ignore case, '_', '-', the part before the last dot, and the noun
  * at the end: nn.CrossEntropyLoss, DDPStrategy, data-parallel. Comparisons of keys ignore case
  * only.

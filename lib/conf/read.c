@@ -98,8 +98,8 @@ dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **sou
 
 /*
  * Overrides: `key.path=value` from the command line. The whole assignment is a separate source,
- * "override 1", so that every error in it has a location and a caret, even one that a field table
- * finds later.
+ * "override 1", so that errors about its key and its value have a location and a caret, even those
+ * that a field table finds later.
  *
  *     fit.epochs=3    model.layers.1.Dense.units=64    strategy={type: mirrored}    seed=
  */

@@ -16,9 +16,9 @@
  * ends, their entries come first; where the mapping has the same key itself, its own entry stands
  * in that place.
  *
- * Faults are collected and reading continues; syntax errors and limits end it. A tree is returned
- * only after errors that leave it complete (a duplicate key, a tag). If something were left out of
- * it, later checks would report that as missing although the user wrote it.
+ * Faults are collected and reading continues; syntax errors and limits end it. If there are errors,
+ * a tree is returned only if all of them leave it complete (a duplicate key, a tag). If something
+ * were left out of it, later checks would report that as missing although the user wrote it.
  */
 #include <stdlib.h>
 #include <string.h>
