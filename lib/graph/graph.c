@@ -109,8 +109,8 @@ dt_status *dt_refusal_status(const dt_refusal *r) {
  *     return loss = %12
  *     update dense/kernel = %30
  *
- * The text depends on the graph alone. Numbers are aligned to the right and types in one column,
- * which begins at most 56 characters from the left; longer lines exceed it.
+ * The text depends on the graph alone. Numbers are aligned to the right. Types are in one column,
+ * except in lines with over 56 characters before the ':'.
  */
 
 enum { WIDEST = 56 };

@@ -360,7 +360,7 @@ void dt_trace_destroy(dt_trace *t); /* destroys a trace; t may be NULL */
 dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;
 bool dt_trace_lives(const dt_trace *t); /* whether t is a trace of this thread that has not ended */
 /* Like dt_trace_lives. If the result is false and t is not NULL, the next public call of this
- * thread fails. */
+ * thread that can fail returns an error. */
 bool dt_trace_is_live(const dt_trace *t);
 /* Returns the first error, lent; NULL: no error so far. */
 dt_status *dt_trace_error(const dt_trace *t);

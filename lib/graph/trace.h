@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The members of a trace, for this room and for the builders in room op that add arguments and
- * variables (op/state.c). All other code uses graph.h.
+ * The members of a trace, for this room and for the files of other rooms that need them: some
+ * builders in room op, and pass/spmd. All other code uses graph.h.
  *
  * Nodes do not move while the trace grows, so a `const dt_node *` stays valid until dt_trace_end,
  * which copies them into one array.
