@@ -9,10 +9,10 @@
  *                           examples differ by at most one
  *     others                one output
  *
- * CSV that is written from a job's own CSV has the columns that the job looks for, with the job's
- * delimiter and column names. Without a header the columns keep their numbers, and columns that no
- * element uses stay empty. If several elements read the same column, it is written once, from the
- * element that keeps most of its content.
+ * CSV that is written from a job's own CSV as stored, without `map`, has the columns that the job
+ * looks for, with the job's delimiter and column names. Without a header the columns keep their
+ * numbers, and columns that no element uses stay empty. If several elements read the same column,
+ * it is written once, from the element that keeps most of its content.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -46,8 +46,8 @@ typedef struct dt_lesson {
     /* the words of a vocabulary, in the order of their indices; for a step without one, the texts
      * that its file describes (date.c, impute.c, normalize.c) */
     dt_texts words;
-    /* fill: what replaces a missing value of each feature; gaps: indices of the features that have
-     * missing values */
+    /* fill: what replaces a missing value of each feature; gaps: with impute's `indicator`, indices
+     * of the features that have missing values */
     dt_reals fill, gaps;
     dt_reals idf; /* [words.n] log(1 + texts / (1 + texts that contain the word)) */
 } dt_lesson;
@@ -128,12 +128,16 @@ typedef struct dt_dataset_spec {
     int n_stored;
     dt_location at;
     const char *directory;
-    /* shuffle_seed is equal to seed, unless the job gives `shuffle: {seed: N}` */
+    /* the seed of the shuffle is equal to seed, unless the job gives `shuffle: {seed: N}` or
+     * dt_dataset_set_seed changes it */
     uint64_t seed, shuffle_seed;
-    /* the seed of random steps of `map` that have none of their own; equal to `seed` */
+    /* the seed of random steps of `map` that have none of their own; equal to `seed`, unless
+     * dt_dataset_set_seed changes it */
     uint64_t map_seed;
     bool own_shuffle_seed;
-    int64_t global_batch_size, per_replica_batch_size; /* exactly one of the two is > 0 */
+    int64_t global_batch_size, per_replica_batch_size; /* the job gives one of the two, and the
+                                                        * other is 0 until
+                                                        * dt_dataset_set_global_batch */
     dt_last_batch last_batch;
     dt_validation_split split;
     /* With dataset.window, an example is a window of consecutive rows (windows.c); length is 0 if
@@ -171,8 +175,8 @@ typedef struct dt_dataset_spec {
 dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *directory, uint64_t seed,
                            dt_dataset_spec *out) DT_MUST_USE;
 
-/* Like dt_dataset_read, for examples in memory, so the mapping has neither `format` nor parts. args
- * has the arguments of dt_format_held. */
+/* Like dt_dataset_read, for examples in memory, so the mapping has neither `format` nor parts.
+ * args: the examples, as dt_held_make makes them. */
 dt_status *dt_dataset_read_held(dt_arena *arena, const dt_tree *t, const void *args,
                                 dt_dataset_spec *out) DT_MUST_USE;
 /* Whether examples do not contain the element, because dataset.window only sorts or groups rows by
@@ -189,8 +193,8 @@ dt_status *dt_dataset_check_job(const dt_dataset *d) DT_MUST_USE;
 
 /* Returns the request that asks the format for one part. */
 dt_format_request dt_dataset_request(const dt_dataset_spec *spec, dt_part part, dt_arena *arena);
-/* Opens the files of a spec. The dataset keeps what it needs of the spec; the arena must outlive
- * it. */
+/* Opens the files of a spec. The data set keeps a copy of *spec; the arena that the spec was read
+ * into must outlive it. */
 dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) DT_MUST_USE;
 /* Creates a data set of examples in memory: tensors of (examples, ...) each, which it takes even
  * after an error. The fragment has the keys of `dataset`, without format and parts. */
@@ -231,7 +235,8 @@ const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d);
 const dt_learned *dt_dataset_learned(const dt_dataset *d);
 /* Returns a JSON object, in the arena, of the files that the job names besides its data
  * (vocabularies, a tokenizer.json), with the SHA-256 that each had when the data set was opened.
- * Returns NULL if the job names none. */
+ * The characters of the training text count as such a file if they are its tokens. Returns NULL if
+ * there are none. */
 const char *dt_dataset_named_files(const dt_dataset *d, dt_arena *arena);
 /* Fails with OTHER_JOB if the content of one of these files has changed since `then`, which is an
  * object that dt_dataset_named_files returned, or NULL. */
@@ -269,7 +274,7 @@ dt_documents dt_dataset_documents(const dt_dataset *d);
 /* Appends the text of a token, or U+FFFD if there is no token with that number. first: no token
  * comes before this one. */
 void dt_dataset_decode(const dt_dataset *d, int32_t token, bool first, dt_str *out);
-/* Sets the global batch size if the job gave per_replica_batch_size. */
+/* Sets the global batch size; for jobs that gave per_replica_batch_size. */
 void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size);
 /* Sets the seed for random steps of `map` and for the shuffle, except where the job gives these
  * their own seed. Does nothing to a data set that is not a job's. */
@@ -291,12 +296,11 @@ typedef struct dt_survey {
     void *user;
 } dt_survey;
 dt_status *dt_dataset_survey(const dt_survey *q) DT_MUST_USE;
-/* Appends a warning, allocated in the arena, for each CSV column with whole numbers that float32
- * rounds. A warning has the location of the first such number. An element gets at most eight
- * warnings. */
+/* Sets *out to a warning, in the arena, for each CSV column with whole numbers that float32 rounds.
+ * A warning has the location of the first such number. An element gets at most eight warnings. */
 void dt_dataset_rounded(const dt_dataset *d, dt_arena *arena, dt_texts *out);
-/* Appends a warning, allocated in the data set's arena, for each part that leaves some of its
- * files unread. */
+/* Sets *out to a warning, in the data set's arena, for each part that leaves some of its files
+ * unread. */
 void dt_dataset_left_out(const dt_dataset *d, dt_texts *out);
 /* Whether `map` only casts an element to other dtypes, or has no steps for it. */
 bool dt_dataset_is_plain(const dt_dataset *d, int element);
@@ -428,8 +432,8 @@ typedef struct dt_workers {
 } dt_workers;
 
 /* Sets *out to the policy by which `workers` workers share the examples: AUTO, FILE, DATA or OFF,
- * which stands for HINT, too. asked: the policy to use; AUTO: that of the spec. Fails for FILE if
- * there are too few files. */
+ * which stands for HINT, too; AUTO if there is one worker. asked: the policy to use; AUTO: that of
+ * the spec. Fails for FILE if there are too few files. */
 dt_status *dt_workers_policy(const dt_dataset *d, dt_auto_shard_policy asked, int64_t workers,
                              dt_auto_shard_policy *out) DT_MUST_USE;
 

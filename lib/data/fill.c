@@ -2,7 +2,7 @@
 /*
  * See feed.h. Elements whose rows are all in memory are gathered one element after the other. The
  * others are read example by example: each example is decoded once for all elements, straight into
- * the cache if it has room, or into the batch if `map` changes nothing.
+ * the cache if there is one, or else into the batch if `map` has no steps for the element.
  *
  * Where a step of `map` combines examples, each one has a partner in its batch, by a permutation of
  * the rows of the global batch that is drawn from the seed, the epoch and the batch. The partner is

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "file/column_survey.h"
 
-/* The `files` to guess, and what was guessed: each is a path such as "x.npy", or "image=x.npy" with
+/* Files, and what was guessed of them. Each file is a path such as "x.npy", or "image=x.npy" with
  * the name of its element. */
 typedef struct dt_guess {
     const char *const *files;

@@ -7,10 +7,10 @@
  *     ends    more bytes: the first and the last 64 KiB of each file; files of up to 128 KiB whole
  *     sizes   more files: only their sizes
  *
- * The SHA-256 of a single file that was read whole is the one that `sha256sum` prints. Several
- * files have the SHA-256 of a text with a line for each file, in order: "SHA256 BYTES WHAT". SHA256
- * is that of the bytes read ("-" if only sizes are taken); WHAT is the element's name (arrays),
- * "class/file" (pictures), or empty.
+ * The SHA-256 of a single file that was read whole is the one that `sha256sum` prints. In all other
+ * cases it is that of a text with a line for each file, in order: "SHA256 BYTES WHAT". SHA256 is
+ * that of the bytes read ("-" if only sizes are taken); WHAT is the element's name (arrays),
+ * "class/file" (folders of classes), or empty.
  */
 #ifndef DT_DATA_IDENTITY_H
 #define DT_DATA_IDENTITY_H

@@ -18,9 +18,9 @@ typedef struct dt_inspection {
 /* Reads all values once, and appends the report to *out: lines, or one JSON object. */
 dt_status *dt_dataset_inspect(const dt_inspection *q, dt_str *out) DT_MUST_USE;
 
-/* Appends a report about a table without a job, which was guessed with wants_table: its columns,
- * its first records as written, and the lines of a job that reads it. The report is lines of text,
- * or one JSON object. */
+/* Appends a report about a table that no job describes, and that was guessed with wants_table: its
+ * columns, its first records as written, and the lines of a job that reads it. The report is lines
+ * of text, or one JSON object. */
 void dt_table_inspect(const dt_guess *g, const char *title, bool json, dt_str *out);
 
 /* Reports on a folder that has a folder of pictures for each class: classes, sizes, and files that
@@ -58,8 +58,8 @@ bool dt_texts_are_in(const char *folder);
 typedef struct dt_conversion {
     dt_dataset *data;
     dt_part part;
-    /* path of the file to write: its suffix determines the format, and {element} is replaced by the
-     * name of an element */
+    /* path of the file to write: its suffix determines the format; for formats of one array,
+     * {element} is replaced by the name of the element */
     const char *output;
     /* number of files over which records are distributed; 1: they are not divided */
     int64_t shards;

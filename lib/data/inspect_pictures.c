@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inspects a folder of pictures without a job: classes, number and sizes of their pictures, and
- * broken files. It decodes every picture completely, as training would. */
+/* Inspects a folder of pictures that no job describes: classes, number and sizes of their pictures,
+ * and broken files. It decodes every picture completely, as training would. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports on tables without a job: what each column holds; see inspect.h. */
+/* Reports on tables that no job describes: what each column holds; see inspect.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

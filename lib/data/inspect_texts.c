@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inspects a folder of texts without a job: classes, their texts, their lengths, and files that
- * cannot be read. It reads every text completely, as training would. */
+/* Inspects a folder of texts that no job describes: classes, their texts, their lengths, and files
+ * that cannot be read. It reads every text completely, as training would. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -93,8 +93,8 @@ dt_status *dt_map_emit(const dt_map_plan *p, dt_value x, dt_value *out) DT_MUST_
 
 /* Converts outputs of a model, (B, ...), back to the units of the stored target: undoes the
  * element's steps from the last one on, up to one that cannot be undone. Only rescale, normalize,
- * cast, mixup and cutmix can be, and normalize only if its numbers are given or learned. learned:
- * as in dt_map_request. */
+ * cast, mixup and cutmix can be, and normalize only if its numbers are given or learned, and
+ * without per_group. learned: as in dt_map_request. */
 dt_value dt_map_undo(const dt_map *m, const dt_learned *learned, const char *element, dt_value x);
 
 /* Returns the location of a step that treats groups of windows differently; NULL if there is

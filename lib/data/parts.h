@@ -170,8 +170,8 @@ dt_status *dt_rows_check_limits(const dt_parts *d, const dt_rows *r) DT_MUST_USE
 dt_status *dt_rows_check_row(const dt_rows *r, int e, int64_t i, const void *row) DT_MUST_USE;
 
 /* Keeps the columns of the row that has just been read, for rows that are read once. If the data
- * set answers faults, keeps the fault, too, and returns NULL; else returns the fault. Takes
- * ownership of the fault. */
+ * set answers faults, keeps the fault, too, and returns NULL. Else returns the fault or, without
+ * one, that of a column that cannot be kept. Takes ownership of the fault. */
 dt_status *dt_rows_keep_row(dt_parts *d, dt_status *fault) DT_MUST_USE;
 void dt_keeper_destroy(struct dt_keeper *k); /* k may be NULL */
 

@@ -2,7 +2,7 @@
 /*
  * Rows other than the job's own, as a data set to predict or to evaluate: from a file whose format
  * is recognized by its first bytes, from a folder, or from a pipe that is still being written. They
- * replace the training part and go through the job's `map`.
+ * replace all parts and go through the job's `map`.
  *
  *     standard input ──▶ NPY, CSV, TFRecord, picture, ...? ──▶ a row ──▶ map ──▶ a feed's batch
  *
@@ -19,7 +19,8 @@
 typedef struct dt_rows_request {
     const char *path;             /* path of the file or folder; "-": standard input */
     const dt_dataset_spec *job;   /* the job whose `map` and `element` apply to the rows */
-    const dt_element_spec *input; /* [n] the model's inputs, of type (B, ...) */
+    const dt_element_spec *input; /* [n] the elements that rows must have, of type (B, ...): the
+                                   * model's inputs and, to evaluate, its targets */
     int n;
     /* Rows are read once, from front to back; there may be any number of them, and none is kept. If
      * not set, path is a file that can be read again, and an input of rank 0 has only its name
@@ -32,10 +33,10 @@ typedef struct dt_rows_request {
     dt_texts keep;
 } dt_rows_request;
 
-/* Opens the rows as a data set whose elements are the inputs, in order. The caller releases *out
- * with dt_dataset_unref; the job and q->job->learned must outlive it. Fails with NO_INPUT (66) if
- * the file is missing, with exit status 65 if its format is unknown or the file is malformed, and
- * with ELEMENTS if the rows do not have the shapes that the model expects. */
+/* Opens the rows as a data set whose elements are those of `input`, in order. The caller releases
+ * *out with dt_dataset_unref; the job and q->job->learned must outlive it. Fails with NO_INPUT (66)
+ * if the file is missing, with exit status 65 if its format is unknown or the file is malformed,
+ * and with ELEMENTS if the rows do not have the shapes that the model expects. */
 dt_status *dt_rows_open(dt_dataset **out, const dt_rows_request *q) DT_MUST_USE;
 /* Sets *is_text to whether a file is plain text, for jobs that train on text: no format recognizes
  * it, or CSV does and it does not begin with rows of numbers or a column "tokens_0". A pattern of

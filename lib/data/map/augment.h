@@ -14,8 +14,8 @@ enum { DT_AUGMENT_FACTORS = 4 };
 
 /* The arguments of all these steps; each has some of them. */
 struct dt_augment {
-    /* for each factor, the two limits between which it is drawn, or one number; n is 0 if the job
-     * does not give the factor */
+    /* for each factor, the two limits between which it is drawn, or one number; n is 0 if the step
+     * has no such factor, or the job gives none and there is no default */
     dt_reals factor[DT_AUGMENT_FACTORS];
     dt_reals value_range; /* the lowest and the highest value of a pixel */
     dt_reals fill;        /* for random_erasing: one value, or one per channel; n is 0 for noise */
@@ -111,8 +111,8 @@ dt_adjust dt_adjust_brightness, dt_adjust_contrast, dt_adjust_saturation, dt_adj
 /* The `infer` of steps that take any image, and of those that need red, green and blue. */
 dt_status *dt_color_infer(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
 dt_status *dt_color_infer_rgb(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
-/* Converts an example to float32 and, in training, runs those of the n changes whose factors the
- * job gives: change i has factor i. */
+/* Converts an example to float32 and, in training, runs those of the n changes whose factors are
+ * set, by the job or by default: change i has factor i. */
 void dt_color_run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out,
                   dt_adjust *const *change, int n);
 

@@ -3,10 +3,11 @@
  * A step of `map` is one row in steps.h, and usually one file in this folder. It knows its
  * arguments, its output type, and how to transform one example.
  *
- * Random steps derive their random numbers from the seed of the job or of the step, the step's
- * name, the pass over the data and the index of the example, so the result depends neither on
- * replicas nor on threads nor on where a run was resumed. They are random only in training.
- * Otherwise random_crop takes the middle, and the other random steps change at most the dtype.
+ * Random steps derive their random numbers from a seed, the pass over the data, the index of the
+ * example, and the step's name (with its own seed) or purpose (with the job's), so the result
+ * depends neither on replicas nor on threads nor on where a run was resumed. They are random only
+ * in training. Otherwise random_crop takes the middle, and the other random steps change at most
+ * the dtype.
  *
  * A mask goes through the steps of its image that move pixels, then through its own. Its class
  * numbers are not interpolated.
