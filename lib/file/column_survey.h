@@ -40,7 +40,7 @@ typedef struct dt_column {
     bool rises, ascends;
     /* for CSV: the currency sign or % of the column's numbers so far, see dt_csv_symbol_agrees */
     uint32_t symbol;
-    bool dates; /* all texts so far are dates */
+    bool dates; /* all values so far are dates */
     /* unclear: some date may have its day or its month first; proved: another one shows which */
     bool unclear, proved;
     /* number of words, separated by spaces, in all values; bytes of the longest value */

@@ -26,7 +26,7 @@ typedef struct dt_csv_style {
     bool blanks;        /* any number of blanks and tabs is a delimiter */
     char comment;       /* starts a comment, which goes to the end of the line; 0: no comments */
     char escape;        /* escapes the next character; 0: no escapes */
-    int64_t skip_lines; /* number of lines to skip before the header */
+    int64_t skip_lines; /* number of lines that are still to be skipped before the header */
     /* Lines end with CR, as in files of old Macintosh programs; detected by the reader. */
     bool returns;
 } dt_csv_style;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Columns of a CSV file: their names in the header, or their numbers from 0. A name that occurs
- * again becomes NAME.1, NAME.2, ... Elements choose columns by name, by number, or by patterns,
- * which are replaced by names when the first file is opened:
+ * again, unless it is empty, becomes NAME.1, NAME.2, ... Elements choose columns by name, by
+ * number, or by patterns, which are replaced by names when the first file is opened:
  *
  *     columns: [height, 7]               one by its name, one by its number
  *     columns: ["pixel*"]                those that match, in the file's order

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The examples of a data set, in any order. `open_part` of a format opens them. Formats of records
- * share one reader, those of arrays another. Text, folders of pictures and synthetic data each have
- * their own, because their examples are not rows of files. Rows that can be read only once, such as
- * those of a pipe, are read as examples from front to back.
+ * share one reader, those of arrays another. Text, folders of classes and synthetic data have
+ * readers of their own, because their examples are not rows of files. Rows that can be read only
+ * once, such as those of a pipe, are read as examples from front to back.
  */
 #ifndef DT_FILE_EXAMPLES_H
 #define DT_FILE_EXAMPLES_H
@@ -52,7 +52,8 @@ typedef struct dt_examples {
     dt_element_spec *stored; /* [n] the elements as stored */
     /* number of examples; -1: unknown until the end, and examples can only be read in order */
     int64_t count;
-    dt_paths paths; /* files that hold several examples each; empty: there are no such files */
+    dt_paths paths; /* the files, with several examples each or, if `single` is set, one; empty:
+                     * there are none, or only reader->source knows them */
     /* [paths.n + 1] index of each file's first example, if the examples of files follow one
      * another; else NULL */
     int64_t *first;

@@ -8,7 +8,7 @@
  *                         still being written: a dt_row_source with its dt_row_reader
  *     open_part           reads a data set's examples in any order: dt_examples (file/examples.h)
  *     check, declare      check a job's keys of its data set, without files
- *     survey              finds the elements of files without a job
+ *     survey              finds the elements of files that no job describes
  *     writer              writes a file, which gets its name when it is complete
  *
  * Messages about faults name the file and the location in it: line and column, or record and
@@ -63,7 +63,7 @@ typedef struct dt_element_spec {
     dt_location at;   /* location of the file's path in the job file */
     const char *file; /* data file, for messages */
     int64_t classes;  /* all values in the file are known to be in [0, classes); 0: not known */
-    /* For CSV and JSON lines: names of the columns; texts whose indices are the values. n 0:
+    /* For text formats with columns or keys: their names; texts whose indices are the values. n 0:
      * none. */
     dt_texts columns, vocabulary;
     dt_choice choice; /* the kind of `columns`; once `settled`, they are names for any kind */
@@ -169,8 +169,8 @@ void dt_row_source_close(dt_row_source *s);
  * that is out of range (int64: beyond +-2^53) or has a fraction, a float that is not finite. */
 bool dt_row_source_put(dt_dtype dtype, double x, void *out, int64_t i);
 
-/* A request to survey files without a job: writes the keys of `dataset` that the files need, with
- * `element`, to j. */
+/* A request to survey files that no job describes: writes the keys of `dataset` that the files
+ * need, with `element`, to j. */
 typedef struct dt_survey_request {
     const char *const *path; /* [n] the paths of the files */
     int n;
@@ -269,7 +269,7 @@ typedef struct dt_format {
     /* Opens a source: sets s->reader and s->state. After an error there is nothing to close. NULL:
      * the format can only be read as a data set. */
     dt_status *(*open)(dt_row_source *s);
-    /* Finds the elements of files without a job. NULL: a job must declare them. */
+    /* Finds the elements of files that no job describes. NULL: a job must declare them. */
     dt_status *(*survey)(const dt_survey_request *q);
     /* Checks a part as far as possible without reading files, and reports all faults. *names: the
      * names of its elements, in the arena. */

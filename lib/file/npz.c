@@ -40,7 +40,7 @@ static const dt_zip_member *find_in(const dt_zip *zip, const char *name) {
     return NULL;
 }
 
-/* Reports a missing member. named: the job names the member, not only the archive. */
+/* Reports a missing member. named: the path names the member, not only the archive. */
 static dt_status *no_member(const char *path, const char *name, bool named, const dt_zip *zip) {
     dt_local_str has = {0}, first = {0};
     for (int i = 0; i < zip->n && i < 16; i++) {

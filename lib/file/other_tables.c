@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See other_tables.h. The first line that is not empty determines the format. */
+/* See other_tables.h. The first line that is not empty determines the format; dt_is_libsvm skips
+ * comments, too. */
 #include "file/other_tables.h"
 
 #include <string.h>

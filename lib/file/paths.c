@@ -64,7 +64,7 @@ static dt_status *missing_shard(const dt_paths *paths, int first, const char *pa
                    (long long)count);
 }
 
-enum { MOST_SHARDS = 4096 }; /* larger sets are not checked */
+enum { MOST_SHARDS = 4096 }; /* missing shards of larger sets are not reported */
 
 /* Reports two sets of shards with the same name but different numbers of shards. The older set was
  * probably forgotten, and its examples would be read as well. */
@@ -173,7 +173,8 @@ bool dt_path_is_folder(const char *path) {
 
 /* ---- folders below a folder ---- */
 
-/* Adds the folders in a folder, without links to folders, or the files in it. */
+/* Adds entries of a folder: if `folders` is set, the folders but no links to folders, else the
+ * files. */
 static dt_status *add_entries(const char *folder, bool folders, dt_paths *out) {
     dt_paths all = {0};
     struct stat st;

@@ -17,9 +17,10 @@ dt_status *dt_pictures_open(dt_row_source *s) DT_MUST_USE;
 
 /* Adds all pictures in a folder and in the folders below it, by their names: folder by folder,
  * sorted by path, and in each folder sorted by name, as Keras' image_dataset_from_directory does.
- * Pictures in formats that cannot be read are among them. Hidden files are skipped, and links to
- * folders are not followed. *others is increased by the number of other files. *other, if it was
- * NULL, becomes the path of the first of these, which the caller owns; `other` may be NULL. */
+ * Pictures in formats that cannot be read are among them. Hidden files and folders are skipped, and
+ * links to folders are not followed. *others is increased by the number of other files. *other, if
+ * it was NULL, becomes the path of the first of these, which the caller owns; `other` may be
+ * NULL. */
 dt_status *dt_pictures_list(const char *folder, dt_paths *out, int64_t *others,
                             char **other) DT_MUST_USE;
 

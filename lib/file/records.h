@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files of records: TFRecord, lines of text, and records of a fixed length. Readers go from front
- * to back. gzip (any file with its first bytes) and zlib (TFRecord files) are decompressed. Nothing
- * is allocated for a length that the file cannot have.
+ * to back. gzip (recognized by its first bytes) and, in TFRecord files, zlib are decompressed;
+ * files of records of a fixed length must not be compressed. Nothing is allocated for a length that
+ * the file cannot have.
  */
 #ifndef DT_FILE_RECORDS_H
 #define DT_FILE_RECORDS_H
@@ -83,13 +84,14 @@ typedef struct dt_paths {
 /* Whether a path has wildcards, and no file or folder has exactly this name. */
 bool dt_path_is_pattern(const char *path);
 /* Adds the files that match, sorted; error NO_INPUT if there are none. A set of up to 4,096 shards
- * (name-00000-of-00008) must be complete. A name without wildcards, or of an existing file, is
- * added unchanged. `directory` as in dt_path_join. */
+ * (name-00000-of-00008) must be complete, and the only one of its name. A name without wildcards,
+ * or of an existing file, is added unchanged. `directory` as in dt_path_join. */
 dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pattern) DT_MUST_USE;
 /* Adds the entries of a folder, sorted by name; hidden entries (".x") are skipped. */
 dt_status *dt_paths_list(dt_paths *paths, const char *folder) DT_MUST_USE;
 /* Adds the files in a folder and in all folders below it, in the order of their folders' paths,
- * then of their names, as in Keras. Hidden files and links to folders are skipped. */
+ * then of their names, as in Keras. Hidden files and folders are skipped, and so are links to
+ * folders. */
 dt_status *dt_paths_list_below(dt_paths *paths, const char *folder) DT_MUST_USE;
 void dt_paths_add(dt_paths *paths, const char *path);
 bool dt_path_is_folder(const char *path);

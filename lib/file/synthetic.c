@@ -12,9 +12,9 @@
  *
  * An element with num_classes is a label, uniformly distributed. Every other element is the
  * template of its class plus noise, so that the label can be learned from it; the class is the
- * first label's. Template values are uniform in [-0.5, 0.5), noise in [-1, 1). Integers are 64
- * times the sum; unsigned ones are centred at 128. A bool says whether the sum is at least 0.
- * Nothing is stored: a row is generated again each time it is read.
+ * first label's. Without a label there is one class. Template values are uniform in [-0.5, 0.5),
+ * noise in [-1, 1). Integers are 64 times the sum; unsigned ones are centred at 128. A bool says
+ * whether the sum is at least 0. Nothing is stored: a row is generated again each time it is read.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@
 
 #define LARGEST_EXAMPLE ((int64_t)1 << 30)
 
-enum { BLOCK = 16 }; /* bytes of a Philox block, each of which makes one value */
+enum { BLOCK = 16 }; /* bytes of a Philox block; each byte makes one value */
 
 struct synthetic {
     int64_t examples;
@@ -184,8 +184,8 @@ static void put_label(dt_dtype d, void *out, int64_t i, int64_t value) {
     }
 }
 
-/* Generates the values of a row. They are multiples of 1/256 in [-1.5, 1.5), which every float
- * dtype represents exactly. */
+/* Generates the values of an element in a row. Before they are converted to its dtype, they are
+ * multiples of 1/256 in [-1.5, 1.5), which every float dtype represents exactly. */
 static void draw_features(const synthetic_part *x, int e, int64_t row, int64_t n, void *out) {
     int64_t class = x->label < 0 ? 0 : draw_label(x, x->label, row, 0);
     uint64_t template = stream_key(x, "synthetic template", e, 0, (uint64_t) class);

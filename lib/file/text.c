@@ -8,10 +8,10 @@
  *       tokenizer: {type: char}
  *       element: {tokens: {shape: [256], dtype: int32}}
  *
- * Lines end with LF; CRLF is read as LF. The vocabulary consists of the training file's characters
- * in code point order; a token is the index of a character in it. Example i has `tokens`, the L
- * characters from i * L on, and `targets`, the L characters from i * L + 1 on. Both are windows on
- * the same array of tokens, one shifted by one, so nothing is copied.
+ * Lines end with LF; CRLF is read as LF. The vocabulary consists of the characters of the training
+ * text in code point order; a token is the index of a character in it. Example i has `tokens`, the
+ * L tokens from i * L on, and `targets`, the L tokens from i * L + 1 on. Both are windows on the
+ * same array of tokens, one shifted by one, so nothing is copied.
  *
  * With `tokenizer: {path: tokenizer.json}` that file defines the tokens. The text of a part is
  * tokenized as a whole.
@@ -423,8 +423,8 @@ static dt_status *find_tokens(const dt_examples *base, const char *text, dt_toke
     return NULL;
 }
 
-/* Appends the character of a token. A model may have more tokens than the text has characters;
- * these become U+FFFD. */
+/* Appends the text of a token: without a tokenizer, its character. A model may have more tokens
+ * than the text has characters; those without a character become U+FFFD. */
 static void put_token(const dt_examples *base, int32_t token, bool first, dt_str *out) {
     const text_part *x = (const text_part *)base;
     enum { REPLACEMENT_CHARACTER = 0xfffd };

@@ -10,10 +10,10 @@
  *         label: {dtype: int64}
  *
  * `feature` names the feature of an element; by default both have the same name. With
- * `padding_value`, lists of any length (VarLen) are padded to the element's shape; `default_value`
- * replaces missing features. If the byte strings of the first example are picture files, and
- * the element is a picture, (rows, columns) or (rows, columns, channels) of uint8, they are
- * decoded.
+ * `padding_value`, lists that are too short (VarLen) are padded to the element's shape. A missing
+ * feature is replaced by `default_value` or, if that is not given, by `padding_value`. If the first
+ * example's byte string for an element is a picture file, and the element is a picture, (rows,
+ * columns) or (rows, columns, channels) of uint8, the byte strings of all examples are decoded.
  *
  * Rows to predict or evaluate are read by the job's declaration of elements if the job's data is
  * TFRecord: names of features, padding, pictures, texts. Otherwise a feature has the name and the
