@@ -96,7 +96,8 @@ static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out) {
     return NULL;
 }
 
-/* Reads the next picture: a file of the folder, or the picture in the source's own file. */
+/* Reads the next picture: the next of the files in the folder or of those that match the pattern,
+ * or the picture in the source's own file. */
 static dt_status *next_picture(dt_row_source *s, void *const *row, bool *more) {
     const pictures *p = s->state;
     dt_local_str bytes = {0};

@@ -20,7 +20,8 @@ typedef struct seen {
     /* present: number of records with the feature; least, most: smallest and largest number of
      * values (for a byte string, bytes) */
     int64_t present, least, most;
-    int64_t each; /* feature lists: values of each step; 0: not a list; -1: steps differ */
+    int64_t each; /* feature lists: values of each step; 0: not a feature list; -1: steps or records
+                   * differ */
     /* mixed: the feature has lists of several kinds; strings: some bytes_list does not have exactly
      * one byte string */
     bool mixed, strings;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads ZIP archives (PKWARE's APPNOTE.TXT, 4.3), as far as NPZ files need them: members that are
- * stored or deflated, 64-bit sizes (ZIP64), no encryption, a single part. The directory is at the
- * end:
+ * Reads ZIP archives (PKWARE's APPNOTE.TXT, 4.3), as far as NPZ and Keras files need them: members
+ * that are stored or deflated, 64-bit sizes (ZIP64), no encryption, a single part. The directory is
+ * at the end:
  *
  *     for each member    header, data
  *     directory          an entry for each member

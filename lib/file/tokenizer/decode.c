@@ -4,8 +4,9 @@
  *
  *     ByteLevel    the bytes that the token's characters stand for; the token itself if a character
  *                  stands for none
- *     WordPiece    a blank before each token that does not begin with "##", which is left out;
- *                  `cleanup` removes the blank again before punctuation and English endings
+ *     WordPiece    a blank before each token, except the first one and those that begin with "##",
+ *                  whose "##" is left out; with `cleanup`, none before punctuation and English
+ *                  endings
  *     BPEDecoder   a blank for the suffix of each token that ends a word
  *     Metaspace    blanks for "\u2581", except in the first token, unless prepend_scheme is "never"
  *     Sequence     of Replace (a text becomes a blank), ByteFallback ("<0x0A>" is a byte), Fuse,

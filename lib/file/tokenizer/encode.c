@@ -85,8 +85,8 @@ static dt_status *see(void *user, const char *text, size_t n, bool is_match) {
     return (is_match ? by->drops_matches : by->drops_gaps) ? NULL : split(s, text, n);
 }
 
-/* Appends the piece with its spaces replaced, and the prefix before it if it does not begin with
- * it. */
+/* Appends the prefix and the piece, with its spaces replaced. The prefix is left out if the changed
+ * piece begins with it. */
 static void change(const dt_splitter *by, const char *first, const char *text, size_t n,
                    dt_str *out) {
     const size_t prefix = strlen(first);
@@ -148,7 +148,7 @@ bool dt_is_blank(uint32_t c) {
            c == 0x205f || c == 0x3000;
 }
 
-/* Returns the bytes of the last character of a text of n bytes, which is not empty. */
+/* Returns the number of bytes of the last character of a text of n bytes, which is not empty. */
 static size_t last_size(const char *text, size_t n) {
     size_t size = 1;
     while (size < n && size < 4 && ((unsigned char)text[n - size] & 0xc0) == 0x80) size++;
@@ -186,8 +186,8 @@ static dt_status *joins_word(const dt_tokenizer *t, dt_bytes in, size_t at, cons
     return after ? dt_regex_split(t->word, text + end, after, see_word, joins) : NULL;
 }
 
-/* A function that handles the text between two added tokens. begins: it is at the beginning of the
- * whole text. */
+/* A function that handles a stretch of text without added tokens, before, between or after them.
+ * begins: it is at the beginning of the whole text. */
 typedef dt_status *see_gap(const dt_tokenizer *t, dt_bytes gap, bool begins, dt_tokens *out);
 
 static see_gap normalize, pre_tokenize;

@@ -7,7 +7,7 @@
  *     Precompiled                               charsmap.c
  *     Replace                                   replaces each match of a pattern by a text
  *     Prepend                                   puts a text before each text that is not empty
- *     Strip                                     leaves out blanks at the ends
+ *     Strip                                     leaves out blanks at one end or both
  *     Sequence                                  a list of these
  */
 #include <string.h>

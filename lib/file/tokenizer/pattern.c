@@ -4,7 +4,8 @@
  * on. The package `tokenizers` has Oniguruma, with the syntax of Ruby. `translate` accepts what
  * both understand alike, and writes \s as a list, because PCRE2's also has U+180E:
  *
- *     literals  .  |  (?: )  (?i: )  (?= )  (?! )  [ ]  [^ ]  ? * + {m,n}  with ? or + behind them
+ *     literals  .  |  ( )  (?: )  (?i: )  (?= )  (?! )  [ ]  [^ ]
+ *     ? * +  also with ? or + behind them;  {m}  {m,}  {m,n}  the last two also with ? behind them
  *     \s \S \d \D \p{L} \P{L} \r \n \t \X, and a backslash before punctuation
  *
  * A pattern that can match an empty string is refused: the package would split a text at such a

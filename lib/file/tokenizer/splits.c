@@ -49,7 +49,7 @@ static dt_status *read_byte_level(dt_tokenizer_reader *r, dt_json_cursor at, dt_
     return splits ? compile(r, &at, GPT2, out) : NULL;
 }
 
-/* Appends a text as a pattern, with a backslash before punctuation. */
+/* Appends a text as a pattern, with a backslash before characters that are special in patterns. */
 static void put_literal(const char *text, dt_str *out) {
     for (; *text; text++) {
         if (strchr("\\[](){}.|?*+^$", *text)) dt_str_putc(out, '\\');

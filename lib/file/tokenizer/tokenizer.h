@@ -28,8 +28,9 @@ typedef struct dt_tokens {
 void dt_tokens_add(dt_tokens *out, int32_t token);
 
 /* Reads a tokenizer.json into the arena. Error DATA_FILE: the file is not a tokenizer, or needs
- * something that is not implemented. Error PLUGIN: libpcre2-8, which splits text, is not
- * installed. */
+ * something that is not implemented. Error PLUGIN: something that the file needs is missing or of
+ * another version: libpcre2-8, which splits text, libunistring, for normalization forms, or the C
+ * library's locale C.UTF-8, for lower case. */
 dt_status *dt_tokenizer_read(dt_arena *arena, const char *path,
                              const dt_tokenizer **out) DT_MUST_USE;
 /* Returns the limit of tokens' numbers: all are in [0, size). */

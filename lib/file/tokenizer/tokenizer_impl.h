@@ -19,7 +19,7 @@ typedef struct dt_regex dt_regex;
 /* Compiles a regular expression of the file, which has the syntax of Oniguruma. Only constructs
  * with the same meaning in PCRE2 are accepted. *fault: what is wrong with the expression, as the
  * end of a message, in the arena or a literal; NULL: nothing. Error PLUGIN: libpcre2-8 is not
- * installed. */
+ * installed, or of another version. */
 dt_status *dt_regex_compile(dt_arena *arena, const char *source, const dt_regex **out,
                             const char **fault) DT_MUST_USE;
 /* Calls `see` for the stretches of a text in order: the matches, and the gaps before, between and
@@ -60,7 +60,8 @@ typedef struct dt_tokenizer_reader {
 /* A key of an object. Keys that a table lacks are errors. */
 typedef struct dt_tokenizer_key {
     const char *name;
-    /* Receives the position of the value; its `at` is NULL if the value is missing or null. */
+    /* Receives the position of the value; its `at` is NULL if the value is missing or null. NULL:
+     * the value is not used. */
     dt_json_cursor *value;
     /* The JSON values that are accepted, such as "null|\"\""; NULL: any value. */
     const char *only;
@@ -130,8 +131,8 @@ enum { DT_CACHED_WORDS = 1 << 15 };
 typedef struct dt_splitter {
     const dt_regex *pattern; /* NULL: pieces are not split */
     bool drops_gaps, drops_matches;
-    bool joins_before;  /* a match is appended to the piece before it, which ends after the match */
-    bool joins_after;   /* a match becomes the beginning of the piece that follows it */
+    bool joins_before;  /* a match is appended to the gap before it, if there is one */
+    bool joins_after;   /* a match is put before the gap after it, if there is one */
     bool prefixes_once; /* only the piece at the beginning of a text gets the prefix */
     const char *prefix; /* put before each piece that does not begin with it; NULL: none */
     /* replaces each space before splitting, if `prefix` is not NULL; NULL: spaces stay */
@@ -184,7 +185,7 @@ struct dt_tokenizer {
     /* the prefix of tokens that continue a word, such as "##"; NULL: texts of tokens are joined
      * without spaces */
     const char *continues;
-    bool cleans_up; /* removes spaces before punctuation and "n't"; see decode.c */
+    bool cleans_up; /* no spaces before punctuation and endings such as "n't"; see decode.c */
     int n_splits;
     dt_splitter split[DT_MOST_SPLITS];
     const dt_token_model *model;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unigram (Kudo 2018): each token has a score, the logarithm of how likely it is. Of all ways to
- * divide a piece, the one with the highest sum of scores is taken (Viterbi). A character without
- * a token scores 10 less than the least likely token. Adjacent ones become one unknown token, or
- * one token per byte ("<0x0A>") with byte_fallback.
+ * divide a piece, the one with the highest sum of scores is taken (Viterbi). A character without a
+ * token scores 10 less than the least likely token. Adjacent ones become the token of their whole
+ * text, if there is one; else one unknown token or, with byte_fallback, one token per byte
+ * ("<0x0A>").
  */
 #include <math.h>
 #include <stdlib.h>
