@@ -2,8 +2,9 @@
 /*
  * Reads BMP: 1, 4 and 8 bits with a palette, 16, 24 and 32 bits, bottom-up and top-down, with a
  * header of 12 bytes (OS/2) or 40 to 256 bytes (Windows). Pixels of 16 and 32 bits have alpha if
- * the header has bit masks, one of them for alpha; all other pixels are opaque. Run-length encoding
- * is refused.
+ * the header says that it has bit masks, and the one for alpha is not 0. A palette index without a
+ * colour in the file gives black with alpha 0. All other pixels are opaque. Compressed pixels are
+ * refused.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads single values of Exif data, and turns pictures upright by an Exif orientation. Exif data
- * has the form of a TIFF file: a header with the byte order, then directories of tags (TIFF 6.0,
- * section 2). */
+/* Reads single values of Exif data and of TIFF files, and turns pictures upright by an Exif
+ * orientation. Exif data has the form of a TIFF file: a header with the byte order, then
+ * directories of tags (TIFF 6.0, section 2). */
 #include <string.h>
 
 #include "file/image/image.h"

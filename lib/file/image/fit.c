@@ -111,7 +111,7 @@ static dt_status *look_up(const dt_image_layout *l, const dt_image *stored, int6
 }
 
 /* Decodes a picture in its original size, turns it upright, replaces the colors of a mask by class
- * numbers, and resizes it to the element's size. */
+ * numbers if the job lists the colors, and resizes it to the element's size. */
 static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *stored,
                                     int orientation, dt_bytes file, void *out) {
     const dt_type *t = &l->type;

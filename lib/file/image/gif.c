@@ -46,7 +46,8 @@ static dt_status *read_palette(gif *g, int flags) {
     return NULL;
 }
 
-/* Reads an extension; one of them names the transparent colour of the frame. */
+/* Reads an extension. That of the kind CONTROL says which colour of the frame is transparent, or
+ * that none is. */
 static dt_status *read_extension(gif *g) {
     const uint8_t *label = read_bytes(g, 1), *size = label ? read_bytes(g, 1) : NULL;
     for (; size && *size > 0; size = read_bytes(g, 1)) {

@@ -30,8 +30,9 @@ typedef struct dt_image {
 } dt_image;
 
 /* Decodes height * width * channels bytes into `out`. Fails with DATA_FILE, naming the file, if it
- * has another size, is not a picture of these formats, or has damage that the decoder of its format
- * detects; with PLUGIN if a library is missing. */
+ * has another size, is not a picture of these formats, is of an unsupported kind, is refused
+ * because class numbers are wanted, or has damage that the decoder of its format detects; with
+ * PLUGIN if a library is missing or lacks a function. */
 dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n,
                            uint8_t *out) DT_MUST_USE;
 

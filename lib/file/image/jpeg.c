@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes JPEG with libjpeg-turbo. The library reports errors with longjmp, as in png.c. It accepts
- * a file that is cut off and fills the picture with grey; here that is an error. The coefficients
- * of a picture with several scans (such as a progressive one) are kept until the last scan; the
- * number of bytes follows from the header. Each scan passes over all coefficients, however few
- * bytes it has in the file, so the number of scans is limited by the picture's size.
+ * Decodes JPEG with libjpeg-turbo. The library's errors come back by longjmp, as in png.c. It
+ * accepts a file that is cut off and fills the picture with grey; here that is an error. The
+ * coefficients of a picture with several scans (such as a progressive one) are kept until the last
+ * scan; the number of bytes that they take follows from the header. A scan can pass over all
+ * coefficients, however few bytes it has in the file, so the number of scans is limited by the
+ * picture's size.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -158,7 +159,7 @@ static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, u
 static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* Returns the number of bytes of the coefficients of all components, in whole sampling units, as
- * jdcoefct.c allocates them; 0 for a picture with a single scan. */
+ * jdcoefct.c allocates them; 0 if libjpeg expects a single scan. */
 static int64_t coefficient_bytes(struct jpeg_decompress_struct *j) {
     int64_t blocks = 0;
     for (int i = 0; jpeg_has_multiple_scans(j) && i < j->num_components; i++) {

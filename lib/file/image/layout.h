@@ -14,8 +14,8 @@
 #define DT_MOST_PIXELS ((int64_t)178956970)
 
 /* Most bytes for decoding a picture: as many as for DT_MOST_PIXELS pixels of four bytes. A
- * progressive JPEG keeps 2 more bytes per sample: with three components at full resolution it needs
- * 9 bytes per pixel. */
+ * progressive JPEG keeps 2 more bytes per sample: with three components at full resolution, it
+ * needs 9 bytes per pixel if it is decoded to 3 channels. */
 #define DT_MOST_DECODING (4 * DT_MOST_PIXELS)
 /* Fails with TOO_LARGE unless a picture has 1 to DT_MOST_PIXELS pixels and decoding it to
  * `channels` channels takes at most DT_MOST_DECODING bytes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes PNG with libpng. The library reports errors with longjmp, so all that is needed after
+ * Decodes PNG with libpng. The library's errors come back by longjmp, so all that is needed after
  * such a jump is in `reading`, which the caller owns and releases. Chunks after the pixels are read
  * as well, so that a file that is cut off there is refused.
  */

@@ -21,7 +21,8 @@ static void map_positions(dt_between *x, int64_t first, int64_t from, int64_t n,
 }
 
 /* Returns how many of the `size` pixels of a side are used: all of them, or, with `crop`, as many
- * as give the aspect ratio want : want_other with a second side of `other` pixels, rounded down. */
+ * as give the aspect ratio want : want_other with a second side of `other` pixels, rounded down,
+ * but at least 1 and at most `size`. */
 static int64_t used(const dt_resizing *r, int64_t size, int64_t other, int64_t want,
                     int64_t want_other) {
     int64_t fits = (int64_t)((double)(other * want) / (double)want_other);

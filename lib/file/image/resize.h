@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resizes images as tf.image.resize does, without antialiasing; pixels have their centres at half
- * coordinates. Source pixels and weights depend only on the sizes, so they are kept in two tables,
- * one for rows and one for columns.
+ * coordinates. The source rows of a new row and their weights are the same for all its pixels, and
+ * so are those of a column; two tables keep them, one for rows and one for columns.
  */
 #ifndef DT_FILE_IMAGE_RESIZE_H
 #define DT_FILE_IMAGE_RESIZE_H

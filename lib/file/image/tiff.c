@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes TIFF with libtiff, which is loaded when the first such picture is read. Its version 4.5,
- * the first with the name libtiff.so.6, limits each allocation and has a handler of errors for each
- * file. Size and orientation are read from the first directory without it.
+ * Decodes TIFF with libtiff, which is loaded when the first such picture is decoded. Its version
+ * 4.5, the first with the name libtiff.so.6, can limit each allocation, and takes a handler of
+ * errors for each file. Size and orientation are read from the first directory without it.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ enum {
 typedef struct source {
     const uint8_t *bytes;
     int64_t n, at;
-    char fault[160]; /* the first error message of libtiff; "": none */
+    char fault[160]; /* libtiff's first error message since this was last "" */
 } source;
 
 /* Functions of libtiff, as declared in tiffio.h. */
@@ -157,10 +157,10 @@ static void *open_source(const library *l, const dt_image *want, source *s) {
     return tiff;
 }
 
-/* Keeps alpha separate from the colours if it is so in the file. libtiff would multiply the colours
- * by alpha unless the directory says that this has been done, so the directory is changed in
- * memory. Returns whether the colours in the file were multiplied by alpha; false if there is no
- * alpha. */
+/* In a picture with one extra sample, takes this to be alpha, and keeps it separate from the
+ * colours if it is so in the file. libtiff would multiply the colours by alpha unless the directory
+ * says that this has been done, so the directory is changed in memory. Returns whether the colours
+ * in the file were multiplied by alpha; false if there is not exactly one extra sample. */
 static bool keep_alpha_apart(const library *l, void *tiff) {
     uint16_t n = 0, *kind = NULL, multiplied = ALPHA_IS_MULTIPLIED;
     if (!l->get(tiff, EXTRA_SAMPLES, &n, &kind) || n != 1) return false;
@@ -202,7 +202,8 @@ static void put_pixels(const dt_image *want, const uint32_t *raster, bool multip
     }
 }
 
-/* Reads the picture as pixels of 32 bits, red in the lowest. */
+/* Reads the picture into `raster` as pixels of 32 bits, with red in the lowest 8, and then writes
+ * it to `out` as `want` says. */
 static dt_status *read_raster(const library *l, const dt_image *want, source *s, uint32_t *raster,
                               uint8_t *out) {
     uint16_t orientation = TOP_LEFT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decodes WebP with libwebp, which is loaded when the first such picture is read. The header is
+/* Decodes WebP with libwebp, which is loaded when the first such picture is decoded. The header is
  * read here (RFC 9649): a simple file has one chunk of pixels, an extended one begins with VP8X. */
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static dt_status *read_header(const char *path, const uint8_t *bytes, size_t n,
 
 /* ---- pixels ---- */
 
-/* Decodes to red, green and blue, and then to grey. */
+/* Decodes to red, green, blue and alpha, and converts these to grey. */
 static dt_status *decode_grey(const library *l, const dt_image *want, const uint8_t *bytes,
                               size_t n, uint8_t *out) {
     const int64_t pixels = want->height * want->width;
