@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers that prepare data: those that change images at random, in training only, those that
- * give images a size, and those that make numbers of words. In a model of Keras they stand
- * behind an Input; here they are steps of `dataset.map`, which have the same arguments.
+ * Layers that prepare data: those that change images at random, in training only, those that give
+ * images a size, and those that make numbers of words or of other numbers. In a model of Keras they
+ * stand behind an Input; here they are steps of `dataset.map`, which have the same arguments.
  *
  *     layers: [Input: {name: image}, Rescaling, RandomFlip: {mode: horizontal}, Conv2D, ...]
  *     ──▶     layers: [Input: {name: image}, Conv2D, ...]
  *             map: {image: [rescale: {...}, random_flip: {mode: horizontal}]}
  *
- * Such layers, and Rescaling between them, are moved as long as no other layer reads the same
- * values. A Rescaling after the last of them stays. Layers that prepare data elsewhere in the model
- * are refused later, by name. The Input gets the shape and the dtype of the steps' result. A text
- * is a single value here, and an array of one text in Keras: the last layer that is moved becomes a
- * Reshape then. The steps can encode only a single value as a row of 0 and 1. For several values,
- * the layer becomes a CategoryEncoding.
+ * Such layers, and Rescaling before them, are moved as long as no other layer reads the same
+ * values; the first that makes numbers is the last that is moved. A Rescaling after the last of
+ * them stays. Layers that prepare data elsewhere in the model are refused later, by name. The Input
+ * gets the shape and the dtype of the steps' result. A text is a single value here, and an array of
+ * one text in Keras: if the last layer that is moved makes one integer of it, a Reshape takes its
+ * place. The steps can encode only a single value as a row of 0 and 1. For several values, the step
+ * makes integers, and a CategoryEncoding takes the layer's place.
  */
 #include <string.h>
 
@@ -31,8 +32,7 @@ typedef enum makes { THE_SAME, AN_IMAGE, NUMBERS, A_SEQUENCE } makes;
 
 static const struct {
     const char *layer;
-    /* NUMBERS: as many integers as inputs, or a row of `vocabulary_size` or `num_bins` values for
-     * each input */
+    /* NUMBERS: as many integers as inputs, or a row whose size width_of returns */
     makes makes;
 } rows[] = {{"RandomFlip", THE_SAME},         {"RandomRotation", THE_SAME},
             {"RandomZoom", THE_SAME},         {"RandomTranslation", THE_SAME},
@@ -69,9 +69,9 @@ static int count_name(const dt_tree *t, const char *name) {
     return n;
 }
 
-/* Returns the only layer that reads layer i, which has that name. Returns -1 if the number of
- * readers is not 1, with the model's outputs counted as readers, or if the reader has a list of
- * inputs. */
+/* Returns the only layer that reads layer i; `name` is the name of layer i. Returns -1 if the
+ * number of readers is not 1, with the model's outputs counted as readers, or if the reader has a
+ * list of inputs. */
 static int only_reader(const dt_tree *model, const dt_tree *layers, int i, const char *name) {
     int reader = -1, readers = count_name(dt_tree_get(model, "outputs"), name);
     if (strcmp(text_of(dt_tree_get(model, "type")), "functional") != 0)
@@ -162,7 +162,7 @@ static dt_tree *step_of(dt_arena *arena, const dt_entry *layer) {
 
 /* ---- the results of steps ---- */
 
-/* Returns the number of values that a layer makes of one word; NULL: it makes one integer. */
+/* Returns the size of the row that a layer makes; NULL: it makes integers. */
 static const dt_tree *width_of(const dt_tree *arguments) {
     const char *mode = text_of(dt_tree_get(arguments, "output_mode"));
     if (!*mode || strcmp(mode, "int") == 0) return NULL;
@@ -220,8 +220,8 @@ static dt_tree *reshape_of(dt_arena *arena, const dt_entry *layer, const char *i
     return item;
 }
 
-/* Returns a CategoryEncoding layer with the layer's output_mode, which a step of `map` lacks. The
- * step then yields integers. */
+/* Returns a CategoryEncoding layer with the layer's output_mode, and removes this from the layer,
+ * so that its step yields integers. */
 static dt_tree *encoding_of(dt_arena *arena, const dt_entry *layer, const char *input) {
     dt_tree *item = behind_of(arena, layer, input, "CategoryEncoding");
     const dt_tree *width = width_of(layer->value);
@@ -234,8 +234,8 @@ static dt_tree *encoding_of(dt_arena *arena, const dt_entry *layer, const char *
     return item;
 }
 
-/* Whether the layer makes a single row of several integers or texts, with a 1 or a count for each
- * number that occurs. */
+/* Whether the layer has no mask_token, and makes a single row of several integers or texts, with a
+ * 1 or a count for each number that occurs. */
 static bool counts_several(const dt_tree *input, const dt_entry *layer) {
     const char *mode = text_of(dt_tree_get(layer->value, "output_mode"));
     const dt_tree *shape = dt_tree_get(input, "shape");

@@ -134,8 +134,8 @@ static void put_flag(call *c, const char *key, const dt_location *at) {
     dt_keras_put(c->layer->arguments, key, at, dt_keras_scalar(c->m->arena, at, "true"));
 }
 
-/* Takes all positional arguments as inputs; others cannot be distinguished from them. A layer with
- * use_attention_mask may have at most 3. */
+/* Takes all positional arguments as inputs; others cannot be distinguished from them. If the layer
+ * has the argument use_attention_mask, at most 3 are allowed. */
 static dt_status *take_positional(call *c, const dt_tree *args) {
     const dt_layer *row = c->layer->row;
     const bool attends = row && has_field(c->layer, "use_attention_mask");
@@ -228,8 +228,8 @@ static dt_tree *list_of(const call *c, const dt_location *at, int n) {
     return list;
 }
 
-/* Sets the inputs. A layer that needs a single input for self-attention may be called with the same
- * value as query, value and key. */
+/* Sets the inputs of the layer and of the one `behind` it. A layer that needs a single input for
+ * self-attention may be called with the same value as query, value and key. */
 static void put_inputs(call *c) {
     const dt_layer *row = c->layer->row;
     dt_keras_tensors *from = &c->from;

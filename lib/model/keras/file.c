@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the file. A .keras archive is a ZIP whose member config.json has the output of to_json().
- * jansson reads the text within limits (file/json_read.h). Its values become a tree like that of a
- * YAML file, in which the location of a value is its path. Paths need memory, so their total size
- * is limited. Beyond the limit, a value has the location of the value that contains it.
+ * Reads the file, and writes one: see below. A .keras archive is a ZIP whose member config.json has
+ * the output of to_json(). jansson reads the text within limits (file/json_read.h). Its values
+ * become a tree like that of a YAML file, in which the location of a value is its path. Paths need
+ * memory, so their total size is limited. Beyond the limit, a value has the location of the value
+ * that contains it.
  */
 #include <string.h>
 #include <zlib.h>
@@ -109,8 +110,8 @@ static void convert_array(conversion *c, const json_t *v, dt_tree *t) {
         t->item[t->n++] = convert_child(c, json_array_get(v, i), &t->at, NULL, i);
 }
 
-/* Converts a value. Recursion is limited by the depth of the JSON. Values beyond the limit are not
- * converted. */
+/* Converts a value. Recursion is limited by the depth of the JSON. After MOST_VALUES values, others
+ * are not converted. */
 static dt_tree *convert(conversion *c, const json_t *v, const dt_location *around) {
     dt_tree *t = dt_arena_new(c->arena, dt_tree);
     t->at = location_of(c, around);

@@ -7,7 +7,8 @@
  *
  * The file's settings for training (compile_config) and the shapes that its layers were built for
  * are ignored: the job has the former, and dtrain computes the latter. Each layer has its dtype
- * policy. If all are float32, no policy is written, so that `compile.precision` can set one.
+ * policy. If all are float32, no policy is written, so that `compile.precision` can set one. If all
+ * are float64, as the Inputs are, none is written either.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@
 
 enum {
     MOST_LAYERS = 2000,
-    /* limit of the values in the file; lower than the 10,000 values that a job may have */
+    /* limit of the values in the list of layers; lower than the 10,000 values that a job may
+     * have */
     MOST_VALUES = 9000,
 };
 

@@ -18,7 +18,7 @@
 
 enum { MOST_CALLS = 4000, MOST_SCOPES = 1000, MOST_DEPTH = 16, MOST_STEPS = 50000 };
 
-/* A call of a model within the model that is imported. */
+/* A call of a model within the imported model, or the imported model itself. */
 typedef struct scope {
     /* the call that contains this one; NULL: this is the whole model */
     const struct scope *parent;
@@ -207,7 +207,8 @@ static dt_status *find_scope(inlining *x, const source *s, const scope **out) {
 /* ---- where values come from ---- */
 
 /* Returns the history of input k of a scope among the arguments of its call; NULL: not given. If
- * the model has a list of inputs, a dictionary of arguments is read by their names. */
+ * the model has a list of inputs, a dictionary of arguments is read by the names of these
+ * inputs. */
 static const dt_tree *find_argument(const scope *in, const dt_tree *args, int k) {
     const dt_tree *inputs = dt_tree_get(in->config, "input_layers"), *history = NULL, *input = NULL;
     if (!args) return NULL;
@@ -240,7 +241,8 @@ static dt_status *step_out(source *s, int k) {
     return dt_fail(DT_E_KERAS_MODEL, &model->at, "this model is called without its input %d", k);
 }
 
-/* If *s is an output of a model, sets *s to the layer in that model that computes it. */
+/* *s must be an output of a model within the model. Sets *s to the layer in that model that
+ * computes it. */
 static dt_status *step_in(inlining *x, source *s) {
     const scope *in;
     const dt_tree *history = NULL, *model = layer_of(s);

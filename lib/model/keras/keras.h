@@ -2,8 +2,8 @@
 /*
  * Models that Keras wrote: the text of `model.to_json()`, or the archive of
  * `model.save("model.keras")`. Such a file is converted to the `type`, `layers` and `outputs` of a
- * job file, so that the tables of layers read and check it; no code here is specific to one layer.
- * Locations of values are the file and their path: "model.json: config.layers[3].config.units".
+ * job file, so that the tables of layers read and check it. Locations of values are the file and
+ * their path: "model.json: config.layers[3].config.units".
  *
  *     file.c     the file, as a tree with locations
  *     value.c    values of a configuration: objects with a class, wrapped values, defaults
@@ -28,24 +28,27 @@
 #define DT_KERAS_KEY "keras_config"
 
 /* Replaces `keras_config` by the type, layers and outputs of the file that it names. Relative paths
- * begin in `directory`. Does nothing if `model` has no such key. Error NO_INPUT at the value if the
- * file is missing; other errors are located in the file, and all independent ones are returned. */
+ * begin in `directory`. Does nothing if `model` has no such key, or null. Error NO_INPUT at the
+ * value if the file is missing. Errors in the file's model are located in the file, and all
+ * independent ones are returned. */
 dt_status *dt_keras_import(dt_arena *arena, const char *directory, dt_tree *model) DT_MUST_USE;
-/* Replaces the model's type, layers and outputs by those of another model. */
+/* Replaces the model's type, layers and outputs by those of another model, and removes
+ * `keras_config`. */
 void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by);
 
 /* Writes a .keras archive that keras.saving.load_model reads: the model without its training, with
  * the given values of all its weights, in their order. Error KERAS_MODEL for each layer that Keras
- * does not have. */
+ * cannot represent. */
 dt_status *dt_keras_save(const dt_model *m, const dt_arrays *weights, const char *name,
                          const char *path) DT_MUST_USE;
 /* Writes only the model.weights.h5 of that archive, for Keras' load_weights. */
 dt_status *dt_keras_save_weights(const dt_model *m, const dt_arrays *weights,
                                  const char *path) DT_MUST_USE;
 
-/* Removes layers that prepare data, such as RandomFlip, from an imported model, if they directly
- * follow an Input. Returns them as steps of dataset.map, {INPUT: [random_flip: {...}]}; an empty
- * mapping: there are none; NULL: the model has no list of layers. */
+/* Removes layers that prepare data, such as RandomFlip, from an imported model, if only such layers
+ * and Rescaling stand between them and an Input: see augment.c. Returns them as steps of
+ * dataset.map, {INPUT: [random_flip: {...}]}; an empty mapping: there are none; NULL: the model has
+ * no list of layers. */
 dt_tree *dt_keras_take_steps(dt_arena *arena, dt_tree *model);
 
 #endif

@@ -19,14 +19,14 @@ dt_status *dt_keras_file_read(dt_arena *arena, const char *path, dt_tree **out) 
 dt_status *dt_keras_member(const dt_tree *object, const char *key, dt_tree_kind kind,
                            dt_tree **out) DT_MUST_USE;
 /* Sets *name to the class of an object: "Dense" of {"module": "keras.layers", "class_name":
- * "Dense", "config": {...}}. Refuses classes that are not Keras'. */
+ * "Dense", "config": {...}}. Refuses classes that are neither Keras' nor KerasHub's. */
 dt_status *dt_keras_class(const dt_tree *thing, const dt_tree **name) DT_MUST_USE;
 /* Whether the object is an operation (keras.ops) and not a class of keras.layers. */
 bool dt_keras_is_operation(const dt_tree *thing);
 /* Converts a value of a configuration to its form in a job file. */
 dt_status *dt_keras_value(dt_arena *arena, const dt_tree *value, dt_tree **out) DT_MUST_USE;
 /* Sets *out to a map of the entries of a configuration, except `dtype`, that differ from the
- * defaults of a table of fields; `fields` may be NULL. */
+ * defaults of a table of fields; `fields` may be NULL. For nulls, see value.c. */
 dt_status *dt_keras_arguments(dt_arena *arena, const dt_field *fields, const dt_tree *config,
                               dt_tree **out) DT_MUST_USE;
 /* Returns the row of a table with this name; NULL: no row has it. */
@@ -35,7 +35,7 @@ const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *
  * none. Returns an object as it is if it has no name. */
 const dt_tree *dt_keras_policy(const dt_tree *config);
 
-/* Functions that make trees: numbers, texts, lists and maps with a location in the file. */
+/* Functions that make and change trees: scalars and maps with a location in the file. */
 dt_tree *dt_keras_scalar(dt_arena *arena, const dt_location *at, const char *text);
 /* Returns an empty map with room for `most` entries, and for the entries that are added to any
  * layer. */
@@ -46,14 +46,16 @@ bool dt_keras_is_true(const dt_tree *map, const char *key);
 
 /* ---- inline.c ---- */
 
-/* Replaces *root by a functional model that contains no models and calls each layer once. A model
- * of that form is not changed. */
+/* Replaces *root by a functional model that contains no models and calls each layer once. A
+ * functional or Sequential model that contains no models and calls no layer several times is not
+ * changed. */
 dt_status *dt_keras_inline(dt_arena *arena, const dt_tree **root) DT_MUST_USE;
 
 /* ---- layer.c ---- */
 
 typedef struct dt_keras_layer {
-    const dt_tree *raw; /* the layer as Keras wrote it */
+    const dt_tree *raw; /* the layer in Keras' form: as it was read, or rewritten by layer.c or
+                         * operation.c */
     const char *name;
     const dt_tree *class_name;
     const dt_layer *row;   /* the row of dtrain's layer; NULL: dtrain has no such layer */
@@ -80,20 +82,22 @@ bool dt_keras_is_step(const char *kind);
 /* ---- layer.c ---- */
 
 /* Reads a layer as Keras wrote it: all members of *out but the masks. Fails with KERAS_MODEL. A
- * class that dtrain does not have is no error here: its row is NULL, and the job is refused
- * later. */
+ * class that is no layer of dtrain is no error here: its row is NULL, and the job is refused later
+ * unless the layer becomes a step of dataset.map. But an operation that no layer of dtrain computes
+ * is an error. */
 dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw,
                                dt_keras_layer *out) DT_MUST_USE;
 /* Returns the layer as an item of a job's list of layers. */
 dt_tree *dt_keras_layer_item(dt_arena *arena, const dt_keras_layer *l);
-/* Returns the name by which other layers read the output of l: that of the layer `behind`, if l has
- * one. */
+/* Returns the name by which other layers read the output `name` of l: that of the layer `behind`,
+ * if l has one and `name` is not a further output, "NAME/1"; otherwise `name`. */
 const dt_tree *dt_keras_layer_output(const dt_keras_layer *l, const dt_tree *name);
 
 /* ---- operation.c ---- */
 
-/* Sets the row and the arguments of an operation of keras.ops, and replaces its call by one with
- * tensors only. Error KERAS_MODEL if no layer computes the same. */
+/* Sets the row and the arguments of an operation of keras.ops. If it becomes a Rescaling or a
+ * Multiply of x with itself, also replaces its call by one with tensors only. Error KERAS_MODEL if
+ * no layer computes the same. */
 dt_status *dt_keras_operation_read(dt_arena *arena, dt_keras_layer *l,
                                    const dt_tree *config) DT_MUST_USE;
 
@@ -121,7 +125,8 @@ dt_status *dt_keras_tensor_name(dt_arena *arena, const dt_tree *history,
 /* Returns the history of a tensor among arguments: which layer made it; NULL: the value is not a
  * tensor. */
 const dt_tree *dt_keras_history(const dt_tree *value);
-/* Adds the inputs and the arguments of the call of layer i to the layer's arguments. */
+/* Adds the inputs and the arguments of the call of layer i to the layer's arguments, and sets its
+ * masks. */
 dt_status *dt_keras_call_read(const dt_keras_model *m, int i) DT_MUST_USE;
 
 /* Whether the layer uses the masks of its inputs while Keras runs the model, instead of as
@@ -139,24 +144,25 @@ dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_ten
 /* Sets the mask of layer i's output from the masks of its inputs, as dtrain derives it. Unless the
  * mask is given as an argument, also marks the masks that MultiHeadAttention removes in Keras. */
 void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *from, bool given);
-/* Fails with KERAS_MODEL if `mask`, an argument of the call, differs from the mask that the layer's
- * inputs `from` have. A list must have one mask for each input. */
+/* Fails with KERAS_MODEL if layer i does not support masks, or `mask`, an argument of the call,
+ * differs from the mask that the first of the layer's inputs `from` has. If `mask` is a list, it
+ * must have one mask for each input, equal to the input's. */
 dt_status *dt_keras_mask_check(const dt_keras_model *m, int i, const dt_tree *mask,
                                const dt_keras_tensors *from) DT_MUST_USE;
 
 /* ---- write_config.c, write_weights.c ---- */
 
-/* Whether Keras' Sequential can represent the model: it has one input and one output, each layer
- * has one input, which is the previous layer's output, all have their own weights, and none is an
- * attention with heads. */
+/* Whether Keras' Sequential can represent the model: it has one input, its only output is that of
+ * the last layer, each layer after the Input reads only the previous layer's first output, all have
+ * their own weights, and none needs several inputs or is an attention with heads. */
 bool dt_keras_is_sequential(const dt_model_spec *m);
 /* Whether the layer is a MultiHeadAttention or GroupQueryAttention, which are called with query,
  * value and key, not with a list. */
 bool dt_keras_has_heads(const dt_layer *row);
-/* Prints config.json. Error KERAS_MODEL for each layer that Keras does not have. */
+/* Prints config.json. Error KERAS_MODEL for each layer that Keras cannot represent. */
 dt_status *dt_keras_config_print(dt_arena *arena, const dt_model *model, const char *name,
                                  dt_str *out) DT_MUST_USE;
-/* Lists the groups and arrays of model.weights.h5, in the arena. The arrays are lent. */
+/* Lists the groups and arrays of model.weights.h5, in the arena. The values of weights are lent. */
 dt_status *dt_keras_weights_list(dt_arena *arena, const dt_model_spec *m, const dt_arrays *weights,
                                  dt_hdf5_item **item, int *n) DT_MUST_USE;
 

@@ -2,7 +2,7 @@
 /*
  * Converts one layer: its class and its configuration become `Dense: {units: 10, name: logits}`.
  * The tables below list entries that Keras' classes write in addition to their arguments, and
- * entries whose names differ from those of the arguments.
+ * classes of keras.applications whose layers have other names here.
  */
 #include <string.h>
 
@@ -76,7 +76,7 @@ static void drop_prefix(dt_arena *arena, dt_tree *arguments, const char *prefix,
 }
 
 /* Returns the arguments of the layer for one direction, without those that Bidirectional itself
- * sets; NULL: the layer has no arguments. */
+ * sets; NULL: the layer is missing or has no arguments. */
 static dt_tree *direction(dt_arena *arena, dt_tree *layer, const char *prefix) {
     if (!layer || layer->kind != DT_TREE_MAP || layer->n != 1 ||
         layer->entry[0].value->kind != DT_TREE_MAP)
@@ -149,9 +149,9 @@ static bool ends_with_activation(const dt_keras_layer *l) {
            (strstr(name, "Conv") && !strstr(name, "LSTM"));
 }
 
-/* Splits `Dense(4, activation=LeakyReLU(0.1))` into a Dense and a LeakyReLU layer, which l->behind
- * becomes. Fails if the layer does not apply its activation last, or has an activity
- * regularizer. */
+/* Splits `Dense(4, activation=LeakyReLU(0.1))` into a Dense layer and a LeakyReLU layer, to which
+ * it sets l->behind. Other activations are left as they are. Fails for an activation that is a
+ * layer if the layer does not apply its activation last, or has an activity regularizer. */
 static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l) {
     dt_tree *t = dt_tree_get(l->arguments, "activation");
     if (!t || t->kind != DT_TREE_MAP || t->n != 1 || t->entry[0].value->kind != DT_TREE_MAP ||

@@ -145,7 +145,7 @@ static dt_status *find_activation(dt_arena *arena, dt_keras_layer *l, const dt_t
     if (!*is) return NULL;
     DT_TRY(dt_keras_arguments(arena, row->fields, config, &more));
     dt_keras_drop(more, "name");
-    /* The copy stands for a later call of an operation, which has no weights to share. */
+    /* inline.c writes weights_of for a later call of the same operation, which has no weights. */
     dt_keras_drop(more, "weights_of");
     if (more->n > 0)
         return dt_fail(DT_E_KERAS_MODEL, &more->entry[0].key_at,

@@ -7,8 +7,9 @@
  *     {"class_name": "__tuple__", "items": [1, 2]}               ──▶   [1, 2]
  *
  * Values that are equal to the default in the table are left out, so that a job shows only what
- * differs. Nulls are left out if null is the default, and refused otherwise. All other values are
- * read by the table, which refuses arguments that dtrain does not have.
+ * differs. Nulls are refused where null is known to differ from the default here, passed on for
+ * required arguments, and left out otherwise. All other values are read by the table, which refuses
+ * arguments that dtrain does not have.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The model as Keras' config.json, from which Keras builds it. Arguments are those of the tables of
- * fields; the ones that have the default are left out, since Keras has the same defaults. Layers
- * that Keras lacks are refused.
+ * fields; those that are known to have the default are left out, since Keras has the same defaults.
+ * Layers that Keras lacks are refused.
  */
 #include <string.h>
 

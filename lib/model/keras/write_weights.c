@@ -75,7 +75,7 @@ static void reach(int *depth, int at_least) {
 }
 
 /* Raises the depths of the layers that the mask of layer i is computed from, by the number of
- * operations in between. The mask is used. */
+ * operations in between. It is called only if the mask is used. */
 static void reach_mask(const dt_model_spec *m, int i, place *all) {
     const dt_layer_spec *l = &m->layer[i];
     const int depth = all[i].mask_depth;
