@@ -38,7 +38,8 @@ bool dt_keras_is_sequential(const dt_model_spec *m) {
 
 typedef struct place {
     int layer;
-    int depth; /* length of the longest path from the layer to an output */
+    int depth; /* length of the longest path from a call of the layer to an output, with the
+                * operations that compute masks; a LayerOutput does not count */
     /* depth of the operation that computes the mask of the layer's output, counted like `depth`; 0:
      * the mask is not used */
     int mask_depth;

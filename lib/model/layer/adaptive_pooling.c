@@ -80,8 +80,8 @@ static dt_value even_maximum(dt_value x, int d, int64_t out) {
     return dt_reduce(dt_reshape(x, two.rank, two.dim), DT_REDUCE_MAX, 1u << (d + 1));
 }
 
-/* Emits the maximum over windows of dimension d. If windows differ in size, x is repeated for each
- * window, and elements outside of the window are replaced by minus infinity. */
+/* Emits the maximum over windows of dimension d. If windows overlap or differ in size, x is
+ * repeated for each window, and elements outside of the window are replaced by minus infinity. */
 static dt_value maximum(dt_value x, int d, int64_t out) {
     const dt_type t = dt_type_of_value(x);
     if (t.dim[d] % out == 0) return even_maximum(x, d, out);

@@ -13,8 +13,8 @@
  * With return_attention_scores the weights of the means, (B, T, S), are a further output,
  * attention_scores.
  *
- * scale and weight are trained. Masked steps of the value get no weight; where the query is masked
- * the output is 0.
+ * scale and weight are trained; without use_scale there is no scale. Masked steps of the value get
+ * no weight if any step is not masked; where the query is masked the output is 0.
  *
  * M.-T. Luong et al. (2015); D. Bahdanau et al. (2014).
  */

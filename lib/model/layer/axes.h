@@ -12,7 +12,8 @@ dt_status *dt_axes_find(const dt_layer_build *b, const dt_ints *axis, uint32_t *
  * layer's `call`. */
 dt_status *dt_axes_make(dt_layer_build *b, const dt_ints *axis, uint32_t *dims) DT_MUST_USE;
 uint32_t dt_axes_made(const dt_layer_call *c);
-/* Adds a weight with the dimensions `dims` of the input, in order. */
+/* Adds a weight with the dtype and the dimensions `dims` of the input, in order, in place of those
+ * of *w. */
 dt_status *dt_axes_weight(dt_layer_build *b, uint32_t dims, const dt_weight_request *w) DT_MUST_USE;
 
 /* Repeats v, which has only the dimensions `dims` of `type`, in order, to `type`. */
@@ -27,7 +28,8 @@ dt_value dt_centre(dt_value x, uint32_t dims);
 /* Emits 1 / sqrt(variance + epsilon), repeated along `dims`; the variance is that of a centred
  * value over `dims`. */
 dt_value dt_inverse_deviation(dt_value centred, uint32_t dims, double epsilon);
-/* Subtracts the mean and divides by the deviation: the result has mean 0 and deviation 1. */
+/* Subtracts the mean and divides by sqrt(variance + epsilon): the result has mean 0 and, but for
+ * epsilon, deviation 1. */
 dt_value dt_standardize(dt_value x, uint32_t dims, double epsilon);
 /* Emits y * gamma + beta, where both are repeated along the dimensions other than `dims`; without
  * gamma or beta if `scale` or `center` is false. weight: gamma and beta, as far as they exist. */

@@ -7,7 +7,7 @@
  *     EinsumDense: {equation: '...x,xy->...y', output_shape: 64, bias_axes: y}
  *
  * A letter that W and y have and x lacks takes its size from output_shape, which lists the
- * dimensions of y behind the batch; `...` stands for dimensions that are kept.
+ * dimensions of y without the batch and those of `...`; `...` stands for dimensions that are kept.
  */
 #include <ctype.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  *                   ->  (B, h, w, c), times gamma, plus beta
  *
  * Y. Wu, K. He, Group Normalization (2018). With one group it is layer normalisation over all
- * dimensions; with as many groups as channels it is instance normalisation.
+ * dimensions of an example; with as many groups as channels it is instance normalisation.
  */
 #include "model/layer/axes.h"
 

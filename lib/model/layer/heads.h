@@ -9,8 +9,8 @@
  *     taken   (B, T, N, value_dim)   the weighted means of values: see op/attention.c
  *     y       (B, T, output..)       taken times (N, value_dim, output..)
  *
- * N heads of queries; K divides N, and N / K heads of queries share each head of keys. With one
- * input a sequence attends to itself; with two, keys come from the values' input.
+ * N heads of queries; K divides N, and N / K heads of queries share each head of keys. With input 0
+ * alone a sequence attends to itself; with inputs 0 and 1, keys come from input 1.
  *
  * With `takes_mask` the last input is a mask, (B, T, S) or (B, 1, S) of any dtype: a step attends
  * to those where it is not 0. With `returns_scores` the weights of the means, (B, N, T, S) before
@@ -25,8 +25,8 @@
 #include "model/layer/noise.h"
 #include "model/layer/rotary.h"
 
-/* Values of the field qk_norm. The root mean square by which queries and keys are divided is that
- * of a head, or of all heads together. */
+/* Values of the field qk_norm. With the last two, queries and keys are divided by a root mean
+ * square: that of a head, or of all heads together. */
 enum { DT_QK_NORM_NONE, DT_QK_NORM_OF_HEAD, DT_QK_NORM_OF_ALL };
 extern const char *const dt_qk_norms[];
 #define DT_QK_NORM_EPSILON 1e-6
@@ -45,7 +45,8 @@ typedef struct dt_heads {
      * means of values are set to 0 instead */
     double dropout;
     bool drops_taken, use_gate, causal;
-    /* use_bias: projections to heads have biases; use_output_bias: the output projection has one */
+    /* use_bias: projections to heads have biases, but see no_key_bias; use_output_bias: the output
+     * projection has one */
     bool use_bias, use_output_bias;
     /* whether a mask excludes steps only as keys, not as queries */
     bool masks_keys_alone;
@@ -67,7 +68,8 @@ typedef struct dt_heads {
 } dt_heads;
 
 /* Adds the weights of query, key, gate (if h uses one), value and attention_output, and those of
- * norms, sinks and dropout that h asks for. Sets b->out, and b->made to a copy of h. */
+ * norms, sinks and dropout that h asks for. Sets b->out, the further output for scores, and b->made
+ * to a copy of h in which a window or a chunk without effect is 0. */
 dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) DT_MUST_USE;
 /* Computes y, the output of the layer. */
 dt_value dt_heads_call(const dt_layer_call *c);

@@ -10,11 +10,11 @@
  * With `num_experts` the second line is a MixtureOfExperts instead, as in KerasHub's
  * MixtralTransformerDecoder.
  *
- * By default the block has no biases. norm is RMSNormalization. Besides those of MixtureOfExperts,
- * three arguments are not those of KerasHub's LlamaTransformerDecoder: `head_dim`, D /
- * num_query_heads by default; `sliding_window`, as in GroupQueryAttention; and `gated: false`, for
- * no gate: narrow(f(norm(x) widen)), as in decoders before Llama. LlamaAttention has further
- * arguments: attention_chunk_size and use_rope, for Llama 4; use_bias, use_sinks and rope_type, for
+ * The block has no biases. norm is RMSNormalization. Besides those of MixtureOfExperts, three
+ * arguments are not those of KerasHub's LlamaTransformerDecoder: `head_dim`, D / num_query_heads by
+ * default; `sliding_window`, as in GroupQueryAttention; and `gated: false`, for no gate:
+ * narrow(f(norm(x) widen)), as in decoders before Llama. LlamaAttention has further arguments,
+ * among them attention_chunk_size and use_rope, for Llama 4; use_bias, use_sinks and rope_type, for
  * gpt-oss; and use_causal_mask, rope_grid and qk_norm, for diffusion transformers. KerasHub 0.32
  * accepts rope_position_scaling_factor and ignores it; here it is the scaling_factor of
  * RotaryEmbedding.

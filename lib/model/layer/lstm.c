@@ -6,7 +6,8 @@
  *     i, f, o = recurrent_activation(gate)
  *     c' = f c + i activation(candidate)       y = o activation(c')
  *
- * ConvLSTM1D, 2D, 3D convolve instead of multiplying, so that steps and states are images:
+ * ConvLSTM1D, 2D, 3D convolve instead of multiplying, so that steps and states are sequences,
+ * images or volumes. In 2D:
  *
  *     (B, T, height, width, C)  ──▶  (B, height', width', filters), or with T
  *

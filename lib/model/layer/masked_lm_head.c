@@ -6,10 +6,10 @@
  *     positions  (B, M)       the positions of the masked steps
  *     y          (B, M, V)    f(encoded[positions] W), normalised, times the table, plus a bias
  *
- * The table is the `token_embedding` of an earlier layer, as in Tied; with `vocabulary_size` the
- * layer has its own kernel instead. Steps are selected by a product with one-hot vectors of the
- * positions, which is fast on matrix units and can be divided over devices in any layout. A
- * position beyond the sequence yields zeros.
+ * The table is the `token_embedding` of an earlier layer, as in Tied; without `token_embedding` the
+ * layer has its own kernel, for `vocabulary_size` words. Steps are selected by a product with
+ * one-hot vectors of the positions, which is fast on matrix units and can be divided over devices
+ * in any layout. For a position beyond the sequence, a step of zeros is selected.
  *
  *     - MaskedLMHead: {inputs: [encoder_23, mask_positions], token_embedding: token_embedding,
  *                      intermediate_activation: gelu}

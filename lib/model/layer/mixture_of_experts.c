@@ -27,8 +27,8 @@
  * In training the layer adds a loss that grows if experts are used unevenly: router_aux_loss_coef *
  * num_experts * sum over e of share[e] * mean(p[e]), where share[e] is e's share of the choices. W.
  * Fedus et al., Switch Transformers (2021), equation 4. Both are means over the steps of the global
- * batch; sigmoids are divided by their sum first. Since shares have no gradient, the loss is a sum
- * over examples, as other losses are.
+ * batch that are not masked; sigmoids are divided by their sum first. Since shares have no
+ * gradient, the loss is a sum over examples, as other losses are.
  */
 #include <string.h>
 
@@ -80,12 +80,13 @@ static const dt_field fields[] = {
     DT_NOT_YET("router_jitter_noise"),
     DT_END};
 
-/* The weights of the layer, in their order. */
+/* The kernels of the layer, in their order. */
 enum { ROUTER, GATE, UP, DOWN };
 
 /* ---- build ---- */
 
-/* Adds a kernel, (E, D, F) or, for the router, (D, E), and with use_bias a bias, (E, F) or (E). */
+/* Adds a kernel, (E, inputs, outputs) or, for the router, (D, E), and with use_bias a bias, (E,
+ * outputs) or (E). */
 static dt_status *add_weights(dt_layer_build *b, const char *kernel, const char *bias, int rank,
                               const int64_t *dim) {
     const struct mixture *m = b->args;
@@ -134,8 +135,8 @@ static int64_t steps_of(const dt_type *t) {
     return steps;
 }
 
-/* Returns the error MODEL_SIZE if the layer's largest value for an example is too large: that of
- * slots, (T, C, E), or that of hidden layers, (T, E, F). */
+/* Returns the error MODEL_SIZE if a value of the layer for an example is too large: with
+ * capacity_factor that of slots, (T, C, E), otherwise that of hidden layers, (T, E, F). */
 static dt_status *check_size(const dt_layer_build *b) {
     const struct mixture *m = b->args;
     const int64_t steps = steps_of(&b->in),

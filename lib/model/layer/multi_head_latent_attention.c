@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MultiHeadLatentAttention: causal attention whose keys and values are made from a few features of
- * a step, the latent ones, so that inference need only keep these. It is the attention of DeepSeek:
+ * a step, the latent ones, so that inference need only keep these and the rotated ones, r. It is
+ * the attention of DeepSeek:
  *
  *     q = norm(x query_down) query            without q_lora_rank: x query
  *     c, r = x key_value_down                 kv_lora_rank latent features, qk_rope_head_dim others
@@ -10,8 +11,9 @@
  *     y = attend(q, k, v) attention_output
  *
  * The last qk_rope_head_dim features of a head's query are rotated, too. norm is RMSNormalization.
- * Arguments have the names of DeepSeek's configurations. Pairs of features that are rotated
- * together are in the two halves of the rotated ones, as in RotaryEmbedding.
+ * The arguments q_lora_rank, kv_lora_rank and ..._head_dim have the names of DeepSeek's
+ * configurations. Pairs of features that are rotated together are in the two halves of the rotated
+ * ones, as in RotaryEmbedding.
  *
  * DeepSeek-AI, DeepSeek-V2 (2024), section 2.1.
  */

@@ -2,8 +2,8 @@
 /*
  * Normalization: (x - mean) / max(sqrt(variance), 1e-7), or with `invert` the inverse of this, with
  * the given numbers. Without them, mean and variance are weights that are not trained: they come
- * from a file (init_from), where Keras' adapt() stored them. It is the step `normalize` of
- * dataset.map, not this layer, that learns such numbers from the data.
+ * from a file (init_from), where Keras' adapt() stored them; without a file they are 0 and 1. It is
+ * the step `normalize` of dataset.map, not this layer, that learns such numbers from the data.
  */
 #include <math.h>
 

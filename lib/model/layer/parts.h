@@ -20,8 +20,8 @@ typedef struct dt_part_request {
     const dt_layer *row;
     const char *name;
     dt_type in;
-    /* arguments of the part. The list ends with name NULL; an argument with value NULL is left
-     * out */
+    /* arguments of the part. A list of fewer than DT_PART_ARGS ends with name NULL; an argument
+     * with value NULL is left out */
     struct {
         const char *name;
         const dt_tree *value;
@@ -58,8 +58,8 @@ dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer
 /* Builds b->within as a part, for values of type `in`. Error MODEL_LAYERS if it has an activity
  * regularizer or further outputs. */
 dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_layer_part *out) DT_MUST_USE;
-/* Returns the name of the first weight of the part that is state, which the part assigns itself,
- * such as moving statistics; NULL: it has no state. */
+/* Returns the name of the first weight of the part that is state: a `fixed` one that is no kernel
+ * or the like, such as moving statistics or a counter of random numbers; NULL: it has no state. */
 const char *dt_part_state(const dt_weight_spec *weight, const dt_layer_part *p);
 /* Calls the part with x as its input. */
 dt_value dt_part_call(const dt_layer_call *c, const dt_layer_part *p, dt_value x);

@@ -8,17 +8,19 @@
  *                  ──▶  the last one, or all: (B, T, units)
  *
  * In training, `dropout` drops features of the input and `recurrent_dropout` elements of the state,
- * the same ones at every step. With recurrent_dropout each gate has separate masks, as in Keras 3.
+ * the same ones at every step. With recurrent_dropout, and in a ConvLSTM always, each gate has
+ * separate masks, as in Keras 3.
  *
  * Inputs after the first one are the states before the first step, in Keras' order; without them
  * states begin with 0. With `return_state` the states after the last step are further outputs.
  * Keras does not give the mask to a layer that is called with states, so masked steps then are
- * treated like others; the output has the mask nevertheless.
+ * treated like others; with return_sequences the output has the mask nevertheless.
  *
  * At masked steps states do not change, and the output of the previous step is repeated (with
  * zero_output_for_mask it is 0).
  *
- * ConvLSTM convolves where the others multiply, since its steps and states are images.
+ * ConvLSTM convolves where the others multiply, since its steps and states are images (1D:
+ * sequences, 3D: volumes). It takes no masks.
  *
  * A cell is a row with its number of gates and states, and a function for one step. Fields, weights
  * and names are common to all.
@@ -82,9 +84,10 @@ typedef struct dt_recurrent {
     DT_ENUM(dt_recurrent, recurrent_activation, dt_activations, .preset = "sigmoid",               \
             .help = "activation function of the gates")
 
-/* What a step of a cell reads and sets. x: the input of the step times the kernel, with biases
- * added, (B, gates * units). state: the states before the step, which `step` replaces by those
- * after it, (B, units) each. state[0] is the output. */
+/* What a step of a cell reads and sets. x: the input of the step times the kernel, plus its bias if
+ * there is one, (B, gates * units). state: the states before the step, which `step` replaces by
+ * those after it, (B, units) each. state[0] is the output. In a ConvLSTM, values have the
+ * dimensions of an image after B, and the recurrent kernel begins with those of the window. */
 typedef struct dt_cell_step {
     const dt_recurrent *args;
     dt_value x;
@@ -119,7 +122,7 @@ dt_range dt_recurrent_range(const dt_layer *row, const dt_recurrent *r);
 dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell);
 /* Splits (B, n, ...) into n steps, (B, ...) each. */
 void dt_split_steps(dt_value x, int64_t n, dt_value *out);
-/* Returns gate i of x (B, gates * units): columns i * units to (i + 1) * units. */
+/* Returns gate i of x (..., gates * units): columns i * units to (i + 1) * units - 1. */
 dt_value dt_gate(dt_value x, int i, int64_t units);
 /* Returns the product of the state and the columns of gates [first, first + n) of the recurrent
  * kernel, plus the bias of that product if there is one. */

@@ -8,7 +8,8 @@
  *
  * so that the product of a query and a key depends on how far they are apart. J. Su et al.,
  * RoFormer (2021). The layer is KerasHub's. Angles are float32 for any dtype of x, and the same for
- * all examples, heads and layers, so a training step computes them once.
+ * all examples and heads, and for layers with equal arguments, so a training step computes them
+ * once.
  *
  * On a grid of n axes, each but the first rotates 1 / n of the pairs, rounded down, and the first
  * one rotates the others, which come first, as in Wan; the pairs of an axis are rotated as if there

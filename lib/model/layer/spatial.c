@@ -34,9 +34,9 @@ dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *
 /* ---- windows ---- */
 
 /* Limits strides and dilations to values with the same result, so that arbitrarily large ones cost
- * nothing: a stride beyond the input gives one window, like a stride of its length; a dilated
- * window that reaches over both ends covers at most one element, whatever the dilation; a window of
- * one element has no dilation. */
+ * nothing: a stride beyond the input gives one window, like a stride of its length; with a dilation
+ * of more than twice the input's length, a window covers at most one element of the input, whatever
+ * the dilation; a window of one element has no dilation. */
 dt_window dt_space_window(const dt_space *s, int i, int64_t in) {
     const int64_t stride = s->stride[i] > in && in > 0 ? in : s->stride[i], reach = 2 * in + 2;
     const int64_t dilation = s->size[i] == 1 ? 1 : s->dilation[i] > reach ? reach : s->dilation[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SpectralNormalization: a layer whose kernel is divided by its largest singular value in each step
- * of training, which bounds how much the layer can stretch its input.
+ * SpectralNormalization: a layer whose kernel is divided by an estimate of its largest singular
+ * value in each step of training, which bounds how much the layer can stretch its input.
  *
  *     SpectralNormalization: {layer: {Conv2D: {filters: 8, kernel_size: 3}}}
  *

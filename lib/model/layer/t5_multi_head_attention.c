@@ -82,7 +82,8 @@ static dt_status *add_table(dt_layer_build *b) {
                    a->position_bias_of.v[0], dt_text_of(&t).s, (long long)rows, (long long)heads);
 }
 
-/* Checks that some buckets are left for distances of more than one step. */
+/* Checks that the largest distance is greater than the number of distances with a bucket of their
+ * own. */
 static dt_status *check_distance(const dt_layer_build *b) {
     const struct attention *a = b->args;
     const int64_t exact = a->relative_attention_num_buckets / (a->is_decoder ? 2 : 4);

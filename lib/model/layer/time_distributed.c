@@ -34,7 +34,7 @@ static dt_status *within(dt_arena *arena, const void *args, dt_named *out) {
                           out);
 }
 
-/* Returns the type (T B, ...) of (B, T, ...), with steps as examples. */
+/* Returns the type (B * T, ...) of (B, T, ...), with steps as examples. */
 static dt_type joined(const dt_type *in) {
     dt_type out = dt_type_of(in->dtype, in->rank - 1, in->dim + 1);
     out.dim[0] = in->dim[0] * in->dim[1];
@@ -48,7 +48,7 @@ static dt_type step_of(const dt_type *in) {
     return out;
 }
 
-/* Returns the type (B, T, ...) of a result (T B, ...) or (B, ...). */
+/* Returns the type (B, T, ...) of a result (B * T, ...) or (B, ...). */
 static dt_type divided(const dt_type *steps, const dt_type *in) {
     dt_type out = dt_type_of(steps->dtype, steps->rank + 1, in->dim);
     for (int i = 1; i < steps->rank; i++) out.dim[i + 1] = steps->dim[i];

@@ -4,7 +4,7 @@
  * or remove elements. Both are one op, pad, with positive or negative ends.
  *
  * How much is written in three ways: 1 (everywhere), [1, 2] (each dimension, both ends; in 1D the
- * two ends), [[1, 2], [3, 4]] (each dimension, each end).
+ * two ends), [[1, 2], [3, 4]] (each dimension, each end; not in 1D).
  */
 #include "model/layer/spatial.h"
 
