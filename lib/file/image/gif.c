@@ -14,7 +14,7 @@ enum { MOST_CODES = 4096, LONGEST_CODE = 12, CONTROL = 0xf9 };
 typedef struct gif {
     const char *path;
     const uint8_t *at, *end;
-    int64_t height, width; /* size of the screen in pixels */
+    int64_t height, width; /* size of the screen in pixels, enlarged to hold the frame */
     int64_t top, left, rows, columns;
     bool interlaced;
     int transparent; /* index of the transparent colour; -1: all are opaque */

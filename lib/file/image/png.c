@@ -81,8 +81,8 @@ static void keep_numbers(reading *r) {
     png_set_strip_alpha(r->png);
 }
 
-/* Requests 8 bits per channel and the wanted number of channels; make_grey converts colours to grey
- * afterwards. */
+/* Requests 8 bits per channel and the wanted number of channels, or 3 for colours that become grey:
+ * make_grey converts these afterwards. */
 static void set_transforms(const reading *r) {
     bool grey = !has_colours(r), alpha = r->want->channels == 4;
     png_set_expand(r->png); /* expands palettes, fewer than 8 bits, and transparent colours */

@@ -163,7 +163,8 @@ static dt_status *take_argument(call *c, const dt_entry *e) {
     dt_tree *value;
     int input = masked_input(e->key);
     if (is_input(e->key) || is_so(e->value, e->key)) return NULL;
-    /* Layers that prepare data have training=true by default, which is what training steps do. */
+    /* The argument is ignored for layers that prepare data: as steps of dataset.map, they are
+     * random in training only. */
     if (strcmp(e->key, "training") == 0 && dt_keras_is_step(c->layer->class_name->text))
         return NULL;
     if (input >= 0 || strcmp(e->key, "mask") == 0) {

@@ -5,13 +5,15 @@
  * job file, so that the tables of layers read and check it. Locations of values are the file and
  * their path: "model.json: config.layers[3].config.units".
  *
- *     file.c     the file, as a tree with locations
- *     value.c    values of a configuration: objects with a class, wrapped values, defaults
- *     inline.c   models within the model, and layers that are called several times
- *     layer.c    one layer
- *     call.c     the calls of layers, which give their inputs
- *     mask.c     masks, whose operations Keras writes as layers
- *     import.c   the whole model
+ *     file.c         the file, as a tree with locations
+ *     value.c        values of a configuration: objects with a class, wrapped values, defaults
+ *     inline.c       models within the model, and layers that are called several times
+ *     layer.c        one layer
+ *     call.c         the calls of layers, which give their inputs
+ *     mask.c         masks, whose operations Keras writes as layers
+ *     operation.c    operators and functions, which Keras writes as layers
+ *     augment.c      layers that prepare data, as steps of dataset.map
+ *     import.c       the whole model
  *
  * and a model is saved as such an archive:
  *

@@ -64,8 +64,8 @@ typedef struct dt_keras_layer {
     /* a layer that must follow this one: its activation, {LeakyReLU: {name: dense_activation}}, or
      * an Add of its first input and its result; NULL: none */
     dt_tree *behind;
-    /* the mask of the layer's output, as a text that identifies it (mask.c); NULL: the output has
-     * no mask */
+    /* the mask of the layer's output, or the one that an operation computes, as a text that
+     * identifies it (mask.c); NULL: no mask, or an unknown one */
     const char *mask;
     /* the reason why the output has no mask in Keras although it has one in dtrain; NULL: both
      * agree */
@@ -106,7 +106,8 @@ dt_status *dt_keras_operation_read(dt_arena *arena, dt_keras_layer *l,
 typedef struct dt_keras_model {
     dt_arena *arena;
     int n;
-    dt_keras_layer *layer; /* [n] the layers, in the order of the file */
+    dt_keras_layer *layer; /* [n] the layers, in the order of the file or, if it changed the model,
+                            * of inline.c */
 } dt_keras_model;
 
 typedef struct dt_keras_tensors {

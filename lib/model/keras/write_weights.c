@@ -247,7 +247,8 @@ static dt_status *add_weight(listing *l, const dt_layer_spec *spec, int first, c
     }
 }
 
-/* Adds the third variable of Normalization: the number of examples that it was adapted to. */
+/* Adds the third variable of Normalization: the number of examples that it was adapted to, which is
+ * written as 0. */
 static void add_count(listing *l, int first) {
     dt_named_view *count = dt_arena_new(l->arena, dt_named_view);
     *count =

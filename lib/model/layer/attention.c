@@ -10,8 +10,8 @@
  *     Attention, concat     weight * sum over d of tanh(scale * (q + k))
  *     AdditiveAttention     sum over d of scale[d] * tanh(q + k)
  *
- * With return_attention_scores the weights of the means, (B, T, S), are a further output,
- * attention_scores.
+ * With return_attention_scores the weights of the means, (B, T, S), after dropout, are a further
+ * output, attention_scores.
  *
  * scale and weight are trained; without use_scale there is no scale. Masked steps of the value get
  * no weight if any step is not masked; where the query is masked the output is 0.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bidirectional: a recurrent layer twice, once from the first step to the last and once the other
- * way, each with weights of its own, and the outputs of both merged. For sequences, the backward
- * outputs are reversed again, so that both outputs of a step are merged.
+ * Bidirectional: a recurrent layer twice, once in the direction that its go_backwards says and once
+ * the other way, each with weights of its own, and the outputs of both merged. For sequences, the
+ * backward outputs are reversed again, so that both outputs of a step are merged.
  *
  *     Bidirectional: {layer: {LSTM: {units: 8}}}        (B, T, D) to (B, 16)
  *

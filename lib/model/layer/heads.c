@@ -170,8 +170,9 @@ dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
 
 /* ---- graph ---- */
 
-/* Emits x times the next kernel, plus its bias. The last `contract` dimensions of x are contracted
- * with the first ones of the kernel. *weight advances past both. */
+/* Emits x times the next kernel, plus the bias that follows it if `biased`. The last `contract`
+ * dimensions of x are contracted with the first ones of the kernel. *weight advances past what is
+ * used. */
 static dt_value project(dt_value x, int contract, const dt_value **weight, bool biased) {
     int rank = dt_type_of_value(x).rank;
     dt_dot_attr dot = {.n_contract = (int8_t)contract};

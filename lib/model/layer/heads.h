@@ -39,7 +39,7 @@ extern const char *const dt_qk_norms[];
 
 typedef struct dt_heads {
     int64_t query_heads, key_heads, key_dim, value_dim;
-    /* sizes of the output for one step; empty: the size of the query's last dimension */
+    /* sizes of the output for one step; empty: the size of input 0's last dimension */
     dt_ints output;
     /* rate at which attention weights are set to 0 in training; with drops_taken, the weighted
      * means of values are set to 0 instead */
@@ -51,7 +51,8 @@ typedef struct dt_heads {
     /* whether a mask excludes steps only as keys, not as queries */
     bool masks_keys_alone;
     bool takes_mask, returns_scores;
-    /* whether the projection of keys has no bias, as in Whisper: it would not change attention */
+    /* whether the projection of keys has no bias, as in Whisper: without qk_norm and rotation it
+     * would not change attention */
     bool no_key_bias;
     /* Queries attend only to keys at a smaller distance; 0: no limit. */
     int64_t window;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Masking: masks the steps of a sequence whose values all equal `mask_value`. Later layers skip
- * them, and their values become 0.
+ * Masking: masks the steps of a sequence whose values all equal `mask_value`. Later layers that use
+ * masks skip them, and their values become 0.
  *
  *     - Masking: {mask_value: -1}        (B, T, D)
  */

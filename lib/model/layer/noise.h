@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random numbers in layers. A layer that uses random numbers has a counter among its weights,
- * NAME/seed_generator/step, which advances with every use; the numbers are a function of (seed,
+ * Random numbers in layers. A layer that uses random numbers has a counter among its weights, such
+ * as NAME/seed_generator/step, which advances with every draw; the numbers are a function of (seed,
  * layer, counter, example), so that they depend neither on the number of replicas nor on whether a
  * run was resumed. If the layer has a seed of its own, its name does not matter: layers with the
  * same seed draw the same numbers.
@@ -12,7 +12,7 @@
 #include "model/model.h"
 
 typedef struct dt_noise {
-    int counter;   /* index, among the layer's weights, of the counter of calls */
+    int counter;   /* index, among the layer's weights, of the counter of draws */
     int64_t seed;  /* seed of the layer */
     bool has_seed; /* whether `seed` is set; false: the seed of the model applies */
 } dt_noise;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers built from other layers. A part is what Keras calls a sub-layer: any row of the table,
- * with arguments in Keras' words, a name below the layer's own (decoder/self_attention) and its
- * weights among the layer's (decoder/self_attention/query/kernel).
+ * Layers built from other layers. A part is what Keras calls a sub-layer: any dt_layer, with
+ * arguments in Keras' words, a name below the layer's own (decoder/self_attention) and its weights
+ * among the layer's (decoder/self_attention/query/kernel).
  *
  *     build:  dt_part_build(b, &(dt_part_request){ .row = &dt_layer_dense, .name =
  *             "feedforward_output_dense", .in = wide,

@@ -16,8 +16,8 @@
  * Keras does not give the mask to a layer that is called with states, so masked steps then are
  * treated like others; with return_sequences the output has the mask nevertheless.
  *
- * At masked steps states do not change, and the output of the previous step is repeated (with
- * zero_output_for_mask it is 0).
+ * At masked steps states do not change, and the output of the previous step is repeated, which is 0
+ * before the first step that is not masked (with zero_output_for_mask it is always 0).
  *
  * ConvLSTM convolves where the others multiply, since its steps and states are images (1D:
  * sequences, 3D: volumes). It takes no masks.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rescaling: x * scale + offset, of integers too, which become float32: images of 0 to 255 to 0 to
- * 1. */
+/* Rescaling: x * scale + offset, of integers too, which become float32. The scale 1 / 255 maps
+ * images of 0 to 255 to numbers from 0 to 1. */
 #include "model/model.h"
 
 struct rescaling {

@@ -28,7 +28,8 @@ typedef struct dt_rotation {
 enum { DT_ROPE_LINEAR, DT_ROPE_YARN };
 extern const char *const dt_rope_types[];
 
-/* Rotates x (B, T, ..., H), pair by pair of features, by angles that grow along T. H is even. */
+/* Rotates x (B, T, ..., H), pair by pair of features, by angles that depend on the position along
+ * T. H is even. */
 dt_value dt_rotate(const dt_rotation *r, dt_value x);
 /* Returns the error MODEL_SHAPE at the layer when H is odd. */
 dt_status *dt_rotation_check(const dt_layer_build *b, const char *kind,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UpSampling1D, UpSampling2D, UpSampling3D: enlarge every spatial dimension by the factor `size`.
+ * UpSampling1D, UpSampling2D, UpSampling3D: enlarge every spatial dimension by a factor, its
+ * `size`.
  *
  *     nearest    every element is repeated
  *     bilinear   (2D) between the centres of elements: position i of the output is at (i + 1/2) /
