@@ -9,8 +9,9 @@
  *
  * The tensors, in the order of the arguments, become the layer's `inputs`; attention's `query`,
  * `value`, `key` and `attention_mask` have that order, however they were given. Of the other
- * arguments, some become arguments of the layer, some repeat a default, and the rest are refused by
- * name. Each layer has one call: see inline.c.
+ * arguments, masks are compared with those that dtrain passes (mask.c), some become arguments of
+ * the layer, some repeat a default, and the rest are refused by name. Each layer has one call: see
+ * inline.c.
  */
 #include <stdlib.h>
 #include <string.h>

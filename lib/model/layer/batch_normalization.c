@@ -101,7 +101,7 @@ typedef struct statistics {
     dt_value mean, variance; /* shape (channels) */
 } statistics;
 
-/* Sets x to 0 where the mask is not set. */
+/* Sets x to 0 where the mask is not set, if there is one. */
 static dt_value masked(const dt_layer_call *c, dt_value x) {
     return c->masks[0].trace ? dt_select(dt_mask_along(c->masks[0], x), x, dt_like(x, 0)) : x;
 }

@@ -48,8 +48,8 @@ static const dt_field discretization_fields[] = {
 
 /* ---- vectors ---- */
 
-/* Whether the result lacks the last dimension of the input: that has a single number, or its
- * numbers are joined into one vector. */
+/* Whether the result lacks the last dimension of the input: that has the size 1, or its numbers are
+ * joined into one vector. */
 static bool joins(const dt_type *in, int mode) {
     return mode != ONE_HOT || (in->rank > 1 && in->dim[in->rank - 1] == 1);
 }

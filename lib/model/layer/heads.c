@@ -85,7 +85,7 @@ typedef struct to_heads {
     int64_t heads, size;
 } to_heads;
 
-/* Adds the numbers by which normalized queries or keys are multiplied. */
+/* Adds the numbers by which normalized queries or keys are multiplied, if h has a qk_norm. */
 static dt_status *add_norm(dt_layer_build *b, const dt_heads *h, const to_heads *p) {
     const bool of_all = h->qk_norm == DT_QK_NORM_OF_ALL;
     if (!h->qk_norm || !p->norm) return NULL;
