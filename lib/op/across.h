@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives over the devices of a mesh: the ops that a partitioned program has besides those of
- * the table. One file each in op/across, one row in op/acrosses.h. Each has three definitions that
- * must agree:
+ * the table. One file each in op/across, one row in op/acrosses.h. All have `eval`; those with a
+ * dt_across_row also `plain`, which must agree with it, and `bytes`:
  *
  *   eval    for the interpreter, which runs all devices in lockstep: in[d] is the value on device
- *           d, env->replica the device whose result is computed
+ *           d (without the trait `collective`, in[k] is input k on the device itself),
+ *           env->replica the device whose result is computed
  *   plain   for one memory space, where the values of all devices can be read: slices, joins and
  *           sums (pass/spmd/expand.c)
  *   bytes   the number of bytes that a device receives over links
@@ -21,8 +22,7 @@
 #include "op/acrosses.h"
 #undef DT_ACROSS
 
-/* The attributes of all these ops. Each op uses the members that the comment at the top of its file
- * names. */
+/* The attributes of all these ops. Each op uses some of the members. */
 typedef struct dt_across_attr {
     dt_mesh mesh;
     /* the axes along which devices form groups: devices of a group have equal coordinates on all
@@ -73,7 +73,7 @@ typedef enum dt_across_kind {
     DT_ACROSS_NOTHING
 } dt_across_kind;
 
-/* The members that only rows of collectives have. */
+/* The members that only rows of ops over devices have. */
 struct dt_across_row {
     dt_across_kind kind;
     dt_value (*plain)(const dt_plain_call *c);
@@ -82,7 +82,7 @@ struct dt_across_row {
     double (*bytes)(const dt_across_attr *a, const dt_type *in);
 };
 
-/* Returns the kind of collective of a node; DT_ACROSS_NOTHING if it is not a collective. */
+/* Returns the kind of exchange of a node; DT_ACROSS_NOTHING if it sends nothing between devices. */
 static inline dt_across_kind dt_across_kind_of(const dt_node *n) {
     return n->op->across ? n->op->across->kind : DT_ACROSS_NOTHING;
 }

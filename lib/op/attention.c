@@ -50,7 +50,7 @@ static bool leads(const dt_type *query, const dt_type *t, int rest) {
 }
 
 /* Whether queries' heads can be divided into groups that share a head of keys. False if there are
- * no heads. */
+ * heads of queries and none of keys. */
 static bool are_groups(int64_t heads, int64_t key_heads) {
     return heads == key_heads || (key_heads > 0 && heads % key_heads == 0);
 }
@@ -278,7 +278,7 @@ typedef struct parts {
     dt_value query, key, value, position;
 } parts;
 
-/* Reshapes (B.., T, K * groups, H) to (B.., T, K, groups, H). */
+/* Reshapes (B.., T, K * groups, H) to (B.., T, K, groups, H). Returns x if groups is 1. */
 static dt_value grouped(const parts *p, dt_value x) {
     dt_type t = dt_type_of_value(x);
     if (p->groups == 1) return x;
@@ -288,7 +288,7 @@ static dt_value grouped(const parts *p, dt_value x) {
     return dt_reshape(x, t.rank + 1, t.dim);
 }
 
-/* Reshapes (B.., T, K, groups, H) back to (B.., T, K * groups, H). */
+/* Reshapes (B.., T, K, groups, H) back to (B.., T, K * groups, H). Returns x if groups is 1. */
 static dt_value ungrouped(const parts *p, dt_value x) {
     dt_type t = dt_type_of_value(x);
     if (p->groups == 1) return x;
@@ -337,7 +337,7 @@ static dt_value by_feature(const parts *p, dt_value queries, dt_value keys) {
 }
 
 /* Emits the product of scores (or values of their shape) with keys or values, summed over keys:
- * (B.., T, N, H). */
+ * (B.., T, N, features). */
 static dt_value by_key(const parts *p, dt_value scores, dt_value keys) {
     dt_dot_attr d = in_step(p, p->lead);
     d.lhs_contract[0] = (int8_t)p->last;
@@ -346,7 +346,7 @@ static dt_value by_key(const parts *p, dt_value scores, dt_value keys) {
 }
 
 /* Emits the product of scores (or values of their shape) with queries, summed over queries and over
- * the heads that share keys: (B.., S, K, H). */
+ * the heads that share keys: (B.., S, K, features). */
 static dt_value by_query(const parts *p, dt_value scores, dt_value queries) {
     dt_dot_attr d = in_step(p, p->lead);
     d.n_contract = p->groups == 1 ? 1 : 2;
@@ -376,7 +376,7 @@ static dt_value looks(const parts *p, dt_value scores) {
     return dt_select(first, first, may);
 }
 
-/* Repeats x, (B.., N, T), for every key. */
+/* Repeats x, of the scores' shape without the keys, for every key. */
 static dt_value spread(dt_value x, dt_value scores) {
     dt_type t = dt_type_of_value(scores);
     return dt_broadcast_rows(x, &t);
@@ -386,8 +386,8 @@ static dt_value over_keys(const parts *p, dt_value x, dt_reduce_kind kind) {
     return dt_reduce(x, kind, 1u << p->last);
 }
 
-/* Emits the weights, (B.., N, T, S). Their sum before dividing is at least 1 if a query attends to
- * any key, since the greatest power is 1. If it attends to none, all weights are 0. */
+/* Emits the weights, of the scores' shape. Their sum before dividing is at least 1 if a query
+ * attends to any key, since the greatest power is 1. If it attends to none, all weights are 0. */
 static dt_value shares(const parts *p) {
     bool masked = p->attr->causal || p->attr->window > 0;
     dt_value scores = by_feature(p, p->query, p->key), may, zero;

@@ -13,7 +13,7 @@ typedef struct dt_attending {
 } dt_attending;
 
 /* Checks constraints (C1) to (C3) of attention. `position` is the index of the input that holds
- * positions. *out is the type of the result. */
+ * positions. Sets *out to the type of attention's result. */
 dt_status *dt_attention_check(const dt_infer *q, int position, dt_type *out) DT_MUST_USE;
 /* Fills in the factors of the query, the key, the value and the position, and those of the leading
  * dimensions of other inputs, but none of `out`. The first factors are the leading dimensions; then

@@ -15,8 +15,8 @@
  * (C1), (C2), (C3) of attention.
  * (C4) dy has the type of attention's result; `of` is 0, 1 or 2.
  *
- * Inputs are query, key, value, dy, position. Three nodes with the same inputs need the same p and
- * ds: a back end may compute all three at once.
+ * Inputs are query, key, value, dy, position. Three nodes with the same inputs need the same p, and
+ * those of the query and the key the same ds: a back end may compute all three at once.
  *
  * Splitting: as attention. Parts of the queries, and of the heads that share a head of keys, make
  * partial dkey and dvalue; parts of the values' features make partial dquery and dkey.

@@ -419,8 +419,8 @@ dt_value dt_slice_axis(dt_value x, int axis, int64_t start, int64_t size, int64_
     return dt_emit(x.trace, &dt_op_slice, &x, 1, &a);
 }
 
-/* Concatenates n values by halves, so that each value is copied log2(n) times instead of n
- * times. */
+/* Concatenates n values by halves, so that each value is copied about log2(n) times instead of up
+ * to n times. */
 static dt_value join(const dt_value *x, int n, int axis) {
     dt_axis_attr a = {axis};
     if (n == 1) return x[0];

@@ -90,7 +90,7 @@ static dt_value rotate(dt_value x, int axis, bool back) {
 
 /* Called if each replica is traced by itself. Returns [replicas] each replica's number of rows in
  * the current gather; -1: not known yet. Records `own`, the rows of this replica, and sets
- * e->learnt if the number differs from the one that was known. */
+ * e->learnt if another number or none was known. */
 static const int64_t *sizes_of_each(dt_trace *t, int64_t own) {
     dt_each *e = t->each;
     const int at = e->gathers++ * t->replicas;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells and walks: see cells.h. Integer sums are formed in uint64_t, where overflow is defined to
- * wrap. */
+/* Cells and walks: see cells.h. Integers are added, subtracted and multiplied in uint64_t, where
+ * overflow is defined to wrap. */
 #include "op/cells.h"
 #include "base/half.h"
 

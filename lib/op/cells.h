@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cells: single elements of arrays of any dtype, for the definitions of ops (`eval`), which are
- * meant to be read, not to be fast. A cell is read and written as a double (floats: float32 is
- * rounded once, on writing) or as an int64 (integers and bool: wraps at the width of the dtype).
+ * meant to be read, not to be fast. A cell is read and written as a double (floats: rounded once,
+ * on writing) or as an int64 (integers: wrap at the width of the dtype; bool: any number but 0 is
+ * written as 1).
  *
  * A walk visits the indices of a box in row-major order and keeps, for two arrays at once, the
  * offset of the cell that belongs to the index. An array that lacks a dimension has stride 0 there.
@@ -21,7 +22,7 @@
 double dt_cell_double(const dt_view *v, int64_t i);
 int64_t dt_cell_int(const dt_view *v, int64_t i);
 void dt_cell_set_double(const dt_view *v, int64_t i, double x);
-/* For a view of a float dtype, sets the cell to the float nearest to x. */
+/* For a view of a float dtype, sets the cell to x, converted to that dtype. */
 void dt_cell_set_int(const dt_view *v, int64_t i, int64_t x);
 /* Copies a cell, to[i] = from[j]; both views have the same dtype. */
 void dt_cell_copy(const dt_view *to, int64_t i, const dt_view *from, int64_t j);

@@ -3,7 +3,8 @@
  * constant: y[...] = value, a splat. The type may contain the batch.
  *
  * (C1) Only dimension 0 of the type may be the batch.
- * (C2) A value of an integer dtype is an integer within its range; of bool it is 0 or 1.
+ * (C2) A value of an integer dtype is an integer within its range, for uint64 within that of int64;
+ * of bool it is 0 or 1.
  *
  * call: dt_value dt_scalar(dt_trace *t, dt_dtype dtype, double value)
  * computes: One number.

@@ -21,7 +21,7 @@
  * (C3) Groups are of equal size, and feature_groups or batch_groups is 1. lhs has feature_groups
  *      times as many features as rhs has inputs.
  * (C4) Strides and dilations are at least 1, and the window has at least one place.
- * (C5) B is dimension 0 of the result; spatial and grouped dimensions are numbers.
+ * (C5) B can only be dimension 0 of the result; spatial and grouped dimensions are numbers.
  *
  * Splitting: if the batch is split, lhs and y are; if outputs are, rhs and y are; if inputs are,
  * lhs and rhs are, and each part computes partial sums. Dimensions with groups are not split.
@@ -49,9 +49,9 @@
  *     of rhs   dy moves as a window over lhs, with features and batch in exchanged roles: the sum
  *              runs over examples and places. Strides and dilations of the window are exchanged
  *
- * If lhs is dilated, as in a transposed convolution, the gradient of rhs moves lhs over dy instead
- * and yields the gradient of the reversed kernel. This avoids products with the zeros between
- * elements.
+ * If lhs is dilated, as in a transposed convolution, and moves_lhs allows it, the gradient of rhs
+ * moves lhs over dy instead and yields the gradient of the reversed kernel. This avoids products
+ * with the zeros between elements.
  *
  * In the gradient of rhs, groups of features become groups of the batch, and vice versa. In the
  * gradient of lhs, the kernel's groups move from its outputs to its inputs.
@@ -85,16 +85,16 @@ static dt_value reverse_spatial(dt_value w, const dt_convolution_attr *a) {
     return dt_reverse(w, spatial);
 }
 
-/* Returns the kernel for the gradient of lhs: reversed along spatial dimensions. Its inputs and
- * outputs are exchanged by renaming dimensions where possible. */
+/* Returns the kernel for the gradient of lhs: reversed along spatial dimensions, its groups moved
+ * from outputs to inputs. */
 static dt_value turn_round(const dt_grad *g, const dt_convolution_attr *a) {
     const int64_t groups = (int64_t)a->feature_groups * a->batch_groups;
     return reverse_spatial(move_groups(g->in[1], groups, a->rhs_out, a->rhs_in), a);
 }
 
 /* Transposes the kernel so that its inputs and outputs are exchanged in memory, too, and adapts the
- * attributes *b. Outputs are then the innermost dimension, for which products are fastest. A kernel
- * with the batch in its shape stays as it is. */
+ * attributes *b. For a kernel (k.., i, o), outputs are then the innermost dimension, for which
+ * products are fastest. A kernel with the batch in its shape stays as it is. */
 static dt_value exchange(dt_value w, dt_convolution_attr *b) {
     dt_type t = dt_type_of_value(w);
     int perm[DT_MAX_RANK];
@@ -386,7 +386,7 @@ static void add_window(const geometry *g, const int64_t p[DT_MAX_SPATIAL], int64
     }
 }
 
-/* Computes all outputs of one group of features at one place of one example. */
+/* Computes all outputs of one group at one place of one example. */
 static void convolve_place(const geometry *g, int64_t group, int64_t b,
                            const int64_t p[DT_MAX_SPATIAL]) {
     bool by_batch = g->a->batch_groups > 1;

@@ -48,8 +48,8 @@
  *
  * B must be dimension 0 of every value, intermediate ones included, so two cases differ. If x's
  * dimension 0 is B and contracted, or if it saves the transpose, the factors are exchanged: [batch,
- * k, free x]. If there are batch dimensions, too, no product has B in front; then dx is formed by
- * broadcasting both factors over all dimensions, multiplying and summing.
+ * k, free x]. If B is contracted and there are batch dimensions, no product has B in front; then dx
+ * is formed by broadcasting both factors over all dimensions, multiplying and summing.
  */
 
 /* A product seen from one operand, x, whose gradient is computed; o is the other operand. */
@@ -346,7 +346,8 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
 /* ---- the definition: sums run over k in order; floats in double, integers wrap ---- */
 
 /* The sum over contracted dimensions for an element of y. `outer` walks over all of them but the
- * innermost, which has n elements, step_a and step_b apart in a and b: it is most of the work. */
+ * last of the list, which has n elements, step_a and step_b apart in a and b: it is most of the
+ * work. */
 typedef struct dot_sum {
     const dt_view *a, *b;
     dt_walk outer;

@@ -19,8 +19,8 @@ typedef struct dt_dot_places {
     int8_t lhs[DT_MAX_RANK], rhs[DT_MAX_RANK];
 } dt_dot_places;
 dt_dot_places dt_dot_places_of(const dt_type *a, const dt_type *b, const dt_dot_attr *d);
-/* The type of the result of an op with in_order, but in StableHLO's order. perm[i] is the dimension
- * of that type which becomes dimension i of the op's result, of type `out`. */
+/* Returns the type of the result of an op with in_order, but in StableHLO's order. Sets perm[i] to
+ * the dimension of that type which becomes dimension i of the op's result, of type `out`. */
 dt_type dt_dot_plain(const dt_type *a, const dt_type *b, const dt_dot_attr *d, const dt_type *out,
                      int8_t perm[DT_MAX_RANK]);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise ops: shared code (elementwise.h), then a row for each op without attributes. To
- * add one, add a row here with its comment, and its name to ops.h. */
+/* Element-wise ops: shared code (elementwise.h), then rows of ops with one or two inputs and no
+ * attributes. To add one, add a row here with its comment, and its name to ops.h. */
 #include "op/elementwise.h"
 
 #include "base/elementary.h"

@@ -6,7 +6,8 @@
  * have one type, (C2) of a dtype that f is defined for. With one input the latter is (C1). Nothing
  * broadcasts; builders do that before.
  *
- * Floats are computed in double and rounded to the dtype once. Integers wrap.
+ * float32 and float64 are computed in double and rounded to the dtype once; 16-bit floats are
+ * rounded from the result in float32 (interpret.c). Integers wrap.
  */
 #ifndef DT_OP_ELEMENTWISE_H
 #define DT_OP_ELEMENTWISE_H

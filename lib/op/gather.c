@@ -2,7 +2,7 @@
 /*
  * gather: rows of a table by their numbers: y[i.., d..] = table[index[i..], d..]. A number without
  * a row in the table yields NaN (0 for integers), and is reported to the caller that runs the
- * graph: see dt_refusal.
+ * graph: see dt_refusal. In StableHLO it selects the nearest row, and is not reported.
  *
  * (C1) index holds integers.
  * (C2) The table has a fixed number of rows, not B.
@@ -17,8 +17,8 @@
  * gradient: dtable = dy, added to the rows that were read
  *
  * Splitting: along the dimensions of the index, and along those of the table's rows. In one memory
- * space the table must be whole. Over devices, each may hold some rows of the table: it yields
- * zeros for the rows of others, and the sum over devices is the result.
+ * space each part needs all rows of the table. Over devices, each may hold some rows of the table:
+ * it yields zeros for the rows of others, and the sum over devices is the result.
  */
 #include "op/gather.h"
 

@@ -5,7 +5,8 @@
 
 #include "op/partition.h"
 
-/* Checks constraints (C1) to (C3) for inputs 0 and 1. */
+/* Checks constraints (C1) and (C2) for inputs 0 and 1. Sets *out to the type of the result, which
+ * may break (C3). */
 dt_status *dt_gather_infer(const dt_infer *q, dt_type *out) DT_MUST_USE;
 void dt_gather_rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
 /* Evaluates gather, where in[0] holds the rows from index `first` on of a table of `rows` rows.

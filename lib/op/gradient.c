@@ -22,7 +22,7 @@ typedef struct sweep {
     int n_order; /* number of nodes that the loss needs */
     int *order;  /* [n_order] nodes that the loss needs, inputs first; the loss is the last */
     int n;       /* number of nodes in the trace before gradients were added */
-    /* [n] whether the node depends on one of the x through ops that have a gradient */
+    /* [n] whether the node is one of the x, or depends on one through ops that have a gradient */
     bool *needed;
     /* [n] the sum so far of the terms of d loss / d node; a value without a trace: no term was
      * added yet */

@@ -296,8 +296,8 @@ static dt_status *collect_each(const machine *m, const dt_state *s, dt_view *out
     return NULL;
 }
 
-/* Whether replicas assign different values to a variable. A size is a constant in each graph, so an
- * analysis of one graph cannot show that it differs in another. */
+/* Whether replicas with graphs of their own assign different values to a variable. A size is a
+ * constant in each graph, so an analysis of one graph cannot show that it differs in another. */
 static bool updates_differ(const machine *m, int state) {
     const dt_view *first = &value_at(m, m->graph->state[state].update, 0)->view;
     bool differ = false;

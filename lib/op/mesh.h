@@ -2,23 +2,23 @@
 /*
  * Meshes and layouts: how a value is divided over the devices that compute one program.
  *
- * The devices form a mesh with axes, the first one major: device 5 of a mesh [2, 4] is at (1, 1).
- * A layout says for every dimension of a value which axes cut it; axes that cut no dimension hold
- * copies. If several axes cut one dimension, the first is major, so that a part is contiguous and
- * its number is the rank of the device among those axes.
+ * The devices form a mesh with axes, the first one major: device 5 of a mesh [2, 4] is at (1, 1). A
+ * layout says for every dimension of a value which axes cut it; devices along the other axes hold
+ * copies, or terms of a partial value. If several axes cut one dimension, the first is major, so
+ * that a part is contiguous and its number is the rank of the device among those axes.
  *
  *     mesh [2, 4], f32[8,12] with axes {0} on dimension 1:   devices 0..3 hold [:, 0:6],
  *                                                            devices 4..7 hold [:, 6:12]
  *
  * A value is PARTIAL over axes when the devices along them hold terms of it: the value is the sum
- * (or the maximum) of these terms.
+ * (or the maximum, or the minimum) of these terms.
  *
  * MICRO-BATCHES are one more axis, the first: it cuts the batch in time instead of over devices. A
  * device computes one part after the other; a sum along this axis is an accumulation, and nothing
  * is sent.
  *
  * The batch: while a program is divided over devices, a size -k in a type stands for k * B / parts
- * rows. `parts` is the largest number of parts into which the batch of any value is cut, so that
+ * rows. `parts` is the product of the sizes of all axes that cut the batch of some value, so that
  * every part of the batch can be expressed. The whole batch is then -k * parts.
  */
 #ifndef DT_OP_MESH_H
@@ -43,7 +43,7 @@ typedef struct dt_mesh {
     dt_mesh_axes time;
 } dt_mesh;
 
-/* Returns the number of devices, with each micro-batch counted as a device. */
+/* Returns the number of devices, each of them counted once for each micro-batch. */
 int dt_mesh_devices(const dt_mesh *m);
 int dt_mesh_logical(const dt_mesh *m); /* the number of devices of a replica */
 /* Returns the number of parts that these axes make: the product of their sizes. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The op table: one file per op in this folder (elementwise.c has several), its name in op/ops.h. A
- * row has the whole meaning of an op: shape rule, gradient, how it may be split, cost, and `eval`,
- * plain C that defines it. Everything else (passes, kernels, back ends) is tested against `eval`.
+ * The op table: a file in this folder for each op (some files, such as elementwise.c, have
+ * several), its name in op/ops.h. A row has the whole meaning of an op: shape rule, gradient, how
+ * it may be split, cost, and `eval`, plain C that defines it. Everything else (passes, kernels,
+ * back ends) is tested against `eval`.
  *
  * This header has what builds nodes. The public functions (dt_add, dt_matmul, ...) are declared in
  * dtrain.h. The ones in this header do not broadcast unless their comments say so.
@@ -124,9 +125,9 @@ typedef struct dt_reverse_attr {
 typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_TILES } dt_cut;
 /*
  * The segment ops appear in folded graphs, where the rows of all replicas are stacked and B counts
- * them all. Each applies another op to the rows of each segment. A cut has S = count segments;
- * env->offsets (replicas) or env->shards holds the S + 1 borders in examples (piece s of B begins
- * at B s / S); a dimension k * B is cut at k times them.
+ * them all. All but the last two apply another op to the rows of each segment. A cut has S = count
+ * segments; env->offsets (replicas) or env->shards holds the S + 1 borders in examples (piece s of
+ * B begins at B s / S); a dimension k * B is cut at k times them.
  *   segment_reduce(x)           (B, ...) -> (S, ...): a reduce per segment over `dims`, which
  *                               contain dimension 0; an empty sum is 0
  *   segment_deviations(x)       (B, ...) -> (S, ...): a sum per segment of the squares of
@@ -168,8 +169,8 @@ typedef struct dt_all_reduce_attr {
 } dt_all_reduce_attr;
 
 /* For attention and attention_grad. scale, causal, window, sinks: see dt_attention_how. rounded:
- * attention weights are multiplied as bfloat16 (pass/chip.c). `of`: in attention_grad, the index of
- * the input whose gradient is computed. */
+ * operands of products that the op computes itself, such as attention weights, are rounded to
+ * bfloat16. `of`: in attention_grad, the index of the input whose gradient is computed. */
 typedef struct dt_attention_attr {
     double scale;
     int64_t window, sinks, rounded;
@@ -266,8 +267,8 @@ dt_value dt_gelu(dt_value x, bool approximate);
 
 /* ---- builders of spatial ops (build.c) ---- */
 
-/* Adds elements of `value` at both ends and between neighbours of every dimension; x itself when
- * attr adds none. */
+/* Adds elements of `value` at both ends and between neighbours of dimensions, or removes elements
+ * at the ends, where counts are negative. Returns x if all counts are 0. */
 dt_value dt_pad(dt_value x, const dt_pad_attr *attr);
 /* Reverses x along each dimension in `dims`. Returns x itself if `dims` is empty. */
 dt_value dt_reverse(dt_value x, uint32_t dims);
@@ -287,8 +288,8 @@ void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr);
 
 /* Computes the gradient of `loss`, or of the sum of its elements if it is not a scalar, with
  * respect to n values. out[i] belongs to x[i]; its trace is NULL if the loss does not depend on
- * x[i] through ops that have a gradient, or if the trace has failed. Emits into the trace of loss.
- * Declared here with the gradient rules; the pass that lowers whole jobs calls it. */
+ * x[i] through ops that have a gradient, or if the trace has failed. Emits into the trace of
+ * loss. */
 void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out);
 
 /* ---- the reference interpreter ---- */

@@ -4,8 +4,8 @@
  * and returns them all; this one returns the first.
  *
  * Since y is another node than x, passes that merge equal nodes do not merge an op on y with the
- * same op on x. So a value can be computed a second time, later (pass/remat.c). Nothing is copied:
- * y is another name for x, in a separate segment (pass/partition.c).
+ * same op on x. So a value can be computed a second time, later (pass/remat.c). The executor copies
+ * nothing: y is another name for x, in a separate segment (pass/partition.c).
  *
  * x and `after` may differ in dtype and shape; where both have rows, these belong to the same
  * examples.

@@ -53,7 +53,7 @@ dt_value dt_partition_same(dt_partition_call *c);
 dt_type dt_partition_type(const dt_partition_call *c);
 /* Returns attributes for a collective over `axes`, with the mesh set; other members are 0. */
 dt_across_attr dt_partition_across(const dt_partition_call *c, dt_mesh_axes axes);
-/* Emits an all_reduce over `axes`. */
+/* Emits an all_reduce over `axes`. Returns x if `axes` is empty. */
 dt_value dt_partition_reduce(const dt_partition_call *c, dt_value x, dt_reduce_kind kind,
                              dt_mesh_axes axes);
 /* Reduces x, (.., n), over its last dimension, which is divided by `axes`. The result is (..). */

@@ -26,14 +26,14 @@ typedef struct dt_placement {
     /* whether the placement comes from an annotation of the value, or of an input that it follows;
      * false: the op is where the default rule puts it */
     bool moved;
-    int64_t size; /* number of elements of the value before it was broadcast */
+    int64_t size; /* number of elements of the value; of a broadcast, those of its input */
 } dt_placement;
 
 /* Returns the device of a node's value, by the rules above. in: the placements of its inputs. */
 dt_placement dt_placement_of(const dt_node *n, const dt_placement *in);
 /* Like dt_placement_of, for a value of a trace: first finds the placements of its inputs, and of
  * their inputs. The device is DT_ANYWHERE if the value depends neither on an argument nor on an
- * annotated value, and 0 if x is not a value of a trace. */
+ * annotated value, apart from their sizes, and 0 if x is not a value of a trace. */
 dt_placement dt_placement_of_value(dt_value x);
 /* Returns x, transferred to a device. */
 dt_value dt_move_to(dt_value x, int device);

@@ -58,8 +58,8 @@
  *
  *     (64, 26, 26, 8) over the first three     (208, 208, 8)  sums of blocks  (208, 8)  sum  (8)
  *
- * A barrier after each step keeps the compiler from merging the steps. Values of 16 bits are added
- * as float32: 256 and 1 are 256 in bfloat16.
+ * A barrier after each step keeps the compiler from merging the steps. Values of 16 bits are then
+ * added as float32: 256 and 1 are 256 in bfloat16.
  */
 
 /* Neighbouring dimensions first .. end - 1 that are all reduced. */

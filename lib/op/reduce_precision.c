@@ -11,7 +11,8 @@
  * (C2) mantissa_bits is in [1, 23].
  * (C3) exponent_bits is 0, which stands for those of the dtype, or it is 5 and mantissa_bits is 10.
  *
- * Passes insert it before products, after gradients were derived, so it has no gradient.
+ * Passes insert it (pass/chip.c, pass/upcast.c) after gradients were derived, so it has no
+ * gradient.
  */
 #include <math.h>
 

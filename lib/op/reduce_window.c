@@ -41,7 +41,7 @@ static dt_value grad_sum(const dt_grad *g, const dt_reduce_window_attr *a) {
     return dt_reduce_window(g->dout, &b);
 }
 
-/* dy goes to the first element of a window that is equal to the maximum or minimum. */
+/* For a maximum or minimum, dy goes to the first element of a window that is equal to it. */
 static void grad(dt_grad *g) {
     const dt_reduce_window_attr *a = g->node->attr;
     if (a->kind == DT_REDUCE_SUM) g->din[0] = grad_sum(g, a);

@@ -179,10 +179,10 @@ static dt_hlo_value rows_of_tables(dt_hlo *h, dt_hlo_value index, int64_t rows, 
     return dt_hlo_select(h, is, row, none);
 }
 
-/* XLA on the CPU adds all terms of a row one after the other. Where chains are limited, each chain
- * of consecutive numbers is added into a table of its own, and then the tables are added. Together
- * the tables have at most twice as many rows as there are numbers. So for a large table there is
- * only one copy, and its chains are not limited. */
+/* XLA on the CPU adds all terms of a row one after the other. Where chains are limited, the numbers
+ * are divided into ranges of at most a chain, each range is added into a table of its own, and then
+ * the tables are added. Together the tables have at most twice as many rows as there are numbers.
+ * So for a larger table there are fewer and longer ranges, and for a large one a single range. */
 static dt_hlo_value scatter_in_tables(dt_hlo *h, dt_hlo_value x, dt_hlo_value index,
                                       const dt_type *type) {
     const int64_t n = dt_type_elements(&index.type), chains = (n + h->chain - 1) / h->chain,

@@ -2,7 +2,7 @@
 /*
  * select_and_scatter: dx of reduce_window's maximum (or minimum): in each window over x the
  * window's dy goes to the first element that is the maximum. An element gets the sum over all
- * windows, added in its own dtype, window by window.
+ * windows, added in its own dtype (for 16-bit floats in float32), window by window.
  *
  * (C1) to (C3) of reduce_window, over x; the kind is not the sum.
  * (C4) dy has the type of the reduced windows.

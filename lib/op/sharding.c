@@ -37,8 +37,8 @@ static dt_status *infer(dt_infer *q) {
 }
 
 /* The gradient of a value has the layout of the value, or the opposite one if the attributes ask
- * for it. If the value was moved to a device, the gradient is moved back to where the value came
- * from. */
+ * for it. If the value was moved to a device from a single one, the gradient is moved back
+ * there. */
 static void grad(dt_grad *g) {
     const dt_sharding_attr *a = g->node->attr;
     int from = dt_placement_of_value(g->in[0]).device;

@@ -6,7 +6,7 @@
  *
  * The target holds probabilities y, or the number of the class whose probability is 1. A class
  * number outside [0, C) makes that row's loss NaN; class numbers in data are checked when the data
- * is read. Classes with y_j = 0 do not count, whatever their logit.
+ * is read. Classes with y_j = 0 do not count, even if their logit is -inf.
  *
  * (C1) Logits hold floats.
  * (C2) Logits have a last dimension, the C classes, with at least one element, which is not the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes ops as StableHLO text. A row of the op table has one of two functions for it:
+ * Writes ops as StableHLO text. Rows of the op table have these functions for it, apart from those
+ * of ops that never reach a StableHLO program and of arguments and variables, which have neither:
  *
  *   stablehlo   writes one or a few operations of StableHLO; dt_hlo_same for ops that have
  *               StableHLO's name and meaning
@@ -11,7 +12,7 @@
  *
  * The text uses only the generic form ("stablehlo.add"(%1, %2) : (T, T) -> T), which parsers of all
  * versions read. Values are numbered in the order of their statements: %0, %1, ... A whole function
- * is written by the room stablehlo.
+ * is written by lib/export/stablehlo.
  */
 #ifndef DT_OP_STABLEHLO_H
 #define DT_OP_STABLEHLO_H
@@ -34,7 +35,7 @@ typedef struct dt_hlo {
     /* number of devices that run the function; their indices are those of the mesh. For XLA each is
      * a replica */
     int devices;
-    /* Number of collectives so far, from which their channels are numbered. */
+    /* not used: always 0 */
     int channels;
     /* for segments that are replicas: [segments + 1] the first example of each segment, and the
      * number of examples; NULL: these segments have equal sizes, as all others have */
@@ -63,8 +64,9 @@ dt_hlo_value dt_hlo_same(const dt_hlo_call *c);
 
 /* ---- statements ---- */
 
-/* Writes one operation. `name` lacks the dialect's prefix. The format yields its attributes; "":
- * none. Example: dt_hlo_op(h, "iota", NULL, 0, &t, "iota_dimension = 0 : i64"). */
+/* Writes one operation. `name` has the prefix of its dialect, such as "chlo.", only if that is not
+ * "stablehlo.". The format yields its attributes; "": none. Example: dt_hlo_op(h, "iota", NULL, 0,
+ * &t, "iota_dimension = 0 : i64"). */
 dt_hlo_value dt_hlo_op(dt_hlo *h, const char *name, const dt_hlo_value *in, int n,
                        const dt_type *type, const char *attributes, ...) DT_PRINTF(6, 7);
 /* Like dt_hlo_op, with a region that combines two scalars of the result's dtype: add, maximum or

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tree_sum: y = the sum of the entries of x, (S, ...) -> (...), by one fixed binary tree, each sum
- * rounded to the dtype:
+ * rounded to the dtype (those of 16-bit floats to float32, and only y to the dtype):
  *
  *     x0   x1   x2   x3   x4
  *      \  /      \  /     |        node i of a level is node 2i plus node 2i + 1 below it;

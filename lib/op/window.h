@@ -35,7 +35,8 @@ static inline int64_t dt_dilated(int64_t n, int64_t dilation) {
 }
 
 /* Prints " size=[1,2] stride=[1,2] low=[0,1] high=[0,1] base_dilation=[1,2] dilation=[1,2]" for n
- * dimensions, without the lists in which all are 1 (low, high: 0). size NULL: without sizes. */
+ * dimensions, without the lists after that of sizes in which all are 1 (low, high: 0). size NULL:
+ * without sizes. */
 void dt_window_print(const dt_window *w, const int64_t *size, int n, dt_str *out);
 
 /* ---- windows over several dimensions, of reduce_window and select_and_scatter ---- */

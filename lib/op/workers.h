@@ -10,8 +10,7 @@
  *     3 workers   0 0 1 1 1 2 2 2     worker 0: the node over 0, 1    worker 1: over 2, 3 and 4
  *                                     worker 2: over 5 and 6, 7
  *
- * These ops occur in workers' programs only, so they are not in the op table: they are never
- * traced, split or exported.
+ * These ops are not in the op table, because only passes emit them, for workers' programs.
  */
 #ifndef DT_OP_WORKERS_H
 #define DT_OP_WORKERS_H

@@ -176,7 +176,8 @@ static dt_value refuse(folder *f, const dt_node *n) {
     return (dt_value){0};
 }
 
-/* Removes the dimension that counts replicas from x. With one replica its size is 1. */
+/* Removes the dimension that counts replicas from x, if it has one. With one replica its size is
+ * 1. */
 static dt_value without_replica(const folder *f, int node, dt_value x) {
     const dt_type *own = &f->g->node[node].type;
     return f->spread[node] == DT_STACKED ? dt_reshape(x, own->rank, own->dim) : x;

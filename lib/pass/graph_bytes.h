@@ -41,7 +41,7 @@ dt_type dt_bytes_take_type(dt_byte_reader *b);
  * an index in this list; the reader has an equal list. */
 void dt_graph_write(const dt_graph *g, dt_variable *const *variable, int n, dt_str *out);
 /* Reads a graph. Fails with WORKERS_DISAGREE if the bytes are not a graph, or it has an op of
- * folded graphs. */
+ * folded graphs; with the trace's error if a result or an update is refused. */
 dt_status *dt_graph_read(dt_byte_reader *from, dt_variable *const *variable, int n,
                          dt_graph **out) DT_MUST_USE;
 

@@ -88,9 +88,8 @@ static bool *find_products(dt_cutter *c, dt_arena *scratch) {
     return product;
 }
 
-/* Of the groups that are not divided, each one with the gradient of a kernel remains a task. All
- * other groups of a segment are joined to the first such task or, if there is none, to each
- * other. */
+/* Of the groups that are not divided, each one with the gradient of a kernel remains a task. The
+ * others in a segment are joined to the first such task or, if there is none, to each other. */
 static void join_odds_and_ends(dt_cutter *c, dt_arena *scratch) {
     const bool *product = find_products(c, scratch);
     /* [segments + 1] 1 + a node of the group that all remaining nodes of the segment join; 0: no
@@ -107,8 +106,8 @@ static void join_odds_and_ends(dt_cutter *c, dt_arena *scratch) {
     }
 }
 
-/* Joins the nodes that are gradients of one attention and divided by heads, so that they are
- * computed together. */
+/* Joins node i with the nodes before it that are gradients of the same attention, if they are
+ * divided by heads, so that they are computed together. */
 static void join_gradients(dt_cutter *c, int i) {
     const dt_node_division *piece = c->p->piece;
     for (int j = 0; j < i && piece[i].by == DT_BY_HEADS; j++)

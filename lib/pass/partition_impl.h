@@ -58,13 +58,15 @@ static inline bool dt_cut_alike(const dt_cutter *c, int i, int j) {
 
 /* Whether neither node i nor node j is divided, so that each is computed by a single task. */
 bool dt_in_one_task(const dt_cutter *c, int i, int j);
-/* Whether piece u of node i needs only piece u of its input k. */
+/* Whether piece u of node i needs only piece u of its input k. False for barriers and for exchanges
+ * between workers. */
 bool dt_is_aligned(const dt_cutter *c, int i, int k);
 /* Whether node i is a tree sum that also computes the sums over segments that it adds, so that
  * these need no memory (piece.absorbed). */
 bool dt_absorbs(const dt_cutter *c, int i);
-/* Whether the node is a product or convolution without a batch dimension, such as the gradient of a
- * kernel, or a reduction of such a node, such as the sum of gradients of parts of the batch. */
+/* Whether the node multiplies matrices (op->multiplied) and has no batch dimension, such as the
+ * gradient of a kernel, or a reduction of such a node, such as the sum of gradients of parts of the
+ * batch. */
 bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n);
 
 /* Moves nodes to later segments, closer to their readers, if no reader needs them earlier
@@ -78,7 +80,7 @@ int dt_find_group(dt_cutter *c, int i);
 /* ---- updates in place (partition_updates.c) ---- */
 
 /* Decides which updates cannot be computed in the variable's memory, and sets p->copy_back for
- * these. Called before the other functions. */
+ * these. Called after dt_list_readings and before the others. */
 void dt_choose_copies(dt_cutter *c, dt_arena *scratch);
 /* Fills first_reading and reading, the lists of uses of each value. */
 void dt_list_readings(dt_cutter *c, dt_arena *scratch);

@@ -124,9 +124,9 @@ static bool *find_shared(const dt_cutter *c, dt_arena *scratch) {
     return shared;
 }
 
-/* Returns [nodes], whether a node may move to the next segment: gradients of kernels, and nodes of
- * the same task that depend on one, if all threads have work in the next segment but not in this
- * one. */
+/* Returns [nodes], whether a node may move to the next segment: gradients of kernels, and undivided
+ * nodes of the same segment that depend on one, if all threads have work in the next segment but
+ * not in this one. */
 static bool *find_whole(const dt_cutter *c, dt_arena *scratch) {
     const bool *shared = find_shared(c, scratch);
     bool *whole = dt_arena_array(scratch, bool, c->g->n_nodes + 1);

@@ -6,10 +6,10 @@
  *     a reader of the same piece only    in the task that overwrites it, before it does
  *     any other reader                   in an earlier segment
  *
- * A new value is computed in other memory and copied at the end if this is not possible, because
- * a reader of the old value comes after the new value in the graph; if it is also a result or the
- * new value of another variable; or if it is an argument, a variable, a constant or another name
- * of a value.
+ * A new value is computed in other memory and copied at the end if this is not possible, because a
+ * reader of the old value comes after the new value in the graph; if it is also a result or the new
+ * value of an earlier variable; or if it is an argument, a variable, a constant or another name of
+ * a value.
  */
 
 #include "pass/partition_impl.h"

@@ -3,8 +3,10 @@
  * Passes: functions that make a new graph of a graph. The results of analyses are arrays with an
  * entry for each node of a graph.
  *
- *     traced graph -> dt_simplify -> dt_fold -> dt_join_steps -> dt_shards (if reproducible)
- *                  -> dt_simplify -> (pass/spmd.h) -> dt_partition -> program
+ *     traced graph -> dt_fold -> dt_join_steps -> dt_shards (if reproducible) -> (pass/spmd.h)
+ *                  -> dt_unannotate -> dt_upcast -> dt_tile_batch -> dt_partition -> program
+ *
+ * dt_simplify runs before or after several of these.
  *
  * Each pass is tested against the reference interpreter on random graphs.
  */
@@ -223,7 +225,8 @@ typedef struct dt_partition_options {
     const int32_t *cut;
     int cuts;
     /* Whether the back end can compute a node's result in pieces by rows, time or heads. NULL: it
-     * can by rows only. In both cases a node is divided only if the op's rule allows it, too. */
+     * can by rows only. By rows or by time, the op's rule must allow it, too, except for sums over
+     * segments. */
     bool (*can_split)(const dt_graph *g, int node, dt_division by);
 } dt_partition_options;
 /* Divides the graph into a program, which refers to `graph` and lives in `arena`. */
@@ -246,8 +249,8 @@ void dt_program_print(const dt_program *p, dt_str *out);
 
 /* ---- products as chips compute them ---- */
 
-/* Rounds the operands of products, also of products inside attention, to bfloat16 (chip.c). This is
- * the last pass before dt_partition. */
+/* Rounds the operands of products, also of products inside attention, to bfloat16 (chip.c). In
+ * programs for this machine it is the last pass before dt_partition. */
 dt_status *dt_chip_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- mixed precision ---- */

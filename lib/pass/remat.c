@@ -9,7 +9,7 @@
  *
  * Nodes that results need are forward, all others (gradients, updates) are backward. A unit's
  * outputs are kept, since the next unit starts from them; so are results of collectives and values
- * that do not depend on examples (constants, masks, weights). The barrier gives x a new name, so
+ * that depend on no value with rows (constants, masks, weights). The barrier gives x a new name, so
  * that value numbering does not merge a' with a, and keeps a' from being scheduled early. The
  * unit's forward pass has a barrier too: where memory is planned by segments, units can then reuse
  * each other's memory.

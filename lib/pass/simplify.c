@@ -135,8 +135,9 @@ static dt_value same_type(const rewrite_call *c) {
     return dt_type_equal(&from, &c->n->type) ? c->in[0] : no_value;
 }
 
-/* Returns the input of a transpose that keeps the order of dimensions. Types alone do not show that
- * the dimensions of a square matrix are exchanged. */
+/* Returns the input of a transpose or a broadcast that changes neither the order of dimensions nor
+ * the type; otherwise no value. Types alone do not show that the dimensions of a square matrix are
+ * exchanged. */
 static dt_value same_order(const rewrite_call *c, const int8_t *dims) {
     for (int d = 0; d < dt_type_of_value(c->in[0]).rank; d++)
         if (dims[d] != d) return no_value;

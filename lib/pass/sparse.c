@@ -63,8 +63,8 @@ static void place_node(division *d, int node) {
     for (int k = 0; k < n->n_in && d->bytes <= d->limit; k++) place_node(d, n->in[k]);
 }
 
-/* Decides whether the result can be divided. If so, d->place is set for all nodes that the result
- * needs. */
+/* Decides whether the result can be divided. If so, d->place is set for the parts that are sent and
+ * the nodes of the tail. */
 static bool divide_result(division *d, int result) {
     const int node = d->g->result[result].node;
     const dt_type *t = &d->g->node[node].type;

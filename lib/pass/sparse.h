@@ -32,9 +32,9 @@ dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) D
 /*
  * Makes a graph of row numbers that g looks up, for variables of at least DT_LEAST_TABLE_BYTES that
  * g does not update, that it reads by lookups only, and of which it reads at most a quarter, and 32
- * MiB of all variables together, in a batch of `rows`. The numbers must depend on arguments only.
- * Result i of *numbers belongs to the variable table[i], an array in `arena`. *numbers is NULL if
- * there are no such variables.
+ * MiB of all variables together, in a batch of `rows`. The numbers must depend on arguments and
+ * constants only. Result i of *numbers belongs to the variable table[i], an array in `arena`.
+ * *numbers is NULL if there are no such variables.
  */
 dt_status *dt_row_numbers(const dt_graph *g, int64_t rows, dt_arena *arena, dt_graph **numbers,
                           dt_variable ***table) DT_MUST_USE;
@@ -43,9 +43,9 @@ dt_status *dt_row_numbers(const dt_graph *g, int64_t rows, dt_arena *arena, dt_g
  * Makes the part of an update that changes what a process owns: variables, and rows of variables
  * (dt_variable_rows), each with the slots that have the same rows. dealt: all variables of the
  * update that are divided among the processes, whole or by rows. Other variables, such as the
- * number of updates, are updated by every process. The gradient of rows is an argument named by
- * dt_rows_name. The part may read variables that the process does not own. Fails if rows cannot be
- * computed without the others.
+ * number of updates, are updated by every process. Rows of an argument, such as a gradient, are an
+ * argument named by dt_rows_name. The part may read variables that the process does not own. Fails
+ * if rows cannot be computed without the others.
  */
 dt_status *dt_update_part(const dt_graph *g, const dt_variables *own, const dt_variables *dealt,
                           dt_graph **out) DT_MUST_USE;

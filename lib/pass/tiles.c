@@ -20,7 +20,7 @@
  *     reduce((x - m)^2)  ->  reduce(segment_deviations(x)) + reduce(n(t) (m(t) - m)^2)
  *
  * Sums of each replica (segment_reduce) are computed from the sums of its tiles in the same way, if
- * all replicas have equally many rows.
+ * all replicas have equally many rows and tiles.
  *
  * The number of tiles depends on sizes alone, and so do the bits of results.
  */

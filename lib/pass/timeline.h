@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Schedules a pipeline: when each stage works on each micro-batch. From tasks with a device and a
- * duration it computes the start and the end of each run. The result depends on nothing else.
+ * duration it computes the start and the end of each run.
  *
  *     GPIPE    a device does all its forward work before any backward work
  *     1F1B     backward work goes first. Forward work of a micro-batch begins in a stage only if
  *              fewer others wait for their backward work there than the number of stages from this
- *              one to the last, both counted, so that few micro-batches are under way
+ *              one to the last, both counted, so that few micro-batches are under way. This limit
+ *              is dropped if work on micro-batches waits for a task that runs once
  *
  * Both take (M + S - 1) (f + b) for M micro-batches through S stages of f forward and b backward.
  */

@@ -12,9 +12,9 @@
  *                                   each replica, then of all
  *     segment_broadcast(v)     ->   segment_broadcast(own replicas' part of v)
  *
- * All other ops work row by row, or on values that are the same on all workers; any others are
- * refused. Joins are in the order of nodes. This is the same on all workers, since their graphs
- * differ only in sizes.
+ * All other ops must work row by row, or on values that are the same on all workers; otherwise the
+ * graph is refused. Joins are in the order of nodes. This is the same on all workers, since their
+ * graphs differ only in sizes.
  */
 #include "pass/workers_split.h"
 

@@ -21,8 +21,8 @@ typedef struct dt_worker_share {
 
 /* Rewrites g, a folded graph, for the rows of one worker. B then counts only these. Sums over the
  * batch are those of dt_shards. Fails with NOT_YET, naming the layer and the op, if rows of several
- * workers are combined in any other way than in a sum, and with REPLICAS if there are fewer shards
- * than workers. */
+ * workers are combined in any other way than in a sum, or if a result has rows and share->replicas
+ * is 0, and with REPLICAS if there are fewer shards than workers. */
 dt_status *dt_workers_split(const dt_graph *g, const dt_worker_share *share,
                             dt_graph **out) DT_MUST_USE;
 

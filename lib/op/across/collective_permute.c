@@ -12,7 +12,7 @@
  * device as a device holds. The drift is added to that distance; it is negative where there are
  * fewer windows than elements. Drift -1 changes the example to  -01234  123456  345678.
  *
- * (C1) The result has at least one element.
+ * (C1) x and the result have at least one element along `dim`.
  */
 #include "op/across.h"
 
@@ -136,7 +136,7 @@ typedef struct halo {
     const dt_hlo_call *c;
     dt_hlo_value rank;
     /* own: elements of a device's part; low, high: the most elements that any device needs from
-     * lower and from higher ranks */
+     * lower and from higher ranks, none if it is negative */
     int64_t own, low, high;
 } halo;
 
@@ -166,8 +166,9 @@ static dt_hlo_value filled(const halo *h, dt_hlo_value y, int away) {
                                         dt_hlo_like(hlo, y, a->fill));
 }
 
-/* Returns the `size` elements next to this device's part that come from the device `away` ranks
- * before it (after it, if `away` is negative). */
+/* Returns the last `size` elements of the device `away` ranks before this one or, if `away` is
+ * negative, the first `size` of the device -away ranks after it; `fill` where there is no such
+ * device. */
 static dt_hlo_value from_neighbour(const halo *h, int away, int64_t size) {
     const dt_across_attr *a = h->c->node->attr;
     dt_hlo_value part =

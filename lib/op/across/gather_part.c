@@ -3,7 +3,7 @@
  * gather from a part of a table: the inputs are the part (the rows from number `first` on, of a
  * table of `low` rows), row numbers in the whole table, and `first`, an int64. A row number of
  * another part yields 0, so that the sum over all parts is the gather from the whole table. A
- * number that is not in the whole table yields the same as in gather.
+ * number that is not in the whole table yields the same as in gather in `eval`, and 0 in StableHLO.
  */
 #include "op/across.h"
 
@@ -22,7 +22,7 @@ static void print(const void *attr, dt_str *out) {
 }
 
 /* Writes rows of the device's part of the table, and zeros where a row number belongs to another
- * device. */
+ * device or to none. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     dt_hlo *h = c->hlo;
     dt_hlo_value index = dt_hlo_convert(h, c->in[1], DT_INT64),

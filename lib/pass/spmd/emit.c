@@ -20,8 +20,9 @@
 /*
  * Without the SPMD mode every op is placed on one logical device, or on all (op/placement.h says
  * which). The graph has annotations where values move between devices, also in the gradient, so one
- * forward walk finds most placements. Nodes without arguments are placed, in a backward walk, with
- * their earliest reader: weights with their layer, an optimizer's slots with their weights.
+ * forward walk finds most placements. Nodes that depend on variables but on no argument are placed,
+ * in a backward walk, with their earliest reader: weights with their layer, an optimizer's slots
+ * with their weights.
  *
  * The placement is part of the layout: values on one device are split only over time
  * (micro-batches).

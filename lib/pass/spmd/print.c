@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints a program over devices: the layout of each value, the bytes that collectives send, and
- * where values are replicated because no split was found. */
+/* Prints a program over devices: the layout of each value, the bytes that a device receives by
+ * collectives, and where values are replicated because no split was found. */
 #include "pass/spmd/spmd_impl.h"
 
 /* ---- bytes ---- */

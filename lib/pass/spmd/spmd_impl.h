@@ -31,8 +31,10 @@ typedef struct dt_spmd_work {
     const dt_spmd_options *o;
     dt_rule *rule;     /* [nodes] rule of each op */
     dt_layout *layout; /* [nodes] the layout that the node's value is to have */
-    bool *fixed;  /* [nodes] whether an annotation has set the layout, so that it must not change */
-    unsigned now; /* counts changes of layouts; the count serves as a clock */
+    /* [nodes] whether the layout must not change: an annotation has set it, or it is that of a
+     * variable and has been decided (states.c) */
+    bool *fixed;
+    unsigned now;      /* counts changes of layouts; the count serves as a clock */
     unsigned *changed; /* [nodes] the value of `now` at the last change of the node's layout */
     /* [nodes] the value of `now` at the node's last visit, in a backward [0] and a forward [1]
      * walk */
@@ -50,8 +52,8 @@ typedef struct dt_spmd_work {
     dt_made *made; /* [nodes] what devices have computed for each node of the whole graph */
     /* [states] the variable that stands for the state in the program of a device */
     dt_variable **variable;
-    /* [states] for a slot of the optimizer: index of the weight whose layout it has; -1: the state
-     * is not a slot */
+    /* [states] for a slot of the optimizer: index of the weight whose layout it has; -1: it follows
+     * no weight */
     int *owner;
     /* capacities of the following arrays, which have an entry for each node of the trace */
     int cap, cap_notes;
@@ -122,8 +124,8 @@ dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *fa
  * layouts are recorded. */
 dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole,
                          const dt_layout *to);
-/* Estimates the bytes that a device receives when a value is converted from one layout to
- * another. */
+/* Estimates the cost of converting a value from one layout to another: the bytes that a device
+ * receives, of which those of gathers count more (convert.c). */
 double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from,
                              const dt_layout *to);
 

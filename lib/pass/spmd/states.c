@@ -54,7 +54,7 @@ static dt_mesh_axes that_fit(const dt_mesh *m, int64_t size, dt_mesh_axes axes) 
     return fit;
 }
 
-/* Divides another dimension by axes of `left`: the dimension that they divide into most parts; of
+/* Divides one dimension by axes of `left`: the dimension that they divide into most parts; of
  * several, the one of which a device holds the most. Returns these axes; 0: they divide no
  * dimension. */
 static dt_mesh_axes divide_once(const dt_mesh *m, const dt_type *t, dt_mesh_axes left,
