@@ -60,8 +60,8 @@ typedef struct dt_plain_call {
     int device;
 } dt_plain_call;
 
-/* The kind of exchange, which selects rows in tables of costs and of compilers' names. XLA has no
- * collectives for the kinds from DT_ACROSS_KINDS on. */
+/* The kind of exchange, which selects rows in tables of costs and of compilers' names. The kinds
+ * from DT_ACROSS_KINDS on have no rows there. */
 typedef enum dt_across_kind {
     DT_ACROSS_ALL_REDUCE,
     DT_ACROSS_ALL_GATHER,

@@ -10,8 +10,8 @@
  * call: dt_value dt_convert(dt_value x, dt_dtype dtype)
  * gradient: dx = dy between floats, otherwise none
  *
- * A gradient flows between floats only. The op is not marked linear, because only conversion
- * between floats is linear, and only up to rounding.
+ * A gradient flows between floats only. `linear` is not set, because only a conversion between
+ * floats is linear, and only up to rounding; linear_when is true for x of floats.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

@@ -231,7 +231,7 @@ dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged);
 /* For dt_all_gather along axis 0: returns the index in the result of each row of x, int32 (rows of
  * x). Sets *rows to the number of rows of the result; in a step that is compiled for the largest
  * batch, this can be more than all replicas have together. Fails with NEEDS_ROWS if dimension 0 of
- * x is the batch and the trace does not know its size. */
+ * x is B and the trace does not know its size, or if it is another multiple of B. */
 dt_value dt_gather_places(dt_value x, int64_t *rows);
 /* Adds the rows of x, (i..., ...), to a value of zeros, (rows, ...): row j of x is added to row
  * index[j], or to none if that is outside of 0 .. rows - 1. index: (i...) */
@@ -282,8 +282,8 @@ dt_reduce_window_attr dt_windows_of_one(dt_reduce_kind kind, int rank);
 
 dt_value dt_annotate(dt_value x, const dt_sharding_attr *attr);
 /* Annotates a variable. From now on, steps read the variable through that annotation if their
- * replicas have as many logical devices as attr names (any number for REPLICATED). NULL removes the
- * annotation. */
+ * replicas have several logical devices, as many as attr has parts or including the one that it
+ * names (REPLICATED: any number). NULL removes the annotation. */
 void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr);
 
 /* Computes the gradient of `loss`, or of the sum of its elements if it is not a scalar, with

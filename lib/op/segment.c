@@ -296,8 +296,8 @@ dt_value dt_segment_each(const dt_fold_call *c) {
 enum { REPLICA_FACTOR = DT_MAX_FACTORS - 1 };
 
 /* Adds the factor that stands for replicas to dimension 0 of the result and of n_in inputs, for
- * meshes in which replicas are an axis: then each device has the rows and the segments of its
- * replicas (op/partition.h). */
+ * meshes in which replicas have axes: then each device has the rows and the segment of its replica
+ * (op/partition.h). */
 static void add_replica_factor(dt_rule *rule, int n_in) {
     rule->out[0] = REPLICA_FACTOR;
     for (int i = 0; i < n_in; i++) rule->in[i][0] = REPLICA_FACTOR;

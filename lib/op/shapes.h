@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the `infer`, `rule` and `print` functions of many ops. */
+/* Functions of rows (`infer`, `rule`, `stack`, `cost`, `print`) that many ops share, and what these
+ * use. */
 #ifndef DT_OP_SHAPES_H
 #define DT_OP_SHAPES_H
 

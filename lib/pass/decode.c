@@ -49,8 +49,8 @@ static int dimension_of(const int8_t dims[DT_MAX_RANK], int factor) {
     return -1;
 }
 
-/* Whether input k of node n holds the keys or values of causal attention, which later positions
- * read again and the cache keeps. */
+/* Whether input k of node n holds keys or values that later positions read again and the cache
+ * keeps: those of causal attention without sinks, of queries at positions 0, 1, ... */
 static bool is_cached(const decoder *d, const dt_node *n, int k) {
     if (n->op != &dt_op_attention || (k != 1 && k != 2)) return false;
     const dt_attention_attr *a = n->attr;

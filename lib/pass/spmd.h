@@ -75,14 +75,14 @@ typedef struct dt_spmd_options {
     /* true: each op runs on one device, or on all devices (op/placement.h); false: all ops run on
      * all devices (SPMD) */
     bool places;
-    /* requested number of micro-batches, 0 means 1. If it does not divide the batch, the next
-     * smaller number that does is used */
+    /* requested number of micro-batches, 0 means 1. If the batch cannot be divided evenly by it and
+     * by replicas and annotations, the next smaller number by which it can is used */
     int micro;
 } dt_spmd_options;
 
 /* The bytes of the device that needs the most memory. */
 typedef struct dt_spmd_bytes {
-    int64_t weights, slots; /* bytes of variables: weights, and slots of the optimizer */
+    int64_t weights, slots; /* bytes of variables: slots of the optimizer; weights: all others */
     int64_t values; /* bytes of arguments, activations and gradients when memory use is highest */
     int peak;       /* index of the node of `local` during which memory use is highest */
 } dt_spmd_bytes;
@@ -99,8 +99,8 @@ typedef struct dt_spmd {
     /* layouts of the arguments, states and results of `whole`; an update has the layout of its
      * state */
     dt_layout *arg, *state, *result;
-    /* [nodes of local] layout of each node; DT_INSIDE: an intermediate value that corresponds to no
-     * value of `whole` */
+    /* [nodes of local] layout of each node; kind DT_INSIDE: an intermediate value that corresponds
+     * to no value of `whole` */
     dt_layout *layout;
     /* [nodes of local] a remark for printing, such as why a value is not divided, or NULL */
     const char **note;

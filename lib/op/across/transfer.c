@@ -2,7 +2,7 @@
 /*
  * transfer: sends the value of logical device `dim` to the device `to` (as a collective_permute of
  * one pair), or to all devices if `to` is -1 (as a broadcast). On other devices the result is
- * undefined; the interpreter yields the value there, too.
+ * undefined; the interpreter and `plain` yield the value there, too.
  */
 #include "op/across.h"
 

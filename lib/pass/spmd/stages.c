@@ -2,7 +2,8 @@
 /*
  * Sorts the ops of a program with places into the tasks of a pipeline. A stage ends where values
  * move to another device. Ops that results need are forward work, other ops of each micro-batch are
- * backward work, and ops that run once for all micro-batches (after sums over time) are updates.
+ * backward work, and ops that run once for all micro-batches (after sums over time) are updates. If
+ * the batch is not divided into micro-batches, ops whose results have no rows are updates.
  *
  *     device 0:  F (stage 0)                              B       U
  *     device 1:             F (stage 1)    B      U
@@ -40,7 +41,8 @@ static void mark_forward(staging *x) {
 }
 
 /* Whether a node runs for each micro-batch. Sums and joins over micro-batches run once; a value
- * that is divided into micro-batches again runs for each. */
+ * that is divided into micro-batches again runs for each. Without micro-batches, the nodes that
+ * have rows count as such. */
 static bool is_for_each(const staging *x, int i) {
     const dt_node *n = node_at(x, i);
     bool in_time =
