@@ -3,14 +3,14 @@
  * Products of matrices for convolutions, C = A B (simd/conv.c). A is not stored as a matrix: its
  * elements are read from the image. A line is a group of rows of A at equal distances in memory. k
  * counts the columns of A, and a span is a group of columns at equal distances. All rows have the
- * same spans, relative to where each row begins:
+ * same spans, relative to where each row begins, unless rows lack some (dt_conv_span.taps):
  *
- *     forward      a row is a position of the window; a span is a row of the window's elements
- *     gradient     a row is an element of the kernel; a span is a row of positions
+ *     forward      a row is a position of the window; a span is adjacent elements of the window
+ *     gradient     a row is a feature of an element of the kernel; a span is adjacent positions
  *
- * Sums are added in the order of a matrix product (exec/strip.h): a block is DT_PRODUCT_BLOCK
- * products, added one after the other from 0, and a fixed tree adds the sums of blocks. Spans mark
- * where blocks end.
+ * Sums are added in the order of a matrix product (exec/strip.h): a block is at most
+ * DT_PRODUCT_BLOCK products, added one after the other from 0, and a fixed tree adds the sums of
+ * blocks. Spans mark where blocks end.
  */
 #ifndef DT_EXEC_CONV_LOOPS_H
 #define DT_EXEC_CONV_LOOPS_H
@@ -26,7 +26,8 @@ typedef struct dt_conv_line {
 typedef struct dt_conv_span {
     int64_t at; /* offset of the first column of a row from the beginning of that row, in floats */
     /* if dt_conv_product.single is not 0: the rows that have these columns; bit i is set for rows
-     * [i * single, (i + 1) * single) */
+     * [i * single, (i + 1) * single). For depthwise_gradient, which does not read `single`, bit i
+     * is set for row i */
     uint64_t taps;
     /* k: index of the first column in A, and of its row in B; n: number of columns, 0 for a block
      * of zeros */
@@ -69,8 +70,8 @@ typedef struct dt_conv_loops { /* declared in strip.h */
      * A(row, k, j) B(k, j); channels are adjacent in A. Spans have at most one column. B is not
      * packed. */
     void (*depthwise)(const dt_conv_product *p);
-    /* The gradient of such kernels: each line is one row, an element of the kernel. Spans and
-     * blocks may have any number of columns. */
+    /* The gradient of such kernels: each line is one row, an element of the kernel. Spans may have
+     * several columns, and rows may lack some spans (taps). */
     void (*depthwise_gradient)(const dt_conv_product *p);
 } dt_conv_loops;
 

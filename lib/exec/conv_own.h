@@ -8,8 +8,8 @@
 #include "exec/strip.h"
 
 enum {
-    /* a stretch has about DT_OWN_STRETCH / min(rows of the product, DT_OWN_ROWS) columns
-     * (dt_own_stretch) */
+    /* a stretch has about DT_OWN_STRETCH / min(rows, DT_OWN_ROWS) columns, where `rows` is the
+     * argument of dt_own_stretch */
     DT_OWN_STRETCH = 1 << 16,
     DT_OWN_ROWS = 64,
     /* limit of the number of parts times the number of spatial elements of the kernel; for a
@@ -36,14 +36,15 @@ typedef struct dt_own_places {
     int64_t rest, first, n;
 } dt_own_places;
 
-/* Rows of A with the same spans. */
+/* Rows of A with the same spans or, with dt_own.single, rows that may lack some of them. */
 typedef struct dt_own_part {
     dt_conv_line *line;
     dt_conv_span *span; /* NULL for a kernel's gradient, which has its spans in working memory */
     int64_t lines, each, spans, row_step, ldc;
     /* For a kernel's gradient. low, high: the positions [low, high) of each axis at which the rows
      * read the image. from: offset in the image of what the first row reads at the first of them,
-     * in floats. */
+     * in floats. With dt_own.single, low and high are 0, and `from` is for the first element of the
+     * kernel. */
     int64_t from, low[DT_CONV_SPACE], high[DT_CONV_SPACE];
 } dt_own_part;
 
@@ -55,7 +56,8 @@ typedef struct dt_own {
      * kernel */
     dt_own_places *class[DT_CONV_SPACE];
     int64_t classes[DT_CONV_SPACE];
-    /* features of one group: in: of the image that is read; out: of the result */
+    /* features of one group: in: of the image that is read; out: of the result or, for a kernel's
+     * gradient, of y */
     int64_t in, out;
     int64_t wide; /* features of all groups together of the image that is read */
     /* features of all groups of the result; for a kernel's gradient, those of y */
@@ -65,8 +67,8 @@ typedef struct dt_own {
     bool joined;         /* the rows of all images form one line */
     int64_t n_parts;
     dt_own_part *part;
-    /* dt_conv_product.single is used; each row is a position or, in a kernel's gradient, one
-     * feature of one element of the kernel */
+    /* dt_conv_span.taps is used; each line is one row: a position or, in a kernel's gradient, one
+     * feature of one element of the kernel (all its features if it is depthwise) */
     bool single;
     /* These are used for a kernel's gradient. runs: number of rows of positions in all images;
      * stretch: in a stretch; runs_each: in one image. packs: y is packed. With `single`, a part has

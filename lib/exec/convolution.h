@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions in the executor: shared by kernel_convolution.c and the files that compute them. */
+/* Convolutions in the executor: shared by the kernels (kernel_convolution.c, kernel_tree.c) and the
+ * files that compute them. */
 #ifndef DT_EXEC_CONVOLUTION_H
 #define DT_EXEC_CONVOLUTION_H
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Whether the processor has the instructions, the system saves their registers, and
- * DTRAIN_INSTRUCTIONS permits them. */
+ * DTRAIN_INSTRUCTIONS does not limit the instruction set. */
 bool dt_dot_bf16_is_here(void);
 
 /* A product that sets a tile of C (m, n) to op(A) (m, k) op(B) (k, n), or adds to it. C is float32,

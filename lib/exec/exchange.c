@@ -2,7 +2,8 @@
 /*
  * Exchanges between workers that overlap with computation. The gradients of a step are divided into
  * buckets, in the order in which the backward pass computes them. The exchange of a bucket begins
- * when the last task that computes a part of it has ended:
+ * when the last task that computes a part of it has ended, and the exchange of the bucket before it
+ * is done:
  *
  *     lanes      | gradients of layer 3 | of layer 2 | of layer 1 |         wait        | updates |
  *     thread                            [   bucket 0   ][   bucket 1   ][  bucket 2   ]
@@ -12,8 +13,8 @@
  * cost of a message is small in comparison. With fewer than two buckets nothing overlaps: the lane
  * that reaches the exchange then runs it, and no other thread has to wake.
  *
- * Sums are written before the segment that they belong to begins, so their memory is reserved
- * earlier (dt_exchanges_keep_memory).
+ * Results of exchanges are written before the segment of their nodes begins, so their memory is
+ * reserved earlier (dt_exchanges_keep_memory).
  */
 #include "exec/exchange.h"
 
@@ -38,7 +39,9 @@ struct dt_exchanges {
     pthread_t thread;
     _Atomic uint32_t begun; /* number of runs of the executable that have begun */
     _Atomic uint32_t fed; /* counts, over all runs, the exchanges whose inputs have been computed */
-    _Atomic uint32_t done; /* number of exchanges that are done in this run */
+    /* number of exchanges that are done in this run; after a failure those that are skipped count,
+     * too */
+    _Atomic uint32_t done;
     dt_track *track;
     int wait_mark;
 };
@@ -166,8 +169,8 @@ bool dt_exchanges_go_beside(const dt_exec *x) { return x->exchanges && x->exchan
 
 /* ---- memory of exchanges ---- */
 
-/* Whether all sums are in the arena. A sum in a variable's memory cannot be written early, since
- * other nodes still read the variable. */
+/* Whether all results of exchanges are in the arena. One in a variable's memory cannot be written
+ * early, since other nodes still read the variable. */
 static bool lie_in_arena(const dt_exec *x) {
     for (int i = 0; i < x->g->n_nodes; i++)
         if (x->exchanges->of[i] >= 0 && (x->slot[i].home != DT_HOME_ARENA || x->slot[i].owner != i))

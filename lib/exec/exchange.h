@@ -31,9 +31,9 @@ typedef struct dt_exchange {
 void dt_exchanges_list(dt_exec *x);
 /* Whether a separate thread runs exchanges while lanes compute. */
 bool dt_exchanges_go_beside(const dt_exec *x);
-/* Called when the memory and the lifetimes of values are known. If a separate thread runs
- * exchanges, sums are written earlier than planned, so their lifetimes are extended. If a sum is
- * not in the arena, no separate thread is used. */
+/* Called when the homes and the lifetimes of values are known, but not yet their offsets. If a
+ * separate thread runs exchanges, their results are written earlier than planned, so the lifetimes
+ * of these are extended. If a result is not in the arena, no separate thread is used. */
 void dt_exchanges_keep_memory(dt_exec *x);
 /* Returns the `turn` of a group's tasks, by which the tasks of a segment are ordered: tasks that
  * compute inputs of exchanges come first, in the order of the exchanges. 0 for all groups if no

@@ -3,10 +3,10 @@
  * The executor: runs a program on the cores of this machine.
  *
  * Compiling turns each group of the program into a list of prepared steps (fused element-wise
- * groups, kernels, and the op's own eval where there is no kernel), assigns every value that
- * outlives a step an offset in one arena, whose size is known before the first step, and
- * distributes the groups' pieces over the lanes. Running walks the segments; all lanes join after
- * each one.
+ * groups, kernels, and the op's own eval where there is no kernel), assigns offsets in memory,
+ * whose size is then known, to values that outlive a step and are not in arguments or variables,
+ * and distributes the groups' pieces over the lanes. Running walks the segments; the lanes that
+ * take part join after each one.
  */
 #ifndef DT_EXEC_EXEC_H
 #define DT_EXEC_EXEC_H
@@ -24,13 +24,13 @@ typedef struct dt_engine_options {
     /* instruction set of our own loops: "base", "avx2", "avx512"; NULL: that of
      * DTRAIN_INSTRUCTIONS, or else the best one of the processor */
     const char *isa;
-    /* bytes of a bucket in which workers exchange sums (exchange.c), which must be the same on all
-     * workers; 0: 4 MiB */
+    /* bytes of a bucket in which workers exchange values (exchange.c), which must be the same on
+     * all workers; 0: 4 MiB */
     int64_t bucket_bytes;
 } dt_engine_options;
-/* Opens an engine. Fails with KERNELS if the library is not installed, or the instruction set is
- * unknown or the processor lacks it, and with NO_MEMORY if there is no address space for the
- * library's buffers. */
+/* Opens an engine. Fails with KERNELS if a library that is needed cannot be loaded, or if the
+ * instruction set is unknown or the processor lacks it, and with NO_MEMORY if there is no address
+ * space for the library's buffers. */
 dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) DT_MUST_USE;
 void dt_engine_close(dt_engine *e); /* e may be NULL */
 int dt_engine_threads(const dt_engine *e);
@@ -55,7 +55,7 @@ bool dt_exec_can_split(const dt_graph *g, int node, dt_division by);
 dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) DT_MUST_USE;
 void dt_exec_destroy(dt_exec *x); /* x may be NULL */
 /* Returns the bytes that runs of x need: the arena, the memory of tasks, the lanes' scratch memory,
- * and packed variables, except those that another executable counts. */
+ * and packed weights, except those that another executable counts. */
 int64_t dt_exec_arena_bytes(const dt_exec *x);
 /* Finds the segment in which values take the most memory. Returns the layer whose values take the
  * most in it, such as "dense", or "optimizer" for the optimizer's values, in `arena`; "" if no

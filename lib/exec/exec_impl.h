@@ -18,7 +18,7 @@ struct dt_engine {
     const dt_simd *simd;
     dt_kernels kernels; /* kernels chosen for this processor; not AUTO */
     /* `gemm` is the library that computes matrix products. `own` is dtrain's implementation, which
-     * computes what the library refuses */
+     * computes what the library refuses, unless the user named the library */
     dt_gemm_library gemm, own;
     /* the processor multiplies bfloat16, and our own loops compute products with these instructions
      * (dot_bf16.c) */
@@ -30,9 +30,10 @@ struct dt_engine {
     int64_t held;
     /* the recorder that tasks are recorded with; NULL: nothing is recorded */
     dt_recorder *recorder;
-    dt_track **track; /* [lanes] the recorder's track for each lane; NULL without a recorder */
-    /* counts how often a recorder was set. When the count changes, executables register their spans
-     * again */
+    /* [lanes] the recorder's track for each lane; not valid if `recorder` is NULL */
+    dt_track **track;
+    /* counts the calls of dt_engine_record. When the count changes and there is a recorder,
+     * executables register their spans again */
     int recordings;
     /* numbers of the spans that record waiting for other lanes, and waking them */
     int wait_mark, wake_mark;
@@ -81,7 +82,8 @@ typedef struct dt_value_slot {
     /* index of the node that owns the memory: the node itself; for a reshape or a renamed value,
      * the owner of its input; for an update in place, the variable's node */
     int owner;
-    bool stored; /* the value is read outside its fused step, so it needs memory */
+    /* the value needs memory: a kernel computes it, or it is read outside its fused step */
+    bool stored;
     /* for DT_HOME_VARIABLE: the old value is copied into the arena first, because a result or the
      * update of another variable needs it */
     bool kept;
@@ -89,8 +91,8 @@ typedef struct dt_value_slot {
      * if it is read after the run); for DT_HOME_TASK: of the first and the last step of the node's
      * group */
     int first, last;
-    /* for DT_HOME_ARENA, the offset in the arena; bytes of the value or, for DT_HOME_TASK, of its
-     * largest piece */
+    /* offset: in the arena or, for DT_HOME_TASK, in the memory of one task; bytes: those of the
+     * value or, for DT_HOME_TASK, of its largest piece */
     int64_t offset, bytes;
 } dt_value_slot;
 
@@ -101,20 +103,22 @@ typedef struct dt_kernel_call {
     const dt_exec *x;
     const dt_step *step;
     int unit, lane;
-    int64_t lo, hi; /* first row of the result to compute, and the row behind the last one */
-    char *scratch;  /* step->scratch bytes, separate for each lane */
+    /* first row of the result to compute, and the row behind the last one. If the node is divided
+     * by time or by heads (dt_division), time steps or key heads of all rows are counted instead */
+    int64_t lo, hi;
+    char *scratch; /* step->scratch bytes, separate for each lane */
     /* step->kept bytes, separate for each lane and step, preserved between runs; 0 before the
      * first run */
     char *kept;
 } dt_kernel_call;
 
 struct dt_exchange;
-/* A kernel: code that computes nodes of one op. exec/kernels.h lists all except those without an
- * op. */
+/* A kernel: code that computes nodes, usually of one op. exec/kernels.h lists all except fused, eval and
+ * copy_back. */
 typedef struct dt_kernel {
     const char *name;
-    /* the op that the kernel computes. NULL: any op; the compiler chooses such kernels (fused,
-     * eval, copy) itself, so they are not in exec/kernels.h */
+    /* the op that the kernel computes. NULL: several ops. `integers` tells by `fits` which; the
+     * compiler chooses the others (fused, eval, copy_back) itself */
     const dt_op *op;
     /* the ways in which the result may be divided into pieces, as bits of dt_division; true (1) is
      * the bit DT_BY_ROWS */
@@ -141,8 +145,8 @@ struct dt_step {
      * dt_kernel_copy_back, an index in g->state instead. Pieces of the step have the rows of the
      * pieces of node `pieces_of` */
     int node, pieces_of;
-    /* the node whose step computes the result of `node`: usually `node` itself; for attention
-     * gradients, one step computes all three */
+    /* the node whose step computes the result of `node`: usually `node` itself; for attention's
+     * gradients in one group, the first of them. Not set for fused steps */
     int made_by;
     void *state;
     size_t scratch, kept, kept_at;
@@ -164,8 +168,8 @@ typedef struct dt_group {
     /* own: [n_own] nodes whose values have DT_HOME_TASK, and nodes that are other names of these;
      * most_own: the elements that `own` has room for */
     int n_own, most_own, *own;
-    /* own_bytes: bytes of the values of one piece; own_at: offset of piece 0 in the memory of
-     * tasks, unused if lanes have separate memory */
+    /* own_bytes: bytes of memory for the values of one piece; own_at: offset of piece 0 in the
+     * memory of tasks, unused if lanes have separate memory */
     int64_t own_bytes, own_at;
     /* [n_feeds] indices of the exchanges whose inputs the group's tasks compute */
     int n_feeds, *feeds;
@@ -211,7 +215,9 @@ struct dt_exec {
      * needs to be computed (storage.c) */
     bool *renamed;
     dt_value_slot *slot;
-    void **at; /* [nodes] current address of the node's value; NULL: the value is in no memory */
+    /* [nodes] current address of the node's value; NULL: it is in no memory, or only in that of
+     * tasks (view) */
+    void **at;
     /* [nodes] index of the fused step that computes the node, counted over all groups; -1: no fused
      * step computes it */
     int *fused_in;
@@ -299,9 +305,9 @@ static inline int64_t dt_element_bytes(const dt_exec *x, int node) {
 /* ---- packed weights (packed.c) ---- */
 
 /* Returns the packed copy, owned by the engine, of the matrix B of a number of equal products,
- * where B is the value of a node. Returns NULL if B is not kept packed: it is computed and has a
- * batch dimension, n or k is 0, or the products are neither of float32 by our own loops nor of
- * packed bfloat16. */
+ * where B is the value of a node. Returns NULL if B is not kept packed: it is not a variable and
+ * has a batch dimension, n or k is 0, or the products are neither of float32 by our own loops nor
+ * of packed bfloat16. */
 dt_panels *dt_packed_for(dt_exec *x, int node, const dt_gemm *g, int64_t products);
 void dt_packed_release(dt_exec *x);
 /* Called when x is compiled: decides which packed copies of weights x counts. Each is counted by at
@@ -325,7 +331,7 @@ void dt_exec_listen(dt_exec *x);
 
 /* ---- fused steps (strip_program.c) ---- */
 
-/* Whether a node can be an instruction of a strip program. */
+/* Whether a node can be an instruction or a sum of a strip program. */
 bool dt_can_fuse(const dt_graph *g, int node);
 typedef struct dt_node_list {
     int n, cap, *v;
@@ -367,17 +373,18 @@ typedef struct dt_taken {
 int64_t dt_place_blocks(dt_exec *x, dt_taken *blocks, int n);
 /* Returns a + b, or INT64_MAX if that overflows. */
 int64_t dt_memory_sum(int64_t a, int64_t b);
-/* Called when the segments in which values are used are known. Gives values that only one task uses
- * DT_HOME_TASK and offsets. */
+/* Called when the segments in which values are used are known. Gives DT_HOME_TASK and offsets to
+ * values of which each piece is used by one task only. */
 void dt_plan_task_memory(dt_exec *x);
-/* Returns the bytes of a value with DT_HOME_TASK in a segment, for all of its copies; 0 if the
- * node's group runs in another segment. */
+/* Returns the bytes of a value with DT_HOME_TASK in a segment, for all pieces that have memory at a
+ * time; 0 if the node's group runs in another segment. */
 int64_t dt_task_memory_in(const dt_exec *x, int node, int segment);
-/* Called when x->at is complete. Creates the lanes' views of the executable. */
+/* Called when the memory of x is allocated. Creates the lanes' views of the executable. */
 void dt_open_views(dt_exec *x);
 /* Called at the start of each run. Copies its env and its number to the views. */
 void dt_begin_views(dt_exec *x);
-/* Returns the executable, or the lane's view of it, that is passed to the kernels of a task. */
+/* Returns the executable, or the lane's view of it with the addresses of the task's values, that is
+ * passed to the kernels of a task. */
 const dt_exec *dt_view_of_task(const dt_exec *x, const dt_exec_task *t, int lane);
 
 #endif

@@ -57,8 +57,8 @@ typedef struct dt_gemm {
 
 typedef struct dt_gemm_library {
     const char *name; /* name of the library, such as "openblas" */
-    /* version and kernels of the library, such as "0.3.21 SkylakeX"; set by opening it; empty if
-     * results depend on neither */
+    /* version of the library and, for OpenBLAS, its kernels, such as "0.3.21 SkylakeX"; set by
+     * opening it; empty if results depend on neither */
     const char *about;
     void *state;
     dt_status *(*plan)(const struct dt_gemm_library *l, const dt_gemm *g, void **plan);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The instruction sets that our own loops are compiled for, and their names in the libraries. The
- * best set that the processor supports is chosen at start. DTRAIN_INSTRUCTIONS (base/isa.h)
- * overrides the choice, for our loops and for libraries.
+ * The instruction sets that our own loops are compiled for, and their names in the libraries. When
+ * an engine is opened, the best set that the processor supports is chosen. DTRAIN_INSTRUCTIONS
+ * (base/isa.h) overrides the choice, for our loops and for libraries.
  */
 #ifndef DT_EXEC_INSTRUCTIONS_H
 #define DT_EXEC_INSTRUCTIONS_H

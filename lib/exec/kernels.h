@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of kernels. DT_KERNEL(name) is a row in lib/exec/kernel_*.c. The first row that fits a
- * node computes it; if none fits, the op's eval does (dt_kernel_eval). */
+ * node computes it, unless a fused step does; if none fits, the op's eval does (dt_kernel_eval). */
 DT_KERNEL(dot)
 DT_KERNEL(dot_batch)
 DT_KERNEL(convolution)

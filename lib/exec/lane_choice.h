@@ -7,8 +7,8 @@
  *
  *     | hold              | own | other | own | other | hold                        | own | ...
  *
- * A trial compares adjacent blocks of some dozens of runs: one block with the current choice, the
- * next with the other choice. The other choice becomes the current one after four blocks that were
+ * A trial compares adjacent blocks of 3 to 48 runs: one block with the current choice, the next
+ * with the other choice. The other choice becomes the current one after four blocks that were
  * clearly faster. The trial ends without a change after two blocks that were not, or as soon as one
  * is much slower. As long as the choice does not change, trials become less frequent, until they
  * take 3 or 4 % of the runs; and the more time a trial has lost, the later the next one begins.

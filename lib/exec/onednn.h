@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * oneDNN, loaded with dlopen, for the files that create its primitives. Its C interface changed
- * between 2.x (descriptor structs, filled by the library) and 3.x (everything behind handles); the
- * symbols show which one it is. Structs of 2.x are treated as bytes of sufficient size, so that no
- * header of the library is needed and one binary works with every version.
+ * between 2.x (descriptor structs, filled by the library) and 3.x (everything behind handles);
+ * dnnl_version says which one it is. Structs of 2.x are treated as bytes of sufficient size, so
+ * that no header of the library is needed and one binary works with both.
  */
 #ifndef DT_EXEC_ONEDNN_H
 #define DT_EXEC_ONEDNN_H
@@ -108,8 +108,8 @@ typedef struct dt_dnnl_api {
                      const int64_t *low, const int64_t *high, dt_dnnl hint, dt_dnnl attr);
 } dt_dnnl_api;
 
-/* Loads the library. Fails with KERNELS if it is missing or lacks a function; the error says
- * which. */
+/* Loads the library. Fails with KERNELS if it is missing, lacks a function or does not start, and
+ * with NO_MEMORY. */
 dt_status *dt_dnnl_open(dt_dnnl_api **out) DT_MUST_USE;
 void dt_dnnl_close(dt_dnnl_api *a);
 

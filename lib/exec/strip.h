@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strips: fused element-wise groups run over pieces of DT_STRIP elements, by generated loops
- * (exec/strip_emit.c) or op by op, each op a plain loop over operands in the first-level cache. The
- * loops (exec/simd/) are compiled once for each instruction set, from the same source and without
- * contraction or reassociation, so that every set gives the same bits.
+ * Strips: fused element-wise groups run over pieces of at most DT_STRIP elements, by generated
+ * loops (exec/strip_emit.c) or op by op, each op a plain loop over operands in the first-level
+ * cache. The loops (exec/simd/) are compiled once for each instruction set, from the same source
+ * and without contraction or reassociation, so that every set gives the same bits.
  */
 #ifndef DT_EXEC_STRIP_H
 #define DT_EXEC_STRIP_H
@@ -34,8 +34,8 @@ typedef enum dt_strip_op {
     DT_S_COUNT
 } dt_strip_op;
 
-/* Computes d[i] = op(a[i], b[i], c[i]) for i < n. d may be one of the operands. Operands that the
- * op does not have are NULL. */
+/* Computes d[i] = op(a[i], b[i], c[i]) for i < n. d may be one of the operands if its elements have
+ * the same size. Operands that the op does not have are NULL. */
 typedef void (*dt_strip_function)(void *d, const void *a, const void *b, const void *c, int64_t n);
 
 /* Arguments for `rows` rows of n features that are normalized: z = (x - mean) / sqrt(variance +
@@ -100,9 +100,9 @@ typedef struct dt_window_loops {
 
 /*
  * Functions for C = op(A) op(B), or C += op(A) op(B) if g->adds is set (simd/product.c): sums of
- * blocks of DT_PRODUCT_BLOCK values of k, each a chain of fused multiplications and additions, are
- * added by the tree of exec/sums.h. `room` has room(g) floats. If k is 0, C is left as it is.
- * Products of one B with equal k, n, trans_b, ldb and width() may share g->panels.
+ * blocks of at most DT_PRODUCT_BLOCK values of k, each a chain of fused multiplications and
+ * additions, are added by the tree of exec/sums.h. `room` has room(g) floats. If k is 0, C is left
+ * as it is. Products of one B with equal k, n, trans_b, ldb and width() may share g->panels.
  */
 enum { DT_PRODUCT_BLOCK = 256 };
 typedef struct dt_product_functions {
@@ -126,10 +126,10 @@ typedef struct dt_sum_block {
 /* The loops of one instruction set. */
 typedef struct dt_simd { /* declared in gemm.h */
     const char *name;    /* name of the set, such as "avx2" */
-    /* whether the processor has the instructions that exec/vex.h writes (AVX2), so that loops are
+    /* whether the set has the instructions that exec/vex.h writes (AVX2), so that loops are
      * generated */
     bool generates;
-    bool fuses; /* whether the processor multiplies and adds with a single rounding (FMA) */
+    bool fuses; /* whether the set multiplies and adds with a single rounding (FMA) */
     dt_strip_function strip[DT_S_COUNT];
     const dt_window_loops *window;
     const dt_row_functions *rows;

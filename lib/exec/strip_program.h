@@ -23,14 +23,13 @@ typedef struct dt_strip_operand {
     int node;    /* the node whose memory is read; -1: a constant */
     float value; /* value of the constant, if node is -1 */
     int64_t period, inner;
-    /* the instruction that converts an element to float in a register; DT_S_COPY for float32, which
-     * is read in place */
+    /* the instruction that converts an element to float in a register; DT_S_COPY for float32 */
     dt_strip_op load;
     /* index of the register that the operand is loaded into; -1: instructions read the operand
      * from memory */
     int reg;
-    /* loops in C read the operand from a register, into which it is converted; generated loops
-     * convert it when they read it */
+    /* a loop in C reads the operand, so it is loaded into its register, if it has one; generated
+     * loops convert it when they read it */
     bool laid_out;
     /* whether the operand's array is too large for the caches, so that it is prefetched */
     bool far;
@@ -62,8 +61,7 @@ enum { DT_PASS_STREAMS = 10 };
  * loop in C for each instruction. */
 typedef struct dt_strip_pass {
     int from, to;
-    /* whether the pass is a generated loop, since all of its instructions have vector
-     * instructions */
+    /* whether the pass can be a generated loop: all of its instructions have vector instructions */
     bool loop;
     bool sums; /* the pass computes the program's sums */
     int at;    /* offset of the pass' code in the executable's code, in bytes */
@@ -104,8 +102,8 @@ typedef struct dt_strip_program {
  * elements of a strip (sets p->pass), and marks the operands that loops in C read (laid_out).
  * Instructions and registers must be set. */
 void dt_find_passes(dt_strip_program *p);
-/* Returns the node whose memory the program reads for an input; -1: the input is the result of an
- * instruction, in a register. */
+/* Returns the node whose memory the program reads for an input; -1: it reads the input from a
+ * register. */
 int dt_strip_stream(const dt_strip_program *p, int in);
 /* strip_emit.c: calls dt_find_passes, and appends the code of those passes that are loops to c. c
  * NULL: the processor cannot run such code, so there is none. */
@@ -147,7 +145,8 @@ typedef struct dt_strip_line {
     uint8_t what, to, a, b, imm;
 } dt_strip_line;
 enum { NONE = 255, MOST_LINES = 8 };
-/* The vector instructions of one op. The first one with DT_VEX_NONE ends the list. */
+/* The vector instructions of one op. The first one with DT_VEX_NONE ends the list; there is none if
+ * all MOST_LINES are used. */
 typedef dt_strip_line dt_strip_row[MOST_LINES];
 
 /* How elements are stored and loaded: `pack` makes eight results adjacent, `store` stores eight and

@@ -19,8 +19,9 @@ typedef struct dt_code {
     size_t mapped;
 } dt_code;
 
-/* Instructions on vectors of 256 bits, or of the size with which the name ends. A store has the
- * register that it writes to memory in `to`. */
+/* Instructions on vectors of 256 bits, or of the size in bits with which the name ends.
+ * DT_VEX_WIDEN_8 and _16 make 32 bits of elements of that size. A store has the register that it
+ * writes to memory in `to`. */
 typedef enum dt_vex {
     DT_VEX_NONE,
     DT_VEX_LOAD,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of one float, for the loops in this folder, compiled once for each instruction set.
+ * Functions of single floats, for the loops in this folder, compiled once for each instruction set.
  * They are plain C that compilers turn into vector instructions, with the same bits everywhere
  * (strip.c).
  */
@@ -72,7 +72,7 @@ static ALWAYS_INLINE uint16_t float16_bits(float x) {
 }
 
 /* exp(x) = 2^k exp(r), with |r| <= log(2)/2. ln 2 is subtracted in two parts, and exp(r) is a
- * polynomial of degree 6. Scaling in two steps reaches denormals. */
+ * polynomial of degree 7. Scaling in two steps reaches denormals. */
 static ALWAYS_INLINE float exp_one(float x) {
     /* limits x, so that even NaN can be converted to an integer */
     float clamped = !(x >= -104.0f) ? -104.0f : x > 89.0f ? 89.0f : x;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles of a product: some rows by some vectors of C, whose sums stay in registers for all k. There
- * is one function for each number of rows and of vectors, and for A stored row by row or with k
- * first, which is column by column.
+ * Tiles of a product: some rows by some vectors of C, whose sums stay in registers while a block of
+ * k is added. There is one function for each number of rows and of vectors, and for A stored row by
+ * row or with k first, which is column by column.
  *
  * A tile sums a pass: up to PASS_BLOCKS blocks of k, each a chain from zero, by the tree of
  * exec/sums.h. The tree's buffers for the blocks of a pass are on the stack, in the first-level
@@ -30,7 +30,8 @@ typedef struct ahead {
     int64_t step, n;
 } ahead;
 enum { AHEADS = 6, AHEAD_BYTES = 2 * 64 };
-enum { ROWS_AHEAD = 6 }; /* the rows of B that a packing tile prefetches before it reads them */
+/* how many rows ahead of the one that it reads a packing tile prefetches B */
+enum { ROWS_AHEAD = 6 };
 
 typedef struct tile {
     const float *a, *b;
@@ -64,7 +65,8 @@ typedef struct runner {
 } runner;
 
 /* Adds the products for one k, u after the k at which the runner's addresses of A are, and advances
- * the address of B to the next row. */
+ * the address of B to the next row. If A is stored with k first, its address is advanced, too, and
+ * u is not used. */
 static ALWAYS_INLINE void add_products(runner *r, const kind of, const int u) {
     vec row[4];
     UNROLL(4) for (int j = 0; j < of.vectors; j++) row[j] = LOAD(r->b + j * W);

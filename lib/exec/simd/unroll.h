@@ -28,14 +28,14 @@
     UNROLL(16) for (int i = 0; i < (of).rows; i++) UNROLL(4) for (int j = 0; j < (of).vectors; j++)
 
 /* Keeps the compiler from moving loads of later iterations before this point, for which sums would
- * have to leave their registers. */
+ * have to leave their registers. It does nothing on AVX-512. */
 #if !defined(__AVX512F__)
 #define KEEP_ORDER() __asm__ volatile("" : : : "memory")
 #else
 #define KEEP_ORDER() ((void)0)
 #endif
-/* Adds a product to a sum in the sum's register. If the compiler chose the instruction, it might
- * overwrite the register of a factor and copy sums between registers. */
+/* Adds a product to a sum. With FMA, but without AVX-512, the instruction is fixed: if the compiler
+ * chose it, it might overwrite the register of a factor and copy sums between registers. */
 #if defined(__FMA__) && !defined(__AVX512F__)
 #define ADD_PRODUCT(sum, x, y)                                                                     \
     __asm__ volatile("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(x), "x"(y))
