@@ -2,7 +2,7 @@
 /*
  * Turns a program into steps. Element-wise nodes of one shape in a group become fused steps. Such a
  * step stays open while kernels that do not depend on it are emitted; it is closed when its results
- * are needed, or when memory that it reads is about to be written.
+ * are needed, when memory that it reads is about to be written, or at the end of the group.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -130,8 +130,8 @@ static bool set_reads(const assembler *a, const dt_fused_list *s, int node) {
     return false;
 }
 
-/* Closes the sets that read a variable's old value, so that their steps run before the variable is
- * overwritten. */
+/* Closes the sets other than `keep` that read the old value of the variable that the node
+ * overwrites, so that their steps run before the variable is overwritten. */
 static void close_readers(assembler *a, dt_group *group, int node, int keep) {
     int variable = a->x->overwrites[node];
 

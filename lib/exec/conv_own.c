@@ -5,7 +5,7 @@
  *
  * Sums are added in the same order as with the matrix of im2col.c; k counts its columns. A run is
  * the columns of one element of the window, its features, or for a kernel's gradient one row of
- * positions. A stretch consists of as many whole runs as fit into DT_OWN_STRETCH, at least one:
+ * positions. A stretch consists of a number of whole runs (dt_own_stretch), at least one:
  *
  *     stretches    the tree of exec/sums.h adds their sums
  *     blocks       DT_PRODUCT_BLOCK columns of a stretch; the same kind of tree adds their sums
@@ -186,8 +186,9 @@ static int64_t inner_step(const dt_own *p) {
     return p->c.kind == DT_CONV_DATA ? p->c.w_out : p->c.w_in;
 }
 
-/* Whether the loops can run it: float32, no empty dimension, and a kernel that is a matrix B with
- * rows at equal distances, adjacent columns and fewer than INT32_MAX / 2 rows. */
+/* Whether the loops can run it: float32, no empty dimension, and a kernel that is a matrix (B or,
+ * for its gradient, C) with rows at equal distances, adjacent columns and fewer than INT32_MAX / 2
+ * rows. */
 static bool is_plain(const dt_own *p) {
     const dt_conv *c = &p->c;
     int64_t step = inner_step(p) * p->in;

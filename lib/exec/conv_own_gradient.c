@@ -3,8 +3,8 @@
  * The gradient of a convolution's kernel, without a library. conv_own.c describes the order of
  * sums. Rows are elements of the kernel; columns are the positions of the window in all images, row
  * by row. Elements of the kernel that read padding at the same positions form a part. If an element
- * of the kernel has few features, or in a depthwise convolution, each DT_CONV_TAPS elements form a
- * part, in which each line is one row and each span says which elements have it
+ * of the kernel has few features (FEW), or in a depthwise convolution, each DT_CONV_TAPS elements
+ * form a part, in which each line is one row and each span says which elements have it
  * (dt_conv_span.taps).
  */
 #include <string.h>
@@ -17,7 +17,7 @@
 enum {
     SPACE = DT_CONV_SPACE,
     /* if there are fewer features than this per element of the kernel, and 2 to DT_CONV_TAPS
-     * elements, each line is one row */
+     * elements, each line is one row, as in all depthwise convolutions */
     FEW = 8,
     /* y is packed, except in depthwise convolutions, if its rows have more than WIDE floats and a
      * group's gradient has at least MANY_ROWS rows, or if a group's columns do not fill whole
@@ -193,8 +193,8 @@ typedef struct work {
 
 /* A row of positions of the result. */
 typedef struct run {
-    /* at: the row's position in its image; from: distance from what the part's first row reads, in
-     * floats */
+    /* at: the row's position in its image; from: what this row of positions adds to
+     * dt_own_part.from, in floats */
     int64_t at[2], from;
 } run;
 

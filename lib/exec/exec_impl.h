@@ -113,8 +113,8 @@ typedef struct dt_kernel_call {
 } dt_kernel_call;
 
 struct dt_exchange;
-/* A kernel: code that computes nodes, usually of one op. exec/kernels.h lists all except fused, eval and
- * copy_back. */
+/* A kernel: code that computes nodes, usually of one op. exec/kernels.h lists all except fused,
+ * eval and copy_back. */
 typedef struct dt_kernel {
     const char *name;
     /* the op that the kernel computes. NULL: several ops. `integers` tells by `fits` which; the

@@ -8,10 +8,10 @@
  *
  * Rows follow all dimensions of y except the last, and columns all dimensions of rhs except the
  * last, both in the order of memory. So the same code computes the gradients: for that of a kernel,
- * rows are the kernel's elements, and columns are examples and positions. A is never in memory as a
- * whole: it is made in tiles that fit into the cache. If a row needs several tiles, the tree of
- * exec/sums.h adds their products. If rows are adjacent in lhs, as they are for a kernel's
- * gradient, a tile is stored by columns.
+ * rows are the kernel's elements, and columns are examples and positions. A is made in tiles that
+ * fit into the cache, one after the other in the same memory. If a row needs several tiles, the
+ * tree of exec/sums.h adds their products. If rows are adjacent in lhs, as they are for a kernel's
+ * gradient, and at least FEW follow each other, a tile is stored by columns.
  *
  * The sizes of tiles depend only on the sizes of arrays, so bits do not depend on threads. A
  * segment of a kernel's gradient uses a part of the columns.
@@ -250,7 +250,7 @@ static void fill_places(const convolution *v, int s, const float *x, int64_t pla
     memset(to + end, 0, (size_t)(v->run - end) * sizeof *to);
 }
 
-/* Fills a run. Elements that are adjacent in memory are copied by memcpy, unless they are so few
+/* Fills a run. Features that are adjacent in memory are copied by memcpy, unless they are so few
  * that a loop is faster. */
 static void fill_run(const convolution *v, const float *x, const int64_t place[DT_MAX_SPATIAL],
                      float *to) {

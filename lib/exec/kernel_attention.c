@@ -8,9 +8,10 @@
  *                dQ = dS K     dK += dS' Q
  *
  * Q has shape (block, H). K and V are those keys and values that at least one query of the block
- * attends to. With a causal mask, later blocks have more of them. So the products of blocks have
- * different sizes. They are planned when compiling, one set for each lane. If positions are not
- * simply 0, 1, ..., every block has all keys. With sinks, every block begins at the first key.
+ * attends to. Their number differs between blocks, for example with a causal mask. So the products
+ * of blocks have different sizes. They are planned when compiling, one set for each lane. If
+ * positions are not simply 0, 1, ..., every block has all keys. With sinks, every block begins at
+ * the first key.
  *
  * If Q, K, V and dY are stored as bfloat16 and the engine multiplies that type, P and dS are
  * rounded to it for products; scores, softmax and sums over blocks are float32. If they are stored
@@ -307,8 +308,8 @@ static void run_block_back(const head *h, const dt_query_block *b) {
 
     find_scores(h, b);
     for (int64_t r = 0; r < b->rows; r++) rows->times(h->p + r * keys, take_shares(h, b, r), keys);
-    /* if p has to be rounded, the rounded copy is written to the memory of ds, which is not in use
-     * yet */
+    /* if p has to be rounded but stays float32, the rounded copy is written to the memory of ds,
+     * which is not in use yet */
     if (h->gradient[DT_OF_VALUE])
         multiply(h, b, DT_TO_VALUE, multiplied(h, b, h->p, h->ds), row_of(h, h->dy, b->query, s.y),
                  sum_of(h, b, DT_OF_VALUE, s.value));

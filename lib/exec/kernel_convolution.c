@@ -5,8 +5,8 @@
  * as matrix products or by the op's eval. A piece is a range of examples; a piece of a kernel's
  * gradient is the partial sum over a range of examples.
  *
- * Libraries and loops need kernels in packed form. Each lane packs its own copy at its first piece
- * of a step, so no lane waits for another.
+ * Libraries and loops need kernels in packed form. In each run, each lane packs its own copy at its
+ * first piece of a step, so no lane waits for another.
  */
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * dot_general as one matrix product. That is possible if the contracted dimensions of each operand
  * are adjacent, at its front or at its end: all others then flatten to rows and columns. If they
  * are in the middle of the first operand, there is a product for each index of the dimensions
- * before them. Pieces are ranges of the result's first dimension:
+ * before them. Pieces are ranges of the result's first dimension, or of its time steps:
  *
  *     (B, k) x (k, n)      rows of A             activations of layers
  *     (B, m)' x (B, n)     columns of A          weight gradients: every piece sums over all rows
@@ -54,7 +54,9 @@ static bool fits(const dt_graph *g, int node) {
 
 typedef struct dot {
     side a, b;
-    int64_t step; /* number of rows of the product, or of products, for one row of dimension 0 */
+    /* number of rows of the product, or of products, for one row of dimension 0 or, if the node is
+     * divided by time, for one time step */
+    int64_t step;
     /* the contracted dimensions of A are in its middle, so there are a.outer products */
     bool many;
     int units;

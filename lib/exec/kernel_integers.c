@@ -41,7 +41,7 @@ static void load_integers(dt_dtype d, const void *array, int64_t from, int64_t n
 }
 
 /* Like load_integers, for float32. Rounds towards zero, as `convert` to the type `as` does; limits
- * results to the range of `as`; NaN becomes 0. For bool, all but 0 become 1. */
+ * results to the range of `as`; NaN becomes 0. For bool, all but 0 become 1, also NaN. */
 static void load_truncated(const float *array, int64_t from, int64_t n, dt_dtype as, int64_t *to) {
     const int64_t lowest = dt_int_lowest(as), highest = dt_int_highest(as);
     for (int64_t i = 0; i < n; i++) {
@@ -88,7 +88,8 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 #undef J
 #undef K
 
-/* The loops, by op. An entry without an op is a variant of the entry before it. */
+/* The loops, by op. An entry without an op is a variant of the last entry before it that has
+ * one. */
 static const struct {
     const dt_op *op;
     whole_loop *loop;

@@ -231,8 +231,8 @@ static void copy_run(char *to, const char *from, const box *b, size_t size) {
     else copy_strided(to, from, b, size);
 }
 
-/* Whether dimension d of a copy repeats one element of the source, in adjacent places of the
- * result. */
+/* Whether dimension d of a copy repeats the same part of the source, which the dimensions after d
+ * copy, in adjacent places of the result. */
 static bool repeats(const box *b, int d) {
     int64_t item = 1;
     int k = b->rank - 1;

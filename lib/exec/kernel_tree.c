@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree_sum over a segment op that no other node reads. The partial results of the V shards are
- * never stored. The task of a piece computes them one after the other and adds them by the tree of
- * exec/sums.h, with shards as blocks.
+ * tree_sum and tree_part over a segment op that no other node reads. In the fast forms, the partial
+ * results of the V shards are never stored all at once: the task of a piece computes them one after
+ * the other and adds them by the tree of exec/sums.h, with shards as blocks.
  *
- * Two forms are fast: a product contracted over the batch (weight gradients) and a sum of rows or
- * of their pixels (bias gradients, losses). All other forms are computed by the ops' eval, in one
- * task. If possible, a library computes the partial results for the kernel of a convolution in that
- * task.
+ * These forms are fast: a product contracted over the batch (weight gradients), a sum of rows or of
+ * their pixels (bias gradients), and a sum of all elements (losses). All other forms are computed
+ * by the ops' eval, in one task. If possible, a library or our own loops compute the partial
+ * results for the kernel of a convolution in that task.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Windows over images with their channels last (pooling): all channels of a position at a time,
- * which are contiguous. A piece is a range of examples. The maximum's gradient goes to the first
- * element of the window that equals the maximum, channel by channel.
+ * which are contiguous. A piece is a range of examples. The gradient of a maximum or minimum goes
+ * to the first element of the window that equals it, channel by channel.
  */
 #include <math.h>
 #include <string.h>
@@ -64,8 +64,8 @@ typedef struct pool {
     dt_windows w;
     dt_window_elements e;
     int64_t *at; /* the array e.at, which may be written */
-    /* whether `e` has the elements of the first window, so that other windows only differ in their
-     * offset */
+    /* whether all windows have the same offsets relative to their first element, so that `e` is set
+     * only for the first window */
     bool whole;
 } pool;
 

@@ -19,8 +19,8 @@
 #include "op/shapes.h"
 
 struct dt_packed {
-    /* a product for which it is packed; trans_b, n, k, ldb and the type of B tell packed copies
-     * apart */
+    /* a product for which it is packed; trans_b, n, k, ldb and the type of B, together with
+     * `width`, tell packed copies apart */
     dt_gemm g;
     int width;
     const dt_variable *variable; /* NULL: the node of an executable */

@@ -273,8 +273,9 @@ static const uint32_t *packed_tile(const work *w, const dt_dot_bf16 *one, const 
     return to;
 }
 
-/* Adds the products of one stretch of k to the panel of C at `to`, whose columns end at `end`. For
- * bfloat16 operands, which are packed and not converted to float32. */
+/* Adds the products of one stretch of k to the panel of C at `to`, whose columns end at `end`; the
+ * first stretch overwrites it, unless the product is added to C. For bfloat16 operands, which are
+ * packed and not converted to float32. */
 static void add_packed(const work *w, tile at, int64_t end, float *to) {
     const struct dt_tiles *t = w->p->tiles;
     const bool adds = t->g.adds || at.k > 0;
@@ -290,8 +291,7 @@ static void add_packed(const work *w, tile at, int64_t end, float *to) {
     }
 }
 
-/* Adds the products of one stretch of k to the panel of C at `to`, whose columns end at `end`.
- * Operands of 16 bits are converted tile by tile. */
+/* Like add_packed, for other operands. Operands of 16 bits are converted tile by tile. */
 static void add_stretch(const work *w, tile at, int64_t end, float *to) {
     const struct dt_tiles *t = w->p->tiles;
     const float *left = fetch(w, A, &at);

@@ -30,8 +30,8 @@ typedef struct planner {
     /* [lists] the arrays that each list of nodes reads and that have the list's shape */
     dt_node_list *reads;
     dt_node_list *readers; /* [nodes] the other lists that read each node */
-    /* [nodes] whether the node's value must be in memory: a kernel reads it, or it is a result or
-     * an update */
+    /* [nodes] whether the node's value must be in memory: a kernel or a fused step of another shape
+     * reads it, or it is a result or an update */
     bool *must;
     /* [nodes] the segment in which the node's memory is overwritten; INT_MAX: never */
     int *overwritten;

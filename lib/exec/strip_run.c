@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a strip program. For each strip of a piece, operands that are not read in place are copied
- * to registers. Then every pass runs over the whole strip, and values that other steps read are
- * written to memory. A pass is a generated loop. It is a loop in C for each instruction if there is
- * no code for an op or for this processor, or if the system allows no executable memory. Memory
- * that the next strips read is prefetched.
+ * to registers, those that are the same for all strips only once. Then every pass runs over the
+ * whole strip, and values that other steps read are written to memory. A pass is a generated loop.
+ * It is a loop in C for each instruction if there is no code for an op or for this processor, or if
+ * the system allows no executable memory. Memory that the next strips read is prefetched.
  */
 #include <string.h>
 

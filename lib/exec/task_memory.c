@@ -8,8 +8,8 @@
  *
  * x, y, dz and dh are read in segment 1, so they are in the arena; h, z and dy are in task memory.
  *
- * Each lane has memory for one task, unless all tasks of the segment need less. Segments run one
- * after the other, so they share this memory.
+ * Each lane has memory for one task, unless all tasks of the segment together need no more.
+ * Segments run one after the other, so they share this memory.
  *
  * Kernels find a value through `at`, as if the whole value were in memory: at[node] is the address
  * that row 0 would have. It differs between lanes, so each lane has a copy of the executable's

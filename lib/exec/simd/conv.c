@@ -8,8 +8,9 @@
  *     tiles      rows of a block whose sums are kept in registers
  *     spans      columns of A at equal distances; sums of earlier columns wait on the stack
  *
- * There are too few registers for the address of each row, so two rows of a tile share one. If
- * lines have an even number of rows, a tile may contain rows of several lines.
+ * There are too few registers for the address of each row, so two rows of a tile share one, except
+ * in tiles of SINGLE rows. If lines have an even number of rows, a tile may contain rows of several
+ * lines.
  */
 #include "base/size.h"
 #include "exec/conv_loops.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matrix products in one fixed order, built once per instruction set, with the same bits on all
- * (engine.c). An element of C is the sum of blocks of DT_PRODUCT_BLOCK values of k, added by the
- * tree of exec/sums.h, so a long k loses no digits. A block is one chain,
+ * (engine.c). An element of C is the sum of blocks of at most DT_PRODUCT_BLOCK values of k, added
+ * by the tree of exec/sums.h, so a long k loses no digits. A block is one chain,
  *
  *     c = fma(a[k], b[k], c)    k ascending, from 0
  *
@@ -27,7 +27,7 @@ enum {
     /* largest number of floats of A, instead of BLOCK_A, if all rows are then one part */
     MOST_OF_A = 1 << 17,
     /* A is packed if B has at least this many panels: PANELS_BADLY if the rows of A lie badly
-     * (lies_badly), else PANELS_WELL. */
+     * (cut_of), else PANELS_WELL. */
     PANELS_WELL = 16,
     PANELS_BADLY = 4,
     /* B is packed if it is transposed, or if there are more rows than this: ROWS_BADLY if the rows
@@ -237,7 +237,8 @@ static ALWAYS_INLINE void copy(const float *from, int64_t n, int64_t there, floa
         for (int64_t i = 0; i < n; i++) to[i] = from[i];
 }
 
-/* The rows of a part in groups of `each` rows. The first `more` groups have one row more. */
+/* The rows of a part in groups of `each` rows. Groups that begin before row `more` have one row
+ * more. */
 typedef struct groups {
     int64_t each, more;
 } groups;
