@@ -11,8 +11,8 @@
  * in which repeated dimensions have size 1 or are missing. Element-wise forms use the tensor as it
  * is, so that "dense/bias" is added to a product by one Add; other forms ask for the whole value.
  *
- * bfloat16: runtimes on CPUs have few operators for it. Such values are floats in the file, and
- * each is rounded by a cast to bfloat16 and back when it is computed.
+ * bfloat16: runtimes on CPUs have few operators for it. Such values are floats in the file. When
+ * one is computed, it is rounded by a cast to bfloat16 and back, unless it is rounded already.
  */
 #ifndef DT_ONNX_EMIT_H
 #define DT_ONNX_EMIT_H
@@ -94,7 +94,8 @@ int64_t dt_onnx_dtype(dt_dtype dtype);
 dt_onnx_value dt_onnx_value_of(const char *name, const dt_type *type);
 /* Returns the value with a tensor that has all of its dimensions. Adds an Expand if necessary. */
 dt_onnx_value dt_onnx_whole(dt_onnx *o, const dt_onnx_value *v);
-/* The following functions take and return values whose tensors have all of their dimensions. */
+/* The following functions, except dt_onnx_cast and dt_onnx_rounded, take and return values whose
+ * tensors have all of their dimensions. */
 dt_onnx_value dt_onnx_reshape(dt_onnx *o, const dt_onnx_value *x, const dt_type *type);
 /* Transposes x: dimension i of the result is dimension perm[i] of x. */
 dt_onnx_value dt_onnx_transpose(dt_onnx *o, const dt_onnx_value *x, const int8_t *perm);

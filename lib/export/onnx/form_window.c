@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes reduce_window as pooling. Pooled dimensions must come last, after exactly two others.
+ * Writes reduce_window as pooling. ONNX needs the pooled dimensions last, after exactly two others,
+ * so inputs are transposed and reshaped to that, and results back.
  *
  *     maximum   MaxPool, which ignores padding
  *     minimum   the negated maximum of the negated elements

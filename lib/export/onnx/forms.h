@@ -22,7 +22,8 @@ typedef dt_status *dt_onnx_writer(const dt_onnx_call *c, dt_onnx_value *out);
 typedef struct dt_onnx_form {
     const dt_op *op;
     dt_onnx_writer *write;
-    /* name of ONNX' operator that the form uses; NULL: it uses several, or none */
+    /* name of an operator of ONNX for `write`, which gets it in dt_onnx_call. Functions that always
+     * write the same operators, or choose among several, ignore it */
     const char *name;
     const char *of_bools; /* name of the operator for bools if it is another one; else NULL */
     /* whether results need no rounding, because they are elements of the inputs or rounded

@@ -21,7 +21,7 @@ typedef struct dt_onnx_request {
 } dt_onnx_request;
 
 /* Appends the file's bytes to *out. Fails with NO_ONNX if an op cannot be exported (the message
- * names it), or if the file would be larger than 2 GiB. */
+ * names it), or if the variables and 64 MiB for all else need more than 2 GiB. */
 dt_status *dt_onnx_write(const dt_onnx_request *q, dt_str *out) DT_MUST_USE;
 
 #endif

@@ -20,7 +20,8 @@
  * attention. */
 dt_status *dt_hlo_set_barriers(const dt_graph *g, bool scores_again, dt_graph **out) DT_MUST_USE;
 
-/* Sets *out to g with products that have the same left operand joined to one (products.c). */
+/* Sets *out to g in which products of one value with several kernels, and sums of products with
+ * these kernels, are one product each (products.c). */
 dt_status *dt_hlo_join_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- steps of sequences ---- */
@@ -81,8 +82,8 @@ bool dt_hlo_has_form(const dt_op *op);
 typedef struct dt_hlo_item {
     int node;          /* index of the node in the graph */
     int in[DT_MAX_IN]; /* indices of the items that are its inputs */
-    /* the item depends only on constants, or broadcasts a value from before all loops, so it is
-     * written again in each loop body that reads it */
+    /* the item depends only on constants, or broadcasts or renames a value from before all loops,
+     * so it is written again in each loop body that reads it */
     bool light;
 } dt_hlo_item;
 
@@ -194,7 +195,7 @@ typedef struct dt_hlo_plan {
     } * place; /* [items] the stack and the row that hold the item; stack -1: no stack does */
     /* [items] whether the item is needed as a separate value, not only as a row of a stack */
     bool *single;
-    bool *covered; /* [items] whether a loop that receives the item writes its row */
+    bool *covered; /* [items] whether a loop, which computes or receives the item, writes its row */
     int n_stacks, cap_stacks;
     dt_hlo_stack *stack;
     struct dt_hlo_traffic {
@@ -230,8 +231,8 @@ typedef struct dt_hlo_writer {
     dt_status *failed; /* the error of an item that was written because another one needed it */
 } dt_hlo_writer;
 
-/* Returns the value of item i. A light item is written again, and a row is sliced from its stack.
- * Any other item must have been written. */
+/* Returns the value of an item. If it has none at this point of the text, a light item is written,
+ * and a row is sliced from its stack. Any other item must have been written. */
 dt_hlo_value dt_hlo_value_of(dt_hlo_writer *w, int item);
 void dt_hlo_set_value(dt_hlo_writer *w, int item, dt_hlo_value v);
 /* Writes an item with the given inputs. number: replaces the number in its attributes; NULL: keeps

@@ -12,8 +12,8 @@
  * are the step's results, then the new values of variables that change. A variable and its new
  * value share their memory (tf.aliasing_output).
  *
- * Repeated blocks, which repeat.c finds, become a loop. Corresponding variables of all blocks are
- * then stacked in one argument.
+ * With dt_hlo_request.loops, repeated blocks, which repeat.c finds, become loops or statements over
+ * whole stacks. Corresponding variables of all blocks are then stacked in one argument.
  */
 #ifndef DT_STABLEHLO_STABLEHLO_H
 #define DT_STABLEHLO_STABLEHLO_H
@@ -32,7 +32,9 @@ typedef struct dt_hlo_group {
 } dt_hlo_group;
 
 typedef struct dt_hlo_request {
-    int64_t batch; /* examples of all replicas; this / batch_parts of the graph replaces B */
+    /* examples of all replicas; this / batch_parts of the graph replaces B. Ignored for a program
+     * over devices, which has its own number */
+    int64_t batch;
     /* number of replicas that run the program together; ignored for a program over devices
      * (dt_stablehlo_write_spmd), whose mesh has that number */
     int replicas;
@@ -89,7 +91,8 @@ typedef struct dt_hlo_port {
 } dt_hlo_port;
 typedef struct dt_hlo_signature {
     dt_arena *arena;
-    int n_in, n_out, loops; /* `loops` is the number of repeats that were written as loops */
+    /* `loops` is the number of repeats that were written as loops or over whole stacks */
+    int n_in, n_out, loops;
     dt_hlo_port *in, *out;
 } dt_hlo_signature;
 void dt_hlo_signature_release(dt_hlo_signature *s);

@@ -182,8 +182,8 @@ static int state_of_row(const dt_hlo_writer *w, int stack, int row) {
     return (int)a->index;
 }
 
-/* Describes the port of state i, or of its stack if i is the first state in it. Returns false if
- * the port belongs to an earlier state of the stack. */
+/* Describes the port of state i, or of its stack. Returns false if i is not the state in row 0 of
+ * the stack, since the stack has one port. */
 static bool port_of_state(const dt_hlo_writer *w, int i, int *state, dt_hlo_port *out) {
     const dt_graph *g = w->plan.o->g;
     int stack = stack_of_state(w, i);
