@@ -6,7 +6,8 @@
 #include "exec/exec_impl.h"
 #include "exec/sums.h"
 
-/* number of floats that are converted to float32 at a time; a single row may have more */
+/* number of floats of an operand that are converted to float32 at a time; a single row may have
+ * more. The gradient of gamma converts DT_SUM_ROWS rows at a time instead */
 enum { SOME = 4096 };
 
 static bool fits(const dt_graph *g, int node) {

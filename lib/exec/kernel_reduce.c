@@ -8,9 +8,9 @@
  *
  *     K ..         each element of K separately
  *     R            a row of numbers becomes one (simd/sum.h)
- *     R K          rows are added to one (exec/sums.h)
- *     R K R ..     rows of all other extents are added, then K R ..; if the last extent is long,
- *                  its rows are reduced first, then R K ..
+ *     R K          rows are combined to one (sums: exec/sums.h)
+ *     R K R ..     rows of all other extents are combined, then K R ..; but if the last extent is
+ *                  an R and long, its rows are reduced first, then R K ..
  *
  * The choice depends only on sizes, and an element of the result has the same bits whichever others
  * are computed with it.

@@ -4,11 +4,11 @@
  * choice. Our own loops also compute what the library rejects, unless the user asked for the
  * library by name.
  *
- * Matrices of 16 bits go to the library where it takes them. Where the processor multiplies
- * bfloat16, a tile of each is packed, and multiplied as it is (dot_bf16.c). Elsewhere, and if k is
- * odd, a tile at a time is converted to float32 in scratch and multiplied there. A tile of A serves
- * a whole panel of C, so that A is converted once for each of them; a tile of float32 is read in
- * place:
+ * Matrices of 16 bits go to the library where it takes them. Otherwise, if both are bfloat16 and
+ * the engine has packs_bf16, a tile of each is packed, and multiplied as it is (dot_bf16.c). In all
+ * other cases, also if k is odd, a tile at a time is converted to float32 in scratch and multiplied
+ * there. A tile of A serves a whole panel of C, so that A is converted once for each of them; a
+ * tile of float32 is read in place:
  *
  *     for each panel of C
  *         for each stretch of k

@@ -28,7 +28,7 @@ typedef struct emitter {
     dt_code *c;
     bool one; /* whether the loop computes one element at a time, not eight */
     /* [results] the last instruction of this pass that reads the result; n_code: a sum reads it at
-     * the end; -1: nothing reads it */
+     * the end; -1: nothing in this pass reads it */
     int *last;
     int *vector; /* [results] the vector register that holds the result; -1: none does */
     /* [results] whether the result is stored in the memory that loops in C use */

@@ -23,7 +23,8 @@
 #endif
 #define UNROLL_TEXT(n) UNROLL_STRING(GCC unroll n)
 #define UNROLL_STRING(x) #x
-/* Runs a statement for all sums of a tile. In it, i and j are constants. */
+/* Runs a statement for all sums of a tile. In it, i and j are constants, except with the address
+ * sanitizer. */
 #define EACH_SUM(of)                                                                               \
     UNROLL(16) for (int i = 0; i < (of).rows; i++) UNROLL(4) for (int j = 0; j < (of).vectors; j++)
 
