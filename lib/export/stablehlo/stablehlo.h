@@ -41,8 +41,8 @@ typedef struct dt_hlo_request {
     /* write repeated blocks as loops over stacked variables, which are arguments; false: write each
      * block, with an argument for each variable */
     bool loops;
-    /* whether variables have layouts already, so that repeats become loops only if they need no new
-     * stacks of variables */
+    /* whether variables have layouts already, without stacks. Repeats whose blocks read different
+     * variables, which would need stacks of these, then do not become loops */
     bool settled;
     /* [segments + 1]: first rows of the segments of a folded graph; NULL: all segments have the
      * same number of rows */
@@ -58,8 +58,9 @@ typedef struct dt_hlo_request {
     /* no loops are made if the repeat that saves most text, among those whose blocks feed each
      * other, has fewer blocks than this */
     int fewest_blocks;
-    /* the most float32 values that a sum adds one after the other. Longer sums are written in
-     * several steps, and 16-bit values are added as float32. 0: no limit */
+    /* the most values that a sum, or a product of float32 with a vector, adds one after the other.
+     * Longer ones are written in several steps where that is possible, and sums of 16-bit values
+     * are computed in float32; sums of float64 are not limited. 0: no limit */
     int64_t chain;
     /* with loops: [n_groups] stacks that exist already and must be used */
     const dt_hlo_group *group;
@@ -67,7 +68,7 @@ typedef struct dt_hlo_request {
     /* whether gradients of attention compute its scores again, as a fused kernel does; otherwise a
      * compiler may keep the scores of the forward pass */
     bool scores_again;
-    /* whether each statement is followed by a comment with the path of its layer */
+    /* whether each statement of a layer is followed by a comment with the path of the layer */
     bool names_layers;
 } dt_hlo_request;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the values that are stacked. If each block of a repeat reads a different item (these form
- * a list), the items become rows of a stack:
+ * Chooses the values that are stacked. If the blocks of a repeat read different items (these form a
+ * list with an item for each block), the items become rows of a stack:
  *
  *     weights      states, in one argument of the function; new values overwrite them
  *     kept values  written by blocks of the forward pass, and read by those of the backward pass in
