@@ -280,8 +280,8 @@ dt_status *dt_closure_kind_match(const dt_closure_kind *k, const dt_packed_varia
         const dt_variable *v = dt_variable_whole(s->variable[i]);
         const int p = find_pushed(k, v);
         if (p >= 0) dt_halves_bind(h, s, i, k->name[p], worker, own, arena);
-        /* This is a variable that the step itself changes, such as means of BatchNormalization and
-         * seeds. */
+        /* True if the step itself changes the variable, such as a mean of BatchNormalization or a
+         * seed. */
         else h->moves[i] = dt_step_moves(worker, v);
     }
     if (own) dt_halves_match_parts(h, s, worker, own, arena);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Implements what closures.h declares. Each update raises the version by one. So all closures can
  * meet their deadlines if and only if the i-th oldest one (from 0) has pulled at least the version
- * `version - staleness + i`. Closures are given out in the order of their versions, so the table
- * has that order. */
+ * `version - staleness + i`. Without in_order, closures are given out in the order of their
+ * versions, so the table has that order. */
 #include "strategy/closures.h"
 
 #include <stdlib.h>
@@ -109,8 +109,9 @@ static dt_closure *find_out(const dt_closures *c, int worker, int64_t number) {
 }
 
 /* Sets a closure's version to the current one when its worker reads the weights late. The closure
- * moves to the end of the table, which stays in the order of versions. With in_order, the closure
- * keeps its version and place. Returns false if the worker no longer has the closure. */
+ * then moves to the end of the table, which so stays in the order of versions. With in_order, the
+ * closure keeps its version and its place instead. Returns false if the worker no longer has the
+ * closure. */
 bool dt_closures_pull(dt_closures *c, int worker, int64_t number, int64_t *version) {
     dt_closure *out = find_out(c, worker, number);
     if (!out) return false;

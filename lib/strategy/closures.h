@@ -7,10 +7,10 @@
  *
  *  - Every number of a window [first, end) is applied exactly once, even if workers are lost or
  *    late, unless its closure is dropped or cancelled.
- *  - A push is applied at most `staleness` updates after its pull. So each closure that a worker
- *    has must be applied by the deadline version + staleness. A push is applied when it arrives,
- *    unless others could then not meet their deadlines; of those that wait, the one with the oldest
- *    version is applied first.
+ *  - A push is applied at most `staleness` updates after its pull, unless that is DT_ANY_STALENESS.
+ *    So each closure that a worker has must be applied by the deadline version + staleness. Without
+ *    in_order, a push is applied when it arrives, unless others could then not meet their
+ *    deadlines; of those that wait, the one with the oldest version is applied first.
  *  - With in_order, number n pulls the version n - staleness, but at least `first`, and turns
  *    version n into n + 1, so the weights are the same for any number of workers.
  *
@@ -33,7 +33,7 @@ typedef enum dt_closure_state {
     DT_CLOSURE_PUSHED
 } dt_closure_state;
 typedef struct dt_closure {
-    /* number: the closure's number; version: of the weights that it has pulled */
+    /* number: the closure's number; version: of the weights that it pulls */
     int64_t number, version;
     int worker;
     dt_closure_state state;
@@ -49,7 +49,8 @@ typedef struct dt_closures {
      * next: the next number to give out */
     int64_t next, version;
     int n, cap;
-    /* [n] the closures that were given out and not applied yet, oldest version first */
+    /* [n] The closures that were given out and neither applied nor removed yet. Without in_order,
+     * the oldest version comes first. */
     dt_closure *closure;
     /* again: how many closures were given out again; dropped: how many pushes were dropped */
     int64_t again, dropped;

@@ -2,9 +2,10 @@
 /*
  * ClusterCoordinator. Scheduled functions become closures of a worker pool (worker_pool.h). Workers
  * are forks of this process, so they have the functions and data sets that it had when it forked. A
- * new function, signature or data set therefore needs new workers, which are started when all
- * scheduled functions have finished. No thread runs in the background: results are received and
- * applied, and workers get their next functions, only within schedule, join, done and fetch.
+ * new function, signature, data set or function for values per worker therefore needs new workers,
+ * which are started when all scheduled functions have finished. No thread runs in the background:
+ * results are received and applied, and workers get their next functions, only within schedule,
+ * join, done and fetch.
  */
 #include "strategy/coordinator.h"
 
@@ -55,7 +56,7 @@ static bool is_with_worker(dt_coordinator *c, int64_t number) {
     return false;
 }
 
-/* Cancels the functions that no worker has. */
+/* Cancels the functions that no worker has or has pushed. */
 static void cancel(dt_coordinator *c) {
     if (c->pool) dt_closures_cancel(dt_worker_pool_closures(c->pool));
     for (int i = c->n_tasks - 1; i >= 0; i--)

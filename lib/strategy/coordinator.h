@@ -71,7 +71,8 @@ bool dt_closure_kind_returns(const dt_closure_kind *k, int i);
 
 /* ---- the coordinator ---- */
 
-/* In a worker: this worker's iterator and current values for one dt_per_worker. */
+/* What a worker keeps for one dt_per_worker: the iterator of its data set, or the values that the
+ * program's function has made for it. */
 typedef struct dt_worker_values {
     dt_iterator *elements;
     dt_values *values;
@@ -84,15 +85,15 @@ struct dt_per_worker {
     dt_dataset_fn dataset;
     dt_value_fn values;
     void *user;
-    /* the values that the functions made in the coordinator, from which names and types are
-     * known */
+    /* the values that the coordinator got from the function, as worker 0 would, to know names and
+     * types */
     dt_values *sample;
 };
 
 struct dt_remote {
     int refs;
-    /* The coordinator that will provide the value, without a counted reference. NULL: the value has
-     * been computed, or the coordinator was destroyed. */
+    /* The coordinator that will provide the value, without a counted reference. NULL: the function
+     * has finished, failed or been cancelled. */
     dt_coordinator *coordinator;
     dt_remote_state state;
     dt_values *values; /* the values, if the state is FINISHED */
@@ -110,8 +111,8 @@ struct dt_coordinator {
     /* [n_tasks] scheduled functions that have not finished, ascending by number */
     struct task *task;
     int64_t next; /* the number of the first closure of the next pool */
-    /* the workers; NULL before they are opened, and when the pool is closed because new workers are
-     * needed */
+    /* The workers. NULL: no function was scheduled yet, or the pool was closed, because it failed
+     * or new workers are needed. */
     dt_worker_pool *pool;
     dt_arena *arena;          /* memory of the data that belongs to the pool */
     dt_worker_pool_spec spec; /* the options with which the pool is opened */
@@ -124,7 +125,8 @@ struct dt_coordinator {
     /* The sum of variable->written over all variables that are sent to workers, when it was last
      * computed. A larger sum means that the program has set a variable. */
     unsigned written;
-    dt_coordinator_counts past; /* counts of the pools before this one, and of finished functions */
+    /* counts of the pools before this one, and of functions that have ended */
+    dt_coordinator_counts past;
     /* The number of the first error that has not been returned to the program yet; 0: there was no
      * error. */
     int error;
@@ -148,9 +150,9 @@ typedef struct dt_work_head {
  * to tasks of type ps. Closing brings them back. */
 dt_status *dt_coordinator_open_pool(dt_coordinator *c) DT_MUST_USE;
 void dt_coordinator_close_pool(dt_coordinator *c);
-/* Makes functions that are given out from now on see variables that the program may have set. If
- * closures are applied in order (dt_closures.in_order), functions that were given out see older
- * versions, whose copies are kept. */
+/* Makes functions that are given out from now on see variables that the program may have set. With
+ * dt_closures.in_order, the copies of versions are kept, so only functions that get a later version
+ * see them. */
 dt_status *dt_coordinator_notice_sets(dt_coordinator *c) DT_MUST_USE;
 /* Changes the variables by the values that a function of kind number `kind` has pushed, or orders
  * the tasks of type ps to do so. */

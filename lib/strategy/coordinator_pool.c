@@ -24,7 +24,7 @@ struct dt_lodged {
 /* ---- variables on tasks ---- */
 
 /* Gets the rows of a variable from each task that has some of them, or the whole variable from the
- * first task if all have a copy. */
+ * first task that has all of it. */
 static dt_status *get(const dt_ps_tasks *ps, const dt_variable *v) {
     for (int k = 0; k < ps->n; k++)
         for (int i = 0; i < ps->task[k].n_state; i++) {

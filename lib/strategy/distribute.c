@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Distributes data sets to workers and replicas. A pipeline is rewritten for each worker
- * (pipeline/build.h). Pipelines that a function made for each worker are used unchanged. A last
- * transformation joins the pieces of all workers' pipelines to steps. The batches of a job's data
- * set stay whole in memory, even for several workers, and a replica's part is a view. Each of its
- * iterations is one epoch.
+ * (pipeline/build.h). Pipelines that a function made, one for each worker or replica, are used
+ * unchanged. A last transformation joins the pieces of all workers' pipelines to steps. The batches
+ * of a job's data set stay whole in memory, even for several workers, and a replica's part is a
+ * view. Each iteration over such a data set is one epoch.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +138,8 @@ static dt_dist_dataset *allocate(dt_strategy *s) {
 }
 
 /* Divides the replicas among workers. If there are as many workers as hosts, each worker feeds the
- * replicas of its host; hosts may have different numbers of replicas. */
+ * replicas of its host; hosts may have different numbers of replicas. Otherwise all workers feed
+ * equally many. */
 static struct workers divide(const dt_strategy *s, int workers) {
     struct workers a = {.pieces = dt_alloc((size_t)workers * sizeof(int)), .all = s->replicas};
 

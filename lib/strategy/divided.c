@@ -125,8 +125,8 @@ void dt_divided_ready(dt_divided *p) {
     p->filled = true;
 }
 
-/* Returns the memory pages of v to the system, because its values are in the workers' parts from
- * now on. */
+/* Returns the memory pages that lie within v to the system, because its values are in the workers'
+ * parts from now on. */
 static void give_back(const dt_variable *v) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)dt_host_data(v);
     const uintptr_t from = (first + page - 1) & ~(page - 1),

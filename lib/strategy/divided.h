@@ -2,13 +2,14 @@
 /*
  * Variables that are divided among workers (`partition: {over_replicas: optimizer}` or `weights`).
  * Each worker keeps its rows of a slot or weight in a variable of its own, the part, which steps
- * use instead of the whole variable. The whole variable keeps its address, but between two
- * checkpoints it has no memory:
+ * use instead of the whole variable. The whole variable keeps its address, but while the parts are
+ * newer, the memory pages within it are given back to the system:
  *
  *  - After the host has written it (zeros, or a checkpoint), the next step copies this worker's
- *    rows to the part and gives the memory back.
- *  - When the host reads it (for a checkpoint), the rows of all workers are collected: slots on
- *    worker 0, weights on every worker. All workers must ask for variables in the same order.
+ *    rows to the part.
+ *  - When the host reads it, for example for a checkpoint, the rows of all workers are collected:
+ *    slots on worker 0, weights on every worker. All workers must ask for variables in the same
+ *    order.
  */
 #ifndef DT_STRATEGY_DIVIDED_H
 #define DT_STRATEGY_DIVIDED_H

@@ -206,8 +206,8 @@ void dt_dist_dataset_track(dt_dist_dataset *d) {
     if (d->newest) d->newest->tracked = true;
 }
 
-/* Hashes the last batch. If the rows of all replicas are stored as one tensor, they are hashed
- * as one, so the digest does not depend on the number of replicas. */
+/* Hashes the last batch. If the rows of all replicas are stored as one tensor, they are hashed as
+ * one, so the digest then does not depend on the number of replicas. */
 static dt_digest digest_of(const dt_iterator *it) {
     dt_sha256 *h = dt_sha256_create();
     dt_local_str type = {0};
@@ -258,9 +258,9 @@ static dt_status *check_last(const dt_iterator *it, const dt_position *p) {
         "their element alone");
 }
 
-/* Reads the last batch before the position (`it` was opened in front of that batch), keeps it, and
- * compares its digest with that of the position. Fails with CHECKPOINT_DATA if there are fewer
- * batches. */
+/* If a batch was read before the position, reads the last one (`it` was opened in front of it),
+ * keeps it, and compares its digest with that of the position. Fails with CHECKPOINT_DATA if there
+ * are fewer batches. */
 static dt_status *read_last(dt_iterator *it, const dt_position *p) {
     dt_values *batch = NULL;
 

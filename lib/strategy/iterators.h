@@ -82,7 +82,7 @@ dt_status *dt_iterator_open_at(dt_iterator **out, const dt_iterator *of,
 dt_status *dt_dist_dataset_open_at(dt_iterator **out, dt_dist_dataset *of,
                                    const dt_position *p) DT_MUST_USE;
 /* Moves an iterator to the position of `there`. For a data set, moves its newest iterator; if that
- * has ended, the next iterator will begin there. Takes ownership of `there`. */
+ * has ended or was released, the next iterator will begin there. Takes ownership of `there`. */
 void dt_iterator_resume(dt_iterator *it, dt_iterator *there);
 void dt_dist_dataset_resume(dt_dist_dataset *d, dt_iterator *there);
 

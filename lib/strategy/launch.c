@@ -2,9 +2,9 @@
 /*
  * Launchers start several processes for one job and describe each in its environment: how many
  * processes there are, and which one this is. Variables of MPI's mpirun take precedence over those
- * of a batch system, which may describe mpirun itself. TF_CONFIG, and RANK of torchrun, must agree
- * with mpirun if both are set. If they are set alone, they also give the address at which workers
- * meet.
+ * of a batch system, which may describe mpirun itself. TF_CONFIG and torchrun's variables must
+ * agree with those of mpirun, if it has started several processes. Without mpirun, they also give
+ * the address at which workers meet.
  *
  * A strategy that cannot share work between processes is refused if there are several, because each
  * would do all of the job's work.

@@ -2,7 +2,8 @@
 /*
  * MirroredStrategy: one replica on each of several devices of this machine, all with the same
  * weights. CPU devices are virtual, so `replicas: 4` is short for CPU:0 to CPU:3. Without
- * `replicas` and `devices` there is one replica for each core.
+ * `replicas` and `devices` there is one replica for each core or, with the back end pjrt, for each
+ * device of the plug-in.
  */
 #include "strategy/place.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ParameterServerStrategy: a coordinator owns the weights. Each worker computes the gradients of
- * one batch at a time without waiting for the others. A worker is one replica, so the global batch
- * is the batch of one closure. Evaluation and everything else happen in the coordinator's process,
- * which is therefore a strategy of one replica.
+ * ParameterServerStrategy: a coordinator, or tasks of type ps, have the weights. Each worker
+ * computes the gradients of one batch at a time without waiting for the others. A worker is one
+ * replica, so the global batch is the batch of one closure. Evaluation and everything else happen
+ * in the coordinator's process, which is therefore a strategy of one replica.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -54,8 +54,10 @@ typedef struct dt_ps_task {
     int64_t state_bytes;
     char name[32];       /* name for messages, such as "parameter server 0" */
     dt_worker_link link; /* the link to the task; zeros in the task's own process */
-    bool lost;           /* whether the link has failed; every call that needs it then fails */
-    dt_str request;      /* in a worker: its last request for rows */
+    /* whether connecting to the task, or receiving from it, has failed; every call that needs the
+     * link then fails */
+    bool lost;
+    dt_str request; /* in a worker: its last request for rows */
     /* in a worker: memory for messages with weights and with gradients */
     char *weights, *gradients;
 } dt_ps_task;

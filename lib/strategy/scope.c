@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The current strategy. As in tf.distribute it belongs to the thread: a stack of entered scopes,
- * with the default strategy at the bottom. A thread also keeps the error of a scope that could not
- * be entered (base/status.c). Both are freed when the thread ends.
+ * below which is the strategy that dt_set_strategy has set or, without one, the default strategy. A
+ * thread also keeps the error of a scope that could not be entered (base/status.c). When the thread
+ * ends, this error and the strategies below the scopes are freed.
  */
 #include "strategy/place.h"
 

@@ -39,7 +39,8 @@ struct dt_function {
     dt_traced *trace;
 };
 
-/* One call of dt_strategy_run, while it is in progress. */
+/* One call of a step function by dt_strategy_run, or of a function that a program schedules on a
+ * coordinator, while it is in progress. */
 typedef struct dt_step_call {
     dt_strategy *strategy;
     const dt_values *args; /* the arguments of the step; NULL: the step has no arguments */

@@ -135,8 +135,8 @@ struct dt_strategy_row {
     /* Finds the replicas and their devices: fills s->replicas, s->device_name and s->assignment. */
     dt_status *(*place)(dt_strategy *s, const dt_strategy_spec *spec);
     const char *backend;
-    /* Whether, in a job that names neither devices nor replicas, each device of the back end gets a
-     * replica, or each core of this machine. */
+    /* Whether a spec without devices and replicas means one replica on each device of the plug-in
+     * or, without a plug-in, one for each core of this machine. */
     bool every_device;
     bool feeds_by_host; /* whether data sets are made per host instead of per replica */
     /* whether several processes that a launcher has started share the strategy's work */

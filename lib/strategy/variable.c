@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Handles of variables: creation in the current scope, and queries. A mirrored variable is stored
- * as one array for all replicas as long as its copies are equal, which is nearly always. A
- * SyncOnReadVariable has one array per replica from the start (`stack` in graph.h).
+ * as one array for all replicas until a step is compiled that may make its copies differ, which is
+ * rare. A SyncOnReadVariable has one array per replica from the start (`stack` in graph.h).
  */
 #include "strategy/variable.h"
 
@@ -233,7 +233,7 @@ dt_status *dt_variables_create(dt_variables **out, dt_variable *const *v, int n)
 }
 
 void dt_variables_unref(dt_variables *list) {
-    if (!list || !list->v) /* The list was released already if it is empty. */
+    if (!list || !list->v) /* A list that was released already has no `v`. */
         return;
     for (int i = 0; i < list->n; i++) dt_variable_unref(list->v[i]);
     free(list->v);

@@ -177,7 +177,7 @@ static dt_status *worker_pool_check_late(dt_worker_pool *c) {
         }
     }
     if (worker_pool_count(c, false) > 0) return NULL;
-    /* All workers are lost. Workers that are started separately may connect again. */
+    /* If all workers are lost, those that are started separately may connect again. */
     if (worker_pool_count(c, true) == 0)
         return dt_seconds_since(c->alone_ns) < c->spec.how->start_timeout
                    ? NULL
