@@ -52,9 +52,9 @@ DT_RELEASE_(remote)
     DT_TRY(call)
 
 /*
- * A loop over the batches of an iterator. `batch` is a dt_values * with one value per replica,
- * which is released after the loop's body. If reading a batch fails, returns from the function as
- * DT_TRY does.
+ * A loop over the batches of an iterator. `batch` is a dt_values *, as dt_iterator_next returns it,
+ * which is released before the next batch and when the loop ends. If reading a batch fails, returns
+ * from the function as DT_TRY does.
  *
  *     DT_EACH(batch, it)
  *         DT_TRY(dt_strategy_run(strategy, step, batch, &result));

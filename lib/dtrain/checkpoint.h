@@ -55,8 +55,8 @@ DT_API dt_status *dt_checkpoint_add_optimizer(dt_checkpoint *c, const char *name
  * copies of a SyncOnReadVariable are combined by the aggregation that it was saved with or, without
  * one, by that of the variable which is restored. A plain variable gets their sum or mean. If the
  * restored variable adds its copies when it is read (SUM), the first copy gets the sum and the
- * others get 0. Restoring fails with InvalidArgumentError if copies differ and have no aggregation.
- * */
+ * others get 0. Restoring fails with InvalidArgumentError if copies would have to be combined and
+ * differ without an aggregation, or are bool and would be added. */
 DT_API dt_status *dt_checkpoint_add_variable(dt_checkpoint *c, const char *name,
                                              dt_variable *v) DT_CHECKED;
 /* Adds a number of your own, such as the number of steps done. *counter must outlive the
@@ -68,7 +68,7 @@ DT_API dt_status *dt_checkpoint_add_counter(dt_checkpoint *c, const char *name,
  * position of a distributed data set if it has an iterator for each epoch. The position of a data
  * set is that of its newest iterator. If that has ended or was released, it is the beginning of the
  * next epoch. Restoring moves the iterator to the saved position. For a data set, it moves the
- * newest iterator or, if all have ended, the next one to be created.
+ * newest iterator or, if that has ended or was released, the next one to be created.
  *
  * Restoring a position begins to read a job's data set there, and also a pipeline that can make its
  * elements in any order. Any other pipeline, such as one with shuffle or filter, or one that is

@@ -92,9 +92,9 @@ typedef struct dt_remote dt_remote; /* RemoteValue: what a scheduled function re
 
 /* Creates the coordinator of a parameter server strategy, which it keeps. ValueError: any other
  * strategy. The calls below belong to one thread. Calls of dt_coordinator_schedule fork workers:
- * the first call, and every call with a new function, a new shape of arguments or a new
- * dt_per_worker. Make these calls before your program starts threads, and before other threads wait
- * for locks. */
+ * the first call, every call with a new function, a new shape of arguments or a new dt_per_worker,
+ * and the first call after all workers were lost. Make these calls before your program starts
+ * threads, and before other threads wait for locks. */
 DT_API dt_status *dt_coordinator_create(dt_coordinator **out, dt_strategy *strategy) DT_CHECKED;
 /* Ends the workers. Functions that have not finished are cancelled. */
 DT_API void dt_coordinator_unref(dt_coordinator *c);
@@ -104,8 +104,8 @@ DT_API const dt_strategy *dt_coordinator_strategy(const dt_coordinator *c);
 /* create_per_worker_dataset: each worker calls fn, which creates the worker's data set; the context
  * has the worker's number and the number of workers. A function that is scheduled with it gets its
  * worker's next element as arguments, so repeat data sets for as long as you schedule functions. fn
- * is called in this process as well, to find the shapes. A worker that is started again reads its
- * data set from the beginning. */
+ * is called in this process as well, to find the shapes. A worker that is started again, as all are
+ * when a call of dt_coordinator_schedule forks workers, reads its data set from the beginning. */
 DT_API dt_status *dt_coordinator_per_worker_dataset(dt_coordinator *c, dt_dataset_fn fn, void *user,
                                                     dt_per_worker **out) DT_CHECKED;
 /* create_per_worker_resource: each worker calls fn, which sets named values, once. Functions that
@@ -127,9 +127,9 @@ typedef struct dt_closure_arguments {
  * workers (dt_coordinator_create) first waits for the functions that were scheduled before. Every
  * function is run; if its worker is lost, another worker runs it again. Its changes to variables
  * are made exactly once. The function gets the variables as they were when it was given to the
- * worker. Assignments and the changes of dt_optimizer_apply are computed with the values at the
- * time when its result arrives. A function changes each variable at most once. *remote (may be
- * NULL) becomes the value that it returns; arguments may be NULL.
+ * worker, or later. Assignments and the changes of dt_optimizer_apply are computed with the values
+ * at the time when its result is applied. A function changes each variable at most once. *remote
+ * (may be NULL) becomes the value that it returns; arguments may be NULL.
  *
  * If a function scheduled before has failed, schedule, join and done return its error: functions
  * that no worker had begun are then cancelled, running ones have ended, and this call schedules
@@ -141,7 +141,8 @@ DT_API dt_status *dt_coordinator_schedule(dt_coordinator *c, dt_function *f,
 /* join: waits until all scheduled functions have finished. Results are processed only by this call,
  * schedule, done and fetch, so end your loop with it. */
 DT_API dt_status *dt_coordinator_join(dt_coordinator *c) DT_CHECKED;
-/* done: whether all scheduled functions have finished. Does not wait. */
+/* done: whether all scheduled functions have finished. Does not wait, unless a function has failed:
+ * then for those that are running. */
 DT_API dt_status *dt_coordinator_done(dt_coordinator *c, bool *done) DT_CHECKED;
 
 /* fetch, RemoteValue.get: waits for the function and returns its result. CancelledError: it was
@@ -162,7 +163,9 @@ DT_API void dt_remote_unref(dt_remote *r);
 
 enum { DT_STALENESS_BINS = 65 };
 typedef struct dt_coordinator_counts {
-    int workers; /* number of workers that exist now; 0 before the first function is scheduled */
+    /* number of workers that exist now; 0 before the first function is scheduled, and when they
+     * have been ended */
+    int workers;
     int64_t workers_lost;
     int64_t finished, failed, cancelled;
     /* how often a function was given out again, because its worker was lost or late */

@@ -104,11 +104,12 @@ DT_API void dt_dist_dataset_unref(dt_dist_dataset *d);
 /* How the data is sharded: "data: 1 file for 2 workers, so each reads everything and keeps its
  * share"; lent. */
 DT_API const char *dt_dist_dataset_sharding(const dt_dist_dataset *d);
-/* Creates an iterator. Each new iterator of a data set is the next epoch, with a different shuffle,
- * as with reshuffle_each_iteration. */
+/* Creates an iterator. Each new iterator of a data set is the next epoch. Data that is reshuffled
+ * for each iteration then has another order. */
 DT_API dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data) DT_CHECKED;
-/* The next batch: an entry per component, with a value per replica. At the end *batch becomes NULL,
- * which is not an error. Not in a step function. */
+/* The next batch: an entry per component, with a value per replica or, from an iterator of
+ * dt_dataset_iterate, a single tensor. At the end *batch becomes NULL, which is not an error. Not
+ * in a step function. */
 DT_API dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch) DT_CHECKED;
 DT_API void dt_iterator_unref(dt_iterator *it);
 

@@ -243,12 +243,13 @@ typedef struct dt_data_request {
     char **notes;
 } dt_data_request;
 /* The elements with dtype, shape, minimum, maximum and mean, and the first `records` examples. For
- * a table without a job (CSV or JSON lines): for each column its type, count, missing, distinct,
- * minimum, mean, maximum and most frequent texts over the file; the first `records` examples; and
- * the `dataset` lines of a job that reads it. For a single folder, in which each class has a folder
- * of pictures or texts: the number of files of each class, the sizes of the pictures or the lengths
- * of the texts, and how many files cannot be read. The caller frees *text. NotFoundError: no such
- * file. InvalidArgumentError: an unknown format. */
+ * a request without a job whose file is a table (CSV or JSON lines): for each column its type,
+ * count, missing, distinct, minimum, mean, maximum and most frequent texts over the file; the first
+ * `records` examples; and the `dataset` lines of a job that reads it. For a request without a job
+ * whose only file is a folder, in which each class has a folder of pictures or texts: the number of
+ * files of each class, the sizes of the pictures or the lengths of the texts, and how many files
+ * cannot be read. The caller frees *text. NotFoundError: no such file. InvalidArgumentError: an
+ * unknown format. */
 DT_API dt_status *dt_data_inspect(const dt_data_request *request, int64_t records,
                                   char **text) DT_CHECKED;
 /* Distributes the examples to `workers` (0: those of the job's strategy; 2 for files) with an

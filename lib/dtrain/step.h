@@ -37,8 +37,9 @@ typedef struct dt_gradients {
 DT_API dt_status *dt_function_create(dt_function **out, void (*step)(dt_trace *t, void *user),
                                      void *user) DT_CHECKED;
 DT_API void dt_function_unref(dt_function *f);
-/* run(): runs the function on every replica, each with its own tensors from `args` (NULL: no
- * arguments). Values that it returns become entries of *results; results may be NULL. */
+/* run(): runs the function on every replica. Of an entry of `args` with a tensor per replica, each
+ * gets its own; single tensors are the same for all. args NULL: no arguments. Values that it
+ * returns become entries of *results; results may be NULL. */
 DT_API dt_status *dt_strategy_run(dt_strategy *s, dt_function *f, const dt_values *args,
                                   dt_values **results) DT_CHECKED;
 /* RunOptions. fixed_batch_size (the opposite of experimental_enable_dynamic_batch_size) records the
@@ -61,10 +62,10 @@ DT_API void dt_return(dt_trace *t, const char *name, dt_value value);
 DT_API dt_value dt_model_call(dt_model *m, dt_value input, bool training);
 /* Like dt_model_call, for a model with n Inputs, given in the order of its layers. */
 DT_API dt_value dt_model_call_inputs(dt_model *m, const dt_value *inputs, int n, bool training);
-/* The loss of this replica's examples: the sum of their losses divided by the number of examples in
- * the global batch (those of all replicas). The sum over replicas is therefore the mean over the
- * batch, even if replicas have different numbers of examples. It is a scalar, unless the loss has
- * `reduction: none`. See dt_loss_set_average. */
+/* The loss of this replica's examples. For reductions that are means it is the sum of their losses
+ * divided by the number of examples in the global batch (those of all replicas). The sum over
+ * replicas is then the mean over the batch, even if replicas have different numbers of examples. It
+ * is a scalar, unless the loss has `reduction: none`. See dt_loss_set_average. */
 DT_API dt_value dt_loss_call(dt_loss *l, dt_value target, dt_value prediction);
 DT_API const dt_variables *dt_model_trainable(const dt_model *m);
 /* The gradients of a loss. Here and below, a loss that is not a scalar is replaced by the sum of
@@ -110,8 +111,9 @@ DT_API int64_t dt_dim(dt_value x, int axis); /* -1: the batch dimension; use dt_
 /*
  * Variables in step functions. Values that replicas assign to a MirroredVariable are aggregated
  * first. With DT_AGGREGATE_NONE, each copy gets its own replica's value, and the copies may differ
- * from then on. The copies of a SyncOnReadVariable are never aggregated here. A plain variable is
- * changed by one replica after the other. Assignments return the value after the assignment.
+ * from then on. The copies of a SyncOnReadVariable are aggregated only when it is read in a
+ * function called by dt_merge_call. A plain variable is changed by one replica after the other.
+ * Assignments return the value after the assignment.
  */
 DT_API dt_value dt_variable_read(dt_trace *t, dt_variable *v);
 DT_API dt_value dt_variable_assign(dt_trace *t, dt_variable *v, dt_value value);

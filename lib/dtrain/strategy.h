@@ -33,9 +33,9 @@ DT_API dt_status *dt_default_strategy(dt_strategy **out) DT_CHECKED;
 
 /* MultiWorkerMirroredStrategy. All workers have the same devices; replicas are numbered worker by
  * worker. Unlike a mirrored strategy with the same number of replicas, each worker reads its own
- * part of the data (auto-sharding). If mpirun, srun or `dtrain fit --workers` have started several
- * processes, these are the workers: each runs the same program, computes for its own replicas, and
- * gets the values of all. Otherwise workers are virtual, in this process. */
+ * part of the data (auto-sharding). If mpirun, srun, torchrun or TF_CONFIG describe this process as
+ * one of several, these are the workers: each runs the same program, computes for its own replicas,
+ * and gets the values of all. Otherwise workers are virtual, in this process. */
 typedef struct dt_multi_worker_options {
     int workers;            /* number of workers; 0: one */
     int devices_per_worker; /* devices of each worker; 0: the number of named devices, or one */
@@ -94,12 +94,13 @@ DT_API dt_status *
 dt_experimental_tpu_strategy(dt_strategy **out, dt_resolver *r,
                              const dt_device_assignment *device_assignment) DT_CHECKED;
 
-/* Chooses the back end that computes. Call it before the first step: "cpu", or "pjrt" for devices
- * that a PJRT plug-in drives (GPUs, TPUs, XLA on the CPU). plugin: its path; NULL: that of the
- * environment variable DTRAIN_PJRT_PLUGIN. Strategies on named devices such as "GPU:0" use pjrt
- * without this call. Replicas are divided evenly among the plug-in's devices. Each worker that is a
- * separate process has its own devices; the coordinator of a parameter server computes on the CPU.
- * UnavailableError, by the first step: the plug-in cannot be used. */
+/* Chooses the back end that computes. Call it before the first step. backend: "pjrt" for devices
+ * that a PJRT plug-in drives (GPUs, TPUs, XLA on the CPU), or the strategy's own, which is "sim"
+ * for a TPU strategy and "cpu" for others. plugin: its path; NULL: that of the environment variable
+ * DTRAIN_PJRT_PLUGIN. Strategies on named devices such as "GPU:0" use pjrt without this call.
+ * Replicas are divided evenly among the plug-in's devices. Each worker that is a separate process
+ * has its own devices; the coordinator of a parameter server computes on the CPU. UnavailableError,
+ * by the first step: the plug-in cannot be used. */
 DT_API dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend,
                                           const char *plugin) DT_CHECKED;
 
@@ -110,13 +111,14 @@ DT_API int dt_strategy_replicas(const dt_strategy *s);     /* TensorFlow's num_r
  * strategy */
 DT_API const char *dt_strategy_device(const dt_strategy *s, int replica);
 /* The number of input workers: the hosts that feed replicas, in the order of the first replica that
- * each feeds. 1 on a single machine. */
+ * each feeds. */
 DT_API int dt_strategy_input_workers(const dt_strategy *s);
 /* the full name of CPU:0 of an input worker, lent; NULL: no such worker */
 DT_API const char *dt_strategy_input_host(const dt_strategy *s, int worker);
 /* the worker that feeds a replica; -1: no such replica */
 DT_API int dt_strategy_input_worker(const dt_strategy *s, int replica);
-/* The resolver that the strategy was created with (cluster_resolver); lent. NULL: no cluster. */
+/* The resolver (cluster_resolver) of a TPU or multi-worker strategy; lent. NULL for other
+ * strategies. */
 DT_API const dt_resolver *dt_strategy_cluster_resolver(const dt_strategy *s);
 /* The number of devices of one replica: 1, or the number that the device assignment gives it. */
 DT_API int dt_strategy_logical_devices(const dt_strategy *s);
@@ -137,8 +139,8 @@ DT_API int dt_strategy_replicas_per_host(const dt_strategy *s);
 DT_API const char *dt_strategy_host_device(const dt_strategy *s);
 DT_API dt_strategy *dt_get_strategy(void); /* the current strategy; lent */
 DT_API bool dt_has_strategy(void); /* whether a strategy other than the default one is current */
-/* True in a scope, and in a function called by dt_merge_call; false in a step function and outside
- * of all scopes. */
+/* In a step function: whether this code is in a function called by dt_merge_call. Elsewhere:
+ * whether a scope is open, or dt_set_strategy has set a strategy. */
 DT_API bool dt_in_cross_replica_context(void);
 /* The context of code that does not run in cross-replica context. */
 typedef struct dt_replica_context {
@@ -218,12 +220,12 @@ DT_API dt_status *dt_strategy_values_from_function(dt_strategy *s, dt_value_fn f
 
 /*
  * State that outlives a step. A variable created in a strategy's scope (or in a step function) has
- * a copy on each replica. It is a MirroredVariable, whose copies stay equal, or with
- * DT_SYNC_ON_READ a SyncOnReadVariable: each replica changes its own copy, and the copies are
- * combined when the variable is read in cross-replica context. A variable created outside of all
- * scopes, or in the scope of a strategy that distributes nothing, is plain. A variable remembers
- * its strategy, so you can read and assign it outside of the scope, as long as no other strategy's
- * scope is open.
+ * a copy on each replica. It is a MirroredVariable, whose copies stay equal unless a step with
+ * DT_AGGREGATE_NONE or dt_variable_set_from gives them different values, or with DT_SYNC_ON_READ a
+ * SyncOnReadVariable: each replica changes its own copy, and the copies are combined when the
+ * variable is read in cross-replica context. A variable created outside of all scopes, or in the
+ * scope of a strategy that distributes nothing, is plain. A variable remembers its strategy, so you
+ * can read and assign it outside of the scope, as long as no other strategy's scope is open.
  */
 typedef enum dt_synchronization {
     DT_SYNC_AUTO,
@@ -280,7 +282,7 @@ typedef enum dt_write { DT_ASSIGN, DT_ASSIGN_ADD, DT_ASSIGN_SUB } dt_write;
 /* The variable's value. The copies of a SyncOnReadVariable are combined by its aggregation; for
  * other variables it is the copy of replica 0. */
 DT_API dt_status *dt_variable_value(dt_variable *v, dt_tensor **out) DT_CHECKED;
-/* One replica's copy, on that replica's device. */
+/* One replica's copy, on that replica's device; for a plain variable, on the host. */
 DT_API dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out) DT_CHECKED;
 /* Assigns to every copy, or adds to it, or subtracts from it. With ON_READ and SUM, the assigned
  * value is divided evenly among the copies, and adding or subtracting is an error. */

@@ -64,9 +64,9 @@ static void add_interface(dt_address *a, const struct sockaddr *from, bool *loop
     *loopback = is_loopback(from);
 }
 
-/* Sets the address to the first one of the interface a->host that is not link-local, preferably an
- * IPv4 address, and *loopback to whether it is a loopback address. Returns false if this machine
- * has no such interface or address. */
+/* Sets the address to the first IPv4 address of the interface a->host or, without one, to its first
+ * IPv6 address that is not link-local, and *loopback to whether it is a loopback address. Returns
+ * false if this machine has no such interface or address. */
 static bool find_interface(dt_address *a, bool *loopback) {
     struct ifaddrs *all = NULL;
     const struct sockaddr *found = NULL;

@@ -17,12 +17,13 @@ typedef struct dt_address {
 /* Reads an address. Fails with MESSAGES if the text is not an address. */
 dt_status *dt_address_read(dt_address *out, const char *text) DT_MUST_USE;
 /* Replaces the host by a numeric address. A host name becomes its IPv4 address if it has one. If
- * `here` is set, the host may be an interface of this machine, which becomes its first address that
- * is not link-local, and "*" stays. Sets *loopback to whether only this machine can reach the
- * address. Fails with MESSAGES if the name is unknown. */
+ * `here` is set, the host may be an interface of this machine, which becomes its first IPv4 address
+ * or, without one, its first IPv6 address that is not link-local; "*" stays. Sets *loopback to
+ * whether only this machine can reach the address. Fails with MESSAGES if the name is unknown. */
 dt_status *dt_address_resolve(dt_address *a, bool here, bool *loopback) DT_MUST_USE;
 /* Writes to host[DT_ADDRESS_MOST] the numeric address of this machine that the other machine `to`
- * would see. Sends nothing. Fails with MESSAGES if there is no route. */
+ * would see. Sends nothing. Fails with MESSAGES if the name of `to` is unknown or there is no
+ * route. */
 dt_status *dt_address_toward(const dt_address *to, char *host) DT_MUST_USE;
 /* Writes the address as ZeroMQ takes it, "tcp://[::1]:2222", to text[DT_ENDPOINT_MOST]. */
 enum { DT_ENDPOINT_MOST = DT_ADDRESS_MOST + 20 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a coordinator and its workers exchange messages. There are two carriers: threads that serve
- * inherited sockets, for workers that the coordinator starts (servers.h), and ZeroMQ, for workers
- * on any machine (zmq_carrier.h). Both carry the same frames and know nothing about the work that
- * the frames describe.
+ * How a coordinator, its workers and tasks of type ps exchange messages. There are two carriers:
+ * threads that serve inherited sockets, for workers that the coordinator starts (servers.h), and
+ * ZeroMQ, for workers on any machine and for tasks of type ps (zmq_carrier.h). Both carry the same
+ * frames and know nothing about the work that the frames describe.
  */
 #ifndef DT_NET_CARRIER_H
 #define DT_NET_CARRIER_H
@@ -26,7 +26,7 @@ typedef struct dt_byte_ranges {
     /* [servers] number of slices that each server's thread sends and receives */
     const int *n;
     const dt_byte_range *const *slice; /* [servers][n] the slices of each server's thread */
-    int64_t bytes;                     /* bytes of all slices together */
+    int64_t bytes;                     /* bytes of the buffer that contains all slices */
     /* Slices of values that never change come last: n_still[s] slices of server s, and the last
      * still_bytes of the buffer. Only a WORK_ALL frame carries them. n_still is NULL if all values
      * may change. */
@@ -161,16 +161,17 @@ struct dt_worker_link {
     const dt_byte_ranges *slices; /* the layout of weights and gradients in messages; lent */
     /* [servers] the sockets that this process has inherited, one for each server; lent */
     const int *fd;
-    /* The id of the process that started this program; 0: the worker was started separately. */
+    /* In a worker that is a program and was started by the coordinator: the coordinator's process
+     * id. 0: the worker was forked, or started separately. */
     pid_t coordinator;
-    /* The following members are used by links over ZeroMQ. */
+    /* The following members are used by links over ZeroMQ; `wait` and longest_s by all links. */
     struct dt_messenger *m;
     int peer;
     dt_link_wait wait;
     const char *address; /* the address on which the other end listens; lent */
     const char *host;    /* what messages call the other end; lent */
-    double silence_s;    /* seconds of silence after which the coordinator counts as lost */
-    double longest_s;    /* the longest wait for an answer so far, in seconds */
+    double silence_s;    /* seconds of silence after which the other end counts as lost */
+    double longest_s;    /* the longest wait for a message so far, in seconds */
 };
 
 static inline dt_status *dt_link_pull(dt_worker_link *l, dt_frame *m, void *weights, char **more) {

@@ -17,7 +17,7 @@ static inline bool dt_frame_has_slices(const dt_frame *m) {
 }
 
 /* Returns how many slices server `server` sends or receives with this message. dt_frame_bytes
- * returns the bytes of the slices of all servers together. */
+ * returns the bytes of the buffer that contains the slices of all servers. */
 static inline int dt_frame_slices(const dt_frame *m, const dt_byte_ranges *e, int server) {
     if (!dt_frame_has_slices(m)) return 0;
     return e->n[server] - (e->n_still && m->kind != DT_FRAME_WORK_ALL ? e->n_still[server] : 0);

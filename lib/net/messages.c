@@ -75,8 +75,8 @@ void dt_messenger_close(dt_messenger *m) {
     free(m);
 }
 
-/* Checks that a listening messenger is safe. Without a key only loopback addresses are allowed,
- * unless spec.open is set. */
+/* Checks that it is safe to listen on this address, or to connect to it. Without a key only
+ * loopback addresses are allowed, unless spec.open is set. */
 static dt_status *check_reach(const dt_messenger *m, const char *address, bool loopback) {
     if (m->spec.key || m->spec.open || loopback) return NULL;
     return dt_suggest(dt_fail(DT_E_SECRET, NULL,

@@ -111,7 +111,9 @@ void dt_messenger_admit(dt_messenger *m, bool more);
 /* Returns "HOST:PORT" with the actual port; "" if the messenger does not listen. */
 const char *dt_messenger_address(const dt_messenger *m);
 /* Starts to connect, and retries until it succeeds: nothing needs to listen at the address yet.
- * Sets *peer to the number of the peer that will join. Fails like dt_messenger_listen. */
+ * Sets *peer to the number of the peer that will join. Fails with MESSAGES if the text is no
+ * address or its host is unknown, with SECRET if the address is not of this machine alone, unless
+ * there is a key or spec.open is set. */
 dt_status *dt_messenger_connect(dt_messenger *m, const char *address, int *peer) DT_MUST_USE;
 
 /* Waits up to `seconds` (0: does not wait) for the next event, which the caller frees. Sets *out to

@@ -71,8 +71,8 @@ static bool set_filter(int fd, bool drops) {
 
 /* Shuts or opens the socket, depending on stays_shut and the number of strangers. */
 static void admission_update(dt_admission *d, int strangers) {
-    /* Once shut, reopen only when half of the strangers have left, so that the filter does not
-     * change with every connection. */
+    /* Once shut, reopen only when fewer than d->most / 2 strangers are left, so that the filter
+     * does not change with every connection. */
     const bool many = strangers >= (d->is_shut ? d->most / 2 : d->most),
                shut = d->stays_shut || many;
     if (d->fd < 0 || shut == d->is_shut || !set_filter(d->fd, shut)) return;

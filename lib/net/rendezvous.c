@@ -31,7 +31,7 @@ typedef struct gathering {
     int host; /* number of the peer that is rank 0; in rank 0 itself NO_PEER */
     /* [ranks] the address on which each rank listens; NULL: it was not received yet */
     char *address[DT_RENDEZVOUS_RANKS];
-    /* [ranks] whether the rank is connected and has sent its number */
+    /* [ranks] whether the rank is connected and, if it is above this one, has sent its number */
     bool here[DT_RENDEZVOUS_RANKS];
     int early[DT_RENDEZVOUS_RANKS]; /* [ranks] number of the rank's messages in met->early */
     /* whether the table of addresses has been sent (in rank 0) or received (in other ranks) */

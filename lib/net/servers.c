@@ -26,7 +26,7 @@ enum { NO_LINK = -1 };
 typedef struct link_ {
     int fd;
     /* sending: a message is being sent; closing: the coordinator wants the link closed; dead: the
-     * other end was found closed, and this was reported */
+     * other end was found closed, or has sent an invalid frame */
     bool sending, closing, dead;
     dt_frame_io out, in;
     dt_shared *weights;

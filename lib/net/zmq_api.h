@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of ZeroMQ that dtrain calls, loaded from libzmq when a job needs it. They are
- * declared here from ZeroMQ's documented interface, which has not changed since 4.2, so neither its
- * headers nor the library are needed to build or start the program.
+ * The functions of ZeroMQ that dtrain calls, loaded from libzmq when a messenger is opened. They
+ * are declared here from ZeroMQ's documented interface, which has not changed since 4.2, so neither
+ * its headers nor the library are needed to build or start the program.
  */
 #ifndef DT_NET_ZMQ_API_H
 #define DT_NET_ZMQ_API_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parameter servers for workers on other machines. They do what servers.h does over inherited
- * links, but by messages of ZeroMQ, in the coordinator's own thread. Workers may connect at any
- * time. Each sends its number and its fingerprint (version and job). If the fingerprint differs
- * from the coordinator's, the worker is refused and receives the reason.
+ * The carrier over ZeroMQ. It does what servers.h does over inherited links, but in the thread of
+ * the process that listens: a coordinator, to which workers on any machine connect, or a task of
+ * type ps, to which workers and the coordinator connect. Each of these sends its number and its
+ * fingerprint (version and job). If the fingerprint differs from that of the process that listens,
+ * that process refuses it and sends it the reason.
  *
  *     a message:   dt_frame | weights or gradients, all slices | more
  *
@@ -38,14 +39,15 @@ bool dt_frame_read(const dt_message *x, const dt_byte_ranges *e, dt_frame *out) 
 
 /* Checks that slices of that size can be sent in one message. Fails with RANGE if they cannot. */
 dt_status *dt_zmq_fits(const dt_byte_ranges *e) DT_MUST_USE;
-/* Listens for workers. Processes can connect as long as any worker is missing. Fails like the
- * messenger. */
+/* Listens for `workers` processes. They can connect as long as any of them is missing. Fails like
+ * the messenger. */
 dt_status *dt_zmq_carrier_open(dt_carrier **out, const dt_zmq_carrier_spec *spec,
                                int workers) DT_MUST_USE;
 
-/* Connects a worker, and sends its number and fingerprint. Fails with WORKER_LATE if there was no
- * answer. Later waits for a message are reported when they exceed both 5 s and 3 times the longest
- * wait so far, and again whenever they have doubled. Close the link even after an error. */
+/* Connects this process, and sends its number, `worker`, and fingerprint. Fails with WORKER_LATE if
+ * there was no answer. Later waits for a message are reported when they exceed both 5 s and 3 times
+ * the longest wait so far, and again whenever they have doubled. Close the link even after an
+ * error. */
 dt_status *dt_zmq_link_connect(dt_worker_link *out, const dt_zmq_carrier_spec *spec, int worker,
                                const dt_link_wait *wait) DT_MUST_USE;
 

@@ -17,8 +17,8 @@ typedef struct dt_mpi_transfer dt_mpi_transfer; /* a send or a receive that has 
 
 typedef struct dt_mpi_plugin {
     int abi; /* version of this interface, which must be DT_MPI_ABI */
-    /* Starts MPI. Returns 0, or an MPI error whose text is written to words[n]. Any thread may call
-     * these functions, but only one at a time. */
+    /* Starts MPI, unless it runs already. Returns 0, or another number after an error, whose text
+     * is written to words[n]. Any thread may call these functions, but only one at a time. */
     int (*start)(int *rank, int *ranks, char *words, size_t n);
     /* Start a transfer. The bytes must stay valid until it is done. Transfers between two ranks
      * arrive in order. Return NULL if MPI reports an error or there is no memory. */
@@ -27,7 +27,9 @@ typedef struct dt_mpi_plugin {
     /* Checks a transfer without waiting. Returns 1 if it is done, -1 if it has failed, 0 if it is
      * not done yet. Frees the transfer unless it returns 0. */
     int (*test)(dt_mpi_transfer *t);
-    void (*stop)(void); /* ends MPI; all ranks must call it, because MPI_Finalize is collective */
+    /* ends MPI, if `start` has started it; all ranks must call it, because MPI_Finalize is
+     * collective */
+    void (*stop)(void);
     /* returns the library's name and version, such as "Open MPI v4.1.4"; lent */
     const char *(*library)(void);
 } dt_mpi_plugin;
