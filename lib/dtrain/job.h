@@ -248,7 +248,8 @@ typedef struct dt_event {
     const char *device;                     /* start: "sim:v3-8", "2 x CPU" */
     uint64_t seed;                          /* start events */
     int replicas, logical_devices, threads; /* start events */
-    /* start; peak_bytes: planned memory of a training step */
+    /* steps_per_epoch: start, step, epoch; parameters: start, and the end of dt_job_export;
+     * peak_bytes: start: planned memory of a training step */
     int64_t steps_per_epoch, parameters, peak_bytes;
     /* start: the run's peak memory in bytes, and its parts: training steps and evaluation, for all
      * batch sizes; weights and optimizer state; examples in memory and batches read ahead; the
@@ -260,13 +261,17 @@ typedef struct dt_event {
     int64_t train_examples, validation_examples, global_batch, last_batch;
     const char *sharding; /* start: the result of auto_shard_policy: "sharded by file" */
     int64_t epochs;       /* start, step, epoch, callback: total number of epochs */
-    int64_t step, steps;  /* number of the global step, from 1; total number of steps */
-    int64_t epoch;        /* number of the epoch, from 1 */
+    /* step: the global step at which this happened, from 1, 0: before the first; steps: their total
+     * */
+    int64_t step, steps;
+    int64_t epoch; /* number of the epoch, from 1 */
     /* number of the step within the epoch, from 1; epoch: that of its last step; callback: that of
      * a validation within the epoch, otherwise 0 */
     int64_t epoch_step;
-    int64_t examples;              /* step, epoch, eval, evaluating: number of examples */
-    double wall_s, examples_per_s; /* step: values for this step; epoch: for its training part */
+    int64_t examples; /* step, epoch, eval, evaluating: number of examples */
+    /* wall_s: step: seconds that it took; epoch: those of its training part; examples_per_s: epoch:
+     * examples per second of that part */
+    double wall_s, examples_per_s;
     /* step, epoch: simulated seconds of a step; end: of all steps of this run; 0: not simulated */
     double virtual_s;
     /*
@@ -282,7 +287,8 @@ typedef struct dt_event {
     /* eval within an epoch of fit: the metrics of the epoch's steps up to now */
     const dt_metric *training;
     int n_training;
-    /* checkpoint, end: path of the checkpoint, and hash of its weights. */
+    /* checkpoint, end, and eval of evaluate: path of the checkpoint, and hash of its weights; start
+     * of a run that resumes: only the path */
     const char *checkpoint, *weights_sha256;
     /* data, evaluating, and eval of evaluate: the name of the part, such as "validation"; "input"
      * with dt_run_options.input */
@@ -294,7 +300,7 @@ typedef struct dt_event {
     const char *data_sha256, *hashed;
     /* warning: its text; text: what GenerateText generated, with its prompt; fault: the injected
      * fault as written; callback: what it did, such as "reducing learning rate to 0.0005"; report:
-     * the page's path, after the end */
+     * the page's path, after the end; waiting: a line about workers that are waited for */
     const char *text;
     const char *callback; /* callback: "ReduceLROnPlateau"; `epoch` is the current epoch */
     /* workers, of a parameter server, after each epoch and when training ends: number of workers
@@ -466,7 +472,7 @@ typedef struct dt_generation {
 /*
  * Continues a text with a language model of data of format text. The data set is opened, since it
  * has the tokens. Error RANGE: the prompt has no tokens, or characters that the vocabulary lacks;
- * FIT_KEYS: data or model are not those of a language model. *out may be NULL. If positions of the
+ * FIT_KEYS: data or model are not those of a language model. out may be NULL. If positions of the
  * model depend on each other in other ways than by causal attention, no cache is kept, and a
  * warning event says so.
  */

@@ -172,8 +172,8 @@ DT_API dt_status *dt_job_schema(char **json) DT_CHECKED;
  */
 
 /* Lists the checkpoints of a run directory, oldest first: step, time, bytes, the weights' SHA-256
- * and the metrics of the epoch. Checksums are not verified. A checkpoint whose state cannot be read
- * is listed as damaged. */
+ * and their metrics. Checksums are not verified. A checkpoint whose state cannot be read is listed
+ * as damaged. */
 DT_API dt_status *dt_checkpoint_list(const char *run, bool json, char **text) DT_CHECKED;
 /* Describes a checkpoint: its state, and each tensor's dtype, shape, minimum, maximum, mean, norm
  * and number of non-finite values. */

@@ -40,11 +40,11 @@ typedef struct dt_sweep_options {
     bool fresh;   /* drop settings and results of an earlier sweep in the folder */
 } dt_sweep_options;
 
-/* Reads the ranges, opens the job with the first valid settings, and locks the folder output.dir.
- * Trials that are finished there are not repeated. Errors: BAD_OVERRIDE for a range; USAGE
- * for options that do not match; EXPECT_METRIC for a metric that the job does not report;
- * OTHER_SWEEP if the folder has a sweep with other settings; IN_USE; those of the job if no trial
- * is valid. */
+/* Reads the ranges, opens the job with the first valid settings and, unless dry_run is set, locks
+ * the folder output.dir. Trials that are finished there are not repeated. Errors: BAD_OVERRIDE for
+ * a range; USAGE for options that do not match; EXPECT_METRIC for a metric that the job does not
+ * report; OTHER_SWEEP if the folder has a sweep with other settings; IN_USE; those of the job if no
+ * trial is valid. */
 DT_API dt_status *dt_sweep_open(dt_sweep **out, const dt_sweep_options *options) DT_CHECKED;
 DT_API void dt_sweep_unref(dt_sweep *s);
 
@@ -65,24 +65,25 @@ typedef struct dt_sweep_trial {
     const char *directory; /* output.dir of the trial, relative to the current directory */
 } dt_sweep_trial;
 /* The next trial to be trained; number 0: there is none at the moment. The trial is considered
- * running until dt_sweep_ended. With halving, the next rung begins when all trials of this rung
- * have ended. */
+ * running until dt_sweep_ended. With halving, the next rung begins when all trials of this rung are
+ * completed or have failed. */
 DT_API dt_status *dt_sweep_next(dt_sweep *s, dt_sweep_trial *trial) DT_CHECKED;
 /* Reports that the training of a trial has ended, with the exit code of `dtrain fit`, or 128 plus
  * the number of a signal; error may be NULL. If the exit code is 0, the result is read from the
- * trial's directory. What is final is written to trials.jsonl; an interrupted trial is not. *text
- * is a line about it, which the caller frees; text may be NULL. */
+ * trial's directory. The result is written to trials.jsonl if the exit code is 0, 78 or 79; after
+ * any other, the trial is trained again when the sweep is opened again. *text is a line about it,
+ * which the caller frees; text may be NULL. */
 DT_API dt_status *dt_sweep_ended(dt_sweep *s, int number, int exit_code, const char *error,
                                  char **text) DT_CHECKED;
 
 typedef struct dt_sweep_counts {
     /* numbers of trials. interrupted: the trial is running, was stopped or killed, was out of
-     * memory, or could not write its files; unless it is running, it resumes when the sweep is
-     * opened again. waiting: in the current rung */
+     * memory, or could not read or write its files; unless it is running, it resumes when the sweep
+     * is opened again. waiting: in the current rung */
     int trials, completed, failed, interrupted, waiting;
-    int failed_code; /* the exit code of the first failed trial; 0: none */
-    /* Exit code 73, 74 or 77 if files could not be written, so that no further trial is started; 0:
-     * none. */
+    int failed_code; /* the exit code of the failed trial with the lowest number; 0: none */
+    /* Exit code 73, 74 or 77 if files could not be read or written, so that no further trial is
+     * started; 0: none. */
     int halted_code;
     int best; /* number of the best trial; 0: none */
 } dt_sweep_counts;

@@ -175,7 +175,8 @@ static void find_asks(dt_coordinator *c) {
 }
 
 /* Divides the variables among tasks of type ps; without such tasks, this process has them all. A
- * variable that functions do not read is not sent to workers; its gradients come back in parts. */
+ * variable that functions do not read is not sent to workers; its gradients or new values come back
+ * as parts (dt_halves). */
 static dt_status *divide(dt_coordinator *c) {
     dt_ps_division q = {
         .n_programs = c->n_kinds, .way_of = way_of, .compile = compile, .match = match, .user = c};
