@@ -53,8 +53,8 @@ DT_RELEASE_(remote)
 
 /*
  * A loop over the batches of an iterator. `batch` is a dt_values *, as dt_iterator_next returns it,
- * which is released before the next batch and when the loop ends. If reading a batch fails, returns
- * from the function as DT_TRY does.
+ * which is released when the next one has been read, and when the loop ends. If reading a batch
+ * fails, returns from the function as DT_TRY does.
  *
  *     DT_EACH(batch, it)
  *         DT_TRY(dt_strategy_run(strategy, step, batch, &result));

@@ -143,8 +143,8 @@ DT_API bool dt_dist_dataset_element_spec(const dt_dist_dataset *d, int i, dt_spe
 #define DT_INFINITE_CARDINALITY (-1)
 #define DT_UNKNOWN_CARDINALITY (-2)
 DT_API int64_t dt_dataset_cardinality(const dt_dataset *d);
-/* The number of rows of each element (the size of its first dimension) if it is known without
- * reading, otherwise -1. It is an error if elements are scalars. */
+/* The number of rows of each element (the size of its first dimension), except perhaps of the last
+ * ones, if it is known without reading, otherwise -1. It is an error if elements are scalars. */
 DT_API dt_status *dt_dataset_static_batch_size(const dt_dataset *d, int64_t *size) DT_CHECKED;
 /* Iterates a data set that is not distributed; each component is a single tensor. */
 DT_API dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d) DT_CHECKED;
@@ -156,8 +156,8 @@ DT_API dt_status *dt_dataset_range(dt_dataset **out, int64_t start, int64_t stop
                                    int64_t step) DT_CHECKED;
 DT_API dt_status *dt_dataset_from_tensors(dt_dataset **out, const dt_values *v) DT_CHECKED;
 DT_API dt_status *dt_dataset_from_tensor_slices(dt_dataset **out, const dt_values *v) DT_CHECKED;
-/* File names, sorted, from names and shell patterns. It is an error if a pattern matches nothing,
- * or if a set of shards is incomplete. */
+/* The names of files, from names and shell patterns, sorted within each pattern. It is an error if
+ * a pattern matches nothing, or if a set of shards is incomplete. */
 DT_API dt_status *dt_dataset_list_files(dt_dataset **out, const char *const *patterns,
                                         int n) DT_CHECKED;
 /* The records of the files listed by `names`, each a vector of bytes (uint8). The checksums of

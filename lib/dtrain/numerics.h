@@ -58,8 +58,9 @@ DT_API dt_status *dt_rate_schedule_config(const dt_rate_schedule *r, char **json
 /* The arguments of an optimizer, including learning_rate, as JSON, with Keras' names. The caller
  * frees *json. */
 DT_API dt_status *dt_optimizer_config(const dt_optimizer *o, char **json) DT_CHECKED;
-/* The number of tensors in an optimizer's state: "iteration", and for each variable
- * "dense/kernel/momentum" and so on. 0 before its first step is recorded. */
+/* The number of tensors in an optimizer's state: "iteration", those of loss scaling and of
+ * accumulated gradients if it has any, and for each variable "dense/kernel/momentum" and so on. 0
+ * before its first step is recorded. */
 DT_API int dt_optimizer_slots(const dt_optimizer *o);
 /* name of a slot, lent; NULL: no such slot */
 DT_API const char *dt_optimizer_slot_name(const dt_optimizer *o, int i);

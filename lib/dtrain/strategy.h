@@ -49,9 +49,9 @@ DT_API dt_status *
 dt_multi_worker_mirrored_strategy(dt_strategy **out,
                                   const dt_multi_worker_options *options) DT_CHECKED;
 
-/* TPUClusterResolver: finds a slice by name. "sim:v3-8" is a simulated slice; "" is this machine's
- * own TPU, as in TensorFlow, or a simulated v3-8 if it has none. The job of its devices is
- * "worker". "local" is the same as "", with the job "localhost". */
+/* TPUClusterResolver: finds a slice by name. "sim:v3-8" is a simulated slice; "" is the slice of
+ * this machine's own TPU, as in TensorFlow, or a simulated v3-8 if it has none. The job of its
+ * devices is "worker". "local" is the same as "", with the job "localhost". */
 DT_API dt_status *dt_tpu_resolver(dt_resolver **out, const char *tpu) DT_CHECKED;
 /* A resolver for a topology that you provide; job NULL: "localhost". ValueError: an invalid job
  * name. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Handles of variables: creation in the current scope, and queries. A mirrored variable is stored
- * as one array for all replicas until a step is compiled that may make its copies differ, which is
- * rare. A SyncOnReadVariable has one array per replica from the start (`stack` in graph.h).
+ * as one array for all replicas until a step is compiled that may make its copies differ, or values
+ * per replica are set, which is rare. A SyncOnReadVariable has one array per replica from the start
+ * (`stack` in graph.h).
  */
 #include "strategy/variable.h"
 
