@@ -24,8 +24,9 @@ typedef enum dt_purpose {
     DT_FOR_TOPOLOGY
 } dt_purpose;
 typedef struct dt_job_source {
-    const char *path;             /* path of the job file; "-": standard input */
-    const char *directory;        /* the option -C: output.dir is relative to it; NULL: "." */
+    const char *path; /* path of the job file; "-": standard input */
+    /* the option -C: output.dir and the job's paths of checkpoints are relative to it; NULL: "." */
+    const char *directory;
     const char *const *overrides; /* such as "key.path=value" */
     int n_overrides;
     dt_purpose purpose;
@@ -189,9 +190,10 @@ typedef struct dt_output_explained {
     const int64_t *confusion;
     int n_confused; /* the largest confusions, at most 20, largest first */
     const dt_confused *confused;
-    /* for binary: a table of thresholds, and the one with the largest best_score. Areas under the
-     * curves, and the mean squared difference of probability and class. roc_auc is NaN if all
-     * examples are of one class, average_precision if none is of class 1 */
+    /* for binary: a table of thresholds from 0.1 to 0.9; best: of all thresholds that decide
+     * differently, the one with the largest best_score. Areas under the curves, and the mean
+     * squared difference of probability and class. roc_auc is NaN if all examples are of one class,
+     * average_precision if none is of class 1 */
     int n_thresholds;
     const dt_threshold *threshold;
     dt_threshold best;
@@ -280,8 +282,9 @@ typedef struct dt_event {
      * of simulated time that devices would wait if data were prepared as fast as on this machine.
      */
     double idle, idle_reading, idle_decoding, idle_map, waited_s;
-    /* step, epoch, eval: the metrics; end: those of the last epoch, even if an earlier run trained
-     * it. A step's loss is that of its batch; its other metrics cover the epoch so far. */
+    /* step, epoch, eval: the metrics; end of fit: those of the last epoch, even if an earlier run
+     * trained it; end of evaluate: those of its eval. A step's loss is that of its batch; its other
+     * metrics cover the epoch so far. */
     const dt_metric *metrics;
     int n_metrics;
     /* eval within an epoch of fit: the metrics of the epoch's steps up to now */
@@ -290,8 +293,8 @@ typedef struct dt_event {
     /* checkpoint, end, and eval of evaluate: path of the checkpoint, and hash of its weights; start
      * of a run that resumes: only the path */
     const char *checkpoint, *weights_sha256;
-    /* data, evaluating, and eval of evaluate: the name of the part, such as "validation"; "input"
-     * with dt_run_options.input */
+    /* data, evaluating, and eval and end of evaluate: the name of the part, such as "validation";
+     * "input" with dt_run_options.input */
     const char *split;
     /* data, before the end of a run that writes: the number and total size of a part's files;
      * hashed: what data_sha256 covers, "whole", "ends" (the first and last 64 KiB of each file) or
