@@ -65,7 +65,8 @@ static dt_status *read_head(const char **from, size_t *n, head *h, dt_type *type
                : NULL;
 }
 
-/* Checks that every bool is 0 or 1, which loops over bools rely on. */
+/* Whether every element of a bool tensor is 0 or 1, which loops over bools rely on; true for other
+ * types. */
 static bool are_truths(const dt_tensor *t) {
     for (int64_t i = 0; t->type.dtype == DT_BOOL && i < dt_type_elements(&t->type); i++)
         if ((unsigned char)t->data[i] > 1) return false;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Contents of messages between a coordinator and its workers. The coordinator sends the values of
- * variables, packed one after the other. A worker sends back the gradients at the same offsets. For
- * state that the step itself changes (means and variances of BatchNormalization, counters), it
- * sends the difference that its step made, so that the state receives the changes of all workers.
+ * variables, packed one after the other. A worker sends back the gradients, or new values, at the
+ * same offsets. For state that the step itself changes (means and variances of BatchNormalization,
+ * counters), it sends the difference that its step made, so that the state receives the changes of
+ * all workers.
  *
  * Variables that are never changed, such as those of frozen layers, are only sent to workers that
  * do not have them yet. Of tables, only the rows that a step looks up are sent, and only parts of

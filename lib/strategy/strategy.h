@@ -56,9 +56,9 @@ typedef struct dt_servers_spec {
     /* Seconds after which a worker that has not answered loses its closure to another one. */
     double timeout;
     dt_partitioner partitioner;
-    /* How the processes were started. workers 0: the coordinator starts its workers. Otherwise rank
-     * 0 is the coordinator, and workers are started separately. launch.ps counts the tasks of type
-     * ps, which own the variables for either kind of workers. */
+    /* How the processes were started. In the coordinator, workers 0 means that it starts its
+     * workers, any other number that they are started separately. Rank 0 is the coordinator.
+     * launch.ps counts the tasks of type ps, which own the variables for either kind of workers. */
     dt_launch launch;
     /* owns_launch: the strategy frees `launch`; reached: tasks of type ps are connected and must be
      * informed when the strategy ends */
@@ -104,8 +104,9 @@ typedef struct dt_strategy_spec {
     /* For multi_worker_mirrored: the hosts that a plan is made for; a counted reference. NULL: the
      * job does not describe them. */
     dt_topology *cluster;
-    /* For multi_worker_mirrored: the processes of its workers. launch.workers 0: the workers are
-     * virtual. */
+    /* For multi_worker_mirrored and parameter_server: the processes that were started.
+     * launch.workers 0: the workers of multi_worker_mirrored are virtual, and a coordinator starts
+     * its own. */
     dt_launch launch;
     dt_rank_option rank;     /* rank of this process as given on the command line */
     double launch_timeout;   /* seconds after which a worker that does not answer counts as lost */
@@ -157,10 +158,12 @@ struct dt_strategy { /* the type behind the public handle dt_strategy */
     /* The number of hosts that feed replicas (input workers). Hosts are numbered in the order in
      * which replicas first use them. */
     int hosts;
-    char **host_name;      /* [hosts] full name of device CPU:0 of each host */
-    int *host_of;          /* [replicas] index of the replica's host */
-    char *what;            /* a short description for people, such as "sim:v3-8" or "2 x CPU" */
-    dt_resolver *resolver; /* for tpu: the slice; a counted reference */
+    char **host_name; /* [hosts] full name of device CPU:0 of each host */
+    int *host_of;     /* [replicas] index of the replica's host */
+    char *what;       /* a short description for people, such as "sim:v3-8" or "2 x CPU" */
+    /* for tpu: the slice; for multi_worker_mirrored: the cluster of its workers; a counted
+     * reference */
+    dt_resolver *resolver;
     /* for tpu: on which cores of the slice the replicas are; a counted reference */
     dt_assignment *assignment;
     bool assigned; /* whether the caller gave the assignment; if not, each core has one replica */
@@ -185,8 +188,8 @@ struct dt_strategy { /* the type behind the public handle dt_strategy */
      * the first ones. */
     int n_ordinals, *ordinal;
     dt_device *device;
-    /* In a worker that was forked: the coordinator's device, which the worker must not use. In
-     * other processes NULL. */
+    /* In a forked worker whose back end takes a plug-in: the coordinator's device, which the worker
+     * must not use. In other processes NULL. */
     dt_device *inherited;
     /* whether this process is a worker of a parameter server and has its own devices */
     bool serves;
