@@ -42,7 +42,7 @@ typedef struct dt_device_options {
     /* pjrt: whether devices are only listed, so that no memory on them is reserved */
     bool looks;
     /* pjrt: the plug-in's devices that compute, [n_ordinals] in the order of replicas; NULL: the
-     * first n_ordinals ones */
+     * first ones, at most n_ordinals, as many as can share the replicas evenly */
     const int *ordinal;
     int n_ordinals; /* number of devices; 0: one device; DT_EVERY_ORDINAL: all devices */
 } dt_device_options;
@@ -118,8 +118,8 @@ int64_t dt_device_peak_bytes(const dt_device *d);
 int dt_device_count(const dt_device *d);
 /* Whether steps may overlap: the next one can start before the current one is finished. */
 bool dt_device_runs_ahead(const dt_device *d);
-/* Sets the recorder for the work of each thread. NULL stops recording; until then the recorder must
- * exist. Must not be called during a step. */
+/* Sets the recorder for the work of each thread; pjrt records nothing. NULL stops recording; until
+ * then the recorder must exist. Must not be called during a step. */
 void dt_device_record(dt_device *d, dt_recorder *r);
 /* Whether the device estimates the cost of programs, so that requests need `on_device`. */
 bool dt_device_is_priced(const dt_device *d);
@@ -153,8 +153,8 @@ dt_status *dt_executable_finish(dt_executable *x) DT_MUST_USE;
 /*
  * Uploads the arrays of a later step in advance. Any thread may call it, also while steps run. The
  * memory must not change until dt_lent_take_back, which is called after the step has finished, or
- * if it never starts. A step recognizes arrays that were lent by their addresses. *out is NULL if
- * the back end reads arrays where they are, and after an error.
+ * if it never starts. A step recognizes lent arrays by their addresses. *out is NULL if the back
+ * end reads arrays where they are, and after an error.
  */
 typedef struct dt_lent dt_lent;
 dt_status *dt_executable_lend(dt_executable *x, const dt_view *arg, dt_lent **out) DT_MUST_USE;
@@ -208,7 +208,7 @@ dt_status *dt_host_print_program(const dt_compile_request *r, dt_str *out) DT_MU
 dt_status *dt_host_bytes(const dt_device_options *o, const dt_compile_request *r,
                          int64_t *bytes) DT_MUST_USE;
 
-/* A library for products that cpu uses if it is installed on this machine. */
+/* A library for products that cpu can use if it is found, or "own", dtrain's own loops. */
 typedef struct dt_host_library {
     const char *name; /* name of the library, such as "openblas" */
     bool found;

@@ -106,7 +106,7 @@ static dt_status *compile(dt_device *d, const dt_compile_request *r, void **stat
     return s;
 }
 
-/* Starts a step. The executor reads and writes the variables' memory on the host. */
+/* Runs a whole step. The executor reads and writes the variables' memory on the host. */
 static dt_status *start(void *executable, const dt_env *env, const dt_view *arg, dt_view *result) {
     const cpu_executable *x = executable;
     const dt_graph *g = x->program.program->graph;

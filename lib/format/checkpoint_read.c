@@ -372,7 +372,8 @@ static dt_status *load(const dt_saved *c, int file, const dt_arrays *a, bool onl
 }
 
 /* Loads a file that only some checkpoints have. If state.json has its checksum, it has been checked
- * and is open; otherwise returns the error CHECKPOINT. some: the file may contain other tensors. */
+ * and is open; otherwise returns an error. some: the file may contain tensors that are not
+ * requested. */
 static dt_status *load_optional(const dt_saved *c, int file, const dt_arrays *a, bool some) {
     dt_held_file held = dt_saved_held(c, file);
     held.some = some;

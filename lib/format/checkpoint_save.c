@@ -10,7 +10,8 @@
  *     ckpt/                synced: from here on the new one counts
  *     step-00000280.tmp/   the oldest, renamed; ckpt/ synced; emptied; gone
  *
- * If the process stops at any point, the last complete checkpoint is intact, and at the next start
+ * If the process stops at any point, the last complete checkpoint is intact, unless it is just
+ * being replaced by one of the same step where names cannot be exchanged. At the next start
  * dt_checkpoints_clean removes names that end in .tmp.
  */
 #include <errno.h>
@@ -221,8 +222,8 @@ static dt_status *check_lock(const saving *v) {
     return NULL;
 }
 
-/* If a file is missing, says that another program removed it, since saving reads no files of its
- * own. */
+/* If a file is missing, says that another program removed it, since saving opens only files that it
+ * has made. */
 static dt_status *name_removal(const saving *v, dt_status *s) {
     if (!s || dt_status_number(s) != DT_E_NO_INPUT) return s;
     dt_status *removed =
@@ -234,7 +235,7 @@ static dt_status *name_removal(const saving *v, dt_status *s) {
 
 static dt_status *write_whole(const saving *v) {
     dt_status *s = write_files(v);
-    if (s) /* What cannot be removed now is removed at the next start. */
+    if (s) /* What cannot be removed now is removed at a later start or saving. */
         dt_status_free(remove_any(v->temporary));
     return s;
 }

@@ -12,7 +12,8 @@ typedef struct dt_stored_array {
     const char *name;  /* name of the array, owned by the file's directory */
     const char *dtype; /* name of the dtype in the file */
     bool known;        /* the dtype is supported; else type.dtype has no meaning */
-    dt_type type;      /* the array's type in memory; floats of 16 bits are read as float32 */
+    /* the array's type in memory; safetensors' floats of 16 bits are read as float32 */
+    dt_type type;
     /* offset: position of the data in a safetensors file (0 for NPZ); bytes: size of the data in
      * the file */
     int64_t offset, bytes;

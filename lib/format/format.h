@@ -48,7 +48,7 @@ typedef struct dt_arrays {
 } dt_arrays;
 
 /* Writes the arrays to the file `path` and syncs it; a file that exists is overwritten. *digest is
- * the SHA-256 of the file. After an error the file is removed. */
+ * the SHA-256 of the file. If writing fails, the file is removed. */
 dt_status *dt_safetensors_write(const char *path, const dt_arrays *a,
                                 dt_digest *digest) DT_MUST_USE;
 /* Like dt_safetensors_write, but may return before the file is hashed: dt_hash_end(*hash) returns
@@ -67,10 +67,10 @@ dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_
                                  int n_metadata) DT_MUST_USE;
 /*
  * Reads exactly these tensors, by name, into their data. If tensors are missing, extra, or of
- * another shape or dtype, there is a CHECKPOINT_MODEL error for each tensor, and no data is
- * changed. Every malformed header is refused before anything of its size is allocated. digest:
- * expected SHA-256 of the file as hex; NULL: it is not checked. If it does not match, the arrays
- * have been overwritten and must not be used.
+ * another shape or dtype, there is a CHECKPOINT_MODEL error for each such tensor, and no data is
+ * changed. A malformed header is refused before any tensor is read. digest: expected SHA-256 of the
+ * file as hex; NULL: it is not checked. If it does not match, the arrays have been overwritten and
+ * must not be used.
  */
 dt_status *dt_safetensors_read(const char *path, const dt_arrays *a,
                                const char *digest) DT_MUST_USE;
@@ -82,7 +82,7 @@ typedef struct dt_held_file {
     /* for loading weights only: counters of random numbers may be missing, so that they keep their
      * values, or extra */
     bool only_weights;
-    bool some; /* the file may contain tensors besides those of `a`; they are ignored */
+    bool some; /* the file may contain tensors that are not requested; they are ignored */
 } dt_held_file;
 dt_status *dt_safetensors_read_held(const dt_held_file *f, const dt_arrays *a,
                                     const char *digest) DT_MUST_USE;
@@ -206,7 +206,7 @@ typedef struct dt_file_stamp {
 /* The files with tensors of a checkpoint, which dt_tensor_files lists: how many there are; how many
  * of them, the first ones, each checkpoint has; and the indices of the two optional ones. */
 enum { DT_TENSOR_FILES = 4, DT_REQUIRED_FILES = 2, DT_CALLBACK_TENSORS = 2, DT_VARIABLE_TENSORS };
-/* A checkpoint whose files have the checksums that state.json names. */
+/* A checkpoint whose files have the checksums that state.json names, or a file of weights. */
 typedef struct dt_saved {
     dt_arena *arena;
     char *path;        /* path of the checkpoint; NULL: none was found */

@@ -49,7 +49,7 @@ typedef struct dt_hdf5_place {
 dt_status *dt_hdf5_name(const dt_hdf5_place *at, int count, dt_arena *arena,
                         const char **out) DT_MUST_USE;
 /* Reads all weights of the open file. Their data is never freed, since the process ends afterwards.
- * `limit` is called with the file's size when the library is loaded, before the file is read.
+ * `limit` is called with the file's size after the library is loaded and before the file is read.
  * model: see dt_hdf5_place. */
 dt_status *dt_hdf5_arrays(int fd, const json_t *model, dt_status *(*limit)(int64_t), int64_t size,
                           dt_arena *arena, dt_arrays *out) DT_MUST_USE;

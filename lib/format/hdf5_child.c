@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process in which libhdf5 reads a file from an untrusted source. It has three descriptors: the
- * file, the file in memory that it writes, and a pipe for error messages. It cannot open further
- * descriptors, so links to other files are not followed.
+ * The process in which libhdf5 reads a file from an untrusted source. Besides 0, 1 and 2 it has
+ * three descriptors: the file, the file in memory that it writes, and a pipe for error messages. It
+ * cannot open further descriptors, so links to other files are not followed.
  */
 #define _GNU_SOURCE /* memfd_create, close_range */
 #include <errno.h>
@@ -65,7 +65,8 @@ static dt_status *limit(int64_t size) {
     return used > 0 ? NULL : dt_fail(DT_E_IO, NULL, "/proc/self/statm cannot be read");
 }
 
-/* Moves the descriptors to IN, OUT and WHY, and closes all others. Returns whether that worked. */
+/* Moves the descriptors to IN, OUT and WHY, and closes all higher ones. Returns whether that
+ * worked. */
 static bool move_descriptors(const int fd[3]) {
     int high[3];
     for (int i = 0; i < 3; i++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keras 3 writes an object as a group whose group `vars` holds its variables by numbers, and its
- * name as an attribute: layers/dense_1/vars/0 with the name "fc" is fc/kernel. A variable's name
- * follows from its number and from the layer's class. An archive's config.json has the class, and
- * the arguments on which the variables of some layers depend; without it the class is the one with
- * which the group's key or its name begins. A layer "conv" of a model "base" within the model is
- * base_conv, as in imported models. tf.keras and Keras' older format write paths:
- * model_weights/fc/fc/kernel:0.
+ * name as an attribute of `vars`: layers/dense_1/vars/0 with the name "fc" is fc/kernel. A
+ * variable's name follows from its number and from the layer's class. An archive's config.json has
+ * the class, and the arguments on which the variables of some layers depend; for a file or a layer
+ * without it, the class is the group's key or, if the key is `cell` or `layer`, its name, without
+ * the number at the end. A layer "conv" of a model "base" within the model is base_conv, as in
+ * imported models. tf.keras and Keras' older format write paths: model_weights/fc/fc/kernel:0.
  */
 #include <ctype.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 enum { MOST = 4 };
 static const struct {
-    const char *class_name; /* name of the layer's class in snake case */
+    const char *class_name; /* name of the layer's class in snake case; "*": any other class */
     int n;
     const char *name[MOST];
 } rows[] = {
@@ -50,7 +50,8 @@ static const struct {
     {"*", 2, {"kernel", "bias"}},
 };
 
-/* A variable that a layer has only if an argument is true or has the value "concat". */
+/* A variable of a layer. If it depends on an argument, the layer has it only if the argument is
+ * true or "concat". */
 typedef struct optional {
     /* name of the variable, and the argument that it depends on; NULL: the variable always
      * exists */
@@ -89,8 +90,8 @@ static bool is_class(const char *key, const char *class_name) {
     return !key[n] || (key[n] == '_' && key[n + 1 + strspn(key + n + 1, "0123456789")] == '\0');
 }
 
-/* Whether a key is an attribute for a layer within another one, which does not show the class of
- * the layer. */
+/* Whether a key is that of an attribute of a layer which holds another layer. Such a key does not
+ * show the class of the inner layer. */
 static bool is_attribute(const char *key) {
     return strcmp(key, "cell") == 0 || strcmp(key, "layer") == 0;
 }
@@ -172,7 +173,8 @@ static const char *optional_name(const optional *variable, const json_t *layer, 
 
 /* Returns the name of a variable in Keras 3's format, whose key is its number in the group, which
  * has `count` variables. owner: index of the layer's key. "": the variable is not a weight; NULL:
- * unknown. Sets *depends to whether the variables of the layer's class depend on its arguments. */
+ * unknown. Sets *depends to whether the variables of the layer's class depend on its arguments;
+ * leaves it unchanged if the key is no number below `count`. */
 static const char *variable_name(const dt_hdf5_place *at, int owner, int count, bool *depends) {
     const char *number = at->key[at->n - 1];
     const int k = strlen(number) == 1 && isdigit((unsigned char)*number) ? *number - '0' : MOST;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines are appended to history.jsonl, so a killed run may leave an incomplete line, and a run
- * that resumes from an older checkpoint trains epochs again that have lines already. These lines
- * are removed before the first new line; the file is replaced as a whole, and only if lines must
- * be removed.
+ * Lines are appended to history.jsonl, so a killed run may leave an incomplete line, and a run that
+ * resumes from an older checkpoint trains epochs again that have lines already. These lines are
+ * removed before the first new line: if there are any, the file is replaced as a whole. If the
+ * history is kept aside (dt_history_from), a copy without them is written instead.
  */
 
 #include <errno.h>

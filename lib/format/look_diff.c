@@ -88,8 +88,8 @@ typedef struct sides {
 } sides;
 
 /* Compares two tensors of one type. Tensors differ if their bits do; with d->within, only if the
- * largest difference of values is more than that. Then sets d->differ and prints the distance.
- * Equal values may have different bits, such as 0 and -0. */
+ * largest difference of values is more than that. If they differ, sets d->differ and prints the
+ * distance. Equal values may have different bits, such as 0 and -0. */
 static void judge(diff *d, const char *name, const dt_view *x, const dt_view *y) {
     if (memcmp(x->data, y->data, (size_t)dt_type_bytes(&x->type)) == 0) return;
     distance far = measure(x, y);

@@ -7,13 +7,13 @@
  *                   are written, too. An output has one of these sets of columns:
  *                       all scores              logits_0, logits_1, ..., or logits_ring, ... if
  *                                               classes have names
- *                       a regression            the names of the target
+ *                       a regression            the names of the target, if it has names
  *                       the K largest scores    logits_class_0, logits_score_0, ...
  *                       a class by threshold    logits_class, logits_score
  *                       labels by probability   logits_classes, such as a|b, and logits_scores
- *     NPY, NPZ      an array (rows, ...) for each output, with its name and type. For the K largest
- *                   scores it is the array NAME_class of class numbers, int32 (rows, K), and in NPZ
- *                   also the array NAME_score.
+ *     NPY, NPZ      an array (rows, ...) of the output's type; NPZ has one for each output, with its
+ *                   name. For the K largest scores it is the array NAME_class of class numbers,
+ *                   int32 (rows, K), and in NPZ also the array NAME_score; by threshold, K is 1.
  *     JSON lines    an object; see rows_json.c
  */
 #include "format/rows.h"
@@ -80,7 +80,7 @@ int64_t dt_row_top(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
 
 const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i) {
     const dt_output_meaning *m = meaning_of(p, o);
-    /* whether an output has one class per example; other outputs have a class at each step or
+    /* whether the output has at most one class per example; others have a class at each step or
      * pixel */
     const bool flat = p->values[o]->type.rank <= 2;
     return flat && m->kind != DT_OUTPUT_VALUES && i < m->n_names ? m->names[i] : NULL;

@@ -10,7 +10,7 @@
 #include "file/file.h"
 #include "graph/tensor.h"
 
-/* One of the largest scores of a row, and its index. */
+/* A selected score of a row, and its index. */
 typedef struct dt_ranked {
     int64_t index;
     double value;
@@ -27,7 +27,7 @@ struct dt_row_writer {
     union dt_row_cell *cell; /* [out.n] memory for values converted to the type of their column */
     int64_t most_top;        /* the largest result of dt_row_top for any output */
     double *largest;         /* [2 * outputs * most_top] memory for class numbers and scores */
-    dt_ranked *ranked;       /* [most_top] the largest scores of the current row, sorted */
+    dt_ranked *ranked;       /* [most_top] the selected scores of the current row */
     /* [n_joined] two texts for each output: the classes of a row, and their scores. */
     dt_str *joined;
     int n_joined;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes JSON lines with an object for each example: {"logits": [0.5, -1.25]}, nested like the
- * output. If the classes have names, it is {"logits": {"circle": 0.9, "ring": 0.1}}; with `top`,
- * {"logits": [{"class": 0, "score": 0.5}, ...]}; with a threshold, {"logits": {"class": 0, "score":
- * 0.5}}. Examples that are files begin with {"file": "a.png", ...}; columns that are kept come
- * next, as they are in the input. If an output has the name of such a column, its key is
- * "logits_output". A row that could not be read has {"error": "..."} in place of its outputs.
- * Values that are not finite are null.
+ * output. If the classes have names, it is {"logits": {"circle": 0.9, "ring": 0.1}}; with `top` or
+ * classes_above, {"logits": [{"class": 0, "score": 0.5}, ...]}; with a threshold, {"logits":
+ * {"class": 0, "score": 0.5}}. Examples that are files begin with {"file": "a.png", ...}; columns
+ * that are kept come next, as they are in the input. If an output has the name of such a column,
+ * its key is "logits_output". A row that could not be read has {"error": "..."} in place of its
+ * outputs. Values that are not finite are null.
  */
 #include <math.h>
 #include <png.h>

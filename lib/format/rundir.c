@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opening the run directory: problems that would prevent the first checkpoint are detected here,
- * before the first step. The order matters: before the lock is taken, only the directory itself is
- * created, if it is missing.
+ * before the first step. The order matters: before the lock is taken, only the directory and its
+ * parents are created, if they are missing.
  */
 #define _GNU_SOURCE /* F_OFD_SETLK */
 #include <errno.h>
@@ -143,8 +143,8 @@ dt_status *dt_lock_refusal(const char *dir, const char *text) {
                    h.since);
 }
 
-/* Returns the error that names the holder. NULL: the text names no process, or one that does not
- * exist any more, or *ending is set, because the holder is ending. */
+/* Returns the error that names the holder. NULL: the text cannot be read, names no process, or
+ * names one that does not exist any more; or *ending is set, because the holder is ending. */
 static dt_status *read_holder(const char *dir, const char *path, bool *ending) {
     holder h;
     dt_local_str text = {0};

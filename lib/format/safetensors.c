@@ -3,8 +3,8 @@
  * Writes and reads safetensors files; safetensors_header.c describes the format.
  *
  * Tensors are ordered by the size of their elements, the largest first, after a header padded to a
- * multiple of 8, so that every tensor is aligned for readers that map the file. Bytes are hashed
- * by another thread while they are written or read.
+ * multiple of 8, so that every tensor is aligned for readers that map the file. If a hash is
+ * wanted, another thread computes it while bytes are written or read.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,8 @@
 #include "format/format.h"
 #include "format/safetensors_header.h"
 
-/* bytes that are read or written at a time; they fit into the cache of a core */
+/* the most bytes of tensors that are read, compared, or written and hashed at a time; they fit into
+ * the cache of a core */
 static const size_t block = 1 << 18;
 
 /* ---- writing ---- */
@@ -304,8 +305,8 @@ static dt_status *read_tensor(const reading *r, const dt_safetensors_header *h,
     return s;
 }
 
-/* Reads all tensors into the arrays. With r->hash this hashes the whole file after the header,
- * since tensors cover it. */
+/* Reads the tensors that are wanted into their arrays. With r->hash, reads all tensors, and so
+ * hashes the whole file after the header, which tensors cover. */
 static dt_status *fill(const reading *r, const dt_safetensors_header *h, const dt_arrays *a) {
     DT_LOCAL const dt_named_view **target = dt_alloc(dt_size_mul((size_t)h->n, sizeof *target));
     dt_status *s = match(r, h, a, target);

@@ -41,8 +41,8 @@ const char **dt_state_sha256(dt_state_file *s, int i) {
     return (const char **)((char *)s + dt_tensor_files[i].sha256);
 }
 
-/* The members of state.json in their order. `state` comes first, so that offsets in its own table
- * are valid here, too. */
+/* What the members of state.json are written from. `state` comes first, so that offsets in
+ * dt_state_file are valid here, too. */
 typedef struct contents {
     dt_state_file state;
     const dt_digest *model, *optimizer;

@@ -35,7 +35,7 @@ void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt
 
 typedef struct dt_state_read {
     dt_arena *arena;  /* memory for the strings of the state */
-    const char *path; /* path of the checkpoint's directory, for messages */
+    const char *path; /* path of the checkpoint's directory */
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];
 } dt_state_read;
@@ -80,8 +80,8 @@ dt_status *dt_step_match(const char *path, int64_t step) DT_MUST_USE;
 char *dt_step_format(dt_arena *arena, int64_t step);
 
 /* Lists the checkpoints in the directory by step, or with `temporary` those ending in .tmp; the
- * list is empty if there is no directory. Other names are appended to *strange (may be NULL) unless
- * they end in .tmp or begin with a dot. */
+ * list is empty if there is no directory. A warning about each other name is appended to *strange
+ * (may be NULL) unless the name ends in .tmp or begins with a dot. */
 dt_status *dt_steps_list(dt_arena *arena, const char *ckpt, bool temporary, dt_step_list *out,
                          dt_status **strange) DT_MUST_USE;
 

@@ -6,11 +6,11 @@
  * All arrays of the file and all weights of the model are compared before anything is read. Errors
  * are reported for weights that are missing (with the most similar name in the file) or have
  * another shape or type, and for extra arrays. With `skip_mismatch`, Keras' option, these are
- * warnings, and such weights keep their initial values. A file with no weight of the model is
+ * warnings, and such weights keep the values that they have. A file with no weight of the model is
  * always an error. Counters of random numbers are not reported: missing ones keep their values,
  * extra ones are ignored.
  *
- * Values of float16 and bfloat16 are read as float32, in which the model keeps its weights.
+ * Values of float16 and bfloat16 in safetensors files are read as float32.
  *
  * Keras puts a model's own name before the paths of its variables (sequential/dense/kernel). If the
  * file lacks the model's first weight, but has it behind such a name, with which all arrays of the

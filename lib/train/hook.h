@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hooks: all that a run does besides training. A hook is one file and one row of hooks.h. Some
- * belong to every run (recording, faults, checks, hashes, events); the others are callbacks, which
- * a job lists in `fit.callbacks`: each row begins with a dt_kind, whose table of fields reads the
- * callback's arguments. The moments:
+ * Hooks: functions that a run calls at certain moments. A hook is one file and one row of hooks.h.
+ * Some belong to every run (recording, faults, checks, hashes, events); the others are callbacks,
+ * which a job lists in `fit.callbacks`: each row begins with a dt_kind, whose table of fields reads
+ * the callback's arguments. The moments:
  *
  *     open ── begin
  *     [ step_begin ── step_end ── (test_begin ── test_end) ── (epoch_end) ── settled ── (saved) ]*
@@ -144,7 +144,7 @@ bool dt_epoch_is_whole(const run *r);
 bool dt_epoch_is_provisional(const run *r);
 /* Reports what a callback did: "reducing learning rate to 0.0005". */
 void dt_callback_report(run *r, const dt_hook *h, const char *format, ...) DT_PRINTF(3, 4);
-/* Passes the reports that callbacks have made to the caller as events. */
+/* Emits the reports that callbacks have made, as events. */
 void dt_callbacks_emit(run *r);
 /* Returns the path DIR/name, where DIR is output.dir, in the run's arena. Fails with CALLBACK if
  * the run has no directory. Fails with CANT_CREATE if a folder on that path is a link. */

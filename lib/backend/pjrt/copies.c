@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies of variables on devices. A copy is attached to its variable: it is uploaded if the host
- * has written to the variable, each step replaces it by the new value, and it is fetched only when
- * the host reads the variable. Between two checkpoints no variable is transferred.
+ * has written to the variable, each step that changes the variable replaces it by the new value,
+ * and it is fetched only when the host reads the variable. So steps transfer no variables as long
+ * as the host neither reads nor writes them.
  *
  * Variables of blocks that a program repeats share one copy, stacked along a new first dimension;
  * on the host they are separate. A program that needs another layout gets the values through the
@@ -217,7 +218,8 @@ void dt_pjrt_copies_release(dt_pjrt_device *d) {
 /*
  * Arrays that are uploaded in advance. The thread that prepares batches lends a batch as soon as it
  * is complete, while the device computes an earlier one. The step that later reads the same memory
- * finds the buffers in the device's list. It uploads arrays that are not in the list itself.
+ * finds the buffers in the device's list. The step itself uploads the arrays that are not in the
+ * list.
  */
 
 /* ---- one array ---- */
@@ -273,7 +275,7 @@ static void list(dt_pjrt_lent *l) {
     pthread_mutex_unlock(&d->lock);
 }
 
-/* Removes l from the device's list. It may not be in the list, if lending failed. */
+/* Removes l from the device's list. If lending failed, it is not in the list. */
 static void unlist(dt_pjrt_lent *l) {
     pthread_mutex_lock(&l->device->lock);
     if (l->link) *l->link = l->next;

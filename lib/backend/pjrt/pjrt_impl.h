@@ -73,11 +73,11 @@ typedef struct dt_pjrt_member {
     /* connects the copy with the variable, so that reading the variable fetches the value */
     dt_variable_holder holder;
     dt_pjrt_copy *copy;
-    /* the variable that the copy belongs to; NULL if it was destroyed, or if another device has its
-     * value */
+    /* the variable that the copy belongs to; NULL after the variable was destroyed or detached from
+     * this copy */
     dt_variable *variable;
-    /* what variable->written was when the buffers were made; a larger number means that the host
-     * has written since */
+    /* what variable->written was when the host and the buffers last had the same value; a larger
+     * number means that the host has written since */
     unsigned written;
     bool wanted; /* whether the value is being fetched for the host */
 } dt_pjrt_member;

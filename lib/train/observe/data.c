@@ -2,8 +2,8 @@
 /*
  * The identity of a run's data. A thread hashes the files while the run trains. A run that resumes
  * compares the hashes with those that its record has from before, and warns if the files have
- * changed. Nothing depends on it: without a record, or if an earlier run was killed before its
- * hashes were known, there is nothing to compare.
+ * changed. Training does not depend on it. Without a record, or if earlier attempts ended before
+ * their hashes were known, nothing is compared.
  */
 #define _GNU_SOURCE /* makes the headers declare gettid() */
 #include <pthread.h>
@@ -43,8 +43,8 @@ static void *take_all(void *user) {
     return NULL;
 }
 
-/* Starts a thread that hashes the files; the data set must outlive it. NULL: it could not be
- * started, and the hashes stay unknown. */
+/* Starts a thread that hashes the files; the data set must outlive the thread. NULL: the thread
+ * could not be started, and the hashes stay unknown. */
 static hashing *begin_hashing(const dt_dataset *d) {
     hashing *h = dt_alloc(sizeof *h);
     *h = (hashing){.data = d};
@@ -78,11 +78,12 @@ static void end_hashing(hashing *h) {
 
 /* ---- what the record knows ---- */
 
-/* The record has about a thousand lines, and one for each epoch. A larger file is not read. */
+/* Each attempt adds up to about a thousand lines about steps to the record, and a few for each
+ * epoch and checkpoint. A record of more than MOST_BYTES is not read. */
 enum { MOST_BYTES = 64 << 20 };
 
-/* The hashes of the data that a record has. Texts are in the run's arena; NULL: the hash is
- * unknown. */
+/* What a record says about one part of the data: how it was hashed, and its SHA-256. Texts are in
+ * the run's arena; NULL: unknown. */
 typedef struct known {
     const char *hashed, *sha256;
 } known;
@@ -148,7 +149,8 @@ static bool is_other(const known *then, const dt_identity *now) {
            strcmp(then->sha256, now->sha256.hex) != 0;
 }
 
-/* Warns of files that have changed since the last attempt, once their hashes are known. */
+/* As soon as the hashes are known, warns of files that have changed since earlier attempts. Does so
+ * once. */
 static dt_status *compare(run *r, dt_hook *h) {
     const previous *e = h->state;
     if (!e || !dt_run_is_hashed(r)) return NULL;
@@ -175,7 +177,8 @@ static dt_status *begin(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* Waits for the hashes, unless the run was stopped, and compares them with the earlier ones. */
+/* Waits for the hashes, unless the run was stopped while it had steps to train, and compares them,
+ * if they are known, with the earlier ones. */
 static dt_status *end(run *r, dt_hook *h) {
     if (!dt_run_is_training(r)) wait_for(r->hashing);
     return compare(r, h);

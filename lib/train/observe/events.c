@@ -64,8 +64,8 @@ static dt_status *open_events(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* Reports the loss of the step's batch, and the other metrics of the epoch so far: for every step
- * with every_step, else at most every 0.1 s. */
+/* If the caller receives events: reports the loss of the step's batch, and the other metrics of the
+ * epoch so far: for every step with every_step, else at most every 0.1 s. */
 static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
     dt_metric metrics[DT_MAX_KEYS];
     int64_t now = dt_now_ns(), *last = h->state;

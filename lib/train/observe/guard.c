@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks: replicas that differ and a loss or a weight that is not finite end the run. A loss that
- * grows gets a warning. */
+/* Checks: a loss or a weight that is not finite and, with verify_replicas, replicas that differ end
+ * the run. A loss that grows a thousandfold within an epoch gets a warning. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,8 +115,8 @@ static dt_status *run_explain_loss(const run *r, const dt_example *b, dt_status 
  *
  * With verify_replicas: workers that have the same weights and apply the same update keep equal
  * weights after every step, bit for bit. A faulty processor or memory makes them differ, and the
- * run would continue with both. So the workers compare hashes every EVERY steps and after the last
- * one. The first weight that differs is reported.
+ * run would continue with both. So the workers compare hashes every EVERY steps, and after the last
+ * step if the run trains all of its steps. The first weight that differs is reported.
  */
 
 enum { EVERY = 100 };

@@ -38,7 +38,7 @@ typedef struct dt_record {
     dt_str pending; /* lines that will be written when the file is open */
     dt_str early;   /* lines that came before the line "start", which must be written first */
     bool started, has_data;
-    int64_t every; /* number of steps that a line "steps" stands for */
+    int64_t every; /* most steps that a line "steps" stands for */
     window window;
     int64_t began_ns, written_ns;
     char weights[65]; /* hash of the weights at the end of the run, in hexadecimal */
@@ -64,8 +64,8 @@ static dt_status *open_file(record *c, const run *r) {
     return s;
 }
 
-/* Writes the lines that wait. A run that fails before it begins opens its record only at its
- * end. */
+/* Writes the lines that wait. Opens the file first if the run failed before the hook's `begin`,
+ * which opens it otherwise. */
 static dt_status *put_pending(record *c, const run *r) {
     if (!c->file.path) DT_TRY(open_file(c, r));
     dt_status *s = dt_writer_put(&c->file, dt_str_text(&c->pending), c->pending.size);
@@ -355,8 +355,8 @@ static void put_part(record *c, const run *r, dt_part p) {
                               .of = &files});
 }
 
-/* Adds a line about each part of the data, once, as soon as the hashes are known and the line
- * "start" is there. */
+/* Adds a line about each part of the data that has files or could not be read, once, as soon as the
+ * hashes are known and the line "start" is there. */
 static void put_data(record *c, const run *r) {
     if (c->has_data || !c->started || !dt_run_is_hashed(r)) return;
     c->has_data = true;
@@ -393,7 +393,8 @@ static dt_status *settled(run *r, dt_hook *h) {
     return due ? put_pending(c, r) : NULL;
 }
 
-/* Writes the lines before a checkpoint returns, because a resumed run continues after them. */
+/* Writes the waiting lines after each checkpoint, so that a run that resumes from it finds them in
+ * the record. */
 static dt_status *saved(run *r, dt_hook *h) {
     (void)h;
     if (!r->record) return NULL;

@@ -20,8 +20,8 @@ enum { MAIN_ROOM = 1 << 12 };
 
 /* ---- beginning and ending ---- */
 
-/* Warns if the run ends before the steps to record. With --steps or --until-epoch there is no
- * warning, because a later run may reach them. */
+/* Warns if the run ends before the steps to record. If --steps or --until-epoch ends it before the
+ * job's last step, there is no warning, because a later run may reach them. */
 static void warn_of_steps_beyond(const run *r) {
     dt_local_str text = {0};
 

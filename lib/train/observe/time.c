@@ -3,8 +3,7 @@
  * Where the time of steps goes.
  *
  * Measured: the time that steps wait for data. Threads that read ahead report what they spent on
- * each batch (reading, decoding, map), and the waiting is divided in the same proportions. If these
- * threads are always behind, a step waits as long as they work.
+ * each batch (reading, decoding, map), and the waiting is divided in the same proportions.
  *
  * Modelled: the clock of a simulated slice. A batch travels from its host to the chip while the
  * step before computes, so a step takes the longer of the two; this is the same in every run. How
