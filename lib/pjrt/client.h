@@ -117,8 +117,8 @@ int64_t dt_pjrt_temporary_bytes(const dt_pjrt_client *c, dt_pjrt_loaded *x);
 
 /*
  * Compiled programs kept in a folder, so that the next start does not compile them again. The name
- * of a file is a hash of all inputs of the compiler. Cached programs are code that will run, so
- * only the user and root may be able to write to the folder.
+ * of a file is a hash of what the program depends on (dt_pjrt_cache_name). Cached programs are code
+ * that will run, so only the user and root may be able to write to the folder.
  */
 
 #define DT_PJRT_CACHE_ENV "DTRAIN_PJRT_CACHE"

@@ -9,7 +9,7 @@
  *         63 comparison direction
  *
  * What a computation contains is counted as often as the computation runs. For the body of a loop,
- * that number follows from the loop's condition.
+ * that number follows from the compiler's own figure or from the loop's condition.
  *
  * The bytes come from a plug-in, so lengths in them are checked before they are used.
  */
@@ -181,7 +181,7 @@ static double operand_bytes(dt_pb_span computation, const instruction *i, sizes 
 typedef struct computation {
     dt_pb_span at;
     double times; /* number of times that the computation runs in a step */
-    /* if the computation is the condition of a loop: how often the loop runs (trips_of); 0:
+    /* if the computation is the condition of a loop: the loop's number of iterations (trips_of); 0:
      * unknown; below 0: not computed yet */
     double trips;
     /* whether each of its instructions is a kernel; false: together they are part of one kernel */

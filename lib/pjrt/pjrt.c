@@ -2,9 +2,10 @@
 /*
  * Calls a plug-in: see pjrt.h, and api.h for the plug-in's table.
  *
- * By default libtpu queries a metadata server and locks the machine's TPU. Neither is needed here,
- * so both are turned off by libtpu's environment variables, unless the user has set them. (The
- * accelerator type would describe a TPU in this machine; the slice to compile for is named later.)
+ * By default libtpu queries a metadata server and locks the machine's TPU. Neither is needed to
+ * compile, so dt_pjrt_open turns both off by libtpu's environment variables, unless the user has
+ * set them. (The accelerator type would describe a TPU in this machine; the slice to compile for is
+ * named later.)
  */
 #include "pjrt/pjrt.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Uses a compiler that the user has installed: a plug-in with the PJRT C API, opened at run time. A
- * program is compiled for a slice that need not exist, to find out how much memory it needs.
- * Nothing is linked or shipped, and the program is never run.
+ * program is compiled for devices that need not exist, to find out how much memory and time it
+ * needs. Nothing is linked or shipped, and the program is never run.
  */
 #ifndef DT_PJRT_PJRT_H
 #define DT_PJRT_PJRT_H

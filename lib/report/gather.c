@@ -181,8 +181,8 @@ static void put_keys(dt_arena *arena, const json_t *t, const char *path, dt_json
         put_keys(arena, value, dt_arena_printf(arena, "%s%s%s", path, *path ? "." : "", key), j);
 }
 
-/* Writes three members. config: the job as `config show --origin` prints it or, without a record,
- * the JSON of the checkpoint. job: its keys, for comparison with other runs; empty if `alone`,
+/* Writes three members. config: the job as `config show --origin` prints it or, if the record does
+ * not have that text, as JSON. job: its keys, for comparison with other runs; empty if `alone`,
  * which means that the page has no other run. format: the format of the data set. */
 static void put_job(const dt_report_run *r, bool alone, dt_json *j) {
     const char *config = r->start ? dt_report_text(r->start, "config") : NULL;
@@ -276,8 +276,9 @@ static void put_curve(dt_json *j, const dt_series *s) {
     dt_json_close(j, '}');
 }
 
-/* A curve computed from sums: its points are factor * sum of `above` / sum of `below`, each over
- * several adjacent points, since single short steps scatter too much. */
+/* A curve computed from sums: its points are factor * sum of `above` / sum of `below`. If there are
+ * more than BINS points, each sum is over several adjacent ones, since single short steps scatter
+ * too much. */
 static const struct {
     const char *name, *above, *below;
     double factor;
@@ -333,7 +334,7 @@ static dt_status *place(const json_t *start, const dt_topology *t, dt_assignment
         *out = dt_assignment_each_core(t);
         return NULL;
     }
-    /* Records may lack the stride, which is then 1. */
+    /* An element of the stride that is not positive counts as 1. */
     for (int i = 0; i < 4; i++) stride[i] = stride[i] > 0 ? stride[i] : 1;
     return dt_device_assignment_build(
         out, t,

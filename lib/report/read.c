@@ -117,9 +117,9 @@ bool dt_report_is_own(const dt_report_run *r, const dt_listed *c) {
     return !c->damage && (!r->start || c->state.generation == r->generation);
 }
 
-/* Whether history.jsonl belongs to this run: it has a checkpoint of its own, or there is no
- * readable checkpoint. Until its first checkpoint, a fresh start leaves the older state and history
- * in the directory. */
+/* Whether history.jsonl belongs to this run: the run has a checkpoint of its own, or the directory
+ * has no readable checkpoint. Until its first checkpoint, a fresh start leaves the older state and
+ * history in the directory. */
 static bool has_own_state(const dt_report_run *r) {
     bool older = false;
     for (int i = 0; i < r->checkpoints.n; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the lines of record.jsonl, in order. The start of an attempt removes the later steps of an
- * attempt before it that was killed. See train/record.h. */
+/* Reads the lines of record.jsonl, in order. The start of an attempt removes the steps of earlier
+ * attempts after the step at which it starts or, with another generation, all earlier steps. See
+ * train/record.h. */
 #include <stdlib.h>
 #include <string.h>
 

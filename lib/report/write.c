@@ -39,8 +39,8 @@ static void put_text(dt_str *out, const char *text) {
     }
 }
 
-/* Writes the policy by which a browser loads nothing for the page, and runs only the script with
- * this hash. */
+/* Writes the policy by which a browser loads nothing from elsewhere for the page, and runs only the
+ * script with this hash. */
 static void put_policy(const dt_str *code, dt_str *out) {
     unsigned char hash[EVP_MAX_MD_SIZE], text[2 * EVP_MAX_MD_SIZE];
     unsigned n = 0;

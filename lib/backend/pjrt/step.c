@@ -24,8 +24,8 @@
  * Checks row numbers that are out of range. On the back end cpu, `gather` reports them while it
  * runs. A plug-in silently takes the nearest row. Nearly always row numbers come directly from the
  * data, or only negative ones are replaced by numbers counted from the end. So the small part of
- * the graph that computes them is run here before a batch is uploaded. Row numbers that depend on
- * weights are not checked.
+ * the graph that computes them is run here before the step starts. Row numbers that depend on
+ * weights, or are expensive to compute, are not checked.
  */
 
 /* Whether computing the node here is cheap: it is an argument, a constant, or an element-wise op,
@@ -269,7 +269,7 @@ static bool is_in_parts(const dt_pjrt_flight *f, int i) {
 }
 
 /* Begins to download the results that the host reads, except those that are divided over devices.
- * In the first run of a variant, also checks that results have the right sizes. */
+ * In the first run of a variant, also checks that the undivided results have the right sizes. */
 static dt_status *ask_for_results(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v) {
     const dt_pjrt_client *c = x->device->client;
     for (int i = 0; i < x->graph->n_results; i++) {

@@ -5,9 +5,9 @@
  * patience it resumes.
  *
  * The best weights, if they are to be restored, are stored next to the model's in each checkpoint.
- * They are put back when training ends, whether or not this callback stopped it. A run that is
- * killed after its last epoch, before the weights are put back, puts them back when it is started
- * again.
+ * They are put back when the job is done, by its last step or because a callback stopped it. A run
+ * that is killed after its last epoch, before the weights are put back, puts them back when it is
+ * started again.
  */
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /*
  * GenerateText: every few epochs or steps the language model continues a prompt, token by token, to
  * show what it has learned (train/generate.h). The random numbers depend only on the seed and the
- * step, so the text is the same for any number of replicas and in a resumed run.
+ * step, so equal weights give the same text, with any number of replicas and in a resumed run.
  */
 #include "train/generate.h"
 #include "train/hook.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ModelCheckpoint, as in Keras: saves the model after every epoch, every few steps, or when a
- * metric is the best so far. The user keeps these files; a run resumes by itself only from the
- * checkpoints of the key `checkpoint`. Each file is a checkpoint, for `evaluate --ckpt`, `predict
- * --ckpt` and `--resume PATH`, or with save_weights_only the weights alone, as safetensors.
+ * metric is the best so far. The user keeps what is saved; a run resumes by itself only from the
+ * checkpoints of the key `checkpoint`. What is saved is a checkpoint, for `evaluate --ckpt`,
+ * `predict --ckpt` and `--resume PATH`, or with save_weights_only the weights alone, as
+ * safetensors.
  *
  * A save that is due at the end of an epoch happens after all callbacks have seen that end, so that
  * a run can resume from it. If validation runs every few steps, a callback that monitors its
