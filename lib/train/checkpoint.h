@@ -95,8 +95,8 @@ const char *dt_loop_print(const dt_checkpoint *c, dt_arena *arena);
 dt_status *dt_loop_read(const dt_saved *saved, dt_arena *arena, dt_loop *out) DT_MUST_USE;
 const dt_loop_item *dt_loop_find(const dt_loop *l, dt_tracked_kind kind, const char *name);
 
-/* Returns an error if c is not a checkpoint, or if a step function is being traced. call: the name
- * of the public function, for the message. */
+/* Returns an error if c is not a checkpoint, if a step function is being traced, or if an error is
+ * stored (dt_status_kept). call: the name of the public function, for the message. */
 dt_status *dt_checkpoint_check_call(const dt_checkpoint *c, const char *call) DT_MUST_USE;
 /* Remembers `path` and its state as the checkpoint that the next save of c continues. */
 void dt_checkpoint_stand_on(dt_checkpoint *c, const char *path, const dt_state_file *state);

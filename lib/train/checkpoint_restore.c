@@ -2,7 +2,8 @@
 /*
  * Restoring the checkpoint of a custom loop. Everything is read and checked first, tensors into
  * separate memory, positions into new iterators. After that nothing can fail, and all objects
- * change together.
+ * change together. Only the state of optimizers that have made no update is created before
+ * (prepare_optimizers).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "train/checkpoint.h"
 
 enum { DEFAULT_KEPT = 3 };
-/* A checkpoint's name has the step with 18 digits. */
+/* A checkpoint's name has room for 18 digits of the step. */
 #define GREATEST_STEP INT64_C(999999999999999999)
 
 /* ---- the directory ---- */
@@ -98,8 +98,8 @@ static const char *kernels_of(const dt_checkpoint *c) {
     return device ? dt_device_facts_of(device).kernels : "";
 }
 
-/* Returns the position of the first data set, or else of the first iterator, whose epoch becomes
- * the checkpoint's epoch. */
+/* Returns the position of the first data set, or else of the first iterator, which becomes the
+ * checkpoint's epoch and epoch_step. */
 static dt_position first_position(const dt_checkpoint *c) {
     const dt_tracked *data = first_of(c, DT_A_DATA_SET), *it = first_of(c, DT_AN_ITERATOR);
     return data ? dt_dist_dataset_position(data->object)

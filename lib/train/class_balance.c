@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `class_weight: balanced`, as in scikit-learn: the weight of a class is the number of training
- * examples divided by the number of classes that occur and by the examples of the class. So all
- * classes have the same share of the loss, and the weights' mean over the examples is 1.
+ * examples divided by the number of classes that occur and by the examples of the class. So the
+ * examples of each class have the same weight together, and the weights' mean over the examples is
+ * 1. Examples of a class that the loss ignores are not counted.
  */
 #include <math.h>
 

@@ -150,8 +150,8 @@ static int64_t next_multiple(int64_t of, int64_t above) {
     return of > 0 ? (above / of + 1) * of : INT64_MAX;
 }
 
-/* Returns the step at which the window ends: the end of the epoch, the next checkpoint by steps,
- * or the end of the run. */
+/* Returns the step at which the window ends: the first of the end of the epoch, the next checkpoint
+ * by steps, and the end of the run. */
 static int64_t end_of_window(const run *r) {
     const dt_checkpoint_spec *c = r->q->checkpoint;
     const int64_t ends[] = {r->at.step - r->at.epoch_step + r->size.steps_per_epoch,

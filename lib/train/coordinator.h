@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Training with a parameter server. This process is the coordinator. It has the weights, and a step
- * of the run is one update by the gradients of one closure. Closure n is batch n. Workers are
- * processes that compute such gradients. `fit` works as usual: the coordinator keeps the position,
- * checkpoints and history, runs callbacks and handles signals.
+ * of the run applies the gradients of one closure or, with gradient accumulation, adds them up.
+ * Closure n is batch n. Workers are processes that compute such gradients. `fit` works as usual:
+ * the coordinator keeps the position, checkpoints and history, runs callbacks and handles signals.
  *
  * Within a window, batches may be applied in any order that closures.h allows. A window ends
  * wherever the run needs to know that exactly the first n batches have been applied: at the end of

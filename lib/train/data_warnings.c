@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checks the data before training. It is an error if there is nothing to train on. Data that gives
- * a poor model or a meaningless metric gets a warning, with the line of the job that helps. A few
- * examples are enough to find it.
+ * a poor model or a meaningless metric gets a warning, with the line of the job that helps.
  */
 #include <math.h>
 #include <string.h>

@@ -7,14 +7,14 @@
 #include "data/data.h"
 #include "strategy/strategy.h"
 
-/* Memory of executables that reading threads fill with batches. A dt_lender must live as long as
- * the iterator. */
+/* The executables to which reading threads lend the memory of batches. A dt_lender must live as
+ * long as the iterator. */
 typedef struct dt_lender {
     const dt_dataset *data;
     const dt_graph *step;
     int n;
-    /* The executables that lend the memory of their inputs to batches of their size. Batches of
-     * other sizes are uploaded when a step uses them. */
+    /* The executables to which batches of `rows` rows are lent. Batches of other sizes are uploaded
+     * when a step uses them. */
     struct {
         int64_t rows;
         dt_executable *executable;

@@ -114,7 +114,7 @@ static dt_status *find_weight(const dt_texts *elements, const dt_output_use *out
                : NULL;
 }
 
-/* Checks that the element with an output's sample weights is not one of its targets, too. */
+/* Checks that the element with an output's sample weights is not also its target. */
 static dt_status *check_weight_is_own(const dt_compile_spec *c, const dt_match *m) {
     for (int i = 0; i < c->n_outputs; i++)
         if (m->weight[i] >= 0 && m->weight[i] == m->target[i])

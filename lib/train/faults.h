@@ -10,7 +10,8 @@
  *     hbm=8GiB                      what programs get of a device's memory
  *
  * An injected fault leaves the same files as a real one. The same command without the fault resumes
- * the run, which then ends with the same weights as if the fault had not happened.
+ * the run, which then ends with the same weights as if the fault had not happened, unless the
+ * checkpoint has a flipped bit.
  */
 #ifndef DT_TRAIN_FAULTS_H
 #define DT_TRAIN_FAULTS_H

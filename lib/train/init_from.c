@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `init_from`: starts training with weights of another run or program, which are matched by name
- * and shape. Nothing else of a checkpoint is read: not its job, optimizer or step.
+ * and shape. Nothing else of a checkpoint is taken over: not its job, optimizer or step.
  *
  * With names: torch, the file's tensors are matched with those that PyTorch would have for the
  * model (model/torch.h), and converted to the model's weights.

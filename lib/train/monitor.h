@@ -33,7 +33,9 @@ typedef struct dt_monitor {
     const char *name;
     bool more; /* whether larger values are better */
     double min_delta;
-    bool has_best; /* whether there has been a value; false: the next value becomes the best one */
+    /* whether there is a best value: one was seen, or the job has a threshold; false: the next
+     * value becomes the best one */
+    bool has_best;
     double best;
 } dt_monitor;
 
@@ -50,7 +52,8 @@ bool dt_monitor_improves(dt_monitor *m, double value);
 /* Whether the metric is computed in validation, which may run every few steps. Other metrics are
  * known at the end of an epoch. */
 bool dt_monitor_is_of_validation(const dt_monitor *m);
-/* Whether these logs have a new value of the metric. */
+/* Whether the metric's value, if these logs have one, is new: they are those of a whole epoch or,
+ * for a metric of validation, of a validation by steps. */
 bool dt_monitor_is_due(const run *r, const dt_monitor *m, const dt_logs *logs);
 void dt_monitor_save(const dt_monitor *m, dt_json *j);
 void dt_monitor_restore(dt_monitor *m, const json_t *kept);
