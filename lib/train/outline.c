@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Outlines: a run's steps are traced, folded and divided into the programs of cores, but never run.
- * Nothing is compiled and no label is read. With an outline of a model, variables and slots have no
- * memory, so that a step of a model with 400 billion parameters costs no more than one with four
- * parameters. */
+ * Creating an outline compiles nothing and reads no label. With an outline of a model, variables
+ * and slots have no memory, so that the steps of a model with 400 billion parameters can be
+ * estimated, too. */
 #include "train/trainer.h"
 
 #include <string.h>

@@ -4,14 +4,15 @@
  * metrics, and the newest checkpoint the position of the run; this file has the rest: the machine,
  * the times of steps and of waiting, memory, warnings, how each attempt ended. base/events.h has
  * the members of its lines. Lines are only appended, attempt after attempt; an attempt without an
- * "end" was killed.
+ * "end" was killed or still runs.
  *
  * If an attempt starts at step s, earlier lines about later steps of the same generation (see
- * dt_state_file) are void. If it starts a new generation, all earlier lines are void. Nothing
- * depends on the file: it is not synced, its last line may be cut, and a run whose file is gone
+ * dt_state_file) are void. If it starts a new generation, all earlier lines are void. Training does
+ * not depend on the file: it is not synced, its last line may be cut, and a run whose file is gone
  * continues.
  *
- * A line "steps" stands for several steps, so that a whole run has about a thousand such lines.
+ * In a long run a line "steps" stands for several steps, so that there are about a thousand such
+ * lines, and at most one more before each other line.
  */
 #ifndef DT_TRAIN_RECORD_H
 #define DT_TRAIN_RECORD_H

@@ -85,7 +85,8 @@ typedef struct run_size {
 
 /* The files of a run (open_run.c). */
 typedef struct outputs {
-    /* whether this process writes files: there is a directory, and the run is not a dry run */
+    /* whether this process writes files: it is the chief, there is a directory, and the run is not
+     * a dry run */
     bool writes;
     /* saved_ns: when the last checkpoint was written or, before the first, when training began, in
      * nanoseconds; saved_step: the step of that checkpoint; -1: none is up to date */
@@ -212,7 +213,7 @@ dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
 dt_status *dt_run_measure(run *r) DT_MUST_USE;
 /* Returns the number of examples in the first `steps` steps of training. */
 int64_t dt_run_fed(const run *r, int64_t steps);
-/* Whether validation_freq counts steps, as it does with fit.steps. */
+/* Whether there is validation data and validation_freq counts steps, as it does with fit.steps. */
 bool dt_run_validates_by_steps(const run *r);
 /* Whether validation by steps is due after step r->at.step, and that step does not end an epoch.
  * The line of the history about it is written at once and stays. */

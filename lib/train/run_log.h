@@ -13,7 +13,7 @@
 #include "train/hook.h"
 
 typedef struct dt_run_log {
-    const char *path; /* the path of the log when it is complete */
+    const char *path; /* the path of the log, unless it is `aside` */
     dt_writer file;   /* file.path is NULL while the log is not open */
     /* size: bytes of the log up to the last whole epoch; end: also of the epoch that is not
      * complete */
@@ -29,8 +29,8 @@ dt_status *dt_run_log_cut(const char *path, int64_t keep) DT_MUST_USE;
  * then writes the lines of the incomplete epoch again; else `end`. */
 int64_t dt_run_log_kept(const run *r, int64_t size, int64_t end);
 
-/* Opens l->path and sets l->size. A run that resumes keeps what it had written. A new run keeps an
- * existing file only with `append`. */
+/* If this process writes files, opens the log and sets l->size and l->end. A run that resumes keeps
+ * what it had written before its checkpoint. A new run keeps an existing log only with `append`. */
 dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append) DT_MUST_USE;
 /* Appends n bytes. provisional: a longer run that resumes within this epoch removes them. */
 dt_status *dt_run_log_put(dt_run_log *l, const void *bytes, size_t n, bool provisional) DT_MUST_USE;

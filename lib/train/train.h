@@ -3,7 +3,8 @@
  * Training: fit and evaluate, which run compiled steps over a data set, and the public functions of
  * models that need a strategy.
  *
- * A trainer owns two compiled steps. The training step of one replica is
+ * A trainer owns the compiled steps of training and of evaluation. The training step of one replica
+ * is
  *
  *     rows = loss(target, model(image))         one loss per example
  *     g    = all_reduce(d sum(rows) / d weights) / all_reduce(number of examples)
@@ -162,8 +163,9 @@ typedef struct dt_trainer_options {
     const dt_fit_spec *fit;
     dt_compute_spec how;
 } dt_trainer_options;
-/* Checks the data against the model (names, shapes, dtypes, classes), then traces and compiles for
- * the full batch. All objects in *o must outlive the trainer. */
+/* Checks the data against the model (names, shapes, dtypes, classes), then traces and compiles the
+ * steps, the one of training for the full batch and for the smaller last one. All objects in *o
+ * must outlive the trainer. */
 dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
 void dt_trainer_destroy(dt_trainer *t);
 
@@ -276,7 +278,8 @@ typedef struct dt_fit_request {
     /* where the first weights come from, for a run that resumes from no checkpoint; NULL: the model
      * keeps the weights that it has */
     const dt_init_from *init_from;
-    /* how checkpoints are written; NULL: no checkpoints are written */
+    /* when checkpoints are written; NULL: only when a signal or max_seconds asks for one, and at
+     * the end. Without `directory` none is written. */
     const dt_checkpoint_spec *checkpoint;
     const char *directory;        /* output.dir; NULL: no files are written */
     const char *name;             /* name of the job */
@@ -298,7 +301,7 @@ typedef struct dt_fit_request {
     int64_t called_ns;
     dt_faults faults;        /* injected faults, already checked */
     dt_steps_recorded trace; /* the steps to record in trace.json.gz in `directory` */
-    dt_history *history;     /* receives the metrics of each epoch; may be NULL */
+    dt_history *history;     /* receives the metrics of each line of the history; may be NULL */
 } dt_fit_request;
 dt_status *dt_fit(const dt_fit_request *r) DT_MUST_USE;
 
@@ -327,7 +330,7 @@ typedef struct dt_class_names {
     /* the class names of each output; n is 0 for an output without names */
     dt_texts of[DT_MAX_OUTPUTS];
 } dt_class_names;
-/* Finds the class names of targets, for outputs whose loss compares classes. */
+/* Finds the class names of targets, for outputs whose loss compares classes or labels. */
 void dt_class_names_of(const dt_dataset *d, const dt_compile_spec *c, const dt_match *m,
                        dt_class_names *out);
 /* Prints the class names as JSON for checkpoints, in the arena: {"logits": ["circle", "ring"]}.
@@ -410,8 +413,8 @@ dt_status *dt_init_weights(dt_model *m, const dt_init_from *from, dt_status **wa
  * outline. */
 dt_status *dt_init_check(const dt_model *outline, const dt_init_from *from) DT_MUST_USE;
 /* Returns the weights as PyTorch's tensors, allocated in `arena`: see model/torch.h. from: if it
- * has a `map`, tensors get the names that they have in its file, and from->path must be
- * complete. Fails with NO_INPUT if that file is gone. */
+ * has names: torch and a `map`, tensors get the names that they have in its file, and from->path
+ * must be complete. Fails with NO_INPUT if that file is gone. */
 dt_status *dt_torch_arrays(const dt_model *m, const dt_init_from *from, dt_arena *arena,
                            dt_arrays *out) DT_MUST_USE;
 /* Prints the model as JSON, in the arena: {"model": {"layers": ...}, "compile": ...}, as in a job.
@@ -437,7 +440,7 @@ dt_status *dt_check_finite(const dt_arrays *a, dt_error number, const char *befo
     DT_PRINTF(3, 4) DT_MUST_USE;
 
 dt_history *dt_history_create(void);
-/* Adds the metrics of one epoch. */
+/* Adds the metrics of an epoch, of a validation by steps, or of an evaluation. */
 void dt_history_add(dt_history *h, const dt_metric *metrics, int n);
 /* Prints a line of history.jsonl. */
 void dt_history_line(int64_t epoch, int64_t step, const dt_metric *metrics, int n, dt_str *out);

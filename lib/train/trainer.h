@@ -56,8 +56,8 @@ static inline bool dt_trainer_accumulates(const dt_trainer *t) {
 static inline const dt_class_weights *dt_trainer_class_weight(const dt_trainer *t) {
     return t->o.fit ? &t->class_weight : NULL;
 }
-/* Sets balanced class weights by counting the classes of the training part. Fails with LABELS if a
- * target is not a class. */
+/* If class_weight is balanced, sets the weights by counting the classes of the training part. Fails
+ * with LABELS if a target is not a class, or if no examples are stored. */
 dt_status *dt_trainer_balance(dt_trainer *t) DT_MUST_USE;
 
 typedef enum dt_step_kind {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All weights of a model: their digest, and their arrays for checkpoints.
+ * All weights of a model: their digest, and their arrays for checkpoints. The arrays of an
+ * optimizer's variables, and a check that values are finite.
  */
 #include <stdlib.h>
 #include <string.h>
