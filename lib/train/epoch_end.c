@@ -120,7 +120,8 @@ static dt_logs training_logs(run *r) {
 
 /* ---- validation within an epoch ---- */
 
-/* After the run's last step the metrics are reported with the epoch that ends there. */
+/* After the run's last step the event of the validation has no training metrics: those are in the
+ * event of the epoch, which follows. */
 dt_status *dt_run_validate_between(run *r) {
     dt_metric metrics[DT_MAX_KEYS];
     int n;

@@ -32,8 +32,9 @@ void dt_record_event(const run *r, const dt_event *e);
 /* observe/data.c: whether the hashes of the run's data are known. A thread of low priority takes
  * them while the run trains, and `fit --json` prints them before its end. */
 bool dt_run_is_hashed(const run *r);
-/* Returns the identity of part p, once the data is hashed. Its number of files is 0 if the data set
- * has no such part. Returns NULL and sets *fault, which is lent, if a file cannot be read. */
+/* Returns the identity of part p, once the data is hashed. Its number of files is 0 if the part has
+ * no files of its own. Returns NULL and sets *fault, which is lent, if a file could not be read or
+ * hashing was stopped. */
 const dt_identity *dt_run_identity(const run *r, dt_part p, const char **fault);
 
 /* record_host.c: writes the machine as the member "host". dt_record_peak_bytes returns the

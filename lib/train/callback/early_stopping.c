@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * EarlyStopping, as in Keras: training ends when a metric has not improved for `patience` epochs.
- * The checkpoint records that the run was stopped, so the same command trains no further; with more
- * patience it resumes.
+ * EarlyStopping, as in Keras: training ends when a metric has not improved for `patience` epochs
+ * or, if validation runs by steps, validations. The checkpoint records that the run was stopped, so
+ * the same command trains no further; with more patience it resumes.
  *
  * The best weights, if they are to be restored, are stored next to the model's in each checkpoint.
  * They are put back when the job is done, by its last step or because a callback stopped it. A run
@@ -38,7 +38,8 @@ static const dt_field fields[] = {
 typedef struct stopper {
     const struct early_stopping *x;
     dt_monitor monitor;
-    /* wait: number of epochs without improvement; best_epoch: number of the best epoch, from 0 */
+    /* wait: number of epochs, or validations by steps, without improvement; best_epoch: number of
+     * the best epoch, from 0 */
     int64_t wait, best_epoch;
     int64_t best_step; /* the step of the best value if validation runs by steps, else 0 */
     bool has_weights, stopped, restored;

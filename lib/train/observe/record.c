@@ -16,10 +16,10 @@
 
 /* ---- secrets ---- */
 
-/* Returns the text, which the caller frees, with the names of environment variables in place of
- * their values. These values are secret and must not be in the record, but may be part of paths,
- * which warnings, errors and file names repeat. A long value is replaced wherever it appears; a
- * short one, which might match by chance, only as a whole word. */
+/* Returns the text, which the caller frees, with values of environment variables replaced as
+ * r->q->hidden says, such as by "${HOME}". These values are secret and must not be in the record,
+ * but may be part of paths, which warnings, errors and file names repeat. A long value is replaced
+ * wherever it appears; a short one, which might match by chance, only as a whole word. */
 
 static char *hide(const run *r, const char *text) {
     return dt_hidden_back(r->q->hidden, r->q->n_hidden, text);
@@ -153,8 +153,8 @@ static void put_classes(dt_json *j, const run *r) {
 
 enum { MOST_LAYERS = 500 };
 
-/* Counts the layer's parameters in the same way as dt_model_spec does. Weights of an integer type
- * are counters, not parameters. */
+/* Counts the layer's parameters as dt_model_spec.parameters does or, without `all`, those that are
+ * trained. Weights of an integer type are counters, not parameters. */
 static int64_t count_parameters(const dt_layer_spec *l, bool all) {
     int64_t n = 0;
     for (int i = 0; i < l->n_weights; i++)
