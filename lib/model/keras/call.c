@@ -164,8 +164,8 @@ static dt_status *take_argument(call *c, const dt_entry *e) {
     dt_tree *value;
     int input = masked_input(e->key);
     if (is_input(e->key) || is_so(e->value, e->key)) return NULL;
-    /* The argument is ignored for layers that prepare data: as steps of dataset.map, they are
-     * random in training only. */
+    /* The argument is ignored for layers that prepare data: as steps of dataset.map, random ones
+     * apply in training only. */
     if (strcmp(e->key, "training") == 0 && dt_keras_is_step(c->layer->class_name->text))
         return NULL;
     if (input >= 0 || strcmp(e->key, "mask") == 0) {
