@@ -32,7 +32,7 @@ static dt_status *broken(const char *path, const char *what) {
 static dt_status *read_masks(const char *path, const uint8_t *bytes, size_t n, size_t header,
                              bmp *b) {
     static const uint32_t usual[2][4] = {{0x7c00, 0x3e0, 0x1f, 0}, {0xff0000, 0xff00, 0xff, 0}};
-    const uint32_t kind = dt_image_little(bytes + 30, 4);
+    const uint32_t kind = header == 12 ? PLAIN : dt_image_little(bytes + 30, 4);
     memcpy(b->mask, usual[b->bits == 32], sizeof b->mask);
     if (kind != FIELDS) return NULL;
     const size_t masks = header >= 56 ? 4 : 3;
@@ -71,7 +71,7 @@ static dt_status *read_size(const char *path, const uint8_t *bytes, size_t n, bm
                           "save it without compression, or as PNG");
     if (b->height < 1 || b->width < 1) return broken(path, "no pixels");
     b->stride = (((size_t)b->width * (size_t)b->bits + 31) / 32) * 4;
-    return is_old ? NULL : read_masks(path, bytes, n, header, b);
+    return read_masks(path, bytes, n, header, b);
 }
 
 static dt_status *read_header(const char *path, const uint8_t *bytes, size_t n,
