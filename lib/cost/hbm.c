@@ -410,8 +410,8 @@ enum { LONGEST = 512 };
 
 static int by_length(const void *a, const void *b) {
     const life *x = a, *y = b;
-    const int m = x->to - x->from, n = y->to - y->from;
-    return m != n ? (m > n) - (m < n) : (x->from > y->from) - (x->from < y->from);
+    const int longer = (x->to - x->from) - (y->to - y->from), later = x->from - y->from;
+    return longer ? longer : later ? later : x->node - y->node;
 }
 
 /* Removes periods in which values lie in the chip's own memory (VMEM, CMEM): the compiler keeps
