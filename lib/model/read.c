@@ -393,7 +393,7 @@ static const dt_field fields[] = {
         flash_attention,
         DT_FORMS(DT_INT(struct model, flash_from, .min = 1, .max = INT32_MAX),
                  DT_PLAIN(BOOL, struct model, flash_attention)),
-        .preset = "true",
+        .expected = "true, false or a number of steps", .preset = "true",
         .help = "false: attention stores its scores, (B, heads, steps, steps), for the gradient; a "
                 "number: attention with fewer steps or keys does, as MaxDiffusion's "
                 "flash_min_seq_length"),
