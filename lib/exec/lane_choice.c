@@ -67,11 +67,11 @@ static bool is_much_slower(const dt_lane_choice *c) {
     return c->ns > c->own_ns / 100 * MUCH_SLOWER;
 }
 
-/* Returns how many runs of the current choice would take the time that the block of the other
- * choice took longer than as many runs of the current one. */
+/* Returns by how many runs of the current choice the block of the other one took longer than as
+ * many of its own; at most by 100 for each run, since the process may have been stopped. */
 static int64_t lost_runs(const dt_lane_choice *c) {
     const int64_t own = c->own_ns / c->block, other = c->ns / (c->runs - unmeasured(c));
-    return own > 0 && other > own ? c->runs * (other - own) / own : 0;
+    return own > 0 && other > own ? c->runs * dt_min(other - own, 100 * own) / own : 0;
 }
 
 static void end_pair(dt_lane_choice *c) {

@@ -170,6 +170,18 @@ static void test_trials_of_long_runs_cost_little(void **state) {
     }
 }
 
+/* A process that is stopped during a trial tries again later. */
+static void test_a_stop_is_not_the_cost_of_a_trial(void **state) {
+    (void)state;
+    dt_lane_choice c = {0};
+    const machine m = {.all = 100000, .alone = 50000};
+    while (c.phase != DT_LANES_OTHER || c.runs < 8) go(&c, &m, 1, 1);
+    go(&c, &(machine){.all = 1000000000000, .alone = 1000000000000}, 1, 1);
+    assert_false(c.alone);
+    go(&c, &m, 600000, 1);
+    assert_true(c.alone);
+}
+
 static void test_times_of_zero(void **state) {
     (void)state;
     dt_lane_choice c = {0};
@@ -189,6 +201,7 @@ int main(void) {
         cmocka_unit_test(test_equal_times_change_little),
         cmocka_unit_test(test_long_runs_are_never_tried),
         cmocka_unit_test(test_trials_of_long_runs_cost_little),
+        cmocka_unit_test(test_a_stop_is_not_the_cost_of_a_trial),
         cmocka_unit_test(test_times_of_zero),
     };
     return cmocka_run_group_tests_name("exec/lane_choice", tests, NULL, NULL);
