@@ -185,8 +185,8 @@ typedef struct dt_gelu_attr {
 
 /* custom_call @Sharding. Kind OTHER has the number of parts for each dimension, MAXIMAL has the
  * device; members that a kind does not use are 0. The gradient of a value has the layout of the
- * value. With `opposite`, the gradient of a divided value (OTHER) is whole, and that of a whole
- * value (REPLICATED) is divided into `parts`. */
+ * value (for MAXIMAL see op/sharding.c). With `opposite`, the gradient of a divided value (OTHER)
+ * is whole, and that of a whole value (REPLICATED) is divided into `parts`. */
 typedef struct dt_sharding_attr {
     int32_t kind; /* a dt_sharding_kind */
     int32_t rank; /* for OTHER, or with `opposite`: the number of entries in `parts` */

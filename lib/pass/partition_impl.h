@@ -61,8 +61,8 @@ bool dt_in_one_task(const dt_cutter *c, int i, int j);
 /* Whether piece u of node i needs only piece u of its input k. False for barriers and for exchanges
  * between workers. */
 bool dt_is_aligned(const dt_cutter *c, int i, int k);
-/* Whether node i is a tree sum that also computes the sums over segments that it adds, so that
- * these need no memory (piece.absorbed). */
+/* Whether node i is a tree_sum or tree_part that also computes the sums over segments that it adds,
+ * so that these need no memory (piece.absorbed). */
 bool dt_absorbs(const dt_cutter *c, int i);
 /* Whether the node multiplies matrices (op->multiplied) and has no batch dimension, such as the
  * gradient of a kernel, or a reduction of such a node, such as the sum of gradients of parts of the

@@ -200,7 +200,7 @@ typedef struct dt_node_division {
      * one after the other */
     int group;
     /* whether the node's only reader computes it, so that it needs no memory: a segment op that a
-     * tree_sum reads, or a concatenation that another concatenation reads */
+     * tree_sum or tree_part reads, or a concatenation that another concatenation reads */
     bool absorbed;
 } dt_node_division;
 

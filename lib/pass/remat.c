@@ -15,9 +15,10 @@
  * each other's memory.
  *
  * A unit may keep more: named values, which are not recomputed. Values that are kept on the host
- * come back through a barrier, too, by which the cost model recognizes them; on this machine,
- * whose memory is the host's, the barrier is only another name. Only what is computed from examples
- * is kept there: not constants with rows, such as the waves of rotated queries.
+ * come back through a barrier, too, by which the cost model recognizes them; on this machine, whose
+ * memory is the host's, the barrier is only another name. Of the inputs of units, only what is
+ * computed from examples is kept there: not constants with rows, such as the waves of rotated
+ * queries.
  *
  * A unit whose gradient has no rows is left unchanged. Recomputation repeats the same operations on
  * the same numbers: the same bits with our own loops. A library may choose another product where a
@@ -40,9 +41,9 @@ typedef struct remat {
     dt_arena *arena;
     dt_trace *trace;
     int *unit;     /* [nodes] index of the unit of layers that the node belongs to; -1: none */
-    bool *forward; /* [nodes] whether a result of the forward pass needs the node */
+    bool *forward; /* [nodes] whether a result of the graph needs the node */
     bool *follows; /* [nodes] whether the node, or one that it depends on, has a batch dimension */
-    bool *fed;     /* [nodes] whether the node is computed from examples */
+    bool *fed; /* [nodes] whether the node is an argument, such as examples, or computed from one */
     /* [nodes] whether forward nodes of other units read the node, or it is a result */
     bool *leaves;
     /* [nodes] what the policy does with the value: AGAIN (computed again), KEPT on the device, or

@@ -47,7 +47,7 @@ static void follow(places *p, int i) {
     if (p->at[i].device == DT_ANYWHERE) p->at[i] = dt_placement_of(n, in);
 }
 
-/* Places an argument that has an annotation on the device that the annotation names. */
+/* Places an argument that has an annotation where the annotation says. */
 static void place_arguments(places *p) {
     for (int i = p->g->n_nodes - 1; i >= 0; i--) {
         const dt_node *n = &p->g->node[i];

@@ -45,7 +45,8 @@ typedef struct dt_spmd_work {
      * then has no layout itself and does not affect others */
     bool *free;
     dt_spmd_memo *alike; /* used while the program is emitted */
-    /* [nodes] uses: number of nodes that read the node; reader: the last of them */
+    /* [nodes] uses: number of times that the node is read, by nodes and as a result or an update;
+     * reader: the last node that reads it */
     int *uses, *reader;
     dt_mesh_axes batch_axes; /* all axes of the mesh that divide the batch */
     dt_trace *t;             /* the program of a device, under construction */
@@ -143,7 +144,7 @@ dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i);
 /* ---- when partial sums are added up (sums.c) ---- */
 
 /* Called after node i is emitted. Adds up its partial sums over devices, unless its only reader can
- * do so at lower cost. */
+ * add partial sums or pass them on. */
 void dt_spmd_settle(dt_spmd_work *w, int i);
 /* Emits node i, the addition of complete and partial values, as a complete value and a partial one
  * that is still to be added (dt_made.pending). Returns false if the node is not such an addition;

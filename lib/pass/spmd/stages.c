@@ -19,8 +19,8 @@ typedef struct staging {
     /* [nodes] forward: a result needs the node; each: the node runs for each micro-batch; after:
      * the node runs once, after all micro-batches */
     bool *forward, *each, *after;
-    /* [nodes] device: index of the device that runs the node, -1: all do; stage: its stage in the
-     * pipeline; of: index of its task, -1: none */
+    /* [nodes] device: index of the device that runs the node; -1: the node and its inputs are on no
+     * single device; stage: its stage in the pipeline; of: index of its task, -1: none */
     int *device, *stage, *of;
     int n_tasks, n_edges;
     dt_stage_task *task;

@@ -152,8 +152,8 @@ static bool share_a_factor(int64_t a, int64_t b) {
     return a > 1;
 }
 
-/* A slot that is a mean over the dimension that replicas divide is not divided in either case, so
- * it does not count. */
+/* Slots that are means over a dimension of their weight do not count: where replicas divide that
+ * dimension, such a slot is not divided in either case. */
 bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w) {
     dt_mesh_axes left;
     for (int s = 0; s < w->g->n_states; s++) {
