@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * get_dimension_size: y = the size of dimension `axis` of x, an int32 scalar. That of a batch
- * dimension is known when the step runs, and differs between replicas.
+ * dimension is known when the step runs, and may differ between replicas.
  *
  * (C1) axis is a dimension of x.
  * (C2) The size fits in int32.

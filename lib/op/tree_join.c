@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tree_join: the sum of the tree_part results of all workers: see op/workers.h. Workers exchange
- * them when a program runs (exec). `eval` is for a worker that has all shards, so its only node is
- * the sum.
+ * them when a program runs. `eval` is for a worker that has all shards, so its only node is the
+ * sum.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

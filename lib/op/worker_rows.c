@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * worker_rows: each worker has some rows of a value, and y is all of them, concatenated: see
- * op/workers.h. Workers exchange them when a program runs (exec); `eval` is for a worker that has
- * all of them.
+ * op/workers.h. Workers exchange them when a program runs; `eval` is for a worker that has all of
+ * them.
  *
  *     x   (own, rest...)     y   (rows, rest...)
  *     worker r of w holds rows [r * rows / w, (r + 1) * rows / w)
