@@ -82,7 +82,8 @@ struct dt_across_row {
     double (*bytes)(const dt_across_attr *a, const dt_type *in);
 };
 
-/* Returns the kind of exchange of a node; DT_ACROSS_NOTHING if it sends nothing between devices. */
+/* Returns the kind of exchange of a node; DT_ACROSS_NOTHING if its op sends nothing, or has no
+ * dt_across_row. */
 static inline dt_across_kind dt_across_kind_of(const dt_node *n) {
     return n->op->across ? n->op->across->kind : DT_ACROSS_NOTHING;
 }

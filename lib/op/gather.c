@@ -2,7 +2,8 @@
 /*
  * gather: rows of a table by their numbers: y[i.., d..] = table[index[i..], d..]. A number without
  * a row in the table yields NaN (0 for integers), and is reported to the caller that runs the
- * graph: see dt_refusal. In StableHLO it selects the nearest row, and is not reported.
+ * graph: see dt_refusal. In StableHLO it selects the nearest row; backend/pjrt reports it if the
+ * numbers can be computed cheaply from arguments and constants.
  *
  * (C1) index holds integers.
  * (C2) The table has a fixed number of rows, not B.
