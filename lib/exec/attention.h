@@ -41,8 +41,8 @@ typedef struct dt_attended {
     /* nodes whose values are the gradients of query, key and value; DT_OF_NONE: this step does not
      * compute that gradient */
     int gradient[3];
-    /* true: this step does nothing, because the step of another gradient computes all three
-     * gradients at once */
+    /* true: this step does nothing, because the step of another gradient of the same group computes
+     * all that are needed in the group */
     bool is_done_elsewhere;
 } dt_attended;
 

@@ -181,8 +181,10 @@ typedef struct dt_exec_task {
     /* position in the order in which the tasks of a segment are taken, ascending: see
      * dt_exchanges_turn */
     int turn;
-    double work;            /* the work of one piece of the group, in the unit of dt_group.work */
-    _Atomic uint32_t taken; /* number of the last run in which a lane took this task */
+    double work; /* the work of one piece of the group, in the unit of dt_group.work */
+    /* number of the last run in which a lane took this task; not set in the first n_alone
+     * segments */
+    _Atomic uint32_t taken;
 } dt_exec_task;
 
 typedef struct dt_segment {

@@ -126,8 +126,8 @@ static bool plan_library(const dt_exec *x, int node, by_library *v) {
     return plan_sizes(v, x, node);
 }
 
-/* Leaves operands and result as bfloat16 if both operands are and the library can compute the
- * convolution with these. Otherwise stores all three as float32. */
+/* Leaves operands and result as they are stored if both operands are bfloat16 and the library can
+ * compute the convolution with these. Otherwise stores all three as float32. */
 static void narrow(dt_exec *x, int node) {
     const int *in = x->g->node[node].in;
     by_library v = {0};

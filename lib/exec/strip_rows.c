@@ -81,8 +81,8 @@ const dt_strip_row dt_strip_rows[DT_S_COUNT] = {
     [DT_S_FROM_I32] = {{DT_VEX_FROM_INT, R, NONE, X, 0}},
     [DT_S_FROM_BF16] = {{DT_VEX_WIDEN_16, R, NONE, X, 0}, {DT_VEX_SHIFT_LEFT, R, NONE, R, 16}},
     [DT_S_FROM_F16] = {{DT_VEX_FROM_HALF, R, NONE, X, 0}},
-    /* These convert floats to 16 or 8 bits, one in each 32-bit element. The instructions
-     * DT_VEX_PACK_... then make the results adjacent. */
+    /* These convert floats. DT_S_TO_F16 makes eight adjacent elements of 16 bits. The others leave
+     * one result in each 32 bits; the lines `pack` of their formats make the results adjacent. */
     [DT_S_TO_BF16] = ROUNDED,
     [DT_S_TO_F16] = {{DT_VEX_TO_HALF, X, NONE, R, 0}},
     [DT_S_TO_BOOL] = {{DT_VEX_COMPARE, T, X, ZERO, UNEQUAL}, {DT_VEX_AND, R, T, INT_ONE, 0}},

@@ -3,7 +3,7 @@
  * Memory of values that are only read by the task that computes them. Only the pieces that are
  * being computed have memory, each from the step that writes it to the last step that reads it:
  *
- *     segment 0    h = x W    y = relu(h)    z = y V    dz    dy = dz V'
+ *     segment 0    h = x W    y = relu(h)    z = y V    dz    dy = dz V'    dh
  *     segment 1    dW = x' dh     dV = y' dz
  *
  * x, y, dz and dh are read in segment 1, so they are in the arena; h, z and dy are in task memory.

@@ -35,7 +35,8 @@ enum {
      * products share are packed at any number of rows. */
     ROWS_WELL = 140,
     ROWS_BADLY = 42,
-    /* most columns of a part, if B is packed anew for each part, or kept and a sum has passes */
+    /* most columns of a part, if B is packed anew for each part, or is read from shared panels and
+     * k takes several passes */
     MOST_COLUMNS = 512,
     LEVELS = 64
 };

@@ -40,7 +40,8 @@ typedef struct tile {
     int64_t ldb;  /* distance of rows of B, in floats */
     int64_t k;    /* number of columns of A, at most those of PASS_BLOCKS blocks */
     int64_t last; /* number of columns in the last vector */
-    /* sums of earlier passes, the latest first, which are added one by one on the left */
+    /* sums of earlier passes, the latest first, and C itself after the last pass if the product is
+     * added to C; they are added one by one on the left */
     const sums *left;
     int n_left;
     sums to;
