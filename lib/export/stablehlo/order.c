@@ -31,8 +31,8 @@ typedef struct ordering {
     /* [nodes] height: the length of the longest path from the node to a result or update; waits:
      * number of the node's inputs in this pass that have not been written yet */
     int *height, *waits;
-    /* for [0] the forward pass and [1] what follows: the item of each node; -1: the node is not
-     * written */
+    /* for [0] the forward pass and [1] what follows: the item of each node; -1: the node has not
+     * been written, or is written again for the next reader */
     int *item[2];
     int pass;
     /* the readers of node i are user[users_at[i]] to user[users_at[i + 1] - 1] */

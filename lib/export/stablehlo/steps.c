@@ -86,8 +86,8 @@ typedef struct cut {
     int64_t first;
 } cut;
 
-/* A value that is assembled of one part for each position along an axis. axis -1: the node is not
- * such a value. */
+/* A value that concatenations, pads and sums assemble of parts of size 1 along an axis. axis -1:
+ * the node is not such a value. */
 typedef struct whole {
     int axis;
     bool is_part; /* the node is inside a value that was divided, so it is not divided by itself */
