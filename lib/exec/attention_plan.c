@@ -101,10 +101,10 @@ dt_head_strides dt_attention_strides(const dt_attended *a) {
                              .y = a->heads * a->value_size};
 }
 
-/* Describes one product of a block of queries. `which` is DT_SCORES or another constant of that
- * enum. The products for the gradients of keys and values are summed over blocks in float32: in the
- * gradient itself, or in scratch, where the rows of a head are adjacent, if operands are stored in
- * 16 bits. */
+/* Describes one product of a block of queries. `which` is DT_SCORES or another number of a product
+ * (attention.h). The products for the gradients of keys and values are summed over blocks in
+ * float32: in the gradient itself, or in scratch, where the rows of a head are adjacent, if
+ * operands are stored in 16 bits. */
 static dt_gemm product_of(const dt_attended *a, const dt_query_block *b, int which, bool backward) {
     int64_t keys = b->last - b->first;
     dt_head_strides s = dt_attention_strides(a);

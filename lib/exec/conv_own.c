@@ -3,9 +3,9 @@
  * Convolutions without a library (simd/conv.c). Windows are read from the image itself; they are
  * not copied to a matrix first.
  *
- * Sums are added in the same order as with the matrix of im2col.c; k counts its columns. A run is
- * the columns of one element of the window, its features, or for a kernel's gradient one row of
- * positions. A stretch consists of a number of whole runs (dt_own_stretch), at least one:
+ * Sums run over the columns of the matrix that im2col.c would make, in their order; k counts these.
+ * A run is the columns of one element of the window, its features, or for a kernel's gradient one
+ * row of positions. A stretch consists of a number of whole runs (dt_own_stretch), at least one:
  *
  *     stretches    the tree of exec/sums.h adds their sums
  *     blocks       DT_PRODUCT_BLOCK columns of a stretch; the same kind of tree adds their sums

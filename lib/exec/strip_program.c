@@ -338,7 +338,7 @@ static int64_t largest_piece(const dt_exec *x, int node) {
 }
 
 /* Assigns registers, after the others, to the buffers of the sums' trees (dt_strip_sum.level) and
- * returns their number. If rows are longer than a strip, each may end in a shorter strip. */
+ * returns their number. With row_break, each multiple of it may end in a shorter strip. */
 static int add_levels(const dt_exec *x, dt_strip_program *p) {
     const int64_t shortest = p->row_break ? (p->strip + 1) / 2 : p->strip;
     const int64_t strips = p->n_sums ? largest_piece(x, p->rows_of) / shortest + 1 : 0;

@@ -229,8 +229,9 @@ static void pack_panel(const panel *p, float *to) {
     }
 }
 
-/* Copies n floats by whole vectors, if at least as many can be read (`there`). The floats that are
- * too many are overwritten by what is copied next. `to` has room for one vector more. */
+/* Copies n floats: by whole vectors if all floats of these are among the `there` floats that can be
+ * read, else one by one. The floats that are too many are overwritten by what is copied next. `to`
+ * has room for one vector more. */
 static ALWAYS_INLINE void copy(const float *from, int64_t n, int64_t there, float *to) {
     if (padded(n) <= there)
         for (int64_t i = 0; i < n; i += W) STORE(to + i, LOAD(from + i));
