@@ -2,8 +2,8 @@
 /*
  * Nodes without a kernel use the op's own eval, which defines the op and is slow. A piece is the op
  * applied to the same rows of its inputs, if the op's rule allows that. This file also has the
- * kernel for nodes that are another name for their input (reshape), and the one for updates that
- * are copied at the end of the step.
+ * kernels for nodes that are another name for their input (reshapes, barriers), and the one for
+ * updates that are copied at the end of the step.
  */
 #include <string.h>
 

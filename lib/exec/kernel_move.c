@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops that only move elements: slice, concatenate, pad, transpose, reverse, broadcasts that no
- * fused loop reads, and parts and concatenations of a batch. The result consists of boxes, each
+ * fused step can make, and parts and concatenations of a batch. The result consists of boxes, each
  * with a source:
  *
  *     concatenate(a, b)      [ box of a | box of b ]
