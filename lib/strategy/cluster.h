@@ -45,8 +45,8 @@ typedef struct dt_launch {
     dt_task_type task;
     bool has_chief; /* whether worker 0 is the chief, a task of its own in TF_CONFIG */
     int ps;         /* number of tasks of type ps */
-    /* The environment variable that gives the number of processes, such as
-     * "OMPI_COMM_WORLD_SIZE". */
+    /* What says how many processes there are: an environment variable such as
+     * "OMPI_COMM_WORLD_SIZE", or an option such as "--rank". */
     const char *by;
     const char *launcher;           /* the launcher's name in messages, such as "mpirun of MPICH" */
     const struct dt_fabric *fabric; /* the fabric that connects the workers (net/fabric.h) */

@@ -103,8 +103,8 @@ dt_status *dt_worker_pool_failure(const dt_arrival *a, const char *closure) DT_M
  * has no more work. say reports long waits. Fails with WORKER_GONE if the coordinator is lost. */
 dt_status *dt_worker_pool_serve(const dt_worker_pool_spec *spec) DT_MUST_USE;
 
-/* Fills *out with the coordinator's address and the settings for connecting to it. key: memory
- * for the key, which *out refers to. */
+/* Fills *out with the coordinator's address, NULL if only tasks of type ps have addresses, and with
+ * the settings for listening or connecting. key: memory for the key, which *out refers to. */
 struct dt_zmq_carrier_spec;
 dt_status *dt_worker_pool_address(const dt_worker_pool_spec *q, dt_run_key *key,
                                   struct dt_zmq_carrier_spec *out) DT_MUST_USE;

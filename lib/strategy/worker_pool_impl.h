@@ -5,8 +5,8 @@
 
 #include "strategy/worker_pool.h"
 
-/* If this many programs in a row end before they can compute, no more are started in place of a
- * worker. */
+/* If this many programs in a row that were started for one worker end before they can compute, no
+ * more are started in place of that worker. */
 enum { DT_POOL_STARTS = 8 };
 
 /* One worker of the pool. */
@@ -42,8 +42,8 @@ struct dt_worker_pool {
     dt_packed_versions copies;
     /* Revision of the values that updates never change. It increases when the owner sets them. */
     int64_t still;
-    /* The last message sent to a worker that has the values which updates never change; NULL: none
-     * was sent. */
+    /* The last message with the values which updates never change that any worker got; NULL: none
+     * has got one. */
     dt_shared *with_still;
     /* whether the owner may have set some of these values since they were last compared */
     bool set;
@@ -62,7 +62,7 @@ struct dt_worker_pool {
 dt_status *dt_worker_pool_take(dt_worker_pool *c, const dt_arrival *a) DT_MUST_USE;
 void dt_worker_pool_release(dt_worker_pool *c, const dt_arrival *a);
 
-/* Starts a program for worker w on this machine. */
+/* Starts a process for worker w on this machine. */
 dt_status *dt_worker_pool_start(dt_worker_pool *c, int w) DT_MUST_USE;
 
 #endif
