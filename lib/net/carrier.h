@@ -82,9 +82,9 @@ void dt_shared_unref(dt_shared *s); /* drops a reference; s may be NULL */
 
 typedef struct dt_arrival {
     int worker;
-    /* gone: the worker is lost, because its link is closed or it sent an invalid message; came: a
-     * separately started worker has connected. If either is set, no member but `worker` is
-     * valid. */
+    /* gone: the worker is lost, because its link is closed, it sent an invalid message, or there is
+     * no memory for its push; came: a separately started process has connected. If either is set,
+     * no member but `worker` is valid. */
     bool gone, came;
     dt_frame message;
     /* In a PUSH: the memory with all slices, else NULL. The caller owns it and returns it by

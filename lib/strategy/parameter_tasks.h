@@ -25,9 +25,9 @@ typedef struct dt_parameter_program {
     dt_view *argument, *no_result; /* memory for the program's arguments and results */
 } dt_parameter_program;
 
-/* The variables that one process owns, and the programs that change them. */
+/* Those variables of one process that workers read, and the programs that apply pushes. */
 typedef struct dt_parameter_store {
-    dt_variable **variable; /* [n] the variables that the process owns */
+    dt_variable **variable; /* [n] the variables that workers read */
     int n, n_programs;
     dt_sent *sent; /* [n] how each variable is sent */
     dt_packed_variables packed;

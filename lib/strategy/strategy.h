@@ -63,8 +63,9 @@ typedef struct dt_servers_spec {
     /* owns_launch: the strategy frees `launch`; reached: tasks of type ps are connected and must be
      * informed when the strategy ends */
     bool owns_launch, reached;
-    bool lent;            /* whether a coordinator has moved variables to the tasks of type ps */
-    double start_timeout; /* seconds within which separately started workers must connect */
+    bool lent; /* whether a coordinator has moved variables to the tasks of type ps */
+    /* seconds to wait until workers are connected and can compute, and for tasks of type ps */
+    double start_timeout;
     /* One line of text, with version and job, that must be the same in the coordinator and its
      * workers. Lent. NULL: nothing is compared. */
     const char *fingerprint;
@@ -131,18 +132,20 @@ struct dt_strategy_row {
     /* The name and the keys of the strategy. The argument `args` of `read` is the struct that its
      * fields describe. */
     dt_kind kind;
-    /* Converts args to a spec and checks them. Reports all errors. */
+    /* Converts args to a spec, and checks them. */
     dt_status *(*read)(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out);
-    /* Finds the replicas and their devices: fills s->replicas, s->device_name and s->assignment. */
+    /* Finds the replicas and their devices: fills s->replicas, s->device_name, s->what and other
+     * members that such strategies have. */
     dt_status *(*place)(dt_strategy *s, const dt_strategy_spec *spec);
     const char *backend;
     /* Whether a spec without devices and replicas means one replica on each device of the plug-in
      * or, without a plug-in, one for each core of this machine. */
     bool every_device;
-    bool feeds_by_host; /* whether data sets are made per host instead of per replica */
+    /* whether functions that make data sets are always called per host, never per replica */
+    bool feeds_by_host;
     /* whether several processes that a launcher has started share the strategy's work */
     bool is_launched;
-    bool is_default; /* whether this strategy is the current one outside of any scope */
+    bool is_default; /* whether this is the default strategy, which is current if no other one is */
     /* whether nothing is distributed: variables are plain variables, and values are single
      * tensors */
     bool plain;
@@ -224,7 +227,9 @@ dt_strategy *dt_strategy_ref(dt_strategy *s);
 void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels);
 /* Sets the limit on a simulated device's memory. No effect after the device was opened. */
 void dt_strategy_set_hbm(dt_strategy *s, int64_t bytes);
-/* Returns the name of the back end that computes: the row's, unless another one was chosen. */
+/* Returns the name of the strategy's back end: the row's, unless another one was chosen. If the
+ * strategy is sealed, or in a parameter server's coordinator, the row's back end computes
+ * nonetheless. */
 const char *dt_strategy_backend(const dt_strategy *s);
 /* Whether the strategy has devices. False for the default strategy and for NULL. */
 bool dt_strategy_has_devices(const dt_strategy *s);
