@@ -214,7 +214,8 @@ void dt_compiled_destroy(dt_compiled *c) {
 
 /* ---- sizes ---- */
 
-/* Whether the program whose cost is estimated is also the one that this machine runs. */
+/* Whether estimates and listings need no program besides the one that this machine runs. Always
+ * true for workers in separate processes. */
 static bool runs_as_priced(const dt_compiled *c) {
     return c->cluster || (!dt_compiled_uses_logical_devices(c) &&
                           (c->how.over_replicas == DT_OVER_NONE || c->strategy->replicas == 1));

@@ -226,7 +226,7 @@ static dt_status *same(const dt_launch *a, const dt_launch *b) {
 static dt_status *join_launches(dt_launch *out, dt_launch *other) {
     /* whether mpirun runs within a batch system, whose variables describe mpirun itself */
     const bool around = out->sure && other->sure;
-    /* whether srun or mpirun has started a single process, which starts the others itself */
+    /* whether a launcher has started a single process, which may have started the others itself */
     const bool one = out->sure && out->stated == 1;
     dt_status *s = out->stated && other->stated && !around && !one ? same(out, other) : NULL;
     if (!s && other->stated && !out->workers) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records a step function: calls it once, in replica context, with the trace of one replica. The
- * recording is compiled for all replicas.
+ * Records a step function: calls it in replica context, with the trace of one replica. The
+ * recording is compiled for all replicas, unless each has shapes of its own (DT_SIZES_EACH).
  */
 #include <stdlib.h>
 #include <string.h>

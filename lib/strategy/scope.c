@@ -13,7 +13,7 @@ enum { MAX_DEPTH = 64 };
 
 typedef struct context {
     dt_strategy *fallback; /* the default strategy, created when first needed */
-    dt_strategy *global;   /* the strategy that dt_set_strategy has set; NULL: it was not called */
+    dt_strategy *global;   /* the strategy that dt_set_strategy has set; NULL: none */
     int depth;
     dt_strategy *entered[MAX_DEPTH];
     dt_context where;

@@ -90,7 +90,7 @@ dt_status *dt_default_strategy(dt_strategy **out) {
     return dt_strategy_open(out, &(dt_strategy_spec){.row = &dt_strategy_default_});
 }
 
-enum { PATIENCE_S = 60 }; /* the default of strategy.timeout in jobs, in seconds */
+enum { PATIENCE_S = 60 }; /* seconds to wait for workers to start, and for a message */
 
 /* Connects this process, one of several workers, with the other workers. */
 static dt_status *join_workers(dt_strategy *s, const dt_launch *l) {
@@ -225,9 +225,9 @@ dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend, const ch
     return NULL;
 }
 
-/* Returns the name of the back end. With a parameter server, only workers use a plug-in's
- * devices. Its coordinator, which keeps the weights and is forked, computes on the cores of its
- * machine. */
+/* Returns the name of the back end that computes in this process: the row's if the strategy is
+ * sealed. With a parameter server, only workers use a plug-in's devices; other processes compute on
+ * the cores of their machine. */
 static const char *computed_by(const dt_strategy *s) {
     return s->sealed || (s->servers.workers && !s->serves) ? s->row->backend
                                                            : dt_strategy_backend(s);

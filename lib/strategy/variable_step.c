@@ -95,8 +95,8 @@ dt_value dt_variable_read(dt_trace *t, dt_variable *v) {
 
 /* ---- assigning ---- */
 
-/* Returns the value to assign to each copy in cross-replica context, where x is one value for all
- * replicas. */
+/* Returns the value to assign to each copy, to add to it or to subtract from it in cross-replica
+ * context, where x is one value for all replicas. */
 static dt_value merged(const dt_variable *v, dt_write how, dt_value x) {
     if (dt_variable_is_on_read(v) && v->aggregation == DT_AGGREGATE_NONE)
         return fail(x.trace, dt_fail(DT_E_VARIABLE, NULL,

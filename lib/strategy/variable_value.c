@@ -419,8 +419,8 @@ void dt_variable_restore(dt_variable *v, const dt_saved_copies *from) {
     const int64_t copies = from->copies;
     void *data = from->data;
     const size_t bytes = (size_t)dt_type_bytes(&v->type);
-    /* Reading the variable adds its copies up, so the first copy gets the value and the others get
-     * 0. */
+    /* True: reading the variable adds its copies up, so the first copy gets the value and the
+     * others get 0. */
     const bool divides = v->aggregation == DT_AGGREGATE_SUM && dt_variable_is_on_read(v);
 
     char *own = dt_host_edit(v);

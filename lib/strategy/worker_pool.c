@@ -11,8 +11,9 @@
 
 /*
  * Copies of the weights that a pool sends to its workers. A copy of a version is made when it is
- * first sent, and kept as long as a closure may pull that version. Only some copies contain the
- * values that never change, for workers that lack them.
+ * first sent or, with in_order, when the version is made. It is kept as long as a closure may pull
+ * that version. Without in_order, only some copies contain the values that never change, for
+ * workers that lack them.
  */
 
 /* Makes a copy of the current weights. all: whether to include the values that never change. */
@@ -65,7 +66,7 @@ void dt_worker_pool_forget(dt_worker_pool *c) {
 
 enum { LOST_IN_A_ROW = 8 };
 
-/* Whether lost workers are replaced. */
+/* Whether other workers are started in place of lost ones. */
 static bool starts_again(const dt_worker_pool *c) { return c->spec.how->elastic && c->launcher; }
 
 /* Appends the worker's name. Workers that were started separately are numbered from 1, like the

@@ -93,8 +93,8 @@ static dt_status *begin(serving *t) {
     return dt_packed_buffers(t->packed, &t->weights, &t->gradients);
 }
 
-/* Runs the loop of a worker: pulls, computes and pushes until END. Returns only errors of the
- * link. */
+/* Runs the loop of a worker: pulls, computes and pushes until END. Returns errors of the link, and
+ * NO_MEMORY if there is none for messages. */
 static dt_status *worker_serve(dt_worker_link *link, const dt_packed_variables *packed,
                                const dt_worker_body *body) {
     serving t = {.link = link, .packed = packed, .body = body, .asked = -1};
