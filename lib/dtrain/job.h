@@ -11,7 +11,8 @@ DT_BEGIN_C
 
 /* ---- jobs ---- */
 
-/* A job file whose types, shapes and placement have been checked. Its data is not open yet. */
+/* A job file whose types, shapes and placement have been checked. Opening it does not open its
+ * data. */
 typedef struct dt_job dt_job;
 /* What a job is opened for. This decides which sections it must have: evaluate needs no `fit`;
  * predict and topology need no `compile` either. For a plan, the job may use features that cannot
@@ -35,7 +36,8 @@ typedef struct dt_job_source {
      * job's. */
     const char *plugin;
     /* open the job only for inspection: a plug-in that the job or the environment names is not
-     * opened, and the back end is cpu. Always so for PLAN and TOPOLOGY, never if `plugin` is set */
+     * opened, and the back end is the strategy's own. Always so for PLAN and TOPOLOGY, never if
+     * `plugin` is set */
     bool inspect;
     /* has_rank: `rank` is the number of this process among the workers of the job's
      * cluster_resolver, from 0 on; otherwise DTRAIN_RANK has this number */

@@ -11,7 +11,8 @@
 enum { DT_SIZES = 16 }; /* number of batch sizes for which executables are kept */
 
 /* The part of a batch that this process computes: `rows` rows from `first` on (possibly none). They
- * are divided into shards if the job's `reproducible` asks for that. */
+ * are divided into shards if the job's `reproducible` asks for that, or if several workers share
+ * the batch. */
 typedef struct dt_share {
     int64_t first, rows;
     int shards;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internals of a coordinator. Its workers are forks of it, so they share these structs. */
+/* Internals of a coordinator. Its workers are forks of it, so each has a copy of these structs. */
 #ifndef DT_STRATEGY_COORDINATOR_H
 #define DT_STRATEGY_COORDINATOR_H
 
@@ -12,8 +12,9 @@
 /*
  * A scheduled function is split into two programs. A worker computes gradients and values to
  * assign, and pushes them: an assignment or optimizer step is recorded as a change that the
- * coordinator makes (dt_deferral). The coordinator runs the second program, the update, which
- * applies these values to its variables and slots as they are at that time.
+ * coordinator makes (dt_deferral). The second program, the update, applies these values to the
+ * variables and slots as they are at that time. The coordinator runs it or, if tasks of type ps
+ * have the variables, each task runs its part.
  */
 
 /* A scheduled function compiled for arguments of certain names, types and shapes (its
@@ -23,7 +24,7 @@ typedef struct dt_closure_kind {
     char *signature;
     dt_arena *arena;
     dt_traced worker;
-    dt_compiled *update; /* the coordinator's program; NULL: workers push no values for it */
+    dt_compiled *update; /* the update; NULL: workers push no values for it */
     /* The program that computes which rows of tables the worker looks up. Result i has the numbers
      * of rows of table[i]. Its `compiled` is NULL if the function looks up no rows. */
     dt_traced numbers;
