@@ -51,7 +51,7 @@ typedef struct dt_packed_versions {
 } dt_packed_versions;
 
 /* How a step is split into two programs: the results of the worker's program are values for
- * variables, which are arguments of the coordinator's program. */
+ * variables, which are arguments of the other program, the update. */
 typedef struct dt_halves {
     /* [n] for each variable: the index of the worker's result, and of the update's argument, that
      * has its gradient or new value; -1: there is none */
@@ -124,9 +124,9 @@ dt_status *dt_packed_write_step(const dt_packed_variables *s, const dt_halves *h
 typedef struct dt_pushed {
     char *slices, *parts;
 } dt_pushed;
-/* Runs the coordinator's program, if there is one, and adds the differences of state that workers
- * have changed. argument, result: buffers for its arguments and results. The arguments refer to
- * memory of `from`. */
+/* Runs the update, if there is one, and adds the differences of state that the worker has changed.
+ * argument, result: buffers for the update's arguments and results. The arguments refer to memory
+ * of `from`. */
 dt_status *dt_packed_apply(const dt_packed_variables *s, const dt_halves *h, dt_compiled *update,
                            dt_view *argument, dt_view *result, const dt_pushed *from) DT_MUST_USE;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Internals of named values. A step's arguments and results are stored whole, with the rows of all
- * replicas one after the other. The tensor of a single replica is a part of the whole and is
- * created on demand.
+ * Internals of named values. The results of compiled steps, and batches of data sets if their
+ * pieces can be joined, are stored whole, with the rows of all replicas one after the other. The
+ * tensor of a single replica is then a part of the whole, and is created on demand.
  */
 #ifndef DT_STRATEGY_VALUES_H
 #define DT_STRATEGY_VALUES_H
