@@ -115,8 +115,7 @@ typedef struct dt_strategy_spec {
     dt_servers_spec servers; /* settings of parameter_server */
     bool verify_replicas;    /* whether to compare the weights of workers during training */
     int64_t slices;          /* tpu: number of slices, joined by a network; 0: one */
-    /* A short description for people, such as "sim:v3-8" or "2 x CPU". dt_strategy_open fills it
-     * in. */
+    /* not used: dt_strategy_open describes the strategy in dt_strategy.what */
     const char *what;
     /* The name of the back end. NULL: that of the strategy's row, or pjrt if the devices are not
      * CPUs. */
