@@ -288,7 +288,7 @@ static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report 
 /* ---- adding up instructions ---- */
 
 /* Whether the instruction is launched as a kernel. It is not if it only names memory, is control
- * flow, or ends an asynchronous instruction. */
+ * flow (also async-start, which calls a computation), or ends an asynchronous instruction. */
 static bool is_launched(const instruction *i) {
     static const char *const names[] = {"parameter",
                                         "constant",

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From the results of steps to the numbers of an epoch. Every number is a function of sums over
- * examples. They are added up in double, so that no number depends on how the data is divided into
- * batches. An array has all sums, in this order:
+ * examples. They are added up in double, so that a number depends on how the data is divided into
+ * batches only by rounding, or if a loss is one number for a batch or compares its examples. An
+ * array has all sums, in this order:
  *
  *   for each output with a loss   the sum of losses, and the sum that divides it; a loss of
  *                                 the whole batch counts once for each example

@@ -127,9 +127,9 @@ dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model,
  * shape, with LABELS if a loss or a metric does. */
 dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile,
                           dt_match *out) DT_MUST_USE;
-/* Matches by names and types, then reads all labels of classes, and all targets for which a loss
- * has limits. Fails with LABEL_RANGE if the model has no output for a class number, or with an
- * error about the first target outside of the limits. */
+/* Matches by names and types, then reads all labels of classes and, of outputs without a mask, all
+ * targets for which a loss has limits. Fails with LABEL_RANGE if the model has no output for a
+ * class number, or with an error about the first target outside of the limits. */
 dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile,
                          dt_match *out) DT_MUST_USE;
 /* Checks class weights, and sets w->number of named classes. Fails with LABELS if the model has
@@ -218,8 +218,8 @@ dt_status *dt_trainer_step(dt_trainer *t, const dt_example *batch, bool updates,
  * With dt_trainer_runs_ahead, a second step may start before the first is finished. */
 dt_status *dt_trainer_start(dt_trainer *t, const dt_example *batch, bool updates) DT_MUST_USE;
 /* Waits for the step that started first. Adds its sums to *s and sets *loss (may be NULL) to the
- * loss of its batch. With s NULL the results are discarded. Fails if the step does, or if a loss or
- * a metric cannot be computed from the sums. */
+ * loss of its batch. With s NULL the results are discarded. Fails if the step does, or if a metric
+ * cannot be computed from the sums. */
 dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss) DT_MUST_USE;
 bool dt_trainer_runs_ahead(const dt_trainer *t);
 /* Evaluates a part of the data: its first `batches` batches, 0: all. s: zeroed or cleared. run:

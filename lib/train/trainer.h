@@ -25,7 +25,8 @@ struct dt_trainer {
     dt_compiled *accumulate;
     /* applies gradients that workers push; NULL: `train` makes the update itself */
     dt_compiled *update;
-    dt_compiled *gather; /* accumulates pushed gradients; NULL: every push leads to an update */
+    /* accumulates pushed gradients; NULL: every push leads to an update, or nothing is pushed */
+    dt_compiled *gather;
     /* With a parameter server: computes the numbers of the rows that `train` looks up in
      * table[result]. NULL: it looks up none. */
     dt_compiled *numbers;

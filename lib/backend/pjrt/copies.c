@@ -3,7 +3,7 @@
  * Copies of variables on devices. A copy is attached to its variable: it is uploaded if the host
  * has written to the variable, each step that changes the variable replaces it by the new value,
  * and it is fetched only when the host reads the variable. So steps transfer no variables as long
- * as the host neither reads nor writes them.
+ * as the host neither reads nor writes them and all programs use one layout.
  *
  * Variables of blocks that a program repeats share one copy, stacked along a new first dimension;
  * on the host they are separate. A program that needs another layout gets the values through the
