@@ -9,9 +9,10 @@
 /* ---- directories of files of named arrays ---- */
 
 typedef struct dt_stored_array {
-    const char *name;  /* name of the array, owned by the file's directory */
-    const char *dtype; /* name of the dtype in the file */
-    bool known;        /* the dtype is supported; else type.dtype has no meaning */
+    const char *name; /* name of the array, owned by the file's directory */
+    /* name of the dtype in the file; NPZ: words for messages if it is not `known` */
+    const char *dtype;
+    bool known; /* the array can be read; else type.dtype has no meaning */
     /* the array's type in memory; safetensors' floats of 16 bits are read as float32 */
     dt_type type;
     /* offset: position of the data in a safetensors file (0 for NPZ); bytes: size of the data in
@@ -96,8 +97,8 @@ typedef struct dt_listed {
      * name; NULL: it is intact */
     dt_status *damage;
 } dt_listed;
-/* The step, or the epoch (from 1), whose weights a callback restored when the run finished. 0: the
- * weights are those of the last step. */
+/* The step, or the epoch (from 1), whose weights a callback restored when the run finished; the
+ * other member is 0. Both 0: the weights are those of the last step. */
 typedef struct dt_kept {
     int64_t epoch, step;
 } dt_kept;

@@ -138,8 +138,9 @@ void dt_run_dir_close(dt_run_dir *r);
 #define DT_STATE_SUMS (1 << 20) /* most sums that a state can have */
 /* What state.json says: where training stands, besides its tensors. */
 typedef struct dt_state_file {
-    /* how often training was started from the beginning in this directory; the newest checkpoint is
-     * the one with the highest (generation, step) */
+    /* number of the training in this directory, from 0: a start from the beginning or from an older
+     * checkpoint gets the next number if there are checkpoints; the newest checkpoint is the one
+     * with the highest (generation, step) */
     int64_t generation;
     int64_t step;       /* number of training steps done */
     int64_t epoch;      /* number of epochs completed */

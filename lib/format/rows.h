@@ -21,7 +21,7 @@ struct dt_row_writer {
     dt_row_writer_options options;
     const dt_format *kind; /* the format of the file; NULL: rows become masks in a folder */
     dt_output out;
-    dt_arena *arena;         /* owns the arrays below */
+    dt_arena *arena;         /* owns the arrays below, except `ranked` and `score` */
     dt_element_spec *column; /* [out.n] the columns of the file */
     const void **row;        /* [out.n] addresses of the values of the current row */
     union dt_row_cell *cell; /* [out.n] memory for values converted to the type of their column */

@@ -9,7 +9,8 @@
 typedef struct dt_stored_type {
     const char *name; /* name of the type in files, such as "F32" */
     int size;         /* size of an element in bytes */
-    int dtype; /* the dt_dtype of such tensors in memory; -1: dtrain does not have the type */
+    /* the dt_dtype of such tensors in memory; -1: dtrain's own files do not have the type */
+    int dtype;
 } dt_stored_type;
 
 const dt_stored_type *dt_stored_type_of(dt_dtype dtype);

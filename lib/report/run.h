@@ -121,7 +121,8 @@ typedef struct dt_report_workers {
 typedef struct dt_report_run {
     dt_arena *arena;
     const char *path, *label; /* label: name of the run in the report */
-    /* text to show in place of the path: output.dir as written in the job, with ${VARIABLE} */
+    /* text to show in place of the path: output.dir as written in the job if that has a
+     * ${VARIABLE}, else the path */
     const char *shown;
     /* the metrics of the history, where x is the number of epochs done: a fraction for a validation
      * within an epoch, unless the number of steps per epoch is unknown */
@@ -148,7 +149,7 @@ typedef struct dt_report_run {
     bool has_workers;
     /* workers: counts of the last attempt; workers_before: sums over all earlier attempts */
     dt_report_workers workers, workers_before;
-    double peak_rss; /* the most memory that the process has used, in bytes; 0: unknown */
+    double peak_rss; /* the most memory that a process of the run has used, in bytes; 0: unknown */
     /* whether a process holds the lock of the directory, so that the run has not ended */
     bool running;
     int64_t as_of_s; /* when the record was last written, in seconds since 1970; 0: unknown */
