@@ -95,7 +95,7 @@ typedef struct dt_checkpoint_spec {
     double every_seconds;
     int64_t max_to_keep;
     dt_resume resume;
-    const char *resume_path; /* path of the checkpoint if the mode is DT_RESUME_PATH */
+    const char *resume_path; /* with DT_RESUME_PATH: the path of a checkpoint or of a run */
     dt_location resume_at;
 } dt_checkpoint_spec;
 dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
@@ -229,7 +229,8 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches,
 /* Writes names ("loss", "accuracy"; for validation "val_loss", ...) and values to
  * metrics[DT_MAX_KEYS]. Returns their number. */
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics);
-/* Records reading of data and steps from now on. The recorder must live until a call with NULL. */
+/* Records the reading of data for evaluations from now on. The recorder must live until a call with
+ * NULL. */
 void dt_trainer_record(dt_trainer *t, dt_recorder *r);
 /* Returns the compiled training step, lent; NULL: the trainer only evaluates. */
 const struct dt_compiled *dt_trainer_training_step(const dt_trainer *t);

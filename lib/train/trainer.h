@@ -21,7 +21,7 @@ struct dt_trainer {
     dt_class_weights class_weight; /* the class weights of `fit`, given or computed from the data */
     dt_compiled *train, *evaluate; /* the compiled steps; `train` is NULL without an optimizer */
     /* The step that only accumulates gradients, without an update. NULL: every step makes an
-     * update. */
+     * update, or `gather` accumulates. */
     dt_compiled *accumulate;
     /* applies gradients that workers push; NULL: `train` makes the update itself */
     dt_compiled *update;
@@ -31,9 +31,10 @@ struct dt_trainer {
      * table[result]. NULL: it looks up none. */
     dt_compiled *numbers;
     dt_variable **table; /* [results of `numbers`] the variable whose rows each result numbers */
-    /* [DT_MAX_KEYS] the keys of the history, without and with the prefix val_ */
+    /* [number of keys] the keys of the history, without and with the prefix val_ */
     const char **key[2];
-    /* [DT_MAX_KEYS] class names, for metrics that have a value per class; NULL: no class */
+    /* [number of keys] class names, for metrics that have a value per class; NULL: no class, or no
+     * name */
     const char **class_name;
     dt_sum_layout layout; /* the order of a step's sums */
     dt_tally training, evaluation;
@@ -46,7 +47,7 @@ struct dt_trainer {
     int64_t last_rows;
     int64_t peak_bytes;
     int64_t evaluation_rows; /* number of rows that are evaluated at a time (evaluate.c) */
-    dt_recorder *recorder;   /* where steps are recorded; NULL: they are not recorded */
+    dt_recorder *recorder;   /* where evaluations record their reading of data; NULL: nowhere */
 };
 
 /* Whether some steps only accumulate gradients for a later one. */
