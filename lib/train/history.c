@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* History: metrics by epoch under Keras' keys, in memory and as lines of history.jsonl. */
+/* History: metrics of epochs, validations and evaluations under Keras' keys. In memory, and for
+ * training also as lines of history.jsonl. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
