@@ -11,8 +11,8 @@
  *                       the K largest scores    logits_class_0, logits_score_0, ...
  *                       a class by threshold    logits_class, logits_score
  *                       labels by probability   logits_classes, such as a|b, and logits_scores
- *     NPY, NPZ      an array (rows, ...) of the output's type; NPZ has one for each output, with its
- *                   name. For the K largest scores it is the array NAME_class of class numbers,
+ *     NPY, NPZ      an array (rows, ...) of the output's type; NPZ has one for each output, with
+ *                   its name. For the K largest scores it is the array NAME_class of class numbers,
  *                   int32 (rows, K), and in NPZ also the array NAME_score; by threshold, K is 1.
  *     JSON lines    an object; see rows_json.c
  */

@@ -2,11 +2,11 @@
 /*
  * string_lookup: converts a text to its index in a vocabulary, as Keras' StringLookup. Indices
  * begin at 1; unknown texts get 0. With `mask_token`, that text gets 0, unknown texts get 1, and
- * words begin at 2. With `num_oov_indices: 0`, unknown texts get -1, which is refused as a class and
- * as a row of a table, and words begin at 0, or at 1 with a mask token. With an output_mode other
- * than int, the output is a row with 1, or the word's weight, at the index; unknown texts have index
- * 0 in it, and the row of the mask token is all zeros. For a single text, one_hot, multi_hot and
- * count are the same.
+ * words begin at 2. With `num_oov_indices: 0`, unknown texts get -1, which is refused as a class
+ * and as a row of a table, and words begin at 0, or at 1 with a mask token. With an output_mode
+ * other than int, the output is a row with 1, or the word's weight, at the index; unknown texts
+ * have index 0 in it, and the row of the mask token is all zeros. For a single text, one_hot,
+ * multi_hot and count are the same.
  *
  * integer_lookup is the same for integers, as Keras' IntegerLookup. Words are their decimal digits.
  */
