@@ -175,9 +175,9 @@ DT_API bool dt_is_unseen(uint32_t code) {
     return code > 0x10ffff;
 }
 
-/* Appends one character of text[0..n), made fit for a terminal: an invisible character becomes
- * \uNNNN or \UNNNNNNNN, and a byte that is not UTF-8 becomes \xNN. Returns the number of bytes that
- * were read. */
+/* Appends the first character of text[0..n), made fit for a terminal: an invisible character
+ * becomes \xNN if it is ASCII, else \uNNNN or \UNNNNNNNN; a byte that is not UTF-8 becomes \xNN,
+ * too. Returns the number of bytes that were read. */
 static size_t add_escaped_char(dt_str *s, const char *text, size_t n) {
     uint32_t code = 0;
     size_t length = dt_utf8_next(text, n, &code);

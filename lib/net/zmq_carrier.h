@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The carrier over ZeroMQ. It does what servers.h does over inherited links, but in the thread of
- * the process that listens: a coordinator, to which workers on any machine connect, or a task of
- * type ps, to which workers and the coordinator connect. Each of these sends its number and its
+ * The carrier over ZeroMQ. It does what servers.h does over inherited links, but starts no threads
+ * for servers: messages are handled in the thread that calls the carrier's functions. The process
+ * that listens is a coordinator, to which workers on any machine connect, or a task of type ps, to
+ * which workers and the coordinator connect. Each process that connects sends its number and its
  * fingerprint (version and job). If the fingerprint differs from that of the process that listens,
- * that process refuses it and sends it the reason.
+ * the latter refuses the connection and sends the reason.
  *
  *     a message:   dt_frame | weights or gradients, all slices | more
  *

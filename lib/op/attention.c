@@ -245,7 +245,8 @@ dt_cost dt_attention_cost(const dt_call *c, int position, dt_attention_work work
 
 /* The cost of a kernel that works in blocks and never stores the scores: two products and, for each
  * pair of a query and a key, an exponential and 7 other vector operations, such as scale, mask,
- * maximum, difference and sum. These have 32 bits in each precision. */
+ * maximum, difference and sum. The exponential and the vector operations are counted alike for all
+ * dtypes, since they are computed with 32 bits; the products have the first input's dtype. */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_attention_cost(
         c, 3, (dt_attention_work){.scores = 1, .taken = 1, .vector = 7, .exponentials = 1});

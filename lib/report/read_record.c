@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the lines of record.jsonl, in order. The start of an attempt removes the steps of earlier
- * attempts after the step at which it starts or, with another generation, all earlier steps. See
- * train/record.h. */
+/* Reads the lines of record.jsonl, in order. The start of an attempt removes the numbers of earlier
+ * attempts (losses, metrics, times of steps and epochs) that belong to steps after the one at which
+ * it starts. If it starts a new generation, it removes all earlier numbers, and also the messages,
+ * the lines about the data and the counts of workers. See train/record.h. */
 #include <stdlib.h>
 #include <string.h>
 

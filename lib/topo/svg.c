@@ -36,8 +36,10 @@ typedef struct sheet {
     dt_str *out;
     char (*label)[24]; /* [core id] the text of each core; "": no replica uses the core */
     int *owner; /* [core id] 1 + the replica that uses the core; 0: no replica, or no assignment */
-    int core, chip;    /* width of a core, and of a chip, in the picture */
-    int across, down;  /* distance of chips from their right neighbours, and from those below */
+    int core, chip; /* width of a core, and of a chip, in the picture */
+    /* across: from the left edge of a chip to that of its right neighbour; down: from the top of a
+     * chip to that of the one below */
+    int across, down;
     int width, height; /* width and height of a panel */
     int panels;        /* number of panels side by side */
     /* The numbers of chips that are drawn along x, y and z: the first ones of each axis. */

@@ -281,8 +281,9 @@ static dt_status *read_arguments(dt_arena *arena, dt_keras_layer *l, const dt_tr
     return l->row == &dt_layer_bidirectional ? fix_bidirectional(arena, l) : NULL;
 }
 
-/* Refuses a layer whose words were learned: the configuration lacks them, and other words would get
- * other numbers. */
+/* Refuses a layer whose vocabulary was learned by Keras' adapt: the configuration lacks the words.
+ * dtrain would learn a vocabulary from the job's data instead, in which words may have other
+ * indices than those that the model was trained with. */
 static dt_status *check_adapted(const dt_keras_layer *l, const dt_tree *config) {
     enum { RESERVED = 2 }; /* number of numbers reserved for padding and unknown words */
     const dt_tree *words = dt_tree_get(config, "vocabulary"),
