@@ -279,8 +279,9 @@ int dt_map_plan_limits(const dt_map_plan *p, const dt_map_limit **limits) {
     return p->n_limits;
 }
 
-/* There are two values between steps, none if there is only one step. Combining needs three more
- * for the other example: two between its steps, and its final value. */
+/* Returns the bytes of two values between steps, or 0 if there is only one step. Combining needs
+ * three more values for the other example: two between its steps, and its final value. Each has
+ * room for the largest value of the plan. */
 int64_t dt_map_plan_scratch(const dt_map_plan *p) {
     return p->n > 1 ? (p->before ? 5 : 2) * p->widest : 0;
 }

@@ -57,7 +57,7 @@ DT_API dt_status *dt_model_load(dt_model **out, const char *path) DT_CHECKED;
 /* the number of parameters, trainable or not */
 DT_API int64_t dt_model_parameters(const dt_model *m);
 /* The SHA-256 of all weights. For each variable, sorted by path, it covers path, dtype, shape and
- * little-endian data. */
+ * little-endian data. NULL: the weights could not be copied from their device. */
 DT_API const char *dt_model_weights_sha256(dt_model *m); /* lent until the next call */
 /* These copy a weight, such as "dense/kernel", from the model or into it. */
 DT_API dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out) DT_CHECKED;

@@ -318,8 +318,8 @@ struct dt_op {
     dt_status *(*infer)(dt_infer *q);
     void (*grad)(dt_grad *g); /* Emits the gradient; NULL: no gradient flows through the op. */
     void (*rule)(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
-    /* Computes the cost; reads types only. NULL: `operations` for each element of the output, and
-     * the bytes of all inputs and outputs (dt_cost_of). */
+    /* Computes the cost from attributes and types, without values. NULL: `operations` for each
+     * element of the output, and the bytes of all inputs and outputs (dt_cost_of). */
     void (*cost)(const dt_call *c, dt_cost *cost);
     /* computes the op in plain C, which is the definition of the op */
     void (*eval)(const dt_call *c);

@@ -18,7 +18,8 @@
 #define DT_BINARY(name) DT_OP(name) dt_value dt_##name(dt_value a, dt_value b);
 #include "op/ops.h"
 
-/* Returns the cost of one application by itself, from its row. Reads types only. */
+/* Returns the cost of one application by itself, computed as the row of its op defines. Reads the
+ * node, its attributes and the types, but no values. */
 dt_cost dt_cost_of(const dt_call *c);
 
 /* ---- attributes ---- */

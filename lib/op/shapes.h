@@ -40,7 +40,7 @@ dt_cost dt_cost_products(const dt_call *c, const dt_matrix_work *product, int n)
  * flops stay, since each row is in one segment. */
 void dt_cost_segments(dt_cost *cost, int count);
 
-/* prints "dims=[0,2]" */
+/* prints the label and the dimensions: for the label "dims=" for example "dims=[0,2]" */
 void dt_print_dims(dt_str *out, const char *label, const int8_t *dims, int n);
 void dt_print_axis(const void *attr, dt_str *out);  /* prints a dt_axis_attr: "axis=1" */
 void dt_print_index(const void *attr, dt_str *out); /* prints a dt_index_attr: "1" */

@@ -16,8 +16,9 @@ char *dt_full_name(const dt_device_name *d);
  * device or, if the strategy's row has every_device, all that there are: the plug-in's devices, or
  * a virtual CPU device for each core. */
 dt_status *dt_place_cpus(dt_strategy *s, const dt_strategy_spec *spec) DT_MUST_USE;
-/* Places replicas on the same devices of each of `workers` workers. Replicas are numbered worker
- * by worker. The workers are virtual unless a launcher has started processes. */
+/* Places replicas on devices of spec->workers workers (0: of one worker); the devices have the same
+ * names on each. Replicas are numbered worker by worker. If spec->launch.workers is 0, the workers
+ * are virtual; else each is a process that a launcher or the user has started. */
 dt_status *dt_place_workers(dt_strategy *s, const dt_strategy_spec *spec) DT_MUST_USE;
 /* Finds the hosts that feed the replicas, by the names of the replicas' devices. */
 void dt_place_hosts(dt_strategy *s);

@@ -73,7 +73,8 @@ static dt_value as_column(dt_value x) {
 }
 
 /* Returns the weights of output i's examples or samples: those from the data, in training
- * multiplied by the weights of the classes. Without a trace all weights are 1. */
+ * multiplied by the weights of the classes. If the returned value has no trace, all weights are
+ * 1. */
 static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool training,
                           dt_value target) {
     const dt_class_weights *c = training ? dt_trainer_class_weight(t) : NULL;
@@ -225,9 +226,9 @@ static void return_weights(dt_trace *trace, const dt_trainer *t, const forward *
                       sum_of_rows(f->of[i].divisor));
 }
 
-/* Returns the weights of samples in a metric: 0 where the mask excludes a sample, unless the metric
- * counts these samples, too; in a weighted metric those of the loss. Without a trace all weights
- * are 1. */
+/* Returns the weights of samples in a metric: in a weighted metric those of the loss, else 1; but 0
+ * where the mask excludes a sample, unless the metric counts these samples, too. If the returned
+ * value has no trace, all weights are 1. */
 static dt_value counts_in(const dt_metric_use *m, const term *x) {
     dt_value counts = m->weighted ? x->counts : (dt_value){0};
     if (!x->mask.trace || m->row->unmasked) return counts;

@@ -32,8 +32,9 @@ static void words(uint64_t key, uint64_t first, int64_t n, uint64_t *out) {
     }
 }
 
-/* Converts words to numbers in [0, 1). Each word is converted in two halves, since few processors
- * convert integers of 53 bits. Nothing is rounded. */
+/* Converts words to numbers in [0, 1): the upper 53 bits of each, divided by 2^53. Nothing is
+ * rounded. The upper 32 of these bits and the other 21 are converted separately, since few
+ * processors have vector instructions that convert integers of 53 bits. */
 static void uniform(const uint64_t *word, int64_t n, double *out) {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++)
