@@ -18,8 +18,8 @@
  * start. `textbook_s` follows the rule of the book "How to Scale Your Model", which treats every
  * axis as a long ring: an all-gather of V bytes over n axes takes max(hops * hop_s, V / (2 w n)) if
  * a link carries w bytes per second in each direction; hops is the sum over the axes of half the
- * group's ranks along each. For a permute, a broadcast and groups that are no grid or are within a
- * chip, it is ideal_s; on a cluster all three are equal.
+ * group's ranks along each. For a permute, for a broadcast, and for groups within a chip or without
+ * the form of a grid, it is ideal_s; on a cluster all three are equal.
  */
 #ifndef DT_COLL_EXCHANGE_H
 #define DT_COLL_EXCHANGE_H

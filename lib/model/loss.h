@@ -209,8 +209,8 @@ const dt_kind *const *dt_metrics(int *n);
 /* For a metric that is a mean with sample weights: emits the weighted value of each example, and
  * its contribution to the divisor; both are (B) or scalars. As in Keras, values are averaged over
  * the dimensions that the weights lack, weights are repeated to the shape of the values, and both
- * are averaged over the dimensions of an example. If `weight` is no value, nothing is weighted or
- * masked, and *divisor is no value. */
+ * are averaged over the dimensions of an example. If `weight` is absent, nothing is weighted or
+ * masked, and *divisor is absent, too. */
 void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight,
                     dt_value *rows, dt_value *divisor);
 /* Returns the number of results for targets and predictions of these types: 1 for a mean, whatever

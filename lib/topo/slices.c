@@ -16,7 +16,7 @@
 
 /*
  * Determines which slices exist. One rule applies to all generations, with numbers from the
- * generation's row in topo/chips.h. Slices that are no boxes of cubes are listed in that row. A pod
+ * generation's row in topo/chips.h. Slices of other forms than boxes of cubes are there. A pod
  * with optical switches (v4, v5p, tpu7x) joins whole cubes of 4x4x4 chips into any box up to a
  * number of cubes, either with its sides in any order or only from short to long:
  *

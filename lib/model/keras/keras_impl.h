@@ -82,9 +82,9 @@ bool dt_keras_is_step(const char *kind);
 /* ---- layer.c ---- */
 
 /* Reads a layer as Keras wrote it: all members of *out but the masks. Fails with KERAS_MODEL. A
- * class that is no layer of dtrain is no error here: its row is NULL, and the job is refused later
- * unless the layer becomes a step of dataset.map. But an operation that no layer of dtrain computes
- * is an error. */
+ * class that dtrain does not have gets a row of NULL here, and the job is refused later unless the
+ * layer becomes a step of dataset.map. But an operation that no layer of dtrain computes is an
+ * error. */
 dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw,
                                dt_keras_layer *out) DT_MUST_USE;
 /* Returns the layer as an item of a job's list of layers. */

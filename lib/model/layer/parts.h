@@ -58,8 +58,9 @@ dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer
 /* Builds b->within as a part, for values of type `in`. Error MODEL_LAYERS if it has an activity
  * regularizer or further outputs. */
 dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_layer_part *out) DT_MUST_USE;
-/* Returns the name of the first weight of the part that is state: a `fixed` one that is no kernel
- * or the like, such as moving statistics or a counter of random numbers; NULL: it has no state. */
+/* Returns the name of the first weight of the part that is state: a `fixed` one
+ * without a role (dt_layer_role), such as moving statistics or a counter of random numbers; NULL:
+ * the part has no state. */
 const char *dt_part_state(const dt_weight_spec *weight, const dt_layer_part *p);
 /* Calls the part with x as its input. */
 dt_value dt_part_call(const dt_layer_call *c, const dt_layer_part *p, dt_value x);
