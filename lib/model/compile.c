@@ -60,13 +60,11 @@ struct compile {
     dt_compile_spec spec;
     dt_compile_trees by_output;
     bool auto_scale_loss, jit_compile;
-    /* the constant factor by which the loss is multiplied; 0: the loss is not scaled by a
-     * constant */
+    /* `loss_scale` of the job if it is a number, by which the loss is multiplied; else 0 */
     double fixed_scale;
-    /* settings of a loss scale that adapts to overflows, if fixed_scale is 0 */
+    /* settings of a dynamic loss scale, which adapts to overflows */
     dt_loss_scale scale;
-    /* whether `loss_scale` of the job is a mapping with these settings; false: Keras' default
-     * applies */
+    /* whether `loss_scale` of the job is a mapping with these settings */
     bool scales;
     dt_location scale_at;
 };
@@ -158,8 +156,8 @@ static const dt_field fields[] = {
 
 /* ---- the scale of the loss ---- */
 
-/* Sets the constant scale as the optimizer's argument loss_scale_factor. Fails with RANGE if the
- * job has given the optimizer one. */
+/* Sets the optimizer's argument loss_scale_factor to the constant scale. Fails with RANGE if the
+ * job sets both. head NULL: the optimizer has errors. */
 static dt_status *set_fixed_scale(const struct compile *c, dt_optimizer_head *head) {
     if (!head) return NULL;
     if (head->has_scale)
@@ -170,10 +168,10 @@ static dt_status *set_fixed_scale(const struct compile *c, dt_optimizer_head *he
     return NULL;
 }
 
-/* Sets the scale of the loss: a constant one, or one that adapts to overflows if the job asks for
- * it. By itself Keras gives the latter to a model of mixed_float16 with auto_scale_loss. A
- * loss_scale_factor that the job has given the optimizer is kept; `loss_scale` besides it is an
- * error. */
+/* Sets the loss scale: the number or the dynamic scale that the job's `loss_scale` gives. Without
+ * that key, mixed_float16 with auto_scale_loss gets a dynamic scale, as in Keras, unless the
+ * optimizer has a loss_scale_factor. Fails with RANGE if the job sets both keys, or a dynamic scale
+ * without auto_scale_loss. */
 static dt_status *set_loss_scale(const struct compile *c, dt_compile_spec *out) {
     dt_optimizer_head *head = out->optimizer.args;
     if (c->fixed_scale > 0) return set_fixed_scale(c, head);

@@ -22,27 +22,27 @@ bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const
 dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
                         const dt_tree **of) DT_MUST_USE;
 
-/* The values of keys of `compile` that map outputs to settings, as written in the job; NULL: the
- * job does not have the key. */
+/* The values of keys of `compile` that may map outputs to settings, as written in the job; NULL:
+ * the job does not have the key. */
 typedef struct dt_compile_trees {
     const dt_tree *loss, *loss_weights, *target, *sample_weight, *metrics, *weighted_metrics;
 } dt_compile_trees;
 /* Words for losses whose meaning depends on shapes: "crossentropy" and "ce". */
 extern const char *const dt_fitting_losses[];
-/* Reads losses, their weights, targets and sample weights into out->output; returns all faults. */
+/* Reads the losses, their weights, and the names of the elements with targets and sample weights
+ * into out->output. Returns all errors. */
 dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o,
                                   dt_compile_spec *out) DT_MUST_USE;
-/* Reads metrics into out->metric, after losses; returns all faults. */
+/* Reads metrics into out->metric. Losses must have been read. Returns all errors. */
 dt_status *dt_compile_read_metrics(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o,
                                    dt_compile_spec *out) DT_MUST_USE;
 
-/* A short word, such as `accuracy`, and the kinds from which the shapes of predictions and targets
- * select, as in Keras. */
+/* The kinds that a short word such as `accuracy` can mean. The shapes of predictions and targets
+ * decide which, as in Keras. */
 typedef struct dt_fitting {
     dt_status *(*read)(dt_arena *arena, const dt_tree *t, dt_named *out);
-    const char *binary; /* name of the kind that the word means if predictions are one number */
-    /* names of the kinds that the word means otherwise: if targets are one-hot vectors, and if they
-     * are class numbers */
+    const char *binary; /* the kind's name if the last dimension of predictions is 1 */
+    /* names of the kinds otherwise: for one-hot targets, and for class numbers */
     const char *categorical, *sparse;
 } dt_fitting;
 /* Reads the kind that fits the type of the output into *named, with its default arguments.

@@ -23,7 +23,8 @@ static dt_status *read_row(dt_arena *arena, const dt_tree *t, dt_named *out) {
 static const dt_fitting accuracies = {read_row, "BinaryAccuracy", "CategoricalAccuracy",
                                       "SparseCategoricalAccuracy"};
 
-/* Returns the metric's `name` argument, which most metrics have; NULL if it is not set. */
+/* Returns the metric's `name` argument; NULL if it is not set or the metric has no such
+ * argument. */
 static const char *given_name(const dt_named *n) {
     for (const dt_field *f = n->kind->fields; f && f->kind != DT_FIELD_END; f++)
         if (strcmp(f->name, "name") == 0)
@@ -45,8 +46,8 @@ static dt_status *check_row(const dt_named *named) {
 typedef struct owner {
     int output;
     const dt_type *type; /* type of the output; NULL: unknown */
-    /* prefix of the names of this output's metrics, such as "kind_"; "" if the model has one
-     * output */
+    /* prefix of the names of this output's metrics, such as "kind_"; "" unless the model has
+     * several outputs */
     const char *prefix;
     bool from_logits, weighted;
 } owner;
@@ -126,8 +127,8 @@ static void name_weighted(dt_arena *arena, const owner *w, dt_metric_use *use, i
             dt_arena_printf(arena, "%sweighted_%s", w->prefix, use[i].key + strlen(w->prefix));
 }
 
-/* Gives several metrics of one class the names "auc", "auc_1", "auc_2", as in Keras, unless the job
- * names them. */
+/* Renames metric i from, for example, "auc" to "auc_1" or the next free number if an earlier metric
+ * has its name, as in Keras. A name or alias from the job is kept. */
 static void name_again(dt_arena *arena, dt_metric_use *use, int i) {
     const char *first = use[i].key;
     for (int k = 1; !use[i].is_named && find_key(use, i, use[i].keys[0]) >= 0; k++) {

@@ -2,8 +2,8 @@
 /*
  * The settings of `compile` for each output: its loss, the loss's weight, and the data elements
  * that hold its targets and sample weights. A model of one output has one of each. For several
- * outputs they are mappings by output, or lists in the outputs' order; a single loss applies to all
- * outputs, and null means no loss.
+ * outputs they are mappings by output, or lists in the outputs' order. A single loss or
+ * sample_weight applies to all outputs; a loss of null means that the output has none.
  *
  *     loss: {kind: SparseCategoricalCrossentropy, age: {Huber: {delta: 2}}}
  *     loss_weights: {age: 0.1}
@@ -160,7 +160,8 @@ static dt_status *read_losses(dt_arena *arena, const dt_tree *t, const dt_output
     return o->n ? read_each_loss(arena, t, o, out) : NULL;
 }
 
-/* Names the losses as Keras does: KIND_loss for an output KIND, if several outputs have losses. */
+/* If several outputs have losses, names each loss in the history after its output, as Keras does:
+ * "<output>_loss". */
 static void name_losses(dt_arena *arena, const dt_outputs *o, dt_compile_spec *out) {
     int n = 0;
     for (int i = 0; i < o->n; i++) n += out->output[i].loss.kind != NULL;

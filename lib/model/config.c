@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Configurations: the arguments of a row as JSON, in Keras' words. Arguments are written by the
- * field table that reads them; an argument that is left out and has no default is null.
+ * Writes the arguments of a layer, loss, optimizer and so on as JSON, under Keras' names. The field
+ * table that reads them from jobs determines how. An argument that is left out and has no default
+ * is null.
  */
 #include "model/model.h"
 

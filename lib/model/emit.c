@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emits a model's forward pass, its loss and its gradients as graph nodes. Nothing is computed
+/* Emits a model's forward pass and the gradients of a loss as graph nodes. Nothing is computed
  * here. */
 #include "model/model.h"
 
@@ -12,9 +12,9 @@ static dt_value earlier(dt_trace *t, int64_t steps, dt_dtype dtype) {
     return dt_convert(dt_compare(dt_iota(t, &square, 0), dt_iota(t, &square, 1), DT_LT), dtype);
 }
 
-/* Emits the number of each token's document, (B, L) as float32, which is the number of document
- * ends before the token. It is computed as a product of zeros and ones, which is exact. Tokens are
- * those of the first input that is (B, L) of int32. Returns no value if there is no such input, or
+/* Emits the index of each token's document, (B, L) as float32: the number of document ends before
+ * the token. It is computed as a matrix product of zeros and ones, which is exact. Tokens are those
+ * of the first input that is (B, L) of int32. Returns no value if there is no such input, or
  * documents have no effect. */
 static dt_value number_documents(const dt_model *m, const dt_value *input) {
     const dt_documents *d = &m->spec.documents;

@@ -17,7 +17,7 @@ dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *forma
 }
 
 /* Whether Keras puts a "_" before s[i]: before a capital that is not the first character, if a
- * lower-case letter follows or precedes it ("Max|Pooling"; none in "RMSprop"). */
+ * lower-case letter follows or precedes it: "Max_Pooling", "RM_Sprop". */
 static bool begins_word(const char *s, size_t i) {
     if (i == 0 || !isupper((unsigned char)s[i])) return false;
     return islower((unsigned char)s[i + 1]) || islower((unsigned char)s[i - 1]);

@@ -30,7 +30,7 @@ const dt_field dt_init_from_fields[] = {
              .help = "regular expressions; layers whose name matches get `trainable: false`"),
     DT_END};
 
-/* The number of patterns is limited, since each is matched against the names of all layers. */
+/* The number of patterns is limited, since each is matched against many names. */
 enum { MOST_EXPRESSIONS = 1024 };
 
 static const char *text_of(const dt_items *list, int i) { return ((const char **)list->v)[i]; }
@@ -72,7 +72,7 @@ static dt_status *freeze(const dt_entry *e, const char *const *name, const dt_na
     bool found = false;
     DT_TRY(dt_pattern_create(&p, text));
     for (int i = 0; i < n; i++) {
-        const bool faulty = !named[i].kind; /* It may be the layer that is meant. */
+        const bool faulty = !named[i].kind; /* has errors; the pattern may mean it */
         const bool matches = !faulty && dt_pattern_finds(p, name[i]);
         if (matches) ((dt_layer_head *)named[i].args)->trainable = false;
         found |= matches || faulty;
@@ -95,7 +95,7 @@ dt_status *dt_init_from_freeze(const dt_init_from *from, const char *const *name
                                const dt_named *named, int n) {
     const dt_items *list = &from->freeze;
     dt_status *faults = NULL;
-    /* Too many patterns are an error that check_number reports. */
+    /* dt_init_from_check reports too many patterns. */
     if (list->n > MOST_EXPRESSIONS) return NULL;
     for (int i = 0; i < list->n; i++)
         dt_status_append(&faults, freeze(&list->entry[i], name, named, n));

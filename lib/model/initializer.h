@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Initialisers, which compute the initial values of weights; functions for reading fragments and
- * arguments, which all rows of this room use. */
+/* Initializers, which compute the initial values of weights; functions that read fragments of jobs
+ * and print arguments, for all of lib/model. */
 #ifndef DT_MODEL_INITIALIZER_H
 #define DT_MODEL_INITIALIZER_H
 
@@ -23,8 +23,8 @@ dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *forma
  * "sparse_categorical_accuracy". */
 char *dt_snake_case(dt_arena *arena, const char *class_name);
 
-/* dt_config_print prints the arguments of a row as a JSON object, dt_config_fields only the
- * object's entries, and dt_config_field one of them. */
+/* dt_config_print prints the arguments of a layer, loss and so on as a JSON object,
+ * dt_config_fields only the object's entries, and dt_config_field one of them. */
 void dt_config_print(const dt_named *named, dt_json *j, const char *key);
 void dt_config_fields(const dt_named *named, dt_json *j);
 void dt_config_field(const dt_field *f, const void *args, dt_json *j);
@@ -37,15 +37,14 @@ typedef struct dt_initializer dt_initializer;
 typedef struct dt_draw {
     const dt_initializer *row;
     dt_type type; /* type of the whole variable */
-    /* number of inputs and outputs that the variable's shape implies, counted as Keras counts
-     * them */
+    /* numbers of inputs and outputs that the variable's shape implies: see dt_initialize */
     double fan_in, fan_out;
     /* the variable's random stream, whose key is the seed and the path, or the initializer's own
      * seed */
     dt_random stream;
     int64_t first, n;
 } dt_draw;
-/* Returns the random stream of element i, from which it may draw several numbers. It depends only
+/* Returns the random stream of element i, from which several numbers can be drawn. It depends only
  * on d->stream and i, so any thread may draw elements in any order. */
 dt_random dt_draw_at(const dt_draw *d, int64_t i);
 
@@ -65,7 +64,7 @@ struct dt_initializer {
     dt_kind kind;
     /* Fills out: out[k] is element first + k of the variable. */
     void (*fill)(const void *args, const dt_draw *d, double *out);
-    const void *preset; /* constants for `fill`, if several rows have the same `fill` */
+    const void *preset; /* constants for `fill`, if several initializers have the same `fill` */
     /* whether `fill` must compute all elements at once, because they depend on each other */
     bool whole;
     /* whether `fill` draws random numbers; then the arguments begin with a dt_seed_head */
@@ -93,7 +92,7 @@ const dt_kind *const *dt_initializers(int *n);
  * named `preset` is used. */
 dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset,
                                dt_named *out) DT_MUST_USE;
-/* Checks whether a variable of that type can be initialized, by the row's check. */
+/* Checks whether the initializer can initialize a variable of that type. */
 dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type) DT_MUST_USE;
 /* Returns the error MODEL_SHAPE of a shape that an initialiser cannot fill: the sentence `makes`,
  * such as "Identity needs exactly 2 dimensions", followed by "; shape (3) has 1". */

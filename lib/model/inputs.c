@@ -8,7 +8,8 @@
  *     - Add:    {name: sum, inputs: [image, a]}                            from two
  *     - LSTM:   {units: 8, inputs: [answer, encoder/state_h, encoder/state_c]}
  *
- * A name with '/' denotes a further output of a layer; see layer_output.c.
+ * A name with '/', such as encoder/state_h, denotes an output of a layer besides its first one; see
+ * layer_output.c.
  */
 #include <string.h>
 
@@ -61,7 +62,7 @@ typedef struct adding {
     int n, n_added;
     dt_tree **item;
     int *turn;
-    /* names of layers that select further outputs, added for inputs such as "encoder/state_h" */
+    /* names of the LayerOutput layers that were added so far, such as "encoder/state_h" */
     const char **added;
     dt_hash_index names;
 } adding;
@@ -103,7 +104,8 @@ static void add_output(adding *a, const char *name, const dt_location *at, int t
     dt_hash_index_add(&a->names, hash);
 }
 
-/* Adds the outputs that a layer's `inputs`, which were not read yet, name. */
+/* Adds a LayerOutput for each name with '/' in `names`, a layer's `inputs` as written in the job.
+ * NULL: the layer names no inputs. */
 static void add_of_inputs(adding *a, const dt_tree *names, int turn) {
     for (int k = 0; k < count_written(names); k++) {
         const dt_tree *name = names->kind == DT_TREE_LIST ? names->item[k] : names;

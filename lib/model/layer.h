@@ -8,7 +8,8 @@
 
 /* ---- what values may be ---- */
 
-/* The range of a layer's output, by which losses check their predictions. */
+/* The range of a layer's output. Warnings compare the range of predictions with the one that the
+ * loss expects. */
 typedef enum dt_range {
     DT_RANGE_UNKNOWN,
     DT_RANGE_REAL, /* any real number */
@@ -61,8 +62,8 @@ typedef struct dt_dims_of {
  * is named twice. */
 dt_status *dt_dims_find(const dt_dims_of *of, const dt_ints *axis, uint32_t *dims) DT_MUST_USE;
 
-/* What a regularizer or a constraint of a layer applies to: all weights whose path ends in a name,
- * such as `kernel`, or the layer's output (ACTIVITY). */
+/* What a regularizer or a constraint of a layer applies to: all its weights whose path ends in a
+ * name, such as `kernel`, or, for regularizers, the layer's output (ACTIVITY). */
 enum {
     DT_ON_KERNEL,
     DT_ON_BIAS,
@@ -93,8 +94,8 @@ int dt_layer_role(const char *weight);
         .help =                                                                                    \
             "constraint applied after each update: non_neg, {MaxNorm: {max_value: 2, axis: 0}}")
 
-/* The head of every layer's args: a layer's struct begins with `dt_layer_head head`, its table with
- * DT_LAYER_FIELDS. */
+/* The first member, `head`, of every layer's arguments. Tables of fields contain DT_LAYER_FIELDS,
+ * or that of Input only DT_NAME_FIELD. */
 typedef struct dt_layer_head {
     const char *name; /* the layer's name; NULL: it gets the name that Keras would give it */
     bool trainable;
@@ -153,7 +154,7 @@ typedef struct dt_layer_build {
     const struct dt_layer *row;
     const void *args; /* arguments of the layer, which begin with a dt_layer_head */
     const char *name; /* name of the layer, such as "dense_1" */
-    dt_named within;  /* the layer that it wraps, read; kind NULL: it wraps none */
+    dt_named within;  /* the layer that it wraps; kind NULL: it wraps none */
     const char *within_name;
     dt_location at;          /* location of the layer in the job file */
     dt_type in;              /* (B, ...): the type of the first input */
@@ -264,10 +265,10 @@ dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y);
  * Variables are float32 under each policy.
  *
  *     NARROW    inputs and weights are converted to that dtype
- *     WIDE      inputs are converted to float32, and outputs back; weights are not converted:
- *               layers that Keras keeps in float32
+ *     WIDE      inputs are converted to float32, and outputs back; weights are not converted: for
+ *               example normalizations
  *     BY_PARTS  inputs are converted; each part of the layer decides on its weights
- *     AS_IT_IS  nothing is converted: an Input
+ *     AS_IT_IS  nothing is converted: an Input or a LayerOutput
  */
 typedef enum dt_layer_precision {
     DT_LAYER_NARROW,
@@ -276,14 +277,16 @@ typedef enum dt_layer_precision {
     DT_LAYER_AS_IT_IS
 } dt_layer_precision;
 
-/*
- * Masks. Some steps of a padded sequence do not count. Its mask, bools with the shape of its
- * values without the last dimension, is passed from layer to layer, as in Keras. A layer that
- * supports masking may read its inputs' masks, and its output has the first input's mask, unless
- * its row has `mask`. Outputs of other layers have no mask. If a model's output has a mask, losses
- * and metrics count only the steps where it is true.
- */
+/* `most` of layers that accept any number of inputs */
 #define DT_MANY_LAYERS 1024
+
+/*
+ * Masks. Some steps of a padded sequence do not count. Its mask, bools with the shape of its values
+ * without the last dimension, is passed from layer to layer, as in Keras. A layer that supports
+ * masking may read its inputs' masks, and its output has the first input's mask, unless its row has
+ * `mask`. Outputs of other layers have no mask. If a model's output has a mask, losses, and metrics
+ * that are not `unmasked`, count only the steps where it is true.
+ */
 typedef struct dt_layer {
     dt_kind kind;
     dt_layer_precision precision;
@@ -310,9 +313,9 @@ typedef struct dt_layer {
      * never */
     bool (*by_replica)(const void *args);
 } dt_layer;
-/* Functions for `yields`. dt_yields_inputs returns the range of the values of a single input in
- * another shape or order; the others that of values between those of the inputs, such as a mean, of
- * sums and of products. Values between inputs of different ranges have an unknown range. */
+/* Functions for `yields`. dt_yields_inputs is for a layer that gives the values of its single input
+ * in another shape or order. The others are for values between those of the inputs, such as means
+ * (the range is unknown if the inputs' ranges differ), for sums and for products. */
 dt_yield dt_yields_inputs(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_between(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_sum(const struct dt_layer_spec *l, const dt_yield *above);
@@ -323,7 +326,7 @@ dt_yield dt_yields_real(const struct dt_layer_spec *l, const dt_yield *above);
 /* For `yields`: returns the range of values that are divided by their norm. */
 dt_yield dt_yields_of_norm(const struct dt_layer_spec *l, const dt_yield *above);
 /* Returns the range of value * scale + offset for values of range r; UNKNOWN if scale is 0, the
- * limits of r are unknown, or the result lies on both sides of 0 with only one limit. */
+ * limits of r are unknown or equal, or the result lies on both sides of 0 with only one limit. */
 dt_range dt_range_scaled(dt_range r, double scale, double offset);
 /* Returns the range of values that lie between values of range r, such as their mean or the largest
  * of them. SHARES becomes UNIT, since the largest of several probabilities no longer sums to 1 with
@@ -335,8 +338,8 @@ dt_yield dt_activation_yields(int activation, const dt_type *out);
 dt_yield dt_yields_activated(dt_yield of_any, dt_yield in);
 /* Emits the mask of the layer's output; only for layers whose output has one. */
 dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c);
-dt_value dt_mask_along(dt_value mask,
-                       dt_value x); /* the mask, repeated along the last dimension of x */
+/* Emits the mask, repeated along the last dimension of x. */
+dt_value dt_mask_along(dt_value mask, dt_value x);
 /* Returns a mask that is true where any input's mask is true. All inputs must have masks, of the
  * same shape. */
 dt_value dt_masks_joined(const dt_layer_call *c);

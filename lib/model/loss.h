@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Losses and metrics. Both are graph nodes computed from targets and predictions. Each loss is also
- * a metric of the same name. */
+/* Losses and metrics. Both are graph nodes computed from targets and predictions. Many losses are
+ * also metrics of the same name. */
 #ifndef DT_MODEL_LOSS_H
 #define DT_MODEL_LOSS_H
 
@@ -24,7 +24,8 @@ typedef struct dt_loss_head {
     int reduction; /* how losses are reduced to one number: a dt_loss_reduction */
     const char *name;
 } dt_loss_head;
-/* The most bytes of the arguments of a loss. A metric of the same name has the same arguments. */
+/* The most bytes of the arguments of a crossentropy. The metric of the same name has the same
+ * arguments. */
 #define DT_LOSS_ARGS_SIZE 128
 #define DT_LOSS_FIELDS(type)                                                                       \
     DT_HEAD_FIELD(ENUM, type, reduction, .choices = dt_loss_reductions,                            \
@@ -38,7 +39,7 @@ extern const dt_field dt_binary_crossentropy_fields[], dt_categorical_crossentro
 
 typedef struct dt_loss_call_args {
     const void *args;
-    dt_value target; /* the targets: (B) or (B, 1) of integers, or (B, ..., C) */
+    dt_value target; /* the targets: (B, ..., C), or class numbers (B, ...) or (B, ..., 1) */
     /* the predictions, (B, ..., C); if their node is a softmax, its input has the logits */
     dt_value prediction;
 } dt_loss_call_args;
@@ -79,7 +80,8 @@ typedef struct dt_loss_row {
     dt_loss_limits targets; /* the numbers that targets must be, for the loss to be defined */
     dt_expects expects;
     dt_check_fn *check;
-    /* Emits the loss of each sample, floats (B, ...). */
+    /* Emits the loss of each sample, floats (B, ...), or a scalar if the loss is one number for the
+     * batch. */
     dt_value (*rows)(const dt_loss_call_args *c);
     /* Emits which samples count, bools (B, ...). NULL, or a value without a trace: all samples
      * count. */
@@ -175,7 +177,7 @@ typedef struct dt_metric_row {
     const char *label;
     /* The direction in which the metric improves, for callbacks that watch it; as in Keras. */
     dt_better better;
-    bool by_class; /* whether the metric has a number for each class */
+    bool by_class; /* whether the metric can have a number for each class */
     /* number of sums of a mean: 1. 0: `accuracy`, which compile replaces by another row, and
      * metrics with parts */
     int sums;
@@ -221,7 +223,7 @@ int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *t
 /* Returns the limits of targets for the row. A metric that is named after a loss has the limits of
  * the loss. */
 dt_loss_limits dt_metric_targets(const dt_metric_row *row);
-/* Returns sum / examples, or 0 without examples: the `result` of most rows. */
+/* Returns sum / examples, or 0 without examples: the `result` of most means. */
 double dt_mean_of_sum(const void *args, const double *sum, double examples);
 
 #define DT_LOSS_ROW(name) extern const dt_loss_row dt_loss_##name;

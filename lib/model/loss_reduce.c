@@ -9,10 +9,10 @@
  *     sum                          sum(w l)
  *     none                         w l, sample by sample
  *
- * In replica context the number that a mean is divided by is that of all replicas, so that the sum
- * of their losses is the mean over the global batch for any division of its rows. With
- * DT_REPLICA_AVERAGE the divisor is the replica's own number, times num_replicas, as in Keras; if
- * replicas have equal numbers of rows, the result is the same.
+ * In replica context a mean is divided by the number of samples (or sum of weights) of all
+ * replicas. So the sum of the replicas' losses is the mean over the global batch, however its rows
+ * are divided over replicas. With DT_REPLICA_AVERAGE the divisor is the replica's own number, times
+ * num_replicas, as in Keras; if replicas have equal numbers of rows, the result is the same.
  */
 #include "model/model.h"
 
@@ -30,8 +30,8 @@ static dt_status *misfit(const dt_type *weight, const dt_type *values) {
                    dt_text_of_shape(weight).s, dt_text_of_shape(values).s);
 }
 
-/* Returns the type of weights without dimensions of size 1 beyond `rank`; the last ones are removed
- * first, then the first ones. */
+/* Returns the type of weights after dimensions of size 1 are removed until `rank` are left: first
+ * from the end, then from the front. */
 static dt_type without_ones(dt_type w, int rank) {
     int before = 0;
     while (w.rank > rank && w.dim[w.rank - 1] == 1) w.rank--;

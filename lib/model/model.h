@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Models: layers, losses, metrics, optimizers and initialisers. Each is one file and one row in a
- * table (layers.h, losses.h, metrics.h, optimizers.h, initializers.h); a row begins with a
- * dt_kind, so its arguments are read from the job file by a field table, with Keras' names and
- * defaults. Rows emit graph nodes; only initialisers compute on data.
+ * Models: layers, losses, metrics, optimizers and initialisers. Each is a row in a table (layers.h,
+ * losses.h, metrics.h, optimizers.h, initializers.h). A row begins with a dt_kind, whose field
+ * table reads its arguments from the job file, with Keras' names and defaults. Rows emit graph
+ * nodes; only initialisers compute on data.
  *
  * Reading is apart from creating: dt_model_read checks every shape and lists the weights without
  * allocating one, so that a job is validated, and planned, without memory.
  *
- * Keras is 3.15: where a number or a formula below has no other source, it is that version's.
+ * Numbers and formulas in lib/model whose source is not named are those of Keras 3.15.
  */
 #ifndef DT_MODEL_MODEL_H
 #define DT_MODEL_MODEL_H
@@ -126,11 +126,12 @@ dt_rematerialize dt_rematerialize_of(const dt_remat_lists *lists, int policy);
 typedef struct dt_init_from {
     /* a checkpoint, a run's directory or a file of weights; NULL: random initial weights */
     const char *path;
-    /* whether weights that the file lacks, or has in another shape, are initialized randomly */
+    /* whether weights that the file lacks, or has in another shape, are initialized as without
+     * it */
     bool skip_mismatch;
     int names; /* whose names and shapes the file has: DT_NAMES_KERAS or DT_NAMES_TORCH */
-    /* replacement texts, each under the regular expression, for names in the file, whose matches it
-     * replaces; they are applied one after the other */
+    /* maps regular expressions to texts that replace their matches in the names of stored weights;
+     * they are applied one after the other */
     dt_items map;
     /* skip: weights of the file that are not read, by their names after `map`; freeze: layers that
      * are not trained. Both are lists of regular expressions. */
@@ -150,13 +151,14 @@ dt_status *dt_init_from_check(const dt_init_from *from) DT_MUST_USE;
 dt_status *dt_init_from_freeze(const dt_init_from *from, const char *const *name,
                                const dt_named *named, int n) DT_MUST_USE;
 
-/* A checked model. Its memory is in its arena. */
+/* A checked model. Its memory is in the arena given to dt_model_read. */
 typedef struct dt_model_spec {
     dt_init_from init_from;
     int n_inputs;               /* number of layers that are Inputs, from 1 to DT_MAX_INPUTS */
     const dt_input_spec *input; /* [n_inputs] the inputs in the order in which the job names them */
     int n_layers;               /* number of layers, including Inputs */
-    /* [n_layers] the layers in the order of the file; inputs of a layer are earlier layers */
+    /* [n_layers] the layers in the order of the file, with every Repeat expanded; inputs of a layer
+     * are earlier layers */
     const dt_layer_spec *layer;
     int n_outputs;                /* number of outputs, 1 to DT_MAX_OUTPUTS */
     const dt_output_spec *output; /* [n_outputs] the outputs in the order of the job's `outputs` */
@@ -164,12 +166,14 @@ typedef struct dt_model_spec {
     const dt_weight_spec *const *weight; /* [n_weights] the weights in the order of the layers */
     int64_t parameters;                  /* number of elements of all weights that are floats */
     dt_rematerialize rematerialize;
-    /* Number of pieces in which a slice computes the output layer, its loss and their gradient. */
+    /* Number of pieces in which a simulated slice computes the output layer, its loss and their
+     * gradient. */
     int vocabulary_tiling;
     /* Attention stores its scores, instead of being one fused op, if it has fewer queries or keys
      * than this. 0: never; INT64_MAX: always. */
     int64_t scores_below;
-    bool scan_layers;       /* whether a plan counts the blocks of a Repeat as loops */
+    /* whether plans count the blocks of a Repeat as loops, as jax.lax.scan makes them */
+    bool scan_layers;
     dt_documents documents; /* how texts of the data set are divided into documents */
 } dt_model_spec;
 
@@ -195,8 +199,8 @@ typedef struct dt_metric_use {
     /* for `accuracy`: the metric that replaces it if targets are class numbers; NULL: none */
     const dt_named *if_sparse;
     /* the metric's name: its argument `name`, else the alias by which the job calls it, such as
-     * "acc", else the class name in snake case or the row's label; with several outputs
-     * "kind_accuracy" */
+     * "acc", else the row's label or the class name in snake case; with several outputs the
+     * output's name comes first: "kind_accuracy" */
     const char *key;
     int n; /* number of results of the metric, for example one for each class or threshold */
     /* [n] keys in the history: `key`, or for several results "f1_score_0", "f1_score_1", ... */
@@ -210,19 +214,20 @@ typedef struct dt_metric_use {
     bool is_named;
 } dt_metric_use;
 
-/* What `compile` says about one output: its loss, weights and metrics. */
+/* What `compile` says about one output: its loss, and the elements with its targets and sample
+ * weights. */
 typedef struct dt_output_use {
     const char *name; /* name of the output; NULL: the model has errors */
     dt_named loss;    /* the loss of the output; kind NULL: the output has no loss */
     /* for `crossentropy`: the loss that replaces it if targets are class numbers; NULL: none */
     const dt_named *if_sparse;
     double loss_weight; /* factor of this loss in the total loss */
-    /* name of the output's loss in the history, "kind_loss"; NULL: it has no loss, or the model's
-     * only one */
+    /* name of the loss in the history, such as "kind_loss" for the output `kind`; NULL: the output
+     * has no loss, or the only one of the model */
     const char *loss_key;
     const char *target; /* name of the element with the targets; NULL: see dt_match_names */
     dt_location target_at;
-    /* name of the data set's element with the sample weights; NULL: all weights are 1 */
+    /* name of the data set's element with the sample weights; NULL: there are none */
     const char *sample_weight;
     dt_location sample_weight_at;
 } dt_output_use;
@@ -259,13 +264,13 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location 
  * permanently. */
 void dt_compile_see_targets(const dt_compile_spec *c, int output, const dt_type *target,
                             const dt_type *prediction);
-/* Reports pairs of an output and its loss that are certainly a mistake, for example a softmax
- * before from_logits: true. The reports are sentences in the arena. */
+/* Reports layers, and pairs of an output and its loss, that are certainly a mistake, for example a
+ * softmax before from_logits: true. The reports are sentences in the arena. */
 void dt_output_warnings(const dt_model_spec *m, const dt_compile_spec *c, dt_arena *arena,
                         dt_texts *out);
+#define DT_MAX_KEYS (1 + DT_MAX_OUTPUTS + DT_MAX_NUMBERS)
 /* Lists the keys of the history, without those of validation: "loss", losses of single outputs,
  * metrics. Returns their number. */
-#define DT_MAX_KEYS (1 + DT_MAX_OUTPUTS + DT_MAX_NUMBERS)
 int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS]);
 /* These return the tables of keys of `compile` and `model`. */
 const dt_field *dt_compile_fields(void);
@@ -274,7 +279,7 @@ const dt_field *dt_model_fields(void);
 /* Creates the optimizer of a job, with its loss scale. The spec must outlive it. */
 dt_optimizer *dt_optimizer_compiled(const dt_compile_spec *c);
 
-/* ---- the public model handle (made in the room train, which knows strategies) ---- */
+/* ---- the public model handle (created in lib/train, which knows strategies) ---- */
 
 struct dt_model {
     int refs;
@@ -287,13 +292,13 @@ struct dt_model {
     dt_variables trainable;
     uint64_t seed;
     dt_policy precision; /* the policy that determines in which dtype layers compute */
-    /* The strategy in whose scope the model was created; room train counts the reference. */
+    /* The strategy in whose scope the model was created; lib/train counts the reference. */
     struct dt_strategy *strategy;
     bool compiled;
     const dt_tree *compile_tree; /* the mapping `compile` as written */
     dt_compile_spec compile;
     dt_optimizer *optimizer;
-    void *runner; /* data that the room train attaches to the model */
+    void *runner; /* data that lib/train attaches to the model */
     /* Replaces the value of an input, a layer's output or a value within a layer, by name; NULL: no
      * change. */
     dt_value (*annotate)(const void *user, const char *name, dt_value x);
@@ -311,7 +316,7 @@ dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable
 void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training,
                            dt_value *output);
 /* The output of a layer. mask: see dt_layer; no value: nothing is masked. loss: (B), the loss that
- * the layer adds in training; no value: it adds none. */
+ * the layer adds for each example; no value: it adds none. */
 typedef struct dt_given_value {
     dt_value y, mask, loss;
     dt_value further[DT_MAX_FURTHER];
@@ -326,8 +331,8 @@ dt_value dt_model_penalty(const dt_model *m, dt_trace *t);
 /* Emits the sum of penalties on layers' outputs and of losses that layers add, (B), a number for
  * each example; no value: there are none. */
 dt_value dt_model_activity(const dt_model *m, const dt_given_value *done);
-/* Returns the name of an output among the results of traces: "prediction", or "prediction/kind" if
- * there are several; in `arena`. */
+/* Returns the name of output i among the results of traces, in `arena`: "prediction", or with
+ * several outputs "prediction/NAME" with the output's name. */
 const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i);
 /* Emits the forward pass of a model with one output. Fails the trace with MODEL_SHAPE if it has
  * several. */

@@ -169,7 +169,7 @@ struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_vari
 
 static void fill(dt_variable *v, double value) {
     void *data = dt_host_edit(v);
-    /* If the value is 0, nothing is written, since new memory is zeroed. */
+    /* 0 is not written, since callers pass zeroed memory. */
     for (int64_t i = 0, n = value == 0 ? 0 : dt_type_elements(&v->type); i < n; i++)
         if (v->type.dtype == DT_FLOAT64) ((double *)data)[i] = value;
         else ((float *)data)[i] = (float)value;

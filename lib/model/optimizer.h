@@ -35,11 +35,12 @@ typedef struct dt_optimizer_head {
     /* limits of gradients after their sum over replicas; at most one is given, and it applies if it
      * is above 0 */
     double clipvalue, clipnorm, global_clipnorm;
-    /* momentum of the running mean of weights; factor of the loss, which applies if has_scale is
-     * set */
+    /* ema_momentum: of the running mean of weights; loss_scale_factor: factor of the loss, which
+     * applies if has_scale is set */
     double ema_momentum, loss_scale_factor;
-    /* steps after which running means overwrite the weights, again and again; steps whose gradients
-     * are added up for one update; 0: the option is off */
+    /* ema_overwrite_frequency: running means overwrite the weights every so many updates;
+     * gradient_accumulation_steps: number of steps whose gradients are averaged for one update; 0:
+     * off */
     int64_t ema_overwrite_frequency, gradient_accumulation_steps;
     dt_texts exclude_from_weight_decay;
     bool use_ema;
@@ -94,7 +95,7 @@ typedef struct dt_slot_spec {
 } dt_slot_spec;
 
 #define DT_MAX_SLOTS 4
-/* the slots of the row, the mean of the weights, and the sum of gradients */
+/* the most slots of a variable: those of the row, the mean of the weights, the sum of gradients */
 #define DT_ALL_SLOTS (DT_MAX_SLOTS + 2)
 /* The update of one variable. The row's function reads w, g and slots, and sets the new values. All
  * have the variable's dtype. */
@@ -142,12 +143,13 @@ struct dt_optimizer { /* The type behind the public handle of an optimizer. */
     /* gradients are accumulated over several steps by a separate step program:
      * dt_optimizer_add_sums */
     bool accumulates;
-    /* number of accumulated examples, the float32 scalar "optimizer/accumulated_examples"; NULL:
-     * gradients are not accumulated */
+    /* number of accumulated examples, the float32 scalar "optimizer/accumulated_examples"; NULL
+     * unless `accumulates`, and until dt_optimizer_prepare */
     dt_variable *examples;
     dt_loss_scale scaling;
     /* the dynamic loss scale and its counter, the float32 and int64 scalars
-     * "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL: there is no dynamic scale */
+     * "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL: there is no dynamic scale, or
+     * dt_optimizer_prepare has not created it yet */
     dt_variable *scale, *good_steps;
     /* the int64 scalar "optimizer/iteration": number of steps, without those that the dynamic loss
      * scale skipped; with gradient_accumulation_steps k, k steps make one update. NULL until
@@ -175,8 +177,8 @@ struct dt_optimizer { /* The type behind the public handle of an optimizer. */
 };
 /* Whether the arguments exclude the weight of that path from weight decay. */
 bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path);
-/* Emits stored - stored * weight_decay * rate; `stored` if the variable is excluded from weight
- * decay. */
+/* Emits stored - stored * weight_decay * rate; `stored` itself if weight_decay is 0 or the variable
+ * is excluded from weight decay. */
 dt_value dt_optimizer_decayed(const dt_update *u, double weight_decay);
 /* Returns the slots of one variable; NULL: they have not been created. */
 struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v);
@@ -213,8 +215,8 @@ dt_status *dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables 
 /* If use_ema is set, exchanges variables and their running means. */
 dt_status *dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
 /* Lists `iteration`, the loss scale and its counter, the number of accumulated examples, as far as
- * they exist, and all slots, in a fixed order, for checkpoints. *n is their number; the array, in
- * the arena, has lent variables. */
+ * they exist, and all slots, in a fixed order, for checkpoints. *n is their number. The array is in
+ * the arena; the optimizer still owns the variables. */
 dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int *n);
 
 #define DT_RATE_ROW(name) extern const dt_rate dt_rate_##name;
@@ -224,7 +226,7 @@ dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int
 #include "model/optimizers.h"
 #undef DT_OPTIMIZER_ROW
 
-/* ---- running means: most optimizers keep those of gradients and of their squares ---- */
+/* ---- running means: many optimizers keep those of gradients and of their squares ---- */
 
 /* The fields for Adam's arguments. The struct `type` must have doubles with these names. */
 #define DT_MOMENT_FIELDS(type)                                                                     \

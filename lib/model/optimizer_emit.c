@@ -10,9 +10,9 @@
  * Keras clips before the sum, so that its results depend on the number of replicas; here they do
  * not.
  *
- * With gradient accumulation, every k-th step updates, by the mean of k gradients. Since all steps
- * run the same program, the update is computed in each step but assigned only in every k-th.
- * Schedules count steps; all other formulas count updates.
+ * With gradient_accumulation_steps k, every k-th step updates, by the mean of k gradients. Since
+ * all steps run the same program, the update is computed in each step but assigned only in every
+ * k-th. Schedules count steps; all other formulas count updates.
  */
 #include "model/model.h"
 
@@ -310,7 +310,7 @@ void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients) {
     const dt_variables *v = gradients.variables;
     if (!v || (gradients.trace &&
                (!dt_trace_is_live(gradients.trace) || dt_trace_error(gradients.trace))))
-        return; /* The trace holds an error that was reported before. */
+        return; /* An earlier call has reported the error. */
     dt_trace *t = gradients.value ? trace_of(&gradients) : NULL;
     if (!o) {
         dt_trace_fail(t ? t : gradients.trace, dt_want(o, "dt_optimizer_apply", "optimizer"));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Warns of outputs and losses that do not fit each other, with which a job runs but learns nothing,
- * or less than it could. Rows of losses have the range of values that they expect, rows of layers
- * and activations the range of their outputs (below). There is no warning unless the mistake is
+ * or less than it could. A loss declares the range of predictions that it expects; layers and
+ * activations declare the range of their outputs. There is no warning unless the mistake is
  * certain.
  */
 #include <math.h>
@@ -13,9 +13,9 @@
 /* ---- ranges ---- */
 
 /*
- * The ranges of the outputs of layers, as far as their rows know them. A layer that only moves
- * values has its inputs' range. What is not certain is unknown, so that a warning built on this is
- * never wrong: weights that are frozen or have a constraint, and layers whose row has no range.
+ * The ranges of the outputs of layers. A layer that only moves values has its input's range. To
+ * avoid false warnings, a range that is not certain is unknown: that of a layer without `yields`,
+ * and REAL of a layer whose weights are frozen or have a constraint.
  */
 
 dt_yield dt_yields_real(const dt_layer_spec *l, const dt_yield *above) {
@@ -204,7 +204,7 @@ static void look_at_output(const looker *k, const dt_output_spec *o, const dt_na
     const dt_yield y = k->yields[o->layer];
     const bool logits = dt_loss_takes_logits(loss);
     const unsigned ranges = logits ? row->expects.logits : row->expects.ranges;
-    /* An earlier warning is about the layer with this range. */
+    /* look_at_layer warns of this range. */
     if (y.range == DT_RANGE_ONE_SHARE) return;
     if (row->of == DT_OUTPUT_CLASSES && o->type.rank > 1 && o->type.dim[o->type.rank - 1] == 1) {
         k->out->v[k->out->n++] =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The outputs of a model. The last layer is the output unless the model names one or several.
- * Outputs are ordinary layers, which other layers may use. Every other layer must be used, so that
- * none is left untrained.
+ * Outputs are ordinary layers, which other layers may use. In a functional model every other layer
+ * must be used, so that none is left untrained.
  *
  *     outputs: logits
  *     outputs: [kind, age]      named so in losses, metrics, targets and predictions

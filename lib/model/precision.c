@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mixed precision, as Keras' policies have it: variables are float32, layers compute in 16 bits.
- * Every layer converts its inputs and weights, so gradients of weights pass that conversion and
- * become float32. Outputs keep 16 bits until a layer, loss or metric needs float32. All conversions
- * are nodes of the graph, so that plans include their cost.
+ * Most layers convert their inputs and weights (dt_layer_precision), so gradients of weights pass
+ * that conversion and become float32. Outputs keep 16 bits until a layer, loss or metric needs
+ * float32. All conversions are nodes of the graph, so that plans include their cost.
  */
 #include "model/model.h"
 
@@ -52,7 +52,8 @@ static dt_dtype compute_of(const dt_layer_call *c) {
     return head->has_dtype ? dt_policy_dtype(head->dtype) : c->compute;
 }
 
-/* Whether an input has 16 bits, because its layer has another policy than the model. */
+/* Whether an input has 16 bits. In a float32 model the layer that it comes from has its own dtype
+ * policy. */
 static bool reads_narrow(const dt_layer_call *c) {
     for (int i = 0; i < c->n_in; i++)
         if (dt_dtype_is_narrow(dt_type_of_value(c->xs[i]).dtype)) return true;

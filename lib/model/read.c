@@ -180,8 +180,9 @@ static bool same_rule(const dt_named *a, const dt_named *b) {
            (a->tree && b->tree ? dt_tree_same(a->tree, b->tree) : a->tree == b->tree);
 }
 
-/* Checks the rules of a layer that uses the weights of another. It may repeat their regularizers
- * and constraints, which then apply once; different ones would be ignored and are refused. */
+/* Checks the regularizers and constraints of a layer that uses the weights of another. It may
+ * repeat those of the other layer, which then apply once; different ones would be ignored and are
+ * refused. */
 static dt_status *check_rules(const dt_layer_build *b, const dt_layer_spec *other) {
     for (int k = 0; k < b->n_weights; k++) {
         const dt_weight_spec *w = &b->weight[k], *of = &other->weight[k];
@@ -270,8 +271,8 @@ static dt_status *build_layer(dt_model_reader *r, int i) {
     return NULL;
 }
 
-/* Whether layer i can be built: it was read, it may be an Input if it is one, and its inputs were
- * built. If it cannot, the error was reported before. */
+/* Whether layer i can be built: it was read, its inputs were built, and it is not an Input where
+ * none may stand. If it cannot, the error was reported before. */
 static bool can_build(const dt_model_reader *r, int i) {
     bool can = r->named[i].kind &&
                (dt_reader_is_input(r, i) ? i == 0 || r->functional : r->source[i].n > 0);
@@ -296,7 +297,7 @@ static void list_weights(const dt_model_reader *r, dt_model_spec *out) {
     for (int i = 0; i < out->n_layers; i++)
         for (int k = 0; k < out->layer[i].n_weights; k++) {
             *weight++ = &out->layer[i].weight[k];
-            /* Weights that are integers count steps and are no parameters of the model. */
+            /* Integer weights are counters, not parameters of the model. */
             if (dt_dtype_is_float(out->layer[i].weight[k].type.dtype))
                 out->parameters += dt_type_elements(&out->layer[i].weight[k].type);
         }

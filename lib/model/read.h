@@ -15,7 +15,7 @@ typedef struct dt_sources {
 typedef struct dt_model_reader {
     dt_arena *arena;
     const dt_tree *list;
-    const int *turn; /* [n] the turn of a Repeat that contains layer i; 0: none */
+    const int *turn; /* [n] for each layer dt_layer_spec.turn */
     bool functional;
     dt_texts outputs; /* names of the output layers; v NULL: the last layer is the output */
     dt_location outputs_at;
@@ -47,7 +47,7 @@ static inline bool dt_reader_is_input(const dt_model_reader *r, int i) {
  * first layer that reads it, or at the end. turn: as in dt_layers_expand. */
 void dt_layers_add_outputs(dt_arena *arena, const dt_texts *outputs, const dt_tree **layers,
                            const int **turn);
-/* Sets r->source[i]. All layers up to i must have names. */
+/* Sets r->source[i]. Layers 0 to i must have been read. Fails with MODEL_INPUTS. */
 dt_status *dt_read_inputs(dt_model_reader *r, int i) DT_MUST_USE;
 /* Sets *n and layer[n] to the indices of the layers that are outputs. In a functional model, checks
  * that every other layer is used. All layers must be read. Fails with MODEL_INPUTS. */

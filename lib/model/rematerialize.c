@@ -28,7 +28,8 @@ enum {
     PRODUCTS = QKV | OUT | WI | WO
 };
 
-/* Each policy: X(name, bits of values kept on the device, bits of values kept on the host). */
+/* Each policy: X(name, bits of values kept on the device, bits of values kept on the host). With
+ * "none", nothing is recomputed. */
 #define POLICIES(X)                                                                                \
     X(none, 0, 0)                                                                                  \
     X(full, 0, 0)                                                                                  \

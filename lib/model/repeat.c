@@ -2,7 +2,7 @@
 /*
  * Repeat: layers that are written once and repeated. `for` maps variables to lists of values of
  * equal length; the entries of `layers` are copied for each index of these lists, with "{variable}"
- * in its texts replaced:
+ * in their texts replaced:
  *
  *     - Repeat:
  *         for: {i: [0, 1], filters: [32, 64]}
@@ -11,8 +11,8 @@
  *
  * A number N in place of a list stands for 0, 1, ..., N - 1: `for: {i: 32}`.
  *
- * A text that consists of one variable is replaced by the variable's value as written, which is a
- * number, a word or a list. The value keeps its location in the file, so that errors point there.
+ * A text that consists of one variable is replaced by the variable's value as written, for example
+ * a number, a word or a list. The value keeps its location in the file, so that errors point there.
  * The list is expanded before layers are read, so no other code handles Repeat. A Repeat may
  * contain another one.
  */
@@ -38,7 +38,8 @@ static const dt_field fields[] = {
             .help = "layers to repeat; '{variable}' is replaced in their texts"),
     DT_END};
 
-/* One turn of a Repeat: its variables, and the turn of the Repeat around it. */
+/* One turn of a Repeat: its variables, the index k of their values, and the turn of the Repeat
+ * around it. */
 typedef struct turn {
     const dt_tree *variables;
     int k;
@@ -49,8 +50,8 @@ typedef struct expansion {
     dt_arena *arena;
     int n, cap;
     dt_tree **item;
-    /* turns: number of turns so far, including returns to an outer turn after an inner Repeat;
-     * turn: [items] the value of `turns` when the item was made; 0: outside of Repeats */
+    /* turns: a counter that grows at the start and at the end of each turn; turn: [n] its value
+     * when the item was made; 0: outside of Repeats */
     int cap_turns, turns, *turn;
     /* number of values copied so far, and of numbers generated for variables, which is limited */
     int values;

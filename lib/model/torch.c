@@ -5,16 +5,17 @@
  * A rule applies to weights whose path within their layer has a certain end. Kernels are treated as
  * (places, inputs, outputs), where places are the positions in a convolution's window, and the
  * corresponding tensors as (outputs, inputs, places). A kernel has `ins` dimensions for inputs and
- * `outs` for outputs. In other weights the order of values is the same.
+ * `outs` for outputs. In most other weights the order of values is the same.
  *
  * Some tensors hold several weights: attention's in_proj has queries, keys and values one after the
  * other. Some weights correspond to several tensors: recurrent layers of PyTorch have two biases,
  * which are added; for the GRU they are rows of one weight.
  *
  * PyTorch flattens images with channels first, dtrain with channels last. So the inputs of a Dense
- * after a Flatten are in another order, which depends on the number of channels (find_channels).
- * So are the vectors of a normalization in between. Layers that join such values with others, or
- * group them, are refused.
+ * after a Flatten are in another order, which depends on the number of channels (find_channels). So
+ * are the vectors of a normalization in between. After a layer that joins such values with values
+ * in another order, or normalizes groups of them, the order is unknown; a Dense or normalization
+ * that reads them is refused.
  */
 #include "model/torch.h"
 
@@ -27,8 +28,8 @@ typedef struct rule {
     /* end: the ending of paths of weights to which the rule applies; torch: the ending of the
      * tensor's name in PyTorch */
     const char *end, *torch;
-    /* number of a kernel's dimensions for inputs, which come first, and for outputs; both 0: values
-     * are in the same order */
+    /* numbers of a kernel's dimensions for inputs and for outputs, which come last; both 0: the
+     * weight is not a kernel */
     int ins, outs;
     bool flat; /* whether the tensor has only one dimension */
     /* the weight is part `part`, from 0, of `parts` equal ones of the tensor; parts 0: all of it */
@@ -72,7 +73,7 @@ static const rule rules[] = {
     {KEPT("attention_output/kernel", "out_proj.weight"), .ins = 2, .outs = 1},
     {KEPT("attention_output/bias", "out_proj.bias")},
     {.layer = "Depthwise", KEPT("kernel", "weight"), .ins = 0, .outs = 2},
-    /* the kernel of Dense, and of convolutions that no row above is for */
+    /* the kernel of Dense, and of all but depthwise convolutions */
     {KERNEL("kernel", "weight")},
     {KEPT("bias", "bias")},
     {KEPT("gamma", "weight")},
@@ -168,8 +169,8 @@ static bool scales_features(const dt_layer_spec *l) {
     return false;
 }
 
-/* The order of the features of a layer's output, (B, features). Those of a flattened image are in
- * another order than in PyTorch: pixels first, then channels. */
+/* The order of the features of a layer's output, (B, features). In those of a flattened image the
+ * channels of one pixel are adjacent, unlike in PyTorch. */
 typedef struct features {
     int64_t channels; /* number of channels of that image; 1: the order is PyTorch's */
     /* the layer after Flatten from which on the order is not known: it merged features of different
@@ -193,8 +194,7 @@ static int64_t image_channels(const dt_model_spec *m, const dt_layer_spec *l) {
     return space && count(&flat, 1, flat.rank) > channels ? channels : 1;
 }
 
-/* Returns which features the output of layer i has: an image's, or those of a vector. from:
- * [layers] the features of earlier layers. */
+/* Returns the order of the features of layer i's output. from: [layers] that of earlier layers. */
 static features features_of(const dt_model_spec *m, int i, const features *from) {
     const dt_layer_spec *l = &m->layer[i];
     const bool groups = l->row == &dt_layer_group_normalization;
@@ -240,7 +240,8 @@ static int64_t own_index(const move *m, int64_t s, int64_t i, int64_t o) {
     return row + (s * m->in + i) * m->out + o;
 }
 
-/* Returns the index with channels first of element k of n, which is an index with channels last. */
+/* Converts k, the index of one of n elements with channels last, to its index with channels
+ * first. */
 static int64_t channels_first(const move *m, int64_t k, int64_t n) {
     return k % m->channels * (n / m->channels) + k / m->channels;
 }

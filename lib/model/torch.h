@@ -20,10 +20,10 @@ typedef struct dt_torch {
 } dt_torch;
 
 /* Lists the tensors. weights: all weights of the model, in the order of its specification. A weight
- * without a rule keeps its shape; its name is its path with dots. Counters of random numbers are
- * left out. Fails with CHECKPOINT_MODEL for attention whose queries, keys and values differ in
- * size, which PyTorch does not have, and for a layer that reads a flattened image whose features
- * were mixed. */
+ * without a rule keeps its shape; its name is its path with dots. The seed counters of layers that
+ * draw random numbers are left out. Fails with CHECKPOINT_MODEL for attention whose queries, keys
+ * and values differ in size, which PyTorch does not have, and for a layer that reads a flattened
+ * image whose features were mixed. */
 dt_status *dt_torch_open(dt_torch *out, const dt_model_spec *m, const dt_arrays *weights,
                          dt_arena *arena) DT_MUST_USE;
 /* dt_torch_put copies the weights to the tensors; dt_torch_take copies the tensors to the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads and writes weights by name, both outside and inside of step functions. */
+/* Finds a model's weights by path, and reads them in step functions. */
 #include <stdlib.h>
 #include <string.h>
 

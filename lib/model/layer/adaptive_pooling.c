@@ -34,8 +34,8 @@ static dt_status *build(dt_layer_build *b, const char *kind, int n) {
 
 /* ---- graph ---- */
 
-/* Emits a value (out, in) of int64 that holds in row r, with r' = r + more, r' * in / out, rounded
- * up if `up` is out - 1, and down if it is 0. */
+/* Emits int64 values (out, in). All values in row r are (r + more) * in / out, rounded down if `up`
+ * is 0 and up if it is out - 1. */
 static dt_value edge(dt_trace *t, const dt_type *type, int64_t more, int64_t up) {
     dt_value i = dt_iota(t, type, 0);
     dt_value at =

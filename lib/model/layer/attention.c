@@ -78,8 +78,8 @@ static dt_status *add_number(dt_layer_build *b, const char *name) {
         b, &(dt_weight_request){.name = name, .dtype = b->in.dtype, .preset = "ones"});
 }
 
-/* Does what `build` of both layers has in common: shapes, and a counter for dropout as the last
- * weight. */
+/* Does what `build` of both layers has in common: shapes, and with dropout its seed counter as the
+ * last weight. */
 static dt_status *build_rest(dt_layer_build *b) {
     const struct attention *a = b->args;
     int *counter = dt_arena_array(b->arena, int, 1);

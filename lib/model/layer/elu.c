@@ -17,8 +17,8 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* Emits the formula above. Positive x are replaced before the exponential, which would overflow.
- * Even if infinity is not selected, it makes the gradient NaN. */
+/* Emits ELU. Positive x are replaced by 0 before the exponential, which would overflow. Even if
+ * infinity is not selected, it makes the gradient NaN. */
 static dt_value call(const dt_layer_call *c) {
     const struct elu *e = c->args;
     dt_value zero = dt_like(c->x, 0), one = dt_like(c->x, 1);

@@ -24,7 +24,7 @@ static dt_status *build(dt_layer_build *b, const char *kind, int n) {
     return NULL;
 }
 
-/* Returns the dimensions between B and channels. */
+/* Returns the dimensions between B and channels, one bit each. */
 static uint32_t spatial_dims(const dt_type *x) { return (1u << (x->rank - 1)) - 2; }
 
 /* Emits the maxima. Equal maxima share the gradient equally, as in Keras, but unlike MaxPooling. */

@@ -159,7 +159,7 @@ dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
     DT_TRY(add_sinks(b, h));
     dt_heads *made = dt_arena_copy(b->arena, h, sizeof *h);
     const int64_t steps = b->in.dim[1], keys = source_type(b, h, KEY)->dim[1];
-    /* A window that covers all keys has no effect. */
+    /* A window or chunk that covers all steps has no effect. */
     if (h->window >= dt_max(steps, keys)) made->window = 0;
     if (h->chunk >= dt_max(steps, keys)) made->chunk = 0;
     b->made = made;
@@ -342,7 +342,7 @@ static dt_value drop(const dt_layer_call *c, dt_value x, const dt_value *weight)
     return dt_noise_drop(c, &noise, x, h->dropout, &type);
 }
 
-/* Returns the logits of heads, (N). `weight` is the kernel of the output projection. */
+/* Returns the logits of the heads' sinks, (N). `weight` is the kernel of the output projection. */
 static dt_value sinks(const dt_heads *h, const dt_value *weight) {
     return weight[1 + h->use_output_bias];
 }
@@ -371,7 +371,8 @@ static dt_value take_shares(const dt_layer_call *c, dt_value shares, dt_value va
 }
 
 /* Emits attention as products and softmax, so that scores are values of their own. Dropout of
- * scores, their output and scores_below need that. drops: with dropout of the weights. */
+ * attention weights, an output of scores, and scores that the job wants stored need that. drops:
+ * with dropout of the weights. */
 static dt_value take_by_scores(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight,
                                bool drops) {
     const dt_heads *h = c->made;
