@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Back ends run whole graphs. Other rooms use devices and executables of any back end through these
- * functions.
+ * Back ends run whole graphs. Other folders of lib use devices and executables of any back end
+ * through these functions.
  *
  *   cpu   the executor on the cores of this machine
  *   sim   a simulated TPU slice: another back end computes; the slice's memory is a limit, and a
@@ -170,7 +170,8 @@ int64_t dt_executable_host_bytes(const dt_executable *x);
 /* Returns the layer that needs the most of these bytes at the peak, such as "dense", or "optimizer"
  * for the optimizer's values; "" if no layer is known. */
 const char *dt_executable_largest_layer(const dt_executable *x, dt_arena *arena, int64_t *bytes);
-/* Prints segments, tasks, steps and the memory of values. */
+/* Prints the program. cpu: segments, tasks, steps and the memory of values; pjrt: its StableHLO
+ * text. */
 void dt_executable_print(const dt_executable *x, dt_str *out);
 
 /* ---- the devices of a plug-in ---- */

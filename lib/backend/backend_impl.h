@@ -36,7 +36,8 @@ struct dt_backend {
     bool takes_plugin;
     dt_status *(*open)(dt_device *d, const dt_device_options *o);
     void (*close)(dt_device *d); /* closes the device; called only if `open` succeeded */
-    /* estimates the cost of a program; called only if d->priced is true */
+    /* estimates the cost of a program, and fails with DOES_NOT_FIT if it needs too much memory;
+     * called only if d->priced is true */
     dt_status *(*check)(const dt_device *d, const dt_compile_request *r, dt_price *price);
     dt_status *(*compile)(dt_device *d, const dt_compile_request *r, void **state);
     void (*release)(void *executable);

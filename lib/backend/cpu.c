@@ -2,7 +2,7 @@
 /*
  * cpu: the executor on the cores of this machine. A request's graph becomes a program first:
  *
- *     graph -> without annotations -> upcast -> sums over images in segments
+ *     graph -> without annotations -> upcast -> sums over images in tiles
  *           (-> products as on chips) -> partition -> executor
  */
 #include <stdlib.h>

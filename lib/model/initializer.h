@@ -29,7 +29,7 @@ void dt_config_print(const dt_named *named, dt_json *j, const char *key);
 void dt_config_fields(const dt_named *named, dt_json *j);
 void dt_config_field(const dt_field *f, const void *args, dt_json *j);
 
-/* ---- initialisers ---- */
+/* ---- initializers ---- */
 
 typedef struct dt_initializer dt_initializer;
 
@@ -48,7 +48,7 @@ typedef struct dt_draw {
  * on d->stream and i, so any thread may draw elements in any order. */
 dt_random dt_draw_at(const dt_draw *d, int64_t i);
 
-/* The first member of the arguments of initialisers that draw numbers. Their tables of fields
+/* The first member of the arguments of initializers that draw numbers. Their tables of fields
  * contain DT_SEED_FIELD. */
 typedef struct dt_seed_head {
     int64_t seed;
@@ -76,7 +76,7 @@ struct dt_initializer {
     void (*facts)(const void *args, const dt_draw *d, dt_json *j);
 };
 const dt_kind *const *dt_initializers(int *n);
-/* An initialiser as an argument of a layer. It is checked when the layer's shapes are known. */
+/* An initializer as an argument of a layer. It is checked when the layer's shapes are known. */
 #define DT_INITIALIZER(type, member, ...)                                                          \
     DT_TREE(type, member, .forms = DT_FORMS(DT_NAMED("initializer")), __VA_ARGS__)
 /* A key whose value is an axis or a list of axes: see dt_dims_find. */
@@ -94,7 +94,7 @@ dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *pr
                                dt_named *out) DT_MUST_USE;
 /* Checks whether the initializer can initialize a variable of that type. */
 dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type) DT_MUST_USE;
-/* Returns the error MODEL_SHAPE of a shape that an initialiser cannot fill: the sentence `makes`,
+/* Returns the error MODEL_SHAPE of a shape that an initializer cannot fill: the sentence `makes`,
  * such as "Identity needs exactly 2 dimensions", followed by "; shape (3) has 1". */
 dt_status *dt_initializer_refuse(const char *makes, const dt_type *type) DT_MUST_USE;
 /* Adds the numbers of inputs and outputs, counted as for convolutions, and limits or deviations of

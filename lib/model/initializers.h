@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of initialisers: DT_INITIALIZER_ROW(name), in lib/model/initializer/. Included several
+/* The table of initializers: DT_INITIALIZER_ROW(name), in lib/model/initializer/. Included several
  * times, with DT_INITIALIZER_ROW defined by each user. */
 DT_INITIALIZER_ROW(zeros)
 DT_INITIALIZER_ROW(ones)

@@ -398,7 +398,7 @@ dt_value dt_softplus(dt_value x); /* Emits log(1 + exp x). */
 /* Emits max(x, 0) and log(1 + exp -|x|). Their sum is softplus. */
 void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail);
 
-/* ---- regularisers ---- */
+/* ---- regularizers ---- */
 
 /* A term that is added to the loss: one for each element of a weight, or one for the whole
  * weight. */

@@ -18,7 +18,7 @@ typedef enum dt_loss_reduction {
 } dt_loss_reduction;
 extern const char *const dt_loss_reductions[];
 
-/* The head of every loss's args: its struct begins with `dt_loss_head head`, its table with
+/* The first member, `head`, of every loss's arguments. The loss's table of fields contains
  * DT_LOSS_FIELDS. */
 typedef struct dt_loss_head {
     int reduction; /* how losses are reduced to one number: a dt_loss_reduction */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Models: layers, losses, metrics, optimizers and initialisers. Each is a row in a table (layers.h,
+ * Models: layers, losses, metrics, optimizers and initializers. Each is a row in a table (layers.h,
  * losses.h, metrics.h, optimizers.h, initializers.h). A row begins with a dt_kind, whose field
  * table reads its arguments from the job file, with Keras' names and defaults. Rows emit graph
- * nodes; only initialisers compute on data.
+ * nodes; only initializers compute on data.
  *
  * Reading is apart from creating: dt_model_read checks every shape and lists the weights without
  * allocating one, so that a job is validated, and planned, without memory.

@@ -25,8 +25,8 @@ dt_value dt_rate_floor(dt_value x);   /* Rounds x, which is at least 0, down. */
 
 /* ---- optimizers ---- */
 
-/* The head of every optimizer's args: its struct begins with `dt_optimizer_head head`, its table
- * with DT_OPTIMIZER_FIELDS. */
+/* The first member, `head`, of every optimizer's arguments. The optimizer's table of fields
+ * contains DT_OPTIMIZER_FIELDS. */
 typedef struct dt_optimizer_head {
     double rate;       /* the argument learning_rate, or the row's default */
     dt_named schedule; /* the schedule of the learning rate; kind NULL: the rate does not change */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of regularisers: DT_REGULARIZER_ROW(name), in files of lib/model/regularizer. Included
+/* The table of regularizers: DT_REGULARIZER_ROW(name), in files of lib/model/regularizer. Included
  * several times, with DT_REGULARIZER_ROW defined by each user. */
 DT_REGULARIZER_ROW(l1)
 DT_REGULARIZER_ROW(l2)

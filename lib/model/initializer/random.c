@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Initialisers whose spread does not depend on the shape: random_uniform, random_normal,
+/* Initializers whose spread does not depend on the shape: random_uniform, random_normal,
  * truncated_normal. */
 #include "model/model.h"
 

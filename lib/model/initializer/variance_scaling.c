@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Variance scaling: the variance of the values is scale / fan, so that signals keep their size from
- * layer to layer. fan is the number of inputs, of outputs, or the mean of both. Named initialisers
+ * layer to layer. fan is the number of inputs, of outputs, or the mean of both. Named initializers
  * are presets of it:
  *
  *     glorot  1 / mean   X. Glorot, Y. Bengio, Understanding the difficulty of training deep

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the file, and writes one: see below. A .keras archive is a ZIP whose member config.json has
- * the output of to_json(). jansson reads the text within limits (file/json_read.h). Its values
- * become a tree like that of a YAML file, in which the location of a value is its path. Paths need
- * memory, so their total size is limited. Beyond the limit, a value has the location of the value
- * that contains it.
+ * Reads and writes Keras' files. A .keras archive is a ZIP whose member config.json has the output
+ * of to_json(). jansson reads the text within limits (file/json_read.h). Its values become a tree
+ * like that of a YAML file, in which the location of a value is its path. Paths need memory, so
+ * their total size is limited. Beyond the limit, a value has the location of the value that
+ * contains it.
  */
 #include <string.h>
 #include <zlib.h>
@@ -54,7 +54,8 @@ static dt_location location_of(conversion *c, const dt_location *around) {
 }
 
 /* Whether a text can be written without quotes because it cannot be mistaken for another value: it
- * has only letters, digits and _, does not begin with a digit, and differs from the words below. */
+ * has only letters, digits and _, does not begin with a digit, and is none of the words in
+ * `others`. */
 static bool is_word(const char *text) {
     static const char *const others[] = {"true", "false", "null", "inf", "infinity", "nan"};
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";

@@ -6,9 +6,9 @@
  *     ──▶    {type: sequential, layers: [Input: {...}, Dense: {...}], rematerialize: full}
  *
  * The file's settings for training (compile_config) and the shapes that its layers were built for
- * are ignored: the job has the former, and dtrain computes the latter. Each layer has its dtype
- * policy. If all are float32, no policy is written, so that `compile.precision` can set one. If all
- * are float64, as the Inputs are, none is written either.
+ * are ignored: the job has the former, and dtrain computes the latter. Each layer keeps its dtype
+ * policy, with two exceptions: if all are float32, no policy is written, so that
+ * `compile.precision` can set one; if all layers and Inputs are float64, none is written either.
  */
 #include <stdlib.h>
 #include <string.h>

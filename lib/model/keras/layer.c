@@ -285,7 +285,7 @@ static dt_status *read_arguments(dt_arena *arena, dt_keras_layer *l, const dt_tr
  * dtrain would learn a vocabulary from the job's data instead, in which words may have other
  * indices than those that the model was trained with. */
 static dt_status *check_adapted(const dt_keras_layer *l, const dt_tree *config) {
-    enum { RESERVED = 2 }; /* number of numbers reserved for padding and unknown words */
+    enum { RESERVED = 2 }; /* number of indices reserved for padding and unknown words */
     const dt_tree *words = dt_tree_get(config, "vocabulary"),
                   *size = dt_tree_get(config, "vocabulary_size");
     int64_t n = 0;

@@ -6,8 +6,8 @@
  *
  *     not_equal = NotEqual(tokens, 0)                 Embedding with mask_zero
  *     any       = Any(NotEqual(x, mask_value), -1)    Masking
- *     or        = LogicalOr(not_equal, any)           Add and others that join
- *     same      = ConvertToTensor(not_equal)          Attention, of its query's
+ *     or        = LogicalOr(not_equal, any)           Add and others that join masks
+ *     same      = ConvertToTensor(not_equal)          the mask of an Attention's query
  *
  * These are not layers of a job. Masks are compared as texts, such as "tokens != 0": the text of a
  * mask argument must be that of the mask that the layer's inputs have in dtrain. Any other mask,

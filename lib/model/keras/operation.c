@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators and functions of keras.ops, which Keras writes as layers without a configuration of
- * layers. Each becomes the layer that computes the same:
+ * Operators and functions of keras.ops, which Keras writes into its list of layers. Each becomes
+ * the layer that computes the same:
  *
  *     x + y, concatenate([x, y])              Add, Concatenate: the layer of that name
  *     x + 3.0, 1 - x, x * (1 / 6), x / 2, -x  Rescaling: x * scale + offset

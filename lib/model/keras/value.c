@@ -98,7 +98,7 @@ const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *
     return NULL;
 }
 
-/* Finds the fields of an initialiser, regulariser, constraint or layer by its name, which no two
+/* Finds the fields of an initializer, regularizer, constraint or layer by its name, which no two
  * have in common; NULL: no such name, or no fields. */
 static const dt_field *find_fields(const char *name) {
     const dt_kind *const *(*const tables[])(int *) = {dt_initializers, dt_regularizers,
@@ -232,7 +232,7 @@ static bool is_default(const dt_field *f, const dt_tree *value) {
 }
 
 /* Whether null has another meaning than the default here: null axes of a constraint mean all axes
- * in Keras, and a null initialiser means that of add_weight. */
+ * in Keras, and a null initializer means that of add_weight. */
 static bool null_means_other(const dt_field *f, const char *key) {
     const char *end = strrchr(key, '_');
     return f && ((f->preset && strcmp(f->preset, "null") != 0) ||

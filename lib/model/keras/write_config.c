@@ -207,7 +207,7 @@ static bool is_elsewhere(const char *key) {
 }
 
 static dt_status *put_arguments(writing *w, const dt_named *named) {
-    /* the equation of EinsumDense, which Keras' functions take before the output shape */
+    /* the equation of EinsumDense, which precedes output_shape in the table of fields */
     const char *equation = NULL;
     for (const dt_field *f = named->kind->fields; f && f->kind != DT_FIELD_END; f++) {
         const void *p = (const char *)named->args + f->offset;

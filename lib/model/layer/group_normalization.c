@@ -4,11 +4,11 @@
  * and deviation 1 over its channels and all positions:
  *
  *     (B, h, w, c)  ->  (B, h, w, groups, c / groups)
- *                   ->  standardised over all but B and groups
+ *                   ->  standardized over all but B and groups
  *                   ->  (B, h, w, c), times gamma, plus beta
  *
- * Y. Wu, K. He, Group Normalization (2018). With one group it is layer normalisation over all
- * dimensions of an example; with as many groups as channels it is instance normalisation.
+ * Y. Wu, K. He, Group Normalization (2018). With one group it is layer normalization over all
+ * dimensions of an example; with as many groups as channels it is instance normalization.
  */
 #include "model/layer/axes.h"
 

@@ -9,10 +9,10 @@
  * ConvLSTM1D, 2D, 3D convolve instead of multiplying, so that steps and states are sequences,
  * images or volumes. In 2D:
  *
- *     (B, T, height, width, C)  ──▶  (B, height', width', filters), or with T
+ *     (B, T, height, width, C)  ──▶  (B, height', width', filters)
  *
- * The window over the input has strides, dilation_rate and padding; the window over the state
- * keeps the state's size.
+ * With return_sequences, T stays in the output. The window over the input has strides,
+ * dilation_rate and padding; the window over the state keeps the state's size.
  *
  * S. Hochreiter, J. Schmidhuber, Long Short-Term Memory (1997); the forget gate is F. A. Gers'.
  * X. Shi et al., Convolutional LSTM Network (2015).
@@ -38,7 +38,7 @@ static void step(dt_cell_step *s) {
 
 static const dt_cell cell = {.name = "lstm_cell", .gates = 4, .states = 2, .step = step};
 
-/* ---- the bias: ones for the forget gate, and the initialiser's values for the others ---- */
+/* ---- the bias: ones for the forget gate, and the initializer's values for the others ---- */
 
 struct forget_bias {
     dt_named others;

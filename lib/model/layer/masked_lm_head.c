@@ -4,7 +4,7 @@
  *
  *     encoded    (B, T, D)    the output of the encoder
  *     positions  (B, M)       the positions of the masked steps
- *     y          (B, M, V)    f(encoded[positions] W), normalised, times the table, plus a bias
+ *     y          (B, M, V)    f(encoded[positions] W), normalized, times the table, plus a bias
  *
  * The table is the `token_embedding` of an earlier layer, as in Tied; without `token_embedding` the
  * layer has its own kernel, for `vocabulary_size` words. Steps are selected by a product with

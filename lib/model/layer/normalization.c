@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Normalization: (x - mean) / max(sqrt(variance), 1e-7), or with `invert` the inverse of this, with
- * the given numbers. Without them, mean and variance are weights that are not trained: they come
- * from a file (init_from), where Keras' adapt() stored them; without a file they are 0 and 1. It is
- * the step `normalize` of dataset.map, not this layer, that learns such numbers from the data.
+ * Normalization: (x - mean) / max(sqrt(variance), 1e-7), or with `invert` the reverse. If the job
+ * does not give mean and variance, they are weights that are not trained: they come from a file
+ * (init_from), where Keras' adapt() stored them; without a file they are 0 and 1. It is the step
+ * `normalize` of dataset.map, not this layer, that learns such numbers from the data.
  */
 #include <math.h>
 
@@ -39,8 +39,8 @@ static dt_status *find_axes(const dt_layer_build *b, uint32_t *dims) {
     return axis.n ? dt_axes_find(b, &axis, dims) : NULL;
 }
 
-/* Checks that one list has a single number, or one for each place of a single axis, at most
- * MOST_GIVEN, and that variances are not negative. */
+/* Checks the list of means or of variances: it must have a single number or, if there is a single
+ * axis, one for each index of it, at most MOST_GIVEN; and variances must not be negative. */
 static dt_status *check_given(const dt_layer_build *b, const dt_reals *list, uint32_t dims) {
     int64_t size = 1;
     for (int i = 1; i < b->in.rank; i++) size *= dims >> i & 1 ? b->in.dim[i] : 1;

@@ -17,7 +17,8 @@
  * treated like others; with return_sequences the output has the mask nevertheless.
  *
  * At masked steps states do not change, and the output of the previous step is repeated, which is 0
- * before the first step that is not masked (with zero_output_for_mask it is always 0).
+ * before the first step that is not masked. With zero_output_for_mask the output of every masked
+ * step is 0.
  *
  * ConvLSTM convolves where the others multiply, since its steps and states are images (1D:
  * sequences, 3D: volumes). It takes no masks.

@@ -187,8 +187,8 @@ static dt_value scores_of(const dt_layer_call *c, dt_value query, dt_value key) 
     dt_type t = dt_type_of_value(scores), one = dt_type_of(DT_INT32, 2, t.dim + 2);
     dt_value asks = dt_iota(c->trace, &one, 0), asked = dt_iota(c->trace, &one, 1),
              may = allowed(c, &t, dt_compare(asked, asks, DT_LE));
-    /* The rows are looked up by a product, since sums over replicas of its gradient can wait until
-     * that is a table again. */
+    /* Rows are looked up by a product with one-hot vectors, so that the gradient can be summed over
+     * replicas after it has the small shape of the table. */
     dt_value row = dt_one_hot(rows_of(a, asks, asked), a->relative_attention_num_buckets, t.dtype);
     dt_value bias = dt_matmul(row, dt_convert(c->weight[4], t.dtype));
     /* The bias is transposed first, because ONNX cannot broadcast dimensions out of order. */

@@ -52,7 +52,8 @@ static dt_status *check(const void *args, const dt_type *target, const dt_type *
 
 /* All pairs (B, all) of an example of this replica and an example of the global batch. */
 typedef struct pairs {
-    /* bools, whether the pair counts as one of equal labels, or as one of different labels */
+    /* distance: the distance d. same, other: bools, whether the pair counts as one of equal labels,
+     * or as one of different labels */
     dt_value distance, same, other;
 } pairs;
 

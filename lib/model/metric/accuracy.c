@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accuracy. In a job it usually means the accuracy that fits the shapes; compile.c then replaces it
- * by that row. Used by itself, it is the fraction of outputs that are equal to their targets.
+ * Accuracy. In a job it means the accuracy that fits the shapes of an output and its targets, by
+ * which compile.c replaces it. In custom training loops it is the fraction of outputs that are
+ * equal to their targets.
  */
 #include "model/model.h"
 

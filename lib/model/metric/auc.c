@@ -4,7 +4,8 @@
  * (PR), or of their gains (PRGAIN), by a sum over thresholds. PR curves are interpolated as in J.
  * Davis, M. Goadrich, The Relationship Between Precision-Recall and ROC Curves (2006); gains are
  * those of P. Flach, M. Kull, Precision-Recall-Gain Curves (2015). With `multi_label` each label
- * has its own curve, and the result is the mean of the areas.
+ * has its own curve, and the result is the mean of the areas, weighted by label_weights if they are
+ * given.
  *
  * The last sum counts predictions that are outside of [0, 1] by more than 1e-6. If there are any
  * such predictions, the metric fails.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See confusion.h. */
+/* Counts of right and wrong decisions at thresholds: see confusion.h. */
 #include "model/metric/confusion.h"
 
 double dt_ratio(double a, double b) { return b == 0 ? 0 : a / b; }

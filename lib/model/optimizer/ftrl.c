@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ftrl (H. McMahan et al., Ad Click Prediction: a View from the Trenches, 2013): follow the
- * regularised leader. Each step computes the weights anew from two sums: n of squared gradients and
+ * regularized leader. Each step computes the weights anew from two sums: n of squared gradients and
  * z of gradients.
  *
  *     g' = g + 2 l2_shrinkage w

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Muon (K. Jordan, 2024; J. Liu et al., Muon is Scalable for LLM Training, 2025): the momentum of a
- * matrix, with its singular values moved near 1. Some steps of a polynomial of odd degree, 5 by
- * default, do this with products alone (Newton and Schulz):
+ * matrix, with its singular values moved near 1. ns_steps steps of an odd polynomial of degree 5 do
+ * this with products alone (Newton and Schulz):
  *
  *     m = momentum m + g
  *     u = g + momentum m          nesterov; m otherwise
