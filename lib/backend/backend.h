@@ -218,7 +218,7 @@ typedef struct dt_host_library {
 } dt_host_library;
 enum { DT_HOST_SETS = 4, DT_HOST_LIBRARIES = 3 };
 typedef struct dt_host_facts {
-    /* the instruction set that our own kernels use, such as "avx512" */
+    /* the instruction set that dtrain's own kernels use, such as "avx512" */
     const char *instructions;
     const char *set[DT_HOST_SETS]; /* all instruction sets that the processor has, best first */
     int sets;

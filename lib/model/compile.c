@@ -157,7 +157,7 @@ static const dt_field fields[] = {
 /* ---- the scale of the loss ---- */
 
 /* Sets the optimizer's argument loss_scale_factor to the constant scale. Fails with RANGE if the
- * job sets both. head NULL: the optimizer has errors. */
+ * job sets both. Does nothing if head is NULL, because the optimizer has errors. */
 static dt_status *set_fixed_scale(const struct compile *c, dt_optimizer_head *head) {
     if (!head) return NULL;
     if (head->has_scale)

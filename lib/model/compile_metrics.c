@@ -151,7 +151,7 @@ static dt_status *check_word(dt_arena *arena, const dt_metric_use *use, const ch
 }
 
 /*
- * Names that metrics must not have, because other members of a run's lines have them: members of
+ * Names that metrics must not have, because other fields of a run's output have them: fields of
  * history.jsonl, --json and record.jsonl, the first column of CSVLogger, and values that callbacks
  * add to logs or use in file names.
  */

@@ -212,9 +212,9 @@ void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_value *out)
                                  : "no values were passed"));
 }
 
-/* Sets g[i] to the gradient with respect to the present value of variable i or, if the loss does
- * not depend on that, with respect to its value at the start of the step, which a loss uses that
- * was computed before the variable was updated. */
+/* Sets g[i] to the gradient with respect to the present value of variable i. If the loss does not
+ * depend on that value, because it was computed before the variable was updated, g[i] is the
+ * gradient with respect to the value at the start of the step. */
 static void gradients_of_variables(dt_value loss, const dt_variables *v, dt_value *g) {
     dt_arena *arena = dt_trace_arena(loss.trace);
     dt_value *x = dt_arena_array(arena, dt_value, 2 * (size_t)v->n),

@@ -94,8 +94,8 @@ int dt_layer_role(const char *weight);
         .help =                                                                                    \
             "constraint applied after each update: non_neg, {MaxNorm: {max_value: 2, axis: 0}}")
 
-/* The first member, `head`, of every layer's arguments. Tables of fields contain DT_LAYER_FIELDS,
- * or that of Input only DT_NAME_FIELD. */
+/* The first member, `head`, of every layer's arguments. Every layer's table of fields contains
+ * DT_LAYER_FIELDS, except that of Input, which has only DT_NAME_FIELD. */
 typedef struct dt_layer_head {
     const char *name; /* the layer's name; NULL: it gets the name that Keras would give it */
     bool trainable;
@@ -182,14 +182,13 @@ typedef struct dt_layer_build {
 } dt_layer_build;
 
 typedef struct dt_weight_request {
-    const char *name; /* name of the weight within its layer, the last part of its path */
+    const char *name; /* name of the weight within its layer, such as "kernel" or "query/kernel" */
     dt_dtype dtype;
     int rank;
     int64_t dim[DT_MAX_RANK];
     const dt_tree *initializer; /* the initializer as written in the job; NULL: the preset */
     const char *preset;         /* name of the initializer to use if the job gives none */
-    /* for a kernel that sums over its first dimensions: the number of these dimensions; see
-     * dt_initialize */
+    /* number of the weight's first dimensions that are inputs; 0: see dt_initialize */
     int n_inputs;
     bool fixed; /* whether the weight is never trained, even if the layer's `trainable` is true */
 } dt_weight_request;
@@ -255,9 +254,9 @@ void dt_layer_add_loss(const dt_layer_call *c, dt_value rows);
 dt_value dt_layer_same_document(const dt_layer_call *c, int64_t queries, int64_t keys);
 /* For use in `call`: returns the position of each step in its document, (B, L) of int32. */
 dt_value dt_layer_document_position(const dt_layer_call *c);
-/* For use in `call`: gives y, a value within the layer, a full name by which users can refer to it
- * ("decoder_0/self_attention"), and applies the model owner's annotations. Use the result instead
- * of y. */
+/* For use in `call`: applies the model's annotations (dt_model.annotate) to y, the layer's output
+ * or a value within the layer, under its full name, such as "decoder_0/self_attention". Use the
+ * result instead of y. */
 dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y);
 
 /*

@@ -44,8 +44,8 @@ typedef struct dt_loss_call_args {
     dt_value prediction;
 } dt_loss_call_args;
 
-/* Checks the types of targets and predictions, (B, ...). Returns NULL, or the error LABELS if the
- * loss cannot use them. */
+/* Checks the types of targets and predictions, (B, ...). Returns NULL, or an error, usually LABELS,
+ * if the loss or metric cannot use them. */
 typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt_type *prediction);
 
 /* The range of numbers that targets must have; low == high: any number. */
@@ -150,8 +150,8 @@ struct dt_loss { /* The type behind the public handle of a loss. */
 
 /* ---- metrics ---- */
 
-/* The most parts of an aggregate metric. A part is a scalar, a vector or a matrix that is summed
- * over all examples. */
+/* The most parts of an aggregate metric. A part is a scalar, a vector or a matrix: a sum over the
+ * examples of a batch. */
 #define DT_METRIC_PARTS 8
 typedef struct dt_metric_parts {
     const void *args;
@@ -164,10 +164,9 @@ typedef struct dt_metric_parts {
 } dt_metric_parts;
 
 /*
- * A metric is a function of sums over examples. The sums are added over batches and replicas in
- * double, so that the result does not depend on how batches are divided. Most metrics are means:
- * `update` yields a value for each example (or for each output, which are averaged). The others
- * have `parts` and `results`.
+ * A metric is a function of sums over examples, which are added over batches in double. Most
+ * metrics are means: `update` yields a value for each example (or for each output, which are
+ * averaged). The others have `parts` and `results`.
  */
 typedef enum dt_better { DT_BETTER_UNKNOWN, DT_BETTER_MORE, DT_BETTER_LESS } dt_better;
 

@@ -4,8 +4,7 @@
  * metrics. With weights w, and samples that count (all, unless the loss or the model has a mask):
  *
  *     sum_over_batch_size, mean    sum(w l) / number of samples that count; weight 0 counts
- *     mean_with_sample_weight      sum(w l) / sum(w) of the samples that count; metrics are such
- *     means
+ *     mean_with_sample_weight      sum(w l) / sum(w) of the samples that count; so are mean metrics
  *     sum                          sum(w l)
  *     none                         w l, sample by sample
  *
@@ -71,9 +70,9 @@ dt_value dt_divisor_rows(int reduction, dt_value weight, dt_value mask) {
 
 static dt_value total(dt_value x) { return dt_reduce_sum(x, DT_NO_AXIS); }
 
-/* A loss to be reduced: its row, the losses of samples, and the weights as given. counts: 1 for
- * samples that count and 0 for others, in the shape of the values. Without weights or counts all
- * are 1. */
+/* A loss to be reduced. values: the losses of samples, times their weights if there are any; w: the
+ * weights; counts: 1 for samples that count and 0 for others, in the shape of the values. If w or
+ * counts has no value, all are 1. */
 typedef struct weighting {
     const dt_named *named;
     dt_loss_average average;

@@ -3,10 +3,10 @@
  * Models: layers, losses, metrics, optimizers and initializers. Each is a row in a table (layers.h,
  * losses.h, metrics.h, optimizers.h, initializers.h). A row begins with a dt_kind, whose field
  * table reads its arguments from the job file, with Keras' names and defaults. Rows emit graph
- * nodes; only initializers compute on data.
+ * nodes; only initializers, and the results of metrics, are computed here.
  *
  * Reading is apart from creating: dt_model_read checks every shape and lists the weights without
- * allocating one, so that a job is validated, and planned, without memory.
+ * allocating one, so that a job is validated, and planned, without memory for weights.
  *
  * Numbers and formulas in lib/model whose source is not named are those of Keras 3.15.
  */
@@ -124,10 +124,10 @@ dt_rematerialize dt_rematerialize_of(const dt_remat_lists *lists, int policy);
 /* The key `init_from`: a file with initial weights, and how its weights are matched with the
  * model's. */
 typedef struct dt_init_from {
-    /* a checkpoint, a run's directory or a file of weights; NULL: random initial weights */
+    /* a checkpoint, a run's directory or a file of weights; NULL: weights are initialized */
     const char *path;
     /* whether weights that the file lacks, or has in another shape, are initialized as without
-     * it */
+     * init_from */
     bool skip_mismatch;
     int names; /* whose names and shapes the file has: DT_NAMES_KERAS or DT_NAMES_TORCH */
     /* maps regular expressions to texts that replace their matches in the names of stored weights;
@@ -141,8 +141,8 @@ typedef struct dt_init_from {
 enum { DT_NAMES_KERAS, DT_NAMES_TORCH };
 extern const char *const dt_weight_names[];
 extern const dt_field dt_init_from_fields[];
-/* Checks that all its regular expressions are valid. Fails with RANGE at each one that is not, and
- * if there are too many. */
+/* Checks that all regular expressions of `from` are valid. Fails with RANGE at each one that is
+ * not, and if there are too many. */
 dt_status *dt_init_from_check(const dt_init_from *from) DT_MUST_USE;
 /* Sets `trainable` to false in the layers whose names match `freeze`, and in those that use the
  * weights of such layers. Fails with RANGE at each expression that matches no layer, unless a layer
@@ -157,8 +157,8 @@ typedef struct dt_model_spec {
     int n_inputs;               /* number of layers that are Inputs, from 1 to DT_MAX_INPUTS */
     const dt_input_spec *input; /* [n_inputs] the inputs in the order in which the job names them */
     int n_layers;               /* number of layers, including Inputs */
-    /* [n_layers] the layers in the order of the file, with every Repeat expanded; inputs of a layer
-     * are earlier layers */
+    /* [n_layers] the layers in the order of the file, with Repeats expanded and LayerOutputs added;
+     * inputs of a layer are earlier layers */
     const dt_layer_spec *layer;
     int n_outputs;                /* number of outputs, 1 to DT_MAX_OUTPUTS */
     const dt_output_spec *output; /* [n_outputs] the outputs in the order of the job's `outputs` */
@@ -199,8 +199,8 @@ typedef struct dt_metric_use {
     /* for `accuracy`: the metric that replaces it if targets are class numbers; NULL: none */
     const dt_named *if_sparse;
     /* the metric's name: its argument `name`, else the alias by which the job calls it, such as
-     * "acc", else the row's label or the class name in snake case; with several outputs the
-     * output's name comes first: "kind_accuracy" */
+     * "acc", else the row's label or the class name in snake case. Keras' prefixes and suffixes are
+     * added, as in "kind_accuracy" for the output `kind`, "weighted_accuracy" or "auc_1" */
     const char *key;
     int n; /* number of results of the metric, for example one for each class or threshold */
     /* [n] keys in the history: `key`, or for several results "f1_score_0", "f1_score_1", ... */

@@ -89,8 +89,8 @@ typedef struct dt_slot_spec {
     const char *name;
     dt_type type;
     double initial;
-    /* 1 + the dimension of the variable over which the slot is a mean, and which it lacks, so that
-     * it can be divided like the other dimensions; 0: it has the variable's shape */
+    /* 1 + the dimension of the variable over which the slot is a mean, and which the slot lacks, so
+     * that the slot can be divided like the variable's other dimensions; 0: it is no such mean */
     int lacks;
 } dt_slot_spec;
 
@@ -140,7 +140,7 @@ struct dt_optimizer { /* The type behind the public handle of an optimizer. */
     int refs;
     dt_arena *arena;
     dt_named named;
-    /* gradients are accumulated over several steps by a separate step program:
+    /* whether gradients are accumulated over several steps by a separate step program:
      * dt_optimizer_add_sums */
     bool accumulates;
     /* number of accumulated examples, the float32 scalar "optimizer/accumulated_examples"; NULL

@@ -80,7 +80,7 @@ typedef struct step {
     dt_trace *trace;
     dt_value before; /* number of training steps done before this one, int64 */
     dt_value done;   /* number of updates done before this step, int64 */
-    dt_value t;      /* number of updates done, this one included, int64 */
+    dt_value t;      /* number of the update that this step belongs to, counted from 1, int64 */
     /* whether this step makes an update, bool; without a trace: every step does */
     dt_value updates;
     dt_value rate; /* the learning rate, a float32 scalar; without a trace: it is constant */

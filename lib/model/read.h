@@ -15,13 +15,13 @@ typedef struct dt_sources {
 typedef struct dt_model_reader {
     dt_arena *arena;
     const dt_tree *list;
-    const int *turn; /* [n] for each layer dt_layer_spec.turn */
+    const int *turn; /* [n] the turn of each layer: dt_layer_spec.turn */
     bool functional;
     dt_texts outputs; /* names of the output layers; v NULL: the last layer is the output */
     dt_location outputs_at;
     dt_named *named;   /* [n] the layers; kind NULL: the layer could not be read */
     const char **name; /* [n] names of the layers; NULL: the layer could not be read */
-    /* finds a layer that was read by its name; of equal names, the first layer */
+    /* finds layers that were read so far by their names; of equal names, the first layer */
     dt_hash_index names;
     int missing;              /* number of inputs that name no layer, so far */
     bool is_one_faulty;       /* whether a layer could not be read, so that its name is unknown */

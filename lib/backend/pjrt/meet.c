@@ -16,7 +16,7 @@
 #include "pass/supersteps.h"
 
 /* Exchanges after one superstep that have the same kind and, if they are sums, the same dtype. They
- * are made together. */
+ * are performed together. */
 typedef struct meeting {
     /* after: index of the superstep; node: [n] the exchanges, as nodes of the whole step's graph */
     int after, n, *node;

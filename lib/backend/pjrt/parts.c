@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of an array on devices. A part is a box: along each dimension it is one of several
- * equal ranges. Which one is the device's rank in the mesh axes that divide the dimension. */
+ * equal ranges. The device's rank in the mesh axes that divide the dimension says which one. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A graph as a program of the plug-in's:
+ * A graph as a program of the plug-in:
  *
  *     graph -> without annotations -> StableHLO text -> compiled
  *

@@ -127,8 +127,9 @@ static int by_key(const void *a, const void *b) {
     return strcmp(x->key, y->key);
 }
 
-/* Returns the number of histories in t, and sets *found to history k. Histories in a dictionary are
- * in the order of its keys, as in Keras. Recursion is limited by the depth of the file. */
+/* Returns the number of histories (sources of values, [LAYER, CALL, OUTPUT]) in t, and sets *found
+ * to history k. Histories in a dictionary are in the order of its keys, as in Keras. Recursion is
+ * limited by the depth of the file. */
 static int find_history(const dt_tree *t, int k, const dt_tree **found) {
     const dt_tree *history = dt_keras_history(t);
     const size_t size = (size_t)t->n * sizeof *t->entry;
@@ -206,9 +207,9 @@ static dt_status *find_scope(inlining *x, const source *s, const scope **out) {
 
 /* ---- where values come from ---- */
 
-/* Returns the history of input k of a scope among the arguments of its call; NULL: not given. If
- * the model has a list of inputs, a dictionary of arguments is read by the names of these
- * inputs. */
+/* Returns the history, [LAYER, CALL, OUTPUT], of input k of a scope among the arguments of its
+ * call; NULL: not given. If the model has a list of inputs, a dictionary of arguments is read by
+ * the names of these inputs. */
 static const dt_tree *find_argument(const scope *in, const dt_tree *args, int k) {
     const dt_tree *inputs = dt_tree_get(in->config, "input_layers"), *history = NULL, *input = NULL;
     if (!args) return NULL;

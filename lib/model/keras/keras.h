@@ -38,8 +38,8 @@ dt_status *dt_keras_import(dt_arena *arena, const char *directory, dt_tree *mode
  * `keras_config`. */
 void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by);
 
-/* Writes a .keras archive that keras.saving.load_model reads: the model without its training, with
- * the given values of all its weights, in their order. Error KERAS_MODEL for each layer that Keras
+/* Writes a .keras archive that keras.saving.load_model reads: the model without `compile`, with the
+ * given values of all its weights, in their order. Error KERAS_MODEL for each layer that Keras
  * cannot represent. */
 dt_status *dt_keras_save(const dt_model *m, const dt_arrays *weights, const char *name,
                          const char *path) DT_MUST_USE;

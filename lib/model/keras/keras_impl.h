@@ -123,8 +123,8 @@ dt_keras_layer *dt_keras_find(const dt_keras_model *m, int n, const char *name);
  * for another node, which would be a later call of the layer. */
 dt_status *dt_keras_tensor_name(dt_arena *arena, const dt_tree *history,
                                 const dt_tree **name) DT_MUST_USE;
-/* Returns the history of a tensor among arguments: which layer made it; NULL: the value is not a
- * tensor. */
+/* Returns the history, [LAYER, CALL, OUTPUT], of a tensor among arguments, or the tensor itself if
+ * it has none; NULL: the value is not a tensor. */
 const dt_tree *dt_keras_history(const dt_tree *value);
 /* Adds the inputs and the arguments of the call of layer i to the layer's arguments, and sets its
  * masks. */
@@ -134,8 +134,9 @@ dt_status *dt_keras_call_read(const dt_keras_model *m, int i) DT_MUST_USE;
  * arguments. */
 bool dt_keras_reads_masks(const dt_layer *row);
 /* Sets *is_mask to whether layer i is an operation of a class that computes masks. If it is, sets
- * the layer's `name`, `is_mask` and `mask`, the canonical text, or NULL for a mask that dtrain does
- * not compute. *is_mask must be false before. Fails with KERAS_MODEL if it has no name. */
+ * the layer's `name`, `is_mask` and `mask`, the text that identifies it, or NULL for a mask that
+ * dtrain does not compute. *is_mask must be false before. Fails with KERAS_MODEL if it has no
+ * name. */
 dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) DT_MUST_USE;
 /* Returns the error KERAS_MODEL if one of the inputs has a mask that is lost in Keras: if layer i
  * is an operation, whose output has no mask in Keras, or if it uses masks and does not get one in
@@ -163,7 +164,8 @@ bool dt_keras_has_heads(const dt_layer *row);
 /* Prints config.json. Error KERAS_MODEL for each layer that Keras cannot represent. */
 dt_status *dt_keras_config_print(dt_arena *arena, const dt_model *model, const char *name,
                                  dt_str *out) DT_MUST_USE;
-/* Lists the groups and arrays of model.weights.h5, in the arena. The values of weights are lent. */
+/* Lists the groups and arrays of model.weights.h5, in the arena. The values of weights are not
+ * copied. */
 dt_status *dt_keras_weights_list(dt_arena *arena, const dt_model_spec *m, const dt_arrays *weights,
                                  dt_hdf5_item **item, int *n) DT_MUST_USE;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts values. Keras writes every argument of every object, in one of these forms:
+ * Converts values. Keras writes every argument of every object. Those that are objects have one of
+ * these forms:
  *
  *     {"class_name": "HeNormal", "config": {"seed": 3}, ...}     ──▶   HeNormal: {seed: 3}
  *     {"class_name": "Zeros", "config": {}, ...}                 ──▶   Zeros

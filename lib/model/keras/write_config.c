@@ -363,7 +363,8 @@ static dt_status *put_layer(writing *w, int i, bool functional) {
 
 /* ---- the model ---- */
 
-/* Writes a list of histories, or a single one without a list. */
+/* Writes the histories, [LAYER, CALL, TENSOR], of these layers' values: a list, or a single one
+ * without a list. */
 static void put_histories(writing *w, const char *key, const int *layer, int n) {
     if (n > 1) dt_json_open(&w->j, key, '[');
     for (int i = 0; i < n; i++) put_history(w, n > 1 ? NULL : key, layer[i]);

@@ -360,9 +360,9 @@ static dt_value shares_of(const dt_heads *h, dt_value scores, const dt_value *we
                          t.dim[3], 1);
 }
 
-/* Emits the means of the values, weighted by the attention weights, and makes these the further
- * output if the layer returns scores. dropped_by: the kernel of the output projection, for dropout
- * of the weights; NULL: none. */
+/* Emits the means of the values, weighted by the attention weights, and makes the weights the
+ * further output if the layer returns scores. dropped_by: the kernel of the output projection, for
+ * dropout of the weights; NULL: none. */
 static dt_value take_shares(const dt_layer_call *c, dt_value shares, dt_value value,
                             const dt_value *dropped_by) {
     const dt_heads *h = c->made;
@@ -422,9 +422,8 @@ static dt_type feature_of(dt_value x) {
     return t;
 }
 
-/* Emits attention with a sink: a first key is added, with the value 0. It is 1 in an added feature
- * in which all others are 0 and queries have the logit, divided by the scale that scores are
- * multiplied by. */
+/* Emits attention with a sink: a first key is added, with the value 0. In an added feature this key
+ * is 1, all other keys are 0, and queries have the logit divided by the scale of the scores. */
 static dt_value attend_with_sink(const dt_heads *h, const dt_value *qkv, dt_attention_how *how,
                                  const dt_value *weight) {
     dt_value logit = sinks(h, weight), key = after_zeros(qkv[1]);

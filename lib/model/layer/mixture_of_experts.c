@@ -306,8 +306,8 @@ static dt_value moved(dt_value x, int64_t steps) {
     return dt_pad(x, &a);
 }
 
-/* Emits for each step the sum of x (B, T, E) over all earlier steps, in log2(T) additions. The sums
- * are integers, which float32 represents exactly. */
+/* Emits for each step the sum of x (B, T, E) over all earlier steps, in about log2(T) additions.
+ * The sums are integers, which float32 represents exactly. */
 static dt_value sum_before(dt_value x) {
     const int64_t steps = dt_type_of_value(x).dim[1];
     dt_value sum = moved(x, 1);

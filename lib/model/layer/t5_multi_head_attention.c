@@ -135,7 +135,7 @@ static dt_value buckets_of(dt_value distance, int64_t buckets, int64_t most, int
     return sum;
 }
 
-/* Emits the row of the table for each pair of steps, (T, T) int32. */
+/* Emits the index of the table's row for each pair of steps, (T, T) int32. */
 static dt_value rows_of(const struct attention *a, dt_value asks, dt_value asked) {
     const int64_t steps = dt_type_of_value(asks).dim[0], most = a->relative_attention_max_distance;
     const dt_value ahead = dt_subtract(asked, asks);
