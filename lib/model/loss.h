@@ -200,8 +200,8 @@ typedef struct dt_metric_row {
     /* Returns the number of sums in all parts. 0, or NULL in place of the function: count them in
      * the parts that were traced. */
     int (*n_sums)(const void *args);
-    /* Computes results from the sums of all parts, one after the other; returns their number, at
-     * most n. */
+    /* Computes results from `sum`, the sums of all parts, one part after the other. Returns the
+     * number of results, at most n. */
     int (*results)(const void *args, const double *sum, int n, double *out);
     /* Returns the error METRICS if the sums allow no result; NULL: they always do */
     dt_status *(*fault)(const void *args, const double *sum, int n);

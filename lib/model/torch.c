@@ -215,8 +215,8 @@ static features features_of(const dt_model_spec *m, int i, const features *from)
     return f;
 }
 
-/* Sets *out to the channels of the flattened image that layer i reads; 1: it reads none. Error
- * CHECKPOINT_MODEL if the order of its features is not known. */
+/* Sets *out to the number of channels of the flattened image that layer i reads; 1: it reads none.
+ * Error CHECKPOINT_MODEL if the order of its features is not known. */
 static dt_status *find_channels(const dt_model_spec *m, int i, const features *all, int64_t *out) {
     const dt_layer_spec *l = &m->layer[i];
     const features *f = l->n_in == 1 ? &all[l->from[0]] : NULL;

@@ -69,9 +69,9 @@ static void close(dt_device *d) {
 }
 
 /* A GPU plug-in reserves memory on each device that it sees. So the client is confined to the
- * devices that will compute: those that were named, or the first one if there is one replica. If
- * several devices are needed but not named, the client sees all, since only the plug-in knows how
- * many there are. */
+ * devices that will compute: those that were named, or the first one if the job does not ask for
+ * several. If several devices are needed but not named, the client sees all, since only the plug-in
+ * knows how many there are. */
 static dt_pjrt_opening opening_of(const dt_device_options *o) {
     static const int first = 0;
     dt_pjrt_opening how = {.settings = o->settings, .looks = o->looks};

@@ -88,7 +88,9 @@ struct dt_pjrt_copy {
     bool stacked; /* whether variables are stacked along an additional first dimension */
     /* a program that changes the variables expects this layout, so other programs must accept it */
     bool settled;
-    int n_members, n_held;  /* number of variables, and of those that are still attached */
+    /* number of variables; number of those attached now, plus 1 while dt_pjrt_copy_of attaches
+     * them */
+    int n_members, n_held;
     dt_pjrt_member *member; /* [n_members] the variables of the copy */
     dt_mesh mesh;           /* the mesh that `lie` points to */
     dt_pjrt_lie lie;        /* the layout of a single variable on the devices */

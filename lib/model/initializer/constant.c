@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Initializers without random numbers: zeros, ones, constant. */
+/* Initializers that give all elements the same value: zeros, ones, constant. */
 #include "model/model.h"
 
 static void fill_with(const dt_draw *d, double value, double *out) {

@@ -75,8 +75,9 @@ static void reach(int *depth, int at_least) {
     if (*depth < at_least) *depth = at_least;
 }
 
-/* Raises the depths of the layers that the mask of layer i is computed from, by the number of
- * operations in between. It is called only if the mask is used. */
+/* Raises the depths of what the mask of layer i is computed from: its input (Embedding and
+ * Masking), or the masks of its inputs. They are deeper than the mask by the number of operations
+ * in between. Called only if the mask is used. */
 static void reach_mask(const dt_model_spec *m, int i, place *all) {
     const dt_layer_spec *l = &m->layer[i];
     const int depth = all[i].mask_depth;
@@ -128,9 +129,9 @@ static int list_places(const dt_model_spec *m, place *all) {
 
 /* ---- masks that MultiHeadAttention removes: see mask.c ---- */
 
-/* If the layer is a MultiHeadAttention, sets remover[i] to it for each input i that has a mask and
- * no remover yet. This counts for all layers at its depth, because the order in which these run is
- * unknown here. */
+/* If the layer is a MultiHeadAttention, sets remover[i] to it for each layer i among its inputs
+ * whose output has a mask and that has no remover yet. This counts for all layers at its depth,
+ * because the order in which these run is unknown here. */
 static void remove_masks(const dt_model_spec *m, const place *p, const dt_layer_spec **remover) {
     const dt_layer_spec *l = &m->layer[p->layer];
     for (int k = 0; k < l->n_in && l->row == &dt_layer_multi_head_attention; k++)
@@ -138,7 +139,7 @@ static void remove_masks(const dt_model_spec *m, const place *p, const dt_layer_
 }
 
 /* Fails with KERAS_MODEL if layer i uses a mask that another layer has removed. Otherwise marks the
- * mask of its output as removed if that of one of its inputs is. */
+ * mask of its output as removed if it is computed from such a mask. */
 static dt_status *check_masks(const dt_model_spec *m, int i, const dt_layer_spec **remover) {
     const dt_layer_spec *l = &m->layer[i];
     const bool makes = l->row == &dt_layer_embedding || l->row == &dt_layer_masking;

@@ -321,7 +321,7 @@ static dt_value take_values(dt_value scores, dt_value value) {
     return dt_transpose(dt_dot_general(scores, value, &by_head), (const int[]){0, 2, 1, 3});
 }
 
-/* Repeats each head of (B, S, K, k) for its group of queries: (B, S, N, k). */
+/* Repeats each head of (B, S, K, k) for the group of query heads that share it: (B, S, N, k). */
 static dt_value repeat_heads(const dt_heads *h, dt_value x) {
     dt_type t = dt_type_of_value(x), wide = t;
     if (h->key_heads == h->query_heads || t.rank != 4) return x;

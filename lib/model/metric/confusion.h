@@ -24,8 +24,8 @@ typedef struct dt_confusion_plan {
     const double *class_weight; /* [C]: weights of the classes' outputs; NULL: all 1 */
 } dt_confusion_plan;
 
-/* Adds these four parts, in that order, to the metric. The trace fails if class_id is not a
- * class. */
+/* Adds four parts to the metric: true positives, false positives, true negatives and false
+ * negatives. The trace fails if class_id is not a class. */
 void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m);
 /* Returns n thresholds from 0 to 1, in equal steps; n 1: only 0.5. The array is in `arena`. */
 double *dt_confusion_even(dt_arena *arena, int n);
