@@ -4,7 +4,7 @@
  * metrics. With weights w, and samples that count (all, unless the loss or the model has a mask):
  *
  *     sum_over_batch_size, mean    sum(w l) / number of samples that count; weight 0 counts
- *     mean_with_sample_weight      sum(w l) / sum(w) of the samples that count; so are mean metrics
+ *     mean_with_sample_weight      sum(w l) / sum(w) of the samples that count, as for mean metrics
  *     sum                          sum(w l)
  *     none                         w l, sample by sample
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* R2Score: 1 - sum of squared errors / sum of squares around the mean, output by output, and their
- * means. */
+/* R2Score: 1 - sum of squared errors / sum of squares around the mean, for each output, or a mean
+ * over the outputs, plain or weighted by variance. */
 #include "model/model.h"
 
 typedef enum aggregation { UNIFORM, VARIANCE_WEIGHTED, EACH } aggregation;
