@@ -226,20 +226,20 @@ struct dt_hlo_value;
  * parentheses have attributes of that type.
  */
 typedef enum dt_role {
-    DT_ROLE_OTHER,      /* any other op, whose rule, cost and eval say what it does */
-    DT_ROLE_ARGUMENT,   /* a value that is fed to the step (dt_index_attr) */
-    DT_ROLE_STATE,      /* the value of a variable at the start of the step (dt_index_attr) */
-    DT_ROLE_CONSTANT,   /* an array whose elements are all the same number (dt_constant_attr) */
-    DT_ROLE_COUNTER,    /* numbers that depend only on their positions; the op has no input */
-    DT_ROLE_SIZE,       /* a size of the op's input, whose elements are not read (dt_axis_attr) */
-    DT_ROLE_NOTE,       /* the op's input, unchanged, with its layout noted (dt_sharding_attr) */
-    DT_ROLE_NAME,       /* the op's first input with another type; its memory is unchanged */
-    DT_ROLE_REPEAT,     /* the op's input, repeated along more dimensions (dt_broadcast_attr) */
-    DT_ROLE_MOVE,       /* elements of the op's inputs, rearranged */
-    DT_ROLE_CONVERT,    /* the op's input in another dtype (dt_convert_attr) */
-    DT_ROLE_ELEMENT,    /* out[i] depends on in[*][i] only, all shapes equal */
-    DT_ROLE_REDUCE,     /* reduces dimensions, each to one value, and removes them */
-    DT_ROLE_PRODUCT,    /* sums of products, for matrix units */
+    DT_ROLE_OTHER,    /* any other op, whose rule, cost and eval say what it does */
+    DT_ROLE_ARGUMENT, /* a value that is fed to the step (dt_index_attr) */
+    DT_ROLE_STATE,    /* the value of a variable at the start of the step (dt_index_attr) */
+    DT_ROLE_CONSTANT, /* an array whose elements are all the same number (dt_constant_attr) */
+    DT_ROLE_COUNTER,  /* numbers that depend only on their positions; the op has no input */
+    DT_ROLE_SIZE,     /* a size of the op's input, whose elements are not read (dt_axis_attr) */
+    DT_ROLE_NOTE,     /* the op's input, unchanged, with its layout noted (dt_sharding_attr) */
+    DT_ROLE_NAME,     /* the op's first input, in the same memory, with the same or another shape */
+    DT_ROLE_REPEAT,   /* the op's input, repeated along more dimensions (dt_broadcast_attr) */
+    DT_ROLE_MOVE,     /* elements of the op's inputs, rearranged */
+    DT_ROLE_CONVERT,  /* the op's input in another dtype (dt_convert_attr) */
+    DT_ROLE_ELEMENT,  /* out[i] depends on in[*][i] only, all shapes equal */
+    DT_ROLE_REDUCE,   /* reduces dimensions, or parts of the batch, each to one value */
+    DT_ROLE_PRODUCT,  /* sums of products, for matrix units */
     DT_ROLE_COLLECTIVE, /* combines values of replicas or devices */
     DT_ROLE_LOOKUP,     /* rows of the op's first input, selected by the numbers in its second */
     DT_ROLE_ROW_SUMS /* sums of rows of the first input, by numbers in the second (dt_rows_attr) */
@@ -247,23 +247,23 @@ typedef enum dt_role {
 
 /* Properties of an op that passes and back ends ask for, besides its role. */
 typedef struct dt_op_traits {
-    /* Whether results are elements of inputs or their negatives, so that 16-bit floats need no
-     * rounding. */
+    /* Whether 16-bit floats need no rounding, since results are elements of inputs, their
+     * negatives, or constants such as 0 and 1. */
     bool exact;
     /* Whether compilers of whole programs emit nothing for the op: its readers read its input
      * directly. */
     bool read_through;
-    /* whether the result differs between replicas even with equal inputs (replica_id, batch
+    /* whether the result may differ between replicas even with equal inputs (replica_id, batch
      * sizes) */
     bool varying;
     /* Whether the op is linear in both inputs together, such as add and subtract: f(a + a', b + b')
      * = f(a, b) + f(a', b'). */
     bool additive;
-    /* Whether the op is over replicas. Its eval then gets the inputs of all replicas, in order, as
-     * in[0 .. replicas-1]. */
+    /* Whether the op combines the values of all replicas or devices. Its eval then gets the op's
+     * input on each of them, in order, as in[0], in[1], ... */
     bool collective;
-    /* Whether the op is defined and smooth only for positive inputs, which tests of all ops then
-     * draw. */
+    /* Whether tests draw only positive inputs, because the op is undefined or not smooth
+     * elsewhere. */
     bool positive;
 } dt_op_traits;
 
@@ -284,7 +284,8 @@ typedef struct dt_op_attr {
 
 /* How other rooms write the op. Each member may be NULL. */
 typedef struct dt_op_forms {
-    /* Returns which loop of op/ops.h computes the op, from 0; -1: no loop does. NULL: loop 0. */
+    /* Returns the index of the loop that computes an element-wise op with these attributes, among
+     * the op's loops; -1: none of them does. NULL: index 0. */
     int (*loop)(const void *attr);
     /* ONNX' operator with the same inputs and meaning. NULL: onnx/forms.c has a form, or the op
      * cannot be exported. */
@@ -297,7 +298,7 @@ typedef struct dt_op_forms {
 } dt_op_forms;
 
 struct dt_op {
-    const char *name; /* StableHLO's name of the op, or ours for composites */
+    const char *name; /* StableHLO's name of the op; our own if StableHLO has no such op */
     int n_in;
     dt_role role;
     dt_op_traits traits;
@@ -306,8 +307,8 @@ struct dt_op {
     /* bit i: the op is linear in input i while the others are fixed (multiply 3, divide 1, reshape
      * 1) */
     unsigned linear;
-    /* For an op of one input that is linear with some attributes only: whether it is. NULL:
-     * `linear` says it. */
+    /* Whether an op of one input is linear, if this depends on the attributes or on the input's
+     * type. NULL: see `linear`. */
     bool (*linear_when)(const void *attr, const dt_type *in);
     unsigned multiplied; /* bit i: matrix units multiply input i by another input */
     /* For an op without `cost`: operations of the vector unit for an element of the result, as the
@@ -442,7 +443,7 @@ bool dt_trace_set_merging(dt_trace *t, bool merging);
  */
 typedef struct dt_deferral {
     void (*write)(void *user, dt_variable *v, int how,
-                  dt_value value); /* called for each change of a variable; `how` is a dt_write */
+                  dt_value value); /* called for each assignment; `how` is a dt_write */
     void (*update)(void *user, struct dt_optimizer *o, const struct dt_variables *v,
                    const dt_value *gradient);
     void *user;

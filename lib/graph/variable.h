@@ -76,8 +76,8 @@ struct dt_variable { /* declared in dtrain.h */
     /* Of a slot: the weight that it belongs to; lent, for comparison only. NULL: it belongs to
      * none. */
     const dt_variable *of;
-    /* Of a slot: whether the host of every worker reads and changes it (running means), so that it
-     * is not divided among workers. */
+    /* Of a slot: whether the host of every worker reads and changes it, as it does the moving
+     * average of a weight, so that it is not divided among workers. */
     bool on_all;
     /* Of a slot: 1 + the dimension of `of` over which it is a mean, and which it lacks; 0: it has
      * the shape of `of`. */
@@ -147,7 +147,7 @@ bool dt_is_seed_counter(const char *path);
 
 /* A device that holds a copy of a variable. A variable has at most one holder. */
 typedef struct dt_variable_holder {
-    /* Copies the value to v->host_data, or to the host_data of v's stack if v has one. */
+    /* Copies the value of v to v->host_data. */
     dt_status *(*fetch)(void *state, dt_variable *v);
     void *state;
     /* Called when the variable is destroyed or gets another holder; NULL: there is nothing to
@@ -177,7 +177,8 @@ unsigned dt_variable_written(const dt_variable *v);
  * dt_variable_fetch first, unless all of the value is overwritten. */
 void *dt_host_edit(dt_variable *v);
 
-/* declared in dtrain.h; only lists of dt_variables_create own their variables */
+/* declared in dtrain.h; only lists made by dt_variables_create hold references to their
+ * variables */
 struct dt_variables {
     int n;
     dt_variable **v;
